@@ -1,0 +1,36 @@
+import { type Issue, requiredIssue } from './issue.ts';
+import { type Result, err, ok } from './result.ts';
+
+/** The rules of a text that people write for people. */
+export interface TextRules {
+  /** Unicode code points at most. */
+  readonly max: number;
+  /** Whether the text must say something; when not, '' stands for a text that was not sent. */
+  readonly required: boolean;
+}
+
+/** Unicode Cc: C0 (NUL and line breaks among them), DEL and C1. */
+const controlCharacter = /\p{Cc}/u;
+
+/** Embeddings, overrides and isolates (UAX #9): they can make a text read as something it does not say. */
+const bidiControl = /[\u202a-\u202e\u2066-\u2069]/;
+
+/** Spaces of any script and characters that show nothing, such as U+200B. */
+const blank = /^[\s\p{Default_Ignorable_Code_Point}]*$/u;
+
+/**
+ * Reads a text that is shown to people, kept exactly as sent.
+ * Issue: empty or blank though required, a lone surrogate, a control or bidirectional control character, or too long.
+ */
+export function parseText(text: string, field: string, { max, required }: TextRules): Result<string, Issue> {
+  const refuse = (issue: string): Result<string, Issue> => err({ field, issue });
+  if (required && text === '') return refuse(requiredIssue);
+  if (!text.isWellFormed()) return refuse('must be well-formed Unicode, without lone surrogates');
+  if (controlCharacter.test(text)) return refuse('must not contain control characters, such as line breaks');
+  if (bidiControl.test(text)) {
+    return refuse('must not contain bidirectional control characters (U+202A to U+202E, U+2066 to U+2069)');
+  }
+  if (required && blank.test(text)) return refuse('must not be blank');
+  if ([...text].length > max) return refuse(`must be at most ${max} characters`);
+  return ok(text);
+}

@@ -1,0 +1,250 @@
+import { Money } from './money.ts';
+import type {
+  Changed,
+  DeclineReason,
+  Order,
+  OrderEventType,
+  OrderStatus,
+  PaymentAttempt,
+  PaymentAttemptStatus,
+  PaymentOption,
+} from './order.ts';
+import type { PhoneNumber } from './phone-number.ts';
+import { type Result, err, ok } from './result.ts';
+
+export type { Changed } from './order.ts';
+
+/** How often a customer may try to pay one order. */
+const maxAttempts = 5;
+
+/** What is known about the latest attempt. Only the wallet's own word confirms, declines or times out an attempt. */
+type AttemptCommand =
+  /** The attempt is about to be handed to the wallet. To be stored before the wallet is called. */
+  | { readonly type: 'send_attempt'; readonly attemptId: string }
+  /** The wallet's answer was lost or not understood. */
+  | { readonly type: 'lose_attempt'; readonly attemptId: string }
+  /** The wallet says that it debited the payer. */
+  | { readonly type: 'confirm_attempt'; readonly attemptId: string; readonly debited: Money }
+  /** The wallet or the payer said a definite no. */
+  | { readonly type: 'decline_attempt'; readonly attemptId: string; readonly reason: DeclineReason }
+  /** The wallet says that nobody confirmed in time; our own deadline is no reason. */
+  | { readonly type: 'time_out_attempt'; readonly attemptId: string };
+
+/** What can be asked of an order. */
+export type Command =
+  | {
+      readonly type: 'start_payment';
+      readonly attemptId: string;
+      readonly paymentOption: PaymentOption;
+      readonly phone: PhoneNumber;
+    }
+  | AttemptCommand
+  /** The customer gives up the checkout. */
+  | { readonly type: 'cancel' }
+  /** The payment session is over. */
+  | { readonly type: 'expire' };
+
+/** Why an order stays as it is. */
+export type Rejection =
+  | { readonly type: 'order_is_final'; readonly status: Exclude<OrderStatus, 'PENDING'> }
+  /** The attempt named may still take money, or has. */
+  | { readonly type: 'payment_in_progress'; readonly attemptId: string }
+  | { readonly type: 'too_many_attempts'; readonly limit: number }
+  | { readonly type: 'session_ended' }
+  | { readonly type: 'session_not_ended' }
+  | { readonly type: 'option_not_allowed' }
+  /** The command is about an attempt that is not the order's latest. */
+  | { readonly type: 'unknown_attempt' }
+  | {
+      readonly type: 'attempt_is_final';
+      readonly status: Extract<PaymentAttemptStatus, 'SUCCEEDED' | 'DECLINED' | 'TIMED_OUT'>;
+    }
+  | { readonly type: 'attempt_not_sent' }
+  | { readonly type: 'attempt_already_sent' }
+  /** The wallet debited another amount or currency than the order's. */
+  | { readonly type: 'amount_mismatch' };
+
+type Outcome = Result<Changed, Rejection>;
+
+/**
+ * Decides what a command makes of an order at a time: the order after it with the events to store, or why not.
+ * Total over every status and command, changes nothing it is given, and gives at most one event.
+ *
+ * A final order stays as it is. A PENDING one becomes COMPLETED when the wallet confirms its exact amount, however late;
+ * FAILED by a cancellation, by the wallet's no to a DIRECT order or by its fifth no to a hosted one; EXPIRED once the
+ * session is over. It neither fails nor expires while an attempt may still take money.
+ */
+export function transition(order: Order, command: Command, now: Date): Outcome {
+  switch (order.status) {
+    case 'PENDING':
+      return transitionPending(order, command, now);
+    case 'COMPLETED':
+    case 'FAILED':
+    case 'EXPIRED':
+      return err({ type: 'order_is_final', status: order.status });
+    default:
+      return unreachable(order.status);
+  }
+}
+
+function transitionPending(order: Order, command: Command, now: Date): Outcome {
+  switch (command.type) {
+    case 'start_payment':
+      return startPayment(order, command, now);
+    case 'send_attempt':
+    case 'lose_attempt':
+    case 'confirm_attempt':
+    case 'decline_attempt':
+    case 'time_out_attempt':
+      return changeAttempt(order, command, now);
+    case 'cancel':
+      return closeUnpaid(order, 'FAILED', now);
+    case 'expire':
+      return sessionEnded(order, now)
+        ? closeUnpaid(order, 'EXPIRED', now)
+        : err({ type: 'session_not_ended' });
+    default:
+      return unreachable(command);
+  }
+}
+
+/** An attempt in progress is reported before the session's end, so that repeating a request finds its own attempt. */
+function startPayment(
+  order: Order,
+  command: Extract<Command, { type: 'start_payment' }>,
+  now: Date,
+): Outcome {
+  const { attemptId, paymentOption, phone } = command;
+  if (order.paymentType === 'DIRECT' && paymentOption === 'WALLETA_WALLET') {
+    return err({ type: 'option_not_allowed' });
+  }
+  const { latestAttempt } = order;
+  if (latestAttempt !== null && (latestAttempt.status === 'REQUESTED' || mayHoldMoney(latestAttempt))) {
+    return err({ type: 'payment_in_progress', attemptId: latestAttempt.id });
+  }
+  if (sessionEnded(order, now)) return err({ type: 'session_ended' });
+  if (order.attemptCount >= maxAttempts) return err({ type: 'too_many_attempts', limit: maxAttempts });
+
+  const attempt: PaymentAttempt = {
+    id: attemptId,
+    status: 'REQUESTED',
+    paymentOption,
+    phone: phone.e164,
+    createdAt: now,
+    updatedAt: now,
+    declineReason: null,
+  };
+  const change = { attemptCount: order.attemptCount + 1, latestAttempt: attempt };
+  return recorded(order, change, 'PAYMENT_STARTED', attempt, now);
+}
+
+function changeAttempt(order: Order, command: AttemptCommand, now: Date): Outcome {
+  const attempt = order.latestAttempt;
+  if (attempt === null || attempt.id !== command.attemptId) return err({ type: 'unknown_attempt' });
+  switch (attempt.status) {
+    case 'REQUESTED':
+      if (command.type !== 'send_attempt') return err({ type: 'attempt_not_sent' });
+      return unrecorded(order, movedTo(attempt, 'SENT', now));
+    case 'SENT':
+    case 'UNKNOWN':
+      return changeSentAttempt(order, attempt, command, now);
+    case 'SUCCEEDED':
+    case 'DECLINED':
+    case 'TIMED_OUT':
+      return err({ type: 'attempt_is_final', status: attempt.status });
+    default:
+      return unreachable(attempt.status);
+  }
+}
+
+function changeSentAttempt(
+  order: Order,
+  attempt: PaymentAttempt,
+  command: AttemptCommand,
+  now: Date,
+): Outcome {
+  switch (command.type) {
+    case 'send_attempt':
+      return err({ type: 'attempt_already_sent' });
+    case 'lose_attempt':
+      return unrecorded(order, movedTo(attempt, 'UNKNOWN', now));
+    case 'confirm_attempt':
+      return complete(order, attempt, command.debited, now);
+    case 'decline_attempt':
+      return refuse(order, { ...movedTo(attempt, 'DECLINED', now), declineReason: command.reason }, now);
+    case 'time_out_attempt':
+      return refuse(order, movedTo(attempt, 'TIMED_OUT', now), now);
+    default:
+      return unreachable(command);
+  }
+}
+
+/** Takes no notice of the session's end: the money is there. */
+function complete(order: Order, attempt: PaymentAttempt, debited: Money, now: Date): Outcome {
+  if (!Money.equal(debited, order.amount)) return err({ type: 'amount_mismatch' });
+  const succeeded = movedTo(attempt, 'SUCCEEDED', now);
+  const change = {
+    status: 'COMPLETED',
+    deductedMinorUnits: debited.minorUnits,
+    latestAttempt: succeeded,
+  } as const;
+  return recorded(order, change, 'COMPLETED', succeeded, now);
+}
+
+/** `attempt` ended without money. A hosted order stays open for the customer's next try; a DIRECT order has no next. */
+function refuse(order: Order, attempt: PaymentAttempt, now: Date): Outcome {
+  const isLast = order.paymentType === 'DIRECT' || order.attemptCount >= maxAttempts;
+  return isLast
+    ? recorded(order, { status: 'FAILED', latestAttempt: attempt }, 'FAILED', attempt, now)
+    : recorded(order, { latestAttempt: attempt }, 'PAYMENT_DECLINED', attempt, now);
+}
+
+/** Ends an order without money. An attempt that was never sent ends with it; any other may hold money and forbids it. */
+function closeUnpaid(order: Order, status: 'FAILED' | 'EXPIRED', now: Date): Outcome {
+  const { latestAttempt } = order;
+  if (latestAttempt !== null && mayHoldMoney(latestAttempt)) {
+    return err({ type: 'payment_in_progress', attemptId: latestAttempt.id });
+  }
+  if (latestAttempt?.status !== 'REQUESTED') return recorded(order, { status }, status, null, now);
+  const ended = movedTo(latestAttempt, 'TIMED_OUT', now);
+  return recorded(order, { status, latestAttempt: ended }, status, ended, now);
+}
+
+/** The session's last instant is the one before `expiresAt`. */
+function sessionEnded(order: Order, now: Date): boolean {
+  return now.getTime() >= order.expiresAt.getTime();
+}
+
+function mayHoldMoney({ status }: PaymentAttempt): boolean {
+  return status === 'SENT' || status === 'UNKNOWN' || status === 'SUCCEEDED';
+}
+
+function movedTo(attempt: PaymentAttempt, status: PaymentAttemptStatus, now: Date): PaymentAttempt {
+  return attempt.status === status ? attempt : { ...attempt, status, updatedAt: now };
+}
+
+/** A step of the attempt that is nobody's business but ours and the wallet's. */
+function unrecorded(order: Order, latestAttempt: PaymentAttempt): Outcome {
+  return ok({ order: { ...order, latestAttempt }, events: [] });
+}
+
+type Change = Partial<Pick<Order, 'status' | 'deductedMinorUnits' | 'attemptCount' | 'latestAttempt'>>;
+
+function recorded(
+  before: Order,
+  change: Change,
+  type: OrderEventType,
+  attempt: PaymentAttempt | null,
+  now: Date,
+): Outcome {
+  const sequence = before.lastEventSequence + 1;
+  const updatedAt = change.status === undefined ? before.updatedAt : now;
+  const order: Order = { ...before, ...change, updatedAt, lastEventSequence: sequence };
+  const event = { type, sequence, occurredAt: now, previousStatus: before.status, order, attempt };
+  return ok({ order, events: [event] });
+}
+
+/** Reached only by a value that the types forbid, such as a corrupt row. */
+function unreachable(value: never): never {
+  throw new TypeError(`${JSON.stringify(value)} is not possible here`);
+}
