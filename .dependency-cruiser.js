@@ -1,0 +1,157 @@
+// Who may import whom. Each rule is violated on purpose, and seen caught, in test/unit/repository/import-rules.test.ts.
+
+/** A process of its own that is a client of core: it shares code with no other process. */
+const EDGES = 'rest-facade|checkout|wallets|webhooks|dashboard|cli';
+
+/** How a capability of core says "others may call this". */
+const USE_CASE = '-use-case\\.ts$';
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+export default {
+  forbidden: [
+    {
+      name: 'domain-imports-nothing',
+      comment:
+        'The rules of the business are pure: no I/O, no npm package, no node: module, nothing of ours.',
+      severity: 'error',
+      from: { path: '^src/core/domain/' },
+      to: { pathNot: '^src/core/domain/' },
+    },
+    {
+      name: 'core-imports-its-layers',
+      comment: "Core uses its own folders, gen and runtime; the merchants' JSON is none of its business.",
+      severity: 'error',
+      from: { path: '^src/core/(?!domain/)' },
+      to: { path: '^src/', pathNot: '^src/(core|gen|runtime)/' },
+    },
+    {
+      name: 'database-imports-no-capability',
+      comment:
+        'Capabilities use the database folder; the other way round would tie every capability to every other.',
+      severity: 'error',
+      from: { path: '^src/core/database/' },
+      to: { path: '^src/core/', pathNot: '^src/core/(database|domain)/' },
+    },
+    {
+      name: 'capability-through-its-use-case',
+      comment:
+        'A capability of core reaches another through a file named *-use-case.ts: never its store or its RPCs.',
+      severity: 'error',
+      from: { path: '^src/core/(?!domain/|database/)([^/]+)/' },
+      to: {
+        path: '^src/core/',
+        pathNot: ['^src/core/($1|domain|database)/', `^src/core/[^/]+/[^/]+${USE_CASE}`],
+      },
+    },
+    {
+      name: 'edge-imports-shared-folders',
+      comment:
+        'An edge process talks to core and to other edges over RPC: it imports gen, runtime and merchant-api.',
+      severity: 'error',
+      from: { path: `^src/(${EDGES})/` },
+      to: { path: '^src/', pathNot: '^src/($1|gen|runtime|merchant-api)/' },
+    },
+    {
+      name: 'simulator-imports-runtime',
+      comment: "The simulated wallet is somebody else's system: sharing our code would share our mistakes.",
+      severity: 'error',
+      from: { path: '^src/wallet-simulator/' },
+      to: { path: '^src/', pathNot: '^src/(wallet-simulator|runtime)/' },
+    },
+    {
+      name: 'runtime-imports-npm-and-gen',
+      comment:
+        'What every process needs knows nothing of any of them (gen: health, reflection, error details).',
+      severity: 'error',
+      from: { path: '^src/runtime/' },
+      to: { path: '^src/', pathNot: '^src/(runtime|gen)/' },
+    },
+    {
+      name: 'merchant-api-imports-gen',
+      comment:
+        'The public JSON contract depends on the internal one only, so that every process can share it.',
+      severity: 'error',
+      from: { path: '^src/merchant-api/' },
+      to: { path: '^src/', pathNot: '^src/(merchant-api|gen)/' },
+    },
+    {
+      name: 'gen-imports-npm',
+      comment: 'Generated code comes out of proto/ alone.',
+      severity: 'error',
+      from: { path: '^src/gen/' },
+      to: { path: '^src/', pathNot: '^src/gen/' },
+    },
+    {
+      name: 'main-is-imported-by-nobody',
+      comment: 'A composition root is an end point. Tests may import it.',
+      severity: 'error',
+      from: { pathNot: '^(src/main|test)/' },
+      to: { path: '^src/main/' },
+    },
+    {
+      name: 'src-stands-alone',
+      comment: 'What runs in production imports nothing that is only there for development.',
+      severity: 'error',
+      from: { path: '^src/' },
+      to: { path: '^(?!src/|node_modules/)[^/]+/', dependencyTypes: ['local'] },
+    },
+    {
+      name: 'nats-behind-runtime',
+      comment:
+        'The broker is disposable and its client is replaceable: src/runtime/nats*.ts is the only place that knows it.',
+      severity: 'error',
+      from: { pathNot: '^(src/runtime/nats[^/]*\\.ts$|test/)' },
+      to: { path: '^node_modules/(nats|@nats-io/[^/]+)/' },
+    },
+    {
+      name: 'process-in-main',
+      comment:
+        "Settings, signals and exit are arguments everywhere else. (The global of that name is ESLint's to see.)",
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/main/' },
+      to: { path: '^(node:)?process$', dependencyTypes: ['core'] },
+    },
+    {
+      name: 'no-circular',
+      comment: 'Two files that need each other are one file, or miss a third.',
+      severity: 'error',
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: 'no-unresolvable',
+      comment: 'The import leads nowhere: a moved file, a package not installed, or a missing .ts.',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true },
+    },
+    {
+      name: 'no-undeclared-package',
+      comment: 'A package that is there by chance, through another: name it in package.json.',
+      severity: 'error',
+      from: {},
+      to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] },
+    },
+    {
+      name: 'no-dev-package-in-src',
+      comment:
+        'An image built with `npm ci --omit=dev` would stop at this import. Types are erased, so they may.',
+      severity: 'error',
+      from: { path: '^src/' },
+      to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
+    },
+  ],
+  options: {
+    doNotFollow: { path: ['^node_modules/'] },
+    // `import type` and imports that the compiler would drop count too.
+    parser: 'tsc',
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    detectProcessBuiltinModuleCalls: true,
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'node', 'default', 'types'],
+      extensions: ['.ts', '.js', '.mjs', '.cjs', '.json', '.d.ts'],
+    },
+  },
+};
