@@ -13,6 +13,7 @@ const NODE_GLOBALS = Object.fromEntries(
     'clearTimeout',
     'console',
     'fetch',
+    'performance',
     'process',
     'setTimeout',
   ].map((name) => [name, 'readonly']),

@@ -1,0 +1,42 @@
+// Would a client built against an earlier proto/ still be understood? `npm run breaking -- <git ref>` compares with
+// that ref; without one, with the newest release (tag v*) that HEAD descends from: what is released is what others run.
+import { mkdtemp, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ROOT, runLocal } from './run-local.mjs';
+
+async function newestRelease() {
+  const { code, output } = await runLocal(['git', 'describe', '--tags', '--abbrev=0', '--match', 'v*']);
+  return code === 0 ? output.trim() : undefined;
+}
+
+/** proto/ and buf.yaml as they were, in a folder where buf finds the contracts of others as it does here. */
+async function checkOutContract(ref, folder) {
+  const archive = join(folder, 'contract.tar');
+  const archived = await runLocal(['git', 'archive', '--output', archive, ref, 'proto', 'buf.yaml']);
+  if (archived.code !== 0) return archived;
+  await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  return runLocal(['tar', '-xf', archive, '-C', folder]);
+}
+
+async function compareWith(ref) {
+  const scratch = await mkdtemp(join(tmpdir(), 'gatehouse-breaking-'));
+  try {
+    const { code, output } = await checkOutContract(ref, scratch);
+    if (code !== 0) return { code, output: `Cannot read the contract of ${ref}: ${output}` };
+    const compared = await runLocal(['buf', 'breaking', 'proto', '--against', join(scratch, 'proto')]);
+    if (compared.code === 0) return compared;
+    return { code: 1, output: `Against ${ref}, proto/ breaks its clients:\n${compared.output}` };
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
+}
+
+const ref = process.argv[2] ?? (await newestRelease());
+if (ref === undefined) {
+  console.log('skipped: no release (tag v*) in this clone to compare with');
+} else {
+  const { code, output } = await compareWith(ref);
+  if (code !== 0) console.error(output.trimEnd());
+  process.exitCode = code;
+}

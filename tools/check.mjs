@@ -1,0 +1,75 @@
+// `npm run check`: everything that can be known about the sources without running them.
+// `npm run check -- lint types` runs those steps alone.
+import { existsSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { ROOT, runLocal } from './run-local.mjs';
+
+const folders = ['src', 'test', 'bench', 'scripts', 'tools'].filter((folder) =>
+  existsSync(join(ROOT, folder)),
+);
+
+const STEPS = [
+  { name: 'format', command: ['prettier', '--check', '--log-level', 'warn', '.'], remedy: 'npm run format' },
+  { name: 'lint', command: ['eslint', '--max-warnings', '0', '.'] },
+  { name: 'imports', command: ['depcruise', '--config', '.dependency-cruiser.js', ...folders] },
+  { name: 'types', command: ['tsc', '--noEmit', '-p', '.'] },
+  { name: 'proto-lint', command: ['buf', 'lint', 'proto'] },
+  {
+    name: 'proto-format',
+    command: ['buf', 'format', '-d', '--exit-code', 'proto'],
+    remedy: 'npm run format',
+  },
+  { name: 'generated', command: ['node', 'tools/generated.mjs'] },
+  { name: 'breaking', command: ['node', 'tools/breaking.mjs'] },
+];
+
+const SKIPPED = /^skipped: (.*)$/m;
+
+async function runStep({ name, command, remedy }) {
+  const startedAt = performance.now();
+  const { code, output } = await runLocal(command);
+  const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+  if (code !== 0) {
+    const hint = remedy ? `\n  to put it right: ${remedy}` : '';
+    console.log(`\n--- ${name}: ${command.join(' ')}\n${output.trimEnd()}${hint}`);
+    return { name, result: 'FAILED', seconds, note: '' };
+  }
+  const reason = SKIPPED.exec(output)?.[1];
+  return { name, result: reason ? 'skipped' : 'ok', seconds, note: reason ?? '' };
+}
+
+/** All steps, a few at a time, the results in the order of the steps. */
+async function runSteps(steps) {
+  const results = new Array(steps.length);
+  let next = 0;
+  const worker = async () => {
+    while (next < steps.length) {
+      const index = next++;
+      results[index] = await runStep(steps[index]);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(availableParallelism(), steps.length) }, worker));
+  return results;
+}
+
+function chooseSteps(names) {
+  const known = STEPS.map(({ name }) => name);
+  const unknown = names.filter((name) => !known.includes(name));
+  if (unknown.length > 0) {
+    console.error(`There is no step called ${unknown.join(', ')}. The steps are: ${known.join(', ')}.`);
+    process.exit(2);
+  }
+  return names.length === 0 ? STEPS : STEPS.filter(({ name }) => names.includes(name));
+}
+
+if (!existsSync(join(ROOT, 'node_modules', '.bin', 'eslint'))) {
+  console.error('The tools are not installed: run `npm ci` first.');
+  process.exit(2);
+}
+const results = await runSteps(chooseSteps(process.argv.slice(2)));
+console.log('');
+for (const { name, result, seconds, note } of results) {
+  console.log(`${name.padEnd(14)}${result.padEnd(9)}${seconds.padStart(6)} s  ${note}`.trimEnd());
+}
+process.exitCode = results.some(({ result }) => result === 'FAILED') ? 1 : 0;
