@@ -1,0 +1,156 @@
+import { EnvError, EnvMissingError, cleanEnv, makeExactValidator, str } from 'envalid';
+import type { CleanedEnv } from 'envalid';
+import type { ServiceTokens } from './rpc/service-tokens.ts';
+import { parseServiceTokens } from './rpc/service-tokens.ts';
+
+/** A process's environment, handed in by its composition root. */
+export type ProcessEnvironment = Readonly<Record<string, string | undefined>>;
+
+/** One or more settings are missing or not usable. The message names each of them and what it takes. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+const port = makeExactValidator<number>((input) => {
+  if (!/^[0-9]{1,5}$/.test(input) || Number(input) > 65535) {
+    throw new EnvError('must be a port from 0 to 65535 (0 takes any free one)');
+  }
+  return Number(input);
+});
+
+const wholeNumber = makeExactValidator<number>((input) => {
+  if (!/^[0-9]{1,9}$/.test(input)) throw new EnvError('must be a whole number, 0 or more');
+  return Number(input);
+});
+
+const masterKey = makeExactValidator<Buffer>((input) => {
+  if (!/^[0-9a-f]{64}$/i.test(input)) {
+    throw new EnvError('must be 64 hexadecimal digits; make one with: openssl rand -hex 32');
+  }
+  return Buffer.from(input, 'hex');
+});
+
+const addresses = makeExactValidator<readonly string[]>((input) => {
+  const list = input.split(',').map((address) => address.trim());
+  if (!list.every((address) => /^(dns:\/\/\/)?(\[[0-9a-f:]+\]|[^\s,:/[\]]+):[0-9]{1,5}$/i.test(address))) {
+    throw new EnvError('must be host:port, or several of them with commas between');
+  }
+  return list;
+});
+
+const currencies = makeExactValidator<readonly string[]>((input) => {
+  const list = input.split(',').map((code) => code.trim());
+  if (!list.every((code) => /^[A-Z]{3}$/.test(code))) {
+    throw new EnvError('must be ISO 4217 codes with commas between, such as ETB,USD');
+  }
+  return list;
+});
+
+const serviceTokens = makeExactValidator<ServiceTokens>((input) => {
+  const tokens = parseServiceTokens(input);
+  if (typeof tokens === 'string') throw new EnvError(tokens);
+  return tokens;
+});
+
+const url = (protocols: readonly string[]) =>
+  makeExactValidator<string>((input) => {
+    const expected = protocols.map((protocol) => `${protocol}//`).join(' or ');
+    if (!URL.canParse(input) || !protocols.includes(new URL(input).protocol)) {
+      throw new EnvError(`must be a URL starting with ${expected}`);
+    }
+    return input.replace(/\/+$/, '');
+  });
+
+const databaseUrl = url(['postgres:', 'postgresql:']);
+const natsUrl = url(['nats:', 'tls:']);
+const httpUrl = url(['http:', 'https:']);
+
+const process = {
+  GATEHOUSE_HOST: str({ default: '127.0.0.1' }),
+  GATEHOUSE_LOG_LEVEL: str({
+    choices: ['fatal', 'error', 'warn', 'info', 'debug', 'trace'],
+    default: 'info',
+  }),
+  GATEHOUSE_INSTANCE: str({ default: undefined }),
+};
+
+const core = {
+  ...process,
+  GATEHOUSE_CORE_GRPC_PORT: port({ default: 50051 }),
+  GATEHOUSE_CORE_CONNECT_PORT: port({ default: 50052 }),
+  GATEHOUSE_DATABASE_URL: databaseUrl(),
+  GATEHOUSE_NATS_URL: natsUrl(),
+  GATEHOUSE_MASTER_KEY: masterKey(),
+  GATEHOUSE_SERVICE_TOKENS: serviceTokens(),
+  GATEHOUSE_CHECKOUT_BASE_URL: httpUrl({ default: 'http://127.0.0.1:8082' }),
+  GATEHOUSE_CURRENCIES: currencies({ default: ['ETB', 'USD'] }),
+  GATEHOUSE_DATABASE_POOL_SIZE: wholeNumber({ default: 12 }),
+};
+
+const client = {
+  GATEHOUSE_CORE_ADDRESSES: addresses({ default: ['127.0.0.1:50051'] }),
+  GATEHOUSE_SERVICE_TOKEN: str(),
+};
+
+const restFacade = {
+  ...process,
+  ...client,
+  GATEHOUSE_REST_PRODUCTION_PORT: port({ default: 8080 }),
+  GATEHOUSE_REST_SANDBOX_PORT: port({ default: 8081 }),
+  GATEHOUSE_RATE_LIMIT_PER_KEY: wholeNumber({ default: 1000 }),
+};
+
+const cli = {
+  GATEHOUSE_CORE_ADDRESSES: addresses({ default: undefined }),
+  GATEHOUSE_SERVICE_TOKEN: str({ default: undefined }),
+  GATEHOUSE_DATA_DIR: str({ default: '.gatehouse' }),
+};
+
+const local = {
+  ...process,
+  GATEHOUSE_DATA_DIR: str({ default: '.gatehouse' }),
+  GATEHOUSE_DATABASE_URL: databaseUrl({ default: undefined }),
+  GATEHOUSE_NATS_URL: natsUrl({ default: undefined }),
+  GATEHOUSE_REST_PRODUCTION_PORT: port({ default: 8080 }),
+  GATEHOUSE_REST_SANDBOX_PORT: port({ default: 8081 }),
+  GATEHOUSE_CHECKOUT_PORT: port({ default: 8082 }),
+  GATEHOUSE_CORE_GRPC_PORT: port({ default: 50051 }),
+  GATEHOUSE_CORE_CONNECT_PORT: port({ default: 50052 }),
+  GATEHOUSE_POSTGRES_PORT: port({ default: 5433 }),
+  GATEHOUSE_NATS_PORT: port({ default: 4222 }),
+};
+
+/**
+ * Checks all of a process's settings at once. An empty value counts as not set: that is what `NAME=` in an .env file
+ * and an unset variable in docker compose come to.
+ * @throws ConfigError
+ */
+function read<S>(environment: ProcessEnvironment, specs: S): CleanedEnv<S> {
+  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
+  return cleanEnv(given, specs, {
+    reporter: ({ errors }) => {
+      const problems = Object.entries(errors).map(([name, error]) =>
+        error instanceof EnvMissingError
+          ? `${name} is not set`
+          : `${name} ${error instanceof Error ? error.message : 'is not usable'}`,
+      );
+      if (problems.length > 0) throw new ConfigError(problems.join('\n'));
+    },
+  });
+}
+
+/** Settings of the `core` process. @throws ConfigError */
+export const readCoreConfig = (environment: ProcessEnvironment) => read(environment, core);
+export type CoreConfig = ReturnType<typeof readCoreConfig>;
+
+/** Settings of the `rest-facade` process. @throws ConfigError */
+export const readRestFacadeConfig = (environment: ProcessEnvironment) => read(environment, restFacade);
+export type RestFacadeConfig = ReturnType<typeof readRestFacadeConfig>;
+
+/** Settings of the command line client. @throws ConfigError */
+export const readCliConfig = (environment: ProcessEnvironment) => read(environment, cli);
+export type CliConfig = ReturnType<typeof readCliConfig>;
+
+/** Settings of the one command that runs everything on this machine. @throws ConfigError */
+export const readLocalConfig = (environment: ProcessEnvironment) => read(environment, local);
+export type LocalConfig = ReturnType<typeof readLocalConfig>;

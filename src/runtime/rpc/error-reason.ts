@@ -1,0 +1,31 @@
+import { Code } from '@connectrpc/connect';
+
+/**
+ * Every reason an RPC may fail for, as google.rpc.ErrorInfo carries it, with the status code it comes under.
+ * Callers decide by the reason; the message is for people.
+ */
+export const errorReasons = {
+  INVALID_FIELDS: Code.InvalidArgument,
+  INVALID_API_KEY: Code.Unauthenticated,
+  INVALID_SERVICE_TOKEN: Code.Unauthenticated,
+  ROLE_NOT_ALLOWED: Code.PermissionDenied,
+  MERCHANT_SUSPENDED: Code.PermissionDenied,
+  PRODUCTION_NOT_ACTIVATED: Code.PermissionDenied,
+  MERCHANT_NOT_FOUND: Code.NotFound,
+  API_KEY_NOT_FOUND: Code.NotFound,
+  ORDER_NOT_FOUND: Code.NotFound,
+  SYMBOL_NOT_FOUND: Code.NotFound,
+  ORDER_NUMBER_TAKEN: Code.AlreadyExists,
+  PAYMENT_IN_PROGRESS: Code.FailedPrecondition,
+  ORDER_NOT_PAYABLE: Code.FailedPrecondition,
+  API_KEY_NOT_USABLE: Code.FailedPrecondition,
+  TOO_MANY_API_KEYS: Code.ResourceExhausted,
+  OVERLOADED: Code.ResourceExhausted,
+  CALL_CANCELLED: Code.Canceled,
+  DEADLINE_EXCEEDED: Code.DeadlineExceeded,
+  DATABASE_UNAVAILABLE: Code.Unavailable,
+  SERVER_DRAINING: Code.Unavailable,
+  INTERNAL: Code.Internal,
+} as const satisfies Record<string, Code>;
+
+export type ErrorReason = keyof typeof errorReasons;

@@ -1,0 +1,228 @@
+import { once } from 'node:events';
+import type { EventEmitter } from 'node:events';
+import { create, fromBinary } from '@bufbuild/protobuf';
+import type { DescMessage, Message, MessageInitShape } from '@bufbuild/protobuf';
+import { ConnectError, createContextValues, createHandlerContext } from '@connectrpc/connect';
+import type { MethodImplSpec, ServiceImplSpec } from '@connectrpc/connect';
+import { Metadata, Server, ServerCredentials } from '@grpc/grpc-js';
+import type {
+  ServerDuplexStream,
+  ServerReadableStream,
+  ServerUnaryCall,
+  ServerWritableStream,
+  ServiceDefinition,
+  UntypedServiceImplementation,
+  handleBidiStreamingCall,
+  handleClientStreamingCall,
+  handleServerStreamingCall,
+  handleUnaryCall,
+} from '@grpc/grpc-js';
+import type { Logger } from '../logger.ts';
+import { encodeMessage } from './message-bytes.ts';
+import { encodeStatus, toStatus } from './rpc-error.ts';
+
+/** The largest message taken or given: a full batch of the largest orders fits with room to spare. */
+export const maxMessageBytes = 4 * 1024 * 1024;
+
+/** A call that names no deadline gets this one. */
+export const defaultDeadlineMs = 30_000;
+
+export interface GrpcServer {
+  /** Where it listens, as host:port. */
+  readonly address: string;
+  /** Takes no new calls, lets running ones end, and cuts them off after `timeoutMs`. */
+  readonly stop: (timeoutMs: number) => Promise<void>;
+}
+
+export interface GrpcServerOptions {
+  readonly host: string;
+  /** 0 takes any free port. */
+  readonly port: number;
+  /** Guarded services. */
+  readonly services: readonly ServiceImplSpec[];
+  readonly logger: Logger;
+}
+
+/**
+ * Serves protobuf-es service implementations on grpc-js, which is several times faster than connect-node's gRPC.
+ * @throws when the port cannot be had.
+ */
+export async function startGrpcServer({
+  host,
+  port,
+  services,
+  logger,
+}: GrpcServerOptions): Promise<GrpcServer> {
+  const server = new Server({
+    'grpc.max_receive_message_length': maxMessageBytes,
+    'grpc.max_send_message_length': maxMessageBytes,
+    'grpc.max_concurrent_streams': 4096,
+  });
+  for (const spec of services) server.addService(definitionOf(spec), implementationOf(spec, logger));
+  const boundPort = await new Promise<number>((resolve, reject) => {
+    server.bindAsync(
+      `${host.includes(':') ? `[${host}]` : host}:${port}`,
+      ServerCredentials.createInsecure(),
+      (error, bound) => {
+        if (error === null) resolve(bound);
+        else reject(error);
+      },
+    );
+  });
+  return { address: `${host}:${boundPort}`, stop: (timeoutMs) => drain(server, timeoutMs) };
+}
+
+async function drain(server: Server, timeoutMs: number): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(() => server.forceShutdown(), timeoutMs);
+    server.tryShutdown(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
+
+function definitionOf({ service, methods }: ServiceImplSpec): ServiceDefinition {
+  const entries = Object.values(methods).map(({ method }) => {
+    const streams = {
+      requestStream: method.methodKind !== 'unary' && method.methodKind !== 'server_streaming',
+      responseStream: method.methodKind !== 'unary' && method.methodKind !== 'client_streaming',
+    };
+    const definition = {
+      path: `/${service.typeName}/${method.name}`,
+      ...streams,
+      requestDeserialize: (bytes: Buffer): Message => fromBinary(method.input, bytes),
+      requestSerialize: (message: Message): Buffer => encodeMessage(method.input, message),
+      responseDeserialize: (bytes: Buffer): Message => fromBinary(method.output, bytes),
+      responseSerialize: (message: Message): Buffer => encodeMessage(method.output, message),
+    };
+    return [method.name, definition] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
+function implementationOf({ methods }: ServiceImplSpec, logger: Logger): UntypedServiceImplementation {
+  return Object.fromEntries(
+    Object.values(methods).map((spec) => [spec.method.name, callHandler(spec, logger)]),
+  );
+}
+
+type AnyHandler =
+  | handleUnaryCall<Message, Message>
+  | handleClientStreamingCall<Message, Message>
+  | handleServerStreamingCall<Message, Message>
+  | handleBidiStreamingCall<Message, Message>;
+
+function callHandler(spec: MethodImplSpec, logger: Logger): AnyHandler {
+  const output = (init: MessageInitShape<DescMessage>): Message => create(spec.method.output, init);
+  switch (spec.kind) {
+    case 'unary': {
+      const handler: handleUnaryCall<Message, Message> = (call, reply) => {
+        const context = contextOf(call, spec);
+        Promise.resolve(spec.impl(call.request, context))
+          .then((response) => reply(null, output(response)))
+          .catch((error: unknown) => reply(statusOf(error)))
+          .finally(() => context.abort());
+      };
+      return handler;
+    }
+    case 'client_streaming': {
+      const handler: handleClientStreamingCall<Message, Message> = (call, reply) => {
+        const context = contextOf(call, spec);
+        spec
+          .impl(messagesOf(call), context)
+          .then((response) => reply(null, output(response)))
+          .catch((error: unknown) => reply(statusOf(error)))
+          .finally(() => context.abort());
+      };
+      return handler;
+    }
+    case 'server_streaming': {
+      const handler: handleServerStreamingCall<Message, Message> = (call) => {
+        const context = contextOf(call, spec);
+        pump(spec.impl(call.request, context), call, output, logger).finally(() => context.abort());
+      };
+      return handler;
+    }
+    case 'bidi_streaming': {
+      const handler: handleBidiStreamingCall<Message, Message> = (call) => {
+        const context = contextOf(call, spec);
+        pump(spec.impl(messagesOf(call), context), call, output, logger).finally(() => context.abort());
+      };
+      return handler;
+    }
+  }
+}
+
+type AnyCall =
+  | ServerUnaryCall<Message, Message>
+  | ServerReadableStream<Message, Message>
+  | ServerWritableStream<Message, Message>
+  | ServerDuplexStream<Message, Message>;
+
+async function* messagesOf(call: AsyncIterable<Message>): AsyncIterable<Message> {
+  yield* call;
+}
+
+function contextOf(call: AnyCall, { method }: MethodImplSpec) {
+  const cancelled = new AbortController();
+  const emitter: EventEmitter = call;
+  emitter.once('cancelled', () => cancelled.abort());
+  const timeoutMs =
+    remainingMs(call.getDeadline()) ?? (method.methodKind === 'unary' ? defaultDeadlineMs : undefined);
+  return createHandlerContext({
+    service: method.parent,
+    method,
+    protocolName: 'grpc',
+    requestMethod: 'POST',
+    url: call.getPath(),
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    requestSignal: cancelled.signal,
+    requestHeader: headersOf(call.metadata),
+    contextValues: createContextValues(),
+  });
+}
+
+function remainingMs(deadline: Date | number): number | undefined {
+  const at = deadline instanceof Date ? deadline.getTime() : deadline;
+  return Number.isFinite(at) ? Math.max(0, at - Date.now()) : undefined;
+}
+
+function headersOf(metadata: Metadata): Headers {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(metadata.getMap())) {
+    if (typeof value === 'string') headers.set(name, value);
+  }
+  return headers;
+}
+
+async function pump(
+  responses: AsyncIterable<MessageInitShape<DescMessage>>,
+  call: ServerWritableStream<Message, Message> | ServerDuplexStream<Message, Message>,
+  output: (init: MessageInitShape<DescMessage>) => Message,
+  logger: Logger,
+): Promise<void> {
+  try {
+    for await (const response of responses) {
+      if (call.cancelled) return;
+      // A slow reader holds the source back; one that went away must not hold it for ever.
+      if (!call.write(output(response))) await Promise.race([once(call, 'drain'), once(call, 'cancelled')]);
+    }
+    call.end();
+  } catch (error) {
+    if (!call.cancelled) call.emit('error', statusOf(error));
+    else logger.debug({ err: error }, 'a stream ended after its caller had left');
+  }
+}
+
+/** What grpc-js sends for an error: code and message, and the details as google.rpc.Status in the trailer. */
+function statusOf(thrown: unknown): Error & { code: number; details: string; metadata: Metadata } {
+  const error = ConnectError.from(thrown);
+  const metadata = new Metadata();
+  metadata.set('grpc-status-details-bin', encodeStatus(toStatus(error)));
+  return Object.assign(new Error(error.rawMessage), {
+    code: error.code,
+    details: error.rawMessage,
+    metadata,
+  });
+}

@@ -1,0 +1,192 @@
+import type { DescMessage, Message, MessageInitShape } from '@bufbuild/protobuf';
+import { Code, ConnectError } from '@connectrpc/connect';
+import type { HandlerContext, MethodImplSpec, ServiceImplSpec } from '@connectrpc/connect';
+import type { Logger } from '../logger.ts';
+import { callerKey, logFieldsKey } from './call-context.ts';
+import type { Caller } from './call-context.ts';
+import { reasonOf, rpcError } from './rpc-error.ts';
+import type { Access, RpcService } from './rpc-service.ts';
+import { authenticateService } from './service-tokens.ts';
+import type { ServiceTokens } from './service-tokens.ts';
+
+export interface GuardOptions {
+  readonly tokens: ServiceTokens;
+  readonly logger: Logger;
+  /** Makes an id for a call that came without a usable one. */
+  readonly newRequestId: () => string;
+  /** Turns the errors of what a handler depends on (a database, say) into an RPC error; undefined for those it does not know. */
+  readonly explain: (error: unknown) => ConnectError | undefined;
+}
+
+type ErrorLevel = 'warn' | 'error' | 'info';
+
+/** Wraps every method of a service: who calls, may they, one log line a call, and no error without a reason. */
+export function guard({ spec, access }: RpcService, options: GuardOptions): ServiceImplSpec {
+  const methods = Object.entries(spec.methods).map(([name, method]) => {
+    return [name, guardMethod(method, access.get(name) ?? [], options)] as const;
+  });
+  return { service: spec.service, methods: Object.fromEntries(methods) };
+}
+
+function guardMethod(spec: MethodImplSpec, access: Access, options: GuardOptions): MethodImplSpec {
+  switch (spec.kind) {
+    case 'unary':
+      return {
+        ...spec,
+        impl: (request: Message, context: HandlerContext) =>
+          once(() => spec.impl(request, context), context, access, options),
+      };
+    case 'client_streaming':
+      return {
+        ...spec,
+        impl: (requests: AsyncIterable<Message>, context: HandlerContext) =>
+          once(() => spec.impl(requests, context), context, access, options),
+      };
+    case 'server_streaming':
+      return {
+        ...spec,
+        impl: (request: Message, context: HandlerContext) =>
+          many(() => spec.impl(request, context), context, access, options),
+      };
+    case 'bidi_streaming':
+      return {
+        ...spec,
+        impl: (requests: AsyncIterable<Message>, context: HandlerContext) =>
+          many(() => spec.impl(requests, context), context, access, options),
+      };
+  }
+}
+
+type Response = MessageInitShape<DescMessage>;
+
+async function once(
+  handle: () => Promise<Response> | Response,
+  context: HandlerContext,
+  access: Access,
+  options: GuardOptions,
+): Promise<Response> {
+  const startedAt = performance.now();
+  try {
+    admit(context, access, options);
+    const response = await Promise.race([handle(), rejectWhenAborted(context.signal)]);
+    logCall(context, startedAt, undefined, options);
+    return response;
+  } catch (error) {
+    throw fail(error, context, startedAt, options);
+  }
+}
+
+async function* many(
+  handle: () => AsyncIterable<Response>,
+  context: HandlerContext,
+  access: Access,
+  options: GuardOptions,
+): AsyncIterable<Response> {
+  const startedAt = performance.now();
+  try {
+    admit(context, access, options);
+    yield* handle();
+    logCall(context, startedAt, undefined, options);
+  } catch (error) {
+    throw fail(error, context, startedAt, options);
+  }
+}
+
+function admit(context: HandlerContext, access: Access, { tokens, newRequestId }: GuardOptions): void {
+  const given = context.requestHeader.get('x-request-id') ?? '';
+  const requestId = /^[\w.-]{1,64}$/.test(given) ? given : newRequestId();
+  const actor = (context.requestHeader.get('x-gatehouse-actor') ?? '').slice(0, 64);
+  const role = authenticateService(tokens, context.requestHeader.get('authorization'));
+  const caller: Caller = { role: role ?? 'anyone', actor, requestId };
+  context.values.set(callerKey, caller);
+  context.values.set(logFieldsKey, {});
+  if (access === 'anyone') return;
+  if (role === undefined) {
+    throw rpcError(
+      'INVALID_SERVICE_TOKEN',
+      'send "authorization: Bearer <service token>" with a token this server knows',
+    );
+  }
+  if (!access.includes(role)) {
+    throw rpcError(
+      'ROLE_NOT_ALLOWED',
+      `this method is open to ${access.join(', ')}; the token has the role ${role}`,
+    );
+  }
+}
+
+/** A handler may be waiting for a database that does not answer: the caller is told as soon as its deadline has passed. */
+function rejectWhenAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    const abort = (): void => reject(abortError(signal));
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort, { once: true });
+  });
+}
+
+function abortError(signal: AbortSignal): ConnectError {
+  const reason: unknown = signal.reason;
+  return reason instanceof ConnectError && reason.code === Code.DeadlineExceeded
+    ? rpcError('DEADLINE_EXCEEDED', 'the deadline passed before the work was done')
+    : rpcError('CALL_CANCELLED', 'the caller went away');
+}
+
+function fail(
+  thrown: unknown,
+  context: HandlerContext,
+  startedAt: number,
+  options: GuardOptions,
+): ConnectError {
+  const error = explain(thrown, context, options);
+  logCall(context, startedAt, error, options);
+  return error;
+}
+
+function explain(thrown: unknown, context: HandlerContext, options: GuardOptions): ConnectError {
+  if (thrown instanceof ConnectError && reasonOf(thrown) !== undefined) return thrown;
+  if (context.signal.aborted) return abortError(context.signal);
+  return (
+    options.explain(thrown) ??
+    rpcError('INTERNAL', 'an unexpected error; the log has it under this request id', { cause: thrown })
+  );
+}
+
+function levelOf(error: ConnectError | undefined): ErrorLevel {
+  switch (error?.code) {
+    case Code.Internal:
+    case Code.Unknown:
+    case Code.DataLoss:
+      return 'error';
+    case Code.Unavailable:
+    case Code.DeadlineExceeded:
+    case Code.ResourceExhausted:
+      return 'warn';
+    default:
+      return 'info';
+  }
+}
+
+function logCall(
+  context: HandlerContext,
+  startedAt: number,
+  error: ConnectError | undefined,
+  options: GuardOptions,
+): void {
+  const caller = context.values.get(callerKey);
+  if (caller.role === 'anyone' && error === undefined) return;
+  options.logger[levelOf(error)](
+    {
+      request_id: caller.requestId,
+      rpc: `${context.service.name}/${context.method.name}`,
+      protocol: context.protocolName,
+      role: caller.role,
+      ...(caller.actor === '' ? {} : { actor: caller.actor }),
+      code: error === undefined ? 'ok' : Code[error.code].replace(/(?<=[a-z])(?=[A-Z])/g, '_').toLowerCase(),
+      ...(error === undefined ? {} : { reason: reasonOf(error), error: error.rawMessage }),
+      ...(error?.cause === undefined ? {} : { err: error.cause }),
+      duration_ms: Math.round((performance.now() - startedAt) * 100) / 100,
+      ...context.values.get(logFieldsKey),
+    },
+    'rpc',
+  );
+}

@@ -1,0 +1,47 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { create } from '@bufbuild/protobuf';
+import {
+  Health,
+  HealthCheckResponseSchema,
+  HealthCheckResponse_ServingStatus as ServingStatus,
+} from '../../gen/health/v1/health_pb.js';
+import { rpcError } from './rpc-error.ts';
+import { rpcService } from './rpc-service.ts';
+import type { RpcService } from './rpc-service.ts';
+
+/** How often a health watcher's answer is looked at again. */
+const watchIntervalMs = 1000;
+
+/**
+ * grpc.health.v1 for the process as a whole (service name "") and each service it serves. Ours rather than a package's
+ * so that the one implementation answers over gRPC and Connect alike. Open to callers without a token: probes have none.
+ */
+export function healthService(serviceNames: readonly string[], isServing: () => boolean): RpcService {
+  const known = new Set(['', Health.typeName, ...serviceNames]);
+  const status = (): ServingStatus => (isServing() ? ServingStatus.SERVING : ServingStatus.NOT_SERVING);
+  return rpcService(
+    Health,
+    {
+      check({ service }) {
+        if (!known.has(service)) throw rpcError('SYMBOL_NOT_FOUND', `this process does not serve ${service}`);
+        return { status: status() };
+      },
+      list() {
+        const statuses = [...known].map(
+          (name) => [name, create(HealthCheckResponseSchema, { status: status() })] as const,
+        );
+        return { statuses: Object.fromEntries(statuses) };
+      },
+      async *watch({ service }, context) {
+        let last: ServingStatus | undefined;
+        while (!context.signal.aborted) {
+          const now = known.has(service) ? status() : ServingStatus.SERVICE_UNKNOWN;
+          if (now !== last) yield { status: now };
+          last = now;
+          await delay(watchIntervalMs, undefined, { signal: context.signal }).catch(() => undefined);
+        }
+      },
+    },
+    { check: 'anyone', list: 'anyone', watch: 'anyone' },
+  );
+}

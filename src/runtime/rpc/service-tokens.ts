@@ -1,0 +1,40 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+
+/**
+ * What a service token lets its bearer do. Which role may call which method is said where the method is served.
+ * `writer` is an internal service that makes orders, `reader` one that only looks.
+ */
+export const roles = ['facade', 'checkout', 'wallets', 'webhooks', 'operator', 'writer', 'reader'] as const;
+export type Role = (typeof roles)[number];
+
+/** The tokens a server accepts, as hashes: a server's memory need not hold what opens it. */
+export type ServiceTokens = readonly { readonly role: Role; readonly hash: Buffer }[];
+
+const minimumTokenLength = 24;
+const isRole = (text: string): text is Role => roles.some((role) => role === text);
+const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();
+
+/**
+ * Reads `role:token,role:token`. A role may have several tokens, so that one can be replaced without a stop.
+ * Gives a sentence that says what is wrong when the text is not of that form.
+ */
+export function parseServiceTokens(text: string): ServiceTokens | string {
+  const tokens: { role: Role; hash: Buffer }[] = [];
+  for (const [index, entry] of text.split(',').entries()) {
+    const [role = '', token = '', ...rest] = entry.trim().split(':');
+    if (!isRole(role) || rest.length > 0)
+      return `entry ${index + 1} must be role:token with one of the roles ${roles.join(', ')}`;
+    if (token.length < minimumTokenLength)
+      return `entry ${index + 1} needs a token of at least ${minimumTokenLength} characters; make one with: openssl rand -hex 32`;
+    tokens.push({ role, hash: sha256(token) });
+  }
+  return tokens;
+}
+
+/** The role of the bearer named by an `authorization` header, or undefined when the token is missing or unknown. */
+export function authenticateService(tokens: ServiceTokens, authorization: string | null): Role | undefined {
+  const token = /^Bearer ([\x21-\x7e]+)$/i.exec(authorization ?? '')?.[1];
+  if (token === undefined) return undefined;
+  const hash = sha256(token);
+  return tokens.find((known) => timingSafeEqual(known.hash, hash))?.role;
+}
