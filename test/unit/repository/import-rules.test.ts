@@ -1,0 +1,183 @@
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+
+const root = join(import.meta.dirname, '..', '..', '..');
+const config = join(root, '.dependency-cruiser.js');
+const cruiser = join(root, 'node_modules', '.bin', 'depcruise');
+
+interface Violation {
+  readonly from: string;
+  readonly to: string;
+  readonly rule: { readonly name: string };
+}
+
+/** What dependency-cruiser finds in the folders of a tree, by the rules of this repository. */
+async function cruise(tree: string, folders: readonly string[]): Promise<readonly Violation[]> {
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [cruiser, '--config', config, '--output-type', 'json', ...folders],
+    { cwd: tree, maxBuffer: 256 * 1024 * 1024 },
+  );
+  const result = JSON.parse(stdout) as { summary: { violations: readonly Violation[] } };
+  return result.summary.violations;
+}
+
+/** Importing file, the statement planted in it, and the one rule that must refuse it. */
+const planted: readonly (readonly [rule: string, file: string, statement: string])[] = [
+  ['domain-imports-nothing', 'src/core/domain/npm.ts', `import 'fastify';`],
+  ['domain-imports-nothing', 'src/core/domain/builtin.ts', `import { randomUUID } from 'node:crypto';`],
+  ['domain-imports-nothing', 'src/core/domain/neighbour.ts', `import { a } from '../database/a.ts';`],
+  ['domain-imports-nothing', 'src/core/domain/contract.ts', `import type { A } from '../../gen/a_pb.js';`],
+  ['core-imports-its-layers', 'src/core/orders/json.ts', `import { a } from '../../merchant-api/a.ts';`],
+  ['core-imports-its-layers', 'src/core/database/edge.ts', `import { a } from '../../rest-facade/a.ts';`],
+  [
+    'database-imports-no-capability',
+    'src/core/database/orders.ts',
+    `import { a } from '../orders/place-use-case.ts';`,
+  ],
+  [
+    'capability-through-its-use-case',
+    'src/core/payments/store.ts',
+    `import { a } from '../orders/order-store.ts';`,
+  ],
+  [
+    'capability-through-its-use-case',
+    'src/core/payments/type.ts',
+    `import type { A } from '../orders/order-store.ts';`,
+  ],
+  [
+    'capability-through-its-use-case',
+    'src/core/payments/inline.ts',
+    `export const a: import('../orders/order-store.ts').A = 1;`,
+  ],
+  [
+    'capability-through-its-use-case',
+    'src/core/payments/again.ts',
+    `export * from '../orders/order-store.ts';`,
+  ],
+  [
+    'capability-through-its-use-case',
+    'src/core/payments/late.ts',
+    `await import('../orders/order-store.ts');`,
+  ],
+  ['edge-imports-shared-folders', 'src/rest-facade/core.ts', `import type { A } from '../core/domain/a.ts';`],
+  ['edge-imports-shared-folders', 'src/checkout/facade.ts', `import { a } from '../rest-facade/a.ts';`],
+  ['edge-imports-shared-folders', 'src/wallets/core.ts', `import { a } from '../core/domain/a.ts';`],
+  ['edge-imports-shared-folders', 'src/webhooks/core.ts', `import { a } from '../core/database/a.ts';`],
+  ['edge-imports-shared-folders', 'src/dashboard/checkout.ts', `import { a } from '../checkout/a.ts';`],
+  ['edge-imports-shared-folders', 'src/cli/core.ts', `import { a } from '../core/orders/place-use-case.ts';`],
+  ['simulator-imports-runtime', 'src/wallet-simulator/contract.ts', `import { A } from '../gen/a_pb.js';`],
+  ['simulator-imports-runtime', 'src/wallet-simulator/wallets.ts', `import { a } from '../wallets/a.ts';`],
+  ['runtime-imports-npm-and-gen', 'src/runtime/domain.ts', `import { a } from '../core/domain/a.ts';`],
+  ['runtime-imports-npm-and-gen', 'src/runtime/json.ts', `import { a } from '../merchant-api/a.ts';`],
+  ['merchant-api-imports-gen', 'src/merchant-api/logger.ts', `import { a } from '../runtime/a.ts';`],
+  ['gen-imports-npm', 'src/gen/ours.js', `import { a } from '../runtime/a.ts';`],
+  ['main-is-imported-by-nobody', 'scripts/root.ts', `import { a } from '../src/main/a.ts';`],
+  ['src-stands-alone', 'src/main/support.ts', `import { a } from '../../test/support/a.ts';`],
+  ['nats-behind-runtime', 'src/main/broker.ts', `import 'nats';`],
+  ['nats-behind-runtime', 'src/runtime/broker.ts', `import type { A } from 'nats';`],
+  ['process-in-main', 'src/runtime/settings.ts', `import process from 'node:process';`],
+  ['process-in-main', 'src/cli/exit.ts', `import { exit } from 'process';`],
+  ['no-unresolvable', 'src/runtime/moved.ts', `import { a } from './no-such-file.ts';`],
+  ['no-unresolvable', 'src/runtime/absent.ts', `import 'no-such-package';`],
+  ['no-undeclared-package', 'src/runtime/by-chance.ts', `import 'undeclared';`],
+  ['no-dev-package-in-src', 'src/runtime/tool.ts', `import 'dev-only';`],
+];
+
+const permitted: Readonly<Record<string, string>> = {
+  'src/core/domain/a.ts': `export const a = 1; export type A = number;`,
+  'src/core/domain/b.ts': `import type { A } from './a.ts';`,
+  'src/core/database/a.ts': `import { a } from '../domain/a.ts'; export { a };`,
+  'src/core/orders/order-store.ts': `import { a } from '../database/a.ts'; import 'node:crypto'; export { a }; export type A = 1;`,
+  'src/core/orders/place-use-case.ts': `import { a } from './order-store.ts'; export { a };`,
+  'src/core/payments/pay.ts': `import { a } from '../orders/place-use-case.ts'; import '../../runtime/a.ts'; import '../../gen/a_pb.js';`,
+  'src/gen/a_pb.js': `import 'fastify'; export const A = 1;`,
+  'src/gen/a_pb.d.ts': `export declare const A: 1; export type A = 1;`,
+  'src/runtime/a.ts': `import 'fastify'; import 'node:http'; import '../gen/a_pb.js'; export const a = 1;`,
+  'src/runtime/nats.ts': `import 'nats';`,
+  'src/merchant-api/a.ts': `import { A } from '../gen/a_pb.js'; export const a = A;`,
+  ...Object.fromEntries(
+    ['rest-facade', 'checkout', 'wallets', 'webhooks', 'dashboard', 'cli'].map((edge) => [
+      `src/${edge}/a.ts`,
+      `import '../gen/a_pb.js'; import '../runtime/a.ts'; import '../merchant-api/a.ts'; import 'fastify'; export const a = 1;`,
+    ]),
+  ),
+  'src/wallet-simulator/a.ts': `import '../runtime/a.ts'; import 'fastify';`,
+  'src/main/a.ts': `import process from 'node:process'; import '../core/orders/order-store.ts'; import '../rest-facade/a.ts'; export const a = 1;`,
+  'src/main/all.ts': `import './a.ts';`,
+  'src/runtime/types.ts': `import type { D } from 'dev-only';`,
+  'test/support/a.ts': `import '../../src/main/a.ts'; import '../../src/core/orders/order-store.ts'; import 'dev-only'; import 'nats'; export const a = 1;`,
+  'package.json': JSON.stringify({
+    type: 'module',
+    dependencies: { fastify: '1.0.0', nats: '1.0.0' },
+    devDependencies: { 'dev-only': '1.0.0' },
+  }),
+  'tsconfig.json': JSON.stringify({
+    compilerOptions: { module: 'nodenext', allowImportingTsExtensions: true, noEmit: true },
+  }),
+  ...Object.fromEntries(
+    ['fastify', 'nats', 'dev-only', 'undeclared'].flatMap((name) => [
+      [
+        `node_modules/${name}/package.json`,
+        JSON.stringify({ name, version: '1.0.0', type: 'module', exports: './index.js' }),
+      ],
+      [`node_modules/${name}/index.js`, `export const name = '${name}';`],
+    ]),
+  ),
+};
+
+describe('import rules', () => {
+  let tree: string;
+  let violations: readonly Violation[];
+
+  beforeAll(async () => {
+    tree = await realpath(await mkdtemp(join(tmpdir(), 'gatehouse-import-rules-')));
+    const files = [
+      ...Object.entries(permitted),
+      ...planted.map(([, file, statement]) => [file, statement] as const),
+      ['src/runtime/ring-one.ts', `import './ring-two.ts';`] as const,
+      ['src/runtime/ring-two.ts', `import './ring-one.ts';`] as const,
+    ];
+    for (const [file, text] of files) {
+      await mkdir(dirname(join(tree, file)), { recursive: true });
+      await writeFile(join(tree, file), `${text}\n`);
+    }
+    violations = await cruise(tree, ['src', 'test', 'scripts']);
+  }, 60_000);
+
+  afterAll(() => rm(tree, { recursive: true, force: true }));
+
+  const rulesBrokenBy = (file: string) =>
+    violations.filter(({ from }) => from === file).map(({ rule }) => rule.name);
+
+  test.each(planted)('%s refuses, in %s: %s', (rule, file) => {
+    expect(rulesBrokenBy(file)).toEqual([rule]);
+  });
+
+  test('no-circular refuses two files that import each other', () => {
+    expect(rulesBrokenBy('src/runtime/ring-one.ts')).toEqual(['no-circular']);
+  });
+
+  test('imports that follow the rules are let through', () => {
+    expect(Object.keys(permitted).flatMap(rulesBrokenBy)).toEqual([]);
+  });
+
+  test('every rule has been seen to refuse something', async () => {
+    const { default: rules } = (await import(config)) as {
+      default: { forbidden: readonly { name: string }[] };
+    };
+
+    const caught = new Set(violations.map(({ rule }) => rule.name));
+    expect([...caught].sort()).toEqual(rules.forbidden.map(({ name }) => name).sort());
+  });
+
+  test('the sources of this repository break none', async () => {
+    const found = await cruise(root, ['src', 'test']);
+
+    expect(found.map(({ rule, from, to }) => `${rule.name}: ${from} -> ${to}`)).toEqual([]);
+  }, 60_000);
+});
