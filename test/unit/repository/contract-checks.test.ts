@@ -1,0 +1,102 @@
+import { execFile } from 'node:child_process';
+import { appendFile, cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+
+const root = join(import.meta.dirname, '..', '..', '..');
+const order = 'proto/gatehouse/v1/order.proto';
+
+let copy: string;
+
+beforeEach(async () => {
+  copy = await mkdtemp(join(tmpdir(), 'gatehouse-contract-'));
+  for (const path of ['proto', 'src/gen', 'tools', 'buf.yaml', 'buf.gen.yaml']) {
+    await cp(join(root, path), join(copy, path), { recursive: true });
+  }
+  await symlink(join(root, 'node_modules'), join(copy, 'node_modules'));
+});
+
+afterEach(() => rm(copy, { recursive: true, force: true }));
+
+function run(program: string, ...args: string[]): Promise<{ code: number; output: string }> {
+  return new Promise((resolve) => {
+    const child = execFile(program, args, { cwd: copy }, (_error, stdout, stderr) =>
+      resolve({ code: child.exitCode ?? 1, output: stdout + stderr }),
+    );
+  });
+}
+
+const runTool = (name: string, ...args: string[]) => run(process.execPath, join('tools', name), ...args);
+
+async function release(tag: string): Promise<void> {
+  const identity = [
+    '-c',
+    'user.name=test',
+    '-c',
+    'user.email=test@example.com',
+    '-c',
+    'commit.gpgsign=false',
+  ];
+  await run('git', 'init', '--quiet');
+  await run('git', 'add', 'proto', 'buf.yaml');
+  await run('git', ...identity, 'commit', '--quiet', '--message', 'release');
+  await run('git', 'tag', tag);
+}
+
+async function renameField(): Promise<void> {
+  const text = await readFile(join(copy, order), 'utf8');
+  await writeFile(join(copy, order), text.replace('string order_number =', 'string order_reference ='));
+}
+
+test('generated code that matches the contract passes in silence', async () => {
+  expect(await runTool('generated.mjs')).toEqual({ code: 0, output: '' });
+}, 60_000);
+
+test('generated code that was edited, added or left behind is named, with the command that puts it right', async () => {
+  await appendFile(join(copy, 'src/gen/gatehouse/v1/order_pb.js'), '// edited\n');
+  await writeFile(join(copy, 'src/gen/gatehouse/v1/gone_pb.js'), '');
+  await rm(join(copy, 'src/gen/gatehouse/v1/order_pb.d.ts'));
+
+  const { code, output } = await runTool('generated.mjs');
+
+  expect(code).toBe(1);
+  expect(output).toContain('npm run generate');
+  expect(output).toContain('src/gen/gatehouse/v1/order_pb.js: differs');
+  expect(output).toContain('src/gen/gatehouse/v1/gone_pb.js: no .proto generates it any more');
+  expect(output).toContain('src/gen/gatehouse/v1/order_pb.d.ts: missing');
+}, 60_000);
+
+test('a contract that adds to the newest release passes', async () => {
+  await release('v1.0.0');
+  await appendFile(join(copy, order), '\n// Added later.\nmessage AddedLater {}\n');
+
+  expect(await runTool('breaking.mjs')).toEqual({ code: 0, output: '' });
+}, 60_000);
+
+test('a contract that breaks the clients of the newest release is refused', async () => {
+  await release('v1.0.0');
+  await renameField();
+
+  const { code, output } = await runTool('breaking.mjs');
+
+  expect(code).toBe(1);
+  expect(output).toContain('Against v1.0.0');
+  expect(output).toContain('changed name from "order_number" to "order_reference"');
+}, 60_000);
+
+test('without a release to compare with, the comparison says that it was skipped', async () => {
+  const { code, output } = await runTool('breaking.mjs');
+
+  expect(code).toBe(0);
+  expect(output).toMatch(/^skipped: /);
+}, 60_000);
+
+test('a ref that does not exist is an error, not a pass', async () => {
+  await release('v1.0.0');
+
+  const { code, output } = await runTool('breaking.mjs', 'no-such-ref');
+
+  expect(code).not.toBe(0);
+  expect(output).toContain('no-such-ref');
+}, 60_000);

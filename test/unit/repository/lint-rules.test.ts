@@ -1,0 +1,82 @@
+import { spawn } from 'node:child_process';
+import { readdir } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+
+const root = join(import.meta.dirname, '..', '..', '..');
+const eslint = join(root, 'node_modules', '.bin', 'eslint');
+
+/**
+ * The rules that a piece of code breaks when it stands in a folder. Linting with types needs a file that the compiler
+ * knows, so the code takes the place of the first one there.
+ */
+async function rulesBroken(folder: string, code: string): Promise<readonly string[]> {
+  const file = (await readdir(join(root, folder))).find((name) => name.endsWith('.ts'));
+  if (file === undefined) throw new Error(`${folder} has no TypeScript file to stand in for`);
+  const linter = spawn(
+    process.execPath,
+    [eslint, '--stdin', '--stdin-filename', join(folder, file), '--format', 'json'],
+    { cwd: root, stdio: ['pipe', 'pipe', 'inherit'] },
+  );
+  linter.stdin.end(code);
+  const [report] = JSON.parse(await text(linter.stdout)) as [
+    { messages: readonly { ruleId: string | null }[] },
+  ];
+  return [...new Set(report.messages.map(({ ruleId }) => ruleId ?? 'syntax'))].sort();
+}
+
+test('outside src/main, the process and the console are out of reach', async () => {
+  const broken = await rulesBroken(
+    'src/runtime',
+    `export const home = process.env['HOME'];
+     export const code = globalThis.process.exitCode;
+     console.log(home);`,
+  );
+
+  expect(broken).toEqual(['no-console', 'no-restricted-globals', 'no-restricted-properties']);
+}, 60_000);
+
+test('the domain can neither look at a clock nor throw dice', async () => {
+  const broken = await rulesBroken(
+    'src/core/domain',
+    `export const now = new Date();
+     export const today = Date.now();
+     export const chance = Math.random();
+     export const id = crypto.randomUUID();`,
+  );
+
+  expect(broken).toEqual(['no-restricted-globals', 'no-restricted-properties', 'no-restricted-syntax']);
+}, 60_000);
+
+test('mistakes that the compiler lets through are found', async () => {
+  const broken = await rulesBroken(
+    'src/runtime',
+    `import { Logger } from 'pino';
+     type Status = 'open' | 'closed';
+     declare const write: () => Promise<void>;
+     declare const anything: any;
+     export const log = (logger: Logger, status: Status): number => {
+       write();
+       [1].forEach(async () => write());
+       logger.info(encodeURI(anything.name));
+       switch (status) {
+         case 'open':
+           return 1 as unknown as number;
+       }
+     };`,
+  );
+
+  expect(broken).toEqual(
+    expect.arrayContaining([
+      '@typescript-eslint/consistent-type-imports',
+      '@typescript-eslint/no-explicit-any',
+      '@typescript-eslint/no-floating-promises',
+      '@typescript-eslint/no-misused-promises',
+      '@typescript-eslint/no-unsafe-argument',
+      '@typescript-eslint/no-unsafe-member-access',
+      '@typescript-eslint/switch-exhaustiveness-check',
+      'no-restricted-syntax',
+    ]),
+  );
+}, 60_000);
