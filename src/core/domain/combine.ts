@@ -1,0 +1,15 @@
+import type { Issue } from './issue.ts';
+import { type Result, err, ok } from './result.ts';
+
+type Parsed = Result<unknown, Issue | readonly Issue[]>;
+type Values<R extends Readonly<Record<string, Parsed>>> = {
+  readonly [K in keyof R]: R[K] extends Result<infer T, Issue | readonly Issue[]> ? T : never;
+};
+
+/** All values when every one was parsed, else the issues of all that were not: a caller hears of every problem at once. */
+export function combine<R extends Readonly<Record<string, Parsed>>>(results: R): Result<Values<R>, readonly Issue[]> {
+  const issues = Object.values(results).flatMap((result) => (result.ok ? [] : result.error));
+  if (issues.length > 0) return err(issues);
+  const values = Object.entries(results).map(([name, result]) => [name, result.ok ? result.value : undefined]);
+  return ok(Object.fromEntries(values) as Values<R>);
+}

@@ -1,0 +1,57 @@
+import { Currency } from '../../../src/core/domain/currency.ts';
+import { Money } from '../../../src/core/domain/money.ts';
+import type { Order, OrderFacts, PaymentAttempt } from '../../../src/core/domain/order.ts';
+import { registerOrder } from '../../../src/core/domain/order.ts';
+import { PhoneNumber } from '../../../src/core/domain/phone-number.ts';
+
+/** When the orders built here are registered; their sessions last 30 minutes. */
+export const registeredAt = new Date('2026-03-01T12:00:00.000Z');
+export const expiresAt = new Date('2026-03-01T12:30:00.000Z');
+
+export function money(text: string, code = 'ETB'): Money {
+  const result = Money.parse(text, 'amount', Currency.of(code));
+  if (!result.ok) throw new Error(`${text} ${code} ${result.error.issue}`);
+  return result.value;
+}
+
+export function phone(text: string): PhoneNumber {
+  const result = PhoneNumber.parse(text, 'phone');
+  if (!result.ok) throw new Error(`${text} ${result.error.issue}`);
+  return result.value;
+}
+
+export function buildFacts(changes: Partial<OrderFacts> = {}): OrderFacts {
+  return {
+    id: 'ord_1',
+    merchantId: 'mer_1',
+    environment: 'SANDBOX',
+    orderNumber: 'INV-1',
+    amount: money('100.50'),
+    paymentType: 'API',
+    customerPhone: phone('0911223344'),
+    reason: 'Two coffees',
+    businessName: 'Shop',
+    returnUrl: 'https://shop.example/return',
+    webhookUrl: 'https://shop.example/hook',
+    createdAt: registeredAt,
+    expiresAt,
+    ...changes,
+  };
+}
+
+export function buildOrder(changes: Partial<Order> = {}): Order {
+  return { ...registerOrder(buildFacts()).order, ...changes };
+}
+
+export function buildAttempt(changes: Partial<PaymentAttempt> = {}): PaymentAttempt {
+  return {
+    id: 'pat_latest',
+    status: 'REQUESTED',
+    paymentOption: 'WALLETA_USSD',
+    phone: '+251911223344',
+    createdAt: new Date('2026-03-01T12:01:00.000Z'),
+    updatedAt: new Date('2026-03-01T12:02:00.000Z'),
+    declineReason: changes.status === 'DECLINED' ? 'wrong_pin' : null,
+    ...changes,
+  };
+}

@@ -1,0 +1,194 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { Currency } from '../../../src/core/domain/currency.ts';
+import { Money } from '../../../src/core/domain/money.ts';
+
+const notDecimalText = 'must be decimal text greater than zero, such as 100.50';
+
+/** Currencies of every exponent there is. */
+const currency = fc.constantFrom('JPY', 'ETB', 'KWD', 'CLF').map((code) => Currency.of(code));
+
+/** A currency, and minor units that fit into 12 digits before the point. */
+const amounts = currency.chain((of) =>
+  fc.record({
+    of: fc.constant(of),
+    minorUnits: fc.bigInt({ min: 1n, max: 10n ** BigInt(12 + of.exponent) - 1n }),
+  }),
+);
+
+function parsed(text: string, code: string): Money {
+  const result = Money.parse(text, 'amount', Currency.of(code));
+  if (!result.ok) throw new Error(`${text} ${result.error.issue}`);
+  return result.value;
+}
+
+describe('Money.parse', () => {
+  test.each([
+    ['100', 'ETB', 10_000n],
+    ['100.5', 'ETB', 10_050n],
+    ['100.50', 'ETB', 10_050n],
+    ['0.01', 'ETB', 1n],
+    ['0.10', 'ETB', 10n],
+    ['999999999999.99', 'ETB', 99_999_999_999_999n],
+    ['90071992547.40', 'ETB', 9_007_199_254_740n],
+    ['1', 'JPY', 1n],
+    ['999999999999', 'JPY', 999_999_999_999n],
+    ['1.234', 'KWD', 1_234n],
+    ['0.001', 'KWD', 1n],
+    ['0.0001', 'CLF', 1n],
+    ['999999999999.9999', 'CLF', 9_999_999_999_999_999n],
+  ])('reads %s %s as %s minor units and keeps its text', (text, code, minorUnits) => {
+    const result = Money.parse(text, 'amount', Currency.of(code));
+
+    expect(result).toEqual({ ok: true, value: { text, minorUnits, currency: Currency.of(code) } });
+  });
+
+  test.each([
+    ['', 'ETB', 'is required'],
+    ['0', 'ETB', notDecimalText],
+    ['0.00', 'ETB', notDecimalText],
+    ['-0', 'ETB', notDecimalText],
+    ['-1', 'ETB', notDecimalText],
+    ['+1', 'ETB', notDecimalText],
+    ['1e3', 'ETB', notDecimalText],
+    ['1E3', 'ETB', notDecimalText],
+    ['01', 'ETB', notDecimalText],
+    ['00', 'ETB', notDecimalText],
+    ['1.', 'ETB', notDecimalText],
+    ['.5', 'ETB', notDecimalText],
+    ['.', 'ETB', notDecimalText],
+    ['1.2.3', 'ETB', notDecimalText],
+    ['1,000', 'ETB', notDecimalText],
+    ['1,5', 'ETB', notDecimalText],
+    ['1_000', 'ETB', notDecimalText],
+    ['1 000', 'ETB', notDecimalText],
+    [' 1', 'ETB', notDecimalText],
+    ['1 ', 'ETB', notDecimalText],
+    ['1\n', 'ETB', notDecimalText],
+    ['1\0', 'ETB', notDecimalText],
+    ['0x10', 'ETB', notDecimalText],
+    ['1n', 'ETB', notDecimalText],
+    ['NaN', 'ETB', notDecimalText],
+    ['Infinity', 'ETB', notDecimalText],
+    ['ETB 1', 'ETB', notDecimalText],
+    ['١٠٠', 'ETB', notDecimalText],
+    ['１００', 'ETB', notDecimalText],
+    ['−1', 'ETB', notDecimalText],
+    ['0000000000001', 'ETB', notDecimalText],
+    ['1000000000000', 'ETB', 'must have at most 12 digits before the decimal point'],
+    ['1234567890123.45', 'ETB', 'must have at most 12 digits before the decimal point'],
+    ['1.001', 'ETB', 'must have at most 2 decimals in ETB'],
+    ['1.000', 'ETB', 'must have at most 2 decimals in ETB'],
+    ['0.001', 'ETB', 'must have at most 2 decimals in ETB'],
+    ['1.2345', 'KWD', 'must have at most 3 decimals in KWD'],
+    ['1.0', 'JPY', 'must be a whole number without a decimal point in JPY'],
+    ['1.', 'JPY', notDecimalText],
+  ])('refuses %j %s: it %s', (text, code, issue) => {
+    expect(Money.parse(text, 'amount', Currency.of(code))).toEqual({
+      ok: false,
+      error: { field: 'amount', issue },
+    });
+  });
+
+  test('reads back exactly what formatMinorUnits wrote, at any size and exponent', () => {
+    fc.assert(
+      fc.property(amounts, ({ of, minorUnits }) => {
+        const text = Money.formatMinorUnits(minorUnits, of);
+
+        expect(Money.parse(text, 'amount', of)).toEqual({
+          ok: true,
+          value: { text, minorUnits, currency: of },
+        });
+      }),
+    );
+  });
+
+  test('reads the same value with trailing zeros left out, and still keeps the text', () => {
+    fc.assert(
+      fc.property(amounts, ({ of, minorUnits }) => {
+        const full = Money.formatMinorUnits(minorUnits, of);
+        const short = full.includes('.') ? full.replace(/\.?0+$/, '') : full;
+
+        expect(parsed(short, of.code)).toEqual({ text: short, minorUnits, currency: of });
+      }),
+    );
+  });
+
+  test('gives a value for exactly the texts of its grammar', () => {
+    const nearlyAmounts = fc.string({ unit: fc.constantFrom(...'0019.-+e, '), maxLength: 16 });
+    fc.assert(
+      fc.property(nearlyAmounts, (text) => {
+        const [whole = '', decimals, ...rest] = text.split('.');
+        const isDigits = (part: string) =>
+          part !== '' && [...part].every((digit) => '0123456789'.includes(digit));
+        const expected =
+          rest.length === 0 &&
+          isDigits(whole) &&
+          whole.length <= 12 &&
+          (whole === '0' || !whole.startsWith('0')) &&
+          (decimals === undefined || (isDigits(decimals) && decimals.length <= 2)) &&
+          [...text].some((digit) => digit !== '0' && digit !== '.');
+
+        expect(Money.parse(text, 'amount', Currency.of('ETB')).ok).toBe(expected);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test('adds up without a rounding error where floats have one', () => {
+    const tenCents = parsed('0.10', 'ETB').minorUnits;
+    const twentyCents = parsed('0.20', 'ETB').minorUnits;
+
+    expect(Money.formatMinorUnits(tenCents + twentyCents, Currency.of('ETB'))).toBe('0.30');
+  });
+});
+
+describe('Money.parseText', () => {
+  test.each(['1', '100.50', '0.0000001', '999999999999'])('accepts %s whatever the currency', (text) => {
+    expect(Money.parseText(text, 'amount')).toEqual({ ok: true, value: text });
+  });
+
+  test.each([
+    ['', 'is required'],
+    ['0', notDecimalText],
+    ['0.000', notDecimalText],
+    ['-1', notDecimalText],
+    ['1e3', notDecimalText],
+    ['1234567890123', 'must have at most 12 digits before the decimal point'],
+  ])('refuses %j: it %s', (text, issue) => {
+    expect(Money.parseText(text, 'amount')).toEqual({ ok: false, error: { field: 'amount', issue } });
+  });
+});
+
+describe('Money.equal', () => {
+  test.each([
+    ['100', 'ETB', '100.00', 'ETB', true],
+    ['100.5', 'ETB', '100.50', 'ETB', true],
+    ['100', 'ETB', '100.01', 'ETB', false],
+    ['100', 'ETB', '100', 'USD', false],
+    ['100', 'JPY', '1', 'ETB', false],
+  ])('%s %s and %s %s: %s', (a, aCode, b, bCode, expected) => {
+    expect(Money.equal(parsed(a, aCode), parsed(b, bCode))).toBe(expected);
+  });
+});
+
+describe('Money.formatMinorUnits', () => {
+  test.each([
+    [0n, 'ETB', '0.00'],
+    [1n, 'ETB', '0.01'],
+    [10n, 'ETB', '0.10'],
+    [10_050n, 'ETB', '100.50'],
+    [99_999_999_999_999n, 'ETB', '999999999999.99'],
+    [0n, 'JPY', '0'],
+    [7n, 'JPY', '7'],
+    [0n, 'KWD', '0.000'],
+    [1_234n, 'KWD', '1.234'],
+    [5n, 'CLF', '0.0005'],
+  ])('writes %s minor units of %s as %s', (minorUnits, code, expected) => {
+    expect(Money.formatMinorUnits(minorUnits, Currency.of(code))).toBe(expected);
+  });
+
+  test('throws on less than zero', () => {
+    expect(() => Money.formatMinorUnits(-1n, Currency.of('ETB'))).toThrow(RangeError);
+  });
+});

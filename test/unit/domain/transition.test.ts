@@ -1,0 +1,349 @@
+import { describe, expect, test } from '@jest/globals';
+import type {
+  Order,
+  OrderEventType,
+  OrderStatus,
+  PaymentAttempt,
+  PaymentAttemptStatus,
+  PaymentType,
+} from '../../../src/core/domain/order.ts';
+import { type Command, type Rejection, transition } from '../../../src/core/domain/transition.ts';
+import { buildAttempt, buildOrder, expiresAt, money, phone } from './build-order.ts';
+
+/** The rows: what the order and its latest attempt are before the command. */
+type State = readonly [status: OrderStatus, attempt: PaymentAttemptStatus | null, attemptCount: number];
+
+const states: Readonly<Record<string, State>> = {
+  'no attempt': ['PENDING', null, 0],
+  requested: ['PENDING', 'REQUESTED', 1],
+  sent: ['PENDING', 'SENT', 1],
+  unknown: ['PENDING', 'UNKNOWN', 1],
+  declined: ['PENDING', 'DECLINED', 1],
+  'timed out': ['PENDING', 'TIMED_OUT', 4],
+  '5th requested': ['PENDING', 'REQUESTED', 5],
+  '5th sent': ['PENDING', 'SENT', 5],
+  '5th unknown': ['PENDING', 'UNKNOWN', 5],
+  // The next three cannot come about, yet have to be safe.
+  '5th declined': ['PENDING', 'DECLINED', 5],
+  '5th timed out': ['PENDING', 'TIMED_OUT', 5],
+  'paid, pending': ['PENDING', 'SUCCEEDED', 1],
+  completed: ['COMPLETED', 'SUCCEEDED', 1],
+  'failed, declined': ['FAILED', 'DECLINED', 1],
+  'failed, cancelled': ['FAILED', null, 0],
+  'expired, unpaid': ['EXPIRED', null, 0],
+  'expired, timed out': ['EXPIRED', 'TIMED_OUT', 2],
+};
+
+const attemptId = 'pat_latest';
+const payer = phone('0922334455');
+
+/** The columns. Every command type has one or more; "other" stands for every command about another attempt. */
+const commands: Readonly<Record<string, readonly Command[]>> = {
+  start: [
+    { type: 'start_payment', attemptId: 'pat_new', paymentOption: 'WALLETA_USSD', phone: payer },
+    { type: 'start_payment', attemptId: 'pat_new', paymentOption: 'WALLETB_USSD', phone: payer },
+  ],
+  wallet: [{ type: 'start_payment', attemptId: 'pat_new', paymentOption: 'WALLETA_WALLET', phone: payer }],
+  send: [{ type: 'send_attempt', attemptId }],
+  lose: [{ type: 'lose_attempt', attemptId }],
+  confirm: [
+    { type: 'confirm_attempt', attemptId, debited: money('100.50') },
+    { type: 'confirm_attempt', attemptId, debited: money('100.5') },
+  ],
+  misconfirm: [
+    { type: 'confirm_attempt', attemptId, debited: money('100.49') },
+    { type: 'confirm_attempt', attemptId, debited: money('100.51') },
+    { type: 'confirm_attempt', attemptId, debited: money('100.50', 'USD') },
+  ],
+  decline: [{ type: 'decline_attempt', attemptId, reason: 'insufficient_funds' }],
+  'time out': [{ type: 'time_out_attempt', attemptId }],
+  cancel: [{ type: 'cancel' }],
+  expire: [{ type: 'expire' }],
+  other: [
+    { type: 'send_attempt', attemptId: 'pat_other' },
+    { type: 'lose_attempt', attemptId: 'pat_other' },
+    { type: 'confirm_attempt', attemptId: 'pat_other', debited: money('100.50') },
+    { type: 'decline_attempt', attemptId: 'pat_other', reason: 'wrong_pin' },
+    { type: 'time_out_attempt', attemptId: 'pat_other' },
+  ],
+};
+
+/** What a cell's word says about the order after the command: its status, its latest attempt's, and the one event. */
+type Change = readonly [
+  status: OrderStatus,
+  attempt: PaymentAttemptStatus | null,
+  event: OrderEventType | null,
+  eventIsAbout: 'attempt' | 'order' | null,
+];
+
+const changes: Readonly<Record<string, Change>> = {
+  started: ['PENDING', 'REQUESTED', 'PAYMENT_STARTED', 'attempt'],
+  sent: ['PENDING', 'SENT', null, null],
+  lost: ['PENDING', 'UNKNOWN', null, null],
+  PAID: ['COMPLETED', 'SUCCEEDED', 'COMPLETED', 'attempt'],
+  no: ['PENDING', 'DECLINED', 'PAYMENT_DECLINED', 'attempt'],
+  silence: ['PENDING', 'TIMED_OUT', 'PAYMENT_DECLINED', 'attempt'],
+  'FAILED no': ['FAILED', 'DECLINED', 'FAILED', 'attempt'],
+  'FAILED silence': ['FAILED', 'TIMED_OUT', 'FAILED', 'attempt'],
+  FAILED: ['FAILED', null, 'FAILED', 'order'],
+  'FAILED with': ['FAILED', 'TIMED_OUT', 'FAILED', 'attempt'],
+  EXPIRED: ['EXPIRED', null, 'EXPIRED', 'order'],
+  'EXPIRED with': ['EXPIRED', 'TIMED_OUT', 'EXPIRED', 'attempt'],
+};
+
+/** What a cell's word says when the order stays as it is. */
+const rejections: Readonly<Record<string, (order: Order) => unknown>> = {
+  final: ({ status }) => ({ type: 'order_is_final', status }),
+  busy: () => ({ type: 'payment_in_progress', attemptId: 'pat_latest' }),
+  limit: () => ({ type: 'too_many_attempts', limit: 5 }),
+  late: () => ({ type: 'session_ended' }),
+  early: () => ({ type: 'session_not_ended' }),
+  option: () => ({ type: 'option_not_allowed' }),
+  whose: () => ({ type: 'unknown_attempt' }),
+  over: ({ latestAttempt }) => ({ type: 'attempt_is_final', status: latestAttempt?.status }),
+  unsent: () => ({ type: 'attempt_not_sent' }),
+  again: () => ({ type: 'attempt_already_sent' }),
+  amount: () => ({ type: 'amount_mismatch' }),
+};
+
+const hostedInTime = `
+                   | start   | wallet  | send  | lose   | confirm | misconfirm | decline   | time out       | cancel      | expire | other
+no attempt         | started | started | whose | whose  | whose   | whose      | whose     | whose          | FAILED      | early  | whose
+requested          | busy    | busy    | sent  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | early  | whose
+sent               | busy    | busy    | again | lost   | PAID    | amount     | no        | silence        | busy        | early  | whose
+unknown            | busy    | busy    | again | =      | PAID    | amount     | no        | silence        | busy        | early  | whose
+declined           | started | started | over  | over   | over    | over       | over      | over           | FAILED      | early  | whose
+timed out          | started | started | over  | over   | over    | over       | over      | over           | FAILED      | early  | whose
+5th requested      | busy    | busy    | sent  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | early  | whose
+5th sent           | busy    | busy    | again | lost   | PAID    | amount     | FAILED no | FAILED silence | busy        | early  | whose
+5th unknown        | busy    | busy    | again | =      | PAID    | amount     | FAILED no | FAILED silence | busy        | early  | whose
+5th declined       | limit   | limit   | over  | over   | over    | over       | over      | over           | FAILED      | early  | whose
+5th timed out      | limit   | limit   | over  | over   | over    | over       | over      | over           | FAILED      | early  | whose
+paid, pending      | busy    | busy    | over  | over   | over    | over       | over      | over           | busy        | early  | whose
+completed          | final   | final   | final | final  | final   | final      | final     | final          | final       | final  | final
+failed, declined   | final   | final   | final | final  | final   | final      | final     | final          | final       | final  | final
+failed, cancelled  | final   | final   | final | final  | final   | final      | final     | final          | final       | final  | final
+expired, unpaid    | final   | final   | final | final  | final   | final      | final     | final          | final       | final  | final
+expired, timed out | final   | final   | final | final  | final   | final      | final     | final          | final       | final  | final`;
+
+const hostedTooLate = `
+                   | start | wallet | send  | lose   | confirm | misconfirm | decline   | time out       | cancel      | expire       | other
+no attempt         | late  | late   | whose | whose  | whose   | whose      | whose     | whose          | FAILED      | EXPIRED      | whose
+requested          | busy  | busy   | sent  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | EXPIRED with | whose
+sent               | busy  | busy   | again | lost   | PAID    | amount     | no        | silence        | busy        | busy         | whose
+unknown            | busy  | busy   | again | =      | PAID    | amount     | no        | silence        | busy        | busy         | whose
+declined           | late  | late   | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | whose
+timed out          | late  | late   | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | whose
+5th requested      | busy  | busy   | sent  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | EXPIRED with | whose
+5th sent           | busy  | busy   | again | lost   | PAID    | amount     | FAILED no | FAILED silence | busy        | busy         | whose
+5th unknown        | busy  | busy   | again | =      | PAID    | amount     | FAILED no | FAILED silence | busy        | busy         | whose
+5th declined       | late  | late   | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | whose
+5th timed out      | late  | late   | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | whose
+paid, pending      | busy  | busy   | over  | over   | over    | over       | over      | over           | busy        | busy         | whose
+completed          | final | final  | final | final  | final   | final      | final     | final          | final       | final        | final
+failed, declined   | final | final  | final | final  | final   | final      | final     | final          | final       | final        | final
+failed, cancelled  | final | final  | final | final  | final   | final      | final     | final          | final       | final        | final
+expired, unpaid    | final | final  | final | final  | final   | final      | final     | final          | final       | final        | final
+expired, timed out | final | final  | final | final  | final   | final      | final     | final          | final       | final        | final`;
+
+const directInTime = `
+                   | start   | wallet | send  | lose   | confirm | misconfirm | decline   | time out       | cancel      | expire | other
+no attempt         | started | option | whose | whose  | whose   | whose      | whose     | whose          | FAILED      | early  | whose
+requested          | busy    | option | sent  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | early  | whose
+sent               | busy    | option | again | lost   | PAID    | amount     | FAILED no | FAILED silence | busy        | early  | whose
+unknown            | busy    | option | again | =      | PAID    | amount     | FAILED no | FAILED silence | busy        | early  | whose
+declined           | started | option | over  | over   | over    | over       | over      | over           | FAILED      | early  | whose
+timed out          | started | option | over  | over   | over    | over       | over      | over           | FAILED      | early  | whose
+5th requested      | busy    | option | sent  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | early  | whose
+5th sent           | busy    | option | again | lost   | PAID    | amount     | FAILED no | FAILED silence | busy        | early  | whose
+5th unknown        | busy    | option | again | =      | PAID    | amount     | FAILED no | FAILED silence | busy        | early  | whose
+5th declined       | limit   | option | over  | over   | over    | over       | over      | over           | FAILED      | early  | whose
+5th timed out      | limit   | option | over  | over   | over    | over       | over      | over           | FAILED      | early  | whose
+paid, pending      | busy    | option | over  | over   | over    | over       | over      | over           | busy        | early  | whose
+completed          | final   | final  | final | final  | final   | final      | final     | final          | final       | final  | final
+failed, declined   | final   | final  | final | final  | final   | final      | final     | final          | final       | final  | final
+failed, cancelled  | final   | final  | final | final  | final   | final      | final     | final          | final       | final  | final
+expired, unpaid    | final   | final  | final | final  | final   | final      | final     | final          | final       | final  | final
+expired, timed out | final   | final  | final | final  | final   | final      | final     | final          | final       | final  | final`;
+
+const directTooLate = `
+                   | start | wallet | send  | lose   | confirm | misconfirm | decline   | time out       | cancel      | expire       | other
+no attempt         | late  | option | whose | whose  | whose   | whose      | whose     | whose          | FAILED      | EXPIRED      | whose
+requested          | busy  | option | sent  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | EXPIRED with | whose
+sent               | busy  | option | again | lost   | PAID    | amount     | FAILED no | FAILED silence | busy        | busy         | whose
+unknown            | busy  | option | again | =      | PAID    | amount     | FAILED no | FAILED silence | busy        | busy         | whose
+declined           | late  | option | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | whose
+timed out          | late  | option | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | whose
+5th requested      | busy  | option | sent  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | EXPIRED with | whose
+5th sent           | busy  | option | again | lost   | PAID    | amount     | FAILED no | FAILED silence | busy        | busy         | whose
+5th unknown        | busy  | option | again | =      | PAID    | amount     | FAILED no | FAILED silence | busy        | busy         | whose
+5th declined       | late  | option | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | whose
+5th timed out      | late  | option | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | whose
+paid, pending      | busy  | option | over  | over   | over    | over       | over      | over           | busy        | busy         | whose
+completed          | final | final  | final | final  | final   | final      | final     | final          | final       | final        | final
+failed, declined   | final | final  | final | final  | final   | final      | final     | final          | final       | final        | final
+failed, cancelled  | final | final  | final | final  | final   | final      | final     | final          | final       | final        | final
+expired, unpaid    | final | final  | final | final  | final   | final      | final     | final          | final       | final        | final
+expired, timed out | final | final  | final | final  | final   | final      | final     | final          | final       | final        | final`;
+
+const hosted: readonly PaymentType[] = ['API', 'LINK', 'QR'];
+const inTime = [new Date('2026-03-01T12:05:00.000Z'), new Date(expiresAt.getTime() - 1)];
+const tooLate = [expiresAt, new Date('2026-03-02T12:00:00.000Z')];
+
+describe.each([
+  ['a hosted order in time', hosted, inTime, hostedInTime],
+  ['a hosted order too late', hosted, tooLate, hostedTooLate],
+  ['a DIRECT order in time', ['DIRECT'], inTime, directInTime],
+  ['a DIRECT order too late', ['DIRECT'], tooLate, directTooLate],
+] as const)('transition of %s', (_, paymentTypes, instants, table) => {
+  const cells = cellsOf(table);
+
+  test('has an expectation for every state and command', () => {
+    expect(new Set(cells.map(({ state }) => state))).toEqual(new Set(Object.keys(states)));
+    expect(new Set(cells.map(({ column }) => column))).toEqual(new Set(Object.keys(commands)));
+    expect(cells).toHaveLength(Object.keys(states).length * Object.keys(commands).length);
+  });
+
+  test.each(cells)('$state x $column: $outcome', ({ state, column, outcome }) => {
+    for (const paymentType of paymentTypes) {
+      for (const now of instants) {
+        for (const command of at(commands, column)) {
+          const order = orderIn(state, paymentType);
+          const untouched = structuredClone(order);
+
+          const result = transition(order, command, now);
+
+          expect(result).toEqual(expectedResult(order, command, now, outcome));
+          expect(order).toEqual(untouched);
+        }
+      }
+    }
+  });
+});
+
+test('the columns hold every command there is', () => {
+  const types: Readonly<Record<Command['type'], true>> = {
+    start_payment: true,
+    send_attempt: true,
+    lose_attempt: true,
+    confirm_attempt: true,
+    decline_attempt: true,
+    time_out_attempt: true,
+    cancel: true,
+    expire: true,
+  };
+  const inColumns = Object.values(commands).flatMap((column) => column.map(({ type }) => type));
+
+  expect(new Set(inColumns)).toEqual(new Set(Object.keys(types)));
+});
+
+test('the cells hold every rejection there is', () => {
+  const types: Readonly<Record<Rejection['type'], true>> = {
+    order_is_final: true,
+    payment_in_progress: true,
+    too_many_attempts: true,
+    session_ended: true,
+    session_not_ended: true,
+    option_not_allowed: true,
+    unknown_attempt: true,
+    attempt_is_final: true,
+    attempt_not_sent: true,
+    attempt_already_sent: true,
+    amount_mismatch: true,
+  };
+  const words = [hostedInTime, hostedTooLate, directInTime].flatMap(cellsOf).map(({ outcome }) => outcome);
+  const inCells = Object.entries(rejections).filter(([word]) => words.includes(word));
+
+  expect(inCells.map(([, rejection]) => rejection(buildOrder()))).toEqual(
+    expect.arrayContaining(Object.keys(types).map((type) => expect.objectContaining({ type }))),
+  );
+});
+
+test('throws on a status that is none, as a corrupt row would have', () => {
+  const corrupt = Object.assign(buildOrder(), { status: 'REFUNDED' });
+
+  expect(() => transition(corrupt, { type: 'cancel' }, expiresAt)).toThrow(
+    new TypeError('"REFUNDED" is not possible here'),
+  );
+});
+
+interface Cell {
+  readonly state: string;
+  readonly column: string;
+  readonly outcome: string;
+}
+
+function cellsOf(table: string): Cell[] {
+  const [header = [], ...rows] = table
+    .trimStart()
+    .split('\n')
+    .map((line) => line.split('|').map((word) => word.trim()));
+  const columns = header.filter((word) => word !== '');
+  return rows.flatMap(([state = '', ...outcomes]) =>
+    outcomes.map((outcome, index) => ({ state, column: columns[index] ?? '', outcome })),
+  );
+}
+
+function at<T>(table: Readonly<Record<string, T>>, word: string): T {
+  const entry = table[word];
+  if (entry === undefined) throw new Error(`"${word}" is not in the legend`);
+  return entry;
+}
+
+function orderIn(state: string, paymentType: PaymentType): Order {
+  const [status, attemptStatus, attemptCount] = at(states, state);
+  return buildOrder({
+    paymentType,
+    status,
+    attemptCount,
+    latestAttempt: attemptStatus === null ? null : buildAttempt({ status: attemptStatus }),
+    deductedMinorUnits: status === 'COMPLETED' ? 10_050n : 0n,
+    lastEventSequence: 7,
+  });
+}
+
+function expectedResult(order: Order, command: Command, now: Date, outcome: string): unknown {
+  const rejection = rejections[outcome];
+  if (rejection !== undefined) return { ok: false, error: rejection(order) };
+  if (outcome === '=') return { ok: true, value: { order, events: [] } };
+
+  const [status, attemptStatus, event, eventIsAbout] = at(changes, outcome);
+  const latestAttempt =
+    attemptStatus === null ? order.latestAttempt : attemptAfter(order, command, now, attemptStatus);
+  const after: Order = {
+    ...order,
+    status,
+    latestAttempt,
+    updatedAt: status === 'PENDING' ? order.updatedAt : now,
+    deductedMinorUnits: status === 'COMPLETED' ? 10_050n : 0n,
+    attemptCount: outcome === 'started' ? order.attemptCount + 1 : order.attemptCount,
+    lastEventSequence: event === null ? 7 : 8,
+  };
+  if (event === null) return { ok: true, value: { order: after, events: [] } };
+  const attempt = eventIsAbout === 'attempt' ? latestAttempt : null;
+  const expectedEvent = {
+    type: event,
+    sequence: 8,
+    occurredAt: now,
+    previousStatus: 'PENDING',
+    order: after,
+    attempt,
+  };
+  return { ok: true, value: { order: after, events: [expectedEvent] } };
+}
+
+function attemptAfter(
+  order: Order,
+  command: Command,
+  now: Date,
+  status: PaymentAttemptStatus,
+): PaymentAttempt {
+  if (command.type === 'start_payment') {
+    const { paymentOption } = command;
+    const times = { createdAt: now, updatedAt: now };
+    return { id: 'pat_new', status, paymentOption, phone: '+251922334455', ...times, declineReason: null };
+  }
+  if (order.latestAttempt === null) throw new Error('the expectation is about an attempt that there is not');
+  const declineReason = status === 'DECLINED' ? 'insufficient_funds' : null;
+  return { ...order.latestAttempt, status, updatedAt: now, declineReason };
+}
