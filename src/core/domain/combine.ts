@@ -7,9 +7,14 @@ type Values<R extends Readonly<Record<string, Parsed>>> = {
 };
 
 /** All values when every one was parsed, else the issues of all that were not: a caller hears of every problem at once. */
-export function combine<R extends Readonly<Record<string, Parsed>>>(results: R): Result<Values<R>, readonly Issue[]> {
+export function combine<R extends Readonly<Record<string, Parsed>>>(
+  results: R,
+): Result<Values<R>, readonly Issue[]> {
   const issues = Object.values(results).flatMap((result) => (result.ok ? [] : result.error));
   if (issues.length > 0) return err(issues);
-  const values = Object.entries(results).map(([name, result]) => [name, result.ok ? result.value : undefined]);
+  const values = Object.entries(results).map(([name, result]) => [
+    name,
+    result.ok ? result.value : undefined,
+  ]);
   return ok(Object.fromEntries(values) as Values<R>);
 }

@@ -11,8 +11,9 @@ export interface Money {
   readonly currency: Currency;
 }
 
-/** No sign, exponent, grouping or leading zero, ASCII digits only, and at most 12 of them before the point. */
-const decimalText = /^(0|[1-9][0-9]{0,11})(\.[0-9]+)?$/;
+/** No sign, exponent, grouping or leading zero, and ASCII digits only. */
+const decimalText = /^(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/;
+const moreThan12WholeDigits = /^[0-9]{13}/;
 
 export const Money = {
   /**
@@ -36,11 +37,11 @@ export const Money = {
    */
   parseText(text: string, field: string): Result<string, Issue> {
     if (text === '') return err({ field, issue: requiredIssue });
-    if (/^[0-9]{13,}(\.[0-9]+)?$/.test(text) && !text.startsWith('0')) {
-      return err({ field, issue: 'must have at most 12 digits before the decimal point' });
-    }
     if (!decimalText.test(text) || !/[1-9]/.test(text)) {
       return err({ field, issue: 'must be decimal text greater than zero, such as 100.50' });
+    }
+    if (moreThan12WholeDigits.test(text)) {
+      return err({ field, issue: 'must have at most 12 digits before the decimal point' });
     }
     return ok(text);
   },
