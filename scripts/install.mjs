@@ -1,0 +1,153 @@
+// Runs on the Node the user has (20 or newer), before anything is installed: only Node's own modules.
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const projectRoot = fileURLToPath(new URL('..', import.meta.url));
+const modules = join(projectRoot, 'node_modules');
+/** The Node that Gatehouse runs on: pinned in package.json, installed with the other packages. */
+export const pinnedNode = join(modules, '.bin', 'node');
+
+function checkNodeVersion() {
+  if (Number(process.versions.node.split('.')[0]) >= 20) return;
+  console.error(`Gatehouse needs Node 20 or newer to install itself; this is ${process.version}.`);
+  console.error(
+    'Install a newer one (Debian 13: apt-get install nodejs npm; others: https://nodejs.org) and try again.',
+  );
+  process.exit(1);
+}
+
+function lockedPackages(file) {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')).packages;
+  } catch {
+    return {};
+  }
+}
+
+/**
+ * Whether node_modules holds what package-lock.json asks for. npm writes its own record of what it installed last,
+ * after every install script has run, so that an interrupted install never counts.
+ */
+function isInstalled({ withDevelopment }) {
+  const wanted = Object.entries(lockedPackages(join(projectRoot, 'package-lock.json')));
+  const present = lockedPackages(join(modules, '.package-lock.json'));
+  const isThere = ([path, { version, optional, dev }]) => {
+    if (path === '' || (present[path] === undefined && (optional || (dev && !withDevelopment)))) return true;
+    return present[path]?.version === version;
+  };
+  return existsSync(pinnedNode) && wanted.every(isThere);
+}
+
+function countPackages() {
+  const names = (folder) =>
+    (existsSync(folder) ? readdirSync(folder) : []).filter((name) => !name.startsWith('.'));
+  const inScope = (name) => (name.startsWith('@') ? names(join(modules, name)) : [name]);
+  return names(modules).flatMap(inScope).length;
+}
+
+function showProgress() {
+  const started = Date.now();
+  const total = Object.keys(lockedPackages(join(projectRoot, 'package-lock.json'))).filter((path) =>
+    /^node_modules\/(@[^/]+\/)?[^/]+$/.test(path),
+  ).length;
+  const isTerminal = process.stdout.isTTY;
+  const timer = setInterval(
+    () => {
+      const line = `  ${Math.min(countPackages(), total)} of ${total} packages, ${Math.round((Date.now() - started) / 1000)} s`;
+      process.stdout.write(isTerminal ? `\r${line}\x1b[K` : `${line}\n`);
+    },
+    isTerminal ? 500 : 10_000,
+  );
+  return () => {
+    clearInterval(timer);
+    if (isTerminal) process.stdout.write('\r\x1b[K');
+    return Math.round((Date.now() - started) / 1000);
+  };
+}
+
+/** npm must not run on the pinned Node: that is one of the files it replaces. */
+function pathWithoutProject() {
+  return (process.env.PATH ?? '')
+    .split(delimiter)
+    .filter((folder) => !folder.startsWith(modules))
+    .join(delimiter);
+}
+
+/**
+ * Installs the packages when they are missing or are not those of package-lock.json, showing progress. Ends this
+ * process, with npm's own output, when that does not work out, and with 128 + signal when it is interrupted.
+ */
+export async function ensureInstalled(options) {
+  checkNodeVersion();
+  if (isInstalled(options)) return;
+  console.log('Installing the packages Gatehouse needs (once; about a minute)');
+  const stopProgress = showProgress();
+  const args = ['ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund', '--loglevel=error'];
+  // A process group of its own, so that an interrupt reaches the install scripts too.
+  const npm = spawn('npm', args, {
+    cwd: projectRoot,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, PATH: pathWithoutProject() },
+  });
+  let output = '';
+  for (const stream of [npm.stdout, npm.stderr]) stream.on('data', (chunk) => (output += chunk));
+  let interrupted;
+  const interrupt = (signal) => {
+    interrupted = signal;
+    if (npm.pid !== undefined) process.kill(-npm.pid, 'SIGTERM');
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, interrupt);
+  const failure = await new Promise((resolve) => {
+    npm.on('error', (error) =>
+      resolve(error.code === 'ENOENT' ? 'npm is not installed or not on PATH' : error.message),
+    );
+    npm.on('close', (code, signal) =>
+      resolve(code === 0 ? undefined : `npm ci ended with ${signal ?? `code ${code}`}`),
+    );
+  });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.off(signal, interrupt);
+  const seconds = stopProgress();
+  if (interrupted !== undefined) {
+    console.error('Interrupted while installing; the next start begins the installation again.');
+    process.exit(interrupted === 'SIGINT' ? 130 : 143);
+  }
+  if (failure !== undefined) {
+    console.error(`${output.trim()}\n\nThe packages could not be installed: ${failure}.`);
+    console.error(
+      'See above for the reason; check the network and the npm registry (npm ping), then run this again.',
+    );
+    process.exit(1);
+  }
+  if (!existsSync(pinnedNode)) {
+    console.error(
+      'The packages are there but their install scripts did not run, and Gatehouse needs those of a few.',
+    );
+    console.error('npm is probably set to ignore-scripts=true. Run: npm ci --ignore-scripts=false');
+    process.exit(1);
+  }
+  console.log(`Installed in ${seconds} s`);
+}
+
+/**
+ * Runs a program in the foreground, passes on the signals that end this process, and ends with its exit code.
+ * The child holds one end of a pipe (IPC), by which it notices when this process was killed.
+ */
+export function runInForeground(args, { ipc }) {
+  const stdio = ['inherit', 'inherit', 'inherit', ...(ipc ? ['ipc'] : [])];
+  const child = spawn(pinnedNode, args, { cwd: projectRoot, stdio });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  child.on('error', (error) => {
+    console.error(
+      `${pinnedNode} cannot be run: ${error.message}\nRemove the folder node_modules and try again.`,
+    );
+    process.exit(1);
+  });
+  child.on('exit', (code, signal) => {
+    if (signal === null) process.exit(code);
+    process.removeAllListeners(signal);
+    process.kill(process.pid, signal);
+  });
+}

@@ -1,0 +1,61 @@
+import { copyFile, open, rename, stat, truncate } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+
+/** The log of one process: written by that process itself, kept from growing without bound here. */
+export interface LogFile {
+  readonly path: string;
+  /** Opens it for a process that is about to start, and begins a new reading for `readNew`. */
+  readonly open: () => Promise<FileHandle>;
+  /** What has been written since `open`. */
+  readonly readNew: () => Promise<string>;
+  /** The last lines. */
+  readonly tail: () => Promise<string>;
+  /** Moves the content to `<path>.1` when there is too much of it. */
+  readonly bound: () => Promise<void>;
+}
+
+const largestBytes = 64 * 1024 * 1024;
+const tailBytes = 4096;
+const tailLines = 15;
+
+async function sizeOf(path: string): Promise<number> {
+  return (await stat(path)).size;
+}
+
+async function readFrom(path: string, position: number): Promise<string> {
+  const file = await open(path);
+  try {
+    const length = Math.max(0, (await file.stat()).size - position);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, position);
+    return buffer.toString('utf8', 0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}
+
+/** Begins a log; that of the run before, if there is one, is kept beside it as `<path>.1`. */
+export async function beginLog(path: string): Promise<LogFile> {
+  await rename(path, `${path}.1`).catch((error: unknown) => {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
+  });
+  let from = 0;
+  return {
+    path,
+    open: async () => {
+      const file = await open(path, 'a', 0o600);
+      from = await sizeOf(path);
+      return file;
+    },
+    readNew: () => readFrom(path, from),
+    tail: async () => {
+      const text = await readFrom(path, Math.max(0, (await sizeOf(path)) - tailBytes));
+      return text.trimEnd().split('\n').slice(-tailLines).join('\n');
+    },
+    // The process appends, so it writes on at the beginning; lines of the instant between the two calls are lost.
+    bound: async () => {
+      if ((await sizeOf(path)) < largestBytes) return;
+      await copyFile(path, `${path}.1`);
+      await truncate(path);
+    },
+  };
+}

@@ -1,0 +1,168 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { LogFile } from './log-file.ts';
+import type { SystemUser } from './postgres-home.ts';
+import { StartError } from './start-error.ts';
+
+/** A process to keep running. */
+export interface ProcessSpec {
+  /** Names it in messages and its log. */
+  readonly name: string;
+  /** Run before every start. */
+  readonly prepare?: () => Promise<void>;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  readonly user?: SystemUser | undefined;
+  /** Whether it is a Node process that holds an IPC channel to notice when this process is gone. */
+  readonly ipc?: boolean;
+  /** Whether it can be used; asked again and again. `log` reads what it has written since it was started. */
+  readonly isReady: (started: { pid: number; log: () => Promise<string> }) => Promise<boolean>;
+  readonly stopSignal: NodeJS.Signals;
+  /** How long it may take after that signal before it is killed. */
+  readonly stopTimeoutMs: number;
+}
+
+/** A process that is kept running until it is stopped. */
+export interface SupervisedProcess {
+  readonly name: string;
+  /** Of the process as it is now; another one after a restart. */
+  readonly pid: () => number | undefined;
+  readonly stop: () => Promise<void>;
+}
+
+export interface SupervisorOptions {
+  readonly log: LogFile;
+  /** Takes sentences about what went wrong and what was done. */
+  readonly warn: (line: string) => void;
+  /** Gives up the start when it fires. */
+  readonly signal: AbortSignal;
+}
+
+const readyTimeoutMs = 60_000;
+const readyPollMs = 20;
+const firstDelayMs = 500;
+const longestDelayMs = 30_000;
+/** A process that ran this long is taken for healthy: its next restart is quick again. */
+const healthyAfterMs = 60_000;
+
+interface Running {
+  readonly child: ChildProcess;
+  readonly exited: Promise<string>;
+  readonly hasExited: () => boolean;
+}
+
+async function launch(spec: ProcessSpec, log: LogFile): Promise<Running> {
+  const output = await log.open();
+  try {
+    const child = spawn(spec.command, spec.args, {
+      cwd: spec.cwd,
+      env: spec.env,
+      ...spec.user,
+      // A group of its own: Ctrl-C in a terminal reaches only this process, which stops the others in order.
+      detached: true,
+      // The file itself, not a pipe: nothing that happens to this process can block or break the child's output.
+      stdio: ['ignore', output.fd, output.fd, ...(spec.ipc === true ? (['ipc'] as const) : [])],
+    });
+    let ended = false;
+    const exited = new Promise<string>((resolve) => {
+      const end = (how: string) => {
+        ended = true;
+        resolve(how);
+      };
+      child.once('error', (error) => end(error.message));
+      child.once('exit', (code, signal) =>
+        end(signal === null ? `exit code ${code}` : `killed by ${signal}`),
+      );
+    });
+    return { child, exited, hasExited: () => ended };
+  } finally {
+    await output.close();
+  }
+}
+
+async function end(running: Running, spec: ProcessSpec): Promise<void> {
+  running.child.kill(spec.stopSignal);
+  const timer = setTimeout(() => running.child.kill('SIGKILL'), spec.stopTimeoutMs);
+  await running.exited;
+  clearTimeout(timer);
+}
+
+async function untilReady(spec: ProcessSpec, running: Running, options: SupervisorOptions): Promise<void> {
+  const { log, signal } = options;
+  const deadline = Date.now() + readyTimeoutMs;
+  for (;;) {
+    signal.throwIfAborted();
+    const { pid } = running.child;
+    if (pid === undefined || running.hasExited())
+      throw new StartError(
+        `${spec.name} did not start (${await running.exited}). The end of its log, ${log.path}:\n${await log.tail()}`,
+      );
+    if (await spec.isReady({ pid, log: log.readNew })) return;
+    if (Date.now() > deadline)
+      throw new StartError(
+        `${spec.name} was not ready within ${readyTimeoutMs / 1000} s. The end of its log, ${log.path}:\n${await log.tail()}`,
+      );
+    await sleep(readyPollMs);
+  }
+}
+
+/**
+ * Starts a process and returns when it is ready. From then on it is started again whenever it ends by itself, after a
+ * delay that doubles from half a second to half a minute, and `warn` says so.
+ * @throws StartError when the first start fails, the signal's reason when the signal fires; nothing is left running then
+ */
+export async function supervise(spec: ProcessSpec, options: SupervisorOptions): Promise<SupervisedProcess> {
+  const { log, warn } = options;
+  const stopping = new AbortController();
+  const start = async (signal: AbortSignal): Promise<Running> => {
+    await spec.prepare?.();
+    signal.throwIfAborted();
+    const started = await launch(spec, log);
+    try {
+      await untilReady(spec, started, { ...options, signal });
+      return started;
+    } catch (error) {
+      await end(started, spec);
+      throw error;
+    }
+  };
+
+  let running: Running | undefined = await start(options.signal);
+
+  const keepRunning = async (): Promise<void> => {
+    let delayMs = firstDelayMs;
+    let since = Date.now();
+    let why = await running?.exited;
+    while (!stopping.signal.aborted) {
+      if (Date.now() - since > healthyAfterMs) delayMs = firstDelayMs;
+      warn(`${spec.name} ended (${why}); starting it again in ${delayMs / 1000} s. Its log: ${log.path}`);
+      await sleep(delayMs, undefined, { signal: stopping.signal });
+      delayMs = Math.min(delayMs * 2, longestDelayMs);
+      since = Date.now();
+      try {
+        running = await start(stopping.signal);
+        warn(`${spec.name} is running again`);
+        why = await running.exited;
+      } catch (error) {
+        stopping.signal.throwIfAborted();
+        why = error instanceof Error ? error.message : String(error);
+      }
+    }
+  };
+  const kept = keepRunning().catch((error: unknown) => {
+    if (!stopping.signal.aborted) throw error;
+  });
+
+  return {
+    name: spec.name,
+    pid: () => running?.child.pid,
+    stop: async () => {
+      stopping.abort();
+      if (running !== undefined) await end(running, spec);
+      await kept;
+    },
+  };
+}
