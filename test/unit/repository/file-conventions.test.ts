@@ -1,24 +1,33 @@
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, expect, test } from '@jest/globals';
 
 const root = join(import.meta.dirname, '..', '..', '..');
 
+/** The files of these kinds that git knows, or would add. */
+async function listFiles(...patterns: readonly string[]): Promise<readonly string[]> {
+  const { stdout } = await promisify(execFile)(
+    'git',
+    ['ls-files', '--cached', '--others', '--exclude-standard', '--', ...patterns],
+    { cwd: root },
+  );
+  return stdout.split('\n').filter((file) => file !== '' && existsSync(join(root, file)));
+}
+
 let files: readonly string[];
 
 beforeAll(async () => {
-  const { stdout } = await promisify(execFile)(
-    'git',
-    ['ls-files', 'src', 'test', 'bench', 'scripts', 'tools'],
-    { cwd: root },
-  );
-  files = stdout.split('\n').filter((file) => /\.(ts|js|mjs)$/.test(file) && !file.startsWith('src/gen/'));
+  const sources = await listFiles('*.ts', '*.js', '*.mjs');
+  files = sources.filter((file) => !file.startsWith('src/gen/'));
 });
 
 test('file names are in kebab case', () => {
-  expect(files.filter((file) => !/^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9]+)+$/.test(basename(file)))).toEqual([]);
+  expect(files.filter((file) => !/^\.?[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9]+)+$/.test(basename(file)))).toEqual(
+    [],
+  );
 });
 
 test('no file is a drawer for odds and ends, and none re-exports a folder', () => {
@@ -38,4 +47,17 @@ test('whoever switches a lint rule off says why', async () => {
   }
 
   expect(unexplained).toEqual([]);
+});
+
+test('links in the documentation lead to files that are there', async () => {
+  const dead: string[] = [];
+  for (const page of await listFiles('*.md')) {
+    const links = (await readFile(join(root, page), 'utf8')).matchAll(/\]\(([^)\s#]+)(?:#[^)]*)?\)/g);
+    for (const [, target = ''] of links) {
+      if (/^[a-z]+:/.test(target) || existsSync(join(root, dirname(page), target))) continue;
+      dead.push(`${page} -> ${target}`);
+    }
+  }
+
+  expect(dead).toEqual([]);
 });
