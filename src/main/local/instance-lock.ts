@@ -26,10 +26,10 @@ async function askForPid(path: string): Promise<number | undefined> {
 }
 
 /**
- * One Gatehouse per data folder. The lock is a socket in Linux's abstract namespace: taking it is atomic, and the
+ * One Gatehouse per folder. The lock is a socket in Linux's abstract namespace: taking it is atomic, and the
  * kernel lets go of it when its holder dies, so a lock is never left behind as a file would be.
  */
-export async function lockDataFolder(folder: string): Promise<InstanceLock | LockedBy> {
+export async function lockFolder(folder: string): Promise<InstanceLock | LockedBy> {
   const { dev, ino } = await stat(folder);
   const path = `\0gatehouse-${dev}-${ino}`;
   const server = createServer((socket) => {

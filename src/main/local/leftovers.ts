@@ -20,14 +20,15 @@ async function attempt<T>(read: Promise<T>): Promise<T | undefined> {
   return read.catch(() => undefined);
 }
 
-async function isOurs(pid: number, dataFolder: string, postgresData: string): Promise<boolean> {
+async function isOurs(pid: number, dataFolder: string, postgresData: string | undefined): Promise<boolean> {
   // PostgreSQL writes its process titles over its environment, but works in its data folder.
-  if ((await attempt(readlink(`/proc/${pid}/cwd`))) === postgresData) return true;
+  if (postgresData !== undefined && (await attempt(readlink(`/proc/${pid}/cwd`))) === postgresData)
+    return true;
   const environment = (await attempt(readFile(`/proc/${pid}/environ`, 'utf8'))) ?? '';
   return environment.split('\0').includes(`${dataFolderMarker}=${dataFolder}`);
 }
 
-async function findLeftovers(dataFolder: string, postgresData: string): Promise<Leftover[]> {
+async function findLeftovers(dataFolder: string, postgresData: string | undefined): Promise<Leftover[]> {
   const pids = (await readdir('/proc')).filter((name) => /^[0-9]+$/.test(name)).map(Number);
   const found = await Promise.all(
     pids.map(async (pid) => {
@@ -63,7 +64,8 @@ const cannotEnd = (left: readonly Leftover[]) =>
  */
 export async function endLeftovers(options: {
   readonly dataFolder: string;
-  readonly postgresData: string;
+  /** Undefined: its database runs elsewhere. */
+  readonly postgresData: string | undefined;
   readonly report: (line: string) => void;
   readonly deadlineMs: number;
 }): Promise<void> {
@@ -72,7 +74,7 @@ export async function endLeftovers(options: {
   if (first.length === 0) return;
   report(`Ending what an earlier start left running: ${list(first)}`);
   // Of PostgreSQL only the postmaster: the same signals mean other things to its children, and it ends them in order.
-  const pidFile = (await attempt(readFile(join(postgresData, 'postmaster.pid'), 'utf8'))) ?? '';
+  const pidFile = (await attempt(readFile(join(postgresData ?? '', 'postmaster.pid'), 'utf8'))) ?? '';
   const postmaster = Number.parseInt(pidFile, 10);
   for (const { pid, name } of first) {
     if (name !== 'postgres') signalTo(pid, 'SIGTERM');

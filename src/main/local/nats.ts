@@ -58,6 +58,7 @@ export function natsProcess(options: NatsOptions): ProcessSpec {
   const configurationFile = join(options.folder, 'nats-server.conf');
   return {
     name: 'nats-server',
+    address: `${host}:${options.port}`,
     prepare: async () => {
       await mkdir(options.folder, { recursive: true, mode: 0o700 });
       await writePrivateFile(configurationFile, configuration(options));

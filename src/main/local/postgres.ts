@@ -144,6 +144,7 @@ export function postgresProcess(options: PostgresOptions): ProcessSpec {
   ];
   return {
     name: 'postgres',
+    address: `${host}:${port}`,
     prepare: async () => {
       if (existsSync(home.data)) await removeMisleadingPidFile(home.data);
       else await createCluster(home, options.password);

@@ -9,6 +9,8 @@ import { StartError } from './start-error.ts';
 export interface ProcessSpec {
   /** Names it in messages and its log. */
   readonly name: string;
+  /** Where it will listen, for messages. */
+  readonly address: string;
   /** Run before every start. */
   readonly prepare?: () => Promise<void>;
   readonly command: string;

@@ -1,0 +1,72 @@
+/** Everything on this machine: PostgreSQL, NATS, core and the REST facade, until a signal stops them. */
+import { resolve } from 'node:path';
+import { ConfigError, readLocalConfig } from '../runtime/config.ts';
+import { StartError } from './local/start-error.ts';
+import { startGatehouse } from './local/start-gatehouse.ts';
+import { describeRunning } from './local/summary.ts';
+
+const projectRoot = resolve(import.meta.dirname, '../..');
+
+/** A signal asked for the end. */
+class Interrupted extends Error {
+  override readonly name = 'Interrupted';
+  readonly exitCode: number;
+
+  constructor(exitCode: number) {
+    super('interrupted');
+    this.exitCode = exitCode;
+  }
+}
+
+const interrupt = new AbortController();
+for (const [signal, number] of [
+  ['SIGINT', 2],
+  ['SIGTERM', 15],
+  ['SIGHUP', 1],
+] as const) {
+  process.on(signal, () => interrupt.abort(new Interrupted(128 + number)));
+}
+// The terminal, or what stdout was piped to, may go away: the processes are stopped all the same.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+
+async function run(signal: AbortSignal): Promise<void> {
+  if (process.platform !== 'linux')
+    throw new StartError(
+      'npm start runs on Linux. On other systems use Docker: see docs/operating/running.md',
+    );
+  const config = readLocalConfig(process.env);
+  const dataFolder = resolve(projectRoot, config.GATEHOUSE_DATA_DIR);
+  console.log(`Starting Gatehouse in ${dataFolder}`);
+  const gatehouse = await startGatehouse({
+    config,
+    environment: process.env,
+    projectRoot,
+    dataFolder,
+    report: (line) => console.log(`  ${line}`),
+    warn: (line) => console.error(`! ${line}`),
+    signal,
+  });
+  const { demo, stop } = gatehouse;
+  console.log(describeRunning({ demo, dataFolder, seconds: performance.now() / 1000, now: new Date() }));
+  await new Promise((resolve) => {
+    if (signal.aborted) resolve(undefined);
+    else signal.addEventListener('abort', resolve);
+  });
+  console.log('\nStopping');
+  await stop();
+  console.log(`Stopped; the data stay in ${dataFolder}`);
+}
+
+try {
+  await run(interrupt.signal);
+  process.exit(0);
+} catch (error) {
+  if (error instanceof Interrupted) {
+    console.error('Interrupted while starting; everything that was started has been stopped');
+    process.exit(error.exitCode);
+  }
+  const isExplained = error instanceof StartError || error instanceof ConfigError;
+  console.error('\nGatehouse did not start.\n');
+  console.error(isExplained ? error.message : error);
+  process.exit(1);
+}

@@ -1,0 +1,66 @@
+import type { LocalConfig } from '../../runtime/config.ts';
+import { choosePorts } from './free-port.ts';
+
+/** Where everything of one machine listens, and how its clients reach it. */
+export interface Addresses {
+  readonly ports: {
+    readonly restProduction: number;
+    readonly restSandbox: number;
+    readonly coreGrpc: number;
+    readonly coreConnect: number;
+    readonly postgres: number;
+    readonly nats: number;
+  };
+  /** host:port */
+  readonly grpc: string;
+  readonly connect: string;
+  readonly rest: { readonly production: string; readonly sandbox: string };
+  readonly checkout: string;
+}
+
+/** PostgreSQL and NATS serve only this machine, whatever GATEHOUSE_HOST says. */
+const loopback = '127.0.0.1';
+
+function reachable(host: string): string {
+  if (host === '0.0.0.0') return loopback;
+  if (host === '::') return '[::1]';
+  return host.includes(':') ? `[${host}]` : host;
+}
+
+/**
+ * Makes sure that every configured port is free, and fills in those that are 0. A server that runs elsewhere is given
+ * a port here that goes unused.
+ * @throws StartError
+ */
+export async function chooseAddresses(config: LocalConfig): Promise<Addresses> {
+  const ask = (setting: keyof LocalConfig & `${string}_PORT`, host: string, isUsed = true) => ({
+    setting,
+    host,
+    port: isUsed ? config[setting] : 0,
+  });
+  const [
+    restProduction = 0,
+    restSandbox = 0,
+    coreGrpc = 0,
+    coreConnect = 0,
+    postgres = 0,
+    nats = 0,
+    unused = 0,
+  ] = await choosePorts([
+    ask('GATEHOUSE_REST_PRODUCTION_PORT', config.GATEHOUSE_HOST),
+    ask('GATEHOUSE_REST_SANDBOX_PORT', config.GATEHOUSE_HOST),
+    ask('GATEHOUSE_CORE_GRPC_PORT', config.GATEHOUSE_HOST),
+    ask('GATEHOUSE_CORE_CONNECT_PORT', config.GATEHOUSE_HOST),
+    ask('GATEHOUSE_POSTGRES_PORT', loopback, config.GATEHOUSE_DATABASE_URL === undefined),
+    ask('GATEHOUSE_NATS_PORT', loopback, config.GATEHOUSE_NATS_URL === undefined),
+    ask('GATEHOUSE_CHECKOUT_PORT', config.GATEHOUSE_HOST, false),
+  ]);
+  const host = reachable(config.GATEHOUSE_HOST);
+  return {
+    ports: { restProduction, restSandbox, coreGrpc, coreConnect, postgres, nats },
+    grpc: `${host}:${coreGrpc}`,
+    connect: `http://${host}:${coreConnect}`,
+    rest: { production: `http://${host}:${restProduction}`, sandbox: `http://${host}:${restSandbox}` },
+    checkout: `http://${host}:${config.GATEHOUSE_CHECKOUT_PORT || unused}`,
+  };
+}

@@ -1,0 +1,91 @@
+import { Type } from '@sinclair/typebox';
+import type { Static } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import { Code, ConnectError, createClient } from '@connectrpc/connect';
+import type { Client, Transport } from '@connectrpc/connect';
+import { ApiKeyService } from '../../gen/gatehouse/v1/api_key_service_pb.js';
+import { MerchantService } from '../../gen/gatehouse/v1/merchant_service_pb.js';
+import { Environment } from '../../gen/gatehouse/v1/order_pb.js';
+
+const DemoMerchant = Type.Object({ id: Type.String(), test_key: Type.String(), live_key: Type.String() });
+/** The merchant to try things with, and its keys. */
+export type DemoMerchant = Static<typeof DemoMerchant>;
+
+const name = 'Demo merchant';
+const keyLabel = 'demo.json';
+const mostMerchants = 500;
+
+/** Finds the demo merchant in what an earlier start left in demo.json; undefined when it is not there. */
+export function readDemoMerchant(text: string | undefined): DemoMerchant | undefined {
+  try {
+    const content: unknown = JSON.parse(text ?? '');
+    return Value.Check(Type.Object({ merchant: DemoMerchant }), content) ? content.merchant : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function orUndefined<T>(code: Code, call: Promise<T>): Promise<T | undefined> {
+  try {
+    return await call;
+  } catch (error) {
+    if (error instanceof ConnectError && error.code === code) return undefined;
+    throw error;
+  }
+}
+
+async function opens(facade: Client<typeof ApiKeyService>, apiKey: string, environment: Environment) {
+  try {
+    await facade.authenticateApiKey({ apiKey, environment });
+    return true;
+  } catch (error) {
+    if (!(error instanceof ConnectError)) throw error;
+    // The key is good; its merchant was suspended, by somebody who will know why.
+    if (error.code === Code.PermissionDenied) return true;
+    if (error.code === Code.Unauthenticated) return false;
+    throw error;
+  }
+}
+
+async function findMerchant(merchants: Client<typeof MerchantService>, kept: DemoMerchant | undefined) {
+  const known = kept && (await orUndefined(Code.NotFound, merchants.getMerchant({ merchantId: kept.id })));
+  if (known?.merchant !== undefined) return known.merchant.merchantId;
+  const { merchants: all } = await merchants.listMerchants({ pageSize: mostMerchants });
+  return all.find((merchant) => merchant.name === name)?.merchantId;
+}
+
+/**
+ * Makes sure there is a demo merchant with a working test key and live key: the one known from an earlier start with
+ * the same keys, else the one in the database with new keys, else a new one.
+ */
+export async function ensureDemoMerchant(options: {
+  readonly operator: Transport;
+  readonly facade: Transport;
+  readonly kept: DemoMerchant | undefined;
+  readonly report: (line: string) => void;
+}): Promise<DemoMerchant> {
+  const { kept, report } = options;
+  const merchants = createClient(MerchantService, options.operator);
+  const keys = createClient(ApiKeyService, options.operator);
+  const facade = createClient(ApiKeyService, options.facade);
+
+  const existing = await findMerchant(merchants, kept);
+  const created =
+    existing === undefined ? await merchants.createMerchant({ name, productionActivated: true }) : undefined;
+  const id = existing ?? created?.merchant?.merchantId ?? '';
+
+  const keyFor = async (environment: Environment, keptKey: string | undefined) => {
+    if (keptKey !== undefined && kept?.id === id && (await opens(facade, keptKey, environment)))
+      return keptKey;
+    const { secret } = await keys.issueApiKey({ merchantId: id, environment, label: keyLabel });
+    return secret;
+  };
+  const test_key = await keyFor(Environment.SANDBOX, kept?.test_key);
+  const live_key = await keyFor(Environment.PRODUCTION, kept?.live_key);
+  if (created !== undefined) report(`Demo merchant ${id} created`);
+  else if (test_key !== kept?.test_key || live_key !== kept.live_key)
+    report(
+      `Demo merchant ${id} has new keys: those of an earlier start are not in demo.json or do not work any more`,
+    );
+  return { id, test_key, live_key };
+}

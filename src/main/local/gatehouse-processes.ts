@@ -1,0 +1,76 @@
+import { readCoreConfig, readRestFacadeConfig } from '../../runtime/config.ts';
+import type { ProcessEnvironment } from '../../runtime/config.ts';
+import type { Addresses } from './addresses.ts';
+import { dataFolderMarker } from './leftovers.ts';
+import type { Secrets } from './secrets.ts';
+import type { ProcessSpec } from './supervisor.ts';
+
+/** What core and the facade are told when they run on one machine. Settings not named here are those of `environment`. */
+export interface LocalSettings {
+  readonly environment: ProcessEnvironment;
+  readonly projectRoot: string;
+  readonly dataFolder: string;
+  readonly databaseUrl: string;
+  readonly natsUrl: string;
+  readonly secrets: Secrets;
+  readonly addresses: Addresses;
+}
+
+/** Within ten seconds everything is gone: this much for the facade, then core, and 2.5 s for the servers behind them. */
+const stopTimeoutMs = 3_500;
+
+const saysReady = (log: string): boolean => /^\{.*"msg":"ready".*\}$/m.test(log);
+
+function nodeProcess(
+  name: string,
+  address: string,
+  settings: LocalSettings,
+  env: ProcessEnvironment,
+): ProcessSpec {
+  return {
+    name,
+    address,
+    command: process.execPath,
+    args: ['--import', './src/main/local/stop-with-parent.ts', `src/main/${name}.ts`],
+    cwd: settings.projectRoot,
+    env: { ...env, [dataFolderMarker]: settings.dataFolder },
+    ipc: true,
+    isReady: async ({ log }) => saysReady(await log()),
+    stopSignal: 'SIGTERM',
+    stopTimeoutMs,
+  };
+}
+
+/** The order core. @throws ConfigError */
+export function coreProcess(settings: LocalSettings): ProcessSpec {
+  const { secrets, addresses } = settings;
+  const env = {
+    ...settings.environment,
+    GATEHOUSE_DATABASE_URL: settings.databaseUrl,
+    GATEHOUSE_NATS_URL: settings.natsUrl,
+    GATEHOUSE_MASTER_KEY: secrets.master_key,
+    GATEHOUSE_SERVICE_TOKENS: Object.entries(secrets.service_tokens)
+      .map(([role, token]) => `${role}:${token}`)
+      .join(','),
+    GATEHOUSE_CHECKOUT_BASE_URL: settings.environment['GATEHOUSE_CHECKOUT_BASE_URL'] ?? addresses.checkout,
+    GATEHOUSE_CORE_GRPC_PORT: String(addresses.ports.coreGrpc),
+    GATEHOUSE_CORE_CONNECT_PORT: String(addresses.ports.coreConnect),
+  };
+  readCoreConfig(env);
+  return nodeProcess('core', `gRPC ${addresses.grpc}, Connect ${addresses.connect}`, settings, env);
+}
+
+/** The REST facade with its two listeners. @throws ConfigError */
+export function restFacadeProcess(settings: LocalSettings): ProcessSpec {
+  const { secrets, addresses } = settings;
+  const env = {
+    ...settings.environment,
+    GATEHOUSE_CORE_ADDRESSES: addresses.grpc,
+    GATEHOUSE_SERVICE_TOKEN: secrets.service_tokens['facade'],
+    GATEHOUSE_REST_PRODUCTION_PORT: String(addresses.ports.restProduction),
+    GATEHOUSE_REST_SANDBOX_PORT: String(addresses.ports.restSandbox),
+  };
+  readRestFacadeConfig(env);
+  const { sandbox, production } = addresses.rest;
+  return nodeProcess('rest-facade', `sandbox ${sandbox}, production ${production}`, settings, env);
+}

@@ -1,0 +1,56 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beginLog } from './log-file.ts';
+import type { LogFile } from './log-file.ts';
+import { supervise } from './supervisor.ts';
+import type { ProcessSpec, SupervisedProcess } from './supervisor.ts';
+
+/** The processes of one machine, each needing those started before it. */
+export interface ProcessStack {
+  /** Starts processes that do not need each other, and returns when all are ready. */
+  readonly start: (...specs: readonly ProcessSpec[]) => Promise<void>;
+  /** Stops all, the last started first. */
+  readonly stop: () => Promise<void>;
+}
+
+const logCheckMs = 10_000;
+
+/** An empty stack whose processes write their logs to `<logFolder>/<name>.log`. */
+export async function stackProcesses(options: {
+  readonly logFolder: string;
+  readonly report: (line: string) => void;
+  readonly warn: (line: string) => void;
+  readonly signal: AbortSignal;
+}): Promise<ProcessStack> {
+  const { logFolder, report, warn, signal } = options;
+  await mkdir(logFolder, { recursive: true, mode: 0o700 });
+  const levels: SupervisedProcess[][] = [];
+  const logs: LogFile[] = [];
+  const checkLogs = () => {
+    for (const log of logs)
+      log.bound().catch((error: unknown) => warn(`${log.path} cannot be kept short: ${String(error)}`));
+  };
+  const logCheck = setInterval(checkLogs, logCheckMs);
+
+  return {
+    start: async (...specs) => {
+      const level: SupervisedProcess[] = [];
+      levels.push(level);
+      const results = await Promise.allSettled(
+        specs.map(async (spec) => {
+          const since = performance.now();
+          const log = await beginLog(join(logFolder, `${spec.name}.log`));
+          level.push(await supervise(spec, { log, warn, signal }));
+          logs.push(log);
+          report(`${spec.name}: ${spec.address} (${((performance.now() - since) / 1000).toFixed(1)} s)`);
+        }),
+      );
+      for (const result of results) if (result.status === 'rejected') throw result.reason;
+    },
+    stop: async () => {
+      clearInterval(logCheck);
+      for (const level of levels.toReversed())
+        await Promise.all(level.map((supervised) => supervised.stop()));
+    },
+  };
+}

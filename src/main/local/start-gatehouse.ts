@@ -1,0 +1,146 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, realpath, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { LocalConfig, ProcessEnvironment } from '../../runtime/config.ts';
+import { createGrpcTransport } from '../../runtime/rpc/grpc-transport.ts';
+import { chooseAddresses } from './addresses.ts';
+import { ensureDemoMerchant, readDemoMerchant } from './demo-merchant.ts';
+import { coreProcess, restFacadeProcess } from './gatehouse-processes.ts';
+import { lockFolder } from './instance-lock.ts';
+import { dataFolderMarker, endLeftovers } from './leftovers.ts';
+import { findOrInstallNatsServer } from './nats-binary.ts';
+import { natsProcess, natsUrl } from './nats.ts';
+import { findPostgresHome, installedPostgres, rememberPostgresHome, sharedFolder } from './postgres-home.ts';
+import { databaseUrl, postgresProcess } from './postgres.ts';
+import { readIfThere, writePrivateFile } from './private-file.ts';
+import { stackProcesses } from './process-stack.ts';
+import { readOrMakeSecrets } from './secrets.ts';
+import type { Secrets } from './secrets.ts';
+import { StartError } from './start-error.ts';
+import type { DemoFile } from './summary.ts';
+import type { ProcessSpec } from './supervisor.ts';
+
+export interface StartOptions {
+  readonly config: LocalConfig;
+  /** Passed on to the processes, for the settings they read themselves. */
+  readonly environment: ProcessEnvironment;
+  readonly projectRoot: string;
+  /** Absolute. */
+  readonly dataFolder: string;
+  /** Takes a line about what has been done. */
+  readonly report: (line: string) => void;
+  /** Takes a line about what went wrong. */
+  readonly warn: (line: string) => void;
+  /** Gives up the start when it fires. */
+  readonly signal: AbortSignal;
+}
+
+/** A Gatehouse whose processes are all running. */
+export interface Gatehouse {
+  readonly demo: DemoFile;
+  /** Stops the processes, clients before servers. Takes less than ten seconds; kills what is slower. */
+  readonly stop: () => Promise<void>;
+}
+
+const leftoversDeadlineMs = 10_000;
+
+async function makeDataFolder(path: string): Promise<string> {
+  await mkdir(path, { recursive: true, mode: 0o700 });
+  const { uid } = await stat(path);
+  if (uid !== process.getuid?.())
+    throw new StartError(
+      `${path} belongs to another user (uid ${uid}). Start Gatehouse as that user, or with a folder of your own: ` +
+        'GATEHOUSE_DATA_DIR=<folder> npm start',
+    );
+  return realpath(path);
+}
+
+async function lock(folder: string): Promise<() => Promise<void>> {
+  const result = await lockFolder(folder);
+  if ('release' in result) return result.release;
+  const pid = result.pid ?? '<its process id>';
+  throw new StartError(
+    `Gatehouse is already running on ${folder} (process ${pid}).\n` +
+      `Stop it with Ctrl-C where it was started, or: kill ${pid}\n` +
+      'To run another one beside it: GATEHOUSE_DATA_DIR=.gatehouse-2, and 0 (any free one) for each GATEHOUSE_…_PORT',
+  );
+}
+
+async function findHome(config: LocalConfig, dataFolder: string, report: (line: string) => void) {
+  if (config.GATEHOUSE_DATABASE_URL !== undefined) return undefined;
+  return findPostgresHome({ dataFolder, native: installedPostgres(), shared: sharedFolder, report });
+}
+
+async function seed(dataFolder: string, secrets: Secrets, grpc: string, report: (line: string) => void) {
+  const transportOf = (role: string) =>
+    createGrpcTransport({ addresses: [grpc], token: secrets.service_tokens[role] ?? '' });
+  const [operator, facade] = [transportOf('operator'), transportOf('facade')];
+  const kept = readDemoMerchant(await readIfThere(join(dataFolder, 'demo.json')));
+  return ensureDemoMerchant({ operator, facade, kept, report }).finally(() => {
+    operator.close();
+    facade.close();
+  });
+}
+
+/**
+ * Starts everything Gatehouse is on this machine, in order, and returns when it can be used.
+ * @throws StartError, ConfigError or the signal's reason; nothing is left running then
+ */
+export async function startGatehouse(options: StartOptions): Promise<Gatehouse> {
+  const { config, report, warn, signal } = options;
+  const dataFolder = await makeDataFolder(options.dataFolder);
+  const locks = [await lock(dataFolder)];
+  const stack = await stackProcesses({ logFolder: join(dataFolder, 'logs'), report, warn, signal });
+  const stop = async () => {
+    await stack.stop();
+    for (const release of locks) await release();
+  };
+  try {
+    const home = await findHome(config, dataFolder, report);
+    // A copied data folder points to the database of the one it was copied from.
+    if (home !== undefined && existsSync(home.data)) locks.push(await lock(home.data));
+    await endLeftovers({ dataFolder, postgresData: home?.data, report, deadlineMs: leftoversDeadlineMs });
+    const hasDatabase = home !== undefined && existsSync(home.data);
+    const secrets = await readOrMakeSecrets(dataFolder, hasDatabase, randomBytes);
+    const addresses = await chooseAddresses(config);
+    const database = { port: addresses.ports.postgres, password: secrets.database_password };
+    const broker = { port: addresses.ports.nats, password: secrets.nats_password };
+
+    const settings = {
+      ...{
+        environment: options.environment,
+        projectRoot: options.projectRoot,
+        dataFolder,
+        addresses,
+        secrets,
+      },
+      databaseUrl: config.GATEHOUSE_DATABASE_URL ?? databaseUrl(database),
+      natsUrl: config.GATEHOUSE_NATS_URL ?? natsUrl(broker),
+    };
+    // Both read all their settings before anything is started: a bad one is found now.
+    const [core, facade] = [coreProcess(settings), restFacadeProcess(settings)];
+
+    const marker = { [dataFolderMarker]: dataFolder };
+    const servers: ProcessSpec[] = [];
+    if (home !== undefined) servers.push(postgresProcess({ ...database, home, marker, durable: true }));
+    if (config.GATEHOUSE_NATS_URL === undefined) {
+      const program = await findOrInstallNatsServer({ report, signal });
+      servers.push(natsProcess({ ...broker, program, folder: join(dataFolder, 'nats'), marker }));
+    }
+    await stack.start(...servers);
+    if (home !== undefined) await rememberPostgresHome(dataFolder, home);
+    await stack.start(core);
+    await stack.start(facade);
+
+    const merchant = await seed(dataFolder, secrets, addresses.grpc, report);
+    const { operator = '', reader = '' } = secrets.service_tokens;
+    const { rest, grpc, connect } = addresses;
+    const demo = { rest, grpc, connect, merchant, tokens: { operator, reader } };
+    await writePrivateFile(join(dataFolder, 'demo.json'), `${JSON.stringify(demo, undefined, 2)}\n`);
+    return { demo, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}

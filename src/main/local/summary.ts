@@ -1,0 +1,59 @@
+import type { DemoMerchant } from './demo-merchant.ts';
+
+/** What `demo.json` holds: everything a script needs to use the running Gatehouse. */
+export interface DemoFile {
+  readonly rest: { readonly production: string; readonly sandbox: string };
+  readonly grpc: string;
+  readonly connect: string;
+  readonly merchant: DemoMerchant;
+  readonly tokens: { readonly operator: string; readonly reader: string };
+}
+
+/** The last words of a successful start: where everything is, and what to paste next. */
+export function describeRunning(options: {
+  readonly demo: DemoFile;
+  readonly dataFolder: string;
+  readonly seconds: number;
+  /** Makes the order number of the example one that was not used before. */
+  readonly now: Date;
+}): string {
+  const { demo, dataFolder } = options;
+  const orderNumber = `demo-${options.now
+    .toISOString()
+    .replace(/[^0-9]/g, '')
+    .slice(0, 14)}`;
+  const order = {
+    order_number: orderNumber,
+    amount: '150.00',
+    currency: 'ETB',
+    reason: 'Coffee beans',
+    customer_phone: '+251911223344',
+    return_url: 'https://shop.example/thanks',
+  };
+  const post = (path: string, body: object) =>
+    [
+      `  curl -s ${demo.rest.sandbox}${path} \\`,
+      `    -H 'apiKey: ${demo.merchant.test_key}' \\`,
+      `    -H 'Content-Type: application/json' \\`,
+      `    -d '${JSON.stringify(body)}'`,
+    ].join('\n');
+  return `
+Gatehouse is running (ready in ${options.seconds.toFixed(1)} s)
+
+  Sandbox API      ${demo.rest.sandbox}   test key  ${demo.merchant.test_key}
+  Production API   ${demo.rest.production}   live key  ${demo.merchant.live_key}
+  API reference    ${demo.rest.sandbox}/docs
+  gRPC             ${demo.grpc}
+  Connect          ${demo.connect}
+  Keys and tokens  ${dataFolder}/demo.json
+  Logs             ${dataFolder}/logs
+
+Register a first order, then ask for its status:
+
+${post('/api/v1/register', order)}
+
+${post('/api/v1/verify', { order_number: orderNumber })}
+
+Ctrl-C stops everything; the data stay.
+`;
+}
