@@ -22,9 +22,10 @@ const NODE_GLOBALS = Object.fromEntries(
 );
 
 const PROCESS_ELSEWHERE =
-  'Only src/main touches the process: take settings, signals and exit as arguments, so that tests can pass their own.';
+  'Use the process in src/main and hand its settings, signals and exit down as arguments, so that tests can pass their own.';
 
-const CLOCK_OR_CHANCE = 'The domain is pure: time, randomness and ids come in as arguments.';
+const CLOCK_OR_CHANCE =
+  'The domain has no clock and no dice: let the caller pass the time, the random bytes or the id.';
 
 const CAST_THROUGH_UNKNOWN = {
   selector: 'TSAsExpression > TSAsExpression[typeAnnotation.type="TSUnknownKeyword"]',
