@@ -136,7 +136,7 @@ export default {
     {
       name: 'no-dev-package-in-src',
       comment:
-        'An image built with `npm ci --omit=dev` would stop at this import. Types are erased, so they may.',
+        'An installation without development packages would stop at this import. Types are erased, so they may.',
       severity: 'error',
       from: { path: '^src/' },
       to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },

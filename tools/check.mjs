@@ -64,7 +64,7 @@ function chooseSteps(names) {
 }
 
 if (!existsSync(join(ROOT, 'node_modules', '.bin', 'eslint'))) {
-  console.error('The tools are not installed: run `npm ci` first.');
+  console.error('The tools are not installed: run `npm install` first.');
   process.exit(2);
 }
 const results = await runSteps(chooseSteps(process.argv.slice(2)));
