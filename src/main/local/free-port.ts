@@ -1,5 +1,6 @@
 import { createServer } from 'node:net';
 import type { Server } from 'node:net';
+import { hasCode } from './error-code.ts';
 import { StartError } from './start-error.ts';
 
 /** A listener to be: the setting its port comes from, and where it will listen. Port 0 stands for any free one. */
@@ -26,14 +27,13 @@ async function listen(host: string, port: number): Promise<Server> {
 }
 
 function whyNot(request: PortRequest, error: unknown): StartError {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
   const { setting, host, port } = request;
-  if (code === 'EADDRINUSE')
+  if (hasCode(error, 'EADDRINUSE'))
     return new StartError(
       `Port ${port} on ${host} (${setting}) is taken. See who has it with: ss -ltnp 'sport = :${port}'\n` +
         `Stop that, or start with another port, or 0 for any free one: ${setting}=0 npm start`,
     );
-  if (code === 'EACCES')
+  if (hasCode(error, 'EACCES'))
     return new StartError(
       `Port ${port} (${setting}) needs root. Choose one above 1023: ${setting}=0 takes a free one.`,
     );
@@ -47,7 +47,7 @@ async function open(request: PortRequest): Promise<{ server: Server; port: numbe
     try {
       return { server: await listen(request.host, port), port };
     } catch (error) {
-      const taken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+      const taken = hasCode(error, 'EADDRINUSE');
       if (request.port !== 0 || !taken || attempt === attempts) throw whyNot({ ...request, port }, error);
     }
   }

@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
+import { hasCode } from './error-code.ts';
 
 /** Held until the process ends, however it ends. */
 export interface InstanceLock {
@@ -42,8 +43,7 @@ export async function lockFolder(folder: string): Promise<InstanceLock | LockedB
       server.listen(path, resolve);
     });
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')
-      return { pid: await askForPid(path) };
+    if (hasCode(error, 'EADDRINUSE')) return { pid: await askForPid(path) };
     throw error;
   }
   server.unref();

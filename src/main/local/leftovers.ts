@@ -1,6 +1,7 @@
 import { readFile, readdir, readlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { hasCode } from './error-code.ts';
 import { StartError } from './start-error.ts';
 
 /** Set in the environment of every process that is started for a data folder, so that it can be found again. */
@@ -47,7 +48,7 @@ function signalTo(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+    if (!hasCode(error, 'ESRCH')) throw error;
   }
 }
 

@@ -1,5 +1,6 @@
 import { copyFile, open, rename, stat, truncate } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
+import { hasCode } from './error-code.ts';
 
 /** The log of one process: written by that process itself, kept from growing without bound here. */
 export interface LogFile {
@@ -14,7 +15,7 @@ export interface LogFile {
   readonly bound: () => Promise<void>;
 }
 
-const largestBytes = 64 * 1024 * 1024;
+const defaultLargestBytes = 64 * 1024 * 1024;
 const tailBytes = 4096;
 const tailLines = 15;
 
@@ -34,9 +35,9 @@ async function readFrom(path: string, position: number): Promise<string> {
 }
 
 /** Begins a log; that of the run before, if there is one, is kept beside it as `<path>.1`. */
-export async function beginLog(path: string): Promise<LogFile> {
+export async function beginLog(path: string, largestBytes = defaultLargestBytes): Promise<LogFile> {
   await rename(path, `${path}.1`).catch((error: unknown) => {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
+    if (!hasCode(error, 'ENOENT')) throw error;
   });
   let from = 0;
   return {

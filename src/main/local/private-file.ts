@@ -1,5 +1,6 @@
 import { open, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { hasCode } from './error-code.ts';
 
 /** Replaces a file that only its owner may read: whole and on disk, or not at all. */
 export async function writePrivateFile(path: string, text: string): Promise<void> {
@@ -15,7 +16,7 @@ export async function readIfThere(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (hasCode(error, 'ENOENT')) return undefined;
     throw error;
   }
 }

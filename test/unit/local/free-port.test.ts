@@ -1,0 +1,57 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo, Server } from 'node:net';
+import { choosePorts } from '../../../src/main/local/free-port.ts';
+import { StartError } from '../../../src/main/local/start-error.ts';
+
+const host = '127.0.0.1';
+
+describe('choosing ports', () => {
+  const servers: Server[] = [];
+  afterEach(() => {
+    for (const server of servers.splice(0)) server.close();
+  });
+
+  async function listenOn(port: number): Promise<number> {
+    const server = createServer().listen(port, host);
+    servers.push(server);
+    await once(server, 'listening');
+    return (server.address() as AddressInfo).port;
+  }
+
+  test('a port that is taken is named together with its setting', async () => {
+    const port = await listenOn(0);
+    const choosing = choosePorts([{ setting: 'GATEHOUSE_NATS_PORT', host, port }]);
+    await expect(choosing).rejects.toThrow(StartError);
+    await expect(choosing).rejects.toThrow(`Port ${port} on ${host} (GATEHOUSE_NATS_PORT) is taken`);
+  });
+
+  test('0 gives different ports that can be listened on', async () => {
+    const request = { setting: 'GATEHOUSE_NATS_PORT', host, port: 0 };
+    const ports = await choosePorts([request, request, request]);
+    expect(new Set(ports).size).toBe(3);
+    for (const port of ports) expect(await listenOn(port)).toBe(port);
+  });
+
+  test('a port that is free is given back as it was asked for, and is let go', async () => {
+    const [port = 0] = await choosePorts([{ setting: 'GATEHOUSE_NATS_PORT', host, port: 0 }]);
+    const ports = await choosePorts([{ setting: 'GATEHOUSE_NATS_PORT', host, port }]);
+    expect(ports).toEqual([port]);
+    expect(await listenOn(port)).toBe(port);
+  });
+
+  test('two settings with the same port are refused', async () => {
+    const [port = 0] = await choosePorts([{ setting: 'any', host, port: 0 }]);
+    const choosing = choosePorts([
+      { setting: 'GATEHOUSE_REST_SANDBOX_PORT', host, port },
+      { setting: 'GATEHOUSE_REST_PRODUCTION_PORT', host, port },
+    ]);
+    await expect(choosing).rejects.toThrow('(GATEHOUSE_REST_PRODUCTION_PORT) is taken');
+  });
+
+  test('an address that this machine does not have names GATEHOUSE_HOST', async () => {
+    const choosing = choosePorts([{ setting: 'GATEHOUSE_NATS_PORT', host: '192.0.2.1', port: 0 }]);
+    await expect(choosing).rejects.toThrow('GATEHOUSE_HOST');
+  });
+});

@@ -1,0 +1,54 @@
+import { describe, expect, test } from '@jest/globals';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { lockFolder } from '../../../src/main/local/instance-lock.ts';
+import { temporaryFolders } from './temporary-folder.ts';
+
+const module = new URL('../../../src/main/local/instance-lock.ts', import.meta.url).href;
+const holdLock = `
+  const { lockFolder } = await import(${JSON.stringify(module)});
+  console.log('release' in await lockFolder(process.argv[1]));
+  setInterval(() => undefined, 1000);`;
+
+describe('the lock of a data folder', () => {
+  const newFolder = temporaryFolders();
+
+  test('a second start learns which process holds it', async () => {
+    const folder = await newFolder();
+    const held = await lockFolder(folder);
+    expect(await lockFolder(folder)).toEqual({ pid: process.pid });
+    if ('release' in held) await held.release();
+  });
+
+  test('it can be taken again once it is released', async () => {
+    const folder = await newFolder();
+    for (let round = 1; round <= 2; round++) {
+      const lock = await lockFolder(folder);
+      if (!('release' in lock)) throw new Error(`round ${round}: held by ${lock.pid}`);
+      await lock.release();
+    }
+  });
+
+  test('it is free as soon as a holder that was killed is gone', async () => {
+    const folder = await newFolder();
+    const holder = spawn(process.execPath, ['--input-type=module', '-e', holdLock, folder], {
+      stdio: 'pipe',
+    });
+    const [said] = (await once(holder.stdout, 'data')) as [Buffer];
+    expect(said.toString()).toBe('true\n');
+    expect(await lockFolder(folder)).toEqual({ pid: holder.pid });
+    holder.kill('SIGKILL');
+    await once(holder, 'exit');
+    const lock = await lockFolder(folder);
+    expect(lock).toHaveProperty('release');
+    if ('release' in lock) await lock.release();
+  });
+
+  test('two folders have two locks', async () => {
+    const locks = await Promise.all([lockFolder(await newFolder()), lockFolder(await newFolder())]);
+    for (const lock of locks) {
+      expect(lock).toHaveProperty('release');
+      if ('release' in lock) await lock.release();
+    }
+  });
+});

@@ -1,0 +1,53 @@
+import { describe, expect, test } from '@jest/globals';
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { dataFolderMarker, endLeftovers } from '../../../src/main/local/leftovers.ts';
+import { temporaryFolders } from './temporary-folder.ts';
+
+const keepRunning = `console.log('started'); setInterval(() => undefined, 1000);`;
+
+describe('what an earlier start left running', () => {
+  const newFolder = temporaryFolders();
+
+  async function startFor(folder: string, script = keepRunning): Promise<ChildProcess> {
+    const child = spawn(process.execPath, ['-e', script], {
+      env: { [dataFolderMarker]: folder },
+      stdio: 'pipe',
+    });
+    await once(child.stdout, 'data');
+    return child;
+  }
+
+  async function end(dataFolder: string, deadlineMs = 10_000): Promise<string[]> {
+    const reports: string[] = [];
+    const report = (line: string) => reports.push(line);
+    await endLeftovers({ dataFolder, postgresData: undefined, report, deadlineMs });
+    return reports;
+  }
+
+  test('is asked to end, and has ended', async () => {
+    const folder = await newFolder();
+    const child = await startFor(folder);
+    const exited = once(child, 'exit');
+    const reports = await end(folder);
+    expect(await exited).toEqual([null, 'SIGTERM']);
+    expect(reports).toEqual([`Ending what an earlier start left running: node ${child.pid}`]);
+  });
+
+  test('is killed when it does not end', async () => {
+    const folder = await newFolder();
+    const child = await startFor(folder, `process.on('SIGTERM', () => undefined); ${keepRunning}`);
+    const exited = once(child, 'exit');
+    await end(folder, 50);
+    expect(await exited).toEqual([null, 'SIGKILL']);
+  });
+
+  test('is told apart from what runs for another data folder', async () => {
+    const other = await startFor(await newFolder());
+    expect(await end(await newFolder())).toEqual([]);
+    expect(other.exitCode ?? other.signalCode).toBeNull();
+    other.kill('SIGKILL');
+    await once(other, 'exit');
+  });
+});

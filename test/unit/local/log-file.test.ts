@@ -1,0 +1,48 @@
+import { describe, expect, test } from '@jest/globals';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beginLog } from '../../../src/main/local/log-file.ts';
+import { temporaryFolders } from './temporary-folder.ts';
+
+describe('the log of a process', () => {
+  const newFolder = temporaryFolders();
+
+  test('that of the run before is kept beside it', async () => {
+    const path = join(await newFolder(), 'core.log');
+    await writeFile(path, 'yesterday\n');
+    const log = await beginLog(path);
+    await (await log.open()).close();
+    expect(await readFile(`${path}.1`, 'utf8')).toBe('yesterday\n');
+    expect(await readFile(path, 'utf8')).toBe('');
+  });
+
+  test('a restarted process is read from where it began', async () => {
+    const log = await beginLog(join(await newFolder(), 'core.log'));
+    const first = await log.open();
+    await first.write('ready\n');
+    await first.close();
+    const second = await log.open();
+    expect(await log.readNew()).toBe('');
+    await second.write('starting\n');
+    expect(await log.readNew()).toBe('starting\n');
+    await second.close();
+  });
+
+  test('its tail is the last 15 lines', async () => {
+    const log = await beginLog(join(await newFolder(), 'core.log'));
+    const lines = Array.from({ length: 40 }, (_, index) => `line ${index + 1}`);
+    await writeFile(log.path, `${lines.join('\n')}\n`);
+    expect(await log.tail()).toBe(lines.slice(-15).join('\n'));
+  });
+
+  test('when there is too much of it, it begins again and the process writes on', async () => {
+    const log = await beginLog(join(await newFolder(), 'core.log'), 10);
+    const output = await log.open();
+    await output.write('more than ten bytes\n');
+    await log.bound();
+    await output.write('next\n');
+    await output.close();
+    expect(await readFile(`${log.path}.1`, 'utf8')).toBe('more than ten bytes\n');
+    expect(await readFile(log.path, 'utf8')).toBe('next\n');
+  });
+});

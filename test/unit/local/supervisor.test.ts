@@ -1,0 +1,116 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { beginLog } from '../../../src/main/local/log-file.ts';
+import { supervise } from '../../../src/main/local/supervisor.ts';
+import type { ProcessSpec, SupervisedProcess } from '../../../src/main/local/supervisor.ts';
+import { isRunning, until } from './processes.ts';
+import { temporaryFolders } from './temporary-folder.ts';
+
+const keepRunning = 'setInterval(() => undefined, 1000);';
+
+describe('a supervised process', () => {
+  const newFolder = temporaryFolders();
+  const supervised: SupervisedProcess[] = [];
+  const warnings: string[] = [];
+  afterEach(async () => {
+    for (const one of supervised.splice(0)) await one.stop();
+    warnings.splice(0);
+  });
+
+  function node(script: string, more: Partial<ProcessSpec> = {}): ProcessSpec {
+    return {
+      ...{ name: 'core', address: '127.0.0.1:1', command: process.execPath, args: ['-e', script], cwd: '/' },
+      env: {},
+      isReady: async ({ log }) => (await log()).includes('ready'),
+      stopSignal: 'SIGTERM',
+      stopTimeoutMs: 5_000,
+      ...more,
+    };
+  }
+
+  async function start(spec: ProcessSpec, signal = new AbortController().signal): Promise<SupervisedProcess> {
+    const log = await beginLog(join(await newFolder(), 'core.log'));
+    const one = await supervise(spec, { log, signal, warn: (line) => warnings.push(line) });
+    supervised.push(one);
+    return one;
+  }
+
+  test('is running once it says it is ready, and gone once it is stopped', async () => {
+    const one = await start(node(`console.log('ready');${keepRunning}`));
+    const pid = one.pid() ?? 0;
+    expect(await isRunning(pid)).toBe(true);
+    await one.stop();
+    expect(await isRunning(pid)).toBe(false);
+    expect(warnings).toEqual([]);
+  });
+
+  test('one that ends before it is ready fails the start with the end of its log', async () => {
+    const starting = start(node(`console.error('GATEHOUSE_X must be a port'); process.exitCode = 3;`));
+    await expect(starting).rejects.toThrow(/core did not start \(exit code 3\).*GATEHOUSE_X must be a port/s);
+  });
+
+  test('a program that is not there fails the start', async () => {
+    await expect(start(node('', { command: '/nowhere/core' }))).rejects.toThrow(
+      /core did not start .*ENOENT/s,
+    );
+  });
+
+  test('one that ends by itself is started again, and the operator is told', async () => {
+    const one = await start(node(`console.log('ready');${keepRunning}`));
+    const first = one.pid() ?? 0;
+    process.kill(first, 'SIGKILL');
+    await until('it is running again', () => warnings.includes('core is running again'));
+    expect(one.pid()).not.toBe(first);
+    expect(warnings[0]).toMatch(
+      /^core ended \(killed by SIGKILL\); starting it again in 0\.5 s\. Its log: .*core\.log$/,
+    );
+  });
+
+  test('one that ends again and again is started after longer and longer delays, until it is stopped', async () => {
+    let starts = 0;
+    const prepare = async () => {
+      if (++starts > 1) throw new Error('no space left on device');
+    };
+    const one = await start(node(`console.log('ready');${keepRunning}`, { prepare }));
+    process.kill(one.pid() ?? 0, 'SIGKILL');
+    await until('it has been tried three times', () => warnings.length === 3);
+    await one.stop();
+    expect(warnings.map((line) => /in [0-9.]+ s/.exec(line)?.[0])).toEqual(['in 0.5 s', 'in 1 s', 'in 2 s']);
+    expect(warnings[1]).toContain('no space left on device');
+  });
+
+  test('one that ignores its signal is killed at the deadline', async () => {
+    const stubborn = `process.on('SIGTERM', () => undefined); console.log('ready');${keepRunning}`;
+    const one = await start(node(stubborn, { stopTimeoutMs: 100 }));
+    const pid = one.pid() ?? 0;
+    await one.stop();
+    expect(await isRunning(pid)).toBe(false);
+  });
+
+  test('an interrupt while it starts leaves nothing running', async () => {
+    const interrupt = new AbortController();
+    const pids: number[] = [];
+    const isReady: ProcessSpec['isReady'] = async ({ pid }) => {
+      pids.push(pid);
+      interrupt.abort(new Error('Ctrl-C'));
+      return false;
+    };
+    await expect(start(node(keepRunning, { isReady }), interrupt.signal)).rejects.toThrow('Ctrl-C');
+    expect(await isRunning(pids[0] ?? 0)).toBe(false);
+  });
+
+  test('one that holds an IPC channel ends when its parent is killed', async () => {
+    const preload = new URL('../../../src/main/local/stop-with-parent.ts', import.meta.url).href;
+    const args = ['--import', preload, '-e', `console.log(process.pid);${keepRunning}`];
+    const parent = spawn(process.execPath, [
+      '-e',
+      `require('node:child_process').spawn(process.execPath, ${JSON.stringify(args)}, { stdio: ['ignore', 1, 2, 'ipc'] })`,
+    ]);
+    const pid = await new Promise<number>((resolve) => {
+      parent.stdout.once('data', (chunk: Buffer) => resolve(Number(chunk.toString())));
+    });
+    parent.kill('SIGKILL');
+    await until('the child is gone', async () => !(await isRunning(pid)));
+  });
+});
