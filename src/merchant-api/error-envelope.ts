@@ -1,0 +1,75 @@
+import { Type } from '@sinclair/typebox';
+import type { Static } from '@sinclair/typebox';
+
+/** One problem with one field of a request. */
+export const errorDetailSchema = Type.Object(
+  {
+    field: Type.String({
+      description:
+        'The field, parameter or header the problem is with; `body` when it is with the body as a whole.',
+    }),
+    issue: Type.String({ description: 'What is wrong with it, for a developer to read.' }),
+  },
+  {
+    $id: 'ErrorDetail',
+    title: 'Error detail',
+    examples: [{ field: 'amount', issue: 'is required' }],
+  },
+);
+
+export type ErrorDetail = Static<typeof errorDetailSchema>;
+
+/** The body of every error; spec, "Response envelopes". */
+export const errorSchema = Type.Object(
+  {
+    code: Type.Integer({ description: 'The HTTP status again.' }),
+    message: Type.String({ description: 'What kind of error it is.' }),
+    details: Type.Optional(
+      Type.Array(Type.Ref('ErrorDetail#'), {
+        description: 'Only with 400: every problem found, at least one.',
+      }),
+    ),
+  },
+  { $id: 'Error', title: 'Error' },
+);
+
+export interface ErrorEnvelope {
+  readonly code: number;
+  readonly message: string;
+  readonly details?: readonly ErrorDetail[];
+}
+
+/** The statuses an error of the merchant API can have. */
+export type ErrorStatus = 400 | 401 | 403 | 404 | 429 | 500;
+
+/** The direct payment endpoint has words of its own; spec, "Errors", second table. */
+export type ErrorDialect = 'standard' | 'direct';
+
+export const errorMessages: Readonly<Record<ErrorDialect, Readonly<Record<ErrorStatus, string>>>> = {
+  standard: {
+    400: 'Bad request',
+    401: 'Unauthorized',
+    403: 'Forbidden',
+    404: 'Not found',
+    429: 'Too many requests',
+    500: 'Internal server error',
+  },
+  direct: {
+    400: 'Invalid request parameters',
+    401: 'API key is invalid or missing',
+    403: 'Forbidden',
+    404: 'Not found',
+    429: 'Too many requests',
+    500: 'The payment could not be processed',
+  },
+};
+
+/** The body of an error without details. */
+export function errorEnvelope(dialect: ErrorDialect, status: ErrorStatus): ErrorEnvelope {
+  return { code: status, message: errorMessages[dialect][status] };
+}
+
+/** The body of a 400. */
+export function badRequestEnvelope(dialect: ErrorDialect, details: readonly ErrorDetail[]): ErrorEnvelope {
+  return { ...errorEnvelope(dialect, 400), details };
+}

@@ -1,0 +1,119 @@
+import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import { Type } from '@sinclair/typebox';
+import type { Static } from '@sinclair/typebox';
+import { OrderStatus, PaymentType } from '../gen/gatehouse/v1/order_pb.js';
+import type { Order } from '../gen/gatehouse/v1/order_pb.js';
+import { paymentOptionName } from './payment-option.ts';
+
+/** A payment order as merchants see it, in verify and in webhooks. Twelve fields, in the order of the spec's table. */
+export const paymentOrderSchema = Type.Object(
+  {
+    order_id: Type.String({
+      description: 'Assigned by Gatehouse when the order is registered.',
+      examples: ['ord_01jd2x8m5vf7e8r0c3q6t9w1ya'],
+    }),
+    order_number: Type.String({
+      description: 'Your own reference of the order.',
+      examples: ['INV-2025-0042'],
+    }),
+    status: Type.Unsafe<OrderStatusName>({
+      type: 'string',
+      enum: ['PENDING', 'COMPLETED', 'FAILED', 'EXPIRED'],
+      description:
+        'PENDING until the payment is decided. COMPLETED, FAILED and EXPIRED are final: they never change again.',
+      examples: ['PENDING'],
+    }),
+    amount: Type.String({
+      description: 'The amount exactly as you sent it, decimal text.',
+      examples: ['100.50'],
+    }),
+    deducted: Type.String({
+      description: 'What the wallet debited, decimal text; zero until the order is COMPLETED.',
+      examples: ['0.00'],
+    }),
+    currency: Type.String({ description: 'ISO 4217 code.', examples: ['ETB'] }),
+    payment_option: Type.Unsafe<ReturnType<typeof paymentOptionName>>({
+      type: 'string',
+      enum: ['', 'walleta_ussd', 'walletb_ussd', 'walleta_wallet'],
+      description: 'The option of the latest payment attempt; empty until one has been chosen.',
+      examples: ['walleta_ussd'],
+    }),
+    payment_type: Type.Unsafe<PaymentTypeName>({
+      type: 'string',
+      enum: ['LINK', 'QR', 'DIRECT', 'API'],
+      description:
+        'API: registered for the hosted checkout. DIRECT: a direct payment. LINK, QR: made for you.',
+      examples: ['API'],
+    }),
+    customer_phone: Type.String({
+      description: "The customer's phone number exactly as you sent it.",
+      examples: ['0911223344'],
+    }),
+    reason: Type.String({
+      description: 'What the payment is for; empty for a direct payment.',
+      examples: ['Invoice 42'],
+    }),
+    created_timestamp: Type.String({
+      format: 'date-time',
+      description: 'When the order was registered: ISO 8601 in UTC with milliseconds.',
+      examples: ['2025-11-20T09:30:00.000Z'],
+    }),
+    updated_timestamp: Type.String({
+      format: 'date-time',
+      description: 'When the status last changed; the time of registration while it never has.',
+      examples: ['2025-11-20T09:30:00.000Z'],
+    }),
+  },
+  { $id: 'PaymentOrder', title: 'Payment order' },
+);
+
+export type PaymentOrderJson = Static<typeof paymentOrderSchema>;
+
+type OrderStatusName = 'PENDING' | 'COMPLETED' | 'FAILED' | 'EXPIRED';
+type PaymentTypeName = 'LINK' | 'QR' | 'DIRECT' | 'API';
+
+const statusNames: Readonly<Record<OrderStatus, OrderStatusName | undefined>> = {
+  [OrderStatus.UNSPECIFIED]: undefined,
+  [OrderStatus.PENDING]: 'PENDING',
+  [OrderStatus.COMPLETED]: 'COMPLETED',
+  [OrderStatus.FAILED]: 'FAILED',
+  [OrderStatus.EXPIRED]: 'EXPIRED',
+};
+
+const paymentTypeNames: Readonly<Record<PaymentType, PaymentTypeName | undefined>> = {
+  [PaymentType.UNSPECIFIED]: undefined,
+  [PaymentType.LINK]: 'LINK',
+  [PaymentType.QR]: 'QR',
+  [PaymentType.DIRECT]: 'DIRECT',
+  [PaymentType.API]: 'API',
+};
+
+/**
+ * Writes an order as merchants see it. Nothing is left out and nothing is made up:
+ * @throws TypeError when the order lacks a status, a payment type or a time, which no stored order does.
+ */
+export function orderToJson(order: Order): PaymentOrderJson {
+  return {
+    order_id: order.orderId,
+    order_number: order.orderNumber,
+    status: required(statusNames[order.status], order, 'status'),
+    amount: order.amount,
+    deducted: order.deducted,
+    currency: order.currency,
+    payment_option: paymentOptionName(order.paymentOption),
+    payment_type: required(paymentTypeNames[order.paymentType], order, 'payment_type'),
+    customer_phone: order.customerPhone,
+    reason: order.reason,
+    created_timestamp: isoTime(required(order.createTime, order, 'create_time')),
+    updated_timestamp: isoTime(required(order.updateTime, order, 'update_time')),
+  };
+}
+
+/** ISO 8601 in UTC with milliseconds. Finer fractions are cut off: rounded up, a time could lie in the future. */
+const isoTime = ({ seconds, nanos }: Timestamp): string =>
+  new Date(Number(seconds) * 1000 + Math.trunc(nanos / 1_000_000)).toISOString();
+
+function required<T>(value: T | undefined, order: Order, field: string): T {
+  if (value === undefined) throw new TypeError(`order ${order.orderId} has no ${field} that can be shown`);
+  return value;
+}

@@ -1,0 +1,101 @@
+import { Type } from '@sinclair/typebox';
+import type { TObject, TProperties } from '@sinclair/typebox';
+import { directPaymentOptions } from './payment-option.ts';
+
+// Lengths, patterns and formats are here for whoever reads the contract or generates code from it. They are never
+// stricter than core, which holds the rules and answers in better words.
+
+const orderNumber = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  pattern: '^[!-~]+$',
+  description: 'Your own unique reference of the order: printable ASCII characters without spaces.',
+  examples: ['INV-2025-0042'],
+});
+
+const amount = Type.String({
+  pattern: '^(0|[1-9][0-9]{0,11})(\\.[0-9]+)?$',
+  description:
+    'Decimal text greater than zero: at most 12 digits before the point and no more decimals than the currency has. ' +
+    'A JSON number is refused.',
+  examples: ['100.50'],
+});
+
+const currency = Type.String({
+  pattern: '^[A-Z]{3}$',
+  description: 'Upper-case ISO 4217 code of a currency that this gateway accepts.',
+  examples: ['ETB'],
+});
+
+const phone = Type.String({
+  pattern: '^\\+?[0-9]{7,15}$',
+  description:
+    "The customer's phone number: an Ethiopian mobile number (+2519…, 2519…, 09… or 9…; 7 in place of the first 9 " +
+    'too), or any other country’s in E.164 form with its plus. No spaces or dashes.',
+  examples: ['0911223344'],
+});
+
+const url = (description: string, example: string) =>
+  Type.String({
+    minLength: 1,
+    maxLength: 2048,
+    format: 'uri',
+    description: `${description} An absolute http or https URL without user name and password; https only in production.`,
+    examples: [example],
+  });
+
+/** Body of POST /api/v1/register; properties in the order of the spec's table. */
+export const registerBodySchema = Type.Object(
+  {
+    order_number: orderNumber,
+    return_url: url('Where the customer goes after the payment.', 'https://shop.example/thanks'),
+    webhook_url: Type.Optional(
+      url('Where status updates are sent; leave it out to get none.', 'https://shop.example/webhooks'),
+    ),
+    amount,
+    currency,
+    reason: Type.String({
+      minLength: 1,
+      maxLength: 255,
+      description: 'What the payment is for; shown to the customer.',
+      examples: ['Invoice 42'],
+    }),
+    customer_phone: phone,
+    business_name: Type.Optional(
+      Type.String({
+        maxLength: 128,
+        description: 'The business to show at checkout.',
+        examples: ['Abebe Books'],
+      }),
+    ),
+  },
+  { $id: 'RegisterRequest', title: 'Order to register' },
+);
+
+/** Body of POST /api/v1/direct; properties in the order of the spec's table. */
+export const directBodySchema = Type.Object(
+  { amount, currency, order_number: orderNumber, phone },
+  { $id: 'DirectPaymentRequest', title: 'Direct payment to start' },
+);
+
+/** Query of POST /api/v1/direct. */
+export const directQuerySchema = Type.Object({
+  payment_option: Type.Unsafe<string>({
+    type: 'string',
+    enum: [...directPaymentOptions],
+    description: 'The wallet whose USSD prompt the customer gets.',
+    examples: ['walleta_ussd'],
+  }),
+});
+
+/** Body of POST /api/v1/verify. */
+export const verifyBodySchema = Type.Object(
+  { order_number: orderNumber },
+  { $id: 'VerifyRequest', title: 'Order to look up' },
+);
+
+/** The names of a schema's properties, in the order they are written: the order in which problems are reported. */
+export function fieldNames<P extends TProperties>(schema: TObject<P>): readonly Extract<keyof P, string>[] {
+  const isField = (name: string): name is Extract<keyof P, string> => Object.hasOwn(schema.properties, name);
+  return Object.keys(schema.properties).filter(isField);
+}

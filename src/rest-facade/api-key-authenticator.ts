@@ -1,0 +1,93 @@
+import { createHash } from 'node:crypto';
+import { ConnectError } from '@connectrpc/connect';
+import type { CallOptions, Client } from '@connectrpc/connect';
+import { LRUCache } from 'lru-cache';
+import type { ApiKeyService } from '../gen/gatehouse/v1/api_key_service_pb.js';
+import type { Environment } from '../gen/gatehouse/v1/order_pb.js';
+import { reasonOf } from '../runtime/rpc/rpc-error.ts';
+
+/** What core says of a key. */
+export type KeyVerdict =
+  | { readonly kind: 'accepted'; readonly merchantId: string; readonly apiKeyId: string }
+  | { readonly kind: 'refused'; readonly reason: 'INVALID_API_KEY' }
+  | { readonly kind: 'barred'; readonly reason: 'MERCHANT_SUSPENDED' | 'PRODUCTION_NOT_ACTIVATED' };
+
+/** Says whose key it is. @throws ConnectError when core gives no definite answer; that is never remembered. */
+export type AuthenticateKey = (apiKey: string, options: CallOptions) => Promise<KeyVerdict>;
+
+export interface AuthenticatorOptions {
+  readonly apiKeys: Client<typeof ApiKeyService>;
+  readonly environment: Environment;
+  /** A monotonic clock, in milliseconds. */
+  readonly nowMs: () => number;
+}
+
+/** A revoked key must be dead within 5 s, of which core's own caches may use 2. */
+const acceptedForMs = 3_000;
+/** A key that was just issued, or a merchant that was just resumed, should work soon. */
+const refusedForMs = 1_000;
+const maxRemembered = 10_000;
+
+interface Question {
+  readonly apiKey: string;
+  readonly options: CallOptions;
+}
+
+/**
+ * Asks core about keys and remembers the answers for a moment, by the key's SHA-256: a heap dump holds no keys.
+ * Requests that come with the same key while the answer is on its way share one call.
+ */
+export function createKeyAuthenticator({
+  apiKeys,
+  environment,
+  nowMs,
+}: AuthenticatorOptions): AuthenticateKey {
+  const verdicts = new LRUCache<string, KeyVerdict, Question>({
+    max: maxRemembered,
+    ttl: acceptedForMs,
+    ttlResolution: 0,
+    perf: { now: nowMs },
+    // A call that is shared must not end for all because one entry was pushed out meanwhile.
+    ignoreFetchAbort: true,
+    allowStaleOnFetchAbort: false,
+    fetchMethod: async (_hash, _stale, { options, context }) => {
+      const askedAt = nowMs();
+      const verdict = await ask(context);
+      const lifetimeMs = verdict.kind === 'accepted' ? acceptedForMs : refusedForMs;
+      // Counted from the question: core may have given the answer at any moment since.
+      options.ttl = Math.max(1, lifetimeMs - (nowMs() - askedAt));
+      return verdict;
+    },
+  });
+
+  async function ask({ apiKey, options }: Question): Promise<KeyVerdict> {
+    try {
+      const { merchantId, apiKeyId } = await apiKeys.authenticateApiKey({ apiKey, environment }, options);
+      return { kind: 'accepted', merchantId, apiKeyId };
+    } catch (error) {
+      const verdict = verdictOf(error);
+      if (verdict === undefined) throw error;
+      return verdict;
+    }
+  }
+
+  return async (apiKey, options) => {
+    const hash = createHash('sha256').update(apiKey).digest('base64');
+    const remembered = verdicts.get(hash);
+    if (remembered !== undefined) return remembered;
+    return verdicts.forceFetch(hash, { context: { apiKey, options } });
+  };
+}
+
+function verdictOf(error: unknown): KeyVerdict | undefined {
+  const reason = error instanceof ConnectError ? reasonOf(error) : undefined;
+  switch (reason) {
+    case 'INVALID_API_KEY':
+      return { kind: 'refused', reason };
+    case 'MERCHANT_SUSPENDED':
+    case 'PRODUCTION_NOT_ACTIVATED':
+      return { kind: 'barred', reason };
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,166 @@
+import type { IncomingMessage } from 'node:http';
+import type { Client } from '@connectrpc/connect';
+import Fastify, { LogController } from 'fastify';
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { ApiKeyService } from '../gen/gatehouse/v1/api_key_service_pb.js';
+import { Environment } from '../gen/gatehouse/v1/order_pb.js';
+import type { OrderService } from '../gen/gatehouse/v1/order_service_pb.js';
+import type { Health } from '../gen/health/v1/health_pb.js';
+import type { Logger } from '../runtime/logger.ts';
+import { createKeyAuthenticator } from './api-key-authenticator.ts';
+import { requireApiKey } from './authentication.ts';
+import { addJsonBodyParser } from './body-parser.ts';
+import { addDirectEndpoint, directAliases, directFields, directPath } from './direct-endpoint.ts';
+import { notFound, replyWithError } from './error-reply.ts';
+import { addProbes } from './probes.ts';
+import { createRateLimits } from './rate-limits.ts';
+import type { RateLimitSettings } from './rate-limits.ts';
+import { answerClientError, answerEveryRequest } from './raw-http.ts';
+import { addReference } from './reference.ts';
+import type { PublicUrls } from './reference.ts';
+import { addRegisterEndpoint, registerFields, registerPath } from './register-endpoint.ts';
+import { invalidRequest } from './request-failure.ts';
+import { logWhenOver } from './request-log.ts';
+import { addVerifyEndpoint, verifyFields, verifyPath } from './verify-endpoint.ts';
+
+export interface RestFacadeOptions {
+  readonly environment: 'production' | 'sandbox';
+  readonly orders: Client<typeof OrderService>;
+  readonly apiKeys: Client<typeof ApiKeyService>;
+  readonly health: Client<typeof Health>;
+  /** The base URLs merchants use, for the reference. */
+  readonly publicUrls: PublicUrls;
+  readonly rateLimits: RateLimitSettings;
+  readonly logger: Logger;
+  /** Aborted when the process is about to stop: from then on `/readyz` says 503 and connections are not kept alive. */
+  readonly draining: AbortSignal;
+  /** A monotonic clock, in milliseconds. */
+  readonly nowMs: () => number;
+  readonly newRequestId: () => string;
+}
+
+const environments = { production: Environment.PRODUCTION, sandbox: Environment.SANDBOX } as const;
+
+const timeoutsMs = {
+  /** For the request line and headers. */
+  headers: 5_000,
+  /** For the whole request to arrive. */
+  request: 10_000,
+  /** Longer than the 60 s after which common balancers drop an idle connection, so that they never use one we closed. */
+  keepAlive: 65_000,
+};
+
+/** After so many requests a connection is closed in order, which lets balancers spread long-lived clients anew. */
+const maxRequestsPerSocket = 10_000;
+
+const safeHeaders = {
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+};
+
+/** Fields a JSON body may have, by route: a key given twice is reported on its field. */
+const fieldsByRoute: ReadonlyMap<string, readonly string[]> = new Map<string, readonly string[]>([
+  [registerPath, registerFields],
+  [verifyPath, verifyFields],
+  ...[directPath, ...directAliases].map((path): [string, readonly string[]] => [path, directFields]),
+]);
+
+/**
+ * The merchant API of one environment, ready to listen or to be injected into. Stateless: it keeps nothing but
+ * short-lived answers about keys and the counts of its rate limits. `close()` lets requests under way finish.
+ */
+export async function buildRestFacade(options: RestFacadeOptions): Promise<FastifyInstance> {
+  const { logger, newRequestId, draining } = options;
+  let closing = false;
+  const isDraining = (): boolean => closing || draining.aborted;
+  const rawReplies = { headers: safeHeaders, newRequestId, logger };
+  const begin = (request: FastifyRequest, reply: FastifyReply): void => {
+    reply.headers(safeHeaders).header('x-request-id', request.id);
+    logWhenOver(request, reply, options);
+  };
+  const loggerInstance: FastifyBaseLogger = logger;
+  const app = Fastify({
+    loggerInstance,
+    logController: new LogController({ disableRequestLogging: true }),
+    // One line a request is written by us, with the request's id in it: no need for a child logger each.
+    childLoggerFactory: (parent) => parent,
+    genReqId: (request) => usableRequestId(request) ?? newRequestId(),
+    requestTimeout: timeoutsMs.request,
+    keepAliveTimeout: timeoutsMs.keepAlive,
+    maxRequestsPerSocket,
+    http: {
+      headersTimeout: timeoutsMs.headers,
+      connectionsCheckingInterval: 1_000,
+      // Missing Host headers are refused below, with a body.
+      requireHostHeader: false,
+    },
+    return503OnClosing: false,
+    ajv: {
+      customOptions: {
+        allErrors: true,
+        coerceTypes: false,
+        removeAdditional: false,
+        useDefaults: false,
+        // Formats tell readers what a field is; core decides whether a text is one.
+        validateFormats: false,
+      },
+    },
+    frameworkErrors: (_error, request, reply) => {
+      // The path cannot be decoded, so nothing can be found at it. Hooks do not run for these.
+      begin(request, reply);
+      replyWithError(notFound(), request, reply);
+    },
+    clientErrorHandler: (error, socket) => answerClientError(error, socket, rawReplies),
+  });
+  answerEveryRequest(app.server, rawReplies);
+
+  app.decorateRequest('logged', null);
+  app.addHook('preClose', (done) => {
+    closing = true;
+    done();
+  });
+  app.addHook('onRequest', async (request, reply) => {
+    begin(request, reply);
+    if (request.is404) throw notFound();
+    if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
+      throw invalidRequest([{ field: 'Host', issue: 'is required' }]);
+    }
+  });
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    if (isDraining()) reply.header('connection', 'close');
+    done(null, payload);
+  });
+  app.setErrorHandler(replyWithError);
+  app.setNotFoundHandler((request, reply) => replyWithError(notFound(), request, reply));
+
+  await addReference(app, options.publicUrls, options.environment);
+  addProbes(app, { health: options.health, isDraining, nowMs: options.nowMs });
+  await app.register(async (api) => addMerchantApi(api, options));
+  return app;
+}
+
+function addMerchantApi(app: FastifyInstance, options: RestFacadeOptions): void {
+  const environment = environments[options.environment];
+  const { orders, apiKeys, nowMs } = options;
+  requireApiKey(
+    app,
+    createKeyAuthenticator({ apiKeys, environment, nowMs }),
+    createRateLimits(options.rateLimits),
+  );
+  addJsonBodyParser(app, (routeUrl) => fieldsByRoute.get(routeUrl) ?? []);
+  app.addHook('preValidation', async (request) => {
+    request.body ??= {};
+  });
+  addRegisterEndpoint(app, { orders, environment });
+  addDirectEndpoint(app, { orders, environment });
+  addVerifyEndpoint(app, { orders, environment });
+}
+
+/** The client's own id for its request, when it is one that can be written into logs and headers as it is. */
+function usableRequestId({ headers }: IncomingMessage): string | undefined {
+  const given = headers['x-request-id'];
+  return typeof given === 'string' && /^[A-Za-z0-9_.-]{1,64}$/.test(given) ? given : undefined;
+}

@@ -1,0 +1,77 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { AuthenticateKey, KeyVerdict } from './api-key-authenticator.ts';
+import type { RateLimits } from './rate-limits.ts';
+import { RequestFailure } from './request-failure.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Whose key the request came with; null before it was asked for. */
+    caller: Caller | null;
+  }
+}
+
+export interface Caller {
+  readonly merchantId: string;
+  readonly apiKeyId: string;
+}
+
+/** Keys are about 60 characters long; what is much longer is none and need not be asked for. */
+const maxKeyLength = 256;
+const authenticationDeadlineMs = 2_000;
+
+/** Lets only requests with a good key through, before their bodies are read; spec, "Authentication". */
+export function requireApiKey(app: FastifyInstance, authenticate: AuthenticateKey, limits: RateLimits): void {
+  app.decorateRequest('caller', null);
+  app.addHook('onRequest', async (request) => {
+    const verdict = await verdictOn(request, authenticate);
+    if (verdict.kind !== 'accepted') throw await refusalOf(verdict, request, limits);
+    const { merchantId, apiKeyId } = verdict;
+    request.caller = { merchantId, apiKeyId };
+    Object.assign(request.logged ?? {}, { merchantId, apiKeyId });
+    const retryAfterSeconds = await limits.countRequest(apiKeyId);
+    if (retryAfterSeconds !== undefined) throw tooMany(retryAfterSeconds, 'KEY_RATE_LIMITED');
+  });
+}
+
+/** Whose key the request came with. */
+export function callerOf(request: FastifyRequest): Caller {
+  if (request.caller === null)
+    throw new TypeError(`${request.method} ${request.routeOptions.url ?? ''} asks for no key`);
+  return request.caller;
+}
+
+type Verdict = KeyVerdict | { readonly kind: 'missing'; readonly reason: 'NO_API_KEY' };
+
+async function verdictOn(request: FastifyRequest, authenticate: AuthenticateKey): Promise<Verdict> {
+  const [apiKey, ...others] = request.raw.headersDistinct['apikey'] ?? [];
+  if (apiKey === undefined || apiKey === '' || others.length > 0)
+    return { kind: 'missing', reason: 'NO_API_KEY' };
+  if (apiKey.length > maxKeyLength) return { kind: 'refused', reason: 'INVALID_API_KEY' };
+  return authenticate(apiKey, {
+    timeoutMs: authenticationDeadlineMs,
+    headers: { 'x-request-id': request.id },
+  });
+}
+
+async function refusalOf(
+  verdict: Exclude<Verdict, { kind: 'accepted' }>,
+  request: FastifyRequest,
+  limits: RateLimits,
+): Promise<RequestFailure> {
+  switch (verdict.kind) {
+    case 'barred':
+      return new RequestFailure({ kind: 'forbidden' }, verdict.reason);
+    case 'missing':
+      return new RequestFailure({ kind: 'unauthorized' }, verdict.reason);
+    case 'refused': {
+      // Only what was refused is counted: a good key behind the same address must go on working.
+      const retryAfterSeconds = await limits.countFailedKey(request.ip);
+      return retryAfterSeconds === undefined
+        ? new RequestFailure({ kind: 'unauthorized' }, verdict.reason)
+        : tooMany(retryAfterSeconds, 'TOO_MANY_FAILED_KEYS');
+    }
+  }
+}
+
+const tooMany = (retryAfterSeconds: number, reason: string): RequestFailure =>
+  new RequestFailure({ kind: 'too_many_requests', retryAfterSeconds }, reason);

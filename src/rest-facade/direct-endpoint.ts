@@ -1,0 +1,88 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
+import { PaymentOption } from '../gen/gatehouse/v1/order_pb.js';
+import type { ErrorDetail } from '../merchant-api/error-envelope.ts';
+import { directPaymentOption, directPaymentOptions } from '../merchant-api/payment-option.ts';
+import { directReply } from '../merchant-api/replies.ts';
+import { directBodySchema, directQuerySchema, fieldNames } from '../merchant-api/requests.ts';
+import { callerOf } from './authentication.ts';
+import { callOptions } from './endpoint.ts';
+import type { EndpointContext } from './endpoint.ts';
+import { readFields, refusal } from './field-reading.ts';
+import { errorResponses, successResponse } from './openapi-responses.ts';
+import { logOrderNumber } from './request-log.ts';
+
+export const directPath = '/api/v1/direct';
+/** The ways in which the spec's base address and the listed path may be read together. */
+export const directAliases = ['/payment/v1/direct', '/api/v1/direct/payment/v1/direct'];
+export const directFields = fieldNames(directBodySchema);
+
+const description = `Starts a mobile-money payment: the customer gets a USSD prompt and no hosted page is involved.
+
+Safe to repeat: the same body and \`payment_option\` while the payment runs answer 201 again without a second prompt.
+On a registered order that is still PENDING, with the same amount and currency and no payment in progress, it starts a
+payment of that order. The same endpoint answers at ${directAliases.map((path) => `\`${path}\``).join(' and ')}.`;
+
+/** POST /api/v1/direct and its aliases; spec, "Initiate direct payment". */
+export function addDirectEndpoint(app: FastifyInstance, context: EndpointContext): void {
+  const schema = {
+    operationId: 'startDirectPayment',
+    summary: 'Initiate direct payment',
+    description,
+    tags: ['Orders'],
+    security: [{ apiKey: [] }],
+    querystring: directQuerySchema,
+    body: { $ref: 'DirectPaymentRequest#' },
+    response: {
+      201: successResponse('DirectPaymentReply', 'The payment is started, now or by an earlier request.'),
+      ...errorResponses([400, 401, 429, 500], 'direct'),
+    },
+  };
+  const route = {
+    method: 'POST',
+    attachValidation: true,
+    config: { errorDialect: 'direct' },
+    handler: (request, reply) => startDirectPayment(request, reply, context),
+  } satisfies Omit<RouteOptions, 'url'>;
+  app.route({ ...route, url: directPath, schema });
+  for (const url of directAliases) app.route({ ...route, url, schema: { ...schema, hide: true } });
+}
+
+async function startDirectPayment(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { orders, environment }: EndpointContext,
+): Promise<FastifyReply> {
+  const option = readPaymentOption(request.query);
+  const reading = readFields(request, directFields);
+  const { text } = reading;
+  logOrderNumber(request, text('order_number'));
+  const message = {
+    merchantId: callerOf(request).merchantId,
+    environment,
+    orderNumber: text('order_number'),
+    amount: text('amount'),
+    currency: text('currency'),
+    phone: text('phone'),
+    paymentOption: 'option' in option ? option.option : PaymentOption.UNSPECIFIED,
+  };
+  const problems = 'problem' in option ? [option.problem, ...reading.problems] : reading.problems;
+  if (problems.length > 0 || reading.schemaProblems.length > 0) {
+    throw await refusal({ ...reading, problems }, ['payment_option', ...directFields], () =>
+      orders.startDirectPayment({ ...message, validateOnly: true }, callOptions(request)),
+    );
+  }
+  await orders.startDirectPayment(message, callOptions(request));
+  return reply.code(201).send(directReply());
+}
+
+function readPaymentOption(query: unknown): { option: PaymentOption } | { problem: ErrorDetail } {
+  const field = 'payment_option';
+  const given: unknown = typeof query === 'object' && query !== null ? Reflect.get(query, field) : undefined;
+  const allowed = directPaymentOptions.join(', ');
+  if (given === undefined || given === '')
+    return { problem: { field, issue: `is required; one of ${allowed}` } };
+  const option = typeof given === 'string' ? directPaymentOption(given) : undefined;
+  if (option !== undefined) return { option };
+  const once = Array.isArray(given) ? ', given once' : '';
+  return { problem: { field, issue: `must be one of ${allowed}${once}` } };
+}

@@ -1,0 +1,73 @@
+import { ConnectError } from '@connectrpc/connect';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { badRequestEnvelope, errorEnvelope } from '../merchant-api/error-envelope.ts';
+import type { ErrorDialect, ErrorEnvelope, ErrorStatus } from '../merchant-api/error-envelope.ts';
+import { contentTypeProblem } from './body-parser.ts';
+import { RequestFailure, invalidRequest } from './request-failure.ts';
+import type { Failure } from './request-failure.ts';
+import { failureOfRpc } from './rpc-failure.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** In whose words a route's errors are; standard when it does not say. */
+    errorDialect?: ErrorDialect;
+  }
+}
+
+export const jsonType = 'application/json; charset=utf-8';
+
+/** Answers a request with the error that was thrown, and leaves the reason for the log. */
+export function replyWithError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const { failure, reason, cause } = requestFailureOf(thrown);
+  const { logged } = request;
+  if (logged !== null) {
+    logged.reason = reason;
+    if (failure.kind === 'invalid') logged.issues = [...new Set(failure.details.map(({ field }) => field))];
+    if (failure.kind === 'internal') logged.cause = cause;
+  }
+  const dialect = request.routeOptions.config.errorDialect ?? 'standard';
+  const { status, body } = envelopeOf(failure, dialect);
+  if (failure.kind === 'too_many_requests') reply.header('retry-after', failure.retryAfterSeconds);
+  reply.code(status).type(jsonType).send(body);
+}
+
+/** The documented error for a failure. Direct knows no 403: there a barred merchant's key counts as invalid. */
+export function envelopeOf(
+  failure: Failure,
+  dialect: ErrorDialect,
+): { status: ErrorStatus; body: ErrorEnvelope } {
+  const plain = (status: ErrorStatus) => ({ status, body: errorEnvelope(dialect, status) });
+  switch (failure.kind) {
+    case 'invalid':
+      return { status: 400, body: badRequestEnvelope(dialect, failure.details) };
+    case 'unauthorized':
+      return plain(401);
+    case 'forbidden':
+      return plain(dialect === 'direct' ? 401 : 403);
+    case 'not_found':
+      return plain(404);
+    case 'too_many_requests':
+      return plain(429);
+    case 'internal':
+      return plain(500);
+  }
+}
+
+function requestFailureOf(thrown: unknown): RequestFailure {
+  if (thrown instanceof RequestFailure) return thrown;
+  if (thrown instanceof ConnectError) return failureOfRpc(thrown);
+  if (thrown instanceof Error && 'statusCode' in thrown) {
+    if ('code' in thrown && thrown.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
+      return invalidRequest(contentTypeProblem.issues);
+    }
+    // The static files of the reference page: whatever is wrong with a path there, nothing is found at it.
+    if (typeof thrown.statusCode === 'number' && thrown.statusCode >= 400 && thrown.statusCode < 500)
+      return notFound();
+  }
+  return new RequestFailure({ kind: 'internal' }, 'UNEXPECTED', thrown);
+}
+
+/** A 404. */
+export function notFound(): RequestFailure {
+  return new RequestFailure({ kind: 'not_found' }, 'ROUTE_NOT_FOUND');
+}

@@ -1,0 +1,46 @@
+import { badRequestEnvelope, errorEnvelope } from '../merchant-api/error-envelope.ts';
+import type { ErrorDialect, ErrorStatus } from '../merchant-api/error-envelope.ts';
+
+const requestIdHeader = {
+  'X-Request-Id': {
+    type: 'string',
+    description:
+      'The id of this request: yours when you sent a usable one, otherwise a new one. Quote it to support.',
+  },
+};
+
+const retryAfterHeader = {
+  'Retry-After': { type: 'integer', minimum: 1, description: 'Seconds after which to try again.' },
+};
+
+const descriptions: Readonly<Record<ErrorStatus, string>> = {
+  400: 'The request is not valid. `details` names every problem found.',
+  401: 'The API key is missing, unknown, revoked or of the other environment.',
+  403: 'The merchant may not use this environment: it is suspended, or not activated for production.',
+  404: 'There is no such endpoint, or no such order.',
+  429: 'Too many requests. Wait for as long as Retry-After says.',
+  500: 'Something went wrong on our side. The request may be repeated as it was.',
+};
+
+/** A documented success, whose body is the schema published under that name. */
+export function successResponse(name: string, description: string) {
+  return {
+    description,
+    headers: requestIdHeader,
+    content: { 'application/json': { schema: { $ref: `${name}#` } } },
+  };
+}
+
+/** The documented errors of an endpoint, by status. */
+export function errorResponses(statuses: readonly ErrorStatus[], dialect: ErrorDialect = 'standard') {
+  const responses = statuses.map((status) => {
+    const example =
+      status === 400
+        ? badRequestEnvelope(dialect, [{ field: 'amount', issue: 'is required' }])
+        : errorEnvelope(dialect, status);
+    const headers = status === 429 ? { ...requestIdHeader, ...retryAfterHeader } : requestIdHeader;
+    const content = { 'application/json': { schema: { $ref: 'Error#' }, example } };
+    return [status, { description: descriptions[status], headers, content }] as const;
+  });
+  return Object.fromEntries(responses);
+}

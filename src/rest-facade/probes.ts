@@ -1,0 +1,41 @@
+import type { Client } from '@connectrpc/connect';
+import type { FastifyInstance } from 'fastify';
+import { HealthCheckResponse_ServingStatus as ServingStatus } from '../gen/health/v1/health_pb.js';
+import type { Health } from '../gen/health/v1/health_pb.js';
+
+export interface ProbeOptions {
+  readonly health: Client<typeof Health>;
+  readonly isDraining: () => boolean;
+  readonly nowMs: () => number;
+}
+
+const healthDeadlineMs = 1_500;
+/** Probes need no key, so that many of them must not become many calls to core. */
+const answerHoldsForMs = 500;
+
+/** GET /healthz: this process runs. GET /readyz: it can serve requests; 503 when it should be sent none. */
+export function addProbes(app: FastifyInstance, { health, isDraining, nowMs }: ProbeOptions): void {
+  let last: { atMs: number; serving: Promise<boolean> } | undefined;
+  const coreIsServing = (): Promise<boolean> => {
+    const atMs = nowMs();
+    if (last === undefined || atMs - last.atMs >= answerHoldsForMs) last = { atMs, serving: askCore(health) };
+    return last.serving;
+  };
+  app.get('/healthz', { schema: { hide: true } }, () => ({ status: 'ok' }));
+  app.get('/readyz', { schema: { hide: true } }, async (_request, reply) => {
+    if (isDraining()) return reply.code(503).send({ code: 503, message: 'Shutting down' });
+    if (!(await coreIsServing()))
+      return reply.code(503).send({ code: 503, message: 'Core is not reachable' });
+    return { status: 'ready' };
+  });
+}
+
+async function askCore(health: Client<typeof Health>): Promise<boolean> {
+  try {
+    const { status } = await health.check({ service: '' }, { timeoutMs: healthDeadlineMs });
+    return status === ServingStatus.SERVING;
+  } catch {
+    // Whatever kept core from answering: it is not ready to.
+    return false;
+  }
+}

@@ -1,0 +1,95 @@
+import swagger from '@fastify/swagger';
+import swaggerUi from '@fastify/swagger-ui';
+import type { FastifyInstance } from 'fastify';
+import { errorDetailSchema, errorSchema } from '../merchant-api/error-envelope.ts';
+import { paymentOrderSchema } from '../merchant-api/order-json.ts';
+import { directReplySchema, registerReplySchema, verifyReplySchema } from '../merchant-api/replies.ts';
+import { directBodySchema, registerBodySchema, verifyBodySchema } from '../merchant-api/requests.ts';
+
+/** Where merchants reach the two environments, as the world outside sees it. */
+export interface PublicUrls {
+  readonly production: string;
+  readonly sandbox: string;
+}
+
+/** Published by name; routes refer to them. */
+const schemas = [
+  registerBodySchema,
+  registerReplySchema,
+  directBodySchema,
+  directReplySchema,
+  verifyBodySchema,
+  verifyReplySchema,
+  paymentOrderSchema,
+  errorSchema,
+  errorDetailSchema,
+];
+
+/** Everything the page loads comes from here. Swagger UI writes style attributes, hence the one exception. */
+const pageSecurityPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const description = `Register payment orders, start direct mobile-money payments and ask where an order stands.
+
+Every request is a POST with a JSON body and your API key in the \`apiKey\` header. Test keys work in the sandbox, live
+keys in production, each only there. Amounts are decimal text, never JSON numbers. Fields that are not documented are
+ignored. A key belongs on your server: never in a browser, an app or a repository.`;
+
+/**
+ * Collects the schemas of the routes registered after it into an OpenAPI 3.1 document, served at /openapi.json, and a
+ * page to read it at /docs. The page sends no requests: an API key has no business in a browser.
+ */
+export async function addReference(
+  app: FastifyInstance,
+  urls: PublicUrls,
+  own: keyof PublicUrls,
+): Promise<void> {
+  for (const schema of schemas) app.addSchema(schema);
+  const servers = [
+    { url: urls.production, description: 'Production: live keys, real money' },
+    { url: urls.sandbox, description: 'Sandbox: test keys, no real money' },
+  ];
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: { title: 'Gatehouse merchant API', version: '1', description },
+      servers: own === 'production' ? servers : servers.toReversed(),
+      tags: [{ name: 'Orders', description: 'Payment orders and what becomes of them.' }],
+      components: {
+        securitySchemes: {
+          apiKey: {
+            type: 'apiKey',
+            in: 'header',
+            name: 'apiKey',
+            description: 'Your key for this environment.',
+          },
+        },
+      },
+    },
+    refResolver: { buildLocalReference: (json, _base, _fragment, index) => nameOf(json, index) },
+  });
+  await app.register(swaggerUi, {
+    routePrefix: '/docs',
+    staticCSP: pageSecurityPolicy,
+    theme: { title: 'Gatehouse merchant API' },
+    uiConfig: { layout: 'BaseLayout', deepLinking: true, docExpansion: 'list', supportedSubmitMethods: [] },
+  });
+  let document: string | undefined;
+  app.get('/openapi.json', { schema: { hide: true } }, (_request, reply) => {
+    document ??= JSON.stringify(app.swagger());
+    return reply.type('application/json; charset=utf-8').send(document);
+  });
+}
+
+function nameOf(schema: object, index: number): string {
+  return '$id' in schema && typeof schema.$id === 'string' ? schema.$id : `schema-${index}`;
+}

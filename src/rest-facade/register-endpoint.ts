@@ -1,0 +1,62 @@
+import type { FastifyInstance } from 'fastify';
+import { registerReply } from '../merchant-api/replies.ts';
+import { fieldNames, registerBodySchema } from '../merchant-api/requests.ts';
+import { callerOf } from './authentication.ts';
+import { callOptions } from './endpoint.ts';
+import type { EndpointContext } from './endpoint.ts';
+import { readFields, refusal } from './field-reading.ts';
+import { errorResponses, successResponse } from './openapi-responses.ts';
+import { logOrderNumber } from './request-log.ts';
+
+export const registerPath = '/api/v1/register';
+export const registerFields = fieldNames(registerBodySchema);
+
+const description = `Registers a payment order and returns the one-time URL of its checkout page.
+
+Safe to repeat: the same values for an \`order_number\` whose order is still PENDING give the same \`checkout_url\` again.
+Any other use of an \`order_number\` that is taken is a 400 with a detail on it.`;
+
+/** POST /api/v1/register; spec, "Register payment order". */
+export function addRegisterEndpoint(app: FastifyInstance, { orders, environment }: EndpointContext): void {
+  app.route({
+    method: 'POST',
+    url: registerPath,
+    attachValidation: true,
+    schema: {
+      operationId: 'registerOrder',
+      summary: 'Register payment order',
+      description,
+      tags: ['Orders'],
+      security: [{ apiKey: [] }],
+      body: { $ref: 'RegisterRequest#' },
+      response: {
+        201: successResponse('RegisterReply', 'The order is registered, now or by an earlier request.'),
+        ...errorResponses([400, 401, 403, 404, 429, 500]),
+      },
+    },
+    handler: async (request, reply) => {
+      const reading = readFields(request, registerFields);
+      const { text } = reading;
+      logOrderNumber(request, text('order_number'));
+      const message = {
+        merchantId: callerOf(request).merchantId,
+        environment,
+        orderNumber: text('order_number'),
+        amount: text('amount'),
+        currency: text('currency'),
+        reason: text('reason'),
+        customerPhone: text('customer_phone'),
+        returnUrl: text('return_url'),
+        webhookUrl: text('webhook_url'),
+        businessName: text('business_name'),
+      };
+      if (reading.problems.length > 0 || reading.schemaProblems.length > 0) {
+        throw await refusal(reading, registerFields, () =>
+          orders.registerOrder({ ...message, validateOnly: true }, callOptions(request)),
+        );
+      }
+      const { checkoutUrl } = await orders.registerOrder(message, callOptions(request));
+      return reply.code(201).send(registerReply(checkoutUrl));
+    },
+  });
+}

@@ -1,0 +1,81 @@
+import { Code, ConnectError } from '@connectrpc/connect';
+import { BadRequestSchema, RetryInfoSchema } from '../gen/google/rpc/error_details_pb.js';
+import type { ErrorDetail } from '../merchant-api/error-envelope.ts';
+import { errorReasons } from '../runtime/rpc/error-reason.ts';
+import type { ErrorReason } from '../runtime/rpc/error-reason.ts';
+import { reasonOf } from '../runtime/rpc/rpc-error.ts';
+import { RequestFailure } from './request-failure.ts';
+import type { Failure } from './request-failure.ts';
+
+const internal = (): Failure => ({ kind: 'internal' });
+const forbidden = (): Failure => ({ kind: 'forbidden' });
+const aboutOrderNumber = (issue: string) => (): Failure => ({
+  kind: 'invalid',
+  details: [{ field: 'order_number', issue }],
+});
+
+/**
+ * What a merchant is told for every reason core can give; a reason without an entry does not compile. Internal: the
+ * facade, not the merchant, has done something wrong, or core cannot do its work.
+ */
+const failures: Readonly<Record<ErrorReason, (error: ConnectError) => Failure>> = {
+  INVALID_FIELDS: (error) => {
+    const details = violationsOf(error);
+    return details.length > 0 && details.every(isMerchants) ? { kind: 'invalid', details } : internal();
+  },
+  ORDER_NUMBER_TAKEN: aboutOrderNumber('has already been used for another order'),
+  PAYMENT_IN_PROGRESS: aboutOrderNumber('has another payment in progress; wait until it has ended'),
+  ORDER_NOT_PAYABLE: aboutOrderNumber('belongs to an order that can no longer be paid'),
+  ORDER_NOT_FOUND: () => ({ kind: 'not_found' }),
+  MERCHANT_SUSPENDED: forbidden,
+  PRODUCTION_NOT_ACTIVATED: forbidden,
+  OVERLOADED: tooManyRequests,
+  INVALID_API_KEY: internal,
+  INVALID_SERVICE_TOKEN: internal,
+  ROLE_NOT_ALLOWED: internal,
+  MERCHANT_NOT_FOUND: internal,
+  API_KEY_NOT_FOUND: internal,
+  SYMBOL_NOT_FOUND: internal,
+  API_KEY_NOT_USABLE: internal,
+  TOO_MANY_API_KEYS: internal,
+  CALL_CANCELLED: internal,
+  DEADLINE_EXCEEDED: internal,
+  DATABASE_UNAVAILABLE: internal,
+  SERVER_DRAINING: internal,
+  INTERNAL: internal,
+};
+
+/** What a merchant is told when a call to core threw. Never anything core did not mean for merchants. */
+export function failureOfRpc(thrown: unknown): RequestFailure {
+  if (!(thrown instanceof ConnectError)) return new RequestFailure(internal(), 'UNEXPECTED', thrown);
+  const reason = reasonOf(thrown);
+  if (reason === undefined)
+    return new RequestFailure(internal(), `RPC_${Code[thrown.code].toUpperCase()}`, thrown);
+  return new RequestFailure(failureOfReason(reason, thrown), reason, thrown);
+}
+
+function failureOfReason(reason: string, error: ConnectError): Failure {
+  if (isKnown(reason)) return failures[reason](error);
+  // A newer core may have limits this facade has not heard of. Their meaning is in the status code.
+  return error.code === Code.ResourceExhausted ? tooManyRequests(error) : internal();
+}
+
+const isKnown = (reason: string): reason is ErrorReason => Object.hasOwn(errorReasons, reason);
+
+/** The problems of a google.rpc.BadRequest. */
+function violationsOf(error: ConnectError): ErrorDetail[] {
+  return error
+    .findDetails(BadRequestSchema)
+    .flatMap(({ fieldViolations }) => fieldViolations)
+    .map(({ field, description }) => ({ field, issue: description }));
+}
+
+/** Fields that the facade fills in: a problem with one of them is not the merchant's. */
+const isMerchants = ({ field }: ErrorDetail): boolean =>
+  !['merchant_id', 'environment', 'payment_type', 'validate_only', 'order_id', ''].includes(field);
+
+function tooManyRequests(error: ConnectError): Failure {
+  const delay = error.findDetails(RetryInfoSchema)[0]?.retryDelay;
+  const seconds = delay === undefined ? 1 : Number(delay.seconds) + (delay.nanos > 0 ? 1 : 0);
+  return { kind: 'too_many_requests', retryAfterSeconds: Math.max(1, seconds) };
+}

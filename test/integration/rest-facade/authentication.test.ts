@@ -1,0 +1,250 @@
+import { Code, ConnectError } from '@connectrpc/connect';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { request as httpRequest } from 'node:http';
+import { rpcError } from '../../../src/runtime/rpc/rpc-error.ts';
+import { post, send, startFacadeOverRpc } from './facade-over-rpc.ts';
+import type { FacadeOverRpc } from './facade-over-rpc.ts';
+
+let facade: FacadeOverRpc | undefined;
+afterEach(async () => {
+  await facade?.close();
+  facade = undefined;
+});
+
+type Overrides = Parameters<typeof startFacadeOverRpc>[1];
+
+/** Core as far as keys go, with the keys it was asked about. Every order is unknown: 404 means the key was good. */
+async function facadeKnowing(
+  answer: (apiKey: string) => { merchantId: string; apiKeyId: string },
+  overrides: Overrides = {},
+): Promise<{ facade: FacadeOverRpc; asked: string[]; verify: (apiKey: string) => Promise<number> }> {
+  const asked: string[] = [];
+  const started = await startFacadeOverRpc(
+    {
+      apiKeys: {
+        authenticateApiKey: ({ apiKey }) => {
+          asked.push(apiKey);
+          return answer(apiKey);
+        },
+      },
+      orders: {
+        getOrder: () => {
+          throw rpcError('ORDER_NOT_FOUND', 'unknown');
+        },
+      },
+    },
+    overrides,
+  );
+  facade = started;
+  const verify = async (apiKey: string): Promise<number> =>
+    (await post(`${started.url}/api/v1/verify`, { order_number: 'INV-1' }, { apiKey })).status;
+  return { facade: started, asked, verify };
+}
+
+const good = { merchantId: 'mer_1', apiKeyId: 'key_1' };
+const refuse = (): never => {
+  throw rpcError('INVALID_API_KEY', 'no such key');
+};
+
+describe('remembering what core says of a key', () => {
+  test('a good key is asked for again after 3 seconds', async () => {
+    let nowMs = 1_000;
+    const { asked, verify } = await facadeKnowing(() => good, { nowMs: () => nowMs });
+    await verify('k');
+    nowMs += 2_900;
+    await verify('k');
+    expect(asked).toHaveLength(1);
+    nowMs += 101;
+    await verify('k');
+    expect(asked).toHaveLength(2);
+  });
+
+  test('a refused key is asked for again after 1 second', async () => {
+    let nowMs = 1_000;
+    const { asked, verify } = await facadeKnowing(refuse, { nowMs: () => nowMs });
+    expect(await verify('k')).toBe(401);
+    nowMs += 900;
+    expect(await verify('k')).toBe(401);
+    expect(asked).toHaveLength(1);
+    nowMs += 101;
+    expect(await verify('k')).toBe(401);
+    expect(asked).toHaveLength(2);
+  });
+
+  test('the time an answer took counts: what took 2 of the 3 seconds holds for 1 more', async () => {
+    let nowMs = 1_000;
+    const { asked, verify } = await facadeKnowing(
+      () => {
+        nowMs += 2_000;
+        return good;
+      },
+      { nowMs: () => nowMs },
+    );
+    await verify('k');
+    nowMs += 1_001;
+    await verify('k');
+    expect(asked).toHaveLength(2);
+  });
+
+  test('requests that come with one key at the same time share one call', async () => {
+    const { asked, verify } = await facadeKnowing(() => good);
+    const statuses = await Promise.all(Array.from({ length: 40 }, () => verify('k')));
+    expect(new Set(statuses)).toEqual(new Set([404]));
+    expect(asked).toHaveLength(1);
+  });
+
+  test('keys are told apart', async () => {
+    const { asked, verify } = await facadeKnowing((apiKey) => (apiKey === 'good' ? good : refuse()));
+    expect(await verify('good')).toBe(404);
+    expect(await verify('bad')).toBe(401);
+    expect(await verify('good')).toBe(404);
+    expect(asked).toEqual(['good', 'bad']);
+  });
+
+  test.each([
+    ['core cannot be reached', new ConnectError('gone', Code.Unavailable)],
+    ['the deadline passed', rpcError('DEADLINE_EXCEEDED', 'slow')],
+    ["the facade's own token was refused", rpcError('INVALID_SERVICE_TOKEN', 'who are you')],
+    ['the facade has the wrong role', rpcError('ROLE_NOT_ALLOWED', 'not you')],
+  ])('%s: 500, and asked again at once', async (_name, error) => {
+    let answers = 0;
+    const { asked, verify } = await facadeKnowing(() => {
+      if (answers++ === 0) throw error;
+      return good;
+    });
+    expect(await verify('k')).toBe(500);
+    expect(await verify('k')).toBe(404);
+    expect(asked).toHaveLength(2);
+  });
+});
+
+describe('keys that core is not asked about', () => {
+  const started = () => facadeKnowing(() => good);
+
+  test('no key', async () => {
+    const {
+      facade: { url },
+      asked,
+    } = await started();
+    const { status } = await send(`${url}/api/v1/verify`, { method: 'POST' });
+    expect(status).toBe(401);
+    expect(asked).toEqual([]);
+  });
+
+  test('an empty key', async () => {
+    const { asked, verify } = await started();
+    expect(await verify('')).toBe(401);
+    expect(asked).toEqual([]);
+  });
+
+  test('an over-long key', async () => {
+    const { asked, verify } = await started();
+    expect(await verify('k'.repeat(257))).toBe(401);
+    expect(asked).toEqual([]);
+  });
+
+  test('two keys, even when they are the same', async () => {
+    const {
+      facade: { url },
+      asked,
+    } = await started();
+    const status = await new Promise((resolve, reject) => {
+      const options = { method: 'POST', headers: { apiKey: ['k', 'k'] } };
+      httpRequest(`${url}/api/v1/verify`, options, (response) => {
+        response.resume().once('end', () => resolve(response.statusCode));
+      })
+        .once('error', reject)
+        .end();
+    });
+    expect(status).toBe(401);
+    expect(asked).toEqual([]);
+  });
+});
+
+describe('a merchant that may not', () => {
+  test.each(['MERCHANT_SUSPENDED', 'PRODUCTION_NOT_ACTIVATED'] as const)(
+    '%s: 403, on direct 401 in its own words',
+    async (reason) => {
+      const {
+        facade: { url },
+      } = await facadeKnowing(() => {
+        throw rpcError(reason, 'no');
+      });
+      expect((await post(`${url}/api/v1/verify`, {})).json).toEqual({ code: 403, message: 'Forbidden' });
+      expect((await post(`${url}/api/v1/direct`, {})).json).toEqual({
+        code: 401,
+        message: 'API key is invalid or missing',
+      });
+    },
+  );
+});
+
+describe('limits', () => {
+  const none = { perKeyPerSecond: 0, failedKeysPerMinute: 1_000 };
+
+  test('more requests a second than a key may make: 429 with Retry-After, other keys go on', async () => {
+    const {
+      facade: { url },
+    } = await facadeKnowing((apiKey) => ({ merchantId: 'mer_1', apiKeyId: apiKey }), {
+      rateLimits: { ...none, perKeyPerSecond: 5 },
+    });
+    const answers = await Promise.all(
+      Array.from({ length: 15 }, () =>
+        post(`${url}/api/v1/verify`, { order_number: 'a' }, { apiKey: 'busy' }),
+      ),
+    );
+    const limited = answers.filter(({ status }) => status === 429);
+
+    // The requests may fall into two seconds, each of which allows five.
+    expect(limited.length).toBeGreaterThanOrEqual(5);
+    expect(limited[0]!.json).toEqual({ code: 429, message: 'Too many requests' });
+    expect(limited[0]!.headers.get('retry-after')).toBe('1');
+    expect((await post(`${url}/api/v1/verify`, { order_number: 'a' }, { apiKey: 'calm' })).status).toBe(404);
+  });
+
+  test('0 sets no limit', async () => {
+    const { verify } = await facadeKnowing(() => good, { rateLimits: none });
+    const statuses = await Promise.all(Array.from({ length: 50 }, () => verify('k')));
+    expect(new Set(statuses)).toEqual(new Set([404]));
+  });
+
+  test('too many failed keys from one address: 429 for failures, while good keys go on', async () => {
+    const {
+      facade: { url, log },
+      verify,
+    } = await facadeKnowing((apiKey) => (apiKey === 'good' ? good : refuse()), {
+      rateLimits: { ...none, failedKeysPerMinute: 3 },
+    });
+    for (const key of ['bad1', 'bad2', 'bad3']) expect(await verify(key)).toBe(401);
+    const fourth = await post(`${url}/api/v1/verify`, {}, { apiKey: 'bad4' });
+
+    expect(fourth.status).toBe(429);
+    expect(Number(fourth.headers.get('retry-after'))).toBeGreaterThan(1);
+    expect(Number(fourth.headers.get('retry-after'))).toBeLessThanOrEqual(60);
+    expect(await verify('good')).toBe(404);
+    expect(log.filter((line) => line['reason'] === 'TOO_MANY_FAILED_KEYS')).toHaveLength(1);
+  });
+
+  test('a request without a key is no failed key', async () => {
+    const {
+      facade: { url },
+    } = await facadeKnowing(refuse, { rateLimits: { ...none, failedKeysPerMinute: 1 } });
+    for (let i = 0; i < 4; i++)
+      expect((await send(`${url}/api/v1/verify`, { method: 'POST' })).status).toBe(401);
+  });
+});
+
+test('neither a key nor a phone number gets into the log', async () => {
+  const {
+    facade: { url, log },
+  } = await facadeKnowing(refuse);
+  await post(
+    `${url}/api/v1/verify`,
+    { order_number: 'a', phone: '0911223344' },
+    { apiKey: 'svc_test_canary' },
+  );
+  await post(`${url}/api/v1/verify/0911223344/svc_test_canary?phone=0911223344&apiKey=svc_test_canary`, {});
+
+  expect(log.filter((line) => line['msg'] === 'request')).toHaveLength(2);
+  expect(JSON.stringify(log)).not.toMatch(/canary|0911223344/);
+});

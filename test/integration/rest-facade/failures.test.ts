@@ -1,0 +1,258 @@
+import { ConnectError, Code } from '@connectrpc/connect';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { errorReasons } from '../../../src/runtime/rpc/error-reason.ts';
+import type { ErrorReason } from '../../../src/runtime/rpc/error-reason.ts';
+import { invalidFields, rpcError } from '../../../src/runtime/rpc/rpc-error.ts';
+import { post, startFacadeOverRpc } from './facade-over-rpc.ts';
+import type { Answer, FacadeOverRpc } from './facade-over-rpc.ts';
+
+let facade: FacadeOverRpc | undefined;
+afterEach(async () => {
+  await facade?.close();
+  facade = undefined;
+});
+
+const registration = {
+  order_number: 'INV-1',
+  return_url: 'https://shop.example/thanks',
+  amount: '100.50',
+  currency: 'ETB',
+  reason: 'Books',
+  customer_phone: '0911223344',
+};
+const directPayment = { amount: '100.50', currency: 'ETB', order_number: 'INV-1', phone: '0911223344' };
+const direct = '/api/v1/direct?payment_option=walleta_ussd';
+
+/** Every method of core fails with this error. */
+async function failingWith(error: ConnectError): Promise<FacadeOverRpc> {
+  const fail = (): never => {
+    throw error;
+  };
+  facade = await startFacadeOverRpc({
+    orders: { registerOrder: fail, startDirectPayment: fail, getOrder: fail },
+  });
+  return facade;
+}
+
+async function allEndpoints({
+  url,
+}: FacadeOverRpc): Promise<Record<'register' | 'direct' | 'verify', Answer>> {
+  return {
+    register: await post(`${url}/api/v1/register`, registration),
+    direct: await post(url + direct, directPayment),
+    verify: await post(`${url}/api/v1/verify`, { order_number: 'INV-1' }),
+  };
+}
+
+const internal = {
+  register: { code: 500, message: 'Internal server error' },
+  direct: { code: 500, message: 'The payment could not be processed' },
+  verify: { code: 500, message: 'Internal server error' },
+};
+const about = (issue: string) => {
+  const details = [{ field: 'order_number', issue }];
+  return {
+    register: { code: 400, message: 'Bad request', details },
+    direct: { code: 400, message: 'Invalid request parameters', details },
+    verify: { code: 400, message: 'Bad request', details },
+  };
+};
+const forbidden = {
+  register: { code: 403, message: 'Forbidden' },
+  direct: { code: 401, message: 'API key is invalid or missing' },
+  verify: { code: 403, message: 'Forbidden' },
+};
+const everywhere = (body: object) => ({ register: body, direct: body, verify: body });
+
+const expected: Record<ErrorReason, { register: object; direct: object; verify: object }> = {
+  INVALID_FIELDS: internal,
+  ORDER_NUMBER_TAKEN: about('has already been used for another order'),
+  PAYMENT_IN_PROGRESS: about('has another payment in progress; wait until it has ended'),
+  ORDER_NOT_PAYABLE: about('belongs to an order that can no longer be paid'),
+  ORDER_NOT_FOUND: everywhere({ code: 404, message: 'Not found' }),
+  MERCHANT_SUSPENDED: forbidden,
+  PRODUCTION_NOT_ACTIVATED: forbidden,
+  OVERLOADED: everywhere({ code: 429, message: 'Too many requests' }),
+  INVALID_API_KEY: internal,
+  INVALID_SERVICE_TOKEN: internal,
+  ROLE_NOT_ALLOWED: internal,
+  MERCHANT_NOT_FOUND: internal,
+  API_KEY_NOT_FOUND: internal,
+  SYMBOL_NOT_FOUND: internal,
+  API_KEY_NOT_USABLE: internal,
+  TOO_MANY_API_KEYS: internal,
+  CALL_CANCELLED: internal,
+  DEADLINE_EXCEEDED: internal,
+  DATABASE_UNAVAILABLE: internal,
+  SERVER_DRAINING: internal,
+  INTERNAL: internal,
+};
+const isReason = (name: string): name is ErrorReason => Object.hasOwn(errorReasons, name);
+
+describe('what a merchant is told when core refuses', () => {
+  test.each(Object.keys(expected).filter(isReason))('%s', async (reason) => {
+    const answers = await allEndpoints(await failingWith(rpcError(reason, 'a secret of core')));
+
+    for (const name of ['register', 'direct', 'verify'] as const) {
+      expect(answers[name].json).toEqual(expected[reason][name]);
+      expect(answers[name].status).toBe(Reflect.get(expected[reason][name], 'code'));
+      expect(answers[name].headers.get('content-type')).toBe('application/json; charset=utf-8');
+      expect(answers[name].text).not.toContain('secret');
+    }
+  });
+
+  test.each([
+    ['UNAVAILABLE', Code.Unavailable],
+    ['DEADLINE_EXCEEDED', Code.DeadlineExceeded],
+    ['UNAUTHENTICATED', Code.Unauthenticated],
+    ['PERMISSION_DENIED', Code.PermissionDenied],
+    ['RESOURCE_EXHAUSTED', Code.ResourceExhausted],
+    ['UNIMPLEMENTED', Code.Unimplemented],
+    ['NOT_FOUND', Code.NotFound],
+    ['INVALID_ARGUMENT', Code.InvalidArgument],
+  ])('%s without a reason is our failure: 500', async (_name, code) => {
+    const answers = await allEndpoints(
+      await failingWith(new ConnectError('a secret of the transport', code)),
+    );
+
+    for (const name of ['register', 'direct', 'verify'] as const)
+      expect(answers[name].json).toEqual(internal[name]);
+  });
+
+  test.each([
+    [undefined, '1'],
+    [200, '1'],
+    [2_000, '2'],
+    [2_001, '3'],
+  ])('OVERLOADED for %s ms says Retry-After %s', async (retryAfterMs, seconds) => {
+    const error = rpcError('OVERLOADED', 'busy', retryAfterMs === undefined ? {} : { retryAfterMs });
+    const { register } = await allEndpoints(await failingWith(error));
+
+    expect(register.headers.get('retry-after')).toBe(seconds);
+  });
+
+  test.each(['merchant_id', 'environment'])(
+    'a problem with %s, which the facade sent, is a 500',
+    async (field) => {
+      const error = invalidFields([
+        { field: 'amount', issue: 'is required' },
+        { field, issue: 'is required' },
+      ]);
+      const answers = await allEndpoints(await failingWith(error));
+
+      expect(answers.register.json).toEqual(internal.register);
+    },
+  );
+
+  test('the log says why, with what core kept to itself, and the merchant does not hear it', async () => {
+    const { url, log } = await failingWith(
+      rpcError('DATABASE_UNAVAILABLE', 'connection refused by 10.0.0.7'),
+    );
+    const { json } = await post(`${url}/api/v1/verify`, { order_number: 'INV-1' });
+
+    expect(json).toEqual(internal.verify);
+    expect(log.find((line) => line['msg'] === 'request')).toMatchObject({
+      level: 40,
+      status: 500,
+      reason: 'DATABASE_UNAVAILABLE',
+      err: { message: expect.stringContaining('connection refused by 10.0.0.7') },
+    });
+  });
+});
+
+describe('all problems at once', () => {
+  /** Core as far as this test goes: it knows what is wrong with an amount and a currency. */
+  const strictCore = {
+    registerOrder: (request: {
+      amount: string;
+      currency: string;
+      orderNumber: string;
+      validateOnly: boolean;
+    }) => {
+      const issues = [];
+      if (request.currency !== 'ETB') issues.push({ field: 'currency', issue: 'must be one of ETB' });
+      if (request.amount !== '1') issues.push({ field: 'amount', issue: 'is not one' });
+      if (request.orderNumber === '') issues.push({ field: 'order_number', issue: 'is required' });
+      if (issues.length > 0) throw invalidFields(issues);
+      if (!request.validateOnly) throw rpcError('INTERNAL', 'this test should not have registered anything');
+      return {};
+    },
+  };
+
+  test("the facade's word on presence and type, core's on everything else, in the order of the spec's table", async () => {
+    facade = await startFacadeOverRpc({ orders: strictCore });
+    const { status, json } = await post(`${facade.url}/api/v1/register`, {
+      ...registration,
+      order_number: 7,
+      webhook_url: null,
+      amount: '2',
+      currency: 'etb',
+      customer_phone: undefined,
+    });
+
+    expect(status).toBe(400);
+    expect(json).toEqual({
+      code: 400,
+      message: 'Bad request',
+      details: [
+        { field: 'order_number', issue: 'must be a string' },
+        { field: 'webhook_url', issue: 'must be a string' },
+        { field: 'amount', issue: 'is not one' },
+        { field: 'currency', issue: 'must be one of ETB' },
+        { field: 'customer_phone', issue: 'is required' },
+      ],
+    });
+  });
+
+  test("what only the published schema minds is still a 400, in the schema's words", async () => {
+    facade = await startFacadeOverRpc({ orders: strictCore });
+    const { json } = await post(`${facade.url}/api/v1/register`, {
+      ...registration,
+      amount: '1',
+      webhook_url: '',
+      business_name: 'x'.repeat(129),
+    });
+
+    expect(json).toMatchObject({
+      details: [
+        { field: 'webhook_url', issue: 'must not be empty; leave it out when there is none' },
+        { field: 'business_name', issue: 'must be at most 128 characters' },
+      ],
+    });
+  });
+
+  test('core is not asked when there is nothing it could look at', async () => {
+    let calls = 0;
+    facade = await startFacadeOverRpc({ orders: { registerOrder: () => ({ repeated: ++calls < 0 }) } });
+    await post(`${facade.url}/api/v1/register`, {});
+    await post(`${facade.url}/api/v1/register`, '{"order_number":');
+
+    expect(calls).toBe(0);
+  });
+
+  test('a lone surrogate is reported on its field, and the rest is still looked at', async () => {
+    facade = await startFacadeOverRpc({ orders: strictCore });
+    const body = JSON.stringify({ ...registration, amount: '2', reason: 'a\ud800b' });
+    const { json } = await post(`${facade.url}/api/v1/register`, body);
+
+    expect(json).toMatchObject({
+      details: [
+        { field: 'amount', issue: 'is not one' },
+        { field: 'reason', issue: 'must be well-formed Unicode, without lone surrogates' },
+      ],
+    });
+  });
+
+  test('a suspended merchant hears 403, not what is wrong with its request', async () => {
+    facade = await startFacadeOverRpc({
+      orders: {
+        registerOrder: () => {
+          throw rpcError('MERCHANT_SUSPENDED', 'suspended');
+        },
+      },
+    });
+    const { json } = await post(`${facade.url}/api/v1/register`, { ...registration, amount: 1 });
+
+    expect(json).toEqual({ code: 403, message: 'Forbidden' });
+  });
+});

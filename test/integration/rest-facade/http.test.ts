@@ -1,0 +1,316 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { rpcError } from '../../../src/runtime/rpc/rpc-error.ts';
+import { post, send, startFacadeOverRpc } from './facade-over-rpc.ts';
+import type { FacadeOverRpc } from './facade-over-rpc.ts';
+
+let facade: FacadeOverRpc;
+beforeAll(async () => {
+  facade = await startFacadeOverRpc({
+    orders: {
+      getOrder: () => {
+        throw rpcError('ORDER_NOT_FOUND', 'unknown');
+      },
+    },
+  });
+});
+afterAll(() => facade.close());
+
+const notFound = { code: 404, message: 'Not found' };
+
+/** Sends bytes as they are and gives everything that comes back until the server closes the connection. */
+async function raw(request: string): Promise<{ status: number; head: string; json: unknown }> {
+  const socket = connect(Number(new URL(facade.url).port), '127.0.0.1');
+  await once(socket, 'connect');
+  socket.write(request.replace(/\n/g, '\r\n'));
+  const answer = await text(socket);
+  const [head = '', body = ''] = answer.split('\r\n\r\n');
+  return {
+    status: Number(head.split(' ')[1]),
+    head: head.toLowerCase(),
+    json: body === '' ? undefined : JSON.parse(body),
+  };
+}
+
+describe('404 comes before every other check', () => {
+  test.each(['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD', 'QUERY'])(
+    '%s on a merchant endpoint',
+    async (method) => {
+      for (const path of ['/api/v1/register', '/api/v1/direct', '/api/v1/verify', '/payment/v1/direct']) {
+        const answer = await send(facade.url + path, { method });
+        expect(answer.status).toBe(404);
+        if (method !== 'HEAD') expect(answer.json).toEqual(notFound);
+      }
+    },
+  );
+
+  test.each([
+    '/',
+    '/api/v1/register/',
+    '/api/v1/Register',
+    '/API/v1/register',
+    '/api//v1/register',
+    '/api/v2/register',
+    '/api/v1/register;x=1',
+    '/api/v1/register%2F',
+    '/api/v1/orders',
+    '/api/v1/%zz',
+    '/api/v1/%ff%fe',
+    '/docs/static/no-such-file',
+    '/docs/static/..%2f..%2fpackage.json',
+  ])('POST %s', async (path) => {
+    const { status, json } = await post(facade.url + path, '{"broken');
+    expect(status).toBe(404);
+    expect(json).toEqual(notFound);
+  });
+
+  test('CONNECT', async () => {
+    const { status, json } = await raw('CONNECT example.com:443 HTTP/1.1\nHost: a\n\n');
+    expect({ status, json }).toEqual({ status: 404, json: notFound });
+  });
+
+  test('a verb that does not exist', async () => {
+    const { status, json } = await raw('BREW /api/v1/verify HTTP/1.1\nHost: a\n\n');
+    expect({ status, json }).toEqual({ status: 404, json: notFound });
+  });
+});
+
+describe('401 comes before 400', () => {
+  test.each([
+    ['broken JSON', '{"order_number', 'application/json'],
+    ['the wrong content type', 'a=1', 'application/x-www-form-urlencoded'],
+    ['too large a body', 'x'.repeat(1_000_000), 'application/json'],
+  ])('%s without a key', async (_name, body, type) => {
+    const answer = await send(`${facade.url}/api/v1/verify`, {
+      method: 'POST',
+      headers: { 'content-type': type },
+      body,
+    });
+    expect(answer.json).toEqual({ code: 401, message: 'Unauthorized' });
+  });
+});
+
+describe('what HTTP itself refuses is answered in the envelope too', () => {
+  test.each([
+    ['no HTTP at all', 'hello\n\n', 404],
+    ['a header without a name', 'POST /api/v1/verify HTTP/1.1\nHost: a\n: x\n\n', 400],
+    ['a line break inside a header', 'POST /api/v1/verify HTTP/1.1\nHost: a\nX: a\rb\n\n', 400],
+    [
+      'both lengths',
+      'POST /api/v1/verify HTTP/1.1\nHost: a\nContent-Length: 2\nTransfer-Encoding: chunked\n\n',
+      400,
+    ],
+    ['a length that is no number', 'POST /api/v1/verify HTTP/1.1\nHost: a\nContent-Length: x\n\n', 400],
+    ['headers without end', `POST /api/v1/verify HTTP/1.1\nHost: a\nX: ${'x'.repeat(20_000)}\n\n`, 431],
+    ['no Host', 'POST /api/v1/verify HTTP/1.1\nConnection: close\n\n', 400],
+  ])('%s', async (_name, request, expected) => {
+    const { status, head, json } = await raw(request);
+    expect(status).toBe(expected);
+    expect(json).toMatchObject({ code: expected, message: expect.any(String) });
+    expect(head).toContain('content-type: application/json; charset=utf-8');
+    expect(head).toMatch(/x-request-id: \S+/);
+    expect(head).toContain('connection: close');
+  });
+
+  test('an Expect that nobody understands is ignored', async () => {
+    const { status } = await raw(
+      'POST /api/v1/verify HTTP/1.1\nHost: a\nExpect: something\nConnection: close\nContent-Length: 0\n\n',
+    );
+    expect(status).toBe(401);
+  });
+});
+
+describe('the body', () => {
+  const verify = (body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}) =>
+    post(`${facade.url}/api/v1/verify`, body, headers);
+  const good = '{"order_number":"INV-1"}';
+
+  test.each([
+    'application/json',
+    'application/json; charset=utf-8',
+    'application/json;charset=UTF-8',
+    'Application/JSON; Charset="utf-8"',
+    'application/json;',
+  ])('is accepted as %s', async (type) => {
+    expect((await verify(good, { 'content-type': type })).status).toBe(404);
+  });
+
+  test.each([
+    'text/plain',
+    'text/json',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'application/json; charset=latin1',
+    'application/json; charset=utf-16',
+    'application/jsonx',
+    'application/vnd.api+json',
+    'application/json, text/plain',
+    'application/',
+    ',',
+    'x',
+  ])('is refused as %s', async (type) => {
+    expect((await verify(good, { 'content-type': type })).json).toEqual({
+      code: 400,
+      message: 'Bad request',
+      details: [{ field: 'Content-Type', issue: 'must be application/json' }],
+    });
+  });
+
+  test('is refused without a content type', async () => {
+    const body = new TextEncoder().encode(good);
+    const answer = await send(`${facade.url}/api/v1/verify`, {
+      method: 'POST',
+      headers: { apiKey: 'k' },
+      body,
+    });
+    expect(answer.json).toMatchObject({ details: [{ field: 'Content-Type' }] });
+  });
+
+  test('is refused when compressed', async () => {
+    expect((await verify(good, { 'content-encoding': 'gzip' })).json).toMatchObject({
+      code: 400,
+      details: [{ field: 'Content-Encoding', issue: 'must not be set; send the body uncompressed' }],
+    });
+  });
+
+  test('may have 32 KiB and not a byte more', async () => {
+    const padded = (size: number): string => good + ' '.repeat(size - good.length);
+    expect((await verify(padded(32_768))).status).toBe(404);
+    expect((await verify(padded(32_769))).json).toEqual({
+      code: 400,
+      message: 'Bad request',
+      details: [{ field: 'body', issue: 'must be at most 32768 bytes' }],
+    });
+  });
+
+  test('of 1 MB is refused, and the connection can be used again', async () => {
+    for (let i = 0; i < 5; i++) {
+      expect((await verify('x'.repeat(1_000_000))).json).toMatchObject({ details: [{ field: 'body' }] });
+      expect((await verify(good)).status).toBe(404);
+    }
+  });
+
+  test('that is streamed without a length has the same limit', async () => {
+    async function* chunks() {
+      for (let i = 0; i < 100; i++) yield new TextEncoder().encode(' '.repeat(1_000));
+    }
+    const answer = await send(`${facade.url}/api/v1/verify`, {
+      method: 'POST',
+      headers: { apiKey: 'k', 'content-type': 'application/json' },
+      body: ReadableStream.from(chunks()),
+      duplex: 'half',
+    });
+    expect(answer.json).toMatchObject({ code: 400, details: [{ field: 'body' }] });
+  });
+
+  test('that is missing: the answer names the required fields', async () => {
+    const answer = await send(`${facade.url}/api/v1/verify`, { method: 'POST', headers: { apiKey: 'k' } });
+    expect(answer.json).toEqual({
+      code: 400,
+      message: 'Bad request',
+      details: [{ field: 'order_number', issue: 'is required' }],
+    });
+  });
+
+  test('that is empty: the answer names the required fields', async () => {
+    expect((await verify('')).json).toMatchObject({
+      details: [{ field: 'order_number', issue: 'is required' }],
+    });
+  });
+
+  test('with unknown fields is accepted', async () => {
+    expect((await verify('{"order_number":"INV-1","other":{"a":[1]}}')).status).toBe(404);
+  });
+
+  test('with inherited names for fields is not taken for having them', async () => {
+    expect((await verify('{"constructor":{"order_number":"INV-1"}}')).json).toMatchObject({
+      details: [{ field: 'order_number', issue: 'is required' }],
+    });
+  });
+});
+
+describe('payment_option', () => {
+  const direct = (query: string) => post(`${facade.url}/api/v1/direct${query}`, '[]');
+  const problem = async (query: string): Promise<unknown> => (await direct(query)).json;
+  const refused = (issue: string) => ({
+    code: 400,
+    message: 'Invalid request parameters',
+    details: [
+      { field: 'payment_option', issue },
+      { field: 'body', issue: 'must be a JSON object' },
+    ],
+  });
+
+  test.each(['', '?', '?payment_option', '?payment_option=', '?Payment_Option=walleta_ussd', '?other=1'])(
+    'missing or empty: %s',
+    async (query) => {
+      expect(await problem(query)).toEqual(refused('is required; one of walleta_ussd, walletb_ussd'));
+    },
+  );
+
+  test.each([
+    'walleta_wallet',
+    'WALLETA_USSD',
+    ' walleta_ussd',
+    'toString',
+    '__proto__',
+    '%00',
+    'walleta_ussd%20',
+  ])('unknown: %s', async (value) => {
+    expect(await problem(`?payment_option=${value}`)).toEqual(
+      refused('must be one of walleta_ussd, walletb_ussd'),
+    );
+  });
+
+  test('given twice', async () => {
+    expect(await problem('?payment_option=walleta_ussd&payment_option=walleta_ussd')).toEqual(
+      refused('must be one of walleta_ussd, walletb_ussd, given once'),
+    );
+  });
+
+  test('good, among other parameters', async () => {
+    expect(await problem('?a=1&payment_option=walletb_ussd&b=%zz')).toMatchObject({
+      details: [{ field: 'body' }],
+    });
+  });
+});
+
+describe('every reply', () => {
+  test.each(['/healthz', '/openapi.json', '/docs', '/nowhere', '/%zz'])(
+    '%s has the safe headers',
+    async (path) => {
+      const { headers } = await send(facade.url + path);
+      expect(headers.get('cache-control')).toBe('no-store');
+      expect(headers.get('x-content-type-options')).toBe('nosniff');
+      expect(headers.get('x-frame-options')).toBe('DENY');
+      expect(headers.get('content-security-policy')).toContain("default-src 'none'");
+      expect(headers.has('x-powered-by')).toBe(false);
+      expect(headers.has('server')).toBe(false);
+      expect(headers.has('access-control-allow-origin')).toBe(false);
+      expect(headers.has('strict-transport-security')).toBe(false);
+    },
+  );
+
+  test.each(['/healthz', '/nowhere', '/%zz', '/api/v1/verify'])(
+    '%s carries the request id that was sent',
+    async (path) => {
+      const { headers } = await send(facade.url + path, { headers: { 'x-request-id': 'shop-42.a_B' } });
+      expect(headers.get('x-request-id')).toBe('shop-42.a_B');
+    },
+  );
+
+  test.each(['', 'a b', 'a/b', 'x'.repeat(65), 'é'])('carries a new id in place of "%s"', async (id) => {
+    const { headers } = await send(`${facade.url}/healthz`, { headers: { 'x-request-id': id } });
+    expect(headers.get('x-request-id')).toMatch(/^request-\d+$/);
+  });
+});
+
+test('HEAD works where GET does', async () => {
+  for (const path of ['/healthz', '/openapi.json']) {
+    const answer = await send(facade.url + path, { method: 'HEAD' });
+    expect(answer.status).toBe(200);
+    expect(answer.text).toBe('');
+  }
+});

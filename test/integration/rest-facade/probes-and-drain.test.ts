@@ -1,0 +1,141 @@
+import { Code, ConnectError } from '@connectrpc/connect';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { HealthCheckResponse_ServingStatus as ServingStatus } from '../../../src/gen/health/v1/health_pb.js';
+import { post, send, startFacadeOverRpc } from './facade-over-rpc.ts';
+import type { Answer, FacadeOverRpc } from './facade-over-rpc.ts';
+
+let facade: FacadeOverRpc | undefined;
+afterEach(async () => {
+  await facade?.close();
+  facade = undefined;
+});
+
+const isListening = (url: string): Promise<boolean> =>
+  send(`${url}/healthz`).then(
+    () => true,
+    () => false,
+  );
+
+const serving = { check: () => ({ status: ServingStatus.SERVING }) };
+
+describe('readyz', () => {
+  test('200 while core serves', async () => {
+    facade = await startFacadeOverRpc({ health: serving });
+    expect(await send(`${facade.url}/readyz`)).toMatchObject({ status: 200, json: { status: 'ready' } });
+  });
+
+  test.each([
+    ['is not serving', () => ({ status: ServingStatus.NOT_SERVING })],
+    [
+      'cannot be reached',
+      (): never => {
+        throw new ConnectError('gone', Code.Unavailable);
+      },
+    ],
+  ])('503 while core %s, and healthz is 200 all the same', async (_name, check) => {
+    facade = await startFacadeOverRpc({ health: { check } });
+    expect(await send(`${facade.url}/readyz`)).toMatchObject({
+      status: 503,
+      json: { code: 503, message: 'Core is not reachable' },
+    });
+    expect(await send(`${facade.url}/healthz`)).toMatchObject({ status: 200, json: { status: 'ok' } });
+  });
+
+  test('many probes at once are one call to core', async () => {
+    let calls = 0;
+    facade = await startFacadeOverRpc({
+      health: {
+        check: () => {
+          calls++;
+          return { status: ServingStatus.SERVING };
+        },
+      },
+    });
+    const { url } = facade;
+    await Promise.all(Array.from({ length: 20 }, () => send(`${url}/readyz`)));
+    expect(calls).toBe(1);
+  });
+});
+
+describe('while draining', () => {
+  test('readyz says 503, other requests are served, and no connection is kept', async () => {
+    facade = await startFacadeOverRpc({ health: serving, orders: { startDirectPayment: () => ({}) } });
+    facade.drain.abort();
+    const ready = await send(`${facade.url}/readyz`);
+    const paid = await post(`${facade.url}/api/v1/direct?payment_option=walleta_ussd`, {
+      amount: '1',
+      currency: 'ETB',
+      order_number: 'a',
+      phone: '0911223344',
+    });
+
+    expect(ready).toMatchObject({ status: 503, json: { code: 503, message: 'Shutting down' } });
+    expect(paid.status).toBe(201);
+    expect([ready, paid].map(({ headers }) => headers.get('connection'))).toEqual(['close', 'close']);
+  });
+
+  test('closing waits for the request under way and ends its connection', async () => {
+    const { promise: atCore, resolve: reachedCore } = Promise.withResolvers<undefined>();
+    const { promise: mayAnswer, resolve: answer } = Promise.withResolvers<undefined>();
+    const started = await startFacadeOverRpc({
+      orders: {
+        startDirectPayment: async () => {
+          reachedCore(undefined);
+          await mayAnswer;
+          return {};
+        },
+      },
+    });
+    const request: Promise<Answer> = post(`${started.url}/api/v1/direct?payment_option=walleta_ussd`, {
+      amount: '1',
+      currency: 'ETB',
+      order_number: 'a',
+      phone: '0911223344',
+    });
+    await atCore;
+    const closed = started.close();
+    while (await isListening(started.url));
+    answer(undefined);
+
+    const { status, headers } = await request;
+    expect(status).toBe(201);
+    expect(headers.get('connection')).toBe('close');
+    await closed;
+  });
+});
+
+test('a client that goes away leaves its write to be finished, and a line in the log', async () => {
+  const { promise: atCore, resolve: reachedCore } = Promise.withResolvers<AbortSignal>();
+  const { promise: mayAnswer, resolve: answer } = Promise.withResolvers<undefined>();
+  facade = await startFacadeOverRpc({
+    orders: {
+      registerOrder: async (_request, { signal }) => {
+        reachedCore(signal);
+        await mayAnswer;
+        return { checkoutUrl: 'https://checkout.example/c/1' };
+      },
+    },
+  });
+  const { url, log } = facade;
+  const client = new AbortController();
+  const request = fetch(`${url}/api/v1/register`, {
+    method: 'POST',
+    signal: client.signal,
+    headers: { apiKey: 'k', 'content-type': 'application/json' },
+    body: JSON.stringify({
+      order_number: 'a',
+      return_url: 'https://shop.example',
+      amount: '1',
+      currency: 'ETB',
+      reason: 'r',
+      customer_phone: '0911223344',
+    }),
+  });
+  const signal = await atCore;
+  client.abort();
+  await expect(request).rejects.toThrow();
+  while (!log.some((line) => line['client_gone'] === true)) await new Promise(setImmediate);
+
+  expect(signal.aborted).toBe(false);
+  answer(undefined);
+});

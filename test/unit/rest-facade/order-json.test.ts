@@ -1,0 +1,101 @@
+import { create } from '@bufbuild/protobuf';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import {
+  Environment,
+  OrderSchema,
+  OrderStatus,
+  PaymentOption,
+  PaymentType,
+} from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { orderToJson } from '../../../src/merchant-api/order-json.ts';
+
+const order = create(OrderSchema, {
+  orderId: 'ord_1',
+  merchantId: 'mer_1',
+  environment: Environment.SANDBOX,
+  orderNumber: 'INV-1',
+  status: OrderStatus.PENDING,
+  amount: '100.5',
+  deducted: '0.00',
+  currency: 'ETB',
+  paymentType: PaymentType.API,
+  customerPhone: '0911223344',
+  reason: 'Books',
+  businessName: 'Abebe Books',
+  returnUrl: 'https://shop.example/thanks',
+  webhookUrl: 'https://shop.example/hook',
+  createTime: timestampFromDate(new Date('2025-11-20T09:30:00.000Z')),
+  updateTime: timestampFromDate(new Date('2025-11-20T09:31:02.045Z')),
+  expireTime: timestampFromDate(new Date('2025-11-20T10:00:00.000Z')),
+  lastEventSequence: 1n,
+});
+
+describe('an order as merchants see it', () => {
+  test('has exactly the twelve fields of the spec, in its order', () => {
+    expect(Object.entries(orderToJson(order))).toEqual([
+      ['order_id', 'ord_1'],
+      ['order_number', 'INV-1'],
+      ['status', 'PENDING'],
+      ['amount', '100.5'],
+      ['deducted', '0.00'],
+      ['currency', 'ETB'],
+      ['payment_option', ''],
+      ['payment_type', 'API'],
+      ['customer_phone', '0911223344'],
+      ['reason', 'Books'],
+      ['created_timestamp', '2025-11-20T09:30:00.000Z'],
+      ['updated_timestamp', '2025-11-20T09:31:02.045Z'],
+    ]);
+  });
+
+  test.each([
+    [OrderStatus.PENDING, 'PENDING'],
+    [OrderStatus.COMPLETED, 'COMPLETED'],
+    [OrderStatus.FAILED, 'FAILED'],
+    [OrderStatus.EXPIRED, 'EXPIRED'],
+  ])('writes status %s as %s', (status, name) => {
+    expect(orderToJson({ ...order, status }).status).toBe(name);
+  });
+
+  test.each([
+    [PaymentOption.UNSPECIFIED, ''],
+    [PaymentOption.WALLETA_USSD, 'walleta_ussd'],
+    [PaymentOption.WALLETB_USSD, 'walletb_ussd'],
+    [PaymentOption.WALLETA_WALLET, 'walleta_wallet'],
+  ])('writes payment option %s as "%s"', (paymentOption, name) => {
+    expect(orderToJson({ ...order, paymentOption }).payment_option).toBe(name);
+  });
+
+  test.each([
+    [PaymentType.LINK, 'LINK'],
+    [PaymentType.QR, 'QR'],
+    [PaymentType.DIRECT, 'DIRECT'],
+    [PaymentType.API, 'API'],
+  ])('writes payment type %s as %s', (paymentType, name) => {
+    expect(orderToJson({ ...order, paymentType }).payment_type).toBe(name);
+  });
+
+  test('writes times in UTC with milliseconds, finer fractions cut off', () => {
+    const createTime = timestampFromDate(new Date('2025-11-20T09:30:00.007Z'));
+    createTime.nanos += 999_999;
+    expect(orderToJson({ ...order, createTime }).created_timestamp).toBe('2025-11-20T09:30:00.007Z');
+  });
+
+  test('keeps every text as it is', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme' }), (text) => {
+        const json = orderToJson({ ...order, reason: text, amount: text, customerPhone: text });
+        expect([json.reason, json.amount, json.customer_phone]).toEqual([text, text, text]);
+      }),
+    );
+  });
+
+  test.each([
+    ['status', { status: OrderStatus.UNSPECIFIED }],
+    ['payment_type', { paymentType: PaymentType.UNSPECIFIED }],
+  ])('refuses to make up a missing %s', (field, change) => {
+    expect(() => orderToJson({ ...order, ...change })).toThrow(`order ord_1 has no ${field}`);
+  });
+});

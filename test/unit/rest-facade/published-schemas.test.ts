@@ -1,0 +1,83 @@
+import { describe, expect, test } from '@jest/globals';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import fc from 'fast-check';
+import { Currency } from '../../../src/core/domain/currency.ts';
+import { HttpUrl } from '../../../src/core/domain/http-url.ts';
+import { Money } from '../../../src/core/domain/money.ts';
+import { OrderNumber } from '../../../src/core/domain/order-number.ts';
+import { PhoneNumber } from '../../../src/core/domain/phone-number.ts';
+import { parseText } from '../../../src/core/domain/text.ts';
+import { fieldNames, registerBodySchema } from '../../../src/merchant-api/requests.ts';
+
+const ajv = new Ajv2020({ strict: true, validateFormats: false });
+const accepts = (field: keyof typeof registerBodySchema.properties, text: string): boolean =>
+  ajv.validate(registerBodySchema.properties[field], text);
+
+/** Whatever core takes must pass the published schema; texts core refuses are no concern of this test. */
+function neverStricter(
+  field: keyof typeof registerBodySchema.properties,
+  texts: fc.Arbitrary<string>,
+  coreTakes: (text: string) => boolean,
+): void {
+  fc.assert(
+    fc.property(texts, (text) => {
+      fc.pre(coreTakes(text));
+      expect(accepts(field, text)).toBe(true);
+    }),
+  );
+}
+
+describe('the published schema refuses nothing that core accepts', () => {
+  test('order_number', () => {
+    const texts = fc.string({ unit: 'binary-ascii', minLength: 1, maxLength: 64 });
+    neverStricter('order_number', texts, (text) => OrderNumber.parse(text, 'order_number').ok);
+  });
+
+  test('amount', () => {
+    const texts = fc.oneof(
+      fc.stringMatching(/^[0-9]{1,12}(\.[0-9]{1,2})?$/),
+      fc.double({ min: 0.01, max: 999_999_999_999 }).map(String),
+    );
+    neverStricter('amount', texts, (text) => Money.parse(text, 'amount', Currency.of('ETB')).ok);
+  });
+
+  test('currency', () => {
+    const texts = fc.constantFrom('ETB', 'USD', 'etb', 'JPY', 'ET');
+    neverStricter('currency', texts, (text) => Currency.parse(text, 'currency', ['ETB', 'USD', 'JPY']).ok);
+  });
+
+  test('customer_phone', () => {
+    const texts = fc.oneof(
+      fc.stringMatching(/^(\+251|251|0|)[79][0-9]{8}$/),
+      fc.stringMatching(/^\+[1-9][0-9]{6,14}$/),
+    );
+    neverStricter('customer_phone', texts, (text) => PhoneNumber.parse(text, 'customer_phone').ok);
+  });
+
+  test('reason', () => {
+    const texts = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 255 });
+    neverStricter('reason', texts, (text) => parseText(text, 'reason', { max: 255, required: true }).ok);
+    expect(accepts('reason', '😀'.repeat(255))).toBe(true);
+  });
+
+  test('return_url', () => {
+    const texts = fc.oneof(
+      fc.webUrl(),
+      fc.constantFrom('HTTP://A', `https://a/${'x'.repeat(2038)}`, 'http://[::1]:8'),
+    );
+    neverStricter('return_url', texts, (text) => HttpUrl.parse(text, 'return_url', 'SANDBOX').ok);
+  });
+});
+
+test("a body's fields come in the order of the spec's table, with business_name behind them", () => {
+  expect(fieldNames(registerBodySchema)).toEqual([
+    'order_number',
+    'return_url',
+    'webhook_url',
+    'amount',
+    'currency',
+    'reason',
+    'customer_phone',
+    'business_name',
+  ]);
+});
