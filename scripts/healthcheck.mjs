@@ -1,25 +1,30 @@
 // The container's health check: asks each listener that the process in this container may have. One that answers badly,
 // or none that answers, is a failure.
 const port = (setting, otherwise) => process.env[setting] || otherwise;
-const timeout_ms = 4_000;
+const timeoutMs = 4_000;
 
 async function ask(url, init) {
   try {
-    const answer = await fetch(url, { ...init, signal: AbortSignal.timeout(timeout_ms) });
+    const answer = await fetch(url, { ...init, signal: AbortSignal.timeout(timeoutMs) });
     return answer.ok ? await answer.json() : { status: answer.status };
   } catch (error) {
     return error?.cause?.code === 'ECONNREFUSED' ? undefined : { status: String(error) };
   }
 }
 
-const core = ask(`http://127.0.0.1:${port('GATEHOUSE_CORE_CONNECT_PORT', 50052)}/grpc.health.v1.Health/Check`, {
-  method: 'POST',
-  headers: { 'content-type': 'application/json' },
-  body: '{}',
-});
+const core = ask(
+  `http://127.0.0.1:${port('GATEHOUSE_CORE_CONNECT_PORT', 50052)}/grpc.health.v1.Health/Check`,
+  {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{}',
+  },
+);
 const facade = ask(`http://127.0.0.1:${port('GATEHOUSE_REST_PRODUCTION_PORT', 8080)}/healthz`);
 
 const answers = (await Promise.all([core, facade])).filter((answer) => answer !== undefined);
-const isHealthy = answers.length > 0 && answers.every(({ status }) => status === 'SERVING' || status === 'ok');
-if (!isHealthy) console.error('not healthy:', answers.length > 0 ? JSON.stringify(answers) : 'nothing listens');
+const isHealthy =
+  answers.length > 0 && answers.every(({ status }) => status === 'SERVING' || status === 'ok');
+if (!isHealthy)
+  console.error('not healthy:', answers.length > 0 ? JSON.stringify(answers) : 'nothing listens');
 process.exitCode = isHealthy ? 0 : 1;

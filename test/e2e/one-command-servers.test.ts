@@ -1,0 +1,223 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { connect } from 'nats';
+import { Client } from 'pg';
+import { choosePorts } from '../../src/main/local/free-port.ts';
+import { dieWithParent } from '../../src/main/local/die-with-parent.ts';
+import { endLeftovers } from '../../src/main/local/leftovers.ts';
+import { beginLog } from '../../src/main/local/log-file.ts';
+import {
+  findPostgresHome,
+  installedPostgres,
+  rememberPostgresHome,
+} from '../../src/main/local/postgres-home.ts';
+import { databaseUrl, postgresProcess } from '../../src/main/local/postgres.ts';
+import { supervise } from '../../src/main/local/supervisor.ts';
+import type { SupervisedProcess } from '../../src/main/local/supervisor.ts';
+import { startTemporaryNats, startTemporaryPostgres } from '../../src/main/local/temporary-servers.ts';
+import { isRunning, until } from '../unit/local/processes.ts';
+import { temporaryFolders } from '../unit/local/temporary-folder.ts';
+
+const password = 'only-for-the-length-of-a-test';
+const isRoot = process.getuid?.() === 0;
+
+async function query(url: string, sql: string): Promise<unknown[]> {
+  const client = new Client(url);
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+describe('the embedded PostgreSQL', () => {
+  const newFolder = temporaryFolders();
+  const running: SupervisedProcess[] = [];
+  afterEach(async () => {
+    for (const server of running.splice(0)) await server.stop();
+  });
+
+  async function homeIn(dataFolder: string, shared = join(dataFolder, 'shared')) {
+    return findPostgresHome({ dataFolder, native: installedPostgres(), shared, report: () => undefined });
+  }
+
+  async function start(dataFolder: string, home: Awaited<ReturnType<typeof homeIn>>) {
+    const [port = 0] = await choosePorts([{ setting: 'any', host: '127.0.0.1', port: 0 }]);
+    const spec = postgresProcess({ home, port, password, marker: {}, durable: true });
+    const log = await beginLog(join(dataFolder, 'postgres.log'));
+    const signal = new AbortController().signal;
+    const server = await supervise(spec, { log, signal, warn: () => undefined });
+    running.push(server);
+    return { server, url: databaseUrl({ port, password }) };
+  }
+
+  test('keeps every promise of durability, and orders text the same on every machine', async () => {
+    const folder = await newFolder();
+    const { url } = await start(folder, await homeIn(folder));
+    const settings = `SELECT current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS commit,
+      current_setting('full_page_writes') AS pages, current_setting('data_checksums') AS checksums,
+      current_setting('server_version_num')::int / 10000 AS version, encoding, datlocprovider AS provider, datlocale
+      FROM (SELECT pg_encoding_to_char(encoding) AS encoding, datlocprovider, datlocale
+            FROM pg_database WHERE datname = current_database()) AS database`;
+    expect(await query(url, settings)).toEqual([
+      {
+        ...{ fsync: 'on', commit: 'on', pages: 'on', checksums: 'on', version: 18 },
+        ...{ encoding: 'UTF8', provider: 'b', datlocale: 'C.UTF-8' },
+      },
+    ]);
+  });
+
+  test('lets nobody in without the password', async () => {
+    const folder = await newFolder();
+    const { url } = await start(folder, await homeIn(folder));
+    await expect(query(url.replace(password, 'guessed'), 'SELECT 1')).rejects.toThrow(
+      'password authentication failed',
+    );
+  });
+
+  test('starts again with its data after a crash, even when its old process id now belongs to another', async () => {
+    const folder = await newFolder();
+    const home = await homeIn(folder);
+    const first = await start(folder, home);
+    await query(first.url, 'CREATE TABLE kept (id int)');
+    const pid = first.server.pid() ?? 0;
+    const other = spawn('sleep', ['60'], home.user ?? {});
+    // Restarted by its supervisor: over a pid file that names a process of the same user which is no PostgreSQL.
+    process.kill(pid, 'SIGSTOP');
+    await writeFile(
+      join(home.data, 'postmaster.pid'),
+      (await readFile(join(home.data, 'postmaster.pid'), 'utf8')).replace(String(pid), String(other.pid)),
+    );
+    process.kill(pid, 'SIGKILL');
+    await until('it is running again', async () =>
+      query(first.url, 'SELECT * FROM kept').then(Array.isArray, () => false),
+    );
+    expect(first.server.pid()).not.toBe(pid);
+    expect(await isRunning(other.pid ?? 0)).toBe(true);
+    other.kill();
+    await once(other, 'exit');
+  });
+
+  test('one left running by a start that was killed is shut down in order by the next', async () => {
+    const folder = await newFolder();
+    const home = await homeIn(folder);
+    await (await start(folder, home)).server.stop();
+    const [port] = await choosePorts([{ setting: 'any', host: '127.0.0.1', port: 0 }]);
+    const args = ['-D', home.data, '-p', String(port), '-c', 'unix_socket_directories='];
+    const left = spawn(join(home.programs, 'bin', 'postgres'), args, {
+      ...home.user,
+      cwd: '/',
+      env: {},
+      stdio: 'pipe',
+    });
+    let log = '';
+    left.stderr.on('data', (chunk: Buffer) => (log += chunk.toString()));
+    await until('it is ready', () => log.includes('ready to accept connections'));
+    const exited = once(left, 'exit');
+    const reports: string[] = [];
+    await endLeftovers({
+      dataFolder: folder,
+      postgresData: home.data,
+      report: (line) => reports.push(line),
+      deadlineMs: 10_000,
+    });
+    expect(await exited).toEqual([0, null]);
+    expect(log).toContain('database system is shut down');
+    expect(reports).toEqual([expect.stringContaining(`postgres ${left.pid}`)]);
+  });
+
+  test('a first start that was interrupted is begun again', async () => {
+    const folder = await newFolder();
+    const home = await homeIn(folder);
+    await mkdir(`${home.data}.draft`);
+    await writeFile(join(`${home.data}.draft`, 'PG_VERSION'), '18\n');
+    const { url } = await start(folder, home);
+    expect(await query(url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+    expect(existsSync(`${home.data}.draft`)).toBe(false);
+  });
+
+  if (isRoot)
+    describe('started by root', () => {
+      test('belongs to another user, inside the data folder when that user can go there', async () => {
+        const folder = await newFolder();
+        const home = await homeIn(folder);
+        await start(folder, home);
+        expect(home.data).toBe(join(folder, 'postgres'));
+        expect((await stat(home.data)).uid).not.toBe(0);
+      });
+
+      test('keeps programs and data where that user can go, when it cannot enter a home of mode 0700', async () => {
+        const folder = await newFolder();
+        await chmod(folder, 0o755);
+        const [privateHome, shared] = [join(folder, 'root'), join(folder, 'shared')];
+        const [dataFolder, native] = [
+          join(privateHome, '.gatehouse'),
+          join(privateHome, 'package', 'native'),
+        ];
+        await mkdir(dataFolder, { recursive: true });
+        await mkdir(join(privateHome, 'package'));
+        await once(spawn('cp', ['-a', join(installedPostgres(), '..'), join(privateHome)]), 'exit');
+        await once(spawn('mv', [join(privateHome, 'linux-x64', 'native'), native]), 'exit');
+        await writeFile(join(native, '..', 'package.json'), '{"version":"18.4.0"}');
+        await chmod(privateHome, 0o700);
+        const reports: string[] = [];
+        const report = (line: string) => reports.push(line);
+
+        const home = await findPostgresHome({ dataFolder, native, shared, report });
+        const { server, url } = await start(privateHome, home);
+        await query(url, 'CREATE TABLE kept (id int)');
+        await server.stop();
+        await rememberPostgresHome(dataFolder, home);
+
+        expect(home.data.startsWith(shared)).toBe(true);
+        expect(home.programs).toBe(join(shared, 'postgresql-18.4.0'));
+        expect(reports).toEqual([
+          expect.stringContaining('Keeping the database in'),
+          expect.stringContaining('Copying PostgreSQL to'),
+        ]);
+        const again = await findPostgresHome({ dataFolder, native, shared, report });
+        expect(again).toEqual(home);
+        expect(await query((await start(privateHome, again)).url, 'SELECT * FROM kept')).toEqual([]);
+        expect(reports).toHaveLength(2);
+      });
+
+      test('a database elsewhere that is gone is not replaced by an empty one', async () => {
+        const folder = await newFolder();
+        await writeFile(join(folder, 'postgres.path'), '/var/lib/gatehouse/gone/postgres\n');
+        await expect(homeIn(folder)).rejects.toThrow(/that folder is gone\. Put it back/);
+      });
+    });
+});
+
+describe('servers for tests', () => {
+  test('PostgreSQL and NATS start on free ports, and leave no process and no folder', async () => {
+    const servers = await Promise.all([startTemporaryPostgres(), startTemporaryNats()]);
+    const [postgres, nats] = servers;
+    expect(await query(postgres.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+    const { username, password: pass } = new URL(nats.url);
+    const connection = await connect({ servers: nats.url, user: username, pass });
+    expect(await (await connection.jetstreamManager()).getAccountInfo()).toHaveProperty('storage');
+    await connection.close();
+    await Promise.all(servers.map((server) => server.stop()));
+    await expect(query(postgres.url, 'SELECT 1')).rejects.toThrow('ECONNREFUSED');
+    await expect(connect({ servers: nats.url, user: username, pass, reconnect: false })).rejects.toThrow();
+  });
+});
+
+test('a program run with a death signal gets it when its parent is killed', async () => {
+  const { command, args } = dieWithParent('SIGTERM', 'sleep', ['60']);
+  const script = `console.log(require('node:child_process').spawn(${JSON.stringify(command)}, ${JSON.stringify(args)}).pid)`;
+  const parent = spawn(process.execPath, ['-e', `${script}; setInterval(() => undefined, 1000)`], {
+    stdio: 'pipe',
+  });
+  const [said] = (await once(parent.stdout, 'data')) as [Buffer];
+  const pid = Number(said.toString());
+  await until('the program runs', async () => (await readFile(`/proc/${pid}/comm`, 'utf8')) === 'sleep\n');
+  parent.kill('SIGKILL');
+  await until('the program is gone', async () => !(await isRunning(pid)));
+});
