@@ -25,22 +25,22 @@ export default {
       to: { path: '^src/', pathNot: '^src/(core|gen|runtime)/' },
     },
     {
-      name: 'database-imports-no-capability',
+      name: 'shared-folders-import-no-capability',
       comment:
-        'Capabilities use the database folder; the other way round would tie every capability to every other.',
+        'Capabilities use the database and rpc folders; the other way round would tie every capability to every other.',
       severity: 'error',
-      from: { path: '^src/core/database/' },
-      to: { path: '^src/core/', pathNot: '^src/core/(database|domain)/' },
+      from: { path: '^src/core/(database|rpc)/' },
+      to: { path: '^src/core/', pathNot: '^src/core/(database|domain|rpc)/' },
     },
     {
       name: 'capability-through-its-use-case',
       comment:
         'A capability of core reaches another through a file named *-use-case.ts: never its store or its RPCs.',
       severity: 'error',
-      from: { path: '^src/core/(?!domain/|database/)([^/]+)/' },
+      from: { path: '^src/core/(?!domain/|database/|rpc/)([^/]+)/' },
       to: {
         path: '^src/core/',
-        pathNot: ['^src/core/($1|domain|database)/', `^src/core/[^/]+/[^/]+${USE_CASE}`],
+        pathNot: ['^src/core/($1|domain|database|rpc)/', `^src/core/[^/]+/[^/]+${USE_CASE}`],
       },
     },
     {

@@ -140,14 +140,14 @@ function callHandler(spec: MethodImplSpec, logger: Logger): AnyHandler {
     case 'server_streaming': {
       const handler: handleServerStreamingCall<Message, Message> = (call) => {
         const context = contextOf(call, spec);
-        pump(spec.impl(call.request, context), call, output, logger).finally(() => context.abort());
+        void pump(spec.impl(call.request, context), call, output, logger).finally(() => context.abort());
       };
       return handler;
     }
     case 'bidi_streaming': {
       const handler: handleBidiStreamingCall<Message, Message> = (call) => {
         const context = contextOf(call, spec);
-        pump(spec.impl(messagesOf(call), context), call, output, logger).finally(() => context.abort());
+        void pump(spec.impl(messagesOf(call), context), call, output, logger).finally(() => context.abort());
       };
       return handler;
     }

@@ -57,9 +57,9 @@ export function createGrpcTransport({ addresses, token }: GrpcTransportOptions):
     'grpc.initial_reconnect_backoff_ms': 100,
     'grpc.max_reconnect_backoff_ms': 2000,
   });
-  const metadataOf = (header: ConstructorParameters<typeof Headers>[0]): Metadata => {
+  const metadataOf = (header: unknown): Metadata => {
     const metadata = new Metadata();
-    new Headers(header).forEach((value, name) => metadata.set(name, value));
+    new Headers(header as Record<string, string>).forEach((value, name) => metadata.set(name, value));
     metadata.set('authorization', `Bearer ${token}`);
     return metadata;
   };
@@ -170,4 +170,4 @@ function connectErrorOf(error: ServiceError): ConnectError {
 }
 
 /** gRPC's status codes and Connect's are the same numbers, but for OK, which is no error. */
-const codeOf = ({ code }: ServiceError): Code => (code in Code ? Number(code) : Code.Unknown);
+const codeOf = ({ code }: ServiceError): Code => (code in Code ? (code as number) : Code.Unknown);

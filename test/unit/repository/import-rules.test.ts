@@ -35,7 +35,7 @@ const planted: readonly (readonly [rule: string, file: string, statement: string
   ['core-imports-its-layers', 'src/core/orders/json.ts', `import { a } from '../../merchant-api/a.ts';`],
   ['core-imports-its-layers', 'src/core/database/edge.ts', `import { a } from '../../rest-facade/a.ts';`],
   [
-    'database-imports-no-capability',
+    'shared-folders-import-no-capability',
     'src/core/database/orders.ts',
     `import { a } from '../orders/place-use-case.ts';`,
   ],

@@ -1,0 +1,195 @@
+import { create } from '@bufbuild/protobuf';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { Duration } from '@bufbuild/protobuf/wkt';
+import { ApiKeySchema, ApiKeyService } from '../../gen/gatehouse/v1/api_key_service_pb.js';
+import type { ApiKey as ApiKeyMessage } from '../../gen/gatehouse/v1/api_key_service_pb.js';
+import { annotate } from '../../runtime/rpc/call-context.ts';
+import { rpcError } from '../../runtime/rpc/rpc-error.ts';
+import { rpcService } from '../../runtime/rpc/rpc-service.ts';
+import type { RpcService } from '../../runtime/rpc/rpc-service.ts';
+import { actorOf } from '../audit/record-audit-use-case.ts';
+import { combine } from '../domain/combine.ts';
+import type { Issue } from '../domain/issue.ts';
+import type { Environment } from '../domain/order.ts';
+import { err, ok } from '../domain/result.ts';
+import type { Result } from '../domain/result.ts';
+import { parseText } from '../domain/text.ts';
+import type { FindMerchant } from '../merchants/find-merchant-use-case.ts';
+import { refuseMerchant } from '../merchants/find-merchant-use-case.ts';
+import { environmentNumbers, parseEnvironment, parseOptionalEnvironment } from '../rpc/environment.ts';
+import { parseId, valuesOrThrow } from '../rpc/request-fields.ts';
+import { isUsable } from './api-key-store.ts';
+import type { ApiKey, ApiKeyStore } from './api-key-store.ts';
+import { environmentOfApiKey, formatApiKey, hashApiKey, shownPrefix } from './api-key-text.ts';
+
+export interface ApiKeyServiceParts {
+  readonly store: ApiKeyStore;
+  /** As the database has it now: who may come in must not depend on a memory. */
+  readonly findMerchant: FindMerchant;
+  readonly pepper: Buffer;
+  readonly randomBytes: (size: number) => Buffer;
+  readonly now: () => Date;
+}
+
+const labelLength = 64;
+const maxUsableKeys = 20;
+const maxListed = 500;
+const secretBytes = 32;
+const standardOverlapSeconds = 24 * 60 * 60;
+const maxOverlapSeconds = 30 * 24 * 60 * 60;
+
+/** gatehouse.v1.ApiKeyService. */
+export function apiKeyService({
+  store,
+  findMerchant,
+  pepper,
+  randomBytes,
+  now,
+}: ApiKeyServiceParts): RpcService {
+  const makeKey = (environment: Environment) => {
+    const secret = formatApiKey(environment, randomBytes(secretBytes));
+    return { secret, stored: { prefix: shownPrefix(secret), hash: hashApiKey(secret, pepper) } };
+  };
+  const authenticate = async (key: string, environment: Environment): Promise<ApiKey> => {
+    if (environmentOfApiKey(key) !== environment) throw invalidApiKey();
+    const found = await store.findByHash(hashApiKey(key, pepper));
+    if (found === undefined || found.environment !== environment || !isUsable(found, now()))
+      throw invalidApiKey();
+    const merchant = await findMerchant(found.merchantId);
+    if (merchant === undefined) throw invalidApiKey();
+    const refusal = refuseMerchant(merchant, environment);
+    if (refusal !== undefined) throw refusal;
+    return found;
+  };
+
+  return rpcService(
+    ApiKeyService,
+    {
+      async authenticateApiKey(request, context) {
+        const environment = valuesOrThrow(parseEnvironment(request.environment));
+        const key = await authenticate(request.apiKey, environment);
+        await store.touch(key);
+        annotate(context, { merchant_id: key.merchantId, api_key_id: key.id });
+        return { merchantId: key.merchantId, apiKeyId: key.id };
+      },
+      async issueApiKey(request, context) {
+        const { merchantId, environment, label } = valuesOrThrow(
+          combine({
+            merchantId: parseId('mer', request.merchantId, 'merchant_id'),
+            environment: parseEnvironment(request.environment),
+            label: parseText(request.label, 'label', { max: labelLength, required: false }),
+          }),
+        );
+        await requireKnown(findMerchant, merchantId);
+        const { secret, stored } = makeKey(environment);
+        const added = await store.add(
+          { merchantId, environment, label, ...stored },
+          maxUsableKeys,
+          actorOf(context),
+        );
+        if (!added.ok) {
+          const message = `the merchant has ${maxUsableKeys} usable keys in this environment; revoke one first`;
+          throw rpcError('TOO_MANY_API_KEYS', message);
+        }
+        annotate(context, { merchant_id: merchantId, api_key_id: added.value.id });
+        return { apiKey: apiKeyMessage(added.value), secret };
+      },
+      async rotateApiKey(request, context) {
+        const { merchantId, apiKeyId, overlapMs } = valuesOrThrow(
+          combine({
+            merchantId: parseId('mer', request.merchantId, 'merchant_id'),
+            apiKeyId: parseId('key', request.apiKeyId, 'api_key_id'),
+            overlapMs: parseOverlap(request.overlap),
+          }),
+        );
+        let secret = '';
+        const rotated = await store.replace(
+          merchantId,
+          apiKeyId,
+          (environment) => {
+            const made = makeKey(environment);
+            secret = made.secret;
+            return made.stored;
+          },
+          overlapMs,
+          actorOf(context),
+        );
+        if (!rotated.ok)
+          throw rotated.error === 'not_found' ? apiKeyNotFound(apiKeyId) : apiKeyNotUsable(apiKeyId);
+        annotate(context, { merchant_id: merchantId, api_key_id: rotated.value.added.id });
+        return {
+          apiKey: apiKeyMessage(rotated.value.added),
+          secret,
+          replaced: apiKeyMessage(rotated.value.replaced),
+        };
+      },
+      async revokeApiKey(request, context) {
+        const { merchantId, apiKeyId } = valuesOrThrow(
+          combine({
+            merchantId: parseId('mer', request.merchantId, 'merchant_id'),
+            apiKeyId: parseId('key', request.apiKeyId, 'api_key_id'),
+          }),
+        );
+        const revoked = await store.revoke(merchantId, apiKeyId, actorOf(context));
+        if (revoked === undefined) throw apiKeyNotFound(apiKeyId);
+        annotate(context, { merchant_id: merchantId, api_key_id: apiKeyId });
+        return { apiKey: apiKeyMessage(revoked) };
+      },
+      async listApiKeys(request) {
+        const { merchantId, environment } = valuesOrThrow(
+          combine({
+            merchantId: parseId('mer', request.merchantId, 'merchant_id'),
+            environment: parseOptionalEnvironment(request.environment),
+          }),
+        );
+        await requireKnown(findMerchant, merchantId);
+        const keys = await store.list(merchantId, environment, maxListed);
+        return { apiKeys: keys.map(apiKeyMessage) };
+      },
+    },
+    {
+      authenticateApiKey: ['facade'],
+      issueApiKey: ['operator'],
+      rotateApiKey: ['operator'],
+      revokeApiKey: ['operator'],
+      listApiKeys: ['operator', 'reader'],
+    },
+  );
+}
+
+/** One answer for every kind of bad key, so that nothing can be learned from it. */
+const invalidApiKey = () => rpcError('INVALID_API_KEY', 'the API key is not valid here');
+const apiKeyNotFound = (apiKeyId: string) =>
+  rpcError('API_KEY_NOT_FOUND', `the merchant has no key ${apiKeyId}`);
+const apiKeyNotUsable = (apiKeyId: string) =>
+  rpcError('API_KEY_NOT_USABLE', `${apiKeyId} has been revoked or has expired; issue a new key instead`);
+
+async function requireKnown(findMerchant: FindMerchant, merchantId: string): Promise<void> {
+  if ((await findMerchant(merchantId)) === undefined) {
+    throw rpcError('MERCHANT_NOT_FOUND', `there is no merchant ${merchantId}`);
+  }
+}
+
+/** Milliseconds. */
+function parseOverlap(overlap: Duration | undefined): Result<number, Issue> {
+  const seconds = overlap === undefined ? standardOverlapSeconds : Number(overlap.seconds);
+  if (seconds < 0 || seconds > maxOverlapSeconds || (overlap?.nanos ?? 0) !== 0) {
+    return err({ field: 'overlap', issue: 'must be whole seconds from 0s to 2592000s (30 days)' });
+  }
+  return ok(seconds * 1000);
+}
+
+function apiKeyMessage(key: ApiKey): ApiKeyMessage {
+  const message = create(ApiKeySchema, {
+    apiKeyId: key.id,
+    merchantId: key.merchantId,
+    environment: environmentNumbers[key.environment],
+    prefix: key.prefix,
+    label: key.label,
+    createTime: timestampFromDate(key.createdAt),
+  });
+  if (key.lastUsedAt !== null) message.lastUsedTime = timestampFromDate(key.lastUsedAt);
+  if (key.expiresAt !== null) message.expireTime = timestampFromDate(key.expiresAt);
+  if (key.revokedAt !== null) message.revokeTime = timestampFromDate(key.revokedAt);
+  return message;
+}

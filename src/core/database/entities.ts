@@ -1,0 +1,145 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import type { InferEntity } from '@mikro-orm/core';
+import type {
+  DeclineReason,
+  Environment,
+  OrderEventType,
+  OrderStatus,
+  PaymentAttemptStatus,
+  PaymentOption,
+  PaymentType,
+} from '../domain/order.ts';
+
+/*
+ * Rows as they are stored. They stay inside the stores: everything above them speaks the domain's types.
+ * The schema itself is in the migrations, which say more (checks, partial indexes) than an entity can.
+ */
+
+export type MerchantStatus = 'ACTIVE' | 'SUSPENDED';
+
+const schema = 'core';
+const time = () => p.datetime(3);
+const environment = () => p.string().columnType('core.environment').$type<Environment>();
+
+export const MerchantRow = defineEntity({
+  name: 'MerchantRow',
+  tableName: 'merchants',
+  schema,
+  properties: {
+    id: p.uuid().primary(),
+    name: p.text(),
+    status: p.string().columnType('core.merchant_status').$type<MerchantStatus>(),
+    productionActivated: p.boolean(),
+    sessionLifetimeSeconds: p.integer(),
+    createdAt: time(),
+    updatedAt: time(),
+  },
+});
+export type MerchantRow = InferEntity<typeof MerchantRow>;
+
+export const ApiKeyRow = defineEntity({
+  name: 'ApiKeyRow',
+  tableName: 'api_keys',
+  schema,
+  properties: {
+    merchantId: p.uuid().primary(),
+    id: p.uuid().primary(),
+    environment: environment(),
+    prefix: p.text(),
+    keyHash: p.blob(),
+    label: p.text(),
+    createdAt: time(),
+    lastUsedAt: time().nullable(),
+    expiresAt: time().nullable(),
+    revokedAt: time().nullable(),
+  },
+});
+export type ApiKeyRow = InferEntity<typeof ApiKeyRow>;
+
+export const OrderRow = defineEntity({
+  name: 'OrderRow',
+  tableName: 'orders',
+  schema,
+  properties: {
+    merchantId: p.uuid().primary(),
+    environment: environment().primary(),
+    id: p.uuid().primary(),
+    orderNumber: p.text(),
+    status: p.string().columnType('core.order_status').$type<OrderStatus>(),
+    paymentType: p.string().columnType('core.payment_type').$type<PaymentType>(),
+    amountText: p.text(),
+    amountMinorUnits: p.bigint(),
+    deductedMinorUnits: p.bigint(),
+    currency: p.text(),
+    customerPhone: p.text(),
+    customerPhoneE164: p.text().fieldName('customer_phone_e164'),
+    reason: p.text(),
+    businessName: p.text(),
+    returnUrl: p.text(),
+    webhookUrl: p.text(),
+    lastEventSequence: p.integer(),
+    attemptCount: p.smallint(),
+    latestAttemptId: p.uuid().nullable(),
+    createdAt: time(),
+    updatedAt: time(),
+    expiresAt: time(),
+    sweepAt: time().nullable(),
+  },
+});
+export type OrderRow = InferEntity<typeof OrderRow>;
+
+export const PaymentAttemptRow = defineEntity({
+  name: 'PaymentAttemptRow',
+  tableName: 'payment_attempts',
+  schema,
+  properties: {
+    merchantId: p.uuid().primary(),
+    id: p.uuid().primary(),
+    environment: environment(),
+    orderId: p.uuid(),
+    status: p.string().columnType('core.payment_attempt_status').$type<PaymentAttemptStatus>(),
+    paymentOption: p.string().columnType('core.payment_option').$type<PaymentOption>(),
+    phone: p.text(),
+    declineReason: p.text().$type<DeclineReason>().nullable(),
+    createdAt: time(),
+    updatedAt: time(),
+  },
+});
+export type PaymentAttemptRow = InferEntity<typeof PaymentAttemptRow>;
+
+/** xid and position are the database's own and only ever read by the event feed's SQL. */
+export const OrderEventRow = defineEntity({
+  name: 'OrderEventRow',
+  tableName: 'order_events',
+  schema,
+  properties: {
+    merchantId: p.uuid().primary(),
+    orderId: p.uuid().primary(),
+    sequence: p.integer().primary(),
+    environment: environment(),
+    id: p.uuid(),
+    type: p.string().columnType('core.order_event_type').$type<OrderEventType>(),
+    occurredAt: time(),
+    payload: p.blob(),
+  },
+});
+export type OrderEventRow = InferEntity<typeof OrderEventRow>;
+
+export const AuditEntryRow = defineEntity({
+  name: 'AuditEntryRow',
+  tableName: 'audit_entries',
+  schema,
+  properties: {
+    id: p.uuid().primary(),
+    createdAt: time(),
+    actor: p.text(),
+    action: p.text(),
+    merchantId: p.uuid(),
+    targetId: p.text(),
+    requestId: p.text(),
+    details: p.json<Record<string, string | number | boolean | null>>(),
+  },
+});
+export type AuditEntryRow = InferEntity<typeof AuditEntryRow>;
+
+export const entities = [MerchantRow, ApiKeyRow, OrderRow, PaymentAttemptRow, OrderEventRow, AuditEntryRow];

@@ -1,0 +1,51 @@
+import type { ConnectError } from '@connectrpc/connect';
+import { rpcError } from '../../runtime/rpc/rpc-error.ts';
+
+/** Node's own names for a connection that could not be made or was lost. */
+const connectionErrors = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ENOENT',
+]);
+
+/**
+ * SQLSTATEs (PostgreSQL, appendix A) after which the same call may work in a moment: 08 connection exceptions,
+ * 53 insufficient resources, 57 operator intervention (a shutdown, a statement timeout), 40 rolled back, 55P03 lock not available.
+ */
+const passing = /^(08|53|57|40)...$|^55P03$|^25P03$/;
+
+/** Messages of pg and its pool, which give such errors no code. */
+const passingMessages =
+  /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Cannot use a pool after calling end/;
+
+function* causes(error: unknown): Iterable<Error & { readonly code?: unknown }> {
+  for (let each = error; each instanceof Error; each = each.cause) yield each;
+}
+
+/** Whether the database, rather than what was asked of it, is why a statement failed. */
+export function isDatabaseUnavailable(error: unknown): boolean {
+  for (const { code, message } of causes(error)) {
+    if (typeof code === 'string' && (connectionErrors.has(code) || passing.test(code))) return true;
+    if (passingMessages.test(message)) return true;
+  }
+  return false;
+}
+
+/** Whether a statement was refused for its data: SQLSTATE classes 22 (bad value) and 23 (broken constraint). */
+export function isDataRefused(error: unknown): boolean {
+  for (const { code } of causes(error)) if (typeof code === 'string' && /^2[23]...$/.test(code)) return true;
+  return false;
+}
+
+/** What an RPC answers when the database cannot do its part; undefined for any other error. */
+export function explainDatabaseError(error: unknown): ConnectError | undefined {
+  if (!isDatabaseUnavailable(error)) return undefined;
+  return rpcError('DATABASE_UNAVAILABLE', 'the database does not answer; try again in a moment', {
+    cause: error,
+    retryAfterMs: 1000,
+  });
+}

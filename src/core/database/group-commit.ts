@@ -1,0 +1,107 @@
+import DataLoader from 'dataloader';
+import { rpcError } from '../../runtime/rpc/rpc-error.ts';
+import { isDataRefused } from './explain-error.ts';
+
+export interface GroupCommitOptions<Item, Outcome> {
+  /** One statement and one commit for all items; outcomes in the order of the items. */
+  readonly run: (items: readonly Item[]) => Promise<readonly Outcome[]>;
+  readonly maxItems: number;
+  /** How many statements run at a time. Items that come while all are running wait, and make the next batch larger. */
+  readonly maxInFlight: number;
+  /** Beyond this many waiting items, new ones are refused at once: memory stays flat and callers learn early. */
+  readonly maxWaiting: number;
+}
+
+interface Entry<Item> {
+  readonly item: Item;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Turns concurrent calls into few statements, without timers: what arrives in one turn of the event loop, or while the
+ * statements before it run, is one batch. A call whose caller has gone before its batch starts is dropped unwritten.
+ * Errors: RESOURCE_EXHAUSTED OVERLOADED; CANCELED CALL_CANCELLED; whatever `run` throws for the item.
+ */
+export function createGroupCommit<Item, Outcome>(
+  options: GroupCommitOptions<Item, Outcome>,
+): (item: Item, signal: AbortSignal) => Promise<Outcome> {
+  const { run, maxItems, maxInFlight, maxWaiting } = options;
+  const ready: (() => void)[] = [];
+  let inFlight = 0;
+  let waiting = 0;
+
+  const dispatch = (): void => {
+    while (inFlight < maxInFlight) {
+      const next = ready.shift();
+      if (next === undefined) return;
+      inFlight += 1;
+      next();
+    }
+  };
+  const loader = new DataLoader<Entry<Item>, Outcome>(
+    async (entries) => {
+      waiting -= entries.length;
+      try {
+        return await settle(entries, run);
+      } finally {
+        inFlight -= 1;
+        dispatch();
+      }
+    },
+    {
+      cache: false,
+      maxBatchSize: maxItems,
+      batchScheduleFn: (start) => {
+        ready.push(start);
+        setImmediate(dispatch);
+      },
+    },
+  );
+  return (item, signal) => {
+    if (waiting >= maxWaiting) {
+      return Promise.reject(
+        rpcError('OVERLOADED', 'too many requests are waiting; try again in a moment', {
+          retryAfterMs: 1000,
+        }),
+      );
+    }
+    waiting += 1;
+    return loader.load({ item, signal });
+  };
+}
+
+async function settle<Item, Outcome>(
+  entries: readonly Entry<Item>[],
+  run: (items: readonly Item[]) => Promise<readonly Outcome[]>,
+): Promise<(Outcome | Error)[]> {
+  const live = entries.filter(({ signal }) => !signal.aborted);
+  const outcomes =
+    live.length === 0
+      ? []
+      : await runEach(
+          live.map(({ item }) => item),
+          run,
+        );
+  const byEntry = new Map(live.map((entry, index) => [entry, outcomes[index]]));
+  return entries.map(
+    (entry) =>
+      byEntry.get(entry) ?? rpcError('CALL_CANCELLED', 'the caller went away before anything was written'),
+  );
+}
+
+/** One item that the database refuses must not fail the others: then each is tried by itself. */
+async function runEach<Item, Outcome>(
+  items: readonly Item[],
+  run: (items: readonly Item[]) => Promise<readonly Outcome[]>,
+): Promise<readonly (Outcome | Error)[]> {
+  try {
+    return await run(items);
+  } catch (error) {
+    if (items.length === 1 || !isDataRefused(error)) return items.map(() => asError(error));
+    const results: (Outcome | Error)[] = [];
+    for (const item of items) results.push(...(await runEach([item], run)));
+    return results;
+  }
+}
+
+const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));

@@ -1,0 +1,156 @@
+import { CheckResult } from '../../gen/gatehouse/v1/diagnostics_service_pb.js';
+import type { Database } from '../database/database.ts';
+import { runStatement } from '../database/run-statement.ts';
+
+export interface CheckOutcome {
+  readonly name: string;
+  readonly result: CheckResult;
+  readonly detail: string;
+  /** What to do; empty when nothing is to be done. */
+  readonly advice: string;
+}
+
+export interface ChecksParts {
+  readonly database: Database;
+  readonly isBrokerConnected: () => boolean;
+  /** The stream whose relay is looked at. */
+  readonly stream: string;
+  readonly now: () => Date;
+}
+
+/** A check that hangs says so after this long instead of making the operator wait. */
+const checkTimeoutMs = 3_000;
+const toleratedClockSkewMs = 2_000;
+const toleratedRelayLagMs = 10_000;
+
+const good = (name: string, detail: string): CheckOutcome => ({
+  name,
+  result: CheckResult.OK,
+  detail,
+  advice: '',
+});
+const warning = (name: string, detail: string, advice: string): CheckOutcome => ({
+  name,
+  result: CheckResult.WARNING,
+  detail,
+  advice,
+});
+const failed = (name: string, detail: string, advice: string): CheckOutcome => ({
+  name,
+  result: CheckResult.FAILED,
+  detail,
+  advice,
+});
+
+/** Looks at everything the core depends on. Never throws: a check that cannot be made is a failed one. */
+export function runChecks(parts: ChecksParts): Promise<CheckOutcome[]> {
+  return Promise.all([
+    within(
+      'database',
+      () => checkDatabase(parts),
+      'check GATEHOUSE_DATABASE_URL and that PostgreSQL is running',
+    ),
+    within('migrations', () => checkMigrations(parts), 'fix the database first'),
+    within('clock', () => checkClock(parts), 'fix the database first'),
+    within('event relay', () => checkRelay(parts), 'fix the database first'),
+    Promise.resolve(checkBroker(parts)),
+  ]);
+}
+
+async function within(
+  name: string,
+  check: () => Promise<CheckOutcome>,
+  advice: string,
+): Promise<CheckOutcome> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<CheckOutcome>((resolve) => {
+    timer = setTimeout(
+      () => resolve(failed(name, `no answer within ${checkTimeoutMs / 1000} seconds`, advice)),
+      checkTimeoutMs,
+    );
+  });
+  try {
+    return await Promise.race([check(), late]);
+  } catch (error) {
+    return failed(name, error instanceof Error ? error.message : 'it failed', advice);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function checkDatabase({ database }: ChecksParts): Promise<CheckOutcome> {
+  const rows = await runStatement<{ version: string; fsync: string; commit: string; readonly: boolean }>(
+    database.pool,
+    {
+      text: `
+select current_setting('server_version') as version, current_setting('fsync') as fsync,
+  current_setting('synchronous_commit') as commit, pg_is_in_recovery() as readonly`,
+    },
+  );
+  const [row] = rows;
+  if (row === undefined) return failed('database', 'it answered nothing', 'check GATEHOUSE_DATABASE_URL');
+  if (row.readonly)
+    return failed(
+      'database',
+      'this is a standby, which takes no orders',
+      'point GATEHOUSE_DATABASE_URL at the primary',
+    );
+  if (row.fsync !== 'on' || row.commit === 'off') {
+    const seen = `fsync is ${row.fsync}, synchronous_commit is ${row.commit}: acknowledged orders can be lost in a crash`;
+    return failed('database', seen, 'turn both on in postgresql.conf');
+  }
+  return good('database', `PostgreSQL ${row.version} answers, fsync on`);
+}
+
+async function checkMigrations({ database }: ChecksParts): Promise<CheckOutcome> {
+  const pending = await database.pendingMigrations();
+  if (pending.length === 0) return good('migrations', 'the schema is up to date');
+  return failed(
+    'migrations',
+    `not applied: ${pending.join(', ')}`,
+    'restart a core; it applies them when it starts',
+  );
+}
+
+async function checkClock({ database, now }: ChecksParts): Promise<CheckOutcome> {
+  const askedAt = now().getTime();
+  const rows = await runStatement<{ now: Date }>(database.pool, { text: 'select clock_timestamp() as now' });
+  const between = (askedAt + now().getTime()) / 2;
+  const skewMs = Math.round((rows[0]?.now.getTime() ?? between) - between);
+  const seen = `the database's clock is ${Math.abs(skewMs)} ms ${skewMs < 0 ? 'behind' : 'ahead of'} this core's`;
+  if (Math.abs(skewMs) <= toleratedClockSkewMs) return good('clock', seen);
+  return warning('clock', seen, 'synchronise both machines with NTP; orders would expire early or late');
+}
+
+async function checkRelay({ database, stream, now }: ChecksParts): Promise<CheckOutcome> {
+  const rows = await runStatement<{ waiting: string; oldest: Date | null }>(database.pool, {
+    text: `
+select count(*)::text as waiting, min(e.occurred_at) as oldest from (
+  select occurred_at from core.order_events
+  where (xid, position) > (
+    coalesce((select xid from core.event_relay where stream = $1), '0'::xid8),
+    coalesce((select position from core.event_relay where stream = $1), 0)
+  )
+  order by xid, position limit 10000
+) e`,
+    values: [stream],
+  });
+  const waiting = Number(rows[0]?.waiting ?? 0);
+  const oldest = rows[0]?.oldest ?? null;
+  const lagMs = oldest === null ? 0 : now().getTime() - oldest.getTime();
+  const seen =
+    waiting === 0
+      ? 'every event has been published'
+      : `${waiting} events wait, the oldest for ${Math.round(lagMs / 1000)} s`;
+  if (lagMs <= toleratedRelayLagMs) return good('event relay', seen);
+  const advice =
+    'check the broker; if it is well, look for a transaction left open in pg_stat_activity. Nothing is lost meanwhile';
+  return warning('event relay', seen, advice);
+}
+
+function checkBroker({ isBrokerConnected }: ChecksParts): CheckOutcome {
+  if (isBrokerConnected()) return good('broker', 'connected to NATS');
+  const advice =
+    'check GATEHOUSE_NATS_URL and that nats-server runs with JetStream; payments go on, events come late';
+  return warning('broker', 'not connected to NATS', advice);
+}

@@ -1,0 +1,28 @@
+import type { Issue } from '../domain/issue.ts';
+import { err, ok } from '../domain/result.ts';
+import type { Result } from '../domain/result.ts';
+
+/** A place in the list of all events: behind the event with this transaction id and position. Decimal text, both 64-bit. */
+export interface EventCursor {
+  readonly xid: string;
+  readonly position: string;
+}
+
+/** Before the first event. */
+export const beginning: EventCursor = { xid: '0', position: '0' };
+
+export const formatCursor = ({ xid, position }: EventCursor): string =>
+  Buffer.from(`1.${xid}.${position}`).toString('base64url');
+
+const maxValue = 2n ** 63n - 1n;
+
+/** Reads a cursor that was handed out before; the empty text is the beginning. */
+export function parseCursor(text: string): Result<EventCursor, Issue> {
+  if (text === '') return ok(beginning);
+  const match = /^1\.([0-9]{1,19})\.([0-9]{1,19})$/.exec(Buffer.from(text, 'base64url').toString('latin1'));
+  const [, xid = '', position = ''] = match ?? [];
+  if (match === null || BigInt(xid) > maxValue || BigInt(position) > maxValue) {
+    return err({ field: 'after_cursor', issue: 'must be a cursor that this gateway gave out, or empty' });
+  }
+  return ok({ xid, position });
+}

@@ -1,0 +1,56 @@
+import type { Database } from '../database/database.ts';
+import type { EventCursor } from './event-cursor.ts';
+import type { EventSignal } from './event-signal.ts';
+import { latestCursor, readEvents } from './read-events.sql.ts';
+import type { EventFilter, StoredEvent } from './read-events.sql.ts';
+
+export type { EventFilter } from './read-events.sql.ts';
+export { formatCursor, parseCursor } from './event-cursor.ts';
+
+export interface EventPage {
+  readonly events: readonly StoredEvent[];
+  /** Where to go on: behind everything this page covers. */
+  readonly next: EventCursor;
+  readonly hasMore: boolean;
+}
+
+/** The list of all committed events, for whoever catches up with it or follows it. */
+export interface EventFeed {
+  readonly list: (after: EventCursor, limit: number, filter: EventFilter) => Promise<EventPage>;
+  readonly latest: () => Promise<EventCursor>;
+  /** Pages behind the cursor, then new ones as they are committed; an empty page as a sign of life. Ends when `stop` aborts. */
+  readonly follow: (after: EventCursor, filter: EventFilter, stop: AbortSignal) => AsyncIterable<EventPage>;
+}
+
+const pageSize = 200;
+const signOfLifeMs = 15_000;
+/** How soon events are seen that no signal announced. */
+const idleMs = 500;
+
+export function createEventFeed(database: Database, signal: EventSignal): EventFeed {
+  const list = async (after: EventCursor, limit: number, filter: EventFilter): Promise<EventPage> => {
+    const events = await readEvents(database.pool, after, limit + 1, filter);
+    const page = events.slice(0, limit);
+    return { events: page, next: page.at(-1)?.cursor ?? after, hasMore: events.length > limit };
+  };
+
+  async function* follow(
+    after: EventCursor,
+    filter: EventFilter,
+    stop: AbortSignal,
+  ): AsyncIterable<EventPage> {
+    let cursor = after;
+    let sentAt = -Infinity;
+    while (!stop.aborted) {
+      const page = await list(cursor, pageSize, filter);
+      cursor = page.next;
+      if (page.events.length > 0 || performance.now() - sentAt >= signOfLifeMs) {
+        sentAt = performance.now();
+        yield page;
+      }
+      if (!page.hasMore) await signal.wait(idleMs, stop);
+    }
+  }
+
+  return { list, latest: () => latestCursor(database.pool), follow };
+}

@@ -1,0 +1,87 @@
+import type { Pool, PoolClient } from 'pg';
+import { runStatement } from '../database/run-statement.ts';
+import type { Environment, OrderEventType } from '../domain/order.ts';
+import { beginning } from './event-cursor.ts';
+import type { EventCursor } from './event-cursor.ts';
+
+/** Stored ids. */
+export interface EventFilter {
+  readonly merchantId?: string;
+  readonly environment?: Environment;
+  readonly orderId?: string;
+}
+
+export interface StoredEvent {
+  readonly cursor: EventCursor;
+  readonly id: string;
+  readonly merchantId: string;
+  readonly environment: Environment;
+  readonly type: OrderEventType;
+  readonly payload: Buffer;
+}
+
+/**
+ * Events in commit order. A row is shown only when every transaction that began before its own has ended
+ * (xid below the snapshot's xmin): from then on no row can appear before it, and a cursor never skips one. Positions
+ * alone would not do, since a transaction that drew an earlier number may commit later.
+ */
+function statementFor(filter: EventFilter): { text: string; values: string[] } {
+  // Conditions are left out rather than made always true, so that the planner sees which index answers.
+  const wanted: [column: string, value: string | undefined][] = [
+    ['merchant_id', filter.merchantId],
+    ['environment', filter.environment],
+    ['order_id', filter.orderId],
+  ];
+  const given = wanted.flatMap(([column, value]) => (value === undefined ? [] : [{ column, value }]));
+  const conditions = given.map(({ column }, index) => `and e.${column} = $${index + 4}`).join(' ');
+  const text = `
+select e.xid::text as xid, e.position::text as position, e.id, e.merchant_id, e.environment, e.type, e.payload
+from core.order_events e
+where (e.xid, e.position) > ($1::xid8, $2::bigint)
+  and e.xid < pg_snapshot_xmin(pg_current_snapshot()) ${conditions}
+order by e.xid, e.position
+limit $3`;
+  return { text, values: given.map(({ value }) => value) };
+}
+
+interface EventRow {
+  readonly xid: string;
+  readonly position: string;
+  readonly id: string;
+  readonly merchant_id: string;
+  readonly environment: Environment;
+  readonly type: OrderEventType;
+  readonly payload: Buffer;
+}
+
+/** Up to `limit` events behind the cursor. */
+export async function readEvents(
+  client: Pool | PoolClient,
+  after: EventCursor,
+  limit: number,
+  filter: EventFilter = {},
+): Promise<StoredEvent[]> {
+  const { text, values } = statementFor(filter);
+  const rows = await runStatement<EventRow>(client, {
+    text,
+    values: [after.xid, after.position, limit, ...values],
+  });
+  return rows.map((row) => ({
+    cursor: { xid: row.xid, position: row.position },
+    id: row.id,
+    merchantId: row.merchant_id,
+    environment: row.environment,
+    type: row.type,
+    payload: row.payload,
+  }));
+}
+
+/** The place behind every event that can be listed now. */
+export async function latestCursor(client: Pool | PoolClient): Promise<EventCursor> {
+  const rows = await runStatement<EventCursor>(client, {
+    text: `
+select xid::text as xid, position::text as position from core.order_events
+where xid < pg_snapshot_xmin(pg_current_snapshot()) order by xid desc, position desc limit 1`,
+  });
+  return rows[0] ?? beginning;
+}

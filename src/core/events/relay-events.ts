@@ -1,0 +1,128 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { PoolClient } from 'pg';
+import type { EventPublisher } from '../../runtime/nats-event-bus.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import type { Database } from '../database/database.ts';
+import { publicId } from '../database/public-id.ts';
+import { runStatement } from '../database/run-statement.ts';
+import { beginning, formatCursor } from './event-cursor.ts';
+import type { EventCursor } from './event-cursor.ts';
+import type { EventSignal } from './event-signal.ts';
+import { readEvents } from './read-events.sql.ts';
+import type { StoredEvent } from './read-events.sql.ts';
+
+export interface RelayOptions {
+  readonly database: Database;
+  readonly publisher: EventPublisher;
+  readonly signal: EventSignal;
+  readonly logger: Logger;
+}
+
+/** Held by the one core that relays. PostgreSQL drops it with the session, so another core takes over when this one dies. */
+const relayLock = 7_142_002;
+const batchSize = 500;
+/** How soon events are seen that no signal announced: those of other cores while the broker is down. */
+const idleMs = 250;
+/** How soon a core that does not relay asks whether it may, and a relay that failed tries again. */
+const standbyMs = 2_000;
+
+/**
+ * Publishes committed events to the broker, in commit order, at least once, until `stop` aborts. One core relays at a
+ * time; the cursor in the database says how far it got, and moves only when the broker has confirmed the whole batch.
+ */
+export async function relayEvents(options: RelayOptions, stop: AbortSignal): Promise<void> {
+  while (!stop.aborted) await relayOrStandBy(options, stop);
+}
+
+async function relayOrStandBy(options: RelayOptions, stop: AbortSignal): Promise<void> {
+  try {
+    const held = await withRelayLock(options.database, (client) => relayUntilStopped(client, options, stop));
+    if (!held) await pause(standbyMs, stop);
+  } catch (error) {
+    if (stop.aborted) return;
+    options.logger.warn(
+      { err: error },
+      'relaying events failed; they stay in the database and are tried again',
+    );
+    await pause(standbyMs, stop);
+  }
+}
+
+async function relayUntilStopped(
+  client: PoolClient,
+  options: RelayOptions,
+  stop: AbortSignal,
+): Promise<void> {
+  const { publisher, signal, logger } = options;
+  logger.info('relaying events');
+  let cursor = await readRelayCursor(client, publisher.stream);
+  while (!stop.aborted) {
+    const events = await readEvents(client, cursor, batchSize);
+    const last = events.at(-1);
+    if (last === undefined) {
+      await signal.wait(idleMs, stop);
+      continue;
+    }
+    await publisher.publish(events.map(messageOf));
+    cursor = last.cursor;
+    await writeRelayCursor(client, publisher.stream, cursor);
+  }
+}
+
+const subjectWord = { SANDBOX: 'sandbox', PRODUCTION: 'production' } as const;
+
+function messageOf(event: StoredEvent) {
+  return {
+    subject: `orders.${subjectWord[event.environment]}.${publicId('mer', event.merchantId)}.${event.type.toLowerCase()}`,
+    id: publicId('evt', event.id),
+    headers: { 'Gatehouse-Cursor': formatCursor(event.cursor) },
+    body: event.payload,
+  };
+}
+
+async function withRelayLock(
+  database: Database,
+  work: (client: PoolClient) => Promise<void>,
+): Promise<boolean> {
+  const client = await database.pool.connect();
+  let failed: Error | undefined;
+  try {
+    const { rows } = await client.query<{ held: boolean }>('select pg_try_advisory_lock($1) as held', [
+      relayLock,
+    ]);
+    if (rows[0]?.held !== true) return false;
+    try {
+      await work(client);
+    } finally {
+      await client.query('select pg_advisory_unlock($1)', [relayLock]);
+    }
+    return true;
+  } catch (error) {
+    failed = error instanceof Error ? error : new Error(String(error));
+    throw failed;
+  } finally {
+    // A connection that failed may still hold the lock on the server: ending the session is what surely gives it back.
+    client.release(failed);
+  }
+}
+
+async function readRelayCursor(client: PoolClient, stream: string): Promise<EventCursor> {
+  const text = 'select xid::text as xid, position::text as position from core.event_relay where stream = $1';
+  const rows = await runStatement<EventCursor>(client, { text, values: [stream] });
+  return rows[0] ?? beginning;
+}
+
+async function writeRelayCursor(
+  client: PoolClient,
+  stream: string,
+  { xid, position }: EventCursor,
+): Promise<void> {
+  await client.query(
+    `insert into core.event_relay (stream, xid, position) values ($1, $2::xid8, $3)
+     on conflict (stream) do update set xid = excluded.xid, position = excluded.position`,
+    [stream, xid, position],
+  );
+}
+
+const pause = (timeoutMs: number, signal: AbortSignal): Promise<void> =>
+  delay(timeoutMs, undefined, { signal }).catch(() => undefined);

@@ -1,0 +1,55 @@
+import { LRUCache } from 'lru-cache';
+import type { ConnectError } from '@connectrpc/connect';
+import { rpcError } from '../../runtime/rpc/rpc-error.ts';
+import type { MerchantStatus } from '../database/entities.ts';
+import type { Environment } from '../domain/order.ts';
+
+/** What has to be known of a merchant before anything is done for it. */
+export interface MerchantTerms {
+  readonly status: MerchantStatus;
+  readonly productionActivated: boolean;
+  readonly sessionLifetimeMs: number;
+}
+
+/** The terms of a merchant, by its id as it is shown; undefined when there is no such merchant. */
+export type FindMerchant = (merchantId: string) => Promise<MerchantTerms | undefined>;
+
+/** A suspension is in force everywhere within 5 seconds: this, the facades' own 3 and the way between them. */
+const maxAgeMs = 1_500;
+const maxMerchants = 50_000;
+
+/** Looks merchants up, and answers from memory for a moment: every registration asks. */
+export function createFindMerchant(read: FindMerchant): FindMerchant {
+  // What was not found is not kept: a merchant just made must work at once.
+  const cache = new LRUCache<string, MerchantTerms>({
+    max: maxMerchants,
+    ttl: maxAgeMs,
+    fetchMethod: (merchantId) => read(merchantId),
+  });
+  return (merchantId) => cache.fetch(merchantId);
+}
+
+/** Why a merchant may not use an environment now, if it may not. */
+export function refuseMerchant(terms: MerchantTerms, environment: Environment): ConnectError | undefined {
+  if (terms.status === 'SUSPENDED') return rpcError('MERCHANT_SUSPENDED', 'the merchant is suspended');
+  if (environment === 'PRODUCTION' && !terms.productionActivated) {
+    return rpcError('PRODUCTION_NOT_ACTIVATED', 'the merchant has not been let into production');
+  }
+  return undefined;
+}
+
+/**
+ * The terms of a merchant that may use the environment now.
+ * @throws NOT_FOUND MERCHANT_NOT_FOUND; PERMISSION_DENIED MERCHANT_SUSPENDED or PRODUCTION_NOT_ACTIVATED.
+ */
+export async function requireMerchant(
+  find: FindMerchant,
+  merchantId: string,
+  environment: Environment,
+): Promise<MerchantTerms> {
+  const terms = await find(merchantId);
+  if (terms === undefined) throw rpcError('MERCHANT_NOT_FOUND', `there is no merchant ${merchantId}`);
+  const refusal = refuseMerchant(terms, environment);
+  if (refusal !== undefined) throw refusal;
+  return terms;
+}

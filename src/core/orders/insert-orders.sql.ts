@@ -1,0 +1,112 @@
+import type { Pool } from 'pg';
+import { runStatement } from '../database/run-statement.ts';
+import type { OrderEventType } from '../domain/order.ts';
+import type { OrderValues, PaymentAttemptValues } from './order-rows.ts';
+
+/** A new order with everything that is committed together with it. */
+export interface NewOrderRows {
+  readonly order: OrderValues;
+  readonly attempt: PaymentAttemptValues | null;
+  readonly events: readonly NewEventValues[];
+}
+
+export interface NewEventValues {
+  readonly sequence: number;
+  readonly id: string;
+  readonly type: OrderEventType;
+  readonly occurredAt: Date;
+  readonly payload: Buffer;
+}
+
+/**
+ * One statement, one commit: the orders whose order_number is still free, their events and their attempts. Sorted by
+ * key, so that two batches with the same keys wait for each other instead of deadlocking.
+ */
+const statement = `
+with input as (
+  select * from unnest(
+    $1::uuid[], $2::core.environment[], $3::uuid[], $4::text[], $5::core.payment_type[], $6::text[], $7::bigint[],
+    $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::integer[],
+    $16::smallint[], $17::uuid[], $18::timestamptz[], $19::timestamptz[]
+  ) as t (
+    merchant_id, environment, id, order_number, payment_type, amount_text, amount_minor_units,
+    currency, customer_phone, customer_phone_e164, reason, business_name, return_url, webhook_url, last_event_sequence,
+    attempt_count, latest_attempt_id, created_at, expires_at
+  )
+), inserted as (
+  insert into core.orders (
+    merchant_id, environment, id, order_number, status, payment_type, amount_text, amount_minor_units,
+    deducted_minor_units, currency, customer_phone, customer_phone_e164, reason, business_name, return_url, webhook_url,
+    last_event_sequence, attempt_count, latest_attempt_id, created_at, updated_at, expires_at, sweep_at
+  )
+  select
+    merchant_id, environment, id, order_number, 'PENDING', payment_type, amount_text, amount_minor_units,
+    0, currency, customer_phone, customer_phone_e164, reason, business_name, return_url, webhook_url,
+    last_event_sequence, attempt_count, latest_attempt_id, created_at, created_at, expires_at, expires_at
+  from input
+  order by merchant_id, environment, order_number
+  on conflict (merchant_id, environment, order_number) do nothing
+  returning merchant_id, environment, id
+), attempts as (
+  insert into core.payment_attempts (
+    merchant_id, id, environment, order_id, status, payment_option, phone, decline_reason, created_at, updated_at
+  )
+  select inserted.merchant_id, a.id, inserted.environment, a.order_id, 'REQUESTED', a.payment_option, a.phone, null, a.created_at, a.created_at
+  from unnest($20::uuid[], $21::uuid[], $22::core.payment_option[], $23::text[], $24::timestamptz[])
+    as a (order_id, id, payment_option, phone, created_at)
+  join inserted on inserted.id = a.order_id
+), events as (
+  insert into core.order_events (merchant_id, environment, order_id, sequence, id, type, occurred_at, payload)
+  select inserted.merchant_id, inserted.environment, e.order_id, e.sequence, e.id, e.type, e.occurred_at, e.payload
+  from unnest($25::uuid[], $26::integer[], $27::uuid[], $28::core.order_event_type[], $29::timestamptz[], $30::bytea[])
+    as e (order_id, sequence, id, type, occurred_at, payload)
+  join inserted on inserted.id = e.order_id
+  order by e.order_id, e.sequence
+)
+select id from inserted`;
+
+/** Inserts what can be inserted and gives the ids of those orders; the others' order_numbers were taken. */
+export async function insertOrders(pool: Pool, items: readonly NewOrderRows[]): Promise<ReadonlySet<string>> {
+  const orders = items.map(({ order }) => order);
+  const attempts = items.flatMap(({ attempt }) => (attempt === null ? [] : [attempt]));
+  const events = items.flatMap(({ order, events: own }) =>
+    own.map((event) => ({ orderId: order.id, ...event })),
+  );
+  const rows = await runStatement<{ id: string }>(pool, {
+    name: 'insert-orders',
+    text: statement,
+    values: [
+      orders.map((row) => row.merchantId),
+      orders.map((row) => row.environment),
+      orders.map((row) => row.id),
+      orders.map((row) => row.orderNumber),
+      orders.map((row) => row.paymentType),
+      orders.map((row) => row.amountText),
+      orders.map((row) => row.amountMinorUnits),
+      orders.map((row) => row.currency),
+      orders.map((row) => row.customerPhone),
+      orders.map((row) => row.customerPhoneE164),
+      orders.map((row) => row.reason),
+      orders.map((row) => row.businessName),
+      orders.map((row) => row.returnUrl),
+      orders.map((row) => row.webhookUrl),
+      orders.map((row) => row.lastEventSequence),
+      orders.map((row) => row.attemptCount),
+      orders.map((row) => row.latestAttemptId),
+      orders.map((row) => row.createdAt),
+      orders.map((row) => row.expiresAt),
+      attempts.map((row) => row.orderId),
+      attempts.map((row) => row.id),
+      attempts.map((row) => row.paymentOption),
+      attempts.map((row) => row.phone),
+      attempts.map((row) => row.createdAt),
+      events.map((row) => row.orderId),
+      events.map((row) => row.sequence),
+      events.map((row) => row.id),
+      events.map((row) => row.type),
+      events.map((row) => row.occurredAt),
+      events.map((row) => row.payload),
+    ],
+  });
+  return new Set(rows.map(({ id }) => id));
+}

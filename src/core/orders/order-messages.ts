@@ -1,0 +1,142 @@
+import { create } from '@bufbuild/protobuf';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import {
+  OrderEventSchema,
+  OrderEventType as OrderEventTypeMessage,
+  OrderSchema,
+  OrderStatus as OrderStatusMessage,
+  PaymentAttemptSchema,
+  PaymentAttemptStatus as PaymentAttemptStatusMessage,
+  PaymentOption as PaymentOptionMessage,
+  PaymentType as PaymentTypeMessage,
+} from '../../gen/gatehouse/v1/order_pb.js';
+import type {
+  Order as OrderMessage,
+  OrderEvent as OrderEventMessage,
+  PaymentAttempt as PaymentAttemptMessage,
+} from '../../gen/gatehouse/v1/order_pb.js';
+import { Money } from '../domain/money.ts';
+import type {
+  Order,
+  OrderEvent,
+  OrderEventType,
+  OrderStatus,
+  PaymentAttempt,
+  PaymentAttemptStatus,
+  PaymentOption,
+  PaymentType,
+} from '../domain/order.ts';
+import { environmentNumbers } from '../rpc/environment.ts';
+
+/*
+ * The domain's words in the contract's numbers. Each table is complete by its type, and read the other way round for
+ * what comes in, so that a word added to one side does not compile until it is on the other.
+ */
+
+const statuses = {
+  PENDING: OrderStatusMessage.PENDING,
+  COMPLETED: OrderStatusMessage.COMPLETED,
+  FAILED: OrderStatusMessage.FAILED,
+  EXPIRED: OrderStatusMessage.EXPIRED,
+} as const satisfies Record<OrderStatus, OrderStatusMessage>;
+
+const paymentTypes = {
+  LINK: PaymentTypeMessage.LINK,
+  QR: PaymentTypeMessage.QR,
+  DIRECT: PaymentTypeMessage.DIRECT,
+  API: PaymentTypeMessage.API,
+} as const satisfies Record<PaymentType, PaymentTypeMessage>;
+
+const paymentOptions = {
+  WALLETA_USSD: PaymentOptionMessage.WALLETA_USSD,
+  WALLETB_USSD: PaymentOptionMessage.WALLETB_USSD,
+  WALLETA_WALLET: PaymentOptionMessage.WALLETA_WALLET,
+} as const satisfies Record<PaymentOption, PaymentOptionMessage>;
+
+const attemptStatuses = {
+  REQUESTED: PaymentAttemptStatusMessage.REQUESTED,
+  SENT: PaymentAttemptStatusMessage.SENT,
+  UNKNOWN: PaymentAttemptStatusMessage.UNKNOWN,
+  SUCCEEDED: PaymentAttemptStatusMessage.SUCCEEDED,
+  DECLINED: PaymentAttemptStatusMessage.DECLINED,
+  TIMED_OUT: PaymentAttemptStatusMessage.TIMED_OUT,
+} as const satisfies Record<PaymentAttemptStatus, PaymentAttemptStatusMessage>;
+
+const eventTypes = {
+  CREATED: OrderEventTypeMessage.CREATED,
+  PAYMENT_STARTED: OrderEventTypeMessage.PAYMENT_STARTED,
+  PAYMENT_DECLINED: OrderEventTypeMessage.PAYMENT_DECLINED,
+  COMPLETED: OrderEventTypeMessage.COMPLETED,
+  FAILED: OrderEventTypeMessage.FAILED,
+  EXPIRED: OrderEventTypeMessage.EXPIRED,
+} as const satisfies Record<OrderEventType, OrderEventTypeMessage>;
+
+function wordOf<Word extends string>(
+  table: Readonly<Record<Word, number>>,
+  number: number,
+): Word | undefined {
+  return (Object.keys(table) as Word[]).find((word) => table[word] === number);
+}
+
+/** The domain's word, or undefined for UNSPECIFIED and numbers this build does not know. */
+export const statusOf = (number: OrderStatusMessage): OrderStatus | undefined => wordOf(statuses, number);
+export const paymentTypeOf = (number: PaymentTypeMessage): PaymentType | undefined =>
+  wordOf(paymentTypes, number);
+export const paymentOptionOf = (number: PaymentOptionMessage): PaymentOption | undefined =>
+  wordOf(paymentOptions, number);
+
+export function orderMessage(order: Order): OrderMessage {
+  const { currency } = order.amount;
+  return create(OrderSchema, {
+    orderId: order.id,
+    merchantId: order.merchantId,
+    environment: environmentNumbers[order.environment],
+    orderNumber: order.orderNumber,
+    status: statuses[order.status],
+    amount: order.amount.text,
+    deducted: Money.formatMinorUnits(order.deductedMinorUnits, currency),
+    currency: currency.code,
+    paymentOption:
+      order.latestAttempt === null
+        ? PaymentOptionMessage.UNSPECIFIED
+        : paymentOptions[order.latestAttempt.paymentOption],
+    paymentType: paymentTypes[order.paymentType],
+    customerPhone: order.customerPhone.asGiven,
+    reason: order.reason,
+    businessName: order.businessName,
+    returnUrl: order.returnUrl,
+    webhookUrl: order.webhookUrl,
+    createTime: timestampFromDate(order.createdAt),
+    updateTime: timestampFromDate(order.updatedAt),
+    expireTime: timestampFromDate(order.expiresAt),
+    lastEventSequence: BigInt(order.lastEventSequence),
+  });
+}
+
+export function attemptMessage(order: Order, attempt: PaymentAttempt): PaymentAttemptMessage {
+  return create(PaymentAttemptSchema, {
+    paymentAttemptId: attempt.id,
+    orderId: order.id,
+    status: attemptStatuses[attempt.status],
+    paymentOption: paymentOptions[attempt.paymentOption],
+    phone: attempt.phone,
+    createTime: timestampFromDate(attempt.createdAt),
+    updateTime: timestampFromDate(attempt.updatedAt),
+    declineReason: attempt.declineReason ?? '',
+  });
+}
+
+export function eventMessage(event: OrderEvent, eventId: string, requestId: string): OrderEventMessage {
+  const message = create(OrderEventSchema, {
+    eventId,
+    type: eventTypes[event.type],
+    sequence: BigInt(event.sequence),
+    occurTime: timestampFromDate(event.occurredAt),
+    previousStatus:
+      event.previousStatus === null ? OrderStatusMessage.UNSPECIFIED : statuses[event.previousStatus],
+    order: orderMessage(event.order),
+    requestId,
+  });
+  if (event.attempt !== null) message.paymentAttempt = attemptMessage(event.order, event.attempt);
+  return message;
+}

@@ -1,0 +1,91 @@
+import type { OrderRow, PaymentAttemptRow } from '../database/entities.ts';
+import { publicId, storedId } from '../database/public-id.ts';
+import { Currency } from '../domain/currency.ts';
+import type { Order, PaymentAttempt } from '../domain/order.ts';
+
+/** A row's values, without what the ORM adds to an entity. */
+export type OrderValues = Omit<OrderRow, symbol>;
+export type PaymentAttemptValues = Omit<PaymentAttemptRow, symbol>;
+
+/** The order that a row, and the row of its latest attempt, stand for. */
+export function orderOf(row: OrderValues, latestAttempt: PaymentAttemptValues | null): Order {
+  const currency = Currency.of(row.currency);
+  return {
+    id: publicId('ord', row.id),
+    merchantId: publicId('mer', row.merchantId),
+    environment: row.environment,
+    orderNumber: row.orderNumber,
+    amount: { text: row.amountText, minorUnits: row.amountMinorUnits, currency },
+    paymentType: row.paymentType,
+    customerPhone: { asGiven: row.customerPhone, e164: row.customerPhoneE164 },
+    reason: row.reason,
+    businessName: row.businessName,
+    returnUrl: row.returnUrl,
+    webhookUrl: row.webhookUrl,
+    createdAt: row.createdAt,
+    expiresAt: row.expiresAt,
+    status: row.status,
+    deductedMinorUnits: row.deductedMinorUnits,
+    updatedAt: row.updatedAt,
+    lastEventSequence: row.lastEventSequence,
+    attemptCount: row.attemptCount,
+    latestAttempt: latestAttempt === null ? null : attemptOf(latestAttempt),
+  };
+}
+
+function attemptOf(row: PaymentAttemptValues): PaymentAttempt {
+  return {
+    id: publicId('pat', row.id),
+    status: row.status,
+    paymentOption: row.paymentOption,
+    phone: row.phone,
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
+    declineReason: row.declineReason ?? null,
+  };
+}
+
+/** The row of an order. A PENDING order is looked at by the sweep when its session ends, a final one never. */
+export function orderValuesOf(order: Order): OrderValues {
+  return {
+    merchantId: storedId('mer', order.merchantId),
+    environment: order.environment,
+    id: storedId('ord', order.id),
+    orderNumber: order.orderNumber,
+    status: order.status,
+    paymentType: order.paymentType,
+    amountText: order.amount.text,
+    amountMinorUnits: order.amount.minorUnits,
+    deductedMinorUnits: order.deductedMinorUnits,
+    currency: order.amount.currency.code,
+    customerPhone: order.customerPhone.asGiven,
+    customerPhoneE164: order.customerPhone.e164,
+    reason: order.reason,
+    businessName: order.businessName,
+    returnUrl: order.returnUrl,
+    webhookUrl: order.webhookUrl,
+    lastEventSequence: order.lastEventSequence,
+    attemptCount: order.attemptCount,
+    latestAttemptId: order.latestAttempt === null ? null : storedId('pat', order.latestAttempt.id),
+    createdAt: order.createdAt,
+    updatedAt: order.updatedAt,
+    expiresAt: order.expiresAt,
+    sweepAt: order.status === 'PENDING' ? order.expiresAt : null,
+  };
+}
+
+/** The row of an order's attempt. */
+export function attemptValuesOf(order: Order, attempt: PaymentAttempt): PaymentAttemptValues {
+  return {
+    merchantId: storedId('mer', order.merchantId),
+    id: storedId('pat', attempt.id),
+    environment: order.environment,
+    orderId: storedId('ord', order.id),
+    status: attempt.status,
+    paymentOption: attempt.paymentOption,
+    phone: attempt.phone,
+    declineReason: attempt.declineReason,
+    createdAt: attempt.createdAt,
+    updatedAt: attempt.updatedAt,
+  };
+}

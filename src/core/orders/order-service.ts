@@ -1,0 +1,275 @@
+import { create, fromBinary } from '@bufbuild/protobuf';
+import { timestampDate } from '@bufbuild/protobuf/wkt';
+import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import type { HandlerContext } from '@connectrpc/connect';
+import { OrderEventSchema } from '../../gen/gatehouse/v1/order_pb.js';
+import {
+  GetOrderResponseSchema,
+  OrderService,
+  RegisterOrderResponseSchema,
+  StartDirectPaymentResponseSchema,
+} from '../../gen/gatehouse/v1/order_service_pb.js';
+import type {
+  GetOrderRequest,
+  GetOrderResponse,
+  RegisterOrderRequest,
+  RegisterOrderResponse,
+  StartDirectPaymentRequest,
+  StartDirectPaymentResponse,
+  ListOrderEventsRequest,
+  ListOrdersRequest,
+  WatchOrderEventsRequest,
+} from '../../gen/gatehouse/v1/order_service_pb.js';
+import { annotate, callerOf } from '../../runtime/rpc/call-context.ts';
+import { rpcError } from '../../runtime/rpc/rpc-error.ts';
+import { rpcService } from '../../runtime/rpc/rpc-service.ts';
+import type { RpcService } from '../../runtime/rpc/rpc-service.ts';
+import { pageOf, parsePageSize, parsePageToken } from '../rpc/page-token.ts';
+import { storedId } from '../database/public-id.ts';
+import { combine } from '../domain/combine.ts';
+import type { Issue } from '../domain/issue.ts';
+import { err, ok } from '../domain/result.ts';
+import type { Result } from '../domain/result.ts';
+import { formatCursor, parseCursor } from '../events/follow-events-use-case.ts';
+import type { EventFeed, EventFilter } from '../events/follow-events-use-case.ts';
+import { parseEnvironment, parseOptionalEnvironment } from '../rpc/environment.ts';
+import { parseId, parseOptionalId, valuesOrThrow } from '../rpc/request-fields.ts';
+import type { CheckoutUrlOf } from './checkout-url.ts';
+import { answerEach } from '../rpc/answer-each.ts';
+import { attemptMessage, orderMessage, statusOf } from './order-messages.ts';
+import { parseDirectPayment, parseOrderName, parseRegistration } from './order-requests.ts';
+import type { CallScope, OrderFilter, OrderStore } from './order-store.ts';
+import type { RegisterOrder } from './register-order-use-case.ts';
+import type { StartDirectPayment } from './start-direct-payment-use-case.ts';
+
+export interface OrderServiceParts {
+  readonly store: OrderStore;
+  readonly registerOrder: RegisterOrder;
+  readonly startDirectPayment: StartDirectPayment;
+  readonly feed: EventFeed;
+  readonly checkoutUrlOf: CheckoutUrlOf;
+  /** ISO 4217 codes this deployment takes. */
+  readonly currencies: readonly string[];
+  /** Aborts when the process begins to stop: streams end, so that their callers go on elsewhere. */
+  readonly draining: AbortSignal;
+}
+
+const writers = ['facade', 'operator', 'writer'] as const;
+const readers = ['facade', 'checkout', 'wallets', 'webhooks', 'operator', 'writer', 'reader'] as const;
+const followers = ['webhooks', 'operator', 'reader'] as const;
+const defaultEventPageSize = 100;
+const maxEventPageSize = 1000;
+
+/** gatehouse.v1.OrderService: parses, calls one use case, and puts its result into the contract's words. */
+export function orderService(parts: OrderServiceParts): RpcService {
+  const { store, feed, draining } = parts;
+
+  const registerOne = async (
+    request: RegisterOrderRequest,
+    scope: CallScope,
+  ): Promise<RegisterOrderResponse> => {
+    const registration = valuesOrThrow(parseRegistration(request, parts.currencies));
+    if (request.validateOnly) return create(RegisterOrderResponseSchema);
+    const { order, repeated } = await parts.registerOrder(registration, scope);
+    return create(RegisterOrderResponseSchema, {
+      order: orderMessage(order),
+      checkoutUrl: parts.checkoutUrlOf(order),
+      repeated,
+    });
+  };
+  const startOne = async (
+    request: StartDirectPaymentRequest,
+    scope: CallScope,
+  ): Promise<StartDirectPaymentResponse> => {
+    const payment = valuesOrThrow(parseDirectPayment(request, parts.currencies));
+    if (request.validateOnly) return create(StartDirectPaymentResponseSchema);
+    const { order, attempt, repeated } = await parts.startDirectPayment(payment, scope);
+    const messages = { order: orderMessage(order), paymentAttempt: attemptMessage(order, attempt) };
+    return create(StartDirectPaymentResponseSchema, { ...messages, repeated });
+  };
+  const getOne = async (request: GetOrderRequest, scope: CallScope): Promise<GetOrderResponse> => {
+    const order = await store.find(valuesOrThrow(parseOrderName(request)), scope);
+    if (order === undefined)
+      throw rpcError('ORDER_NOT_FOUND', 'the merchant has no such order in this environment');
+    return create(GetOrderResponseSchema, { order: orderMessage(order) });
+  };
+
+  return rpcService(
+    OrderService,
+    {
+      async registerOrder(request, context) {
+        const response = await registerOne(request, scopeOf(context));
+        annotate(context, {
+          merchant_id: request.merchantId,
+          order_id: response.order?.orderId,
+          repeated: response.repeated,
+        });
+        return response;
+      },
+      async batchRegisterOrders({ requests }, context) {
+        const scope = scopeOf(context);
+        return {
+          results: counted(context, await answerEach(requests, (request) => registerOne(request, scope))),
+        };
+      },
+      async startDirectPayment(request, context) {
+        const response = await startOne(request, scopeOf(context));
+        annotate(context, {
+          merchant_id: request.merchantId,
+          order_id: response.order?.orderId,
+          payment_attempt_id: response.paymentAttempt?.paymentAttemptId,
+          repeated: response.repeated,
+        });
+        return response;
+      },
+      async batchStartDirectPayments({ requests }, context) {
+        const scope = scopeOf(context);
+        return {
+          results: counted(context, await answerEach(requests, (request) => startOne(request, scope))),
+        };
+      },
+      async getOrder(request, context) {
+        annotate(context, { merchant_id: request.merchantId });
+        return getOne(request, scopeOf(context));
+      },
+      async batchGetOrders({ requests }, context) {
+        const scope = scopeOf(context);
+        return { results: counted(context, await answerEach(requests, (request) => getOne(request, scope))) };
+      },
+      async listOrders(request) {
+        const { filter, key } = valuesOrThrow(parseOrderFilter(request));
+        const orders = await store.list({ ...filter, limit: filter.limit + 1 });
+        const page = pageOf(orders, filter.limit, key);
+        return { orders: page.items.map(orderMessage), nextPageToken: page.nextPageToken };
+      },
+      async listOrderEvents(request) {
+        const { after, limit, filter } = valuesOrThrow(
+          combine({
+            after: parseCursor(request.afterCursor),
+            limit: parsePageSize(request.pageSize, defaultEventPageSize, maxEventPageSize),
+            filter: parseEventFilter(request),
+          }),
+        );
+        const page = await feed.list(after, limit, filter);
+        const entries = page.events.map(({ cursor, payload }) => ({
+          cursor: formatCursor(cursor),
+          event: fromBinary(OrderEventSchema, payload),
+        }));
+        return { entries, nextCursor: formatCursor(page.next), hasMore: page.hasMore };
+      },
+      async *watchOrderEvents(request, context) {
+        const { after, filter } = valuesOrThrow(
+          combine({ after: parseCursor(request.afterCursor), filter: parseEventFilter(request) }),
+        );
+        const start = request.onlyNew && request.afterCursor === '' ? await feed.latest() : after;
+        const stop = AbortSignal.any([context.signal, draining]);
+        for await (const page of feed.follow(start, filter, stop)) {
+          if (page.events.length === 0) yield { cursor: formatCursor(page.next) };
+          for (const { cursor, payload } of page.events) {
+            yield { cursor: formatCursor(cursor), event: fromBinary(OrderEventSchema, payload) };
+          }
+        }
+        if (draining.aborted)
+          throw rpcError(
+            'SERVER_DRAINING',
+            'this server is stopping; resume on another after the last cursor',
+          );
+      },
+    },
+    {
+      registerOrder: writers,
+      batchRegisterOrders: writers,
+      startDirectPayment: writers,
+      batchStartDirectPayments: writers,
+      getOrder: readers,
+      batchGetOrders: readers,
+      listOrders: ['operator', 'reader', 'writer'],
+      listOrderEvents: followers,
+      watchOrderEvents: followers,
+    },
+  );
+}
+
+function scopeOf(context: HandlerContext): CallScope {
+  return { requestId: callerOf(context).requestId, signal: context.signal };
+}
+
+function counted<T extends { readonly result: { readonly case: string } }>(
+  context: HandlerContext,
+  results: T[],
+): T[] {
+  annotate(context, {
+    items: results.length,
+    failed_items: results.filter(({ result }) => result.case === 'error').length,
+  });
+  return results;
+}
+
+function parseOrderFilter(
+  request: ListOrdersRequest,
+): Result<{ filter: OrderFilter; key: unknown }, readonly Issue[]> {
+  const [from, to] = [parseTime(request.createTimeFrom), parseTime(request.createTimeTo)];
+  const key = [
+    request.merchantId,
+    request.environment,
+    request.statuses,
+    from?.getTime(),
+    to?.getTime(),
+    request.orderNumberPrefix,
+  ];
+  const parsed = combine({
+    merchantId: parseId('mer', request.merchantId, 'merchant_id'),
+    environment: parseEnvironment(request.environment),
+    statuses: parseStatuses(request),
+    orderNumberPrefix: parsePrefix(request.orderNumberPrefix),
+    beforeId: parsePageToken(request.pageToken, 'ord', key),
+    limit: parsePageSize(request.pageSize),
+  });
+  if (!parsed.ok) return parsed;
+  return ok({ filter: { ...parsed.value, createdFrom: from, createdTo: to }, key });
+}
+
+const parseTime = (time: Timestamp | undefined): Date | undefined =>
+  time === undefined ? undefined : timestampDate(time);
+
+function parseStatuses({ statuses }: ListOrdersRequest): Result<OrderFilter['statuses'], Issue> {
+  const known = statuses.map(statusOf).filter((status) => status !== undefined);
+  if (known.length < statuses.length)
+    return err({ field: 'statuses', issue: 'must be PENDING, COMPLETED, FAILED or EXPIRED' });
+  return ok(known);
+}
+
+function parsePrefix(prefix: string): Result<string, Issue> {
+  if (!/^[\x21-\x7e]{0,64}$/.test(prefix)) {
+    return err({
+      field: 'order_number_prefix',
+      issue: 'must be at most 64 printable ASCII characters without spaces',
+    });
+  }
+  return ok(prefix);
+}
+
+/** Which merchant's and which environment's events; each may be left out. */
+function parseEventFilter(
+  request: ListOrderEventsRequest | WatchOrderEventsRequest,
+): Result<EventFilter, readonly Issue[]> {
+  const parsed = combine({
+    merchantId: parseOptionalId('mer', request.merchantId, 'merchant_id'),
+    environment: parseOptionalEnvironment(request.environment),
+    orderId: 'orderId' in request ? parseEventOrder(request) : ok(undefined),
+  });
+  if (!parsed.ok) return parsed;
+  const { merchantId, environment, orderId } = parsed.value;
+  return ok({
+    ...(merchantId === undefined ? {} : { merchantId: storedId('mer', merchantId) }),
+    ...(environment === undefined ? {} : { environment }),
+    ...(orderId === undefined ? {} : { orderId: storedId('ord', orderId) }),
+  });
+}
+
+function parseEventOrder(request: ListOrderEventsRequest): Result<string | undefined, Issue> {
+  if (request.orderId !== '' && request.merchantId === '') {
+    return err({ field: 'merchant_id', issue: 'is required with order_id' });
+  }
+  return parseOptionalId('ord', request.orderId, 'order_id');
+}

@@ -1,0 +1,229 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { LockMode } from '@mikro-orm/postgresql';
+import { OrderEventSchema } from '../../gen/gatehouse/v1/order_pb.js';
+import { encodeMessage } from '../../runtime/rpc/message-bytes.ts';
+import type { Database } from '../database/database.ts';
+import { OrderEventRow, OrderRow, PaymentAttemptRow } from '../database/entities.ts';
+import { createGroupCommit } from '../database/group-commit.ts';
+import { lowestStoredIdAt, storedId } from '../database/public-id.ts';
+import type { NewId } from '../database/public-id.ts';
+import type { Changed, Environment, Order, OrderEvent, OrderStatus } from '../domain/order.ts';
+import type { Result } from '../domain/result.ts';
+import { findOrders } from './find-orders.sql.ts';
+import type { FoundOrder, OrderKey } from './find-orders.sql.ts';
+import { insertOrders } from './insert-orders.sql.ts';
+import type { NewEventValues, NewOrderRows } from './insert-orders.sql.ts';
+import { eventMessage } from './order-messages.ts';
+import { attemptValuesOf, orderOf, orderValuesOf } from './order-rows.ts';
+
+/** How an order is named by whoever asks for it; ids as they are shown. */
+export interface OrderName {
+  readonly merchantId: string;
+  readonly environment: Environment;
+  readonly by: 'order_number' | 'id';
+  readonly value: string;
+}
+
+export interface OrderFilter {
+  readonly merchantId: string;
+  readonly environment: Environment;
+  readonly statuses: readonly OrderStatus[];
+  readonly createdFrom: Date | undefined;
+  readonly createdTo: Date | undefined;
+  readonly orderNumberPrefix: string;
+  /** Only orders older than the one with this id. */
+  readonly beforeId: string | undefined;
+  readonly limit: number;
+}
+
+/** Who makes a call, for the history and for dropping work that nobody waits for. */
+export interface CallScope {
+  readonly requestId: string;
+  readonly signal: AbortSignal;
+}
+
+/** Orders in PostgreSQL. A change of an order, its events and its attempts are committed together or not at all. */
+export interface OrderStore {
+  /** Commits a new order; 'taken' when the merchant has used its order_number before. Errors: OVERLOADED. */
+  readonly insert: (changed: Changed, scope: CallScope) => Promise<'inserted' | 'taken'>;
+  readonly find: (name: OrderName, scope: CallScope) => Promise<Order | undefined>;
+  /** Newest first. */
+  readonly list: (filter: OrderFilter) => Promise<Order[]>;
+  /** Lets `decide` change the order, as it stands while nobody else can change it, and commits the outcome. */
+  readonly change: <Refusal>(
+    order: Pick<Order, 'merchantId' | 'environment' | 'id'>,
+    decide: (order: Order) => Result<Changed, Refusal>,
+    scope: Pick<CallScope, 'requestId'>,
+  ) => Promise<Result<Changed, Refusal>>;
+  /**
+   * Takes up to `limit` orders whose time to be looked at has come by the database's clock, in a transaction of its own
+   * that keeps other sweepers off them, and commits what `decide` makes of each. An order that `decide` leaves alone is
+   * looked at again after `retryAfterMs`. Gives the number of orders taken.
+   */
+  readonly sweep: (
+    limit: number,
+    retryAfterMs: number,
+    decide: (order: Order, now: Date) => Changed | undefined,
+  ) => Promise<number>;
+}
+
+export interface OrderStoreOptions {
+  readonly database: Database;
+  readonly newId: NewId;
+  /** Called after every commit that added events. */
+  readonly onEvents: () => void;
+}
+
+export function createOrderStore({ database, newId, onEvents }: OrderStoreOptions): OrderStore {
+  const eventValues = (event: OrderEvent, requestId: string): NewEventValues => {
+    const id = newId('evt', event.occurredAt);
+    return {
+      sequence: event.sequence,
+      id: storedId('evt', id),
+      type: event.type,
+      occurredAt: event.occurredAt,
+      payload: encodeMessage(OrderEventSchema, eventMessage(event, id, requestId)),
+    };
+  };
+
+  const insert = createGroupCommit<NewOrderRows, 'inserted' | 'taken'>({
+    run: async (items) => {
+      const inserted = await insertOrders(database.pool, items);
+      if (inserted.size > 0) onEvents();
+      return items.map(({ order }) => (inserted.has(order.id) ? 'inserted' : 'taken'));
+    },
+    maxItems: 500,
+    maxInFlight: 3,
+    maxWaiting: 10_000,
+  });
+
+  const find = createGroupCommit<OrderKey, FoundOrder | 'none'>({
+    run: async (keys) => (await findOrders(database.pool, keys)).map((found) => found ?? 'none'),
+    maxItems: 500,
+    maxInFlight: 3,
+    maxWaiting: 10_000,
+  });
+
+  const persist = (em: EntityManager, row: OrderRow, { order, events }: Changed, requestId: string): void => {
+    em.assign(row, orderValuesOf(order));
+    for (const event of events) {
+      const { merchantId, environment, id: orderId } = row;
+      em.create(OrderEventRow, { merchantId, environment, orderId, ...eventValues(event, requestId) });
+    }
+  };
+
+  const persistAttempt = async (em: EntityManager, before: Order, { order }: Changed): Promise<void> => {
+    const attempt = order.latestAttempt;
+    if (attempt === null || attempt === before.latestAttempt) return;
+    const values = attemptValuesOf(order, attempt);
+    const existing = await em.findOne(PaymentAttemptRow, { merchantId: values.merchantId, id: values.id });
+    if (existing === null) em.create(PaymentAttemptRow, values);
+    else em.assign(existing, values);
+  };
+
+  const load = async (em: EntityManager, row: OrderRow): Promise<Order> => {
+    const { merchantId, latestAttemptId } = row;
+    const attempt =
+      latestAttemptId == null
+        ? null
+        : await em.findOneOrFail(PaymentAttemptRow, { merchantId, id: latestAttemptId });
+    return orderOf(row, attempt);
+  };
+
+  return {
+    insert: ({ order, events }, { requestId, signal }) =>
+      insert(
+        {
+          order: orderValuesOf(order),
+          attempt: order.latestAttempt === null ? null : attemptValuesOf(order, order.latestAttempt),
+          events: events.map((event) => eventValues(event, requestId)),
+        },
+        signal,
+      ),
+
+    async find({ merchantId, environment, by, value }, { signal }) {
+      const key = {
+        merchantId: storedId('mer', merchantId),
+        environment,
+        by,
+        value: by === 'id' ? storedId('ord', value) : value,
+      };
+      const found = await find(key, signal);
+      return found === 'none' ? undefined : orderOf(found.order, found.latestAttempt);
+    },
+
+    async list(filter) {
+      const em = database.fork();
+      const { beforeId, createdFrom, createdTo, orderNumberPrefix: prefix, statuses } = filter;
+      // Ids sort by creation time, so a span of time is a span of the primary key.
+      const id = {
+        ...(beforeId === undefined ? {} : { $lt: storedId('ord', beforeId) }),
+        ...(createdFrom === undefined ? {} : { $gte: lowestStoredIdAt(createdFrom) }),
+      };
+      const rows = await em.find(
+        OrderRow,
+        {
+          merchantId: storedId('mer', filter.merchantId),
+          environment: filter.environment,
+          ...(Object.keys(id).length === 0 ? {} : { id }),
+          ...(createdTo === undefined ? {} : { $and: [{ id: { $lt: lowestStoredIdAt(createdTo) } }] }),
+          ...(statuses.length === 0 ? {} : { status: { $in: [...statuses] } }),
+          ...(prefix === '' ? {} : { orderNumber: { $gte: prefix, $lt: afterPrefix(prefix) } }),
+        },
+        { orderBy: { id: 'desc' }, limit: filter.limit },
+      );
+      const attemptIds = rows.flatMap(({ latestAttemptId }) => latestAttemptId ?? []);
+      const attempts = await em.find(PaymentAttemptRow, {
+        merchantId: storedId('mer', filter.merchantId),
+        id: { $in: attemptIds },
+      });
+      const attemptById = new Map(attempts.map((attempt) => [attempt.id, attempt]));
+      return rows.map((row) => orderOf(row, attemptById.get(row.latestAttemptId ?? '') ?? null));
+    },
+
+    async change({ merchantId, environment, id }, decide, { requestId }) {
+      const key = { merchantId: storedId('mer', merchantId), environment, id: storedId('ord', id) };
+      const outcome = await database.fork().transactional(async (em) => {
+        const row = await em.findOneOrFail(OrderRow, key, { lockMode: LockMode.PESSIMISTIC_WRITE });
+        const before = await load(em, row);
+        const decided = decide(before);
+        if (decided.ok) {
+          await persistAttempt(em, before, decided.value);
+          persist(em, row, decided.value, requestId);
+        }
+        return decided;
+      });
+      if (outcome.ok && outcome.value.events.length > 0) onEvents();
+      return outcome;
+    },
+
+    async sweep(limit, retryAfterMs, decide) {
+      const taken = await database.fork().transactional(async (em) => {
+        const [{ now } = { now: new Date() }] = await em.execute<{ now: Date }[]>('select now() as now');
+        const rows = await em.find(
+          OrderRow,
+          { sweepAt: { $lte: now } },
+          { orderBy: { sweepAt: 'asc' }, limit, lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE },
+        );
+        for (const row of rows) {
+          const before = await load(em, row);
+          const changed = decide(before, now);
+          if (changed === undefined) {
+            row.sweepAt = new Date(now.getTime() + retryAfterMs);
+            continue;
+          }
+          await persistAttempt(em, before, changed);
+          persist(em, row, changed, '');
+        }
+        return rows.length;
+      });
+      if (taken > 0) onEvents();
+      return taken;
+    },
+  };
+}
+
+/** The first text after all that start with this prefix, in the byte order that order numbers are stored in. */
+function afterPrefix(prefix: string): string {
+  return prefix.slice(0, -1) + String.fromCharCode(prefix.charCodeAt(prefix.length - 1) + 1);
+}

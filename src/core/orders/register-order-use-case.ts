@@ -1,0 +1,67 @@
+import { rpcError } from '../../runtime/rpc/rpc-error.ts';
+import type { NewId } from '../database/public-id.ts';
+import type { Order, OrderFacts } from '../domain/order.ts';
+import { registerOrder, sameRegistration } from '../domain/order.ts';
+import type { FindMerchant } from '../merchants/find-merchant-use-case.ts';
+import { requireMerchant } from '../merchants/find-merchant-use-case.ts';
+import type { Registration } from './order-requests.ts';
+import type { CallScope, OrderStore } from './order-store.ts';
+
+export interface Registered {
+  readonly order: Order;
+  /** Whether the merchant had registered it before, with the same values. */
+  readonly repeated: boolean;
+}
+
+export type RegisterOrder = (registration: Registration, scope: CallScope) => Promise<Registered>;
+
+export interface RegisterOrderParts {
+  readonly store: OrderStore;
+  readonly findMerchant: FindMerchant;
+  readonly newId: NewId;
+  readonly now: () => Date;
+}
+
+/**
+ * Registers an order for the hosted checkout. A repeat with the same values while the order is PENDING gives that order
+ * again: whoever lost the answer may simply ask once more.
+ * Errors: MERCHANT_NOT_FOUND, MERCHANT_SUSPENDED, PRODUCTION_NOT_ACTIVATED, ORDER_NUMBER_TAKEN, OVERLOADED.
+ */
+export function createRegisterOrder({ store, findMerchant, newId, now }: RegisterOrderParts): RegisterOrder {
+  return async (registration, scope) => {
+    const terms = await requireMerchant(findMerchant, registration.merchantId, registration.environment);
+    const createdAt = now();
+    const facts: OrderFacts = {
+      ...registration,
+      id: newId('ord', createdAt),
+      createdAt,
+      expiresAt: new Date(createdAt.getTime() + terms.sessionLifetimeMs),
+    };
+    const changed = registerOrder(facts);
+    if ((await store.insert(changed, scope)) === 'inserted') return { order: changed.order, repeated: false };
+
+    const existing = await findTaken(store, facts, scope);
+    if (existing.status === 'PENDING' && sameRegistration(existing, facts))
+      return { order: existing, repeated: true };
+    throw orderNumberTaken(existing);
+  };
+}
+
+/** The order that holds an order_number which could not be inserted. Orders are never deleted, so there is one. */
+export async function findTaken(store: OrderStore, facts: OrderFacts, scope: CallScope): Promise<Order> {
+  const { merchantId, environment, orderNumber } = facts;
+  const existing = await store.find(
+    { merchantId, environment, by: 'order_number', value: orderNumber },
+    scope,
+  );
+  if (existing === undefined) throw new Error(`order_number taken, yet no order has it: ${facts.id}`);
+  return existing;
+}
+
+export function orderNumberTaken({ status }: Order) {
+  const what = status === 'PENDING' ? 'another order with other values' : `an order that is ${status}`;
+  const issue = `has already been used for ${what}; use a new one`;
+  return rpcError('ORDER_NUMBER_TAKEN', `order_number ${issue}`, {
+    issues: [{ field: 'order_number', issue }],
+  });
+}

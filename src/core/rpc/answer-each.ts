@@ -1,0 +1,37 @@
+import { ConnectError } from '@connectrpc/connect';
+import type { Status } from '../../gen/google/rpc/status_pb.js';
+import { invalidFields, rpcError, toStatus } from '../../runtime/rpc/rpc-error.ts';
+import { explainDatabaseError } from '../database/explain-error.ts';
+
+const maxBatchSize = 500;
+
+export type ItemResult<Response> =
+  | { readonly case: 'response'; readonly value: Response }
+  | { readonly case: 'error'; readonly value: Status };
+
+/**
+ * Answers every item of a batch by itself (AIP-231, with a status in place of all or nothing): one that fails leaves
+ * its neighbours alone. @throws INVALID_ARGUMENT INVALID_FIELDS when there are no items, or too many.
+ */
+export async function answerEach<Request, Response>(
+  requests: readonly Request[],
+  answer: (request: Request) => Promise<Response>,
+): Promise<{ result: ItemResult<Response> }[]> {
+  if (requests.length === 0 || requests.length > maxBatchSize) {
+    throw invalidFields([{ field: 'requests', issue: `must have 1 to ${maxBatchSize} items` }]);
+  }
+  return Promise.all(
+    requests.map(async (request) => {
+      try {
+        return { result: { case: 'response', value: await answer(request) } };
+      } catch (error) {
+        return { result: { case: 'error', value: toStatus(explain(error)) } };
+      }
+    }),
+  );
+}
+
+function explain(error: unknown): ConnectError {
+  if (error instanceof ConnectError) return error;
+  return explainDatabaseError(error) ?? rpcError('INTERNAL', 'an unexpected error', { cause: error });
+}

@@ -1,0 +1,28 @@
+import { invalidFields } from '../../runtime/rpc/rpc-error.ts';
+import { isPublicId } from '../database/public-id.ts';
+import type { IdPrefix } from '../database/public-id.ts';
+import type { Issue } from '../domain/issue.ts';
+import { err, ok } from '../domain/result.ts';
+import type { Result } from '../domain/result.ts';
+
+/** The values of a request that was read. @throws INVALID_ARGUMENT INVALID_FIELDS with every issue. */
+export function valuesOrThrow<T>(result: Result<T, Issue | readonly Issue[]>): T {
+  if (result.ok) return result.value;
+  throw invalidFields(
+    Array.isArray(result.error) ? (result.error as readonly Issue[]) : [result.error as Issue],
+  );
+}
+
+/** Reads an id as it is shown. */
+export function parseId(prefix: IdPrefix, text: string, field: string): Result<string, Issue> {
+  return isPublicId(prefix, text) ? ok(text) : err({ field, issue: `must be an id of the form ${prefix}_…` });
+}
+
+/** As `parseId`, for fields that may be left empty. */
+export function parseOptionalId(
+  prefix: IdPrefix,
+  text: string,
+  field: string,
+): Result<string | undefined, Issue> {
+  return text === '' ? ok(undefined) : parseId(prefix, text, field);
+}

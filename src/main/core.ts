@@ -1,0 +1,147 @@
+import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
+import { v7 } from 'uuid';
+import { createApiKeyStore } from '../core/api-keys/api-key-store.ts';
+import { apiKeyService } from '../core/api-keys/api-key-service.ts';
+import { auditService } from '../core/audit/audit-service.ts';
+import { openDatabase } from '../core/database/database.ts';
+import { explainDatabaseError } from '../core/database/explain-error.ts';
+import { newRandomId } from '../core/database/public-id.ts';
+import { diagnosticsService } from '../core/diagnostics/diagnostics-service.ts';
+import { createEventSignal } from '../core/events/event-signal.ts';
+import { createEventFeed } from '../core/events/follow-events-use-case.ts';
+import { relayEvents } from '../core/events/relay-events.ts';
+import { createFindMerchant } from '../core/merchants/find-merchant-use-case.ts';
+import { merchantService } from '../core/merchants/merchant-service.ts';
+import { createMerchantStore } from '../core/merchants/merchant-store.ts';
+import { createCheckoutUrl } from '../core/orders/checkout-url.ts';
+import { expireOrders } from '../core/orders/expire-orders-use-case.ts';
+import { orderService } from '../core/orders/order-service.ts';
+import { createOrderStore } from '../core/orders/order-store.ts';
+import { createRegisterOrder } from '../core/orders/register-order-use-case.ts';
+import { createStartDirectPayment } from '../core/orders/start-direct-payment-use-case.ts';
+import { readCoreConfig } from '../runtime/config.ts';
+import { deriveKey } from '../runtime/derive-key.ts';
+import { stopOnSignal } from '../runtime/lifecycle.ts';
+import { createLogger } from '../runtime/logger.ts';
+import { openEventBus } from '../runtime/nats-event-bus.ts';
+import { repeatEvery } from '../runtime/repeat-every.ts';
+import { startConnectServer } from '../runtime/rpc/connect-server.ts';
+import { startGrpcServer } from '../runtime/rpc/grpc-server.ts';
+import { guard } from '../runtime/rpc/guard.ts';
+import { healthService } from '../runtime/rpc/health-service.ts';
+import { reflectionService } from '../runtime/rpc/reflection-service.ts';
+import { migrateWhenReachable } from './migrate-when-reachable.ts';
+import { readConfigOrExit } from './read-config.ts';
+
+const sweepIntervalMs = 1_000;
+
+const config = readConfigOrExit(readCoreConfig);
+const instance = config.GATEHOUSE_INSTANCE ?? `${hostname()}:${process.pid}`;
+const logger = createLogger({ process: 'core', instance, level: config.GATEHOUSE_LOG_LEVEL });
+const now = (): Date => new Date();
+
+const database = await openDatabase({
+  url: config.GATEHOUSE_DATABASE_URL,
+  poolSize: config.GATEHOUSE_DATABASE_POOL_SIZE,
+  applicationName: `gatehouse-core ${instance}`,
+  logger,
+});
+await migrateWhenReachable(database, logger);
+
+const bus = openEventBus({ url: config.GATEHOUSE_NATS_URL, name: `core ${instance}`, logger });
+const eventSignal = createEventSignal();
+bus.onRing(eventSignal.ring);
+const announceEvents = (): void => {
+  eventSignal.ring();
+  bus.ring();
+};
+
+const merchants = createMerchantStore({ database, newId: newRandomId, now });
+const apiKeys = createApiKeyStore({ database, newId: newRandomId, now });
+const store = createOrderStore({ database, newId: newRandomId, onEvents: announceEvents });
+const findMerchant = createFindMerchant(merchants.terms);
+const feed = createEventFeed(database, eventSignal);
+const orderParts = { store, findMerchant, newId: newRandomId, now };
+
+const draining = new AbortController();
+const stopping = new AbortController();
+
+const services = [
+  orderService({
+    store,
+    registerOrder: createRegisterOrder(orderParts),
+    startDirectPayment: createStartDirectPayment(orderParts),
+    feed,
+    checkoutUrlOf: createCheckoutUrl(
+      config.GATEHOUSE_CHECKOUT_BASE_URL,
+      deriveKey(config.GATEHOUSE_MASTER_KEY, 'checkout-token'),
+    ),
+    currencies: config.GATEHOUSE_CURRENCIES,
+    draining: draining.signal,
+  }),
+  merchantService(merchants),
+  apiKeyService({
+    store: apiKeys,
+    findMerchant: merchants.terms,
+    pepper: deriveKey(config.GATEHOUSE_MASTER_KEY, 'api-key-hash'),
+    randomBytes,
+    now,
+  }),
+  auditService(database),
+  diagnosticsService(instance, { database, isBrokerConnected: bus.isConnected, stream: bus.stream, now }),
+];
+const descriptions = services.map(({ spec }) => spec.service);
+const served = [
+  ...services,
+  healthService(
+    descriptions.map(({ typeName }) => typeName),
+    () => !draining.signal.aborted,
+  ),
+  reflectionService(descriptions),
+].map((service) =>
+  guard(service, {
+    tokens: config.GATEHOUSE_SERVICE_TOKENS,
+    logger,
+    newRequestId: v7,
+    explain: explainDatabaseError,
+  }),
+);
+
+const host = config.GATEHOUSE_HOST;
+const grpc = await startGrpcServer({ host, port: config.GATEHOUSE_CORE_GRPC_PORT, services: served, logger });
+const connect = await startConnectServer({
+  host,
+  port: config.GATEHOUSE_CORE_CONNECT_PORT,
+  services: served,
+  logger,
+});
+
+const sweeping = repeatEvery(
+  { task: 'expiring orders', intervalMs: sweepIntervalMs, logger, stop: stopping.signal },
+  (stop) => expireOrders(store, stop),
+);
+const relaying = relayEvents({ database, publisher: bus, signal: eventSignal, logger }, stopping.signal);
+
+logger.info({ grpc: grpc.address, connect: connect.address }, 'ready');
+
+stopOnSignal(logger, [
+  { name: 'drain', stop: () => draining.abort(), timeoutMs: 100 },
+  {
+    name: 'servers',
+    stop: async () => {
+      await Promise.all([grpc.stop(4_000), connect.stop(4_000)]);
+    },
+    timeoutMs: 5_000,
+  },
+  {
+    name: 'background work',
+    stop: async () => {
+      stopping.abort();
+      await Promise.all([sweeping, relaying]);
+    },
+    timeoutMs: 2_000,
+  },
+  { name: 'broker', stop: () => bus.close(), timeoutMs: 500 },
+  { name: 'database', stop: () => database.close(), timeoutMs: 1_000 },
+]);

@@ -1,0 +1,26 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Database } from '../core/database/database.ts';
+import { isDatabaseUnavailable } from '../core/database/explain-error.ts';
+import type { Logger } from '../runtime/logger.ts';
+
+const retryMs = 1_000;
+const tries = 60;
+
+/**
+ * Brings the schema up to date, waiting up to a minute for a database that is still starting.
+ * @throws the last error when it does not come, and any other error at once.
+ */
+export async function migrateWhenReachable(database: Database, logger: Logger): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await database.migrate();
+    } catch (error) {
+      if (attempt === tries || !isDatabaseUnavailable(error)) throw error;
+      logger.warn(
+        { err: error, attempt },
+        'the database does not answer yet; check GATEHOUSE_DATABASE_URL if this goes on',
+      );
+      await delay(retryMs);
+    }
+  }
+}

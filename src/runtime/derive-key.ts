@@ -1,0 +1,8 @@
+import { hkdfSync } from 'node:crypto';
+
+/**
+ * A key for one purpose, derived from the master key (HKDF-SHA256, RFC 5869), so that what is learned of one never
+ * helps with another.
+ */
+export const deriveKey = (masterKey: Buffer, purpose: 'api-key-hash' | 'checkout-token'): Buffer =>
+  Buffer.from(hkdfSync('sha256', masterKey, '', `gatehouse/${purpose}/v1`, 32));

@@ -1,0 +1,151 @@
+import { Events, RetentionPolicy, StorageType, connect, headers as newHeaders, nanos } from 'nats';
+import type { ConnectionOptions, NatsConnection } from 'nats';
+import type { Logger } from './logger.ts';
+
+/*
+ * The one file that knows the NATS client, so that it can be exchanged. What it carries is never the truth: everything
+ * published is in PostgreSQL, and a lost message only means that somebody looks a little later.
+ */
+
+export interface EventMessage {
+  readonly subject: string;
+  /** A repeat with the same id within the stream's window is stored once. */
+  readonly id: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+}
+
+export interface EventPublisher {
+  /** The stream that published messages end up in. */
+  readonly stream: string;
+  /** Sends all messages in order without waiting between them, and resolves when the broker has stored every one. */
+  readonly publish: (messages: readonly EventMessage[]) => Promise<void>;
+}
+
+export interface EventBus extends EventPublisher {
+  readonly isConnected: () => boolean;
+  /** Tells every process that listens that there is something to look for. Lost when the broker is away. */
+  readonly ring: () => void;
+  /** Calls back at every ring of another process. */
+  readonly onRing: (listener: () => void) => void;
+  readonly close: () => Promise<void>;
+}
+
+export interface EventBusOptions {
+  readonly url: string;
+  /** Shown in the broker's monitoring. */
+  readonly name: string;
+  readonly logger: Logger;
+}
+
+const stream = 'ORDERS';
+const wakeSubject = 'gatehouse.wake.order_events';
+const ackTimeoutMs = 5_000;
+const duplicateWindowMs = 10 * 60_000;
+const maxAgeMs = 7 * 24 * 60 * 60_000;
+
+/**
+ * Connects in the background and for ever: a process starts and works while the broker is away, and uses it as soon as
+ * it is there. (Left alone, the client would give up after ten tries.)
+ */
+export function openEventBus({ url, name, logger }: EventBusOptions): EventBus {
+  const closing = new AbortController();
+  const listeners = new Set<() => void>();
+  let connection: NatsConnection | undefined;
+  let ringing = false;
+
+  const connecting = connect(connectionOptions(url, name)).then(async (connected) => {
+    if (closing.signal.aborted) return connected.close();
+    connection = connected;
+    logger.info({ broker: connected.getServer() }, 'connected to the broker');
+    void reportStatus(connected, logger);
+    connected.subscribe(wakeSubject, { callback: () => listeners.forEach((listener) => listener()) });
+    return undefined;
+  });
+  connecting.catch((error: unknown) =>
+    logger.error({ err: error }, 'cannot use the broker; check GATEHOUSE_NATS_URL'),
+  );
+
+  return {
+    stream,
+    isConnected: () => connection !== undefined && !connection.isClosed(),
+    async publish(messages) {
+      if (connection === undefined) throw new Error('the broker has not been reached yet');
+      await publishAll(connection, messages);
+    },
+    ring() {
+      if (ringing || connection === undefined) return;
+      // One message says it all for everything that happens in this turn of the event loop.
+      ringing = true;
+      setImmediate(() => {
+        ringing = false;
+        if (connection?.isClosed() === false) connection.publish(wakeSubject);
+      });
+    },
+    onRing: (listener) => void listeners.add(listener),
+    async close() {
+      closing.abort();
+      // Not drain(): it waits for a broker that may be away. Nothing here is lost with the connection.
+      await connection?.close();
+    },
+  };
+}
+
+function connectionOptions(url: string, name: string): ConnectionOptions {
+  const { host, username, password } = new URL(url);
+  const [user, pass] = [decodeURIComponent(username), decodeURIComponent(password)];
+  return {
+    servers: host,
+    name,
+    ...(pass === '' ? (user === '' ? {} : { token: user }) : { user, pass }),
+    ...(url.startsWith('tls:') ? { tls: {} } : {}),
+    waitOnFirstConnect: true,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: 500,
+    timeout: 5_000,
+    pingInterval: 10_000,
+  };
+}
+
+async function reportStatus(connection: NatsConnection, logger: Logger): Promise<void> {
+  for await (const { type } of connection.status()) {
+    if (type === Events.Disconnect) logger.warn('lost the broker; events wait in the database');
+    if (type === Events.Reconnect) logger.info('reached the broker again');
+  }
+}
+
+async function publishAll(connection: NatsConnection, messages: readonly EventMessage[]): Promise<void> {
+  const jetstream = connection.jetstream({ timeout: ackTimeoutMs });
+  const send = (): Promise<unknown> =>
+    Promise.all(
+      messages.map(({ subject, id, headers, body }) => {
+        const own = newHeaders();
+        for (const [key, value] of Object.entries(headers)) own.set(key, value);
+        return jetstream.publish(subject, body, { msgID: id, headers: own });
+      }),
+    );
+  try {
+    await send();
+  } catch (error) {
+    if (!isNoStream(error)) throw error;
+    // A new broker, or one whose store was lost.
+    await createStream(connection);
+    await send();
+  }
+}
+
+/** A subject that no stream takes is answered with 503, "no responders". */
+const isNoStream = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === '503';
+
+async function createStream(connection: NatsConnection): Promise<void> {
+  const manager = await connection.jetstreamManager({ timeout: ackTimeoutMs });
+  await manager.streams.add({
+    name: stream,
+    subjects: ['orders.>'],
+    retention: RetentionPolicy.Limits,
+    storage: StorageType.File,
+    max_age: nanos(maxAgeMs),
+    duplicate_window: nanos(duplicateWindowMs),
+  });
+}
