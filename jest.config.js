@@ -2,6 +2,8 @@
 export default {
   testEnvironment: 'node',
   testMatch: ['<rootDir>/test/**/*.test.ts'],
+  globalSetup: '<rootDir>/test/support/global-setup.ts',
+  globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   // Data of a Gatehouse that somebody runs here is none of the tests' business.
   modulePathIgnorePatterns: ['<rootDir>/.gatehouse/'],
   extensionsToTreatAsEsm: ['.ts'],

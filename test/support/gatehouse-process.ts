@@ -1,0 +1,69 @@
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { resolve } from 'node:path';
+import { waitUntil } from './wait-until.ts';
+
+export type LogLine = Readonly<Record<string, unknown>> & { readonly msg?: string };
+
+/** One of Gatehouse's processes, run as it is in production. */
+export interface GatehouseProcess {
+  readonly pid: number;
+  /** Everything it has logged so far. */
+  readonly log: readonly LogLine[];
+  /** What it said when it became ready. */
+  readonly ready: LogLine;
+  /** Sends a signal and resolves with the exit code (null after a kill) once it is gone. */
+  readonly stop: (signal?: NodeJS.Signals) => Promise<number | null>;
+  readonly signal: (signal: NodeJS.Signals) => void;
+}
+
+const root = resolve(import.meta.dirname, '../..');
+
+/** Starts `src/main/<name>.ts` with just these settings and waits until it says it is ready. */
+export async function startProcess(
+  name: string,
+  settings: Readonly<Record<string, string>>,
+): Promise<GatehouseProcess> {
+  const child = spawn(process.execPath, [`src/main/${name}.ts`], {
+    cwd: root,
+    env: { PATH: process.env['PATH'], GATEHOUSE_INSTANCE: name, ...settings },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const log: LogLine[] = [];
+  const read = (line: string): void => void log.push(parseLine(line));
+  createInterface({ input: child.stdout }).on('line', read);
+  createInterface({ input: child.stderr }).on('line', read);
+  let exitCode: number | null | undefined;
+  const exited = new Promise<number | null>((done) => {
+    child.once('exit', (code) => {
+      exitCode = code;
+      done(code);
+    });
+  });
+  const stop = (signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> => {
+    if (exitCode === undefined) child.kill(signal);
+    return exited;
+  };
+  const isReady = (): LogLine | undefined => {
+    if (exitCode !== undefined)
+      throw new Error(
+        `${name} ended with ${exitCode}:\n${log.map((line) => JSON.stringify(line)).join('\n')}`,
+      );
+    return log.find(({ msg }) => msg === 'ready');
+  };
+  try {
+    const ready = await waitUntil(`${name} is ready`, isReady, 30_000);
+    return { pid: child.pid ?? -1, log, ready, stop, signal: (signal) => void child.kill(signal) };
+  } catch (error) {
+    await stop('SIGKILL');
+    throw error;
+  }
+}
+
+function parseLine(line: string): LogLine {
+  try {
+    return JSON.parse(line) as LogLine;
+  } catch {
+    return { msg: line };
+  }
+}

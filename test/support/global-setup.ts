@@ -1,0 +1,25 @@
+import pg from 'pg';
+import { openDatabase } from '../../src/core/database/database.ts';
+import { startTemporaryNats, startTemporaryPostgres } from '../../src/main/local/temporary-servers.ts';
+import { createLogger } from '../../src/runtime/logger.ts';
+import { databaseUrl, shareServers, templateDatabase } from './servers.ts';
+import { stopServers } from './global-teardown.ts';
+
+/** Starts one PostgreSQL and one NATS for the whole run, and prepares the migrated database that every test file copies. */
+export default async function setUp(): Promise<void> {
+  const [postgres, nats] = await Promise.all([startTemporaryPostgres(), startTemporaryNats()]);
+  stopServers.push(postgres.stop, nats.stop);
+  const client = new pg.Client({ connectionString: databaseUrl(postgres.url, 'postgres') });
+  await client.connect();
+  await client.query(`create database ${templateDatabase}`);
+  await client.end();
+  const database = await openDatabase({
+    url: databaseUrl(postgres.url, templateDatabase),
+    poolSize: 2,
+    applicationName: 'test setup',
+    logger: createLogger({ process: 'test', instance: 'setup', level: 'silent' }),
+  });
+  await database.migrate();
+  await database.close();
+  shareServers({ postgresUrl: databaseUrl(postgres.url, 'postgres'), natsUrl: nats.url });
+}

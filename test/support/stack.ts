@@ -1,0 +1,143 @@
+import { randomBytes } from 'node:crypto';
+import { createClient } from '@connectrpc/connect';
+import type { Client } from '@connectrpc/connect';
+import type { DescService } from '@bufbuild/protobuf';
+import { ApiKeyService } from '../../src/gen/gatehouse/v1/api_key_service_pb.js';
+import { MerchantService } from '../../src/gen/gatehouse/v1/merchant_service_pb.js';
+import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
+import { createGrpcTransport } from '../../src/runtime/rpc/grpc-transport.ts';
+import type { Role } from '../../src/runtime/rpc/service-tokens.ts';
+import { roles } from '../../src/runtime/rpc/service-tokens.ts';
+import { startProcess } from './gatehouse-process.ts';
+import type { GatehouseProcess } from './gatehouse-process.ts';
+import { sharedServers } from './servers.ts';
+import { createTestDatabase } from './test-database.ts';
+
+export interface StackOptions {
+  readonly cores?: number;
+  readonly facades?: number;
+  /** Added to every process's settings. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+export interface Facade {
+  readonly process: GatehouseProcess;
+  readonly production: string;
+  readonly sandbox: string;
+}
+
+/** Gatehouse's processes on a database of their own, as an operator would run them. */
+export interface Stack {
+  readonly databaseUrl: string;
+  readonly cores: readonly GatehouseProcess[];
+  readonly facades: readonly Facade[];
+  /** gRPC addresses of the cores. */
+  readonly addresses: readonly string[];
+  readonly connectUrl: string;
+  readonly tokens: Readonly<Record<Role, string>>;
+  /** What another core of this stack is started with. */
+  readonly coreSettings: Readonly<Record<string, string>>;
+  readonly client: <S extends DescService>(service: S, role: Role) => Client<S>;
+  readonly createMerchant: (options?: { productionActivated?: boolean }) => Promise<TestMerchant>;
+  /** Starts one more core, known to no facade. */
+  readonly startCore: () => Promise<GatehouseProcess>;
+  readonly stop: () => Promise<void>;
+}
+
+export interface TestMerchant {
+  readonly id: string;
+  readonly testKey: string;
+  readonly liveKey: string;
+}
+
+/** Starts a stack. Stop it in the end, whatever happens. */
+export async function startStack({
+  cores = 1,
+  facades = 1,
+  settings = {},
+}: StackOptions = {}): Promise<Stack> {
+  const database = await createTestDatabase();
+  const cleanUps: (() => Promise<unknown>)[] = [database.drop];
+  const stop = async (): Promise<void> => {
+    for (const cleanUp of cleanUps.reverse()) await cleanUp();
+  };
+  const tokens = Object.fromEntries(roles.map((role) => [role, randomBytes(16).toString('hex')])) as Record<
+    Role,
+    string
+  >;
+  const coreSettings = {
+    GATEHOUSE_DATABASE_URL: database.url,
+    GATEHOUSE_NATS_URL: sharedServers().natsUrl,
+    GATEHOUSE_MASTER_KEY: randomBytes(32).toString('hex'),
+    GATEHOUSE_SERVICE_TOKENS: roles.map((role) => `${role}:${tokens[role]}`).join(','),
+    GATEHOUSE_CORE_GRPC_PORT: '0',
+    GATEHOUSE_CORE_CONNECT_PORT: '0',
+    ...settings,
+  };
+  const start = async (name: string, own: Readonly<Record<string, string>>): Promise<GatehouseProcess> => {
+    const started = await startProcess(name, own);
+    cleanUps.push(() => started.stop());
+    return started;
+  };
+  const startCore = (): Promise<GatehouseProcess> => start('core', coreSettings);
+  try {
+    const coreProcesses: GatehouseProcess[] = [];
+    for (let index = 0; index < cores; index += 1) coreProcesses.push(await startCore());
+    const addresses = coreProcesses.map(({ ready }) => String(ready['grpc']));
+    const facadeSettings = {
+      GATEHOUSE_CORE_ADDRESSES: addresses.join(','),
+      GATEHOUSE_SERVICE_TOKEN: tokens.facade,
+      GATEHOUSE_REST_PRODUCTION_PORT: '0',
+      GATEHOUSE_REST_SANDBOX_PORT: '0',
+      ...settings,
+    };
+    const facadeProcesses: Facade[] = [];
+    for (let index = 0; index < facades; index += 1) {
+      const facade = await start('rest-facade', facadeSettings);
+      facadeProcesses.push({
+        process: facade,
+        production: String(facade.ready['production']),
+        sandbox: String(facade.ready['sandbox']),
+      });
+    }
+    const client = <S extends DescService>(service: S, role: Role): Client<S> => {
+      const transport = createGrpcTransport({ addresses, token: tokens[role] });
+      cleanUps.push(async () => transport.close());
+      return createClient(service, transport);
+    };
+    return {
+      databaseUrl: database.url,
+      cores: coreProcesses,
+      facades: facadeProcesses,
+      addresses,
+      connectUrl: `http://${String(coreProcesses[0]?.ready['connect'])}`,
+      tokens,
+      coreSettings,
+      client,
+      createMerchant: createMerchantWith(
+        client(MerchantService, 'operator'),
+        client(ApiKeyService, 'operator'),
+      ),
+      startCore,
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+function createMerchantWith(
+  merchants: Client<typeof MerchantService>,
+  apiKeys: Client<typeof ApiKeyService>,
+) {
+  return async ({ productionActivated = true } = {}): Promise<TestMerchant> => {
+    const { merchant } = await merchants.createMerchant({ name: 'Test Shop', productionActivated });
+    const id = merchant?.merchantId ?? '';
+    const [test, live] = await Promise.all([
+      apiKeys.issueApiKey({ merchantId: id, environment: Environment.SANDBOX }),
+      apiKeys.issueApiKey({ merchantId: id, environment: Environment.PRODUCTION }),
+    ]);
+    return { id, testKey: test.secret, liveKey: live.secret };
+  };
+}

@@ -1,0 +1,16 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** Looks again and again until the condition gives something, and fails naming what was waited for when it never does. */
+export async function waitUntil<T>(
+  what: string,
+  condition: () => Promise<T | undefined | false> | T | undefined | false,
+  timeoutMs = 15_000,
+): Promise<T> {
+  const deadline = Date.now() + timeoutMs;
+  for (;;) {
+    const found = await condition();
+    if (found !== undefined && found !== false) return found;
+    if (Date.now() > deadline) throw new Error(`waited ${timeoutMs} ms in vain until ${what}`);
+    await delay(20);
+  }
+}
