@@ -31,12 +31,17 @@ import { startGrpcServer } from '../runtime/rpc/grpc-server.ts';
 import { guard } from '../runtime/rpc/guard.ts';
 import { healthService } from '../runtime/rpc/health-service.ts';
 import { reflectionService } from '../runtime/rpc/reflection-service.ts';
+import { requireKnownCurrencies } from './require-known-currencies.ts';
 import { migrateWhenReachable } from './migrate-when-reachable.ts';
 import { readConfigOrExit } from './read-config.ts';
 
 const sweepIntervalMs = 1_000;
 
-const config = readConfigOrExit(readCoreConfig);
+const config = readConfigOrExit((environment) => {
+  const settings = readCoreConfig(environment);
+  requireKnownCurrencies(settings.GATEHOUSE_CURRENCIES);
+  return settings;
+});
 const instance = config.GATEHOUSE_INSTANCE ?? `${hostname()}:${process.pid}`;
 const logger = createLogger({ process: 'core', instance, level: config.GATEHOUSE_LOG_LEVEL });
 const now = (): Date => new Date();

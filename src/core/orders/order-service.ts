@@ -1,6 +1,4 @@
 import { create, fromBinary } from '@bufbuild/protobuf';
-import { timestampDate } from '@bufbuild/protobuf/wkt';
-import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import type { HandlerContext } from '@connectrpc/connect';
 import { OrderEventSchema } from '../../gen/gatehouse/v1/order_pb.js';
 import {
@@ -16,29 +14,23 @@ import type {
   RegisterOrderResponse,
   StartDirectPaymentRequest,
   StartDirectPaymentResponse,
-  ListOrderEventsRequest,
-  ListOrdersRequest,
-  WatchOrderEventsRequest,
 } from '../../gen/gatehouse/v1/order_service_pb.js';
 import { annotate, callerOf } from '../../runtime/rpc/call-context.ts';
 import { rpcError } from '../../runtime/rpc/rpc-error.ts';
 import { rpcService } from '../../runtime/rpc/rpc-service.ts';
 import type { RpcService } from '../../runtime/rpc/rpc-service.ts';
-import { pageOf, parsePageSize, parsePageToken } from '../rpc/page-token.ts';
-import { storedId } from '../database/public-id.ts';
+import { pageOf, parsePageSize } from '../rpc/page-token.ts';
 import { combine } from '../domain/combine.ts';
-import type { Issue } from '../domain/issue.ts';
-import { err, ok } from '../domain/result.ts';
-import type { Result } from '../domain/result.ts';
 import { formatCursor, parseCursor } from '../events/follow-events-use-case.ts';
-import type { EventFeed, EventFilter } from '../events/follow-events-use-case.ts';
-import { parseEnvironment, parseOptionalEnvironment } from '../rpc/environment.ts';
-import { parseId, parseOptionalId, valuesOrThrow } from '../rpc/request-fields.ts';
+import type { EventFeed } from '../events/follow-events-use-case.ts';
+import { valuesOrThrow } from '../rpc/request-fields.ts';
 import type { CheckoutUrlOf } from './checkout-url.ts';
 import { answerEach } from '../rpc/answer-each.ts';
-import { attemptMessage, orderMessage, statusOf } from './order-messages.ts';
+import { attemptMessage, orderMessage } from './order-messages.ts';
+import { parseOrderFilter } from './list-orders-request.ts';
+import { parseEventFilter } from './order-event-requests.ts';
 import { parseDirectPayment, parseOrderName, parseRegistration } from './order-requests.ts';
-import type { CallScope, OrderFilter, OrderStore } from './order-store.ts';
+import type { CallScope, OrderStore } from './order-store.ts';
 import type { RegisterOrder } from './register-order-use-case.ts';
 import type { StartDirectPayment } from './start-direct-payment-use-case.ts';
 
@@ -203,73 +195,4 @@ function counted<T extends { readonly result: { readonly case: string } }>(
     failed_items: results.filter(({ result }) => result.case === 'error').length,
   });
   return results;
-}
-
-function parseOrderFilter(
-  request: ListOrdersRequest,
-): Result<{ filter: OrderFilter; key: unknown }, readonly Issue[]> {
-  const [from, to] = [parseTime(request.createTimeFrom), parseTime(request.createTimeTo)];
-  const key = [
-    request.merchantId,
-    request.environment,
-    request.statuses,
-    from?.getTime(),
-    to?.getTime(),
-    request.orderNumberPrefix,
-  ];
-  const parsed = combine({
-    merchantId: parseId('mer', request.merchantId, 'merchant_id'),
-    environment: parseEnvironment(request.environment),
-    statuses: parseStatuses(request),
-    orderNumberPrefix: parsePrefix(request.orderNumberPrefix),
-    beforeId: parsePageToken(request.pageToken, 'ord', key),
-    limit: parsePageSize(request.pageSize),
-  });
-  if (!parsed.ok) return parsed;
-  return ok({ filter: { ...parsed.value, createdFrom: from, createdTo: to }, key });
-}
-
-const parseTime = (time: Timestamp | undefined): Date | undefined =>
-  time === undefined ? undefined : timestampDate(time);
-
-function parseStatuses({ statuses }: ListOrdersRequest): Result<OrderFilter['statuses'], Issue> {
-  const known = statuses.map(statusOf).filter((status) => status !== undefined);
-  if (known.length < statuses.length)
-    return err({ field: 'statuses', issue: 'must be PENDING, COMPLETED, FAILED or EXPIRED' });
-  return ok(known);
-}
-
-function parsePrefix(prefix: string): Result<string, Issue> {
-  if (!/^[\x21-\x7e]{0,64}$/.test(prefix)) {
-    return err({
-      field: 'order_number_prefix',
-      issue: 'must be at most 64 printable ASCII characters without spaces',
-    });
-  }
-  return ok(prefix);
-}
-
-/** Which merchant's and which environment's events; each may be left out. */
-function parseEventFilter(
-  request: ListOrderEventsRequest | WatchOrderEventsRequest,
-): Result<EventFilter, readonly Issue[]> {
-  const parsed = combine({
-    merchantId: parseOptionalId('mer', request.merchantId, 'merchant_id'),
-    environment: parseOptionalEnvironment(request.environment),
-    orderId: 'orderId' in request ? parseEventOrder(request) : ok(undefined),
-  });
-  if (!parsed.ok) return parsed;
-  const { merchantId, environment, orderId } = parsed.value;
-  return ok({
-    ...(merchantId === undefined ? {} : { merchantId: storedId('mer', merchantId) }),
-    ...(environment === undefined ? {} : { environment }),
-    ...(orderId === undefined ? {} : { orderId: storedId('ord', orderId) }),
-  });
-}
-
-function parseEventOrder(request: ListOrderEventsRequest): Result<string | undefined, Issue> {
-  if (request.orderId !== '' && request.merchantId === '') {
-    return err({ field: 'merchant_id', issue: 'is required with order_id' });
-  }
-  return parseOptionalId('ord', request.orderId, 'order_id');
 }
