@@ -28,8 +28,8 @@ export interface RestFacadeOptions {
   readonly orders: Client<typeof OrderService>;
   readonly apiKeys: Client<typeof ApiKeyService>;
   readonly health: Client<typeof Health>;
-  /** The base URLs merchants use, for the reference. */
-  readonly publicUrls: PublicUrls;
+  /** The base URLs merchants use, for the reference; asked when it is first read. */
+  readonly publicUrls: () => PublicUrls;
   readonly rateLimits: RateLimitSettings;
   readonly logger: Logger;
   /** Aborted when the process is about to stop: from then on `/readyz` says 503 and connections are not kept alive. */

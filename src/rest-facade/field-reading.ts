@@ -22,11 +22,11 @@ export function readFields<F extends string>(request: FastifyRequest, fields: re
   const body = reading === null ? {} : reading.readable ? reading.object : undefined;
   const problems: ErrorDetail[] = [...(reading?.issues ?? [])];
   const schemaProblems: ErrorDetail[] = [];
-  if (body !== undefined) {
-    for (const error of schemaErrors(request)) {
-      const found = problemOf(error);
-      (found.definite ? problems : schemaProblems).push(found.detail);
-    }
+  // Of a field that was given twice, nobody can say which value is meant: there is nothing more to say about it.
+  const ambiguous = new Set(problems.map(({ field }) => field));
+  for (const error of body === undefined ? [] : schemaErrors(request)) {
+    const { detail, definite } = problemOf(error);
+    if (!ambiguous.has(detail.field)) (definite ? problems : schemaProblems).push(detail);
   }
   const texts = new Map<F, string>();
   for (const field of fields) {

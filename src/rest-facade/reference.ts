@@ -47,22 +47,18 @@ ignored. A key belongs on your server: never in a browser, an app or a repositor
 /**
  * Collects the schemas of the routes registered after it into an OpenAPI 3.1 document, served at /openapi.json, and a
  * page to read it at /docs. The page sends no requests: an API key has no business in a browser.
+ * `urls` is asked when the document is first read, by when the listeners have their ports.
  */
 export async function addReference(
   app: FastifyInstance,
-  urls: PublicUrls,
+  urls: () => PublicUrls,
   own: keyof PublicUrls,
 ): Promise<void> {
   for (const schema of schemas) app.addSchema(schema);
-  const servers = [
-    { url: urls.production, description: 'Production: live keys, real money' },
-    { url: urls.sandbox, description: 'Sandbox: test keys, no real money' },
-  ];
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
       info: { title: 'Gatehouse merchant API', version: '1', description },
-      servers: own === 'production' ? servers : servers.toReversed(),
       tags: [{ name: 'Orders', description: 'Payment orders and what becomes of them.' }],
       components: {
         securitySchemes: {
@@ -75,6 +71,8 @@ export async function addReference(
         },
       },
     },
+    transformObject: (document) =>
+      'openapiObject' in document ? { ...document.openapiObject, servers: servers(urls(), own) } : {},
     refResolver: { buildLocalReference: (json, _base, _fragment, index) => nameOf(json, index) },
   });
   await app.register(swaggerUi, {
@@ -88,6 +86,15 @@ export async function addReference(
     document ??= JSON.stringify(app.swagger());
     return reply.type('application/json; charset=utf-8').send(document);
   });
+}
+
+/** Both environments, the one whose listener is asked first: the page shows that one's address. */
+function servers({ production, sandbox }: PublicUrls, own: keyof PublicUrls) {
+  const both = [
+    { url: production, description: 'Production: live keys, real money' },
+    { url: sandbox, description: 'Sandbox: test keys, no real money' },
+  ];
+  return own === 'production' ? both : both.toReversed();
 }
 
 function nameOf(schema: object, index: number): string {

@@ -1,3 +1,4 @@
+import { ConnectError } from '@connectrpc/connect';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '../runtime/logger.ts';
 
@@ -58,11 +59,17 @@ export function logWhenOver(
         order_number: facts.orderNumber,
         reason: facts.reason,
         issues: facts.issues,
-        ...(facts.cause === undefined ? {} : { err: facts.cause }),
+        ...causeFields(facts.cause),
       },
       'request',
     );
   });
+}
+
+/** Core logs its own failures in full under the same request id; here its word is enough. */
+function causeFields(cause: unknown): object {
+  if (cause === undefined) return {};
+  return cause instanceof ConnectError ? { error: cause.message } : { err: cause };
 }
 
 /**

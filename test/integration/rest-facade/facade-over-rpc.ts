@@ -46,7 +46,7 @@ export async function startFacadeOverRpc(
     orders: createClient(OrderService, transport),
     apiKeys: createClient(ApiKeyService, transport),
     health: createClient(Health, transport),
-    publicUrls: { production: 'https://pay.example', sandbox: 'https://sandbox.pay.example' },
+    publicUrls: () => ({ production: 'https://pay.example', sandbox: 'https://sandbox.pay.example' }),
     rateLimits: { perKeyPerSecond: 0, failedKeysPerMinute: 1_000 },
     logger: pino(
       { level: 'debug' },

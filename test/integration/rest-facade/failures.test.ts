@@ -155,7 +155,7 @@ describe('what a merchant is told when core refuses', () => {
       level: 40,
       status: 500,
       reason: 'DATABASE_UNAVAILABLE',
-      err: { message: expect.stringContaining('connection refused by 10.0.0.7') },
+      error: expect.stringContaining('connection refused by 10.0.0.7'),
     });
   });
 });

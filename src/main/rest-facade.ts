@@ -1,0 +1,70 @@
+/** The REST facade: the merchant API of both environments, each on its own listener, in front of the cores. */
+import { hostname } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createClient } from '@connectrpc/connect';
+import { v7 as uuidv7 } from 'uuid';
+import { ApiKeyService } from '../gen/gatehouse/v1/api_key_service_pb.js';
+import { OrderService } from '../gen/gatehouse/v1/order_service_pb.js';
+import { Health } from '../gen/health/v1/health_pb.js';
+import { buildRestFacade } from '../rest-facade/app.ts';
+import { readRestFacadeConfig } from '../runtime/config.ts';
+import { stopOnSignal } from '../runtime/lifecycle.ts';
+import { createLogger } from '../runtime/logger.ts';
+import { createGrpcTransport } from '../runtime/rpc/grpc-transport.ts';
+import { readConfigOrExit } from './read-config.ts';
+
+/** Two a second: a misconfigured client stays under it, and nobody finds a 256-bit key at that pace. */
+const failedKeysPerMinute = 120;
+
+/** How long replies say `Connection: close` before the listeners close: clients leave by themselves, in order. */
+const drainMs = 500;
+
+const config = readConfigOrExit(readRestFacadeConfig);
+const logger = createLogger({
+  process: 'rest-facade',
+  instance: config.GATEHOUSE_INSTANCE ?? `${hostname()}:${process.pid}`,
+  level: config.GATEHOUSE_LOG_LEVEL,
+});
+const transport = createGrpcTransport({
+  addresses: config.GATEHOUSE_CORE_ADDRESSES,
+  token: config.GATEHOUSE_SERVICE_TOKEN,
+});
+const draining = new AbortController();
+const publicUrls = () => ({ production: production.listeningOrigin, sandbox: sandbox.listeningOrigin });
+const shared = {
+  orders: createClient(OrderService, transport),
+  apiKeys: createClient(ApiKeyService, transport),
+  health: createClient(Health, transport),
+  publicUrls,
+  rateLimits: { perKeyPerSecond: config.GATEHOUSE_RATE_LIMIT_PER_KEY, failedKeysPerMinute },
+  logger,
+  draining: draining.signal,
+  nowMs: () => performance.now(),
+  newRequestId: () => uuidv7(),
+};
+const production = await buildRestFacade({ ...shared, environment: 'production' });
+const sandbox = await buildRestFacade({ ...shared, environment: 'sandbox' });
+
+stopOnSignal(logger, [
+  {
+    name: 'draining',
+    timeoutMs: drainMs + 100,
+    stop: async () => {
+      draining.abort();
+      await delay(drainMs);
+    },
+  },
+  {
+    name: 'listeners',
+    timeoutMs: 8_500,
+    stop: async () => {
+      await Promise.all([production.close(), sandbox.close()]);
+    },
+  },
+  { name: 'connections to core', timeoutMs: 100, stop: () => transport.close() },
+]);
+
+const host = config.GATEHOUSE_HOST;
+await production.listen({ host, port: config.GATEHOUSE_REST_PRODUCTION_PORT });
+await sandbox.listen({ host, port: config.GATEHOUSE_REST_SANDBOX_PORT });
+logger.info(publicUrls(), 'ready');
