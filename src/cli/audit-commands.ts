@@ -1,0 +1,64 @@
+import type { JsonObject } from '@bufbuild/protobuf';
+import type { Command } from 'commander';
+import { AuditEntrySchema } from '../gen/gatehouse/v1/audit_service_pb.js';
+import type { AuditEntry } from '../gen/gatehouse/v1/audit_service_pb.js';
+import type { CoreClients } from './core-clients.ts';
+import { limitOption, pageTokenOption } from './options.ts';
+import type { Output, Runner } from './output.ts';
+import { collectPages, showMore } from './paging.ts';
+import type { PageOptions } from './paging.ts';
+import { plainJson } from './plain-json.ts';
+import { table } from './table.ts';
+import { showTime } from './time.ts';
+
+/** `audit …` */
+export function addAuditCommands(program: Command, run: Runner): void {
+  program
+    .command('audit')
+    .description('look at who changed what')
+    .command('list')
+    .description('list changes to merchants and keys, newest first')
+    .option('--merchant <merchant_id>', 'only changes that concern this merchant', '')
+    .addOption(limitOption())
+    .addOption(pageTokenOption())
+    .action((options: PageOptions & { merchant: string }) => run(({ audit }) => list(audit, options)));
+}
+
+const showDetails = (details: JsonObject): string =>
+  Object.entries(details)
+    .filter(([, value]) => value !== '')
+    .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join('\n');
+
+/** What was done, to what and, where that does not say it, for which merchant. */
+const showChange = ({ action, targetId, merchantId }: AuditEntry): string =>
+  [...new Set([action, targetId, merchantId])].join('\n');
+
+async function list(
+  audit: CoreClients['audit'],
+  options: PageOptions & { readonly merchant: string },
+): Promise<Output> {
+  const page = await collectPages(options, async (request) => {
+    const reply = await audit.listAuditEntries({ ...request, merchantId: options.merchant });
+    return { items: reply.entries, nextPageToken: reply.nextPageToken };
+  });
+  const columns = [
+    { head: 'TIME' },
+    { head: 'WHO', atMost: 20 },
+    { head: 'CHANGE' },
+    { head: 'DETAILS', gives: true },
+  ];
+  const rows = page.items.map((entry) => [
+    showTime(entry.createTime),
+    entry.actor,
+    showChange(entry),
+    showDetails(entry.details ?? {}),
+  ]);
+  return {
+    json: {
+      entries: page.items.map((entry) => plainJson(AuditEntrySchema, entry)),
+      next_page_token: page.nextPageToken,
+    },
+    text: rows.length === 0 ? 'Nothing has been changed yet.' : `${table(columns, rows)}${showMore(page)}`,
+  };
+}

@@ -1,0 +1,173 @@
+import { timestampDate } from '@bufbuild/protobuf/wkt';
+import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import { CheckResult } from '../gen/gatehouse/v1/diagnostics_service_pb.js';
+import { HealthCheckResponse_ServingStatus as ServingStatus } from '../gen/health/v1/health_pb.js';
+import type { CoreClients } from './core-clients.ts';
+import { describeFailure } from './failure.ts';
+import { answered } from './output.ts';
+
+export type Result = 'ok' | 'warning' | 'failed';
+
+/** How one check came out. */
+export interface Finding {
+  /** What was looked at: a core or a listener with its address, or this machine. */
+  readonly subject: string;
+  readonly check: string;
+  readonly result: Result;
+  /** What was seen. */
+  readonly detail: string;
+  /** What to do; empty when nothing is to be done. */
+  readonly advice: string;
+}
+
+const resultOf: Readonly<Record<CheckResult, Result>> = {
+  [CheckResult.OK]: 'ok',
+  [CheckResult.WARNING]: 'warning',
+  [CheckResult.FAILED]: 'failed',
+  [CheckResult.UNSPECIFIED]: 'warning',
+};
+
+/** The core gives its own checks 3 seconds each. */
+const diagnoseDeadlineMs = 8_000;
+const readyzDeadlineMs = 5_000;
+const toleratedClockDifferenceMs = 2_000;
+/** The version the project pins. */
+const testedNode = 'v24.';
+
+const here = 'this machine';
+
+export function checkNode(version: string, invocation: string): Finding {
+  const found = { subject: here, check: 'Node', detail: version };
+  if (version.startsWith(testedNode)) return { ...found, result: 'ok', advice: '' };
+  return {
+    ...found,
+    result: 'warning',
+    advice: `Gatehouse is tested with ${testedNode}x, which npm install brings along. Run: ${invocation}`,
+  };
+}
+
+/** What is known of the cores cannot be made out. */
+export const settingsFailed = (detail: string, advice: string): Finding => ({
+  subject: here,
+  check: 'settings',
+  result: 'failed',
+  detail,
+  advice,
+});
+
+/** One core to look at. */
+export interface CoreToCheck {
+  readonly address: string;
+  readonly core: CoreClients;
+  readonly now: () => Date;
+  readonly invocation: string;
+}
+
+/** Looks at one core from here, and asks it what it sees. Never rejects. */
+export async function checkCore(target: CoreToCheck): Promise<readonly Finding[]> {
+  let status: ServingStatus;
+  try {
+    ({ status } = await target.core.health.check({ service: '' }));
+  } catch (error) {
+    return [failedCall(target, 'reachable', error)];
+  }
+  return [judgeStatus(target, status), ...(await askForDiagnosis(target))];
+}
+
+const subjectOf = ({ address }: CoreToCheck): string => `core ${address}`;
+
+function failedCall(target: CoreToCheck, check: string, error: unknown): Finding {
+  const context = { invocation: target.invocation, addresses: [target.address], isDoctor: true };
+  const { message, advice } = describeFailure(error, context);
+  return { subject: subjectOf(target), check, result: 'failed', detail: message, advice };
+}
+
+function judgeStatus(target: CoreToCheck, status: ServingStatus): Finding {
+  const found = { subject: subjectOf(target), check: 'reachable' };
+  if (status === ServingStatus.SERVING)
+    return { ...found, result: 'ok', detail: 'it answers, and is ready', advice: '' };
+  return {
+    ...found,
+    result: 'failed',
+    detail: 'it answers, but is not ready to serve',
+    advice: 'It is being stopped. If it is to run, start it again.',
+  };
+}
+
+async function askForDiagnosis(target: CoreToCheck): Promise<readonly Finding[]> {
+  const subject = subjectOf(target);
+  const askedAt = target.now();
+  try {
+    const reply = await target.core.diagnostics.diagnose({}, { timeoutMs: diagnoseDeadlineMs });
+    const checks = reply.checks.map(({ name, result, detail, advice }): Finding => ({
+      subject,
+      check: name,
+      result: resultOf[result],
+      detail,
+      advice,
+    }));
+    return [
+      { subject, check: 'name', result: 'ok', detail: `${reply.instance} in its logs`, advice: '' },
+      checkClock(subject, answered(reply.coreTime), { askedAt, answeredAt: target.now() }),
+      ...checks,
+    ];
+  } catch (error) {
+    return [failedCall(target, 'diagnosis', error)];
+  }
+}
+
+/** The core read its clock between the question and the answer: only what lies outside of that is a difference. */
+function checkClock(
+  subject: string,
+  coreTime: Timestamp,
+  { askedAt, answeredAt }: { readonly askedAt: Date; readonly answeredAt: Date },
+): Finding {
+  const found = { subject, check: 'clock here' };
+  const core = timestampDate(coreTime).getTime();
+  const aheadMs = Math.max(askedAt.getTime() - core, 0);
+  const behindMs = Math.max(core - answeredAt.getTime(), 0);
+  if (aheadMs + behindMs <= toleratedClockDifferenceMs)
+    return { ...found, result: 'ok', detail: "this machine's clock agrees with the core's", advice: '' };
+  const seconds = ((aheadMs + behindMs) / 1000).toFixed(1);
+  return {
+    ...found,
+    result: 'warning',
+    detail: `this machine's clock is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} the core's`,
+    advice: 'Synchronise both machines with NTP: times do not mean the same on them.',
+  };
+}
+
+/** Asks a REST listener whether it can serve requests. Never rejects. */
+export async function checkReadyz(name: string, url: string): Promise<Finding> {
+  const found = { subject: `${name} ${url}`, check: 'ready' };
+  try {
+    const response = await fetch(`${url}/readyz`, {
+      signal: AbortSignal.timeout(readyzDeadlineMs),
+      redirect: 'manual',
+    });
+    const said = `/readyz answers ${response.status}`;
+    if (response.ok) return { ...found, result: 'ok', detail: said, advice: '' };
+    return {
+      ...found,
+      result: 'failed',
+      detail: `${said} ${(await response.text()).slice(0, 200)}`,
+      advice:
+        'Look at the core first: a facade is ready when it reaches one. Then at the log of the rest-facade process.',
+    };
+  } catch (error) {
+    return {
+      ...found,
+      result: 'failed',
+      detail: `no answer${causeOf(error)}`,
+      advice:
+        'Start the rest-facade process (npm start starts it with everything else), or name the right address.',
+    };
+  }
+}
+
+/** fetch tells what happened in the cause of its error. */
+function causeOf(error: unknown): string {
+  if (!(error instanceof Error)) return '';
+  const { message } = error.cause instanceof Error ? error.cause : error;
+  return message === '' ? '' : `: ${message}`;
+}

@@ -1,0 +1,97 @@
+import type { Command } from 'commander';
+import type { CoreClients } from './core-clients.ts';
+import { checkCore, checkNode, checkReadyz, settingsFailed } from './doctor-checks.ts';
+import type { Finding, Result } from './doctor-checks.ts';
+import { CliError, exitCodes } from './failure.ts';
+import { readHttpUrls } from './options.ts';
+import type { Output } from './output.ts';
+import { table } from './table.ts';
+import type { Target } from './target.ts';
+
+export interface DoctorParts {
+  readonly invocation: string;
+  readonly nodeVersion: string;
+  readonly now: () => Date;
+  readonly findTarget: () => Promise<Target>;
+  readonly openCore: (addresses: readonly string[], token: string) => CoreClients;
+}
+
+const marks: Readonly<Record<Result, string>> = { ok: 'ok', warning: 'warn', failed: 'FAIL' };
+
+/** `doctor` */
+export function addDoctorCommand(
+  program: Command,
+  parts: DoctorParts,
+  finish: (output: Output, exitCode: number) => void,
+): void {
+  program
+    .command('doctor')
+    .description('look at the cores, what they depend on and the REST listeners, and say what to do')
+    .option('--rest <url,…>', 'also look at these REST listeners', readHttpUrls)
+    .action(async ({ rest = [] }: { rest?: readonly string[] }) => {
+      const findings = await diagnose(parts, rest);
+      const failed = findings.some(({ result }) => result === 'failed');
+      finish(describe(findings), failed ? exitCodes.unexpected : exitCodes.ok);
+    });
+}
+
+async function diagnose(parts: DoctorParts, restUrls: readonly string[]): Promise<readonly Finding[]> {
+  const { target, problem } = await lookForTarget(parts);
+  const named = restUrls.map((url) => ['REST', url] as const);
+  const known = Object.entries(target?.rest ?? {}).map(([name, url]) => [`REST ${name}`, url] as const);
+  const cores = (target?.addresses ?? []).map((address) => checkOneCore(parts, address, target?.token));
+  const listeners = [...known, ...named].map(async ([name, url]) => [await checkReadyz(name, url)]);
+  const findings = await Promise.all([...cores, ...listeners]);
+  return [checkNode(parts.nodeVersion, parts.invocation), ...problem, ...findings.flat()];
+}
+
+/** That it cannot be made out where the cores are is a finding, too. */
+async function lookForTarget(
+  parts: DoctorParts,
+): Promise<{ readonly target?: Target; readonly problem: readonly Finding[] }> {
+  try {
+    return { target: await parts.findTarget(), problem: [] };
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error;
+    return { problem: [settingsFailed(error.message, error.advice)] };
+  }
+}
+
+async function checkOneCore(
+  { openCore, now, invocation }: DoctorParts,
+  address: string,
+  token: string | undefined,
+): Promise<readonly Finding[]> {
+  // A core says whether it is ready without any token; with an empty one, that it wants one for the rest.
+  const core = openCore([address], token ?? '');
+  try {
+    return await checkCore({ address, core, now, invocation });
+  } finally {
+    core.close();
+  }
+}
+
+function describe(findings: readonly Finding[]): Output {
+  const subjects = [...new Set(findings.map(({ subject }) => subject))];
+  const count = (wanted: Result): number => findings.filter(({ result }) => result === wanted).length;
+  const sections = subjects.map((subject) => {
+    const rows = findings
+      .filter((finding) => finding.subject === subject)
+      .map(({ result, check, detail, advice }) => [
+        `  ${marks[result]}`,
+        check,
+        advice === '' ? detail : `${detail}\n${advice.replace(/^/gm, '> ')}`,
+      ]);
+    return `${subject}\n${table([{ head: '' }, { head: '' }, { head: '', gives: true }], rows)}`;
+  });
+  const worst = (['failed', 'warning', 'ok'] as const).find((result) => count(result) > 0) ?? 'ok';
+  const summary = {
+    ok: 'Everything is as it should be.',
+    warning: `${count('warning')} to look at; nothing has failed.`,
+    failed: `${count('failed')} failed, ${count('warning')} to look at. What to do is behind each >.`,
+  };
+  return {
+    json: { result: worst, checks: findings.map((finding) => ({ ...finding })) },
+    text: [...sections, summary[worst]].join('\n\n'),
+  };
+}

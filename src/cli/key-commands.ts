@@ -1,0 +1,145 @@
+import type { Duration } from '@bufbuild/protobuf/wkt';
+import { timestampDate } from '@bufbuild/protobuf/wkt';
+import type { Command } from 'commander';
+import { ApiKeySchema } from '../gen/gatehouse/v1/api_key_service_pb.js';
+import type { ApiKey } from '../gen/gatehouse/v1/api_key_service_pb.js';
+import { Environment, EnvironmentSchema } from '../gen/gatehouse/v1/order_pb.js';
+import { durationOption, environmentOption, showEnvironment } from './options.ts';
+import { answered } from './output.ts';
+import type { Output, Runner } from './output.ts';
+import { plainJson, wordOf } from './plain-json.ts';
+import { fields, table } from './table.ts';
+import { showTime } from './time.ts';
+
+/** Whether a key is valid at `now`, and until when or since when not. */
+function showState({ revokeTime, expireTime }: ApiKey, now: Date): string {
+  if (revokeTime !== undefined) return `revoked ${showTime(revokeTime)}`;
+  if (expireTime === undefined) return 'valid';
+  return `${timestampDate(expireTime) > now ? 'valid until' : 'expired'} ${showTime(expireTime)}`;
+}
+
+const describe = (key: ApiKey, now: Date): string =>
+  fields([
+    ['API key', key.apiKeyId],
+    ['Merchant', key.merchantId],
+    ['Environment', showEnvironment(key.environment)],
+    ['Begins with', key.prefix],
+    ['Label', key.label],
+    ['State', showState(key, now)],
+    ['Created', showTime(key.createTime)],
+    ['Last used', showTime(key.lastUsedTime, 'never')],
+  ]);
+
+const showSecret = (secret: string): string =>
+  `${secret}\n\nThis is the key. Keep it now: Gatehouse does not store it and cannot show it again.`;
+
+/** `key …` */
+export function addKeyCommands(program: Command, run: Runner, now: () => Date): void {
+  const key = program.command('key').description("issue, replace and end merchants' API keys");
+
+  key
+    .command('issue')
+    .description('make a key and show it, once')
+    .argument('<merchant_id>', 'mer_…')
+    .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox'))
+    .option('--label <text>', 'what the key is for, at most 64 characters', '')
+    .action((merchantId: string, options: { environment: Environment; label: string }) =>
+      run(async ({ apiKeys }) => {
+        const { apiKey, secret } = await apiKeys.issueApiKey({ merchantId, ...options });
+        const issued = answered(apiKey);
+        return {
+          json: { ...plainJson(ApiKeySchema, issued), secret },
+          text: `${describe(issued, now())}\n\n${showSecret(secret)}`,
+        };
+      }),
+    );
+
+  key
+    .command('rotate')
+    .description('make a key to take the place of another, and show it, once')
+    .argument('<merchant_id>', 'mer_…')
+    .argument('<api_key_id>', 'the key to replace: key_…')
+    .addOption(
+      durationOption(
+        '--overlap <time>',
+        'how long the replaced key goes on working, such as 24h (the default)',
+      ),
+    )
+    .action((merchantId: string, apiKeyId: string, { overlap }: { overlap?: Duration }) =>
+      run(async ({ apiKeys }) => {
+        const reply = await apiKeys.rotateApiKey({
+          merchantId,
+          apiKeyId,
+          ...(overlap === undefined ? {} : { overlap }),
+        });
+        const [issued, replaced] = [answered(reply.apiKey), answered(reply.replaced)];
+        return {
+          json: {
+            ...plainJson(ApiKeySchema, issued),
+            secret: reply.secret,
+            replaced: plainJson(ApiKeySchema, replaced),
+          },
+          text: [
+            describe(issued, now()),
+            showSecret(reply.secret),
+            `The key it replaces, ${replaced.apiKeyId}: ${showState(replaced, now())}`,
+          ].join('\n\n'),
+        };
+      }),
+    );
+
+  key
+    .command('revoke')
+    .description('end a key for good')
+    .argument('<merchant_id>', 'mer_…')
+    .argument('<api_key_id>', 'key_…')
+    .action((merchantId: string, apiKeyId: string) =>
+      run(async ({ apiKeys }) => {
+        const revoked = answered((await apiKeys.revokeApiKey({ merchantId, apiKeyId })).apiKey);
+        return {
+          json: plainJson(ApiKeySchema, revoked),
+          text: `${describe(revoked, now())}\n\nWithin 5 seconds of its end a key is refused everywhere.`,
+        };
+      }),
+    );
+
+  key
+    .command('list')
+    .description("list a merchant's keys, newest first")
+    .argument('<merchant_id>', 'mer_…')
+    .addOption(environmentOption())
+    .action((merchantId: string, { environment = Environment.UNSPECIFIED }: { environment?: Environment }) =>
+      run(async ({ apiKeys }, invocation) => {
+        const reply = await apiKeys.listApiKeys({ merchantId, environment });
+        return list(
+          reply.apiKeys,
+          now(),
+          [
+            `${merchantId} has no keys in ${showEnvironment(environment)}.`,
+            `Make one: ${invocation} key issue ${merchantId}`,
+          ].join(' '),
+        );
+      }),
+    );
+}
+
+function list(keys: readonly ApiKey[], now: Date, nothing: string): Output {
+  const columns = [
+    { head: 'API KEY, LABEL', gives: true },
+    { head: 'ENVIRONMENT' },
+    { head: 'BEGINS WITH' },
+    { head: 'STATE', atMost: 20 },
+    { head: 'LAST USED', atMost: 20 },
+  ];
+  const rows = keys.map((key) => [
+    key.label === '' ? key.apiKeyId : `${key.apiKeyId}\n${key.label}`,
+    wordOf(EnvironmentSchema, key.environment) ?? '',
+    key.prefix,
+    showState(key, now),
+    showTime(key.lastUsedTime, 'never'),
+  ]);
+  return {
+    json: { api_keys: keys.map((key) => plainJson(ApiKeySchema, key)) },
+    text: rows.length === 0 ? nothing : table(columns, rows),
+  };
+}

@@ -1,0 +1,146 @@
+import type { Duration } from '@bufbuild/protobuf/wkt';
+import type { Command } from 'commander';
+import { MerchantSchema, MerchantStatusSchema } from '../gen/gatehouse/v1/merchant_service_pb.js';
+import type { Merchant } from '../gen/gatehouse/v1/merchant_service_pb.js';
+import type { CoreClients } from './core-clients.ts';
+import { durationOption, limitOption, pageTokenOption } from './options.ts';
+import { answered } from './output.ts';
+import type { Output, Runner } from './output.ts';
+import { collectPages, showMore } from './paging.ts';
+import type { PageOptions } from './paging.ts';
+import { plainJson, wordOf } from './plain-json.ts';
+import { fields, table } from './table.ts';
+import { showDuration, showTime } from './time.ts';
+
+type Merchants = CoreClients['merchants'];
+type MerchantReply = Promise<{ readonly merchant?: Merchant | undefined }>;
+
+const showStatus = ({ status }: Merchant): string => wordOf(MerchantStatusSchema, status) ?? '';
+const showActivation = ({ productionActivated }: Merchant): string =>
+  productionActivated ? 'activated' : 'not activated';
+
+function describe(merchant: Merchant, note = ''): Output {
+  const text = fields([
+    ['Merchant', merchant.merchantId],
+    ['Name', merchant.name],
+    ['Status', showStatus(merchant)],
+    ['Production', showActivation(merchant)],
+    ['Time to pay', showDuration(merchant.sessionLifetime)],
+    ['Created', showTime(merchant.createTime)],
+    ['Changed', showTime(merchant.updateTime)],
+  ]);
+  return { json: plainJson(MerchantSchema, merchant), text: note === '' ? text : `${text}\n\n${note}` };
+}
+
+/** Commands about one merchant that is there already: what each asks of the core, and what it says when done. */
+const oneMerchant: readonly {
+  readonly name: string;
+  readonly description: string;
+  readonly reason?: string;
+  readonly ask: (merchants: Merchants, merchantId: string, reason: string) => MerchantReply;
+  readonly note?: string;
+}[] = [
+  {
+    name: 'show',
+    description: 'show one merchant',
+    ask: (merchants, merchantId) => merchants.getMerchant({ merchantId }),
+  },
+  {
+    name: 'suspend',
+    description: "stop a merchant's keys from working; orders already registered run on",
+    reason: 'why, for the audit log',
+    ask: (merchants, merchantId, reason) => merchants.suspendMerchant({ merchantId, reason }),
+    note: 'Within 5 seconds its keys are refused everywhere. Orders already registered run on.',
+  },
+  {
+    name: 'resume',
+    description: 'end the suspension of a merchant',
+    ask: (merchants, merchantId) => merchants.resumeMerchant({ merchantId }),
+    note: 'Within 5 seconds its keys work again everywhere.',
+  },
+  {
+    name: 'activate-production',
+    description: 'let a merchant use production with its live keys',
+    ask: (merchants, merchantId) => merchants.activateProduction({ merchantId }),
+    note: 'Within 5 seconds its live keys work everywhere.',
+  },
+];
+
+/** `merchant …` */
+export function addMerchantCommands(program: Command, run: Runner): void {
+  const merchant = program
+    .command('merchant')
+    .description('create merchants, look at them, let them in or not');
+
+  merchant
+    .command('create')
+    .description('create an active merchant')
+    .requiredOption('--name <name>', 'shown to customers at checkout')
+    .option('--production', 'accept its live keys from the start', false)
+    .addOption(
+      durationOption(
+        '--session-lifetime <time>',
+        'how long customers have to pay, such as 30m (the default)',
+      ),
+    )
+    .action((options: { name: string; production: boolean; sessionLifetime?: Duration }) =>
+      run(async ({ merchants }, invocation) => {
+        const reply = await merchants.createMerchant({
+          name: options.name,
+          productionActivated: options.production,
+          ...(options.sessionLifetime === undefined ? {} : { sessionLifetime: options.sessionLifetime }),
+        });
+        const created = answered(reply.merchant);
+        return describe(created, `Give it a key: ${invocation} key issue ${created.merchantId}`);
+      }),
+    );
+
+  merchant
+    .command('list')
+    .description('list merchants, newest first')
+    .addOption(limitOption())
+    .addOption(pageTokenOption())
+    .action((options: PageOptions) =>
+      run(({ merchants }, invocation) => list(merchants, options, invocation)),
+    );
+
+  for (const { name, description, reason, ask, note } of oneMerchant) {
+    const command = merchant.command(name).description(description).argument('<merchant_id>', 'mer_…');
+    if (reason !== undefined) command.option('--reason <text>', reason);
+    command.action((merchantId: string, options: { reason?: string }) =>
+      run(async ({ merchants }) => {
+        const reply = await ask(merchants, merchantId, options.reason ?? '');
+        return describe(answered(reply.merchant), note);
+      }),
+    );
+  }
+}
+
+async function list(merchants: Merchants, options: PageOptions, invocation: string): Promise<Output> {
+  const page = await collectPages(options, async (request) => {
+    const reply = await merchants.listMerchants(request);
+    return { items: reply.merchants, nextPageToken: reply.nextPageToken };
+  });
+  const columns = [
+    { head: 'MERCHANT' },
+    { head: 'NAME', gives: true },
+    { head: 'STATUS' },
+    { head: 'PRODUCTION' },
+    { head: 'CREATED' },
+  ];
+  const rows = page.items.map((merchant) => [
+    merchant.merchantId,
+    merchant.name,
+    showStatus(merchant),
+    showActivation(merchant),
+    showTime(merchant.createTime),
+  ]);
+  const nobody = `There are no merchants yet. Create one: ${invocation} merchant create --name "Shop"`;
+  return {
+    json: {
+      merchants: page.items.map((merchant) => plainJson(MerchantSchema, merchant)),
+      next_page_token: page.nextPageToken,
+    },
+    text: rows.length === 0 ? nobody : `${table(columns, rows)}${showMore(page)}`,
+  };
+}

@@ -1,0 +1,95 @@
+import { create } from '@bufbuild/protobuf';
+import type { DescEnum } from '@bufbuild/protobuf';
+import { DurationSchema, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { Duration, Timestamp } from '@bufbuild/protobuf/wkt';
+import { InvalidArgumentError, Option } from 'commander';
+import { Environment, EnvironmentSchema, OrderStatusSchema } from '../gen/gatehouse/v1/order_pb.js';
+import type { OrderStatus } from '../gen/gatehouse/v1/order_pb.js';
+import { ConfigError, readCliConfig } from '../runtime/config.ts';
+import { valueOf, wordOf, wordsOf } from './plain-json.ts';
+import { parseDuration, parseTime } from './time.ts';
+
+/** The kind of key that an environment takes is as good a name for it. */
+const environmentSynonyms: Readonly<Record<string, Environment>> = {
+  test: Environment.SANDBOX,
+  live: Environment.PRODUCTION,
+};
+
+function readEnum(description: DescEnum, word: string): number {
+  const value = valueOf(description, word);
+  if (value === undefined) throw new InvalidArgumentError(`Use one of: ${wordsOf(description).join(', ')}.`);
+  return value;
+}
+
+const readEnvironment = (word: string): Environment =>
+  environmentSynonyms[word.toLowerCase()] ?? readEnum(EnvironmentSchema, word);
+
+const readStatuses = (words: string, earlier: readonly OrderStatus[] = []): readonly OrderStatus[] => [
+  ...earlier,
+  ...words.split(',').map((word): OrderStatus => readEnum(OrderStatusSchema, word.trim())),
+];
+
+function readDuration(text: string): Duration {
+  const seconds = parseDuration(text);
+  if (seconds === undefined) throw new InvalidArgumentError('Write it as 90s, 30m, 24h, 7d or 1h30m.');
+  return create(DurationSchema, { seconds });
+}
+
+function readTime(text: string): Timestamp {
+  const time = parseTime(text);
+  if (time === undefined)
+    throw new InvalidArgumentError('Write it as 2026-01-31 (UTC) or 2026-01-31T08:30:00Z (or +03:00).');
+  return timestampFromDate(time);
+}
+
+function readLimit(text: string): number {
+  if (!/^[1-9][0-9]{0,5}$/.test(text)) throw new InvalidArgumentError('Use a whole number from 1 to 999999.');
+  return Number(text);
+}
+
+/** What `--address` takes. */
+export function readAddresses(text: string): readonly string[] {
+  try {
+    return readCliConfig({ GATEHOUSE_CORE_ADDRESSES: text }).GATEHOUSE_CORE_ADDRESSES ?? [];
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    throw new InvalidArgumentError('It must be host:port, or several of them with commas between.');
+  }
+}
+
+/** What `--rest` takes. */
+export function readHttpUrls(text: string, earlier: readonly string[] = []): readonly string[] {
+  const urls = text.split(',').map((url) => url.trim().replace(/\/+$/, ''));
+  if (!urls.every((url) => /^https?:\/\//.test(url) && URL.canParse(url)))
+    throw new InvalidArgumentError(
+      'It must be a URL such as http://127.0.0.1:8080, or several with commas between.',
+    );
+  return [...earlier, ...urls];
+}
+
+export const environmentOption = (): Option =>
+  new Option('-e, --environment <name>', 'sandbox (or test) or production (or live)').argParser(
+    readEnvironment,
+  );
+
+export const statusOption = (): Option =>
+  new Option(
+    '--status <status,…>',
+    `only orders that are ${wordsOf(OrderStatusSchema).join(', ')}`,
+  ).argParser(readStatuses);
+
+export const durationOption = (flags: string, description: string): Option =>
+  new Option(flags, description).argParser(readDuration);
+
+export const timeOption = (flags: string, description: string): Option =>
+  new Option(flags, description).argParser(readTime);
+
+export const limitOption = (): Option =>
+  new Option('--limit <number>', 'list at most this many').default(50).argParser(readLimit);
+
+export const pageTokenOption = (): Option =>
+  new Option('--page-token <token>', 'go on where an earlier list ended, with the same filters');
+
+/** An environment as it is shown where it must not be mistaken: SANDBOX, PRODUCTION. */
+export const showEnvironment = (environment: Environment): string =>
+  (wordOf(EnvironmentSchema, environment) ?? 'both environments').toUpperCase();

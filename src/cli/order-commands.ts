@@ -1,0 +1,174 @@
+import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import type { Command } from 'commander';
+import {
+  Environment,
+  EnvironmentSchema,
+  OrderEventSchema,
+  OrderSchema,
+  OrderStatusSchema,
+  PaymentAttemptSchema,
+  PaymentOptionSchema,
+  PaymentTypeSchema,
+} from '../gen/gatehouse/v1/order_pb.js';
+import type { Order, OrderEvent, OrderStatus } from '../gen/gatehouse/v1/order_pb.js';
+import type { CoreClients } from './core-clients.ts';
+import {
+  environmentOption,
+  limitOption,
+  pageTokenOption,
+  showEnvironment,
+  statusOption,
+  timeOption,
+} from './options.ts';
+import { attemptsOf, showAttempts, showTimeline } from './order-history.ts';
+import { answered } from './output.ts';
+import type { Output, Runner } from './output.ts';
+import { collectPages, showMore } from './paging.ts';
+import type { PageOptions } from './paging.ts';
+import { plainJson, wordOf } from './plain-json.ts';
+import { fields, table } from './table.ts';
+import { showTime } from './time.ts';
+
+type Orders = CoreClients['orders'];
+
+interface ListOptions extends PageOptions {
+  readonly environment: Environment;
+  readonly status?: readonly OrderStatus[];
+  readonly from?: Timestamp;
+  readonly to?: Timestamp;
+  readonly prefix: string;
+}
+
+const showStatus = ({ status }: Order): string => wordOf(OrderStatusSchema, status) ?? '';
+const showOption = ({ paymentOption }: Order): string => wordOf(PaymentOptionSchema, paymentOption) ?? '';
+
+/** `order …` */
+export function addOrderCommands(program: Command, run: Runner): void {
+  const order = program.command('order').description("look at merchants' orders");
+  const environment = () => environmentOption().default(Environment.SANDBOX, 'sandbox');
+
+  order
+    .command('show')
+    .description('show one order, its payment attempts and what happened to it')
+    .argument('<merchant_id>', 'mer_…')
+    .argument('<order>', "the merchant's order_number, or ord_…")
+    .addOption(environment())
+    .action((merchantId: string, name: string, options: { environment: Environment }) =>
+      run(async ({ orders }) => {
+        const key = isOrderId(name)
+          ? ({ case: 'orderId', value: name } as const)
+          : ({ case: 'orderNumber', value: name } as const);
+        const { order: found } = await orders.getOrder({ merchantId, ...options, key });
+        return show(answered(found), await readEvents(orders, answered(found)));
+      }),
+    );
+
+  order
+    .command('list')
+    .description("list a merchant's orders, newest first")
+    .argument('<merchant_id>', 'mer_…')
+    .addOption(environment())
+    .addOption(statusOption())
+    .addOption(timeOption('--from <time>', 'only orders registered at this time (UTC) or later'))
+    .addOption(timeOption('--to <time>', 'only orders registered before this time (UTC)'))
+    .option('--prefix <text>', 'only orders whose order_number starts with this', '')
+    .addOption(limitOption())
+    .addOption(pageTokenOption())
+    .action((merchantId: string, options: ListOptions) =>
+      run(({ orders }) => list(orders, merchantId, options)),
+    );
+}
+
+/** What Gatehouse's own ids look like. An order_number that looks like one can be found by its order_id. */
+const isOrderId = (name: string): boolean => /^ord_[0-9a-hjkmnp-tv-z]{26}$/.test(name);
+
+async function readEvents(orders: Orders, order: Order): Promise<readonly OrderEvent[]> {
+  const { merchantId, environment, orderId } = order;
+  const events: OrderEvent[] = [];
+  let afterCursor = '';
+  for (let more = true; more;) {
+    const page = await orders.listOrderEvents({ merchantId, environment, orderId, afterCursor });
+    events.push(...page.entries.flatMap(({ event }) => event ?? []));
+    afterCursor = page.nextCursor;
+    more = page.hasMore;
+  }
+  return events;
+}
+
+function show(order: Order, events: readonly OrderEvent[]): Output {
+  const attempts = attemptsOf(events);
+  const sections = [
+    `Order ${order.orderNumber} in ${showEnvironment(order.environment)}`,
+    fields([
+      ['Order', order.orderId],
+      ['Merchant', order.merchantId],
+      ['Status', showStatus(order)],
+      ['Amount', `${order.amount} ${order.currency}`],
+      ['Deducted', `${order.deducted} ${order.currency}`],
+      ['Payment type', wordOf(PaymentTypeSchema, order.paymentType) ?? ''],
+      ['Payment option', showOption(order) || 'none yet'],
+      ['Customer phone', order.customerPhone],
+      ['Reason', order.reason],
+      ['Business name', order.businessName],
+      ['Return URL', order.returnUrl],
+      ['Webhook URL', order.webhookUrl],
+      ['Created', showTime(order.createTime)],
+      ['Changed', showTime(order.updateTime)],
+      ['To be paid by', showTime(order.expireTime)],
+    ]),
+    attempts.length === 0 ? 'No payment attempts' : `Payment attempts\n${showAttempts(attempts)}`,
+    `What happened\n${showTimeline(order, events)}`,
+  ];
+  return {
+    json: {
+      ...plainJson(OrderSchema, order),
+      payment_attempts: attempts.map((attempt) => plainJson(PaymentAttemptSchema, attempt)),
+      events: events.map((event) => plainJson(OrderEventSchema, event)),
+    },
+    text: sections.join('\n\n'),
+  };
+}
+
+async function list(orders: Orders, merchantId: string, options: ListOptions): Promise<Output> {
+  const { environment, status, from, to, prefix } = options;
+  const page = await collectPages(options, async (request) => {
+    const reply = await orders.listOrders({
+      ...request,
+      merchantId,
+      environment,
+      orderNumberPrefix: prefix,
+      ...(status === undefined ? {} : { statuses: [...status] }),
+      ...(from === undefined ? {} : { createTimeFrom: from }),
+      ...(to === undefined ? {} : { createTimeTo: to }),
+    });
+    return { items: reply.orders, nextPageToken: reply.nextPageToken };
+  });
+  const columns = [
+    { head: 'ORDER NUMBER', gives: true },
+    { head: 'STATUS' },
+    { head: 'AMOUNT', right: true },
+    { head: 'TYPE' },
+    { head: 'OPTION' },
+    { head: 'CREATED' },
+  ];
+  const rows = page.items.map((order) => [
+    order.orderNumber,
+    showStatus(order),
+    `${order.amount} ${order.currency}`,
+    wordOf(PaymentTypeSchema, order.paymentType) ?? '',
+    showOption(order),
+    showTime(order.createTime),
+  ]);
+  const where = `${showEnvironment(environment)}, merchant ${merchantId}`;
+  return {
+    json: {
+      environment: wordOf(EnvironmentSchema, environment) ?? null,
+      orders: page.items.map((order) => plainJson(OrderSchema, order)),
+      next_page_token: page.nextPageToken,
+    },
+    text:
+      rows.length === 0
+        ? `No such orders in ${where}`
+        : `Orders in ${where}\n\n${table(columns, rows)}${showMore(page)}`,
+  };
+}

@@ -1,0 +1,20 @@
+import type { JsonObject } from '@bufbuild/protobuf';
+import type { CoreClients } from './core-clients.ts';
+
+/** What a command has to say, once for scripts and once for people. */
+export interface Output {
+  readonly json: JsonObject;
+  readonly text: string;
+}
+
+/**
+ * Runs what a command does with the core and prints what it comes to. `invocation` is how the program is called, for
+ * hints that can be pasted.
+ */
+export type Runner = (use: (core: CoreClients, invocation: string) => Promise<Output>) => Promise<void>;
+
+/** The part of a reply that the contract says is always there. */
+export function answered<Message>(message: Message | undefined): Message {
+  if (message === undefined) throw new Error('the core left out of its reply what was asked for');
+  return message;
+}

@@ -1,0 +1,51 @@
+import { toJson } from '@bufbuild/protobuf';
+import type {
+  DescEnum,
+  DescField,
+  DescMessage,
+  JsonObject,
+  JsonValue,
+  MessageShape,
+} from '@bufbuild/protobuf';
+import { reflect } from '@bufbuild/protobuf/reflect';
+import type { ReflectMessage } from '@bufbuild/protobuf/reflect';
+
+/** An enum's value as a lower-case word: ORDER_STATUS_PENDING is `pending`. Undefined for what is unspecified. */
+export function wordOf(description: DescEnum, value: number): string | undefined {
+  if (value === 0) return undefined;
+  return description.value[value]?.localName.toLowerCase() ?? String(value);
+}
+
+/** The words of an enum, but for the unspecified. */
+export const wordsOf = (description: DescEnum): readonly string[] =>
+  description.values.filter(({ number }) => number !== 0).map(({ localName }) => localName.toLowerCase());
+
+/** The enum's value that a word stands for, in whichever case it is written; undefined when none is. */
+export const valueOf = (description: DescEnum, word: string): number | undefined =>
+  description.values.find(
+    ({ number, localName }) => number !== 0 && localName.toLowerCase() === word.toLowerCase(),
+  )?.number;
+
+/**
+ * A message as scripts get it: ProtoJSON with the contract's field names, but for two things that make it easier to
+ * read: enums are lower-case words, and every field is always there, null when it has no value.
+ */
+export const plainJson = <D extends DescMessage>(description: D, message: MessageShape<D>): JsonObject =>
+  messageJson(reflect(description, message));
+
+const isWellKnown = ({ typeName }: DescMessage): boolean => typeName.startsWith('google.protobuf.');
+
+function messageJson(message: ReflectMessage): JsonObject {
+  const json = toJson(message.desc, message.message, { useProtoFieldName: true, alwaysEmitImplicit: true });
+  const values = json !== null && typeof json === 'object' && !Array.isArray(json) ? json : {};
+  return Object.fromEntries(
+    message.fields.map((field) => [field.name, fieldJson(message, field, values[field.name] ?? null)]),
+  );
+}
+
+function fieldJson(message: ReflectMessage, field: DescField, json: JsonValue): JsonValue {
+  if (field.fieldKind === 'enum') return wordOf(field.enum, message.get(field)) ?? null;
+  if (field.fieldKind === 'message' && message.isSet(field) && !isWellKnown(field.message))
+    return messageJson(message.get(field));
+  return json;
+}

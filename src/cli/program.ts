@@ -1,0 +1,104 @@
+import { Command, CommanderError } from 'commander';
+import type { CliConfig } from '../runtime/config.ts';
+import { addAuditCommands } from './audit-commands.ts';
+import type { CoreClients } from './core-clients.ts';
+import { addDoctorCommand } from './doctor-command.ts';
+import { describeFailure, exitCodeHelp, exitCodes, failureJson, failureText } from './failure.ts';
+import { addKeyCommands } from './key-commands.ts';
+import { addMerchantCommands } from './merchant-commands.ts';
+import { readAddresses } from './options.ts';
+import { addOrderCommands } from './order-commands.ts';
+import type { Output, Runner } from './output.ts';
+import { findTarget, tokenOf } from './target.ts';
+import type { Target } from './target.ts';
+
+/** What the program has around it. */
+export interface Surroundings {
+  /** How it is called, so that hints can be pasted. */
+  readonly invocation: string;
+  /** @throws ConfigError */
+  readonly readConfig: () => CliConfig;
+  readonly openCore: (addresses: readonly string[], token: string) => CoreClients;
+  readonly stdout: (text: string) => void;
+  readonly stderr: (text: string) => void;
+  readonly now: () => Date;
+  /** As `process.version` has it. */
+  readonly nodeVersion: string;
+}
+
+interface GlobalOptions {
+  readonly address?: readonly string[];
+  readonly json?: true;
+  readonly verbose?: true;
+}
+
+/** The width of help: the same everywhere, so that it can be quoted. */
+const helpWidth = 100;
+
+const settingsHelp = `Where the core is:
+  --address and GATEHOUSE_SERVICE_TOKEN; else GATEHOUSE_CORE_ADDRESSES and GATEHOUSE_SERVICE_TOKEN;
+  else the core that npm start runs on this machine, from .gatehouse/demo.json.`;
+
+/** Runs one command. Promises its exit code, one of `exitCodes`; never rejects. */
+export async function runCli(args: readonly string[], surroundings: Surroundings): Promise<number> {
+  const { invocation, stdout, stderr } = surroundings;
+  const program = new Command(invocation);
+  const json = args.includes('--json');
+  let exitCode: number = exitCodes.ok;
+  let addresses: readonly string[] = [];
+
+  const target = async (): Promise<Target> => {
+    const found = await findTarget(program.opts<GlobalOptions>().address, surroundings.readConfig());
+    addresses = found.addresses;
+    return found;
+  };
+  const print = (output: Output): void =>
+    stdout(program.opts<GlobalOptions>().json ? `${JSON.stringify(output.json)}\n` : `${output.text}\n`);
+  const run: Runner = async (use) => {
+    const found = await target();
+    const core = surroundings.openCore(found.addresses, tokenOf(found));
+    try {
+      print(await use(core, invocation));
+    } finally {
+      core.close();
+    }
+  };
+
+  program
+    .description('Keeps the merchants and keys of a Gatehouse, and looks at its orders and its health.')
+    .option('--address <host:port,…>', 'the core to talk to, or several', readAddresses)
+    .option('--json', 'print JSON, errors included, instead of tables')
+    .option('--verbose', 'print where in the program an error happened')
+    .exitOverride()
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({
+      writeOut: stdout,
+      writeErr: json ? () => undefined : stderr,
+      // Told with all other errors, below.
+      outputError: () => undefined,
+      getOutHelpWidth: () => helpWidth,
+      getErrHelpWidth: () => helpWidth,
+    })
+    .addHelpText('after', `\n${settingsHelp}\n\n${exitCodeHelp}`);
+  addMerchantCommands(program, run);
+  addKeyCommands(program, run, surroundings.now);
+  addOrderCommands(program, run);
+  addAuditCommands(program, run);
+  addDoctorCommand(program, { ...surroundings, findTarget: target }, (output, code) => {
+    print(output);
+    exitCode = code;
+  });
+
+  try {
+    await program.parseAsync(args, { from: 'user' });
+    return exitCode;
+  } catch (error) {
+    if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.ok;
+    const failure = describeFailure(error, { invocation, addresses });
+    // Commander has answered a command that is not whole with its help.
+    if (!(error instanceof CommanderError && error.code === 'commander.help' && !json))
+      stderr(json ? failureJson(failure) : failureText(failure));
+    if (args.includes('--verbose') && error instanceof Error) stderr(`${error.stack ?? error.message}\n`);
+    return failure.exitCode;
+  }
+}

@@ -1,0 +1,41 @@
+/** The command line client: one command, its output, its exit code. */
+import { randomUUID } from 'node:crypto';
+import { userInfo } from 'node:os';
+import { resolve } from 'node:path';
+import { openCore } from '../cli/core-clients.ts';
+import { runCli } from '../cli/program.ts';
+import { readCliConfig } from '../runtime/config.ts';
+
+const projectRoot = resolve(import.meta.dirname, '../..');
+
+/** Who runs this, for the audit log, in the characters that a header may have. */
+function actorName(): string {
+  try {
+    return userInfo().username.replace(/[^\x21-\x7e]/g, '_');
+  } catch {
+    // A container's user need not have a name.
+    return `uid ${process.getuid?.() ?? 'unknown'}`;
+  }
+}
+
+// Whoever reads the output, `head` say, may have seen enough.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+  });
+}
+
+process.exitCode = await runCli(process.argv.slice(2), {
+  invocation:
+    process.env['npm_lifecycle_event'] === 'gatehouse' ? 'npm run -s gatehouse --' : 'node src/main/cli.ts',
+  readConfig: () => {
+    const config = readCliConfig(process.env);
+    return { ...config, GATEHOUSE_DATA_DIR: resolve(projectRoot, config.GATEHOUSE_DATA_DIR) };
+  },
+  openCore: (addresses, token) =>
+    openCore({ addresses, token, actor: actorName(), newRequestId: randomUUID }),
+  stdout: (text) => void process.stdout.write(text),
+  stderr: (text) => void process.stderr.write(text),
+  now: () => new Date(),
+  nodeVersion: process.version,
+});
