@@ -1,0 +1,301 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Client } from '@connectrpc/connect';
+import pg from 'pg';
+import {
+  Environment,
+  OrderStatus,
+  PaymentOption,
+  PaymentType,
+} from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
+import { storedId } from '../../../src/core/database/public-id.ts';
+import { registration } from '../../support/order-requests.ts';
+import { failureOf } from '../../support/rpc-failure.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack } from '../../support/stack.ts';
+
+let stack: Stack;
+let orders: Client<typeof OrderService>;
+let database: pg.Client;
+
+beforeAll(async () => {
+  stack = await startStack({ cores: 2, facades: 0 });
+  orders = stack.client(OrderService, 'writer');
+  database = new pg.Client({ connectionString: stack.databaseUrl });
+  await database.connect();
+});
+
+afterAll(async () => {
+  await database.end();
+  await stack.stop();
+});
+
+const countOf = async (table: string, merchantId: string): Promise<number> => {
+  const id = stored(merchantId);
+  const { rows } = await database.query<{ count: string }>(
+    `select count(*) from core.${table} where merchant_id = $1`,
+    [id],
+  );
+  return Number(rows[0]?.count);
+};
+
+const stored = (merchantId: string): string => storedId('mer', merchantId);
+
+describe('registering an order', () => {
+  test('gives back every field as it was sent, PENDING, with nothing deducted', async () => {
+    const { id: merchantId } = await stack.createMerchant();
+
+    const { order, checkoutUrl, repeated } = await orders.registerOrder(
+      registration({ merchantId, amount: '100.5' }),
+    );
+
+    expect(order).toMatchObject({
+      merchantId,
+      environment: Environment.SANDBOX,
+      orderNumber: 'A-1',
+      status: OrderStatus.PENDING,
+      amount: '100.5',
+      deducted: '0.00',
+      currency: 'ETB',
+      paymentOption: PaymentOption.UNSPECIFIED,
+      paymentType: PaymentType.API,
+      customerPhone: '0911223344',
+      reason: 'Two pairs of shoes',
+      businessName: 'Shoes & Co',
+      returnUrl: 'https://shop.example/return',
+      webhookUrl: 'https://shop.example/hook',
+      lastEventSequence: 1n,
+    });
+    expect(order?.orderId).toMatch(/^ord_[0-9a-z]{26}$/);
+    expect(order?.updateTime).toEqual(order?.createTime);
+    expect(Number(order?.expireTime?.seconds) - Number(order?.createTime?.seconds)).toBe(30 * 60);
+    expect(checkoutUrl).toMatch(/^http:\/\/127\.0\.0\.1:8082\/c\/[A-Za-z0-9_-]{87}$/);
+    expect(repeated).toBe(false);
+  });
+
+  test('stores no checkout token: nothing in the row lets one be made', async () => {
+    const { id: merchantId } = await stack.createMerchant();
+    const { checkoutUrl } = await orders.registerOrder(registration({ merchantId }));
+    const token = checkoutUrl.slice(checkoutUrl.lastIndexOf('/') + 1);
+    const mac = Buffer.from(token, 'base64url').subarray(33);
+
+    const { rows } = await database.query<{ row: string }>(
+      'select o::text as row from core.orders o where merchant_id = $1',
+      [stored(merchantId)],
+    );
+
+    expect(rows).toHaveLength(1);
+    expect(rows[0]?.row).not.toContain(mac.toString('hex'));
+    expect(rows[0]?.row).not.toContain(token);
+  });
+
+  test('lasts as long as the merchant says', async () => {
+    const merchants = stack.client(MerchantService, 'operator');
+    const { merchant } = await merchants.createMerchant({
+      name: 'Slow Shop',
+      sessionLifetime: { seconds: 86_400n },
+    });
+
+    const { order } = await orders.registerOrder(registration({ merchantId: merchant?.merchantId ?? '' }));
+
+    expect(Number(order?.expireTime?.seconds) - Number(order?.createTime?.seconds)).toBe(86_400);
+  });
+
+  test.each([
+    ['LINK', PaymentType.LINK],
+    ['QR', PaymentType.QR],
+  ])('takes the type %s from internal services', async (_name, paymentType) => {
+    const { id: merchantId } = await stack.createMerchant();
+
+    const { order } = await orders.registerOrder(registration({ merchantId, paymentType }));
+
+    expect(order?.paymentType).toBe(paymentType);
+  });
+});
+
+describe('repeating a registration', () => {
+  test('with the same values gives the same order and checkout_url', async () => {
+    const { id: merchantId } = await stack.createMerchant();
+    const first = await orders.registerOrder(registration({ merchantId }));
+
+    const second = await orders.registerOrder(registration({ merchantId }));
+
+    expect(second).toEqual({ ...first, repeated: true });
+    expect(await countOf('order_events', merchantId)).toBe(1);
+  });
+
+  test('counts another spelling of the same amount and phone as the same values, and keeps the first', async () => {
+    const { id: merchantId } = await stack.createMerchant();
+    const first = await orders.registerOrder(
+      registration({ merchantId, amount: '100.50', customerPhone: '0911223344' }),
+    );
+
+    const second = await orders.registerOrder(
+      registration({ merchantId, amount: '100.5', customerPhone: '+251911223344' }),
+    );
+
+    expect(second.order).toEqual(first.order);
+  });
+
+  test.each([
+    ['amount', { amount: '100.51' }],
+    ['currency', { currency: 'USD' }],
+    ['reason', { reason: 'One pair of shoes' }],
+    ['customer_phone', { customerPhone: '0911223345' }],
+    ['return_url', { returnUrl: 'https://shop.example/other' }],
+    ['webhook_url', { webhookUrl: '' }],
+    ['business_name', { businessName: '' }],
+    ['payment_type', { paymentType: PaymentType.LINK }],
+  ])('with another %s is refused and leaves the first as it was', async (_field, change) => {
+    const { id: merchantId } = await stack.createMerchant();
+    const { order } = await orders.registerOrder(registration({ merchantId }));
+
+    const failure = await failureOf(orders.registerOrder(registration({ merchantId, ...change })));
+
+    expect(failure).toMatchObject({ code: 'AlreadyExists', reason: 'ORDER_NUMBER_TAKEN' });
+    expect(Object.keys(failure.issues)).toEqual(['order_number']);
+    const found = await orders.getOrder({
+      merchantId,
+      environment: Environment.SANDBOX,
+      key: { case: 'orderNumber', value: 'A-1' },
+    });
+    expect(found.order).toEqual(order);
+  });
+
+  test('with the same values is refused once the order is no longer PENDING', async () => {
+    const { id: merchantId } = await stack.createMerchant();
+    await orders.registerOrder(registration({ merchantId }));
+    await database.query(
+      `update core.orders set status = 'EXPIRED', sweep_at = null where merchant_id = $1`,
+      [stored(merchantId)],
+    );
+
+    const failure = await failureOf(orders.registerOrder(registration({ merchantId })));
+
+    expect(failure).toMatchObject({ code: 'AlreadyExists', reason: 'ORDER_NUMBER_TAKEN' });
+  });
+
+  test('50 identical registrations at once, through two cores, make one order with one event', async () => {
+    const { id: merchantId } = await stack.createMerchant();
+
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, () => orders.registerOrder(registration({ merchantId }))),
+    );
+
+    expect(new Set(answers.map(({ checkoutUrl }) => checkoutUrl)).size).toBe(1);
+    expect(answers.filter(({ repeated }) => !repeated)).toHaveLength(1);
+    expect([await countOf('orders', merchantId), await countOf('order_events', merchantId)]).toEqual([1, 1]);
+  });
+
+  test('50 conflicting registrations at once, through two cores, let exactly one win', async () => {
+    const { id: merchantId } = await stack.createMerchant();
+
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 50 }, (_, index) =>
+        orders.registerOrder(registration({ merchantId, amount: `${index + 1}` })),
+      ),
+    );
+
+    const won = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value.order] : []));
+    expect(won).toHaveLength(1);
+    const { order } = await orders.getOrder({
+      merchantId,
+      environment: Environment.SANDBOX,
+      key: { case: 'orderNumber', value: 'A-1' },
+    });
+    expect(order).toEqual(won[0]);
+    expect(await countOf('order_events', merchantId)).toBe(1);
+  });
+
+  test('the same order_number is free in the other environment and for another merchant', async () => {
+    const [one, other] = [await stack.createMerchant(), await stack.createMerchant()];
+
+    const registered = await Promise.all([
+      orders.registerOrder(registration({ merchantId: one.id })),
+      orders.registerOrder(registration({ merchantId: one.id, environment: Environment.PRODUCTION })),
+      orders.registerOrder(registration({ merchantId: other.id })),
+    ]);
+
+    expect(registered.map(({ repeated }) => repeated)).toEqual([false, false, false]);
+  });
+});
+
+describe('a registration that cannot be', () => {
+  test('names every field that is wrong, and writes nothing', async () => {
+    const { id: merchantId } = await stack.createMerchant();
+
+    const failure = await failureOf(
+      orders.registerOrder({
+        merchantId,
+        environment: Environment.SANDBOX,
+        webhookUrl: 'ftp://x',
+        amount: '1e3',
+        paymentType: PaymentType.DIRECT,
+      }),
+    );
+
+    expect(failure).toMatchObject({ code: 'InvalidArgument', reason: 'INVALID_FIELDS' });
+    expect(Object.keys(failure.issues).sort()).toEqual([
+      'amount',
+      'currency',
+      'customer_phone',
+      'order_number',
+      'payment_type',
+      'reason',
+      'return_url',
+      'webhook_url',
+    ]);
+    expect(await countOf('orders', merchantId)).toBe(0);
+  });
+
+  test('is told so with validate_only, which writes nothing either way', async () => {
+    const { id: merchantId } = await stack.createMerchant();
+
+    const good = await orders.registerOrder(registration({ merchantId, validateOnly: true }));
+    const failure = await failureOf(
+      orders.registerOrder(registration({ merchantId, amount: '0', validateOnly: true })),
+    );
+
+    expect(good).toMatchObject({ checkoutUrl: '' });
+    expect(good.order).toBeUndefined();
+    expect(Object.keys(failure.issues)).toEqual(['amount']);
+    expect(await countOf('orders', merchantId)).toBe(0);
+  });
+
+  test.each([
+    [
+      'http in production',
+      { environment: Environment.PRODUCTION, returnUrl: 'http://shop.example/' },
+      'return_url',
+    ],
+    ['no environment', { environment: Environment.UNSPECIFIED }, 'environment'],
+    ['a malformed merchant id', { merchantId: 'mer_1' }, 'merchant_id'],
+  ])('%s', async (_name, change, field) => {
+    const { id: merchantId } = await stack.createMerchant();
+
+    const failure = await failureOf(orders.registerOrder(registration({ merchantId, ...change })));
+
+    expect(Object.keys(failure.issues)).toEqual([field]);
+  });
+
+  test('an unknown merchant is NOT_FOUND', async () => {
+    const failure = await failureOf(
+      orders.registerOrder(registration({ merchantId: 'mer_01h455vb4pex5vsknk084sn02q' })),
+    );
+
+    expect(failure).toMatchObject({ code: 'NotFound', reason: 'MERCHANT_NOT_FOUND' });
+  });
+
+  test('a merchant without production may register in the sandbox only', async () => {
+    const { id: merchantId } = await stack.createMerchant({ productionActivated: false });
+
+    const failure = await failureOf(
+      orders.registerOrder(registration({ merchantId, environment: Environment.PRODUCTION })),
+    );
+    const sandbox = await orders.registerOrder(registration({ merchantId }));
+
+    expect(failure).toMatchObject({ code: 'PermissionDenied', reason: 'PRODUCTION_NOT_ACTIVATED' });
+    expect(sandbox.order?.status).toBe(OrderStatus.PENDING);
+  });
+});

@@ -1,0 +1,34 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { Environment, PaymentOption } from '../../src/gen/gatehouse/v1/order_pb.js';
+import type {
+  RegisterOrderRequestSchema,
+  StartDirectPaymentRequestSchema,
+} from '../../src/gen/gatehouse/v1/order_service_pb.js';
+
+type Registration = MessageInitShape<typeof RegisterOrderRequestSchema> & { merchantId: string };
+type DirectPayment = MessageInitShape<typeof StartDirectPaymentRequestSchema> & { merchantId: string };
+
+/** A registration that is accepted; a test names what matters to it. */
+export const registration = (own: Registration): Registration => ({
+  environment: Environment.SANDBOX,
+  orderNumber: 'A-1',
+  amount: '100.50',
+  currency: 'ETB',
+  reason: 'Two pairs of shoes',
+  customerPhone: '0911223344',
+  returnUrl: 'https://shop.example/return',
+  webhookUrl: 'https://shop.example/hook',
+  businessName: 'Shoes & Co',
+  ...own,
+});
+
+/** A direct payment that is accepted. */
+export const directPayment = (own: DirectPayment): DirectPayment => ({
+  environment: Environment.SANDBOX,
+  orderNumber: 'D-1',
+  amount: '100.50',
+  currency: 'ETB',
+  phone: '0911223344',
+  paymentOption: PaymentOption.WALLETA_USSD,
+  ...own,
+});

@@ -1,0 +1,27 @@
+import { Code, ConnectError } from '@connectrpc/connect';
+import { BadRequestSchema, ErrorInfoSchema } from '../../src/gen/google/rpc/error_details_pb.js';
+
+export interface RpcFailure {
+  readonly code: keyof typeof Code;
+  readonly reason: string | undefined;
+  /** Field by field, what was wrong with it. */
+  readonly issues: Readonly<Record<string, string>>;
+}
+
+/** What a call that must fail failed with. */
+export async function failureOf(call: Promise<unknown>): Promise<RpcFailure> {
+  try {
+    await call;
+  } catch (error) {
+    if (error instanceof ConnectError) return describeFailure(error);
+    throw error;
+  }
+  throw new Error('the call succeeded');
+}
+
+export function describeFailure(error: ConnectError): RpcFailure {
+  const [info] = error.findDetails(ErrorInfoSchema);
+  const violations = error.findDetails(BadRequestSchema).flatMap(({ fieldViolations }) => fieldViolations);
+  const issues = Object.fromEntries(violations.map(({ field, description }) => [field, description]));
+  return { code: Code[error.code] as keyof typeof Code, reason: info?.reason, issues };
+}
