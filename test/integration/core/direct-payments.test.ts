@@ -1,0 +1,240 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Client } from '@connectrpc/connect';
+import pg from 'pg';
+import { storedId } from '../../../src/core/database/public-id.ts';
+import {
+  Environment,
+  OrderEventType,
+  OrderStatus,
+  PaymentAttemptStatus,
+  PaymentOption,
+  PaymentType,
+} from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { directPayment, registration } from '../../support/order-requests.ts';
+import { failureOf } from '../../support/rpc-failure.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack } from '../../support/stack.ts';
+
+let stack: Stack;
+let orders: Client<typeof OrderService>;
+let events: Client<typeof OrderService>;
+let database: pg.Client;
+
+beforeAll(async () => {
+  stack = await startStack({ cores: 2, facades: 0 });
+  orders = stack.client(OrderService, 'writer');
+  events = stack.client(OrderService, 'reader');
+  database = new pg.Client({ connectionString: stack.databaseUrl });
+  await database.connect();
+});
+
+afterAll(async () => {
+  await database.end();
+  await stack.stop();
+});
+
+async function attemptsOf(
+  merchantId: string,
+): Promise<{ status: string; phone: string; payment_option: string }[]> {
+  const { rows } = await database.query<{ status: string; phone: string; payment_option: string }>(
+    'select status, phone, payment_option from core.payment_attempts where merchant_id = $1 order by created_at',
+    [storedId('mer', merchantId)],
+  );
+  return rows;
+}
+
+async function historyOf(merchantId: string, orderId = ''): Promise<[OrderEventType, bigint][]> {
+  const { entries } = await events.listOrderEvents({ merchantId, orderId });
+  return entries.map(({ event }) => [event?.type ?? OrderEventType.UNSPECIFIED, event?.sequence ?? 0n]);
+}
+
+/** Puts an order's latest attempt, and the order, where only a wallet could. */
+async function settle(merchantId: string, attempt: string, order: string): Promise<void> {
+  const id = storedId('mer', merchantId);
+  await database.query('update core.payment_attempts set status = $2 where merchant_id = $1', [id, attempt]);
+  await database.query(
+    `update core.orders set status = $2::core.order_status, sweep_at = case when $2::core.order_status = 'PENDING' then sweep_at end where merchant_id = $1`,
+    [id, order],
+  );
+}
+
+describe('starting a direct payment', () => {
+  test('makes a DIRECT order with an attempt that nobody has sent yet, and tells its history', async () => {
+    const { id: merchantId } = await stack.createMerchant();
+
+    const { order, paymentAttempt, repeated } = await orders.startDirectPayment(
+      directPayment({ merchantId }),
+    );
+
+    expect(order).toMatchObject({
+      orderNumber: 'D-1',
+      status: OrderStatus.PENDING,
+      paymentType: PaymentType.DIRECT,
+      paymentOption: PaymentOption.WALLETA_USSD,
+      amount: '100.50',
+      deducted: '0.00',
+      customerPhone: '0911223344',
+      lastEventSequence: 2n,
+    });
+    expect(paymentAttempt).toMatchObject({
+      orderId: order?.orderId,
+      status: PaymentAttemptStatus.REQUESTED,
+      phone: '+251911223344',
+      paymentOption: PaymentOption.WALLETA_USSD,
+      declineReason: '',
+    });
+    expect(repeated).toBe(false);
+    expect(await historyOf(merchantId, order?.orderId)).toEqual([
+      [OrderEventType.CREATED, 1n],
+      [OrderEventType.PAYMENT_STARTED, 2n],
+    ]);
+  });
+
+  test('on a registered order of the same amount adds an attempt to it', async () => {
+    const { id: merchantId } = await stack.createMerchant();
+    const registered = await orders.registerOrder(
+      registration({ merchantId, orderNumber: 'A-1', amount: '100.50' }),
+    );
+
+    const started = await orders.startDirectPayment(
+      directPayment({
+        merchantId,
+        orderNumber: 'A-1',
+        amount: '100.5',
+        phone: '0722334455',
+        paymentOption: PaymentOption.WALLETB_USSD,
+      }),
+    );
+
+    expect(started.order).toMatchObject({
+      orderId: registered.order?.orderId,
+      paymentType: PaymentType.API,
+      paymentOption: PaymentOption.WALLETB_USSD,
+      customerPhone: '0911223344',
+    });
+    expect(await attemptsOf(merchantId)).toEqual([
+      { status: 'REQUESTED', phone: '+251722334455', payment_option: 'WALLETB_USSD' },
+    ]);
+  });
+
+  test('names every field that is wrong, and writes nothing', async () => {
+    const { id: merchantId } = await stack.createMerchant();
+
+    const failure = await failureOf(
+      orders.startDirectPayment({
+        merchantId,
+        environment: Environment.SANDBOX,
+        amount: '1.001',
+        currency: 'ETB',
+        paymentOption: PaymentOption.WALLETA_WALLET,
+      }),
+    );
+
+    expect(failure).toMatchObject({ code: 'InvalidArgument', reason: 'INVALID_FIELDS' });
+    expect(Object.keys(failure.issues).sort()).toEqual(['amount', 'order_number', 'payment_option', 'phone']);
+    expect(await attemptsOf(merchantId)).toEqual([]);
+  });
+});
+
+describe('repeating a direct payment', () => {
+  test('while its attempt runs gives the same attempt, and no second one', async () => {
+    const { id: merchantId } = await stack.createMerchant();
+    const first = await orders.startDirectPayment(directPayment({ merchantId }));
+
+    const second = await orders.startDirectPayment(directPayment({ merchantId, phone: '+251911223344' }));
+
+    expect(second).toEqual({ ...first, repeated: true });
+    expect(await attemptsOf(merchantId)).toHaveLength(1);
+  });
+
+  test('50 at once, through two cores, start one attempt', async () => {
+    const { id: merchantId } = await stack.createMerchant();
+
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, () => orders.startDirectPayment(directPayment({ merchantId }))),
+    );
+
+    expect(new Set(answers.map(({ paymentAttempt }) => paymentAttempt?.paymentAttemptId)).size).toBe(1);
+    expect(answers.filter(({ repeated }) => !repeated)).toHaveLength(1);
+    expect(await attemptsOf(merchantId)).toHaveLength(1);
+  });
+
+  test('50 at once on a registered order, through two cores, start one attempt', async () => {
+    const { id: merchantId } = await stack.createMerchant();
+    await orders.registerOrder(registration({ merchantId, orderNumber: 'A-1' }));
+
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, () =>
+        orders.startDirectPayment(directPayment({ merchantId, orderNumber: 'A-1' })),
+      ),
+    );
+
+    expect(answers.filter(({ repeated }) => !repeated)).toHaveLength(1);
+    expect(await attemptsOf(merchantId)).toHaveLength(1);
+    expect(await historyOf(merchantId)).toEqual([
+      [OrderEventType.CREATED, 1n],
+      [OrderEventType.PAYMENT_STARTED, 2n],
+    ]);
+  });
+
+  test.each(['SENT', 'UNKNOWN'])('while its attempt is %s gives that attempt again', async (status) => {
+    const { id: merchantId } = await stack.createMerchant();
+    const first = await orders.startDirectPayment(directPayment({ merchantId }));
+    await settle(merchantId, status, 'PENDING');
+
+    const second = await orders.startDirectPayment(directPayment({ merchantId }));
+
+    expect(second.repeated).toBe(true);
+    expect(second.paymentAttempt?.paymentAttemptId).toBe(first.paymentAttempt?.paymentAttemptId);
+  });
+
+  test.each([
+    ['another amount', { amount: '100.51' }, 'ORDER_NUMBER_TAKEN'],
+    ['another currency', { currency: 'USD' }, 'ORDER_NUMBER_TAKEN'],
+    ['another phone while the first is asked', { phone: '0911223345' }, 'PAYMENT_IN_PROGRESS'],
+    [
+      'another option while the first is asked',
+      { paymentOption: PaymentOption.WALLETB_USSD },
+      'PAYMENT_IN_PROGRESS',
+    ],
+  ])('with %s is refused', async (_name, change, reason) => {
+    const { id: merchantId } = await stack.createMerchant();
+    await orders.startDirectPayment(directPayment({ merchantId }));
+
+    const failure = await failureOf(orders.startDirectPayment(directPayment({ merchantId, ...change })));
+
+    expect(failure.reason).toBe(reason);
+    expect(Object.keys(failure.issues)).toEqual(['order_number']);
+    expect(await attemptsOf(merchantId)).toHaveLength(1);
+  });
+
+  test.each([
+    ['COMPLETED', 'SUCCEEDED'],
+    ['EXPIRED', 'TIMED_OUT'],
+  ])('on an order that is %s is refused', async (order, attempt) => {
+    const { id: merchantId } = await stack.createMerchant();
+    await orders.startDirectPayment(directPayment({ merchantId }));
+    await settle(merchantId, attempt, order);
+
+    const failure = await failureOf(orders.startDirectPayment(directPayment({ merchantId })));
+
+    expect(failure).toMatchObject({ code: 'AlreadyExists', reason: 'ORDER_NUMBER_TAKEN' });
+    expect(await attemptsOf(merchantId)).toHaveLength(1);
+  });
+
+  test('after the session has ended is refused, even before the order is marked EXPIRED', async () => {
+    const { id: merchantId } = await stack.createMerchant();
+    await orders.registerOrder(registration({ merchantId, orderNumber: 'A-1' }));
+    await database.query(
+      `update core.orders set expires_at = now() - interval '1 second', sweep_at = now() + interval '1 hour' where merchant_id = $1`,
+      [storedId('mer', merchantId)],
+    );
+
+    const failure = await failureOf(
+      orders.startDirectPayment(directPayment({ merchantId, orderNumber: 'A-1' })),
+    );
+
+    expect(failure).toMatchObject({ code: 'FailedPrecondition', reason: 'ORDER_NOT_PAYABLE' });
+  });
+});

@@ -1,0 +1,194 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Client } from '@connectrpc/connect';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import pg from 'pg';
+import { Environment, OrderStatus, PaymentOption } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import type { Order } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { directPayment, registration } from '../../support/order-requests.ts';
+import { failureOf } from '../../support/rpc-failure.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack } from '../../support/stack.ts';
+
+let stack: Stack;
+let orders: Client<typeof OrderService>;
+let merchantId: string;
+/** In the order they were registered in. */
+const registered: Order[] = [];
+
+beforeAll(async () => {
+  stack = await startStack({ facades: 0 });
+  orders = stack.client(OrderService, 'writer');
+  merchantId = (await stack.createMerchant()).id;
+  for (let number = 0; number < 25; number += 1) {
+    const orderNumber = `${number < 5 ? 'red' : 'blue'}-${number}`;
+    const { order } = await orders.registerOrder(registration({ merchantId, orderNumber }));
+    if (order !== undefined) registered.push(order);
+  }
+  await orders.registerOrder(
+    registration({ merchantId, orderNumber: 'live', environment: Environment.PRODUCTION }),
+  );
+  const other = await stack.createMerchant();
+  await orders.registerOrder(registration({ merchantId: other.id, orderNumber: 'red-0' }));
+});
+
+afterAll(() => stack.stop());
+
+const sandbox = { environment: Environment.SANDBOX };
+const numbersOf = (list: readonly Order[]): string[] => list.map(({ orderNumber }) => orderNumber);
+const newestFirst = (): string[] => numbersOf(registered).reverse();
+
+describe('listing orders', () => {
+  test("gives a merchant's orders of one environment, newest first", async () => {
+    const { orders: listed, nextPageToken } = await orders.listOrders({ merchantId, ...sandbox });
+
+    expect(numbersOf(listed)).toEqual(newestFirst());
+    expect(listed[0]).toEqual(registered.at(-1));
+    expect(nextPageToken).toBe('');
+  });
+
+  test('pages through all of them without gap or repeat', async () => {
+    const seen: string[] = [];
+    let pageToken = '';
+    do {
+      const page = await orders.listOrders({ merchantId, ...sandbox, pageSize: 7, pageToken });
+      expect(page.orders.length).toBeLessThanOrEqual(7);
+      seen.push(...numbersOf(page.orders));
+      pageToken = page.nextPageToken;
+    } while (pageToken !== '');
+
+    expect(seen).toEqual(newestFirst());
+  });
+
+  test('keeps its place while new orders arrive', async () => {
+    const { id } = await stack.createMerchant();
+    for (const orderNumber of ['1', '2', '3', '4'])
+      await orders.registerOrder(registration({ merchantId: id, orderNumber }));
+    const first = await orders.listOrders({ merchantId: id, ...sandbox, pageSize: 2 });
+    await orders.registerOrder(registration({ merchantId: id, orderNumber: '5' }));
+
+    const second = await orders.listOrders({
+      merchantId: id,
+      ...sandbox,
+      pageSize: 2,
+      pageToken: first.nextPageToken,
+    });
+
+    expect([...numbersOf(first.orders), ...numbersOf(second.orders)]).toEqual(['4', '3', '2', '1']);
+  });
+
+  test('finds by the beginning of the order_number', async () => {
+    const { orders: listed } = await orders.listOrders({ merchantId, ...sandbox, orderNumberPrefix: 'red-' });
+
+    expect(numbersOf(listed)).toEqual(['red-4', 'red-3', 'red-2', 'red-1', 'red-0']);
+  });
+
+  test('finds a prefix that ends in the last printable character', async () => {
+    const { id } = await stack.createMerchant();
+    for (const orderNumber of ['a~1', 'a~', 'b'])
+      await orders.registerOrder(registration({ merchantId: id, orderNumber }));
+
+    const { orders: listed } = await orders.listOrders({
+      merchantId: id,
+      ...sandbox,
+      orderNumberPrefix: 'a~',
+    });
+
+    expect(numbersOf(listed)).toEqual(['a~', 'a~1']);
+  });
+
+  test('finds by status', async () => {
+    const { id } = await stack.createMerchant();
+    for (const orderNumber of ['open', 'done', 'late'])
+      await orders.registerOrder(registration({ merchantId: id, orderNumber }));
+    const database = new pg.Client({ connectionString: stack.databaseUrl });
+    await database.connect();
+    await database.query(
+      `update core.orders set status = 'EXPIRED', sweep_at = null where order_number = 'late'`,
+    );
+    await database.query(
+      `update core.orders set status = 'COMPLETED', deducted_minor_units = 10050, sweep_at = null where order_number = 'done'`,
+    );
+    await database.end();
+
+    const find = async (...statuses: OrderStatus[]) =>
+      numbersOf((await orders.listOrders({ merchantId: id, ...sandbox, statuses })).orders);
+
+    expect(await find(OrderStatus.PENDING)).toEqual(['open']);
+    expect(await find(OrderStatus.EXPIRED, OrderStatus.COMPLETED)).toEqual(['late', 'done']);
+    expect(await find(OrderStatus.FAILED)).toEqual([]);
+    const { orders: completed } = await orders.listOrders({
+      merchantId: id,
+      ...sandbox,
+      statuses: [OrderStatus.COMPLETED],
+    });
+    expect(completed[0]?.deducted).toBe('100.50');
+  });
+
+  test('finds by creation time: from is included, to is not', async () => {
+    const [tenth, twentieth] = [registered[10], registered[20]];
+    const times = { createTimeFrom: tenth?.createTime, createTimeTo: twentieth?.createTime };
+
+    const { orders: listed } = await orders.listOrders({ merchantId, ...sandbox, ...times });
+
+    const millis = (order: Order | undefined): number =>
+      Number(order?.createTime?.seconds) * 1000 + Number(order?.createTime?.nanos) / 1e6;
+    const within = registered.filter(
+      (order) => millis(order) >= millis(tenth) && millis(order) < millis(twentieth),
+    );
+    expect(numbersOf(listed)).toEqual(numbersOf(within).reverse());
+    expect(listed.length).toBeGreaterThan(0);
+  });
+
+  test('tells the option of the latest attempt', async () => {
+    const { id } = await stack.createMerchant();
+    await orders.startDirectPayment(directPayment({ merchantId: id }));
+
+    const { orders: listed } = await orders.listOrders({ merchantId: id, ...sandbox });
+
+    expect(listed[0]?.paymentOption).toBe(PaymentOption.WALLETA_USSD);
+  });
+
+  test('reads the newest from the end of the primary key, without sorting', async () => {
+    const database = new pg.Client({ connectionString: stack.databaseUrl });
+    await database.connect();
+    await database.query('set enable_seqscan = off');
+    const { rows } = await database.query<Record<string, string>>(
+      `explain select * from core.orders where merchant_id = '01a1fb23-e507-732d-95d5-85a92484bba7' and environment = 'SANDBOX' order by id desc limit 50`,
+    );
+    await database.end();
+
+    expect(rows.map((row) => row['QUERY PLAN']).join('\n')).toMatch(/Index Scan Backward using orders_pkey/);
+  });
+});
+
+describe('a listing that cannot be', () => {
+  test.each([
+    ['negative page_size', { pageSize: -1 }, 'page_size'],
+    ['made-up page_token', { pageToken: 'bm90IGEgdG9rZW4' }, 'page_token'],
+    ['unknown status', { statuses: [42 as OrderStatus] }, 'statuses'],
+    ['prefix with a space', { orderNumberPrefix: 'a b' }, 'order_number_prefix'],
+    ['time after the year 9999', { createTimeFrom: { seconds: 10n ** 15n } }, 'create_time_from'],
+    ['no environment', { environment: Environment.UNSPECIFIED }, 'environment'],
+  ])('%s', async (_name, change, field) => {
+    const failure = await failureOf(orders.listOrders({ merchantId, ...sandbox, ...change }));
+
+    expect(failure.code).toBe('InvalidArgument');
+    expect(Object.keys(failure.issues)).toEqual([field]);
+  });
+
+  test('a page token of another listing', async () => {
+    const { nextPageToken } = await orders.listOrders({ merchantId, ...sandbox, pageSize: 1 });
+
+    const failure = await failureOf(
+      orders.listOrders({
+        merchantId,
+        ...sandbox,
+        pageToken: nextPageToken,
+        createTimeFrom: timestampFromDate(new Date(0)),
+      }),
+    );
+
+    expect(Object.keys(failure.issues)).toEqual(['page_token']);
+  });
+});
