@@ -142,18 +142,20 @@ describe('API keys', () => {
     expect(test.apiKey?.prefix).toHaveLength(15);
   });
 
-  test.each([
-    ['of the other environment', (key: string) => [key, Environment.PRODUCTION] as const],
+  test.each<[string, (key: string) => [string, Environment]]>([
+    ['of the other environment', (key: string) => [key, Environment.PRODUCTION]],
     [
       'with one character changed',
-      (key: string) =>
-        [`${key.slice(0, 20)}${key[20] === 'A' ? 'B' : 'A'}${key.slice(21)}`, Environment.SANDBOX] as const,
+      (key: string) => [
+        `${key.slice(0, 20)}${key[20] === 'A' ? 'B' : 'A'}${key.slice(21)}`,
+        Environment.SANDBOX,
+      ],
     ],
-    ['cut short', (key: string) => [key.slice(0, -1), Environment.SANDBOX] as const],
-    ['with something added', (key: string) => [`${key}0`, Environment.SANDBOX] as const],
-    ['in the other case', (key: string) => [key.toUpperCase(), Environment.SANDBOX] as const],
-    ['given twice', (key: string) => [`${key}, ${key}`, Environment.SANDBOX] as const],
-    ['that is empty', () => ['', Environment.SANDBOX] as const],
+    ['cut short', (key: string) => [key.slice(0, -1), Environment.SANDBOX]],
+    ['with something added', (key: string) => [`${key}0`, Environment.SANDBOX]],
+    ['in the other case', (key: string) => [key.toUpperCase(), Environment.SANDBOX]],
+    ['given twice', (key: string) => [`${key}, ${key}`, Environment.SANDBOX]],
+    ['that is empty', () => ['', Environment.SANDBOX]],
   ])('%s open nothing', async (_name, spoil) => {
     const { testKey } = await stack.createMerchant();
 
