@@ -52,13 +52,20 @@ export function openEventBus({ url, name, logger }: EventBusOptions): EventBus {
   const closing = new AbortController();
   const listeners = new Set<() => void>();
   let connection: NatsConnection | undefined;
+  // The client keeps what is published while the broker is away, or drops it, as it happens: nothing is given to it then.
+  let isReached = false;
   let ringing = false;
 
   const connecting = connect(connectionOptions(url, name)).then(async (connected) => {
     if (closing.signal.aborted) return connected.close();
     connection = connected;
+    isReached = true;
     logger.info({ broker: connected.getServer() }, 'connected to the broker');
-    void reportStatus(connected, logger);
+    void followStatus(connected, (reached) => {
+      isReached = reached;
+      if (reached) logger.info('reached the broker again');
+      else logger.warn('lost the broker; events wait in the database');
+    });
     connected.subscribe(wakeSubject, { callback: () => listeners.forEach((listener) => listener()) });
     return undefined;
   });
@@ -68,23 +75,24 @@ export function openEventBus({ url, name, logger }: EventBusOptions): EventBus {
 
   return {
     stream,
-    isConnected: () => connection !== undefined && !connection.isClosed(),
+    isConnected: () => isReached,
     async publish(messages) {
-      if (connection === undefined) throw new Error('the broker has not been reached yet');
+      if (connection === undefined || !isReached) throw new Error('the broker is not reached');
       await publishAll(connection, messages);
     },
     ring() {
-      if (ringing || connection === undefined) return;
+      if (ringing || !isReached) return;
       // One message says it all for everything that happens in this turn of the event loop.
       ringing = true;
       setImmediate(() => {
         ringing = false;
-        if (connection?.isClosed() === false) connection.publish(wakeSubject);
+        if (isReached) connection?.publish(wakeSubject);
       });
     },
     onRing: (listener) => void listeners.add(listener),
     async close() {
       closing.abort();
+      isReached = false;
       // Not drain(): it waits for a broker that may be away. Nothing here is lost with the connection.
       await connection?.close();
     },
@@ -107,10 +115,13 @@ function connectionOptions(url: string, name: string): ConnectionOptions {
   };
 }
 
-async function reportStatus(connection: NatsConnection, logger: Logger): Promise<void> {
+async function followStatus(
+  connection: NatsConnection,
+  onReached: (reached: boolean) => void,
+): Promise<void> {
   for await (const { type } of connection.status()) {
-    if (type === Events.Disconnect) logger.warn('lost the broker; events wait in the database');
-    if (type === Events.Reconnect) logger.info('reached the broker again');
+    if (type === Events.Disconnect) onReached(false);
+    if (type === Events.Reconnect) onReached(true);
   }
 }
 

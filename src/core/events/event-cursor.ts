@@ -11,10 +11,22 @@ export interface EventCursor {
 /** Before the first event. */
 export const beginning: EventCursor = { xid: '0', position: '0' };
 
+const maxValue = 2n ** 63n - 1n;
+
+/** Behind every event of the transactions that are older than this one. */
+export function behindTransactionsBefore(xid: string): EventCursor {
+  return xid === '0' ? beginning : { xid: String(BigInt(xid) - 1n), position: String(maxValue) };
+}
+
+/** Whichever of the two is further on. */
+export function laterCursor(a: EventCursor, b: EventCursor): EventCursor {
+  const [x, y] = [BigInt(a.xid), BigInt(b.xid)];
+  if (x !== y) return x > y ? a : b;
+  return BigInt(a.position) > BigInt(b.position) ? a : b;
+}
+
 export const formatCursor = ({ xid, position }: EventCursor): string =>
   Buffer.from(`1.${xid}.${position}`).toString('base64url');
-
-const maxValue = 2n ** 63n - 1n;
 
 /** Reads a cursor that was handed out before; the empty text is the beginning. */
 export function parseCursor(text: string): Result<EventCursor, Issue> {

@@ -1,4 +1,5 @@
 import type { Database } from '../database/database.ts';
+import { laterCursor } from './event-cursor.ts';
 import type { EventCursor } from './event-cursor.ts';
 import type { EventSignal } from './event-signal.ts';
 import { latestCursor, readEvents } from './read-events.sql.ts';
@@ -23,15 +24,20 @@ export interface EventFeed {
 }
 
 const pageSize = 200;
-const signOfLifeMs = 15_000;
+/** Promised at least every 15 seconds. */
+const signOfLifeMs = 10_000;
 /** How soon events are seen that no signal announced. */
 const idleMs = 500;
 
 export function createEventFeed(database: Database, signal: EventSignal): EventFeed {
   const list = async (after: EventCursor, limit: number, filter: EventFilter): Promise<EventPage> => {
-    const events = await readEvents(database.pool, after, limit + 1, filter);
+    const { events, horizon } = await readEvents(database.pool, after, limit + 1, filter);
     const page = events.slice(0, limit);
-    return { events: page, next: page.at(-1)?.cursor ?? after, hasMore: events.length > limit };
+    const last = page.at(-1);
+    if (last !== undefined && events.length > limit)
+      return { events: page, next: last.cursor, hasMore: true };
+    // Past all that the filter left out, too: it would be read again with every look otherwise.
+    return { events: page, next: laterCursor(after, horizon), hasMore: false };
   };
 
   async function* follow(

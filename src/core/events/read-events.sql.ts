@@ -1,7 +1,7 @@
 import type { Pool, PoolClient } from 'pg';
 import { runStatement } from '../database/run-statement.ts';
 import type { Environment, OrderEventType } from '../domain/order.ts';
-import { beginning } from './event-cursor.ts';
+import { behindTransactionsBefore } from './event-cursor.ts';
 import type { EventCursor } from './event-cursor.ts';
 
 /** Stored ids. */
@@ -20,8 +20,14 @@ export interface StoredEvent {
   readonly payload: Buffer;
 }
 
+export interface EventReading {
+  readonly events: readonly StoredEvent[];
+  /** Behind every event that could be seen, whatever the filter: none can appear before it any more. */
+  readonly horizon: EventCursor;
+}
+
 /**
- * Events in commit order. A row is shown only when every transaction that began before its own has ended
+ * Events in commit order, and always one row that says how far could be seen. A row is shown only when every transaction that began before its own has ended
  * (xid below the snapshot's xmin): from then on no row can appear before it, and a cursor never skips one. Positions
  * alone would not do, since a transaction that drew an earlier number may commit later.
  */
@@ -35,16 +41,27 @@ function statementFor(filter: EventFilter): { text: string; values: string[] } {
   const given = wanted.flatMap(([column, value]) => (value === undefined ? [] : [{ column, value }]));
   const conditions = given.map(({ column }, index) => `and e.${column} = $${index + 4}`).join(' ');
   const text = `
-select e.xid::text as xid, e.position::text as position, e.id, e.merchant_id, e.environment, e.type, e.payload
-from core.order_events e
-where (e.xid, e.position) > ($1::xid8, $2::bigint)
-  and e.xid < pg_snapshot_xmin(pg_current_snapshot()) ${conditions}
-order by e.xid, e.position
-limit $3`;
+select
+  seen.horizon::text as horizon, event.xid::text as xid, event.position::text as position, event.id, event.merchant_id,
+  event.environment, event.type, event.payload
+from (select pg_snapshot_xmin(pg_current_snapshot()) as horizon) seen
+left join lateral (
+  select e.xid, e.position, e.id, e.merchant_id, e.environment, e.type, e.payload
+  from core.order_events e
+  where (e.xid, e.position) > ($1::xid8, $2::bigint) and e.xid < seen.horizon ${conditions}
+  order by e.xid, e.position
+  limit $3
+) event on true
+order by event.xid, event.position`;
   return { text, values: given.map(({ value }) => value) };
 }
 
-interface EventRow {
+interface Horizon {
+  /** The oldest transaction that was still running. */
+  readonly horizon: string;
+}
+
+interface EventRow extends Horizon {
   readonly xid: string;
   readonly position: string;
   readonly id: string;
@@ -54,34 +71,43 @@ interface EventRow {
   readonly payload: Buffer;
 }
 
+interface NoEventRow extends Horizon {
+  readonly xid: null;
+}
+
 /** Up to `limit` events behind the cursor. */
 export async function readEvents(
   client: Pool | PoolClient,
   after: EventCursor,
   limit: number,
   filter: EventFilter = {},
-): Promise<StoredEvent[]> {
+): Promise<EventReading> {
   const { text, values } = statementFor(filter);
-  const rows = await runStatement<EventRow>(client, {
+  const rows = await runStatement<EventRow | NoEventRow>(client, {
     text,
     values: [after.xid, after.position, limit, ...values],
   });
-  return rows.map((row) => ({
-    cursor: { xid: row.xid, position: row.position },
-    id: row.id,
-    merchantId: row.merchant_id,
-    environment: row.environment,
-    type: row.type,
-    payload: row.payload,
-  }));
+  return {
+    events: rows.filter(isEvent).map(eventOf),
+    horizon: behindTransactionsBefore(rows[0]?.horizon ?? '0'),
+  };
 }
+
+const isEvent = (row: EventRow | NoEventRow): row is EventRow => row.xid !== null;
+
+const eventOf = (row: EventRow): StoredEvent => ({
+  cursor: { xid: row.xid, position: row.position },
+  id: row.id,
+  merchantId: row.merchant_id,
+  environment: row.environment,
+  type: row.type,
+  payload: row.payload,
+});
 
 /** The place behind every event that can be listed now. */
 export async function latestCursor(client: Pool | PoolClient): Promise<EventCursor> {
-  const rows = await runStatement<EventCursor>(client, {
-    text: `
-select xid::text as xid, position::text as position from core.order_events
-where xid < pg_snapshot_xmin(pg_current_snapshot()) order by xid desc, position desc limit 1`,
+  const rows = await runStatement<Horizon>(client, {
+    text: 'select pg_snapshot_xmin(pg_current_snapshot())::text as horizon',
   });
-  return rows[0] ?? beginning;
+  return behindTransactionsBefore(rows[0]?.horizon ?? '0');
 }

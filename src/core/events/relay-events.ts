@@ -57,7 +57,7 @@ async function relayUntilStopped(
   logger.info('relaying events');
   let cursor = await readRelayCursor(client, publisher.stream);
   while (!stop.aborted) {
-    const events = await readEvents(client, cursor, batchSize);
+    const { events } = await readEvents(client, cursor, batchSize);
     const last = events.at(-1);
     if (last === undefined) {
       await signal.wait(idleMs, stop);

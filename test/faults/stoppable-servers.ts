@@ -1,0 +1,75 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { choosePorts } from '../../src/main/local/free-port.ts';
+import { beginLog } from '../../src/main/local/log-file.ts';
+import { findOrInstallNatsServer } from '../../src/main/local/nats-binary.ts';
+import { natsProcess, natsUrl } from '../../src/main/local/nats.ts';
+import { findPostgresHome, installedPostgres, sharedFolder } from '../../src/main/local/postgres-home.ts';
+import { databaseUrl, postgresProcess } from '../../src/main/local/postgres.ts';
+import { supervise } from '../../src/main/local/supervisor.ts';
+import type { ProcessSpec, SupervisedProcess } from '../../src/main/local/supervisor.ts';
+
+/** A server of the test's own that keeps its port and its folder while it is down. */
+export interface StoppableServer {
+  readonly url: string;
+  readonly start: () => Promise<void>;
+  /** As an operator stops it. */
+  readonly stop: () => Promise<void>;
+  /** As a crash ends it; it is started again by itself. */
+  readonly kill: () => void;
+  /** Deletes what it has stored. Only while stopped. */
+  readonly wipe: () => Promise<void>;
+  /** Ends it and leaves nothing behind. */
+  readonly remove: () => Promise<void>;
+}
+
+const password = 'of-one-test';
+const ignore = (): undefined => undefined;
+
+async function freePort(): Promise<number> {
+  const [port = 0] = await choosePorts([{ setting: 'a free port', host: '127.0.0.1', port: 0 }]);
+  return port;
+}
+
+async function stoppable(url: string, folder: string, spec: ProcessSpec): Promise<StoppableServer> {
+  const log = await beginLog(join(folder, `${spec.name}.log`));
+  let running: SupervisedProcess | undefined;
+  const stop = async (): Promise<void> => {
+    await running?.stop();
+    running = undefined;
+  };
+  return {
+    url,
+    start: async () => {
+      running = await supervise(spec, { log, warn: ignore, signal: new AbortController().signal });
+    },
+    stop,
+    kill: () => {
+      const pid = running?.pid();
+      if (pid !== undefined) process.kill(pid, 'SIGKILL');
+    },
+    wipe: () => rm(join(folder, 'jetstream'), { recursive: true }),
+    remove: async () => {
+      await stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A nats-server, not started yet. */
+export async function ownNats(): Promise<StoppableServer> {
+  const folder = await mkdtemp(join(tmpdir(), 'gatehouse-own-nats-'));
+  const program = await findOrInstallNatsServer({ report: ignore, signal: new AbortController().signal });
+  const options = { program, folder, port: await freePort(), password, marker: {} };
+  return stoppable(natsUrl(options), folder, natsProcess(options));
+}
+
+/** An empty PostgreSQL, not started yet, as durable as the real one: what it has acknowledged survives a crash. */
+export async function ownPostgres(): Promise<StoppableServer> {
+  const folder = await mkdtemp(join(tmpdir(), 'gatehouse-own-postgres-'));
+  const search = { dataFolder: folder, native: installedPostgres(), shared: sharedFolder, report: ignore };
+  const home = await findPostgresHome(search);
+  const options = { home, port: await freePort(), password, marker: {}, durable: true };
+  return stoppable(databaseUrl(options), folder, postgresProcess(options));
+}

@@ -1,0 +1,105 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { create } from '@bufbuild/protobuf';
+import { createClient } from '@connectrpc/connect';
+import type { MethodImplSpec } from '@connectrpc/connect';
+import {
+  OrderService,
+  WatchOrderEventsResponseSchema,
+} from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { createLogger } from '../../../src/runtime/logger.ts';
+import { startGrpcServer } from '../../../src/runtime/rpc/grpc-server.ts';
+import { createGrpcTransport } from '../../../src/runtime/rpc/grpc-transport.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+
+const cleanUps: (() => Promise<void>)[] = [];
+
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+/** A stream of as many messages of about 1 kB as somebody takes. */
+async function startEndlessWatch() {
+  const source = { taken: 0, ended: false };
+  const method: MethodImplSpec = {
+    kind: 'server_streaming',
+    method: OrderService.method.watchOrderEvents,
+    impl: async function* () {
+      try {
+        for (;;) {
+          source.taken += 1;
+          yield create(WatchOrderEventsResponseSchema, { cursor: `${source.taken}.${'x'.repeat(1000)}` });
+          // As a database would: other work has its turn between two messages.
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+      } finally {
+        source.ended = true;
+      }
+    },
+  };
+  const logger = createLogger({ process: 'test', instance: 'backpressure', level: 'silent' });
+  const service = { service: OrderService, methods: { watchOrderEvents: method } };
+  const server = await startGrpcServer({ host: '127.0.0.1', port: 0, services: [service], logger });
+  const transport = createGrpcTransport({ addresses: [server.address], token: 'any' });
+  cleanUps.push(() => server.stop(0));
+  cleanUps.push(async () => transport.close());
+  const reading = new AbortController();
+  const messages = createClient(OrderService, transport)
+    .watchOrderEvents({}, { signal: reading.signal })
+    [Symbol.asyncIterator]();
+  return { source, messages, leave: () => reading.abort() };
+}
+
+/** The value once it has not changed for a hundred looks. */
+async function settled(value: () => number): Promise<number> {
+  let last = -1;
+  let looks = 0;
+  await waitUntil('nothing moves any more', () => {
+    looks = value() === last ? looks + 1 : 0;
+    last = value();
+    return looks === 100;
+  });
+  return last;
+}
+
+test('a watcher that does not read holds its source back', async () => {
+  const { source, messages, leave } = await startEndlessWatch();
+
+  await messages.next();
+
+  expect(await settled(() => source.taken)).toBeLessThan(10_000);
+  leave();
+  await waitUntil('the source has ended', () => source.ended);
+});
+
+test('a watcher that reads on after a pause gets every message, in order', async () => {
+  const { source, messages, leave } = await startEndlessWatch();
+  await messages.next();
+  const ahead = await settled(() => source.taken);
+
+  const numbers: number[] = [1];
+  while (numbers.length < ahead + 500) {
+    const { value } = await messages.next();
+    numbers.push(Number.parseInt((value as { cursor: string }).cursor, 10));
+  }
+
+  expect(numbers).toEqual(Array.from(numbers, (_, index) => index + 1));
+  leave();
+  await waitUntil('the source has ended', () => source.ended);
+});
+
+test('waiting for a slow watcher again and again leaves no listener behind', async () => {
+  const warnings: Error[] = [];
+  const note = (warning: Error): void => void warnings.push(warning);
+  process.on('warning', note);
+  cleanUps.push(async () => void process.off('warning', note));
+  const { source, messages, leave } = await startEndlessWatch();
+  await messages.next();
+  const ahead = await settled(() => source.taken);
+
+  // Each message is many times what fits on the way, so that nearly every write has to wait for the reader.
+  while (source.taken < ahead + 2_000) await messages.next();
+
+  expect(warnings.filter(({ name }) => name === 'MaxListenersExceededWarning')).toEqual([]);
+  leave();
+  await waitUntil('the source has ended', () => source.ended);
+});

@@ -1,0 +1,225 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { ConnectError, createClient } from '@connectrpc/connect';
+import type { Client } from '@connectrpc/connect';
+import pg from 'pg';
+import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import type { WatchOrderEventsResponse } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { createGrpcTransport } from '../../../src/runtime/rpc/grpc-transport.ts';
+import { registration } from '../../support/order-requests.ts';
+import { describeFailure } from '../../support/rpc-failure.ts';
+import type { RpcFailure } from '../../support/rpc-failure.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack } from '../../support/stack.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { beginLateEvent } from './late-event.ts';
+
+/** How many connections a core opens when nothing else is said. */
+const poolSize = 12;
+
+type Orders = Client<typeof OrderService>;
+
+let stack: Stack;
+let orders: Orders;
+let database: pg.Client;
+const closeTransports: (() => void)[] = [];
+
+beforeAll(async () => {
+  stack = await startStack({ cores: 2, facades: 0 });
+  orders = stack.client(OrderService, 'writer');
+  database = new pg.Client({ connectionString: stack.databaseUrl });
+  await database.connect();
+});
+
+afterAll(async () => {
+  closeTransports.forEach((close) => close());
+  await database.end();
+  await stack.stop();
+});
+
+/** A follower that is connected to one core only. */
+function followerOf(address: string | undefined): Orders {
+  const transport = createGrpcTransport({ addresses: [address ?? ''], token: stack.tokens.webhooks });
+  closeTransports.push(transport.close);
+  return createClient(OrderService, transport);
+}
+
+/** A watch whose messages are collected while the test goes on. */
+interface Watch {
+  readonly messages: readonly WatchOrderEventsResponse[];
+  readonly numbers: () => string[];
+  /** Leaves. */
+  readonly leave: () => Promise<void>;
+  /** What the server ended it with. */
+  readonly ended: Promise<RpcFailure | 'without an error'>;
+}
+
+function watch(follower: Orders, request: Parameters<Orders['watchOrderEvents']>[0]): Watch {
+  const leaving = new AbortController();
+  const messages: WatchOrderEventsResponse[] = [];
+  const read = async (): Promise<RpcFailure | 'without an error'> => {
+    try {
+      for await (const message of follower.watchOrderEvents(request, { signal: leaving.signal })) {
+        messages.push(message);
+      }
+      return 'without an error';
+    } catch (error) {
+      if (error instanceof ConnectError) return describeFailure(error);
+      throw error;
+    }
+  };
+  const ended = read();
+  return {
+    messages,
+    numbers: () => messages.flatMap(({ event }) => event?.order?.orderNumber ?? []),
+    leave: async () => {
+      leaving.abort();
+      await ended;
+    },
+    ended,
+  };
+}
+
+async function registerAll(merchantId: string, orderNumbers: readonly string[]): Promise<void> {
+  for (const orderNumber of orderNumbers)
+    await orders.registerOrder(registration({ merchantId, orderNumber }));
+}
+
+const span = (prefix: string, count: number): string[] =>
+  Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
+
+describe('watching events', () => {
+  test('catches up with what there is and goes on with what comes', async () => {
+    const { id: merchantId } = await stack.createMerchant();
+    await registerAll(merchantId, ['W-1', 'W-2']);
+    const watched = watch(followerOf(stack.addresses[0]), { merchantId });
+    await waitUntil('it has caught up', () => watched.numbers().length === 2);
+
+    await registerAll(merchantId, ['W-3']);
+
+    await waitUntil('the new event is there', () => watched.numbers().length === 3);
+    expect(watched.numbers()).toEqual(['W-1', 'W-2', 'W-3']);
+    await watched.leave();
+  });
+
+  test('starts with a sign of life when there is nothing to tell yet', async () => {
+    const { id: merchantId } = await stack.createMerchant();
+
+    const watched = watch(followerOf(stack.addresses[0]), { merchantId });
+
+    const first = await waitUntil('the first message', () => watched.messages[0]);
+    expect(first.event).toBeUndefined();
+    expect(first.cursor).not.toBe('');
+    await watched.leave();
+  });
+
+  test('with only_new leaves out what was there before', async () => {
+    const { id: merchantId } = await stack.createMerchant();
+    await registerAll(merchantId, ['N-1']);
+    const follower = followerOf(stack.addresses[1]);
+    await waitUntil('it is there', async () => {
+      const { entries } = await follower.listOrderEvents({ merchantId });
+      return entries.length > 0;
+    });
+    const watched = watch(follower, { merchantId, onlyNew: true });
+    await waitUntil('it has begun', () => watched.messages.length > 0);
+
+    await registerAll(merchantId, ['N-2']);
+
+    await waitUntil('the new event is there', () => watched.numbers().length > 0);
+    expect(watched.numbers()).toEqual(['N-2']);
+    await watched.leave();
+  });
+
+  test('refuses a cursor that is none, before it begins', async () => {
+    const watched = watch(followerOf(stack.addresses[0]), { afterCursor: 'yesterday' });
+
+    expect(await watched.ended).toMatchObject({ code: 'InvalidArgument', reason: 'INVALID_FIELDS' });
+  });
+
+  test('waits for a transaction that began earlier and commits later', async () => {
+    const watched = watch(followerOf(stack.addresses[0]), { onlyNew: true });
+    await waitUntil('it has begun', () => watched.messages.length > 0);
+    const late = await beginLateEvent(stack.databaseUrl);
+    await late.insert();
+    const { id: merchantId } = await stack.createMerchant();
+    await registerAll(merchantId, ['T-1', 'T-2']);
+    expect(watched.numbers()).toEqual([]);
+
+    await late.commit();
+
+    await waitUntil('all are there', () => watched.numbers().includes('T-2'));
+    const ids = watched.messages.flatMap(({ event }) => event ?? []);
+    expect(ids.map(({ eventId, order }) => order?.orderNumber ?? eventId)).toEqual([
+      late.eventId,
+      'T-1',
+      'T-2',
+    ]);
+    await watched.leave();
+    await late.end();
+  });
+
+  test('goes on at another core after the last cursor, without loss or repeat, while orders come in', async () => {
+    const { id: merchantId } = await stack.createMerchant();
+    const numbers = span('S', 120);
+    const registering = Promise.all(
+      numbers.map((orderNumber) => orders.registerOrder(registration({ merchantId, orderNumber }))),
+    );
+    const seen: string[] = [];
+    let afterCursor = '';
+    for (const round of [0, 1, 2, 3, 4, 5]) {
+      const watched = watch(followerOf(stack.addresses[round % 2]), { merchantId, afterCursor });
+      const wanted = Math.min(seen.length + 20, numbers.length) - seen.length;
+      await waitUntil('some events', () => watched.numbers().length >= wanted);
+      await watched.leave();
+      // What one message said is kept with its cursor, as a consumer does that commits both together.
+      for (const { cursor, event } of watched.messages) {
+        seen.push(...(event?.order === undefined ? [] : [event.order.orderNumber]));
+        afterCursor = cursor;
+      }
+    }
+    await registering;
+
+    expect(seen).toHaveLength(numbers.length);
+    expect(new Set(seen)).toEqual(new Set(numbers));
+    const { entries } = await followerOf(stack.addresses[0]).listOrderEvents({ merchantId, pageSize: 1000 });
+    expect(entries.map(({ event }) => event?.order?.orderNumber)).toEqual(seen);
+  });
+
+  test('ends with SERVER_DRAINING when its core is stopped, which then exits with 0', async () => {
+    const core = await stack.startCore();
+    const { id: merchantId } = await stack.createMerchant();
+    const watched = watch(followerOf(String(core.ready['grpc'])), { merchantId });
+    await waitUntil('it has begun', () => watched.messages.length > 0);
+
+    const exitCode = await core.stop('SIGTERM');
+
+    expect(await watched.ended).toMatchObject({ code: 'Unavailable', reason: 'SERVER_DRAINING' });
+    expect(exitCode).toBe(0);
+  });
+
+  test('costs nothing any more once its client has left', async () => {
+    const follower = followerOf(stack.addresses[0]);
+    const { id: merchantId } = await stack.createMerchant();
+    const endedBefore = endedWatches();
+    const watches = Array.from({ length: 200 }, () => watch(follower, { merchantId }));
+    await waitUntil('all have begun', () => watches.every(({ messages }) => messages.length > 0));
+
+    await Promise.all(watches.map(({ leave }) => leave()));
+
+    await waitUntil('core has ended them all', () => endedWatches() - endedBefore === 200);
+    await registerAll(merchantId, ['X-1']);
+    expect(await connections()).toBeLessThanOrEqual(2 * poolSize);
+  });
+});
+
+const endedWatches = (): number =>
+  stack.cores[0]?.log.filter(({ rpc }) => rpc === 'OrderService/WatchOrderEvents').length ?? 0;
+
+/** Of both cores to their database. */
+async function connections(): Promise<number> {
+  const { rows } = await database.query<{ count: number }>(
+    `select count(*)::int as count from pg_stat_activity
+     where datname = current_database() and application_name like 'gatehouse-core%'`,
+  );
+  return rows[0]?.count ?? 0;
+}

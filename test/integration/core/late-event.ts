@@ -1,0 +1,43 @@
+import { create, toBinary } from '@bufbuild/protobuf';
+import pg from 'pg';
+import { v7 } from 'uuid';
+import { publicId } from '../../../src/core/database/public-id.ts';
+import { OrderEventSchema, OrderEventType } from '../../../src/gen/gatehouse/v1/order_pb.js';
+
+/** A transaction of another writer that is still open. */
+export interface LateEvent {
+  readonly eventId: string;
+  /** Adds the event; its place among the others was taken when the transaction began. */
+  readonly insert: () => Promise<void>;
+  readonly commit: () => Promise<void>;
+  /** Ends the connection, and with it a transaction that was not committed. */
+  readonly end: () => Promise<void>;
+}
+
+/** Begins a transaction that has its transaction id already, and will add one event to a new order of nobody. */
+export async function beginLateEvent(databaseUrl: string): Promise<LateEvent> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  await client.query('begin');
+  await client.query('select pg_current_xact_id()');
+  const id = v7();
+  const eventId = publicId('evt', id);
+  const payload = toBinary(
+    OrderEventSchema,
+    create(OrderEventSchema, { eventId, type: OrderEventType.CREATED, sequence: 1n }),
+  );
+  return {
+    eventId,
+    insert: async () => {
+      await client.query(
+        `insert into core.order_events (merchant_id, environment, order_id, sequence, id, type, occurred_at, payload)
+         values ($1, 'SANDBOX', $2, 1, $3, 'CREATED', now(), $4)`,
+        [v7(), v7(), id, Buffer.from(payload)],
+      );
+    },
+    commit: async () => {
+      await client.query('commit');
+    },
+    end: () => client.end(),
+  };
+}
