@@ -52,6 +52,7 @@ export function runChecks(parts: ChecksParts): Promise<CheckOutcome[]> {
     ),
     within('migrations', () => checkMigrations(parts), 'fix the database first'),
     within('clock', () => checkClock(parts), 'fix the database first'),
+    within('event order', () => checkEventOrder(parts), 'fix the database first'),
     within('event relay', () => checkRelay(parts), 'fix the database first'),
     Promise.resolve(checkBroker(parts)),
   ]);
@@ -120,6 +121,18 @@ async function checkClock({ database, now }: ChecksParts): Promise<CheckOutcome>
   const seen = `the database's clock is ${Math.abs(skewMs)} ms ${skewMs < 0 ? 'behind' : 'ahead of'} this core's`;
   if (Math.abs(skewMs) <= toleratedClockSkewMs) return good('clock', seen);
   return warning('clock', seen, 'synchronise both machines with NTP; orders would expire early or late');
+}
+
+/** A dump restored into a new server brings transaction ids that this server has not reached yet (docs/adr/0004). */
+async function checkEventOrder({ database }: ChecksParts): Promise<CheckOutcome> {
+  const [row] = await runStatement<{ ahead: boolean }>(database.pool, {
+    text: 'select coalesce(max(xid) >= pg_snapshot_xmax(pg_current_snapshot()), false) as ahead from core.order_events',
+  });
+  if (row?.ahead !== true) return good('event order', 'every event belongs to a transaction of this server');
+  const advice =
+    "stop all cores and run: begin; alter table core.order_events disable trigger append_only; update core.order_events set xid = '1'; " +
+    'alter table core.order_events enable trigger append_only; delete from core.event_relay; commit';
+  return failed('event order', 'events were restored from another server and are not published', advice);
 }
 
 async function checkRelay({ database, stream, now }: ChecksParts): Promise<CheckOutcome> {
