@@ -1,0 +1,192 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import {
+  directPath,
+  directPayment,
+  issuesOf,
+  newOrderNumber,
+  registration,
+  startMerchantApi,
+} from './merchant-api-harness.ts';
+import type { Answer, MerchantApi, Shop } from './merchant-api-harness.ts';
+
+let api: MerchantApi;
+let shop: Shop;
+beforeAll(async () => {
+  api = await startMerchantApi();
+  shop = await api.newShop();
+});
+afterAll(() => api.stop());
+
+const register = (body: object): Promise<Answer> => api.post(shop, '/api/v1/register', body);
+const pay = (body: object, option = 'walleta_ussd'): Promise<Answer> =>
+  api.post(shop, `/api/v1/direct?payment_option=${option}`, body);
+const verify = async (orderNumber: string): Promise<unknown> =>
+  (await api.post(shop, '/api/v1/verify', { order_number: orderNumber })).json['data'];
+
+const taken = { order_number: expect.any(String) };
+
+describe('registering again', () => {
+  test('with the same values while PENDING: the same 201 with the same checkout_url, and the order is unchanged', async () => {
+    const sent = registration();
+    const first = await register(sent);
+    const before = await verify(sent.order_number);
+    const second = await register(sent);
+    expect(second.status).toBe(201);
+    expect(second.text).toBe(first.text);
+    expect(await verify(sent.order_number)).toEqual(before);
+  });
+
+  test('with the same values in another order, and unknown ones beside them', async () => {
+    const sent = registration();
+    const first = await register(sent);
+    const again = { more: 1, ...Object.fromEntries(Object.entries(sent).toReversed()) };
+    expect((await register(again)).text).toBe(first.text);
+  });
+
+  test.each([
+    ['amount', '100.51'],
+    ['currency', 'USD'],
+    ['reason', 'Four books'],
+    ['customer_phone', '0911223345'],
+    ['return_url', 'https://shop.example/other'],
+    ['webhook_url', 'https://shop.example/other'],
+    ['business_name', 'Another'],
+  ])(
+    'with another %s: 400 with a detail on order_number, and the order is unchanged',
+    async (field, value) => {
+      const sent = registration();
+      await register(sent);
+      const before = await verify(sent.order_number);
+      const answer = await register({ ...sent, [field]: value });
+      expect(answer.status).toBe(400);
+      expect(issuesOf(answer)).toEqual(taken);
+      expect(await verify(sent.order_number)).toEqual(before);
+    },
+  );
+
+  test('a number that a direct payment uses: 400 with a detail on order_number', async () => {
+    const paid = directPayment();
+    await pay(paid);
+    const answer = await register(registration({ order_number: paid.order_number }));
+    expect(answer.status).toBe(400);
+    expect(issuesOf(answer)).toEqual(taken);
+  });
+
+  test('order numbers are told apart by case', async () => {
+    const orderNumber = newOrderNumber();
+    await register(registration({ order_number: `${orderNumber}a` }));
+    expect((await register(registration({ order_number: `${orderNumber}A`, amount: '7' }))).status).toBe(201);
+  });
+});
+
+describe('a direct payment again', () => {
+  test('with the same body while it runs: 201 PENDING, and the order is unchanged', async () => {
+    const sent = directPayment();
+    const first = await pay(sent);
+    const before = await verify(sent.order_number);
+    const second = await pay(sent);
+    expect(second.status).toBe(201);
+    expect(second.text).toBe(first.text);
+    expect(await verify(sent.order_number)).toEqual(before);
+  });
+
+  test.each([
+    ['amount', { amount: '100.51' }],
+    ['currency', { currency: 'USD' }],
+    ['phone', { phone: '0911223345' }],
+  ])('with another %s: 400 with a detail on order_number', async (_name, change) => {
+    const sent = directPayment();
+    await pay(sent);
+    const before = await verify(sent.order_number);
+    const answer = await pay({ ...sent, ...change });
+    expect(answer.status).toBe(400);
+    expect(issuesOf(answer)).toEqual(taken);
+    expect(await verify(sent.order_number)).toEqual(before);
+  });
+
+  test('with another payment_option while one runs: 400 with a detail on order_number', async () => {
+    const sent = directPayment();
+    await pay(sent);
+    const answer = await pay(sent, 'walletb_ussd');
+    expect(answer.status).toBe(400);
+    expect(issuesOf(answer)).toEqual(taken);
+  });
+});
+
+describe('a direct payment on a registered order', () => {
+  test('of the same amount and currency is a payment of that order', async () => {
+    const sent = registration();
+    await register(sent);
+    const { status } = await pay(directPayment({ order_number: sent.order_number, phone: '0711223344' }));
+    expect(status).toBe(201);
+    expect(await verify(sent.order_number)).toMatchObject({
+      payment_type: 'API',
+      payment_option: 'walleta_ussd',
+      status: 'PENDING',
+      reason: sent.reason,
+      customer_phone: sent.customer_phone,
+    });
+  });
+
+  test.each([
+    ['amount', { amount: '7' }],
+    ['currency', { currency: 'USD' }],
+  ])('of another %s: 400 with a detail on order_number', async (_name, change) => {
+    const sent = registration();
+    await register(sent);
+    const answer = await pay(directPayment({ order_number: sent.order_number, ...change }));
+    expect(answer.status).toBe(400);
+    expect(issuesOf(answer)).toEqual(taken);
+    expect(await verify(sent.order_number)).toMatchObject({ payment_option: '' });
+  });
+});
+
+/** How many answers there were of each status. */
+const countByStatus = (answers: readonly Answer[]): Record<string, number> =>
+  Object.fromEntries(
+    [...Map.groupBy(answers, ({ status }) => status)].map(([status, group]) => [status, group.length]),
+  );
+
+describe('fifty at once', () => {
+  const fifty = <T>(make: (n: number) => Promise<T>): Promise<T[]> =>
+    Promise.all(Array.from({ length: 50 }, (_, n) => make(n)));
+
+  test('identical registrations: one order, the same 201 for all', async () => {
+    const sent = registration();
+    const answers = await fifty(() => register(sent));
+    expect(countByStatus(answers)).toEqual({ 201: 50 });
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+  });
+
+  test('conflicting registrations: one 201, and 400 on order_number for the rest', async () => {
+    const orderNumber = newOrderNumber();
+    const answers = await fifty((n) =>
+      register(registration({ order_number: orderNumber, amount: `${n + 1}` })),
+    );
+    expect(countByStatus(answers)).toEqual({ 201: 1, 400: 49 });
+    for (const answer of answers.filter(({ status }) => status === 400))
+      expect(issuesOf(answer)).toEqual(taken);
+    const winner = answers.findIndex(({ status }) => status === 201);
+    expect(await verify(orderNumber)).toMatchObject({ amount: `${winner + 1}` });
+  });
+
+  test('identical direct payments: 201 PENDING for all', async () => {
+    const sent = directPayment();
+    expect(countByStatus(await fifty(() => api.post(shop, directPath, sent)))).toEqual({ 201: 50 });
+  });
+
+  test('conflicting direct payments: one 201, and 400 on order_number for the rest', async () => {
+    const orderNumber = newOrderNumber();
+    const answers = await fifty((n) =>
+      pay(directPayment({ order_number: orderNumber, phone: `09112233${String(n).padStart(2, '0')}` })),
+    );
+    expect(countByStatus(answers)).toEqual({ 201: 1, 400: 49 });
+  });
+
+  test('different registrations: all are registered', async () => {
+    const bodies = Array.from({ length: 50 }, () => registration());
+    const answers = await Promise.all(bodies.map(register));
+    expect(countByStatus(answers)).toEqual({ 201: 50 });
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(50);
+  });
+});

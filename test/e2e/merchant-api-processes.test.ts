@@ -1,0 +1,181 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { waitUntil } from '../support/wait-until.ts';
+import {
+  directPath,
+  directPayment,
+  issuesOf,
+  newOrderNumber,
+  registration,
+  startMerchantApi,
+} from './merchant-api-harness.ts';
+import type { Answer, MerchantApi } from './merchant-api-harness.ts';
+
+let api: MerchantApi | undefined;
+afterEach(async () => {
+  await api?.stop();
+  api = undefined;
+});
+
+describe('States', () => {
+  test('EXPIRED once the payment session has ended; the order number stays taken', async () => {
+    api = await startMerchantApi();
+    const { post, stack } = api;
+    const shop = await api.newShop();
+    const sent = registration();
+    await post(shop, '/api/v1/register', sent);
+    const database = new pg.Client({ connectionString: stack.databaseUrl });
+    await database.connect();
+    await database.query("update core.orders set expires_at = now() - interval '1 second', sweep_at = now()");
+    await database.end();
+
+    const order = await waitUntil('the order has expired', async () => {
+      const { json } = await post(shop, '/api/v1/verify', sent);
+      const data = json['data'] as Readonly<Record<string, string>>;
+      return data['status'] === 'EXPIRED' && data;
+    });
+    expect(order).toMatchObject({ deducted: '0.00', amount: sent.amount });
+    expect(order['updated_timestamp']! > order['created_timestamp']!).toBe(true);
+
+    for (const [path, body] of [
+      ['/api/v1/register', sent],
+      [directPath, directPayment({ order_number: sent.order_number })],
+    ] as const) {
+      const again = await post(shop, path, body);
+      expect(again.status).toBe(400);
+      expect(Object.keys(issuesOf(again))).toEqual(['order_number']);
+    }
+  });
+});
+
+describe('when core is gone', () => {
+  test('500 in the words of each endpoint, readyz 503, healthz 200', async () => {
+    api = await startMerchantApi();
+    const { post, stack, rest } = api;
+    const shop = await api.newShop();
+    const sent = registration();
+    expect((await post(shop, '/api/v1/register', sent)).status).toBe(201);
+    await stack.cores[0]!.stop();
+
+    const internal = { code: 500, message: 'Internal server error' };
+    expect((await post(shop, '/api/v1/register', registration())).json).toEqual(internal);
+    expect((await post(shop, '/api/v1/verify', sent)).json).toEqual(internal);
+    expect((await post(shop, directPath, directPayment())).json).toEqual({
+      code: 500,
+      message: 'The payment could not be processed',
+    });
+    expect((await fetch(`${rest.sandbox}/healthz`)).status).toBe(200);
+    const ready = await waitUntil('readyz says 503', async () => {
+      const response = await fetch(`${rest.sandbox}/readyz`);
+      return response.status === 503 && response;
+    });
+    expect(await ready.json()).toEqual({ code: 503, message: 'Core is not reachable' });
+  });
+});
+
+describe('logs', () => {
+  test('one line a request in each process, under one request id; no key and no phone number in any', async () => {
+    api = await startMerchantApi();
+    const { post, stack } = api;
+    const shop = await api.newShop();
+    const phones = ['0911777301', '+251911777302', '911777303'];
+    const sent = registration({ customer_phone: phones[0] });
+    const { headers } = await post(shop, '/api/v1/register', sent);
+    await post(shop, directPath, directPayment({ phone: phones[1] }));
+    await post(
+      shop,
+      '/api/v1/register',
+      registration({ customer_phone: phones[2], amount: phones[2], reason: '' }),
+    );
+    await post(shop, `/api/v1/verify/${phones[0]!}?phone=${phones[2]!}`, { phone: phones[0] });
+    await post(shop, '/api/v1/verify', sent, { environment: 'production', apiKey: shop.keys.sandbox });
+    await post(
+      shop,
+      '/api/v1/verify',
+      { order_number: newOrderNumber() },
+      { apiKey: `${shop.keys.sandbox}x` },
+    );
+
+    const requestId = headers.get('x-request-id');
+    const ofRequest = (line: Readonly<Record<string, unknown>>): boolean => line['request_id'] === requestId;
+    const [facade, core] = [stack.facades[0]!.process.log, stack.cores[0]!.log];
+    await waitUntil('the lines are there', () => facade.filter(({ msg }) => msg === 'request').length >= 6);
+    expect(facade.filter(ofRequest)).toEqual([
+      expect.objectContaining({
+        level: 'info',
+        environment: 'sandbox',
+        method: 'POST',
+        route: '/api/v1/register',
+        status: 201,
+        merchant_id: shop.merchantId,
+        api_key_id: expect.stringMatching(/^key_/),
+        order_number: sent.order_number,
+        ip: '127.0.0.1',
+        duration_ms: expect.any(Number),
+      }),
+    ]);
+    expect(core.filter(ofRequest).map((line) => line['rpc'])).toEqual(
+      expect.arrayContaining(['ApiKeyService/AuthenticateApiKey', 'OrderService/RegisterOrder']),
+    );
+    const everything = JSON.stringify([facade, core]);
+    for (const secret of [shop.keys.sandbox, shop.keys.production, '911777301', '911777302', '911777303']) {
+      expect(everything.includes(secret)).toBe(false);
+    }
+  });
+});
+
+/** Why `fetch` failed. Its errors are of another realm than the test, where `instanceof Error` is false of them. */
+const causeOf = (error: unknown): string =>
+  typeof error === 'object' && error !== null && 'cause' in error ? String(error.cause) : String(error);
+
+test('more requests a second than the setting allows: 429 as documented, with Retry-After', async () => {
+  api = await startMerchantApi({ settings: { GATEHOUSE_RATE_LIMIT_PER_KEY: '5' } });
+  const { post } = api;
+  const shop = await api.newShop();
+  const answers = await Promise.all(
+    Array.from({ length: 15 }, () => post(shop, '/api/v1/verify', { order_number: 'x' })),
+  );
+  const limited = answers.find(({ status }) => status === 429);
+  expect(limited?.json).toEqual({ code: 429, message: 'Too many requests' });
+  expect(limited?.headers.get('retry-after')).toBe('1');
+});
+
+test('a facade that is told to stop answers everything it has accepted, and its exit code is 0', async () => {
+  api = await startMerchantApi();
+  const { post, stack } = api;
+  const shop = await api.newShop();
+  const accepted: string[] = [];
+  let stopping = false;
+  /** Registers order after order until the listener is gone, as a client that keeps its connections does. */
+  const client = async (): Promise<void> => {
+    for (;;) {
+      const sent = registration();
+      let answer: Answer;
+      try {
+        answer = await post(shop, '/api/v1/register', sent);
+      } catch (error) {
+        // Refused, or cut by the kernel before the facade had read from it. That no request was cut which it had read
+        // is seen in the end: every order there is was answered.
+        expect({ stopping, cause: causeOf(error) }).toEqual({
+          stopping: true,
+          cause: expect.stringMatching(/ECONNREFUSED|ECONNRESET|other side closed/),
+        });
+        return;
+      }
+      expect(answer.status).toBe(201);
+      accepted.push(sent.order_number);
+    }
+  };
+  const clients = Array.from({ length: 8 }, client);
+  await waitUntil('there is traffic', () => accepted.length > 50);
+  stopping = true;
+  const exitCode = await stack.facades[0]!.process.stop();
+  await Promise.all(clients);
+
+  expect(exitCode).toBe(0);
+  const database = new pg.Client({ connectionString: stack.databaseUrl });
+  await database.connect();
+  const { rows } = await database.query<{ order_number: string }>('select order_number from core.orders');
+  await database.end();
+  expect(rows.map((row) => row.order_number).sort()).toEqual(accepted.sort());
+});
