@@ -1,0 +1,39 @@
+import { connect } from 'nats';
+import type { JsMsg, NatsConnection } from 'nats';
+
+/** What is in the stream of events, in the order the broker keeps it. */
+export interface StoredMessage {
+  readonly subject: string;
+  readonly id: string;
+  readonly cursor: string;
+  readonly body: Buffer;
+}
+
+export async function connectTo(url: string): Promise<NatsConnection> {
+  const { host, username, password } = new URL(url);
+  return connect({ servers: host, user: username, pass: decodeURIComponent(password) });
+}
+
+/** Everything that the stream ORDERS holds; nothing while there is no such stream. */
+export async function readStream(url: string): Promise<StoredMessage[]> {
+  const connection = await connectTo(url);
+  try {
+    const manager = await connection.jetstreamManager();
+    const info = await manager.streams.info('ORDERS').catch(() => undefined);
+    if (info === undefined || info.state.messages === 0) return [];
+    const consumer = await connection.jetstream().consumers.get('ORDERS');
+    const stored: StoredMessage[] = [];
+    for await (const message of await consumer.fetch({ max_messages: info.state.messages, expires: 5_000 }))
+      stored.push(storedMessage(message));
+    return stored;
+  } finally {
+    await connection.close();
+  }
+}
+
+const storedMessage = ({ subject, headers, data }: JsMsg): StoredMessage => ({
+  subject,
+  id: headers?.get('Nats-Msg-Id') ?? '',
+  cursor: headers?.get('Gatehouse-Cursor') ?? '',
+  body: Buffer.from(data),
+});
