@@ -43,6 +43,14 @@ describe('registering again', () => {
     expect((await register(again)).text).toBe(first.text);
   });
 
+  test('with the same money and the same number, written in another way: the same 201', async () => {
+    const sent = registration({ amount: '100.50', customer_phone: '0911223344' });
+    const first = await register(sent);
+    const again = await register({ ...sent, amount: '100.5', customer_phone: '+251911223344' });
+    expect(again.text).toBe(first.text);
+    expect(await verify(sent.order_number)).toMatchObject({ amount: '100.50', customer_phone: '0911223344' });
+  });
+
   test.each([
     ['amount', '100.51'],
     ['currency', 'USD'],

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import {
   directPath,
   directPayment,
@@ -371,4 +373,47 @@ test('every reply carries the request id, the one that was sent when there was o
   expect(made.headers.get('x-request-id')).toMatch(
     /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
   );
+});
+
+describe('docs/merchant-api.md', () => {
+  interface Example {
+    readonly path: string;
+    readonly body: string;
+    readonly reply: Readonly<Record<string, unknown>>;
+  }
+  /** Each curl of the page, and the reply that is shown under it. */
+  async function examples(): Promise<Example[]> {
+    const page = await readFile(resolve(import.meta.dirname, '../../docs/merchant-api.md'), 'utf8');
+    const blocks = [...page.matchAll(/```(sh|json)\n([^]+?)```/g)].map(([, kind, text]) => ({
+      kind,
+      text: text!,
+    }));
+    return blocks.flatMap(({ kind, text }, at) => {
+      const curl = /^curl -s "?\$GATEHOUSE([^\s"]+)"? .*-d '([^']+)'/s.exec(text);
+      if (kind !== 'sh' || curl === null) return [];
+      const reply = JSON.parse(blocks[at + 1]!.text) as Record<string, unknown>;
+      return [{ path: curl[1]!, body: curl[2]!, reply }];
+    });
+  }
+  /** The keys and the types of their values: ids, times and tokens differ from run to run. */
+  const shape = (value: unknown): unknown =>
+    typeof value === 'object' && value !== null
+      ? Object.entries(value).map(([key, inner]) => [key, shape(inner)])
+      : typeof value;
+
+  test('its examples do what it says', async () => {
+    const shown = await examples();
+    expect(shown.map(({ path }) => path)).toEqual([
+      '/api/v1/register',
+      '/api/v1/direct?payment_option=walleta_ussd',
+      '/api/v1/verify',
+      '/api/v1/register',
+    ]);
+    for (const { path, body, reply } of shown) {
+      const { json } = await api.post(shop, path, body);
+      expect(shape(json)).toEqual(shape(reply));
+      expect(json['message']).toBe(reply['message']);
+      if (json['code'] === 400) expect(json).toEqual(reply);
+    }
+  });
 });
