@@ -1,10 +1,11 @@
 import { createServer as createHttp1Server } from 'node:http';
 import { createServer as createHttp2Server } from 'node:http2';
 import type { ServerHttp2Session } from 'node:http2';
-import { createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
+import { createRegistry } from '@bufbuild/protobuf';
 import type { ConnectRouter, ServiceImplSpec } from '@connectrpc/connect';
 import { connectNodeAdapter } from '@connectrpc/connect-node';
+import { file_google_rpc_error_details } from '../../gen/google/rpc/error_details_pb.js';
 import type { Logger } from '../logger.ts';
 import { defaultDeadlineMs, maxMessageBytes } from './grpc-server.ts';
 
@@ -26,54 +27,54 @@ export interface ConnectServerOptions {
 
 /** The first bytes of an HTTP/2 connection with prior knowledge (RFC 9113, section 3.4). */
 const http2Preface = Buffer.from('PRI * HTTP/2.0');
-/** A connection that has not said which protocol it speaks after this long is closed. */
-const prefaceTimeoutMs = 10_000;
+/** A connection that has not said what it wants after this long is closed: its protocol, its headers, its settings. */
+const greetingTimeoutMs = 10_000;
+/** Peers whose machine is gone never close: the kernel asks them for a sign of life. */
+const tcpKeepAlive = { keepAlive: true, keepAliveInitialDelay: 60_000 };
 
 /**
  * Serves Connect, gRPC-Web and gRPC over HTTP/1.1 and cleartext HTTP/2 on one port. Node's HTTP/2 server speaks no
  * HTTP/1.1 without TLS, so each connection's first bytes decide which of two servers it is handed to.
  * @throws when the port cannot be had.
  */
-export async function startConnectServer({
-  host,
-  port,
-  services,
-  logger,
-}: ConnectServerOptions): Promise<ConnectServer> {
-  const handler = connectNodeAdapter({
-    routes: (router) => services.forEach((spec) => addRoutes(router, spec)),
-    readMaxBytes: maxMessageBytes,
-    writeMaxBytes: maxMessageBytes,
-    maxTimeoutMs: 24 * 60 * 60 * 1000,
-  });
-  const http1 = createHttp1Server(
-    { requestTimeout: defaultDeadlineMs, headersTimeout: prefaceTimeoutMs },
-    handler,
-  );
-  const http2 = createHttp2Server({ settings: { maxConcurrentStreams: 1024 } }, handler);
+export async function startConnectServer(options: ConnectServerOptions): Promise<ConnectServer> {
+  const { host, port, services, logger } = options;
+  const handler = requestHandler(services);
   const sessions = new Set<ServerHttp2Session>();
-  const sockets = new Set<Socket>();
+  const http2 = createHttp2Server({ settings: { maxConcurrentStreams: 1024 } }, handler);
   http2.on('session', (session) => {
     sessions.add(session);
     // A peer that breaks off mid-frame is its own problem; without a listener it would be the process's.
     session.on('error', (error) => logger.debug({ err: error }, 'HTTP/2 session ended with an error'));
     session.on('close', () => sessions.delete(session));
+    session.setTimeout(greetingTimeoutMs, () => session.destroy());
+    session.once('remoteSettings', () => session.setTimeout(0));
   });
-  const server = createServer((socket) => {
+  // The HTTP/1.1 server is the one that listens, because only then does Node watch over its connections' timeouts and
+  // know which of them are idle. Its own way of serving a connection waits until the connection is known to be for it.
+  const http1 = createHttp1Server(
+    { requestTimeout: defaultDeadlineMs, headersTimeout: greetingTimeoutMs, ...tcpKeepAlive },
+    handler,
+  );
+  const serveHttp1 = http1.listeners('connection');
+  http1.removeAllListeners('connection');
+  const sockets = new Set<Socket>();
+  http1.on('connection', (socket: Socket) => {
     sockets.add(socket);
     socket.on('error', (error) => logger.debug({ err: error }, 'connection ended with an error'));
     socket.on('close', () => sockets.delete(socket));
-    choose(socket, (isHttp2) => (isHttp2 ? http2 : http1).emit('connection', socket));
+    choose(socket, (isHttp2) => {
+      if (isHttp2) http2.emit('connection', socket);
+      else for (const serve of serveHttp1) serve.call(http1, socket);
+    });
   });
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => resolve());
+    http1.once('error', reject);
+    http1.listen(port, host, () => resolve());
   });
-  const { port: boundPort } = server.address() as AddressInfo;
+  const { port: boundPort } = http1.address() as AddressInfo;
   const stop = async (timeoutMs: number): Promise<void> => {
-    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-    // The servers behind the listener never listened themselves: only their connections need closing.
-    http1.closeIdleConnections();
+    const closed = new Promise<void>((resolve) => http1.close(() => resolve()));
     for (const session of sessions) session.close();
     const timer = setTimeout(() => sockets.forEach((socket) => socket.destroy()), timeoutMs);
     // A kept-alive HTTP/1.1 connection becomes idle only after its last answer, so look again until none is left.
@@ -83,6 +84,26 @@ export async function startConnectServer({
     clearInterval(sweep);
   };
   return { address: `${host}:${boundPort}`, stop };
+}
+
+/** Answers 400 where the adapter throws: it reads no request whose Host is missing (HTTP/1.0) or is no host. */
+function requestHandler(services: readonly ServiceImplSpec[]): ReturnType<typeof connectNodeAdapter> {
+  const serve = connectNodeAdapter({
+    routes: (router) => services.forEach((spec) => addRoutes(router, spec)),
+    readMaxBytes: maxMessageBytes,
+    writeMaxBytes: maxMessageBytes,
+    maxTimeoutMs: 24 * 60 * 60 * 1000,
+    // An item of a batch that failed carries its details as Any, which JSON can say only of types it knows.
+    jsonOptions: { registry: createRegistry(file_google_rpc_error_details) },
+  });
+  return (request, response) => {
+    try {
+      serve(request, response);
+    } catch {
+      response.writeHead(400);
+      response.end();
+    }
+  };
 }
 
 function addRoutes(router: ConnectRouter, { methods }: ServiceImplSpec): void {
@@ -107,7 +128,7 @@ function addRoutes(router: ConnectRouter, { methods }: ServiceImplSpec): void {
 /** Reads the first bytes of a connection, puts them back, and says whether they begin an HTTP/2 connection. */
 function choose(socket: Socket, use: (isHttp2: boolean) => void): void {
   let seen = Buffer.alloc(0);
-  socket.setTimeout(prefaceTimeoutMs, () => socket.destroy());
+  socket.setTimeout(greetingTimeoutMs, () => socket.destroy());
   const look = (): void => {
     const chunk: unknown = socket.read();
     if (!Buffer.isBuffer(chunk)) return;

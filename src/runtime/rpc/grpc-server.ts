@@ -57,6 +57,9 @@ export async function startGrpcServer({
     'grpc.max_receive_message_length': maxMessageBytes,
     'grpc.max_send_message_length': maxMessageBytes,
     'grpc.max_concurrent_streams': 4096,
+    // A peer that is gone without a word, or never spoke, does not answer a ping: its connection is closed.
+    'grpc.keepalive_time_ms': 10_000,
+    'grpc.keepalive_timeout_ms': 5_000,
   });
   for (const spec of services) server.addService(definitionOf(spec), implementationOf(spec, logger));
   const boundPort = await new Promise<number>((resolve, reject) => {
@@ -205,13 +208,24 @@ async function pump(
   try {
     for await (const response of responses) {
       if (call.cancelled) return;
-      // A slow reader holds the source back; one that went away must not hold it for ever.
-      if (!call.write(output(response))) await Promise.race([once(call, 'drain'), once(call, 'cancelled')]);
+      if (!call.write(output(response))) await untilDrained(call);
     }
     call.end();
   } catch (error) {
     if (!call.cancelled) call.emit('error', statusOf(error));
     else logger.debug({ err: error }, 'a stream ended after its caller had left');
+  }
+}
+
+/** A slow reader holds the source back; one that went away must not hold it for ever. */
+async function untilDrained(call: EventEmitter): Promise<void> {
+  const over = new AbortController();
+  const { signal } = over;
+  try {
+    await Promise.race([once(call, 'drain', { signal }), once(call, 'cancelled', { signal })]);
+  } finally {
+    // Takes off the listeners of the one that did not happen.
+    over.abort();
   }
 }
 

@@ -37,6 +37,8 @@ export function healthService(serviceNames: readonly string[], isServing: () => 
         while (!context.signal.aborted) {
           const now = known.has(service) ? status() : ServingStatus.SERVICE_UNKNOWN;
           if (now !== last) yield { status: now };
+          // A process that no longer serves is about to end: a watcher must not keep it, and finds it again elsewhere.
+          if (now === ServingStatus.NOT_SERVING) throw rpcError('SERVER_DRAINING', 'this server is stopping');
           last = now;
           await delay(watchIntervalMs, undefined, { signal: context.signal }).catch(() => undefined);
         }

@@ -1,12 +1,15 @@
-import { createRegistry, toBinary } from '@bufbuild/protobuf';
+import { toBinary } from '@bufbuild/protobuf';
 import type { DescFile, DescService, MessageInitShape } from '@bufbuild/protobuf';
+import { nestedTypes } from '@bufbuild/protobuf/reflect';
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
+import { file_google_rpc_error_details } from '../../gen/google/rpc/error_details_pb.js';
 import { ServerReflection } from '../../gen/grpc/reflection/v1/reflection_pb.js';
 import type {
   ServerReflectionRequest,
   ServerReflectionResponseSchema,
 } from '../../gen/grpc/reflection/v1/reflection_pb.js';
+import { Health } from '../../gen/health/v1/health_pb.js';
 import { roles } from './service-tokens.ts';
 import { rpcService } from './rpc-service.ts';
 import type { RpcService } from './rpc-service.ts';
@@ -16,16 +19,14 @@ type Answer = NonNullable<MessageInitShape<typeof ServerReflectionResponseSchema
 /**
  * grpc.reflection.v1, answered from the generated descriptors, so that grpcurl and `buf curl` need no .proto files.
  * Ours rather than a package's for the same reason as the health service: one implementation for gRPC and Connect.
+ * Knows, beside the given services, what every process serves and what its errors carry.
  */
-export function reflectionService(services: readonly DescService[]): RpcService {
-  const files = collectFiles(services.map((service) => service.file));
+export function reflectionService(ownServices: readonly DescService[]): RpcService {
+  const services = [...ownServices, Health, ServerReflection];
+  const files = collectFiles([...services.map(({ file }) => file), file_google_rpc_error_details]);
   const byName = new Map(files.map((file) => [`${file.name}.proto`, file]));
-  const registry = createRegistry(...files);
+  const bySymbol = new Map(files.flatMap((file) => symbolsOf(file).map((symbol) => [symbol, file] as const)));
 
-  const fileOfSymbol = (symbol: string): DescFile | undefined => {
-    const owner = registry.get(symbol) ?? registry.get(symbol.slice(0, symbol.lastIndexOf('.')));
-    return owner?.file;
-  };
   const descriptors = (file: DescFile | undefined, asked: string): Answer =>
     file === undefined
       ? notFound(asked)
@@ -47,7 +48,7 @@ export function reflectionService(services: readonly DescService[]): RpcService 
       case 'fileByFilename':
         return descriptors(byName.get(messageRequest.value), messageRequest.value);
       case 'fileContainingSymbol':
-        return descriptors(fileOfSymbol(messageRequest.value), messageRequest.value);
+        return descriptors(bySymbol.get(messageRequest.value), messageRequest.value);
       case 'fileContainingExtension':
         return notFound(`an extension of ${messageRequest.value.containingType}`);
       case 'allExtensionNumbersOfType':
@@ -77,6 +78,24 @@ const notFound = (asked: string): Answer => ({
   case: 'errorResponse',
   value: { errorCode: Code.NotFound, errorMessage: `this server does not know ${asked}` },
 });
+
+/** The full names that a file declares. An enum's values are named beside it, not inside it, as in C++. */
+function symbolsOf(file: DescFile): string[] {
+  return [...nestedTypes(file)].flatMap((type) => {
+    const inside = (names: readonly { readonly name: string }[], scope = type.typeName): string[] =>
+      names.map(({ name }) => `${scope}.${name}`);
+    switch (type.kind) {
+      case 'message':
+        return [type.typeName, ...inside(type.fields), ...inside(type.oneofs)];
+      case 'enum':
+        return [type.typeName, ...inside(type.values, type.parent?.typeName ?? file.proto.package)];
+      case 'service':
+        return [type.typeName, ...inside(type.methods)];
+      case 'extension':
+        return [type.typeName];
+    }
+  });
+}
 
 /** The files and everything they import, each once, imports first. */
 function collectFiles(roots: readonly DescFile[]): DescFile[] {

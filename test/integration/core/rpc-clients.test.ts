@@ -1,0 +1,428 @@
+import { createRegistry } from '@bufbuild/protobuf';
+import { createClient } from '@connectrpc/connect';
+import type { Client, Interceptor, Transport } from '@connectrpc/connect';
+import {
+  Http2SessionManager,
+  createConnectTransport,
+  createGrpcTransport,
+  createGrpcWebTransport,
+} from '@connectrpc/connect-node';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
+import {
+  ErrorInfoSchema,
+  file_google_rpc_error_details,
+} from '../../../src/gen/google/rpc/error_details_pb.js';
+import { Environment, OrderEventType, OrderStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { fromStatus } from '../../../src/runtime/rpc/rpc-error.ts';
+import { registration } from '../../support/order-requests.ts';
+import { describeFailure, failureOf } from '../../support/rpc-failure.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack } from '../../support/stack.ts';
+import { bufCurl, plainGrpcClient, readCurlError, readStatus } from './rpc-clients.ts';
+import type { PlainGrpcClient, PlainMessage } from './rpc-clients.ts';
+
+let stack: Stack;
+let database: pg.Client;
+let merchantId: string;
+let orderCount = 0;
+const newOrderNumber = (): string => `C-${++orderCount}`;
+
+beforeAll(async () => {
+  stack = await startStack({ facades: 0 });
+  database = new pg.Client({ connectionString: stack.databaseUrl });
+  await database.connect();
+  merchantId = (await stack.createMerchant()).id;
+});
+
+afterAll(async () => {
+  await database.end();
+  await stack.stop();
+});
+
+const storedOrders = async (orderNumber: string): Promise<number> =>
+  (await database.query('select from core.orders where order_number = $1', [orderNumber])).rowCount ?? -1;
+
+/** Wrong in every field that can be wrong. */
+const allWrong = {
+  merchantId: 'nobody',
+  environment: Environment.UNSPECIFIED,
+  orderNumber: 'with space',
+  amount: '01',
+  currency: 'etb',
+  reason: '',
+  customerPhone: '12',
+  returnUrl: 'javascript:alert(1)',
+  webhookUrl: 'https://user:secret@shop.example/',
+  businessName: 'x'.repeat(129),
+  paymentType: 3,
+};
+const allWrongFields = [
+  'amount',
+  'business_name',
+  'currency',
+  'customer_phone',
+  'environment',
+  'merchant_id',
+  'order_number',
+  'payment_type',
+  'reason',
+  'return_url',
+  'webhook_url',
+];
+
+const transports = {
+  'Connect over HTTP/1.1': (options: HttpOptions) =>
+    createConnectTransport({
+      baseUrl: options.baseUrl,
+      interceptors: options.interceptors,
+      httpVersion: '1.1',
+      nodeOptions: { agent: false },
+    }),
+  'Connect in JSON over HTTP/1.1': (options: HttpOptions) =>
+    createConnectTransport({
+      baseUrl: options.baseUrl,
+      interceptors: options.interceptors,
+      httpVersion: '1.1',
+      useBinaryFormat: false,
+      jsonOptions: { registry: createRegistry(file_google_rpc_error_details) },
+      nodeOptions: { agent: false },
+    }),
+  'Connect over HTTP/2': (options: HttpOptions) => createConnectTransport({ ...options, httpVersion: '2' }),
+  'gRPC-Web over HTTP/1.1': (options: HttpOptions) =>
+    createGrpcWebTransport({
+      baseUrl: options.baseUrl,
+      interceptors: options.interceptors,
+      httpVersion: '1.1',
+      nodeOptions: { agent: false },
+    }),
+  'gRPC-Web over HTTP/2': (options: HttpOptions) => createGrpcWebTransport({ ...options, httpVersion: '2' }),
+  'gRPC over HTTP/2': (options: HttpOptions) => createGrpcTransport(options),
+} satisfies Record<string, (options: HttpOptions) => Transport>;
+
+interface HttpOptions {
+  readonly baseUrl: string;
+  readonly interceptors: Interceptor[];
+  readonly sessionManager: Http2SessionManager;
+}
+
+type TransportName = keyof typeof transports;
+
+describe.each([
+  ...(Object.keys(transports) as TransportName[]).map((name) => [name, 'the Connect port'] as const),
+  // The gRPC port speaks gRPC to anybody, not only to grpc-js.
+  ['gRPC over HTTP/2', 'the gRPC port'] as const,
+])('a connect-es client: %s on %s', (name, port) => {
+  let orders: Client<typeof OrderService>;
+  let sessionManager: Http2SessionManager;
+
+  beforeAll(() => {
+    const baseUrl = port === 'the gRPC port' ? `http://${stack.addresses[0]!}` : stack.connectUrl;
+    sessionManager = new Http2SessionManager(baseUrl);
+    const authorize: Interceptor = (next) => (request) => {
+      request.header.set('authorization', `Bearer ${stack.tokens.operator}`);
+      return next(request);
+    };
+    orders = createClient(
+      OrderService,
+      transports[name]({ baseUrl, interceptors: [authorize], sessionManager }),
+    );
+  });
+
+  afterAll(() => sessionManager.abort());
+
+  test('registers an order and gets it back as it was registered', async () => {
+    const request = registration({ merchantId, orderNumber: newOrderNumber() });
+    const registered = await orders.registerOrder(request);
+    const { order } = await orders.getOrder({
+      merchantId,
+      environment: Environment.SANDBOX,
+      key: { case: 'orderNumber', value: String(request.orderNumber) },
+    });
+    expect(order).toEqual(registered.order);
+    expect(order).toMatchObject({
+      status: OrderStatus.PENDING,
+      amount: '100.50',
+      deducted: '0.00',
+      customerPhone: '0911223344',
+    });
+  });
+
+  test('learns from an error its code, reason, domain and every field issue', async () => {
+    const failure = await failureOf(orders.registerOrder(allWrong));
+    expect(failure).toMatchObject({ code: 'InvalidArgument', reason: 'INVALID_FIELDS' });
+    expect(Object.keys(failure.issues).sort()).toEqual(allWrongFields);
+  });
+
+  test('gets an error of another kind with the domain beside the reason', async () => {
+    const call = orders.getOrder({
+      merchantId,
+      environment: Environment.SANDBOX,
+      key: { case: 'orderNumber', value: 'no-such-order' },
+    });
+    await expect(call).rejects.toMatchObject({ code: 5 });
+    const error = await call.catch((thrown: unknown) => thrown);
+    expect(
+      (error as { findDetails: (schema: typeof ErrorInfoSchema) => unknown[] }).findDetails(ErrorInfoSchema),
+    ).toEqual([expect.objectContaining({ reason: 'ORDER_NOT_FOUND', domain: 'gatehouse' })]);
+  });
+
+  test('gets a status for each item of a batch', async () => {
+    const [good, other] = [newOrderNumber(), newOrderNumber()];
+    const { results } = await orders.batchRegisterOrders({
+      requests: [
+        registration({ merchantId, orderNumber: good }),
+        registration({ merchantId, orderNumber: newOrderNumber(), amount: '-1' }),
+        registration({ merchantId, orderNumber: other }),
+      ],
+    });
+    const described = results.map(({ result }) =>
+      result.case === 'error' ? describeFailure(fromStatus(result.value)) : result.value?.order?.orderNumber,
+    );
+    expect(described).toEqual([
+      good,
+      { code: 'InvalidArgument', reason: 'INVALID_FIELDS', issues: { amount: expect.any(String) } },
+      other,
+    ]);
+  });
+
+  test('follows events from a cursor and sees a new one as it is committed', async () => {
+    const { nextCursor } = await lastEvents(orders);
+    const leave = new AbortController();
+    const seen: [OrderEventType, string | undefined][] = [];
+    const orderNumber = newOrderNumber();
+    const watch = orders.watchOrderEvents({ afterCursor: nextCursor, merchantId }, { signal: leave.signal });
+    const watching = (async () => {
+      for await (const { event } of watch) {
+        if (event === undefined) await orders.registerOrder(registration({ merchantId, orderNumber }));
+        else seen.push([event.type, event.order?.orderNumber]);
+        if (seen.length === 1) leave.abort();
+      }
+    })();
+    await expect(watching).rejects.toMatchObject({ code: 1 });
+    expect(seen).toEqual([[OrderEventType.CREATED, orderNumber]]);
+  });
+});
+
+async function lastEvents(orders: Client<typeof OrderService>): Promise<{ nextCursor: string }> {
+  let page = await orders.listOrderEvents({ pageSize: 1000 });
+  while (page.hasMore) page = await orders.listOrderEvents({ pageSize: 1000, afterCursor: page.nextCursor });
+  return page;
+}
+
+const service = 'gatehouse.v1.OrderService';
+
+/** The fields of `registration`, in the words of the .proto file. */
+const plainRegistration = (own: PlainMessage): PlainMessage => ({
+  merchant_id: merchantId,
+  environment: 'ENVIRONMENT_SANDBOX',
+  order_number: newOrderNumber(),
+  amount: '7.25',
+  currency: 'USD',
+  reason: 'Tea',
+  customer_phone: '+251911223344',
+  return_url: 'https://shop.example/return',
+  ...own,
+});
+
+const plainPayment = (own: PlainMessage): PlainMessage => ({
+  merchant_id: merchantId,
+  environment: 'ENVIRONMENT_SANDBOX',
+  order_number: newOrderNumber(),
+  amount: '7.25',
+  currency: 'USD',
+  phone: '+251911223344',
+  payment_option: 'PAYMENT_OPTION_WALLETB_USSD',
+  ...own,
+});
+
+describe('a plain @grpc/grpc-js client made from the .proto files', () => {
+  let client: PlainGrpcClient;
+  beforeAll(() => {
+    client = plainGrpcClient(stack.addresses[0]!, stack.tokens.operator);
+  });
+  afterAll(() => client.close());
+
+  test('registers an order and gets it back by number and by id', async () => {
+    const order_number = newOrderNumber();
+    const { response: registered } = await client.call(
+      service,
+      'RegisterOrder',
+      plainRegistration({ order_number }),
+    );
+    expect(registered).toMatchObject({
+      order: {
+        order_number,
+        amount: '7.25',
+        status: 'ORDER_STATUS_PENDING',
+        payment_type: 'PAYMENT_TYPE_API',
+      },
+      checkout_url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:8082\/c\/[\w-]{43,}$/),
+      repeated: false,
+    });
+    const name = { merchant_id: merchantId, environment: 'ENVIRONMENT_SANDBOX' };
+    const byNumber = await client.call(service, 'GetOrder', { ...name, order_number });
+    const { order_id } = (registered as { order: { order_id: string } }).order;
+    const byId = await client.call(service, 'GetOrder', { ...name, order_id });
+    expect(byNumber.response).toEqual({ order: registered?.['order'] });
+    expect(byId).toEqual(byNumber);
+  });
+
+  test('decodes ErrorInfo and BadRequest from the trailer, all issues at once', async () => {
+    const { error } = await client.call(service, 'StartDirectPayment', {
+      merchant_id: '',
+      amount: '1.001',
+      currency: 'ETB',
+      phone: '0911',
+      payment_option: 'PAYMENT_OPTION_WALLETA_WALLET',
+    });
+    expect(error).toMatchObject({ code: 3, info: { reason: 'INVALID_FIELDS', domain: 'gatehouse' } });
+    expect(error?.violations.map(({ field }) => field).sort()).toEqual([
+      'amount',
+      'environment',
+      'merchant_id',
+      'order_number',
+      'payment_option',
+      'phone',
+    ]);
+    expect(error?.violations.every(({ description }) => description.length > 0)).toBe(true);
+  });
+
+  describe.each([
+    ['BatchRegisterOrders', plainRegistration, 'amount'],
+    ['BatchStartDirectPayments', plainPayment, 'phone'],
+    [
+      'BatchGetOrders',
+      (own: PlainMessage) => ({
+        merchant_id: merchantId,
+        environment: 'ENVIRONMENT_SANDBOX',
+        order_number: 'G-1',
+        ...own,
+      }),
+      'environment',
+    ],
+  ] as const)('%s', (method, item, badField) => {
+    beforeAll(async () => {
+      await client.call(service, 'RegisterOrder', plainRegistration({ order_number: 'G-1' }));
+    });
+
+    test('one bad item leaves its neighbours alone, and results come in the order of the requests', async () => {
+      const requests = [item({}), item({ [badField]: badField === 'environment' ? 0 : 'bad' }), item({})];
+      const { response } = await client.call(service, method, { requests });
+      const results = (
+        response as { results: { result: string; response?: PlainMessage; error?: PlainMessage }[] }
+      ).results;
+      expect(results.map(({ result }) => result)).toEqual(['response', 'error', 'response']);
+      expect(readStatus(results[1]!.error!)).toMatchObject({
+        code: 3,
+        info: { reason: 'INVALID_FIELDS', domain: 'gatehouse' },
+        violations: [{ field: badField }],
+      });
+      const numbers = [0, 2].map(
+        (index) => (results[index]!.response!['order'] as PlainMessage)['order_number'],
+      );
+      expect(numbers).toEqual([requests[0]!['order_number'], requests[2]!['order_number']]);
+    });
+
+    test.each([0, 501])('%d items are refused as a whole', async (count) => {
+      const requests = Array.from({ length: count }, () => item({}));
+      const { error } = await client.call(service, method, { requests });
+      expect(error).toMatchObject({
+        code: 3,
+        info: { reason: 'INVALID_FIELDS' },
+        violations: [{ field: 'requests', description: 'must have 1 to 500 items' }],
+      });
+    });
+
+    test('500 items are answered', async () => {
+      const requests = Array.from({ length: 500 }, () => item({}));
+      const { response } = await client.call(service, method, { requests });
+      const results = (response as { results: { result: string }[] }).results;
+      expect(results.filter(({ result }) => result === 'response')).toHaveLength(500);
+    });
+  });
+
+  test.each([
+    ['RegisterOrder', plainRegistration],
+    ['StartDirectPayment', plainPayment],
+  ] as const)('%s with validate_only says what is wrong and writes nothing', async (method, item) => {
+    const order_number = newOrderNumber();
+    const good = await client.call(service, method, item({ order_number, validate_only: true }));
+    const bad = await client.call(service, method, item({ order_number, amount: '0', validate_only: true }));
+    expect(good.response).toMatchObject({ order: null, repeated: false });
+    expect(bad.error).toMatchObject({ code: 3, violations: [{ field: 'amount' }] });
+    expect(await storedOrders(order_number)).toBe(0);
+  });
+
+  test('validate_only inside a batch writes just the other items', async () => {
+    const [checked, written] = [newOrderNumber(), newOrderNumber()];
+    await client.call(service, 'BatchRegisterOrders', {
+      requests: [
+        plainRegistration({ order_number: checked, validate_only: true }),
+        plainRegistration({ order_number: written }),
+      ],
+    });
+    expect([await storedOrders(checked), await storedOrders(written)]).toEqual([0, 1]);
+  });
+
+  test('watches events: a sign of life at once, then a new event as it is committed', async () => {
+    const order_number = newOrderNumber();
+    const watch = client.stream(service, 'WatchOrderEvents', { only_new: true, merchant_id: merchantId });
+    const seen: PlainMessage[] = [];
+    for await (const message of watch) {
+      seen.push(message as PlainMessage);
+      if (seen.length === 2) break;
+      await client.call(service, 'RegisterOrder', plainRegistration({ order_number }));
+    }
+    watch.cancel();
+    expect(seen[0]).toMatchObject({ cursor: expect.stringMatching(/./), event: null });
+    expect(seen[1]).toMatchObject({
+      event: { type: 'ORDER_EVENT_TYPE_CREATED', sequence: '1', order: { order_number } },
+    });
+  });
+});
+
+describe.each([
+  ['the gRPC port', 'grpc', () => `http://${stack.addresses[0]!}`],
+  ['the Connect port', 'grpc', () => stack.connectUrl],
+  ['the Connect port', 'grpcweb', () => stack.connectUrl],
+  ['the Connect port', 'connect', () => stack.connectUrl],
+] as const)('buf curl on %s with the protocol %s', (_port, protocol, url) => {
+  const curl = (method: string, data: object, token: string) =>
+    bufCurl([
+      '--http2-prior-knowledge',
+      ...['--protocol', protocol, '--reflect-header', '*', '-H', `authorization: Bearer ${token}`],
+      ...['-d', JSON.stringify(data), `${url()}/${method}`],
+    ]);
+
+  test('registers an order and gets it back, knowing the contract by reflection alone', async () => {
+    const order_number = newOrderNumber();
+    const registered = await curl(
+      `${service}/RegisterOrder`,
+      plainRegistration({ order_number }),
+      stack.tokens.operator,
+    );
+    const found = await curl(
+      `${service}/GetOrder`,
+      { merchant_id: merchantId, environment: 'ENVIRONMENT_SANDBOX', order_number },
+      stack.tokens.reader,
+    );
+    expect(registered).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(JSON.parse(found.stdout)).toMatchObject({ order: { orderNumber: order_number, amount: '7.25' } });
+  });
+
+  test('prints code, reason and field issues of an error', async () => {
+    const answer = await curl(
+      `${service}/RegisterOrder`,
+      plainRegistration({ amount: '1e3', reason: '' }),
+      stack.tokens.operator,
+    );
+    expect(answer.exitCode).not.toBe(0);
+    expect(readCurlError(answer)).toMatchObject({
+      codeName: 'invalid_argument',
+      info: { reason: 'INVALID_FIELDS', domain: 'gatehouse' },
+      violations: [{ field: 'amount' }, { field: 'reason' }],
+    });
+  });
+});

@@ -1,0 +1,174 @@
+import { createClient } from '@connectrpc/connect';
+import { createConnectTransport } from '@connectrpc/connect-node';
+import { fromBinary } from '@bufbuild/protobuf';
+import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import {
+  Health,
+  HealthCheckResponse_ServingStatus as ServingStatus,
+} from '../../../src/gen/health/v1/health_pb.js';
+import { failureOf } from '../../support/rpc-failure.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack } from '../../support/stack.ts';
+import { plainGrpcClient } from './rpc-clients.ts';
+import type { PlainGrpcClient, PlainMessage } from './rpc-clients.ts';
+
+let stack: Stack;
+let anyone: PlainGrpcClient;
+let reader: PlainGrpcClient;
+
+beforeAll(async () => {
+  stack = await startStack({ facades: 0 });
+  anyone = plainGrpcClient(stack.addresses[0]!);
+  reader = plainGrpcClient(stack.addresses[0]!, stack.tokens.reader);
+});
+
+afterAll(async () => {
+  anyone.close();
+  reader.close();
+  await stack.stop();
+});
+
+const servedServices = [
+  'gatehouse.v1.OrderService',
+  'gatehouse.v1.MerchantService',
+  'gatehouse.v1.ApiKeyService',
+  'gatehouse.v1.AuditService',
+  'gatehouse.v1.DiagnosticsService',
+];
+
+describe('grpc.health.v1, without a token', () => {
+  const health = 'grpc.health.v1.Health';
+
+  test.each(['', health, ...servedServices])('check of "%s" is SERVING', async (service) => {
+    const { response } = await anyone.call(health, 'Check', { service });
+    expect(response).toEqual({ status: 'SERVING' });
+  });
+
+  test('check of a service this process does not serve is NOT_FOUND', async () => {
+    const { error } = await anyone.call(health, 'Check', { service: 'gatehouse.v1.WebhookService' });
+    expect(error).toMatchObject({ code: 5, info: { domain: 'gatehouse' } });
+  });
+
+  test('list names every service', async () => {
+    const { response } = await anyone.call(health, 'List', {});
+    const statuses = response?.['statuses'] as Record<string, PlainMessage>;
+    expect(Object.keys(statuses).sort()).toEqual(['', health, ...servedServices].sort());
+    expect(new Set(Object.values(statuses).map(({ status }) => status))).toEqual(new Set(['SERVING']));
+  });
+
+  test.each([
+    ['', 'SERVING'],
+    ['gatehouse.v1.OrderService', 'SERVING'],
+    ['gatehouse.v1.WebhookService', 'SERVICE_UNKNOWN'],
+  ])('watch of "%s" begins with %s', async (service, status) => {
+    const watch = anyone.stream(health, 'Watch', { service });
+    for await (const message of watch) {
+      expect(message).toEqual({ status });
+      break;
+    }
+    watch.cancel();
+  });
+
+  test('check and watch answer the same over Connect', async () => {
+    const client = createClient(
+      Health,
+      createConnectTransport({
+        baseUrl: stack.connectUrl,
+        httpVersion: '1.1',
+        nodeOptions: { agent: false },
+      }),
+    );
+    expect(await client.check({})).toMatchObject({ status: ServingStatus.SERVING });
+    expect(await failureOf(client.check({ service: 'nothing' }))).toMatchObject({ code: 'NotFound' });
+    for await (const { status } of client.watch({})) {
+      expect(status).toBe(ServingStatus.SERVING);
+      break;
+    }
+  });
+
+  test('a watcher is told NOT_SERVING when the process begins to stop', async () => {
+    const core = await stack.startCore();
+    const client = plainGrpcClient(String(core.ready['grpc']));
+    const statuses: unknown[] = [];
+    let stopped: Promise<number | null> | undefined;
+    const watching = (async () => {
+      for await (const { status } of client.stream(
+        'grpc.health.v1.Health',
+        'Watch',
+        {},
+      ) as AsyncIterable<PlainMessage>) {
+        statuses.push(status);
+        if (statuses.length === 1) stopped = core.stop();
+      }
+    })();
+    await expect(watching).rejects.toMatchObject({ code: 14 });
+    client.close();
+    expect(statuses).toEqual(['SERVING', 'NOT_SERVING']);
+    expect(await stopped).toBe(0);
+  });
+});
+
+describe('grpc.reflection.v1', () => {
+  const reflection = 'grpc.reflection.v1.ServerReflection';
+  const ask = async (request: PlainMessage): Promise<PlainMessage> => {
+    const [answer] = await reader.exchange(reflection, 'ServerReflectionInfo', [request]);
+    return answer!;
+  };
+  const filesIn = (answer: PlainMessage): string[] => {
+    const { file_descriptor_proto: files } = answer['file_descriptor_response'] as {
+      file_descriptor_proto: Buffer[];
+    };
+    return files.map((bytes) => fromBinary(FileDescriptorProtoSchema, bytes).name);
+  };
+
+  test('needs a token', async () => {
+    const call = anyone.exchange(reflection, 'ServerReflectionInfo', [{ list_services: '' }]);
+    await expect(call).rejects.toMatchObject({ code: 16 });
+  });
+
+  test('lists every service', async () => {
+    const answer = await ask({ list_services: '' });
+    const { service } = answer['list_services_response'] as { service: { name: string }[] };
+    expect(service.map(({ name }) => name).sort()).toEqual(
+      [...servedServices, 'grpc.health.v1.Health', reflection].sort(),
+    );
+  });
+
+  test.each([
+    ['a service', 'gatehouse.v1.OrderService', 'gatehouse/v1/order_service.proto'],
+    ['a method', 'gatehouse.v1.OrderService.WatchOrderEvents', 'gatehouse/v1/order_service.proto'],
+    ['a message', 'gatehouse.v1.OrderEvent', 'gatehouse/v1/order.proto'],
+    ['a field', 'gatehouse.v1.OrderEvent.sequence', 'gatehouse/v1/order.proto'],
+    ['a oneof', 'gatehouse.v1.GetOrderRequest.key', 'gatehouse/v1/order_service.proto'],
+    ['an enum', 'gatehouse.v1.OrderStatus', 'gatehouse/v1/order.proto'],
+    ['a value of an enum', 'gatehouse.v1.ORDER_STATUS_PENDING', 'gatehouse/v1/order.proto'],
+    ['a nested enum', 'grpc.health.v1.HealthCheckResponse.ServingStatus', 'health/v1/health.proto'],
+    ['a value of a nested enum', 'grpc.health.v1.HealthCheckResponse.SERVING', 'health/v1/health.proto'],
+    ['an imported message', 'google.protobuf.Timestamp', 'google/protobuf/timestamp.proto'],
+    ['a detail of errors', 'google.rpc.ErrorInfo', 'google/rpc/error_details.proto'],
+  ])('gives the file of %s, with what it imports before it', async (_kind, symbol, file) => {
+    const files = filesIn(await ask({ file_containing_symbol: symbol }));
+    expect(files.at(-1)).toBe(file);
+    expect(new Set(files).size).toBe(files.length);
+  });
+
+  test.each([
+    ['a symbol nobody declares', { file_containing_symbol: 'gatehouse.v1.Refund' }],
+    ['a method a service does not have', { file_containing_symbol: 'gatehouse.v1.OrderService.Refund' }],
+    ['the empty symbol', { file_containing_symbol: '' }],
+    ['a name out of JavaScript', { file_containing_symbol: '__proto__' }],
+    ['a file nobody has', { file_by_filename: 'gatehouse/v1/refund.proto' }],
+    [
+      'an extension',
+      { file_containing_extension: { containing_type: 'gatehouse.v1.Order', extension_number: 1 } },
+    ],
+  ])('answers NOT_FOUND for %s, and the stream goes on', async (_what, request) => {
+    const answers = await reader.exchange(reflection, 'ServerReflectionInfo', [
+      request,
+      { file_by_filename: 'gatehouse/v1/order.proto' },
+    ]);
+    expect(answers[0]).toMatchObject({ error_response: { error_code: 5 } });
+    expect(filesIn(answers[1]!).at(-1)).toBe('gatehouse/v1/order.proto');
+  });
+});
