@@ -1,6 +1,7 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { HealthCheckResponse_ServingStatus as ServingStatus } from '../../../src/gen/health/v1/health_pb.js';
+import { waitUntil } from '../../support/wait-until.ts';
 import { post, send, startFacadeOverRpc } from './facade-over-rpc.ts';
 import type { Answer, FacadeOverRpc } from './facade-over-rpc.ts';
 
@@ -94,7 +95,7 @@ describe('while draining', () => {
     });
     await atCore;
     const closed = started.close();
-    while (await isListening(started.url));
+    await waitUntil('the listener is closed', async () => !(await isListening(started.url)));
     answer(undefined);
 
     const { status, headers } = await request;
@@ -134,7 +135,7 @@ test('a client that goes away leaves its write to be finished, and a line in the
   const signal = await atCore;
   client.abort();
   await expect(request).rejects.toThrow();
-  while (!log.some((line) => line['client_gone'] === true)) await new Promise(setImmediate);
+  await waitUntil('the log says so', () => log.some((line) => line['client_gone'] === true));
 
   expect(signal.aborted).toBe(false);
   answer(undefined);
