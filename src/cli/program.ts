@@ -1,9 +1,10 @@
 import { Command, CommanderError } from 'commander';
 import type { CliConfig } from '../runtime/config.ts';
 import { addAuditCommands } from './audit-commands.ts';
+import { exitCodeHelp, exitCodes } from './cli-error.ts';
 import type { CoreClients } from './core-clients.ts';
 import { addDoctorCommand } from './doctor-command.ts';
-import { describeFailure, exitCodeHelp, exitCodes, failureJson, failureText } from './failure.ts';
+import { describeFailure, failureJson, failureText } from './failure.ts';
 import { addKeyCommands } from './key-commands.ts';
 import { addMerchantCommands } from './merchant-commands.ts';
 import { readAddresses } from './options.ts';
@@ -42,8 +43,8 @@ const settingsHelp = `Where the core is:
 /** Runs one command. Promises its exit code, one of `exitCodes`; never rejects. */
 export async function runCli(args: readonly string[], surroundings: Surroundings): Promise<number> {
   const { invocation, stdout, stderr } = surroundings;
-  const program = new Command(invocation);
   const json = args.includes('--json');
+  const program = createProgram(invocation, { writeOut: stdout, writeErr: json ? () => undefined : stderr });
   let exitCode: number = exitCodes.ok;
   let addresses: readonly string[] = [];
 
@@ -63,23 +64,6 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
       core.close();
     }
   };
-
-  program
-    .description('Keeps the merchants and keys of a Gatehouse, and looks at its orders and its health.')
-    .option('--address <host:port,…>', 'the core to talk to, or several', readAddresses)
-    .option('--json', 'print JSON, errors included, instead of tables')
-    .option('--verbose', 'print where in the program an error happened')
-    .exitOverride()
-    .configureHelp({ showGlobalOptions: true })
-    .configureOutput({
-      writeOut: stdout,
-      writeErr: json ? () => undefined : stderr,
-      // Told with all other errors, below.
-      outputError: () => undefined,
-      getOutHelpWidth: () => helpWidth,
-      getErrHelpWidth: () => helpWidth,
-    })
-    .addHelpText('after', `\n${settingsHelp}\n\n${exitCodeHelp}`);
   addMerchantCommands(program, run);
   addKeyCommands(program, run, surroundings.now);
   addOrderCommands(program, run);
@@ -93,12 +77,34 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
     await program.parseAsync(args, { from: 'user' });
     return exitCode;
   } catch (error) {
+    const isHelp = error instanceof CommanderError && error.code === 'commander.help';
     if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.ok;
     const failure = describeFailure(error, { invocation, addresses });
-    // Commander has answered a command that is not whole with its help.
-    if (!(error instanceof CommanderError && error.code === 'commander.help' && !json))
-      stderr(json ? failureJson(failure) : failureText(failure));
-    if (args.includes('--verbose') && error instanceof Error) stderr(`${error.stack ?? error.message}\n`);
+    const stack = args.includes('--verbose') && error instanceof Error ? error.stack : undefined;
+    if (json) stderr(failureJson(failure, stack));
+    // A command that is not whole has been answered with its help.
+    else if (!isHelp) stderr(failureText(failure, stack));
     return failure.exitCode;
   }
+}
+
+/** The program without its commands. Commander's own errors are thrown, not printed. */
+function createProgram(
+  invocation: string,
+  output: { readonly writeOut: (text: string) => void; readonly writeErr: (text: string) => void },
+): Command {
+  return new Command(invocation)
+    .description('Keeps the merchants and keys of a Gatehouse, and looks at its orders and its health.')
+    .option('--address <host:port,…>', 'the core to talk to, or several', readAddresses)
+    .option('--json', 'print JSON, errors included, instead of tables')
+    .option('--verbose', 'print where in the program an error happened')
+    .exitOverride()
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({
+      ...output,
+      outputError: () => undefined,
+      getOutHelpWidth: () => helpWidth,
+      getErrHelpWidth: () => helpWidth,
+    })
+    .addHelpText('after', `\n${settingsHelp}\n\n${exitCodeHelp}`);
 }

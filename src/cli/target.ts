@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import type { CliConfig } from '../runtime/config.ts';
-import { CliError, exitCodes } from './failure.ts';
+import { CliError, exitCodes } from './cli-error.ts';
 
 /** The cores a command is for, and how to be let in. */
 export interface Target {

@@ -44,12 +44,12 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** Starts an empty PostgreSQL that trades durability for speed. The URL is that of a superuser. */
-export async function startTemporaryPostgres(): Promise<TemporaryServer> {
+/** Starts an empty PostgreSQL, one that trades durability for speed unless told not to. The URL is a superuser's. */
+export async function startTemporaryPostgres({ durable = false } = {}): Promise<TemporaryServer> {
   return startIn('gatehouse-postgres-', async (folder) => {
     const search = { dataFolder: folder, native: installedPostgres(), shared: sharedFolder, report: ignore };
     const home = await findPostgresHome(search);
-    const options = { home, port: await freePort(), password, marker: {}, durable: false };
+    const options = { home, port: await freePort(), password, marker: {}, durable };
     return { url: databaseUrl(options), spec: postgresProcess(options) };
   });
 }

@@ -1,0 +1,31 @@
+/** What the process's exit code tells a script. */
+export const exitCodes = {
+  ok: 0,
+  unexpected: 1,
+  invalidInput: 2,
+  notFound: 3,
+  refused: 4,
+  unreachable: 5,
+} as const;
+
+export const exitCodeHelp = `Exit codes:
+  0  done; for doctor: nothing has failed
+  1  an unexpected error; for doctor: something has failed
+  2  the command or its input is not right; nothing was done
+  3  there is no such merchant, key or order
+  4  refused: not permitted, not possible in this state, or too much
+  5  the core cannot be reached, or cannot reach its database`;
+
+/** The command cannot go on, for a reason its user can do something about. */
+export class CliError extends Error {
+  override readonly name = 'CliError';
+  readonly exitCode: number;
+  /** What to do, one thing a line. */
+  readonly advice: string;
+
+  constructor(exitCode: number, message: string, advice: string) {
+    super(message);
+    this.exitCode = exitCode;
+    this.advice = advice;
+  }
+}

@@ -1,0 +1,136 @@
+import { Code } from '@connectrpc/connect';
+import type { ConnectError } from '@connectrpc/connect';
+import { BadRequestSchema } from '../gen/google/rpc/error_details_pb.js';
+import type { ErrorReason } from '../runtime/rpc/error-reason.ts';
+import { reasonOf } from '../runtime/rpc/rpc-error.ts';
+import { exitCodes } from './cli-error.ts';
+import { requestIdOf } from './core-clients.ts';
+
+/** An error as the user is told of it. */
+export interface Failure {
+  readonly exitCode: number;
+  readonly message: string;
+  readonly issues: readonly { readonly field: string; readonly issue: string }[];
+  /** What to do; may be empty. */
+  readonly advice: string;
+  /** The core's word for it, when the core refused. */
+  readonly reason: string | undefined;
+  /** The request as the core's log names it. */
+  readonly requestId: string | undefined;
+}
+
+/** What advice may need to know. */
+export interface FailureContext {
+  /** How the program is called, so that advice can be pasted. */
+  readonly invocation: string;
+  /** The cores the command was meant for. */
+  readonly addresses: readonly string[];
+  /** Whether doctor itself failed on the core: advice to run it would lead in a circle, and it changes nothing. */
+  readonly isDoctor?: boolean;
+}
+
+const exitCodeOfStatus: Partial<Record<Code, number>> = {
+  [Code.InvalidArgument]: exitCodes.invalidInput,
+  [Code.NotFound]: exitCodes.notFound,
+  [Code.Unauthenticated]: exitCodes.refused,
+  [Code.PermissionDenied]: exitCodes.refused,
+  [Code.AlreadyExists]: exitCodes.refused,
+  [Code.FailedPrecondition]: exitCodes.refused,
+  [Code.ResourceExhausted]: exitCodes.refused,
+  [Code.Unavailable]: exitCodes.unreachable,
+  [Code.DeadlineExceeded]: exitCodes.unreachable,
+};
+
+const adviceFor = (reason: string, context: FailureContext): string => {
+  const { invocation } = context;
+  const advice: Partial<Record<ErrorReason, string>> = {
+    INVALID_SERVICE_TOKEN:
+      "Set GATEHOUSE_SERVICE_TOKEN to an operator token of this core: one of those in the core's GATEHOUSE_SERVICE_TOKENS.",
+    ROLE_NOT_ALLOWED: 'Set GATEHOUSE_SERVICE_TOKEN to a token of a role that may, such as operator.',
+    MERCHANT_NOT_FOUND: `See which there are: ${invocation} merchant list`,
+    API_KEY_NOT_FOUND: `See which the merchant has: ${invocation} key list <merchant_id>`,
+    ORDER_NOT_FOUND:
+      'An order is found under its own merchant and environment only: SANDBOX, unless --environment says PRODUCTION.',
+    API_KEY_NOT_USABLE: `That is: ${invocation} key issue <merchant_id>`,
+    TOO_MANY_API_KEYS: `Revoke one that is not used any more: ${invocation} key revoke <merchant_id> <api_key_id>`,
+    OVERLOADED: 'Try again in a few seconds.',
+    SERVER_DRAINING: 'The core is being stopped. Try again when it, or another, is up.',
+    DATABASE_UNAVAILABLE: seeDoctor(context),
+    INTERNAL: seeDoctor(context),
+  };
+  return Object.entries(advice).find(([known]) => known === reason)?.[1] ?? '';
+};
+
+/** Says of an error that a call ended with what happened, what to do and which exit code it comes to. */
+export function describeRpcFailure(error: ConnectError, context: FailureContext): Failure {
+  const reason = reasonOf(error);
+  const common = {
+    exitCode: exitCodeOfStatus[error.code] ?? exitCodes.unexpected,
+    issues: error
+      .findDetails(BadRequestSchema)
+      .flatMap(({ fieldViolations }) => fieldViolations)
+      .map(({ field, description }) => ({ field, issue: description })),
+    reason,
+    requestId: requestIdOf(error),
+  };
+  if (reason === undefined) return { ...common, ...describeTransportFailure(error, context) };
+  const message =
+    reason === 'INVALID_SERVICE_TOKEN' ? 'the core does not know this service token' : error.rawMessage;
+  return {
+    ...common,
+    message: common.issues.length > 0 ? 'the core did not accept the input' : message,
+    advice: adviceFor(reason, context),
+  };
+}
+
+/** Of an error that did not come from a Gatehouse core, but from the way to it. */
+function describeTransportFailure(error: ConnectError, context: FailureContext) {
+  const where = context.addresses.join(', ');
+  if (error.code === Code.Unimplemented)
+    return {
+      message: `what answers at ${where} is no core, or one of another version (${error.rawMessage})`,
+      advice: 'Use the command line that came with that core.',
+    };
+  if (error.code === Code.DeadlineExceeded && wasConnected(error)) {
+    const doubt =
+      'If the command was to change something, that may have happened all the same: look before you repeat it.';
+    return {
+      message: `the core at ${where} did not finish in time`,
+      advice: context.isDoctor
+        ? 'See the log of the core; restart it if it hangs.'
+        : `${doubt}\n${seeDoctor(context)}`,
+    };
+  }
+  if (error.code !== Code.Unavailable && error.code !== Code.DeadlineExceeded)
+    return { message: error.rawMessage, advice: seeDoctor(context) };
+  return {
+    message: `no core answers at ${where}${causeOf(error)}`,
+    advice: [
+      'Start Gatehouse on this machine with: npm start',
+      'Or name a core that runs, with --address or GATEHOUSE_CORE_ADDRESSES.',
+      seeDoctor(context),
+    ]
+      .join('\n')
+      .trimEnd(),
+  };
+}
+
+const seeDoctor = ({ invocation, isDoctor }: FailureContext): string =>
+  isDoctor ? '' : `See what is wrong: ${invocation} doctor`;
+
+/** grpc-js names the server of a call that came so far. */
+const wasConnected = ({ rawMessage }: ConnectError): boolean => rawMessage.includes('remote_addr');
+
+/** What grpc-js says of a connection that could not be made, and what that means. */
+const connectionCauses: readonly (readonly [said: RegExp, meaning: string])[] = [
+  [/ECONNREFUSED/, 'nothing listens there'],
+  [/EHOSTUNREACH|ENETUNREACH/, 'there is no way there'],
+  [/Name resolution failed|ENOTFOUND|EAI_AGAIN/, 'the name is not known'],
+  [/Protocol error/, 'what listens there does not speak gRPC'],
+  [/Deadline exceeded/, 'nothing came back in time'],
+];
+
+function causeOf({ rawMessage }: ConnectError): string {
+  const meaning = connectionCauses.find(([said]) => said.test(rawMessage))?.[1];
+  return meaning === undefined ? '' : ` (${meaning})`;
+}

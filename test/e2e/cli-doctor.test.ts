@@ -1,0 +1,180 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { openCore } from '../../src/cli/core-clients.ts';
+import { runCli } from '../../src/cli/program.ts';
+import { startTemporaryPostgres } from '../../src/main/local/temporary-servers.ts';
+import type { TemporaryServer } from '../../src/main/local/temporary-servers.ts';
+import { readCliConfig } from '../../src/runtime/config.ts';
+import { startStack } from '../support/stack.ts';
+import type { Facade, Stack } from '../support/stack.ts';
+import { waitUntil } from '../support/wait-until.ts';
+import { deadAddress, openCommandLine, widthOf } from './cli-harness.ts';
+import type { CommandLine } from './cli-harness.ts';
+
+let postgres: TemporaryServer;
+let stack: Stack;
+let facade: Facade;
+let cli: CommandLine;
+
+beforeAll(async () => {
+  // The test run's own PostgreSQL gives up durability, which is among the things that doctor warns of.
+  postgres = await startTemporaryPostgres({ durable: true });
+  stack = await startStack({ settings: { GATEHOUSE_DATABASE_URL: postgres.url } });
+  facade = stack.facades[0]!;
+  cli = await openCommandLine({});
+  const demo = {
+    rest: { production: facade.production, sandbox: facade.sandbox },
+    grpc: stack.addresses[0],
+    tokens: { operator: stack.tokens.operator, reader: stack.tokens.reader },
+  };
+  await writeFile(join(cli.dataFolder, 'demo.json'), JSON.stringify(demo));
+}, 60_000);
+
+afterAll(async () => {
+  await cli.stop();
+  await stack.stop();
+  await postgres.stop();
+});
+
+describe('everything is up', () => {
+  test('each thing looked at is ok, and the exit code is 0', async () => {
+    const { exitCode, stdout, stderr } = await cli.run('doctor');
+
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    for (const check of [
+      'Node',
+      'reachable',
+      'clock here',
+      'database',
+      'migrations',
+      'broker',
+      'event relay',
+    ])
+      expect(stdout).toMatch(new RegExp(`^ {2}ok +${check} `, 'm'));
+    expect(stdout).toMatch(
+      new RegExp(`^REST sandbox ${facade.sandbox}\n {2}ok +ready +/readyz answers 200$`, 'm'),
+    );
+    expect(stdout).toContain('Everything is as it should be.');
+    expect(widthOf(stdout)).toBeLessThanOrEqual(100);
+  });
+
+  test('--json gives each check with its result, what was seen and what to do', async () => {
+    const report = await cli.json('doctor');
+
+    expect(report).toMatchObject({
+      result: 'ok',
+      checks: expect.arrayContaining([
+        {
+          subject: `core ${stack.addresses[0]!}`,
+          check: 'database',
+          result: 'ok',
+          detail: expect.stringContaining('PostgreSQL 18'),
+          advice: '',
+        },
+      ]),
+    });
+  });
+
+  test('a clock that is off by more than two seconds is a warning, and no failure', async () => {
+    let stdout = '';
+
+    const exitCode = await runCli(['doctor'], {
+      invocation: 'gatehouse',
+      readConfig: () => readCliConfig({ GATEHOUSE_DATA_DIR: cli.dataFolder }),
+      openCore: (addresses, token) =>
+        openCore({ addresses, token, actor: 'test', newRequestId: () => 'test' }),
+      stdout: (text) => (stdout += text),
+      stderr: () => undefined,
+      now: () => new Date(Date.now() + 60_000),
+      nodeVersion: 'v22.18.0',
+    });
+
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(
+      /^ {2}warn +clock here +this machine's clock is (59|60)\.\d s ahead of the core's$/m,
+    );
+    expect(stdout).toMatch(/^ {2}warn +Node +v22\.18\.0$/m);
+    expect(stdout).toContain('2 to look at; nothing has failed.');
+  });
+});
+
+describe('something is down', () => {
+  test('an address that nobody listens on fails, the core beside it is looked at all the same', async () => {
+    const dead = await deadAddress();
+    const both = await openCommandLine({
+      GATEHOUSE_CORE_ADDRESSES: `${dead},${stack.addresses[0]!}`,
+      GATEHOUSE_SERVICE_TOKEN: stack.tokens.operator,
+    });
+
+    const { exitCode, stdout } = await both.run('doctor');
+
+    await both.stop();
+    expect(exitCode).toBe(1);
+    expect(stdout).toMatch(
+      new RegExp(`^core ${dead}\n {2}FAIL +reachable +no core answers at ${dead} `, 'm'),
+    );
+    expect(stdout).toMatch(/^ +> Start Gatehouse on this machine with: npm start$/m);
+    expect(stdout).toMatch(/^ {2}ok +database /m);
+  });
+
+  test('a REST listener that does not answer fails', async () => {
+    const dead = `http://${await deadAddress()}`;
+
+    const { exitCode, stdout } = await cli.run('doctor', '--rest', dead);
+
+    expect(exitCode).toBe(1);
+    expect(stdout).toMatch(
+      new RegExp(`^REST ${dead}\n {2}FAIL +ready +no answer: connect ECONNREFUSED `, 'm'),
+    );
+    expect(stdout).toMatch(/^ {2}ok +reachable /m);
+  });
+
+  test('a wrong token fails the diagnosis; that the core is up is still seen', async () => {
+    const wrong = await openCommandLine({
+      GATEHOUSE_CORE_ADDRESSES: stack.addresses[0]!,
+      GATEHOUSE_SERVICE_TOKEN: 'f'.repeat(32),
+    });
+
+    const { exitCode, stdout } = await wrong.run('doctor');
+
+    await wrong.stop();
+    expect(exitCode).toBe(1);
+    expect(stdout).toMatch(/^ {2}ok +reachable /m);
+    expect(stdout).toMatch(/^ {2}FAIL +diagnosis +the core does not know this service token$/m);
+  });
+
+  test('nothing is known of any core: it says what to start or to set', async () => {
+    const bare = await openCommandLine({});
+
+    const { exitCode, stdout } = await bare.run('doctor');
+
+    await bare.stop();
+    expect(exitCode).toBe(1);
+    expect(stdout).toMatch(/^ {2}FAIL +settings +no core is known/m);
+    expect(stdout).toMatch(/^ {2}ok +Node /m);
+  });
+
+  test('the database is down: doctor says so, and other commands end with 5', async () => {
+    const own = await startTemporaryPostgres();
+    const lost = await startStack({ facades: 0, settings: { GATEHOUSE_DATABASE_URL: own.url } });
+    const operator = await openCommandLine({
+      GATEHOUSE_CORE_ADDRESSES: lost.addresses[0]!,
+      GATEHOUSE_SERVICE_TOKEN: lost.tokens.operator,
+    });
+    await own.stop();
+
+    const doctor = await waitUntil('doctor sees it', async () => {
+      const outcome = await operator.run('doctor');
+      return outcome.exitCode === 1 && outcome;
+    });
+    const list = await operator.run('merchant', 'list');
+
+    await operator.stop();
+    await lost.stop();
+    expect(doctor.stdout).toMatch(/^ {2}FAIL +database /m);
+    expect(doctor.stdout).toMatch(/^ +> check GATEHOUSE_DATABASE_URL/m);
+    expect(list.exitCode).toBe(5);
+    expect(list.stderr).toContain('the database does not answer');
+  });
+});

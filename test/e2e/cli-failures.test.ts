@@ -1,0 +1,226 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { newRandomId } from '../../src/core/database/public-id.ts';
+import { ApiKeyService } from '../../src/gen/gatehouse/v1/api_key_service_pb.js';
+import { MerchantService } from '../../src/gen/gatehouse/v1/merchant_service_pb.js';
+import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
+import { startStack } from '../support/stack.ts';
+import type { Stack } from '../support/stack.ts';
+import { deadAddress, openCommandLine } from './cli-harness.ts';
+import type { CommandLine, Outcome } from './cli-harness.ts';
+
+let stack: Stack;
+let cli: CommandLine;
+
+beforeAll(async () => {
+  stack = await startStack({ facades: 0 });
+  cli = await openCommandLine(settingsWith(stack.tokens.operator));
+});
+
+afterAll(async () => {
+  await cli.stop();
+  await stack.stop();
+});
+
+const settingsWith = (token: string, addresses = stack.addresses.join(',')) => ({
+  GATEHOUSE_CORE_ADDRESSES: addresses,
+  GATEHOUSE_SERVICE_TOKEN: token,
+});
+
+/** Runs one command with settings of its own. */
+async function runWith(
+  settings: Readonly<Record<string, string>>,
+  ...args: readonly string[]
+): Promise<Outcome> {
+  const own = await openCommandLine(settings);
+  try {
+    return await own.run(...args);
+  } finally {
+    await own.stop();
+  }
+}
+
+const newMerchant = async (): Promise<string> => {
+  const { merchant } = await stack.client(MerchantService, 'operator').createMerchant({ name: 'Shop' });
+  return merchant!.merchantId;
+};
+
+describe('exit code 2, for input that is not right', () => {
+  test('an option that there is not', async () => {
+    const { exitCode, stdout, stderr } = await cli.run('merchant', 'list', '--limt', '3');
+
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+    expect(stderr).toMatch(/^error: unknown option '--limt'\n\(Did you mean --limit\?\)$/m);
+  });
+
+  test('every issue that the core finds has a line of its own', async () => {
+    const { exitCode, stderr } = await cli.run(
+      'merchant',
+      'create',
+      '--name',
+      '',
+      '--session-lifetime',
+      '1m',
+    );
+
+    expect(exitCode).toBe(2);
+    expect(stderr).toMatch(/^ {2}name: is required$/m);
+    expect(stderr).toMatch(/^ {2}session_lifetime: must be /m);
+  });
+
+  test('with --json the issues are JSON, on stderr', async () => {
+    const { exitCode, stdout, stderr } = await cli.run('merchant', 'create', '--name', '', '--json');
+
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+    expect(JSON.parse(stderr)).toEqual({
+      error: {
+        exit_code: 2,
+        reason: 'INVALID_FIELDS',
+        message: expect.any(String),
+        issues: [{ field: 'name', issue: 'is required' }],
+        advice: '',
+        request_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      },
+    });
+  });
+
+  test('no core is known: it says what to start or to set', async () => {
+    const { exitCode, stderr } = await runWith({}, 'merchant', 'list');
+
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('no core is known');
+    expect(stderr).toContain('npm start');
+    expect(stderr).toContain('GATEHOUSE_SERVICE_TOKEN');
+  });
+
+  test('a core is named but no token: the token of another core is not tried', async () => {
+    const own = await openCommandLine({ GATEHOUSE_CORE_ADDRESSES: stack.addresses.join(',') });
+    const demo = {
+      grpc: 'elsewhere:1',
+      rest: { production: '', sandbox: '' },
+      tokens: { operator: 'a'.repeat(32) },
+    };
+    await writeFile(join(own.dataFolder, 'demo.json'), JSON.stringify(demo));
+
+    const { exitCode, stderr } = await own.run('merchant', 'list');
+
+    await own.stop();
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('no service token is known');
+  });
+
+  test('demo.json is broken: it is named', async () => {
+    const own = await openCommandLine({});
+    await writeFile(join(own.dataFolder, 'demo.json'), '{"grpc":');
+
+    const { exitCode, stderr } = await own.run('merchant', 'list');
+
+    await own.stop();
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(join(own.dataFolder, 'demo.json'));
+  });
+
+  test('a setting is not usable: it is named', async () => {
+    const { exitCode, stderr } = await runWith(settingsWith('any', 'nowhere'), 'merchant', 'list');
+
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('GATEHOUSE_CORE_ADDRESSES must be host:port');
+  });
+});
+
+describe('exit code 3, for what is not there', () => {
+  test('a merchant', async () => {
+    const { exitCode, stderr } = await cli.run('merchant', 'show', newRandomId('mer', new Date()));
+
+    expect(exitCode).toBe(3);
+    expect(stderr).toMatch(/merchant list$/m);
+  });
+
+  test('a key', async () => {
+    const { exitCode, stderr } = await cli.run(
+      'key',
+      'revoke',
+      await newMerchant(),
+      newRandomId('key', new Date()),
+    );
+
+    expect(exitCode).toBe(3);
+    expect(stderr).toMatch(/key list <merchant_id>$/m);
+  });
+
+  test('an order: it asks whether the environment is right', async () => {
+    const { exitCode, stderr } = await cli.run('order', 'show', await newMerchant(), 'inv-404');
+
+    expect(exitCode).toBe(3);
+    expect(stderr).toContain('--environment');
+  });
+});
+
+describe('exit code 4, for what is refused', () => {
+  test('a token that the core does not know', async () => {
+    const { exitCode, stderr } = await runWith(settingsWith('f'.repeat(32)), 'merchant', 'list');
+
+    expect(exitCode).toBe(4);
+    expect(stderr).toContain('does not know this service token');
+    expect(stderr).toContain('GATEHOUSE_SERVICE_TOKEN');
+  });
+
+  test('a token whose role may not do it', async () => {
+    const create = ['merchant', 'create', '--name', 'Shop'];
+    const { exitCode, stderr } = await runWith(settingsWith(stack.tokens.reader), ...create);
+
+    expect(exitCode).toBe(4);
+    expect(stderr).toContain('the token has the role reader');
+  });
+
+  test('the rotation of a key that has been revoked', async () => {
+    const id = await newMerchant();
+    const keys = stack.client(ApiKeyService, 'operator');
+    const { apiKey } = await keys.issueApiKey({ merchantId: id, environment: Environment.SANDBOX });
+    await keys.revokeApiKey({ merchantId: id, apiKeyId: apiKey!.apiKeyId });
+
+    const { exitCode, stderr } = await cli.run('key', 'rotate', id, apiKey!.apiKeyId, '--json');
+
+    expect(exitCode).toBe(4);
+    expect(JSON.parse(stderr)).toMatchObject({ error: { exit_code: 4, reason: 'API_KEY_NOT_USABLE' } });
+  });
+});
+
+describe('exit code 5, for a core that cannot be reached', () => {
+  test('nothing listens there', async () => {
+    const address = await deadAddress();
+
+    const { exitCode, stderr } = await runWith(settingsWith('any', address), 'merchant', 'list');
+
+    expect(exitCode).toBe(5);
+    expect(stderr).toContain(`no core answers at ${address} (nothing listens there)`);
+    expect(stderr).toMatch(/doctor$/m);
+  });
+
+  test('what listens there never says anything: it gives up by itself', async () => {
+    const sockets = new Set<Socket>();
+    const mute = createServer((socket) => void sockets.add(socket));
+    await new Promise<void>((listening) => mute.listen(0, '127.0.0.1', listening));
+    const { port } = mute.address() as AddressInfo;
+
+    const { exitCode, stderr } = await runWith(settingsWith('any', `127.0.0.1:${port}`), 'merchant', 'list');
+
+    sockets.forEach((socket) => socket.destroy());
+    await new Promise((closed) => mute.close(closed));
+    expect(exitCode).toBe(5);
+    expect(stderr).toContain('nothing came back in time');
+  });
+
+  test('with --verbose, and only then, it says where in the program that was', async () => {
+    const settings = settingsWith('any', await deadAddress());
+
+    const short = await runWith(settings, 'merchant', 'list');
+    const long = await runWith(settings, 'merchant', 'list', '--verbose');
+
+    expect(short.stderr).not.toMatch(/^ +at /m);
+    expect(long.stderr).toMatch(/^ +at /m);
+  });
+});

@@ -1,0 +1,71 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+/** What came of one command. */
+export interface Outcome {
+  readonly exitCode: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** The command line as one operator has it: its settings, and no others. */
+export interface CommandLine {
+  readonly run: (...args: readonly string[]) => Promise<Outcome>;
+  /** Runs a command that has to succeed, with --json, and gives what it printed. */
+  readonly json: (...args: readonly string[]) => Promise<Record<string, unknown>>;
+  /** Where demo.json is looked for. */
+  readonly dataFolder: string;
+  readonly stop: () => Promise<void>;
+}
+
+const root = resolve(import.meta.dirname, '../..');
+
+export async function openCommandLine(settings: Readonly<Record<string, string>>): Promise<CommandLine> {
+  const dataFolder = await mkdtemp(join(tmpdir(), 'gatehouse-cli-'));
+  const env = { PATH: process.env['PATH'], GATEHOUSE_DATA_DIR: dataFolder, ...settings };
+  const run = (...args: readonly string[]): Promise<Outcome> =>
+    execute(process.execPath, ['src/main/cli.ts', ...args], env);
+  return {
+    run,
+    json: async (...args) => {
+      const { exitCode, stdout, stderr } = await run(...args, '--json');
+      if (exitCode !== 0) throw new Error(`${args.join(' ')} ended with ${exitCode}: ${stderr}`);
+      return JSON.parse(stdout) as Record<string, unknown>;
+    },
+    dataFolder,
+    stop: () => rm(dataFolder, { recursive: true }),
+  };
+}
+
+export function execute(
+  program: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<Outcome> {
+  const child = spawn(program, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  return new Promise((done, fail) => {
+    child.once('error', fail);
+    child.once('close', (exitCode) => done({ exitCode, stdout, stderr }));
+  });
+}
+
+/** An address of this machine on which nothing listens, as far as one can tell. */
+export async function deadAddress(): Promise<string> {
+  const server = createServer();
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((closed) => server.close(closed));
+  return `127.0.0.1:${port}`;
+}
+
+/** The widest line, in characters. */
+export const widthOf = (text: string): number =>
+  Math.max(...text.split('\n').map((line) => [...line].length));

@@ -1,0 +1,401 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { userInfo } from 'node:os';
+import type { Client } from '@connectrpc/connect';
+import { ApiKeyService } from '../../src/gen/gatehouse/v1/api_key_service_pb.js';
+import { MerchantService } from '../../src/gen/gatehouse/v1/merchant_service_pb.js';
+import { Environment, PaymentOption } from '../../src/gen/gatehouse/v1/order_pb.js';
+import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
+import { startStack } from '../support/stack.ts';
+import type { Stack } from '../support/stack.ts';
+import { execute, openCommandLine, widthOf } from './cli-harness.ts';
+import type { CommandLine } from './cli-harness.ts';
+
+const time = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/;
+const merchantId = /mer_[0-9a-z]{26}/;
+const keyId = /key_[0-9a-z]{26}/;
+
+let stack: Stack;
+let cli: CommandLine;
+let orders: Client<typeof OrderService>;
+
+beforeAll(async () => {
+  stack = await startStack({ facades: 0 });
+  cli = await openCommandLine({
+    GATEHOUSE_CORE_ADDRESSES: stack.addresses.join(','),
+    GATEHOUSE_SERVICE_TOKEN: stack.tokens.operator,
+  });
+  orders = stack.client(OrderService, 'operator');
+});
+
+afterAll(async () => {
+  await cli.stop();
+  await stack.stop();
+});
+
+const newMerchant = async (name = 'Shop'): Promise<string> => {
+  const { merchant } = await stack.client(MerchantService, 'operator').createMerchant({ name });
+  return merchant!.merchantId;
+};
+
+const newKey = async (merchant: string, environment = Environment.SANDBOX): Promise<string> => {
+  const keys = stack.client(ApiKeyService, 'operator');
+  const { apiKey } = await keys.issueApiKey({ merchantId: merchant, environment });
+  return apiKey!.apiKeyId;
+};
+
+/** Registers an order as the merchant's own server would. */
+const register = (merchant: string, orderNumber: string, environment = Environment.SANDBOX) =>
+  orders.registerOrder({
+    merchantId: merchant,
+    environment,
+    orderNumber,
+    amount: '150.00',
+    currency: 'ETB',
+    reason: 'Coffee beans',
+    customerPhone: '+251911223344',
+    returnUrl: 'https://shop.example/thanks',
+  });
+
+describe('merchant', () => {
+  test('create shows the merchant and how to give it a key', async () => {
+    const { exitCode, stdout } = await cli.run('merchant', 'create', '--name', 'ቡና & Co');
+
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/^Merchant +mer_/m);
+    expect(stdout).toMatch(/^Name +ቡና & Co$/m);
+    expect(stdout).toMatch(/^Status +active$/m);
+    expect(stdout).toMatch(/^Production +not activated$/m);
+    expect(stdout).toMatch(/^Time to pay +30m$/m);
+    expect(stdout).toMatch(/key issue mer_[0-9a-z]{26}$/m);
+  });
+
+  test('create --json prints the fields of the contract, on one line', async () => {
+    const { stdout } = await cli.run(
+      ...['merchant', 'create', '--name', 'Shop', '--production', '--session-lifetime', '1h30m', '--json'],
+    );
+
+    expect(stdout.trimEnd()).not.toContain('\n');
+    expect(JSON.parse(stdout)).toEqual({
+      merchant_id: expect.stringMatching(merchantId),
+      name: 'Shop',
+      status: 'active',
+      production_activated: true,
+      session_lifetime: '5400s',
+      create_time: expect.any(String),
+      update_time: expect.any(String),
+    });
+  });
+
+  test('list shows the newest merchant first, within 100 columns however long the names', async () => {
+    const older = await newMerchant('A name that goes on and on, '.repeat(4));
+    const newer = await newMerchant('Newer');
+
+    const { stdout } = await cli.run('merchant', 'list');
+
+    expect(stdout).toMatch(/^MERCHANT +NAME +STATUS +PRODUCTION +CREATED$/m);
+    expect(stdout.indexOf(newer)).toBeGreaterThan(0);
+    expect(stdout.indexOf(older)).toBeGreaterThan(stdout.indexOf(newer));
+    expect(stdout).toMatch(time);
+    expect(widthOf(stdout)).toBeLessThanOrEqual(100);
+  });
+
+  test('list says that there are more than the limit, and goes on behind its page token', async () => {
+    const ids = [await newMerchant(), await newMerchant(), await newMerchant()].reverse();
+
+    const text = await cli.run('merchant', 'list', '--limit', '2');
+    const page = await cli.json('merchant', 'list', '--limit', '2');
+    const next = await cli.json(
+      'merchant',
+      'list',
+      '--limit',
+      '1',
+      '--page-token',
+      String(page['next_page_token']),
+    );
+
+    expect(text.stdout).toContain('There are more than these 2');
+    expect(text.stdout).toContain(`--page-token ${String(page['next_page_token'])}`);
+    expect(page).toMatchObject({ merchants: [{ merchant_id: ids[0] }, { merchant_id: ids[1] }] });
+    expect(next).toMatchObject({ merchants: [{ merchant_id: ids[2] }] });
+  });
+
+  test.each([
+    ['suspend', 'suspended', 'not activated'],
+    ['resume', 'active', 'not activated'],
+    ['activate-production', 'active', 'activated'],
+  ])('%s says how the merchant stands after it, and show says so too', async (verb, status, production) => {
+    const id = await newMerchant();
+
+    const changed = await cli.run('merchant', verb, id);
+    const json = await cli.json('merchant', verb, id);
+    const shown = await cli.run('merchant', 'show', id);
+
+    expect(changed).toMatchObject({ exitCode: 0 });
+    expect(json).toMatchObject({ merchant_id: id, status, production_activated: production === 'activated' });
+    expect(shown.stdout).toMatch(new RegExp(`^Status +${status}$`, 'm'));
+    expect(shown.stdout).toMatch(new RegExp(`^Production +${production}$`, 'm'));
+  });
+});
+
+describe('key', () => {
+  test('issue shows the key once, in the sandbox unless told otherwise', async () => {
+    const id = await newMerchant();
+
+    const { stdout } = await cli.run('key', 'issue', id, '--label', 'web shop');
+    const [, secret = ''] = /^(svc_test_\S+)$/m.exec(stdout) ?? [];
+    const listed = await cli.run('key', 'list', id, '--json');
+
+    expect(stdout).toMatch(/^Environment +SANDBOX$/m);
+    expect(stdout).toMatch(/^Label +web shop$/m);
+    expect(stdout).toContain('cannot show it again');
+    expect(secret).toHaveLength(59);
+    expect(listed.stdout).not.toContain(secret);
+  });
+
+  test.each([
+    ['sandbox', 'sandbox', 'svc_test_'],
+    ['test', 'sandbox', 'svc_test_'],
+    ['production', 'production', 'svc_live_'],
+    ['LIVE', 'production', 'svc_live_'],
+  ])('issue --environment %s makes a key for %s', async (name, environment, prefix) => {
+    const key = await cli.json('key', 'issue', await newMerchant(), '--environment', name);
+
+    expect(key).toEqual({
+      api_key_id: expect.stringMatching(keyId),
+      merchant_id: expect.stringMatching(merchantId),
+      environment,
+      prefix: expect.stringMatching(`^${prefix}`),
+      label: '',
+      create_time: expect.any(String),
+      last_used_time: null,
+      expire_time: null,
+      revoke_time: null,
+      secret: expect.stringMatching(`^${prefix}`),
+    });
+  });
+
+  test('rotate shows the new key and until when the old one is valid', async () => {
+    const id = await newMerchant();
+    const old = await newKey(id, Environment.PRODUCTION);
+
+    const { stdout } = await cli.run('key', 'rotate', id, old, '--overlap', '1h');
+
+    expect(stdout).toMatch(/^Environment +PRODUCTION$/m);
+    expect(stdout).toMatch(/^svc_live_\S+$/m);
+    expect(stdout).toMatch(new RegExp(`^The key it replaces, ${old}: valid until ${time.source}$`, 'm'));
+  });
+
+  test('rotate --json gives the new key with its secret, and the replaced one', async () => {
+    const id = await newMerchant();
+    const old = await newKey(id);
+
+    const rotated = await cli.json('key', 'rotate', id, old);
+
+    expect(rotated).toMatchObject({
+      api_key_id: expect.stringMatching(keyId),
+      secret: expect.stringMatching(/^svc_test_/),
+      replaced: { api_key_id: old, expire_time: expect.any(String) },
+    });
+  });
+
+  test('revoke ends a key, and list shows since when', async () => {
+    const id = await newMerchant();
+    const key = await newKey(id);
+
+    const revoked = await cli.run('key', 'revoke', id, key);
+    const listed = await cli.run('key', 'list', id);
+
+    expect(revoked.stdout).toMatch(new RegExp(`^State +revoked ${time.source}$`, 'm'));
+    expect(listed.stdout).toMatch(/^API KEY, LABEL +ENVIRONMENT +BEGINS WITH +STATE +LAST USED$/m);
+    expect(listed.stdout).toMatch(new RegExp(`^${key} +sandbox +svc_test_\\S+ +revoked +never$`, 'm'));
+    expect(widthOf(listed.stdout)).toBeLessThanOrEqual(100);
+  });
+
+  test('list shows the keys of both environments, or of the one asked for', async () => {
+    const { id } = await stack.createMerchant();
+
+    const both = await cli.json('key', 'list', id);
+    const one = await cli.json('key', 'list', id, '--environment', 'live');
+    const none = await cli.run('key', 'list', await newMerchant(), '--environment', 'live');
+
+    expect(both['api_keys']).toHaveLength(2);
+    expect(one).toMatchObject({ api_keys: [{ environment: 'production' }] });
+    expect(none.stdout).toContain('no keys in PRODUCTION');
+  });
+});
+
+describe('order', () => {
+  test('show tells what an order is, its payment attempts and what happened to it', async () => {
+    const id = await newMerchant();
+    await register(id, 'inv-1');
+    await orders.startDirectPayment({
+      ...{ merchantId: id, environment: Environment.SANDBOX, orderNumber: 'inv-1' },
+      ...{
+        amount: '150.00',
+        currency: 'ETB',
+        phone: '0911223344',
+        paymentOption: PaymentOption.WALLETA_USSD,
+      },
+    });
+
+    const { stdout } = await cli.run('order', 'show', id, 'inv-1');
+
+    expect(stdout).toMatch(/^Order inv-1 in SANDBOX$/m);
+    expect(stdout).toMatch(/^Amount +150\.00 ETB$/m);
+    expect(stdout).toMatch(/^Status +pending$/m);
+    expect(stdout).toMatch(/^pat_\S+ +requested +walleta_ussd +\+251911223344 /m);
+    expect(stdout).toMatch(/ 1 +created +registered: 150\.00 ETB, to be paid by /);
+    expect(stdout).toMatch(/ 2 +payment_started +payment by walleta_ussd from \+251911223344 started$/m);
+    expect(stdout.indexOf(' created ')).toBeLessThan(stdout.indexOf(' payment_started '));
+    expect(widthOf(stdout)).toBeLessThanOrEqual(100);
+  });
+
+  test('show --json holds the order, its attempts and its events, amounts as text', async () => {
+    const id = await newMerchant();
+    const { order } = await register(id, 'inv-1');
+
+    const byId = await cli.json('order', 'show', id, order!.orderId);
+
+    expect(byId).toMatchObject({
+      order_id: order!.orderId,
+      order_number: 'inv-1',
+      environment: 'sandbox',
+      status: 'pending',
+      amount: '150.00',
+      deducted: '0.00',
+      payment_option: null,
+      payment_type: 'api',
+      last_event_sequence: '1',
+      payment_attempts: [],
+      events: [{ type: 'created', sequence: '1', previous_status: null, payment_attempt: null }],
+    });
+  });
+
+  test('list shows the orders of one environment and says which', async () => {
+    const { id } = await stack.createMerchant();
+    await register(id, 'in-the-sandbox');
+    await register(id, 'in-production', Environment.PRODUCTION);
+
+    const sandbox = await cli.run('order', 'list', id);
+    const production = await cli.run('order', 'list', id, '--environment', 'live');
+
+    expect(sandbox.stdout).toMatch(/^Orders in SANDBOX, merchant mer_/);
+    expect(sandbox.stdout).toMatch(/^in-the-sandbox +pending +150\.00 ETB +api /m);
+    expect(sandbox.stdout).not.toContain('in-production');
+    expect(production.stdout).toMatch(/^Orders in PRODUCTION, merchant mer_/);
+    expect(production.stdout).toContain('in-production');
+    expect(widthOf(sandbox.stdout)).toBeLessThanOrEqual(100);
+  });
+
+  test('list takes only what the filters let through', async () => {
+    const id = await newMerchant();
+    for (const number of ['a-1', 'a-2', 'b-1']) await register(id, number);
+    const numbers = async (...filters: readonly string[]) => {
+      const found = await cli.json('order', 'list', id, ...filters);
+      return (found['orders'] as { order_number: string }[]).map(({ order_number }) => order_number).sort();
+    };
+
+    expect(await numbers('--prefix', 'a-')).toEqual(['a-1', 'a-2']);
+    expect(await numbers('--status', 'pending')).toEqual(['a-1', 'a-2', 'b-1']);
+    expect(await numbers('--status', 'COMPLETED,failed', '--status', 'expired')).toEqual([]);
+    expect(await numbers('--from', '2020-01-01', '--to', '2020-01-02T03:00:00+03:00')).toEqual([]);
+    expect(await numbers('--from', '2020-01-01')).toHaveLength(3);
+  });
+
+  test('list follows page tokens up to the limit, beyond what the core gives at once', async () => {
+    const id = await newMerchant();
+    const requests = Array.from({ length: 501 }, (_, index) => ({
+      ...{ merchantId: id, environment: Environment.SANDBOX, orderNumber: `n-${index}` },
+      ...{ amount: '1', currency: 'ETB', reason: 'Many', customerPhone: '0911223344' },
+      returnUrl: 'https://shop.example/',
+    }));
+    await orders.batchRegisterOrders({ requests: requests.slice(0, 500) });
+    await orders.batchRegisterOrders({ requests: requests.slice(500) });
+
+    const all = await cli.json('order', 'list', id, '--limit', '1000');
+
+    expect(all['orders']).toHaveLength(501);
+    expect(all['next_page_token']).toBe('');
+  });
+});
+
+describe('audit list', () => {
+  test('shows who did what to which merchant, and the reason given', async () => {
+    const id = await newMerchant();
+    await cli.run('merchant', 'suspend', id, '--reason', 'asked for by the bank');
+
+    const { stdout } = await cli.run('audit', 'list', '--merchant', id);
+    const json = await cli.json('audit', 'list', '--merchant', id, '--limit', '1');
+
+    expect(stdout).toMatch(/^TIME +WHO +CHANGE +DETAILS$/m);
+    expect(stdout).toMatch(/ merchant\.suspend +reason: asked for by the bank$/m);
+    expect(widthOf(stdout)).toBeLessThanOrEqual(100);
+    expect(json).toMatchObject({
+      entries: [
+        {
+          action: 'merchant.suspend',
+          actor: `operator:${userInfo().username}`,
+          merchant_id: id,
+          request_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+          details: { reason: 'asked for by the bank' },
+        },
+      ],
+    });
+  });
+
+  test('names a fresh request for each change', async () => {
+    const id = await newMerchant();
+    await cli.run('merchant', 'suspend', id);
+    await cli.run('merchant', 'resume', id);
+
+    const { entries } = await cli.json('audit', 'list', '--merchant', id);
+    const requests = (entries as { request_id: string }[]).map(({ request_id }) => request_id);
+
+    expect(new Set(requests).size).toBe(3);
+  });
+});
+
+describe('where the core is', () => {
+  test('is read from demo.json when nothing else says so', async () => {
+    const bare = await openCommandLine({});
+    const demo = {
+      rest: { production: 'http://127.0.0.1:1', sandbox: 'http://127.0.0.1:2' },
+      grpc: stack.addresses[0],
+      tokens: { operator: stack.tokens.operator, reader: stack.tokens.reader },
+    };
+    await writeFile(join(bare.dataFolder, 'demo.json'), JSON.stringify(demo));
+
+    const listed = await bare.run('merchant', 'list');
+
+    await bare.stop();
+    expect(listed).toMatchObject({ exitCode: 0, stderr: '' });
+  });
+
+  test('can be said with --address, and npm runs the command line', async () => {
+    const { exitCode, stdout, stderr } = await execute(
+      'npm',
+      [
+        'run',
+        '-s',
+        'gatehouse',
+        '--',
+        'merchant',
+        'create',
+        '--name',
+        'By npm',
+        '--address',
+        stack.addresses[0]!,
+      ],
+      {
+        ...process.env,
+        GATEHOUSE_SERVICE_TOKEN: stack.tokens.operator,
+        GATEHOUSE_CORE_ADDRESSES: '127.0.0.1:1',
+      },
+    );
+
+    expect({ exitCode, stderr: stderr.replace(/^npm warn .*\n/gm, '') }).toEqual({ exitCode: 0, stderr: '' });
+    expect(stdout).toMatch(/^Give it a key: npm run -s gatehouse -- key issue mer_/m);
+  });
+});

@@ -1,0 +1,93 @@
+import { create } from '@bufbuild/protobuf';
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { expect, test } from '@jest/globals';
+import { attemptsOf, showAttempts, showTimeline } from '../../../src/cli/order-history.ts';
+import {
+  OrderEventSchema,
+  OrderEventType,
+  OrderSchema,
+  PaymentAttemptSchema,
+  PaymentAttemptStatus,
+  PaymentOption,
+} from '../../../src/gen/gatehouse/v1/order_pb.js';
+import type { OrderEvent } from '../../../src/gen/gatehouse/v1/order_pb.js';
+
+const at = (second: number) => timestampFromDate(new Date(Date.UTC(2026, 0, 31, 8, 30, second)));
+
+const order = create(OrderSchema, {
+  ...{ amount: '150.00', deducted: '149.50', currency: 'ETB', expireTime: at(59), lastEventSequence: 1n },
+});
+
+const attempt = (id: string, status: PaymentAttemptStatus, declineReason = '') =>
+  create(PaymentAttemptSchema, {
+    ...{ paymentAttemptId: id, status, declineReason, phone: '+251911223344', createTime: at(1) },
+    paymentOption: PaymentOption.WALLETB_USSD,
+  });
+
+const event = (
+  type: OrderEventType,
+  sequence: number,
+  more: MessageInitShape<typeof OrderEventSchema> = {},
+): OrderEvent =>
+  create(OrderEventSchema, { type, sequence: BigInt(sequence), occurTime: at(sequence), order, ...more });
+
+const declined = attempt('pat_1', PaymentAttemptStatus.DECLINED, 'insufficient_funds');
+
+test.each([
+  [event(OrderEventType.CREATED, 1), 'created  registered: 150.00 ETB, to be paid by 2026-01-31T08:30:59Z'],
+  [
+    event(OrderEventType.PAYMENT_STARTED, 1, { paymentAttempt: declined }),
+    'payment_started  payment by walletb_ussd from +251911223344 started',
+  ],
+  [
+    event(OrderEventType.PAYMENT_DECLINED, 1, { paymentAttempt: declined }),
+    'payment_declined  not paid: attempt declined: insufficient_funds',
+  ],
+  [event(OrderEventType.COMPLETED, 1), 'completed  paid: 149.50 ETB deducted'],
+  [
+    event(OrderEventType.FAILED, 1, { paymentAttempt: attempt('pat_1', PaymentAttemptStatus.TIMED_OUT) }),
+    'failed  failed: attempt timed_out',
+  ],
+  [event(OrderEventType.FAILED, 1), 'failed  failed'],
+  [event(OrderEventType.EXPIRED, 1), 'expired  the time to pay ran out'],
+])('the timeline tells what happened: %#', (happened, told) => {
+  const [, line = ''] = showTimeline(order, [happened]).split('\n');
+
+  expect(line).toBe(`2026-01-31T08:30:01Z  1  ${told}`);
+});
+
+test('the timeline names the request that caused an event', () => {
+  const timeline = showTimeline(order, [event(OrderEventType.CREATED, 1, { requestId: 'req-1' })]);
+
+  expect(timeline).toMatch(/\n +request req-1$/);
+});
+
+test('the timeline says so when the order has newer events than can be listed', () => {
+  const newer = create(OrderSchema, { ...order, lastEventSequence: 2n });
+
+  expect(showTimeline(newer, [event(OrderEventType.CREATED, 1)])).toContain(
+    'Up to event 2 there are newer ones',
+  );
+});
+
+test('each payment attempt is as the latest event about it left it', () => {
+  const attempts = attemptsOf([
+    event(OrderEventType.CREATED, 1),
+    event(OrderEventType.PAYMENT_STARTED, 2, {
+      paymentAttempt: attempt('pat_1', PaymentAttemptStatus.REQUESTED),
+    }),
+    event(OrderEventType.PAYMENT_DECLINED, 3, { paymentAttempt: declined }),
+    event(OrderEventType.PAYMENT_STARTED, 4, {
+      paymentAttempt: attempt('pat_2', PaymentAttemptStatus.REQUESTED),
+    }),
+  ]);
+
+  expect(attempts.map(({ paymentAttemptId, status }) => [paymentAttemptId, status])).toEqual([
+    ['pat_1', PaymentAttemptStatus.DECLINED],
+    ['pat_2', PaymentAttemptStatus.REQUESTED],
+  ]);
+  expect(showAttempts(attempts)).toMatch(
+    /^pat_1 +declined: insufficient_funds +walletb_ussd +\+251911223344 /m,
+  );
+});

@@ -1,0 +1,61 @@
+import { create } from '@bufbuild/protobuf';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { describe, expect, test } from '@jest/globals';
+import { plainJson, valueOf, wordOf, wordsOf } from '../../../src/cli/plain-json.ts';
+import { AuditEntrySchema } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
+import {
+  OrderEventSchema,
+  OrderStatus,
+  OrderStatusSchema,
+  PaymentOption,
+  PaymentOptionSchema,
+} from '../../../src/gen/gatehouse/v1/order_pb.js';
+
+describe('a message as JSON', () => {
+  test('has every field of the contract by its name there, null where there is no value', () => {
+    const json = plainJson(OrderEventSchema, create(OrderEventSchema, { sequence: 1n }));
+
+    expect(json).toEqual({
+      ...{ event_id: '', type: null, sequence: '1', occur_time: null, previous_status: null },
+      ...{ order: null, payment_attempt: null, request_id: '' },
+    });
+  });
+
+  test('has enums as lower-case words, in messages inside of it too', () => {
+    const event = create(OrderEventSchema, {
+      previousStatus: OrderStatus.PENDING,
+      order: { status: OrderStatus.COMPLETED, paymentOption: PaymentOption.WALLETA_USSD, amount: '1.50' },
+    });
+
+    expect(plainJson(OrderEventSchema, event)).toMatchObject({
+      previous_status: 'pending',
+      order: { status: 'completed', payment_option: 'walleta_ussd', amount: '1.50' },
+    });
+  });
+
+  test('has times and free-form details as ProtoJSON writes them', () => {
+    const createTime = timestampFromDate(new Date('2026-01-31T08:30:15.250Z'));
+    const entry = create(AuditEntrySchema, { createTime, details: { reason: 'fraud', count: 2 } });
+
+    expect(plainJson(AuditEntrySchema, entry)).toMatchObject({
+      create_time: '2026-01-31T08:30:15.250Z',
+      details: { reason: 'fraud', count: 2 },
+    });
+  });
+});
+
+describe('the words of an enum', () => {
+  test('leave out what is unspecified', () => {
+    expect(wordsOf(OrderStatusSchema)).toEqual(['pending', 'completed', 'failed', 'expired']);
+    expect(wordOf(PaymentOptionSchema, PaymentOption.UNSPECIFIED)).toBeUndefined();
+    expect(valueOf(OrderStatusSchema, 'unspecified')).toBeUndefined();
+  });
+
+  test('are read in either case', () => {
+    expect(valueOf(OrderStatusSchema, 'Expired')).toBe(OrderStatus.EXPIRED);
+  });
+
+  test('are the number for a value that a newer core has added', () => {
+    expect(wordOf(OrderStatusSchema, 99)).toBe('99');
+  });
+});

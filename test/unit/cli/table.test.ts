@@ -1,0 +1,78 @@
+import { expect, test } from '@jest/globals';
+import { fields, printable, table } from '../../../src/cli/table.ts';
+
+const widest = (text: string): number => Math.max(...text.split('\n').map((line) => line.length));
+
+test('columns stand under their heads, with no blanks at the ends of lines', () => {
+  const text = table(
+    [{ head: 'A' }, { head: 'NAME' }, { head: 'C' }],
+    [
+      ['1', 'short', 'x'],
+      ['2', 'a bit longer', ''],
+    ],
+  );
+
+  expect(text).toBe('A  NAME          C\n1  short         x\n2  a bit longer');
+});
+
+test('the column that gives way is wrapped between words until the table fits 100 columns', () => {
+  const words = 'a fairly ordinary sentence '.repeat(8).trim();
+
+  const text = table([{ head: 'ID' }, { head: 'TEXT', gives: true }], [['x'.repeat(30), words]]);
+
+  expect(widest(text)).toBeLessThanOrEqual(100);
+  expect(text.replace(/\s+/g, ' ')).toContain(words);
+});
+
+test('what has no blank to wrap at is cut between characters, and nothing of it is lost', () => {
+  const url = `https://shop.example/${'0123456789'.repeat(30)}`;
+
+  const text = table([{ head: 'ID' }, { head: 'URL', gives: true }], [['x', url]]);
+
+  expect(widest(text)).toBeLessThanOrEqual(100);
+  expect(text.replace(/\s/g, '')).toBe(`IDURLx${url}`);
+});
+
+test('characters that are two columns wide count as two', () => {
+  const text = table(
+    [{ head: 'NAME' }, { head: 'NEXT' }],
+    [
+      ['日本', 'a'],
+      ['abcd', 'b'],
+    ],
+  );
+
+  expect(text).toBe('NAME  NEXT\n日本  a\nabcd  b');
+});
+
+test('amounts stand on the right', () => {
+  const text = table([{ head: 'AMOUNT', right: true }], [['1.00 ETB'], ['1000.00 ETB']]);
+
+  expect(text.split('\n')).toEqual(['     AMOUNT', '   1.00 ETB', '1000.00 ETB']);
+});
+
+test('values stand behind their names, and what has none is left out', () => {
+  expect(
+    fields([
+      ['Name', 'Shop'],
+      ['Label', ''],
+      ['Status', 'active'],
+    ]),
+  ).toBe('Name    Shop\nStatus  active');
+});
+
+test.each([
+  ['an escape sequence', '\u001b[2Jgone', '\\u001b[2Jgone'],
+  ['a carriage return', 'paid\rfree', 'paid\\u000dfree'],
+  ['a C1 control', 'a\u009bb', 'a\\u009bb'],
+  ['a change of direction', 'abc\u202edef', 'abc\\u202edef'],
+])('%s is shown, not obeyed', (_what, text, shown) => {
+  expect(printable(text)).toBe(shown);
+  expect(table([{ head: 'X' }], [[text]])).toContain(shown);
+});
+
+test('letters of any script, emoji and line breaks stay as they are', () => {
+  const text = 'ቡና ☕ 咖啡\nقهوة';
+
+  expect(printable(text)).toBe(text);
+});

@@ -1,0 +1,122 @@
+import { describe, expect, test } from '@jest/globals';
+import { runCli } from '../../../src/cli/program.ts';
+import { readCliConfig } from '../../../src/runtime/config.ts';
+
+/** Runs a command that should never come so far as to look for a core. */
+async function run(...args: readonly string[]) {
+  return runWith({ GATEHOUSE_DATA_DIR: '/nowhere' }, ...args);
+}
+
+async function runWith(settings: Readonly<Record<string, string>>, ...args: readonly string[]) {
+  const printed = { stdout: '', stderr: '' };
+  const exitCode = await runCli(args, {
+    invocation: 'gatehouse',
+    readConfig: () => readCliConfig(settings),
+    openCore: () => {
+      throw new Error('a core was called');
+    },
+    stdout: (text) => (printed.stdout += text),
+    stderr: (text) => (printed.stderr += text),
+    now: () => new Date(0),
+    nodeVersion: 'v24.0.0',
+  });
+  return { exitCode, ...printed };
+}
+
+describe('help', () => {
+  test.each([[['--help']], [['merchant', '--help']], [['help', 'key']], [['key', 'issue', '--help']]])(
+    'is printed to stdout and is no error: %j',
+    async (args) => {
+      const { exitCode, stdout, stderr } = await run(...args);
+
+      expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+      expect(stdout).toMatch(/^Usage: gatehouse /);
+    },
+  );
+
+  test('names the exit codes and says where the core is looked for', async () => {
+    const { stdout } = await run('--help');
+
+    expect(stdout).toMatch(/Exit codes:\n {2}0 .*\n {2}1 .*\n {2}2 .*\n {2}3 .*\n {2}4 .*\n {2}5 /);
+    expect(stdout).toContain('GATEHOUSE_CORE_ADDRESSES and GATEHOUSE_SERVICE_TOKEN');
+  });
+
+  test('of a command names the options that every command takes', async () => {
+    const { stdout } = await run('key', 'issue', '--help');
+
+    for (const option of ['--environment', '--label', '--address', '--json', '--verbose'])
+      expect(stdout).toContain(option);
+  });
+
+  test('answers a command that is not whole, on stderr with exit code 2', async () => {
+    const { exitCode, stdout, stderr } = await run('merchant');
+
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+    expect(stderr).toMatch(/^Usage: gatehouse merchant /);
+    expect(stderr).not.toMatch(/^error/m);
+  });
+});
+
+describe('what cannot be understood ends with exit code 2 and a word on how to write it', () => {
+  test.each([
+    [['merchnt', 'list'], "unknown command 'merchnt'"],
+    [['merchant', 'list', '--limt', '3'], '(Did you mean --limit?)'],
+    [['merchant', 'show'], "missing required argument 'merchant_id'"],
+    [['merchant', 'create'], "required option '--name <name>' not specified"],
+    [['merchant', 'show', 'mer_1', 'mer_2'], 'too many arguments'],
+    [
+      ['merchant', 'create', '--name', 'x', '--session-lifetime', 'soon'],
+      'Write it as 90s, 30m, 24h, 7d or 1h30m.',
+    ],
+    [['key', 'issue', 'mer_1', '--environment', 'staging'], 'Use one of: sandbox, production.'],
+    [
+      ['order', 'list', 'mer_1', '--status', 'pending,paid'],
+      'Use one of: pending, completed, failed, expired.',
+    ],
+    [['order', 'list', 'mer_1', '--from', '2026-02-30'], 'Write it as 2026-01-31 (UTC)'],
+    [['merchant', 'list', '--limit', '0'], 'Use a whole number from 1 to 999999.'],
+    [['merchant', 'list', '--address', 'nowhere'], 'It must be host:port'],
+    [['doctor', '--rest', 'localhost'], 'It must be a URL'],
+  ])('%j', async (args, message) => {
+    const { exitCode, stdout, stderr } = await run(...args);
+
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+    expect(stderr).toMatch(/^error: /);
+    expect(stderr).toContain(message);
+  });
+
+  test('--json makes it JSON, wherever it stands', async () => {
+    const { stdout, stderr } = await run('--json', 'merchnt');
+
+    expect(stdout).toBe('');
+    expect(JSON.parse(stderr)).toEqual({
+      error: {
+        exit_code: 2,
+        reason: null,
+        message: "unknown command 'merchnt'\n(Did you mean merchant?)",
+        issues: [],
+        advice: 'Add --help to a command to see how it is used.',
+        request_id: null,
+      },
+    });
+  });
+
+  test('a command that is not whole is JSON with --json, too', async () => {
+    const { exitCode, stderr } = await run('merchant', '--json');
+
+    expect(exitCode).toBe(2);
+    expect(JSON.parse(stderr)).toMatchObject({
+      error: { exit_code: 2, message: 'which command? it is missing' },
+    });
+  });
+});
+
+test('a mistake of the program itself ends with exit code 1, and says how to see more of it', async () => {
+  const settings = { GATEHOUSE_CORE_ADDRESSES: '127.0.0.1:1', GATEHOUSE_SERVICE_TOKEN: 'any' };
+
+  const { exitCode, stderr } = await runWith(settings, 'merchant', 'list');
+
+  expect(exitCode).toBe(1);
+  expect(stderr).toMatch(/^error: a core was called\nThis is a mistake in Gatehouse\. Add --verbose/);
+  expect(stderr).not.toMatch(/^ +at /m);
+});
