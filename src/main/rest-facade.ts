@@ -13,9 +13,6 @@ import { createLogger } from '../runtime/logger.ts';
 import { createGrpcTransport } from '../runtime/rpc/grpc-transport.ts';
 import { readConfigOrExit } from './read-config.ts';
 
-/** Two a second: a misconfigured client stays under it, and nobody finds a 256-bit key at that pace. */
-const failedKeysPerMinute = 120;
-
 /** How long replies say `Connection: close` before the listeners close: clients leave by themselves, in order. */
 const drainMs = 500;
 
@@ -30,13 +27,20 @@ const transport = createGrpcTransport({
   token: config.GATEHOUSE_SERVICE_TOKEN,
 });
 const draining = new AbortController();
-const publicUrls = () => ({ production: production.listeningOrigin, sandbox: sandbox.listeningOrigin });
+const publicUrls = () => ({
+  production: config.GATEHOUSE_REST_PRODUCTION_URL ?? production.listeningOrigin,
+  sandbox: config.GATEHOUSE_REST_SANDBOX_URL ?? sandbox.listeningOrigin,
+});
 const shared = {
   orders: createClient(OrderService, transport),
   apiKeys: createClient(ApiKeyService, transport),
   health: createClient(Health, transport),
   publicUrls,
-  rateLimits: { perKeyPerSecond: config.GATEHOUSE_RATE_LIMIT_PER_KEY, failedKeysPerMinute },
+  rateLimits: {
+    perKeyPerSecond: config.GATEHOUSE_RATE_LIMIT_PER_KEY,
+    failedKeysPerMinute: config.GATEHOUSE_RATE_LIMIT_FAILED_KEYS,
+  },
+  trustedProxies: config.GATEHOUSE_TRUSTED_PROXIES ?? [],
   logger,
   draining: draining.signal,
   nowMs: () => performance.now(),
@@ -67,4 +71,4 @@ stopOnSignal(logger, [
 const host = config.GATEHOUSE_HOST;
 await production.listen({ host, port: config.GATEHOUSE_REST_PRODUCTION_PORT });
 await sandbox.listen({ host, port: config.GATEHOUSE_REST_SANDBOX_PORT });
-logger.info(publicUrls(), 'ready');
+logger.info({ production: production.listeningOrigin, sandbox: sandbox.listeningOrigin }, 'ready');

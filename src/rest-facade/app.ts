@@ -31,6 +31,8 @@ export interface RestFacadeOptions {
   /** The base URLs merchants use, for the reference; asked when it is first read. */
   readonly publicUrls: () => PublicUrls;
   readonly rateLimits: RateLimitSettings;
+  /** Addresses and networks whose X-Forwarded-For says who the client is: balancers in front of this process. */
+  readonly trustedProxies: readonly string[];
   readonly logger: Logger;
   /** Aborted when the process is about to stop: from then on `/readyz` says 503 and connections are not kept alive. */
   readonly draining: AbortSignal;
@@ -88,6 +90,7 @@ export async function buildRestFacade(options: RestFacadeOptions): Promise<Fasti
     // One line a request is written by us, with the request's id in it: no need for a child logger each.
     childLoggerFactory: (parent) => parent,
     genReqId: (request) => usableRequestId(request) ?? newRequestId(),
+    trustProxy: options.trustedProxies.length > 0 && [...options.trustedProxies],
     requestTimeout: timeoutsMs.request,
     keepAliveTimeout: timeoutsMs.keepAlive,
     maxRequestsPerSocket,

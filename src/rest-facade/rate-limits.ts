@@ -4,7 +4,10 @@ import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 export interface RateLimitSettings {
   /** Requests a second that one API key may make; 0 sets no limit. */
   readonly perKeyPerSecond: number;
-  /** Failed keys a minute from one address; after that its failures are answered with 429 until the minute is over. */
+  /**
+   * Failed keys a minute from one address; after that its failures are answered with 429 until
+   * the minute is over. 0 sets no limit.
+   */
   readonly failedKeysPerMinute: number;
 }
 
@@ -21,7 +24,8 @@ export function createRateLimits(settings: RateLimitSettings): RateLimits {
   return {
     countRequest: async (apiKeyId) =>
       settings.perKeyPerSecond === 0 ? undefined : retryAfterSeconds(requests, apiKeyId),
-    countFailedKey: async (ip) => retryAfterSeconds(failures, networkOf(ip)),
+    countFailedKey: async (ip) =>
+      settings.failedKeysPerMinute === 0 ? undefined : retryAfterSeconds(failures, networkOf(ip)),
   };
 }
 

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { EnvError, EnvMissingError, cleanEnv, makeExactValidator, str } from 'envalid';
 import type { CleanedEnv } from 'envalid';
 import type { ServiceTokens } from './rpc/service-tokens.ts';
@@ -45,6 +46,25 @@ const currencies = makeExactValidator<readonly string[]>((input) => {
   }
   return list;
 });
+
+const networks = makeExactValidator<readonly string[]>((input) => {
+  const list = input.split(',').map((network) => network.trim());
+  if (!list.every((network) => isIP(network) !== 0 || isNetwork(network))) {
+    throw new EnvError('must be IP addresses or networks such as 10.0.0.0/8, with commas between');
+  }
+  return list;
+});
+
+function isNetwork(text: string): boolean {
+  const [address = '', bits = '', ...rest] = text.split('/');
+  const version = isIP(address);
+  return (
+    version !== 0 &&
+    rest.length === 0 &&
+    /^[0-9]{1,3}$/.test(bits) &&
+    Number(bits) <= (version === 4 ? 32 : 128)
+  );
+}
 
 const serviceTokens = makeExactValidator<ServiceTokens>((input) => {
   const tokens = parseServiceTokens(input);
@@ -98,6 +118,11 @@ const restFacade = {
   GATEHOUSE_REST_PRODUCTION_PORT: port({ default: 8080 }),
   GATEHOUSE_REST_SANDBOX_PORT: port({ default: 8081 }),
   GATEHOUSE_RATE_LIMIT_PER_KEY: wholeNumber({ default: 1000 }),
+  // Two a second: a misconfigured client stays under it, and nobody finds a 256-bit key at that pace.
+  GATEHOUSE_RATE_LIMIT_FAILED_KEYS: wholeNumber({ default: 120 }),
+  GATEHOUSE_REST_PRODUCTION_URL: httpUrl({ default: undefined }),
+  GATEHOUSE_REST_SANDBOX_URL: httpUrl({ default: undefined }),
+  GATEHOUSE_TRUSTED_PROXIES: networks({ default: undefined }),
 };
 
 const cli = {

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { runStatement } from '../database/run-statement.ts';
 import type { Environment } from '../domain/order.ts';
-import type { OrderValues, PaymentAttemptValues } from './order-rows.ts';
+import type { OrderValues, PaymentAttemptValues } from '../database/order-rows.ts';
 
 /** Which order: of whom, where, and by the merchant's reference or by the stored id. */
 export interface OrderKey {

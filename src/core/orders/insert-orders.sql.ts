@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { runStatement } from '../database/run-statement.ts';
 import type { OrderEventType } from '../domain/order.ts';
-import type { OrderValues, PaymentAttemptValues } from './order-rows.ts';
+import type { OrderValues, PaymentAttemptValues } from '../database/order-rows.ts';
 
 /** A new order with everything that is committed together with it. */
 export interface NewOrderRows {

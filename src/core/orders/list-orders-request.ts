@@ -8,7 +8,7 @@ import type { Result } from '../domain/result.ts';
 import { parseEnvironment } from '../rpc/environment.ts';
 import { parsePageSize, parsePageToken } from '../rpc/page-token.ts';
 import { parseId } from '../rpc/request-fields.ts';
-import { statusOf } from './order-messages.ts';
+import { statusOf } from '../rpc/order-messages.ts';
 import type { OrderFilter } from './order-store.ts';
 
 /** Reads which orders to list; `key` is what a page token is bound to. */

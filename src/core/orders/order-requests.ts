@@ -17,7 +17,7 @@ import type { Result } from '../domain/result.ts';
 import { parseText } from '../domain/text.ts';
 import { parseEnvironment } from '../rpc/environment.ts';
 import { parseId } from '../rpc/request-fields.ts';
-import { paymentOptionOf, paymentTypeOf } from './order-messages.ts';
+import { paymentOptionOf, paymentTypeOf } from '../rpc/order-messages.ts';
 import type { OrderName } from './order-store.ts';
 
 /** What a merchant says of an order; the rest of its facts are ours. */

@@ -26,7 +26,7 @@ import type { EventFeed } from '../events/follow-events-use-case.ts';
 import { valuesOrThrow } from '../rpc/request-fields.ts';
 import type { CheckoutUrlOf } from './checkout-url.ts';
 import { answerEach } from '../rpc/answer-each.ts';
-import { attemptMessage, orderMessage } from './order-messages.ts';
+import { attemptMessage, orderMessage } from '../rpc/order-messages.ts';
 import { parseOrderFilter } from './list-orders-request.ts';
 import { parseEventFilter } from './order-event-requests.ts';
 import { parseDirectPayment, parseOrderName, parseRegistration } from './order-requests.ts';

@@ -13,8 +13,8 @@ import { findOrders } from './find-orders.sql.ts';
 import type { FoundOrder, OrderKey } from './find-orders.sql.ts';
 import { insertOrders } from './insert-orders.sql.ts';
 import type { NewEventValues, NewOrderRows } from './insert-orders.sql.ts';
-import { eventMessage } from './order-messages.ts';
-import { attemptValuesOf, orderOf, orderValuesOf } from './order-rows.ts';
+import { eventMessage } from '../rpc/order-messages.ts';
+import { attemptValuesOf, orderOf, orderValuesOf } from '../database/order-rows.ts';
 
 /** How an order is named by whoever asks for it; ids as they are shown. */
 export interface OrderName {
@@ -199,7 +199,9 @@ export function createOrderStore({ database, newId, onEvents }: OrderStoreOption
 
     async sweep(limit, retryAfterMs, decide) {
       const taken = await database.fork().transactional(async (em) => {
-        const [{ now } = { now: new Date() }] = await em.execute<{ now: Date }[]>('select now() as now');
+        // The database's clock, which all sweepers share. The ORM's connections give times as text.
+        const [clock] = await em.execute<{ now: string }[]>('select now() as now');
+        const now = new Date(clock?.now ?? NaN);
         const rows = await em.find(
           OrderRow,
           { sweepAt: { $lte: now } },

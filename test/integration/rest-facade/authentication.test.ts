@@ -225,6 +225,22 @@ describe('limits', () => {
     expect(log.filter((line) => line['reason'] === 'TOO_MANY_FAILED_KEYS')).toHaveLength(1);
   });
 
+  test.each([
+    ['a balancer that is trusted tells clients apart', ['127.0.0.0/8'], [401, 401, 429]],
+    ['nobody else can pretend to be another client', [], [401, 429, 429]],
+  ])('%s', async (_name, trustedProxies, expected) => {
+    const {
+      facade: { url },
+    } = await facadeKnowing(refuse, { rateLimits: { ...none, failedKeysPerMinute: 1 }, trustedProxies });
+    const statuses: number[] = [];
+    for (const client of ['203.0.113.1', '203.0.113.2', '203.0.113.2']) {
+      const headers = { apiKey: `bad-${statuses.length}`, 'x-forwarded-for': client };
+      statuses.push((await post(`${url}/api/v1/verify`, {}, headers)).status);
+    }
+
+    expect(statuses).toEqual(expected);
+  });
+
   test('a request without a key is no failed key', async () => {
     const {
       facade: { url },

@@ -28,7 +28,7 @@ export interface ScriptedServices {
 
 export async function startFacadeOverRpc(
   services: ScriptedServices,
-  overrides: Partial<Pick<RestFacadeOptions, 'environment' | 'rateLimits' | 'nowMs'>> = {},
+  overrides: Partial<Pick<RestFacadeOptions, 'environment' | 'rateLimits' | 'nowMs' | 'trustedProxies'>> = {},
 ): Promise<FacadeOverRpc> {
   const transport = createRouterTransport((router: ConnectRouter) => {
     router.service(ApiKeyService, {
@@ -48,6 +48,7 @@ export async function startFacadeOverRpc(
     health: createClient(Health, transport),
     publicUrls: () => ({ production: 'https://pay.example', sandbox: 'https://sandbox.pay.example' }),
     rateLimits: { perKeyPerSecond: 0, failedKeysPerMinute: 1_000 },
+    trustedProxies: [],
     logger: pino(
       { level: 'debug' },
       { write: (line) => void log.push(JSON.parse(line) as Record<string, unknown>) },

@@ -1,5 +1,5 @@
-import type { OrderRow, PaymentAttemptRow } from '../database/entities.ts';
-import { publicId, storedId } from '../database/public-id.ts';
+import type { OrderRow, PaymentAttemptRow } from './entities.ts';
+import { publicId, storedId } from './public-id.ts';
 import { Currency } from '../domain/currency.ts';
 import type { Order, PaymentAttempt } from '../domain/order.ts';
 

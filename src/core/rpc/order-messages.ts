@@ -26,7 +26,7 @@ import type {
   PaymentOption,
   PaymentType,
 } from '../domain/order.ts';
-import { environmentNumbers } from '../rpc/environment.ts';
+import { environmentNumbers } from './environment.ts';
 
 /*
  * The domain's words in the contract's numbers. Each table is complete by its type, and read the other way round for
