@@ -1,0 +1,258 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { fromBinary } from '@bufbuild/protobuf';
+import { timestampDate } from '@bufbuild/protobuf/wkt';
+import type { Client } from '@connectrpc/connect';
+import pg from 'pg';
+import { storedId } from '../../../src/core/database/public-id.ts';
+import {
+  Environment,
+  OrderEventSchema,
+  OrderEventType,
+  OrderStatus,
+  PaymentAttemptStatus,
+} from '../../../src/gen/gatehouse/v1/order_pb.js';
+import type { Order, OrderEvent } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { directPayment, registration } from '../../support/order-requests.ts';
+import { failureOf } from '../../support/rpc-failure.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack } from '../../support/stack.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+
+let stack: Stack;
+let orders: Client<typeof OrderService>;
+let database: pg.Client;
+
+// Two, so that everything here also shows that two sweepers get along.
+beforeAll(async () => {
+  stack = await startStack({ cores: 2, facades: 0 });
+  orders = stack.client(OrderService, 'writer');
+  database = new pg.Client({ connectionString: stack.databaseUrl });
+  await database.connect();
+});
+
+afterAll(async () => {
+  await database.end();
+  await stack.stop();
+});
+
+async function register(merchantId: string, orderNumber: string): Promise<string> {
+  const { order } = await orders.registerOrder(registration({ merchantId, orderNumber }));
+  return storedId('ord', order?.orderId ?? '');
+}
+
+async function startPayment(merchantId: string, orderNumber: string): Promise<string> {
+  const { order } = await orders.startDirectPayment(directPayment({ merchantId, orderNumber }));
+  return storedId('ord', order?.orderId ?? '');
+}
+
+/** Lets the sessions of these orders end now, by the database's clock: five minutes is the shortest one can ask for. */
+async function endSessions(ids: readonly string[]): Promise<void> {
+  await database.query(
+    'update core.orders set expires_at = now(), sweep_at = now() where id = any ($1::uuid[])',
+    [ids],
+  );
+}
+
+async function setAttempt(orderId: string, status: string): Promise<void> {
+  await database.query('update core.payment_attempts set status = $2 where order_id = $1', [orderId, status]);
+}
+
+async function getOrder(merchantId: string, orderNumber: string): Promise<Order> {
+  const key = { case: 'orderNumber' as const, value: orderNumber };
+  const { order } = await orders.getOrder({ merchantId, environment: Environment.SANDBOX, key });
+  if (order === undefined) throw new Error('no order in the answer');
+  return order;
+}
+
+const untilExpired = (merchantId: string, orderNumber: string): Promise<Order> =>
+  waitUntil(`${orderNumber} has expired`, async () => {
+    const order = await getOrder(merchantId, orderNumber);
+    return order.status === OrderStatus.EXPIRED && order;
+  });
+
+async function eventsOf(orderId: string): Promise<OrderEvent[]> {
+  const { rows } = await database.query<{ payload: Buffer }>(
+    'select payload from core.order_events where order_id = $1 order by sequence',
+    [orderId],
+  );
+  return rows.map(({ payload }) => fromBinary(OrderEventSchema, payload));
+}
+
+const typesOf = (events: readonly OrderEvent[]): OrderEventType[] => events.map(({ type }) => type);
+
+describe('an order whose session has ended', () => {
+  test('becomes EXPIRED, with an event from the same transaction', async () => {
+    const { id: merchantId } = await stack.createMerchant();
+    const id = await register(merchantId, 'E-1');
+
+    await endSessions([id]);
+
+    const order = await untilExpired(merchantId, 'E-1');
+    const events = await eventsOf(id);
+    expect(typesOf(events)).toEqual([OrderEventType.CREATED, OrderEventType.EXPIRED]);
+    expect(events[1]).toMatchObject({ sequence: 2n, previousStatus: OrderStatus.PENDING, requestId: '' });
+    expect(events[1]?.order).toEqual(order);
+    const { rows } = await database.query<{ same: boolean }>(
+      `select o.xmin = e.xid::xid as same from core.orders o join core.order_events e on e.order_id = o.id
+       where o.id = $1 and e.sequence = 2`,
+      [id],
+    );
+    expect(rows).toEqual([{ same: true }]);
+  });
+
+  test('was updated at the time the database read, not earlier than its end', async () => {
+    const { id: merchantId } = await stack.createMerchant();
+    await endSessions([await register(merchantId, 'E-2')]);
+
+    const { updateTime, expireTime } = await untilExpired(merchantId, 'E-2');
+
+    if (updateTime === undefined || expireTime === undefined) throw new Error('a time is missing');
+    expect(timestampDate(updateTime).getTime()).toBeGreaterThanOrEqual(timestampDate(expireTime).getTime());
+    const { rows } = await database.query<{ behind: boolean }>('select $1 <= now() as behind', [
+      timestampDate(updateTime),
+    ]);
+    expect(rows).toEqual([{ behind: true }]);
+  });
+
+  test('takes no payment any more', async () => {
+    const { id: merchantId } = await stack.createMerchant();
+    await endSessions([await register(merchantId, 'E-3')]);
+    await untilExpired(merchantId, 'E-3');
+
+    const failure = await failureOf(
+      orders.startDirectPayment(directPayment({ merchantId, orderNumber: 'E-3' })),
+    );
+
+    expect(failure.reason).not.toBe('INTERNAL');
+    expect((await getOrder(merchantId, 'E-3')).status).toBe(OrderStatus.EXPIRED);
+  });
+
+  test('takes its attempt along that was not sent yet, as TIMED_OUT', async () => {
+    const { id: merchantId } = await stack.createMerchant();
+    const id = await startPayment(merchantId, 'E-4');
+
+    await endSessions([id]);
+
+    await untilExpired(merchantId, 'E-4');
+    const events = await eventsOf(id);
+    expect(typesOf(events).at(-1)).toBe(OrderEventType.EXPIRED);
+    expect(events.at(-1)?.paymentAttempt?.status).toBe(PaymentAttemptStatus.TIMED_OUT);
+    const { rows } = await database.query<{ status: string }>(
+      'select status from core.payment_attempts where order_id = $1',
+      [id],
+    );
+    expect(rows).toEqual([{ status: 'TIMED_OUT' }]);
+  });
+
+  test.each(['SENT', 'UNKNOWN'])(
+    'stays PENDING while its attempt is %s, and is looked at again later',
+    async (status) => {
+      const { id: merchantId } = await stack.createMerchant();
+      const id = await startPayment(merchantId, `E-5-${status}`);
+      await setAttempt(id, status);
+
+      await endSessions([id]);
+
+      const { rows } = await waitUntil('the sweep has looked at it', async () => {
+        const found = await database.query<{ status: string; ahead_ms: number }>(
+          `select status, extract(epoch from sweep_at - now())::float8 * 1000 as ahead_ms
+           from core.orders where id = $1 and sweep_at > now()`,
+          [id],
+        );
+        return found.rowCount === 1 && found;
+      });
+      expect(rows[0]?.status).toBe('PENDING');
+      expect(rows[0]?.ahead_ms).toBeLessThanOrEqual(15_000);
+      expect(typesOf(await eventsOf(id))).not.toContain(OrderEventType.EXPIRED);
+    },
+  );
+
+  test('expires at the next look once its attempt has ended without money', async () => {
+    const { id: merchantId } = await stack.createMerchant();
+    const id = await startPayment(merchantId, 'E-6');
+    await setAttempt(id, 'SENT');
+    await endSessions([id]);
+    await waitUntil('the sweep has put it off', async () => {
+      const found = await database.query('select 1 from core.orders where id = $1 and sweep_at > now()', [
+        id,
+      ]);
+      return found.rowCount === 1;
+    });
+
+    await setAttempt(id, 'TIMED_OUT');
+    await database.query('update core.orders set sweep_at = now() where id = $1', [id]);
+
+    expect((await untilExpired(merchantId, 'E-6')).status).toBe(OrderStatus.EXPIRED);
+  });
+
+  test('expires once however many there are and however many cores sweep', async () => {
+    const { id: merchantId } = await stack.createMerchant();
+    const numbers = Array.from({ length: 600 }, (_, index) => `E-7-${index}`);
+    const ids = await Promise.all(numbers.map((number) => register(merchantId, number)));
+
+    await endSessions(ids);
+
+    await waitUntil('none is PENDING any more', async () => {
+      const { rows } = await database.query<{ pending: number }>(
+        `select count(*)::int as pending from core.orders where id = any ($1::uuid[]) and status = 'PENDING'`,
+        [ids],
+      );
+      return rows[0]?.pending === 0;
+    });
+    const { rows } = await database.query<{ events: number; orders: number }>(
+      `select count(*)::int as events, count(distinct order_id)::int as orders
+       from core.order_events where order_id = any ($1::uuid[]) and type = 'EXPIRED'`,
+      [ids],
+    );
+    expect(rows).toEqual([{ events: 600, orders: 600 }]);
+    const failures = stack.cores.flatMap(({ log }) =>
+      log.filter(({ task, reason }) => task === 'expiring orders' || reason === 'INTERNAL'),
+    );
+    expect(failures).toEqual([]);
+  });
+});
+
+test('an order whose session has not ended is left alone', async () => {
+  const { id: merchantId } = await stack.createMerchant();
+  const openId = await register(merchantId, 'O-1');
+  const endedId = await register(merchantId, 'O-2');
+
+  await endSessions([endedId]);
+
+  await untilExpired(merchantId, 'O-2');
+  expect((await getOrder(merchantId, 'O-1')).status).toBe(OrderStatus.PENDING);
+  expect(typesOf(await eventsOf(openId))).toEqual([OrderEventType.CREATED]);
+});
+
+describe('the index of the sweep', () => {
+  test('holds no final order', async () => {
+    const { rows } = await database.query<{ definition: string }>(
+      `select indexdef as definition from pg_indexes where schemaname = 'core' and indexname = 'orders_sweep'`,
+    );
+    expect(rows[0]?.definition).toContain('WHERE (sweep_at IS NOT NULL)');
+    await expect(
+      database.query(`update core.orders set status = 'EXPIRED' where sweep_at is not null`),
+    ).rejects.toThrow('violates check constraint');
+  });
+
+  test('is what the sweep reads, among many final orders', async () => {
+    await database.query(
+      `insert into core.orders
+       select merchant_id, environment, gen_random_uuid(), 'final-' || n, 'EXPIRED', payment_type, amount_text,
+         amount_minor_units, deducted_minor_units, currency, customer_phone, customer_phone_e164, reason, business_name,
+         return_url, webhook_url, last_event_sequence, attempt_count, latest_attempt_id, created_at, updated_at,
+         expires_at, null
+       from (select * from core.orders limit 1) one, generate_series(1, 20000) n`,
+    );
+    await database.query('analyze core.orders');
+
+    const { rows } = await database.query<{ 'QUERY PLAN': string }>(
+      `explain select * from core.orders where sweep_at <= now() order by sweep_at limit 200 for update skip locked`,
+    );
+
+    const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+    expect(plan).toContain('Index Scan using orders_sweep');
+    expect(plan).not.toContain('Sort');
+  });
+});
