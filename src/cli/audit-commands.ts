@@ -18,10 +18,10 @@ export function addAuditCommands(program: Command, run: Runner): void {
     .description('look at who changed what')
     .command('list')
     .description('list changes to merchants and keys, newest first')
-    .option('--merchant <merchant_id>', 'only changes that concern this merchant', '')
+    .option('--merchant <merchant_id>', 'only changes that concern this merchant')
     .addOption(limitOption())
     .addOption(pageTokenOption())
-    .action((options: PageOptions & { merchant: string }) => run(({ audit }) => list(audit, options)));
+    .action((options: PageOptions & { merchant?: string }) => run(({ audit }) => list(audit, options)));
 }
 
 const showDetails = (details: JsonObject): string =>
@@ -36,10 +36,10 @@ const showChange = ({ action, targetId, merchantId }: AuditEntry): string =>
 
 async function list(
   audit: CoreClients['audit'],
-  options: PageOptions & { readonly merchant: string },
+  options: PageOptions & { readonly merchant?: string },
 ): Promise<Output> {
   const page = await collectPages(options, async (request) => {
-    const reply = await audit.listAuditEntries({ ...request, merchantId: options.merchant });
+    const reply = await audit.listAuditEntries({ ...request, merchantId: options.merchant ?? '' });
     return { items: reply.entries, nextPageToken: reply.nextPageToken };
   });
   const columns = [

@@ -42,8 +42,8 @@ export function addKeyCommands(program: Command, run: Runner, now: () => Date): 
     .description('make a key and show it, once')
     .argument('<merchant_id>', 'mer_…')
     .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox'))
-    .option('--label <text>', 'what the key is for, at most 64 characters', '')
-    .action((merchantId: string, options: { environment: Environment; label: string }) =>
+    .option('--label <text>', 'what the key is for, at most 64 characters')
+    .action((merchantId: string, options: { environment: Environment; label?: string }) =>
       run(async ({ apiKeys }) => {
         const { apiKey, secret } = await apiKeys.issueApiKey({ merchantId, ...options });
         const issued = answered(apiKey);

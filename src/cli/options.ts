@@ -75,7 +75,7 @@ export const environmentOption = (): Option =>
 export const statusOption = (): Option =>
   new Option(
     '--status <status,…>',
-    `only orders that are ${wordsOf(OrderStatusSchema).join(', ')}`,
+    `only orders in these states: ${wordsOf(OrderStatusSchema).join(', ')}`,
   ).argParser(readStatuses);
 
 export const durationOption = (flags: string, description: string): Option =>

@@ -36,7 +36,7 @@ interface ListOptions extends PageOptions {
   readonly status?: readonly OrderStatus[];
   readonly from?: Timestamp;
   readonly to?: Timestamp;
-  readonly prefix: string;
+  readonly prefix?: string;
 }
 
 const showStatus = ({ status }: Order): string => wordOf(OrderStatusSchema, status) ?? '';
@@ -71,7 +71,7 @@ export function addOrderCommands(program: Command, run: Runner): void {
     .addOption(statusOption())
     .addOption(timeOption('--from <time>', 'only orders registered at this time (UTC) or later'))
     .addOption(timeOption('--to <time>', 'only orders registered before this time (UTC)'))
-    .option('--prefix <text>', 'only orders whose order_number starts with this', '')
+    .option('--prefix <text>', 'only orders whose order_number starts with this')
     .addOption(limitOption())
     .addOption(pageTokenOption())
     .action((merchantId: string, options: ListOptions) =>
@@ -130,7 +130,7 @@ function show(order: Order, events: readonly OrderEvent[]): Output {
 }
 
 async function list(orders: Orders, merchantId: string, options: ListOptions): Promise<Output> {
-  const { environment, status, from, to, prefix } = options;
+  const { environment, status, from, to, prefix = '' } = options;
   const page = await collectPages(options, async (request) => {
     const reply = await orders.listOrders({
       ...request,
