@@ -1,0 +1,208 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { MikroORM } from '@mikro-orm/postgresql';
+import pg from 'pg';
+import { v7 } from 'uuid';
+import { openDatabase } from '../../../src/core/database/database.ts';
+import type { Database } from '../../../src/core/database/database.ts';
+import { entities } from '../../../src/core/database/entities.ts';
+import { createLogger } from '../../../src/runtime/logger.ts';
+import { createTestDatabase } from '../../support/test-database.ts';
+import type { TestDatabase } from '../../support/test-database.ts';
+
+const logger = createLogger({ process: 'test', instance: 'migrations', level: 'silent' });
+
+const open = (url: string): Promise<Database> =>
+  openDatabase({ url, poolSize: 2, applicationName: 'migrations test', logger });
+
+interface Opened {
+  readonly each: readonly Database[];
+  readonly drop: () => Promise<void>;
+}
+
+/** Connections of several processes to one database that has nothing in it. */
+async function openEmpty(count: number): Promise<Opened> {
+  const { url, drop } = await createTestDatabase({ migrated: false });
+  const each = await Promise.all(Array.from({ length: count }, () => open(url)));
+  return {
+    each,
+    drop: async () => {
+      await Promise.all(each.map(({ close }) => close()));
+      await drop();
+    },
+  };
+}
+
+async function applied({ pool }: Database): Promise<{ name: string; executed_at: unknown }[]> {
+  const { rows } = await pool.query<{ name: string; executed_at: unknown }>(
+    'select name, executed_at from core.migrations order by id',
+  );
+  return rows;
+}
+
+describe('migrating', () => {
+  test('from three processes at once on an empty database brings up one schema', async () => {
+    const { each, drop } = await openEmpty(3);
+    try {
+      const [first] = each as [Database];
+      const pending = await first.pendingMigrations();
+
+      await Promise.all(each.map(({ migrate }) => migrate()));
+
+      expect(await Promise.all(each.map(({ pendingMigrations }) => pendingMigrations()))).toEqual([
+        [],
+        [],
+        [],
+      ]);
+      expect((await applied(first)).map(({ name }) => name)).toEqual(pending);
+    } finally {
+      await drop();
+    }
+  });
+
+  test('a second time does nothing', async () => {
+    const { each, drop } = await openEmpty(1);
+    try {
+      const [database] = each as [Database];
+      await database.migrate();
+      const before = await applied(database);
+
+      await database.migrate();
+
+      expect(await applied(database)).toEqual(before);
+    } finally {
+      await drop();
+    }
+  });
+
+  test('names what is pending before it has run', async () => {
+    const { each, drop } = await openEmpty(1);
+    try {
+      expect((await each[0]?.pendingMigrations())?.[0]).toBe('001-core');
+    } finally {
+      await drop();
+    }
+  });
+
+  test('gives its lock and its connection back', async () => {
+    const { each, drop } = await openEmpty(1);
+    try {
+      const [database] = each as [Database];
+      await database.migrate();
+
+      const { rows } = await database.pool.query(
+        `select 1 from pg_locks l join pg_database d on d.oid = l.database
+         where l.locktype = 'advisory' and d.datname = current_database()`,
+      );
+      expect(rows).toEqual([]);
+      const { rows: settings } = await database.pool.query('show statement_timeout');
+      expect(settings).toEqual([{ statement_timeout: '10s' }]);
+    } finally {
+      await drop();
+    }
+  });
+});
+
+describe('the schema', () => {
+  let database: TestDatabase;
+  let client: pg.Client;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    client = new pg.Client({ connectionString: database.url });
+    await client.connect();
+    await client.query(
+      `insert into core.order_events (merchant_id, environment, order_id, sequence, id, type, occurred_at, payload)
+       values (gen_random_uuid(), 'SANDBOX', gen_random_uuid(), 1, gen_random_uuid(), 'CREATED', now(), '')`,
+    );
+    await client.query(
+      `insert into core.audit_entries (id, created_at, actor, action, merchant_id, target_id, request_id, details)
+       values (gen_random_uuid(), now(), 'someone', 'something', gen_random_uuid(), '', '', '{}')`,
+    );
+  });
+
+  afterAll(async () => {
+    await client.end();
+    await database.drop();
+  });
+
+  test.each(['order_events', 'audit_entries'])('lets nobody change the history in %s', async (table) => {
+    const refused = new RegExp(`${table} is append-only`);
+
+    await expect(client.query(`update core.${table} set id = id`)).rejects.toThrow(refused);
+    await expect(client.query(`delete from core.${table}`)).rejects.toThrow(refused);
+    await expect(client.query(`truncate core.${table}`)).rejects.toThrow(refused);
+
+    expect((await client.query(`select 1 from core.${table}`)).rowCount).toBe(1);
+  });
+
+  test.each(['REQUESTED', 'SENT', 'UNKNOWN', 'SUCCEEDED'])(
+    'has room for one attempt of an order beside one that is %s only when it is over',
+    async (status) => {
+      const merchantId = v7();
+      const orderId = await insertOrder(client, merchantId);
+      await insertAttempt(client, merchantId, orderId, status);
+
+      for (const other of ['REQUESTED', 'SENT', 'UNKNOWN', 'SUCCEEDED'])
+        await expect(insertAttempt(client, merchantId, orderId, other)).rejects.toThrow('one_open');
+
+      await insertAttempt(client, merchantId, orderId, 'TIMED_OUT');
+      await insertAttempt(client, merchantId, orderId, 'DECLINED');
+    },
+  );
+
+  test('has every column that an entity is mapped to, with its type and whether it may be null', async () => {
+    const orm = await MikroORM.init({ clientUrl: database.url, entities, ensureDatabase: false });
+    const tables = [...orm.getMetadata().getAll().values()].map(({ tableName, props }) => ({
+      tableName,
+      props,
+    }));
+    await orm.close();
+    const mapped = tables.flatMap(({ tableName, props }) =>
+      props.map(({ fieldNames: [column = ''], columnTypes: [type = ''], nullable }) => {
+        const name = postgresNames.get(type) ?? type;
+        return `${tableName}.${column} ${name} ${nullable === true ? 'null' : 'not null'}`;
+      }),
+    );
+
+    const { rows } = await client.query<{ described: string }>(
+      `select concat(c.relname, '.', a.attname, ' ', format_type(a.atttypid, a.atttypmod), ' ',
+         case when a.attnotnull then 'not null' else 'null' end) as described
+       from pg_attribute a join pg_class c on c.oid = a.attrelid
+       where c.relnamespace = 'core'::regnamespace and c.relkind = 'r' and a.attnum > 0 and not a.attisdropped`,
+    );
+
+    const actual = new Set(rows.map(({ described }) => described));
+    expect(mapped.length).toBeGreaterThan(60);
+    expect(mapped.filter((column) => !actual.has(column))).toEqual([]);
+  });
+});
+
+/** How PostgreSQL itself calls the types that the ORM abbreviates. */
+const postgresNames = new Map([
+  ['timestamptz(3)', 'timestamp(3) with time zone'],
+  ['int', 'integer'],
+]);
+
+async function insertOrder(client: pg.Client, merchantId: string): Promise<string> {
+  const id = v7();
+  await client.query(
+    `insert into core.orders values ($1, 'SANDBOX', $2, $3, 'PENDING', 'API', '1', 100, 0, 'ETB', '0911223344',
+       '+251911223344', 'r', '', 'https://shop.example', '', 1, 0, null, now(), now(), now(), now())`,
+    [merchantId, id, id],
+  );
+  return id;
+}
+
+async function insertAttempt(
+  client: pg.Client,
+  merchantId: string,
+  orderId: string,
+  status: string,
+): Promise<void> {
+  await client.query(
+    `insert into core.payment_attempts
+       (merchant_id, environment, order_id, id, status, payment_option, phone, decline_reason, created_at, updated_at)
+     values ($1, 'SANDBOX', $2, $3, $4, 'WALLETA_USSD', '+251911223344', $5, now(), now())`,
+    [merchantId, orderId, v7(), status, status === 'DECLINED' ? 'wrong_pin' : null],
+  );
+}
