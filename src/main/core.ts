@@ -14,6 +14,7 @@ import { relayEvents } from '../core/events/relay-events.ts';
 import { createFindMerchant } from '../core/merchants/find-merchant-use-case.ts';
 import { merchantService } from '../core/merchants/merchant-service.ts';
 import { createMerchantStore } from '../core/merchants/merchant-store.ts';
+import { createOrderChanges } from '../core/orders/change-order-use-case.ts';
 import { createCheckoutUrl } from '../core/orders/checkout-url.ts';
 import { expireOrders } from '../core/orders/expire-orders-use-case.ts';
 import { orderService } from '../core/orders/order-service.ts';
@@ -56,15 +57,22 @@ await migrateWhenReachable(database, logger);
 
 const bus = openEventBus({ url: config.GATEHOUSE_NATS_URL, name: `core ${instance}`, logger });
 const eventSignal = createEventSignal();
-bus.onRing(eventSignal.ring);
+bus.onRing('order_events', eventSignal.ring);
 const announceEvents = (): void => {
   eventSignal.ring();
-  bus.ring();
+  bus.ring('order_events');
 };
 
 const merchants = createMerchantStore({ database, newId: newRandomId, now });
 const apiKeys = createApiKeyStore({ database, newId: newRandomId, now });
-const store = createOrderStore({ database, newId: newRandomId, onEvents: announceEvents });
+const changes = createOrderChanges(newRandomId);
+const announceAttempts = (): void => bus.ring('payment_attempts');
+const store = createOrderStore({
+  database,
+  changes,
+  onEvents: announceEvents,
+  onAttempts: announceAttempts,
+});
 const findMerchant = createFindMerchant(merchants.terms);
 const feed = createEventFeed(database, eventSignal);
 const orderParts = { store, findMerchant, newId: newRandomId, now };

@@ -22,12 +22,15 @@ export interface EventPublisher {
   readonly publish: (messages: readonly EventMessage[]) => Promise<void>;
 }
 
+/** What there may be news of: committed events to relay and follow, or payment attempts that are due. */
+export type Bell = 'order_events' | 'payment_attempts';
+
 export interface EventBus extends EventPublisher {
   readonly isConnected: () => boolean;
-  /** Tells every process that listens that there is something to look for. Lost when the broker is away. */
-  readonly ring: () => void;
-  /** Calls back at every ring of another process. */
-  readonly onRing: (listener: () => void) => void;
+  /** Tells every process that listens that there is something of this kind to look for. Lost when the broker is away. */
+  readonly ring: (bell: Bell) => void;
+  /** Calls back at every such ring of another process. */
+  readonly onRing: (bell: Bell, listener: () => void) => void;
   readonly close: () => Promise<void>;
 }
 
@@ -39,7 +42,8 @@ export interface EventBusOptions {
 }
 
 const stream = 'ORDERS';
-const wakeSubject = 'gatehouse.wake.order_events';
+const bells = ['order_events', 'payment_attempts'] as const satisfies readonly Bell[];
+const subjectOf = (bell: Bell): string => `gatehouse.wake.${bell}`;
 const ackTimeoutMs = 5_000;
 const duplicateWindowMs = 10 * 60_000;
 const maxAgeMs = 7 * 24 * 60 * 60_000;
@@ -50,11 +54,11 @@ const maxAgeMs = 7 * 24 * 60 * 60_000;
  */
 export function openEventBus({ url, name, logger }: EventBusOptions): EventBus {
   const closing = new AbortController();
-  const listeners = new Set<() => void>();
+  const listeners = new Map<Bell, Set<() => void>>(bells.map((bell) => [bell, new Set()]));
+  const ringing = new Set<Bell>();
   let connection: NatsConnection | undefined;
   // The client keeps what is published while the broker is away, or drops it, as it happens: nothing is given to it then.
   let isReached = false;
-  let ringing = false;
 
   const connecting = connect(connectionOptions(url, name)).then(async (connected) => {
     if (closing.signal.aborted) return connected.close();
@@ -66,7 +70,9 @@ export function openEventBus({ url, name, logger }: EventBusOptions): EventBus {
       if (reached) logger.info('reached the broker again');
       else logger.warn('lost the broker; events wait in the database');
     });
-    connected.subscribe(wakeSubject, { callback: () => listeners.forEach((listener) => listener()) });
+    for (const [bell, waiting] of listeners) {
+      connected.subscribe(subjectOf(bell), { callback: () => waiting.forEach((listener) => listener()) });
+    }
     return undefined;
   });
   connecting.catch((error: unknown) =>
@@ -80,16 +86,16 @@ export function openEventBus({ url, name, logger }: EventBusOptions): EventBus {
       if (connection === undefined || !isReached) throw new Error('the broker is not reached');
       await publishAll(connection, messages);
     },
-    ring() {
-      if (ringing || !isReached) return;
+    ring(bell) {
+      if (ringing.has(bell) || !isReached) return;
       // One message says it all for everything that happens in this turn of the event loop.
-      ringing = true;
+      ringing.add(bell);
       setImmediate(() => {
-        ringing = false;
-        if (isReached) connection?.publish(wakeSubject);
+        ringing.delete(bell);
+        if (isReached) connection?.publish(subjectOf(bell));
       });
     },
-    onRing: (listener) => void listeners.add(listener),
+    onRing: (bell, listener) => void listeners.get(bell)?.add(listener),
     async close() {
       closing.abort();
       isReached = false;

@@ -5,6 +5,7 @@ import type { Pool } from 'pg';
 import type { Logger } from '../../runtime/logger.ts';
 import { entities } from './entities.ts';
 import { Migration001Core } from './migrations/migration-001-core.ts';
+import { Migration002Payments } from './migrations/migration-002-payments.ts';
 
 export interface DatabaseOptions {
   readonly url: string;
@@ -52,7 +53,7 @@ export async function openDatabase({
       keepAlive: true,
     },
     migrations: {
-      migrationsList: [Migration001Core],
+      migrationsList: [Migration001Core, Migration002Payments],
       schema: 'core',
       tableName: 'migrations',
       snapshot: false,

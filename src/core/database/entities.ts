@@ -84,6 +84,7 @@ export const OrderRow = defineEntity({
     updatedAt: time(),
     expiresAt: time(),
     sweepAt: time().nullable(),
+    checkoutBrowserHash: p.blob().nullable(),
   },
 });
 export type OrderRow = InferEntity<typeof OrderRow>;
@@ -103,6 +104,15 @@ export const PaymentAttemptRow = defineEntity({
     declineReason: p.text().$type<DeclineReason>().nullable(),
     createdAt: time(),
     updatedAt: time(),
+    dueAt: time().nullable(),
+    leasedUntil: time().nullable(),
+    leaseId: p.uuid().nullable(),
+    leases: p.integer().default(0),
+    maybeSent: p.boolean().default(false),
+    promptUntil: time().nullable(),
+    providerReference: p.text().nullable(),
+    providerTransactionId: p.text().nullable(),
+    detail: p.text().default(''),
   },
 });
 export type PaymentAttemptRow = InferEntity<typeof PaymentAttemptRow>;
@@ -142,4 +152,58 @@ export const AuditEntryRow = defineEntity({
 });
 export type AuditEntryRow = InferEntity<typeof AuditEntryRow>;
 
-export const entities = [MerchantRow, ApiKeyRow, OrderRow, PaymentAttemptRow, OrderEventRow, AuditEntryRow];
+/** What went over the wire to or from a wallet, as a binary WalletExchange. */
+export const WalletExchangeRow = defineEntity({
+  name: 'WalletExchangeRow',
+  tableName: 'wallet_exchanges',
+  schema,
+  properties: {
+    merchantId: p.uuid().primary(),
+    paymentAttemptId: p.uuid().primary(),
+    id: p.uuid().primary(),
+    payload: p.blob(),
+  },
+});
+
+export type StrayPaymentKind = 'LATE' | 'WRONG_AMOUNT';
+export type StrayPaymentStatus = 'REVERSAL_DUE' | 'REVERSED' | 'REVERSAL_REFUSED';
+
+export const StrayPaymentRow = defineEntity({
+  name: 'StrayPaymentRow',
+  tableName: 'stray_payments',
+  schema,
+  properties: {
+    merchantId: p.uuid().primary(),
+    id: p.uuid().primary(),
+    environment: environment(),
+    orderId: p.uuid(),
+    paymentAttemptId: p.uuid(),
+    paymentOption: p.string().columnType('core.payment_option').$type<PaymentOption>(),
+    providerTransactionId: p.text(),
+    amount: p.text(),
+    currency: p.text(),
+    kind: p.string().columnType('core.stray_payment_kind').$type<StrayPaymentKind>(),
+    status: p.string().columnType('core.stray_payment_status').$type<StrayPaymentStatus>(),
+    detail: p.text(),
+    tries: p.integer(),
+    maybeSent: p.boolean(),
+    providerReference: p.text().nullable(),
+    dueAt: time().nullable(),
+    leasedUntil: time().nullable(),
+    leaseId: p.uuid().nullable(),
+    createdAt: time(),
+    updatedAt: time(),
+  },
+});
+export type StrayPaymentRow = InferEntity<typeof StrayPaymentRow>;
+
+export const entities = [
+  MerchantRow,
+  ApiKeyRow,
+  OrderRow,
+  PaymentAttemptRow,
+  OrderEventRow,
+  AuditEntryRow,
+  WalletExchangeRow,
+  StrayPaymentRow,
+];

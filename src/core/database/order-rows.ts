@@ -3,9 +3,21 @@ import { publicId, storedId } from './public-id.ts';
 import { Currency } from '../domain/currency.ts';
 import type { Order, PaymentAttempt } from '../domain/order.ts';
 
-/** A row's values, without what the ORM adds to an entity. */
-export type OrderValues = Omit<OrderRow, symbol>;
-export type PaymentAttemptValues = Omit<PaymentAttemptRow, symbol>;
+/** A row's values as far as they are the domain's: without what the ORM adds, and without who works on the row. */
+export type OrderValues = Omit<OrderRow, symbol | 'checkoutBrowserHash'>;
+export type PaymentAttemptValues = Pick<
+  PaymentAttemptRow,
+  | 'merchantId'
+  | 'id'
+  | 'environment'
+  | 'orderId'
+  | 'status'
+  | 'paymentOption'
+  | 'phone'
+  | 'declineReason'
+  | 'createdAt'
+  | 'updatedAt'
+>;
 
 /** The order that a row, and the row of its latest attempt, stand for. */
 export function orderOf(row: OrderValues, latestAttempt: PaymentAttemptValues | null): Order {
@@ -33,7 +45,7 @@ export function orderOf(row: OrderValues, latestAttempt: PaymentAttemptValues | 
   };
 }
 
-function attemptOf(row: PaymentAttemptValues): PaymentAttempt {
+export function attemptOf(row: PaymentAttemptValues): PaymentAttempt {
   return {
     id: publicId('pat', row.id),
     status: row.status,
@@ -89,3 +101,12 @@ export function attemptValuesOf(order: Order, attempt: PaymentAttempt): PaymentA
     updatedAt: attempt.updatedAt,
   };
 }
+
+/** How long the payer is asked to confirm. */
+const promptMs = 3 * 60_000;
+
+/** When a new attempt is to be handed to its wallet, and until when its payer is asked: now, and for three minutes. */
+export const newAttemptSchedule = (createdAt: Date): { dueAt: Date; promptUntil: Date } => ({
+  dueAt: createdAt,
+  promptUntil: new Date(createdAt.getTime() + promptMs),
+});

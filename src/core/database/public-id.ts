@@ -2,7 +2,7 @@ import { TypeID } from 'typeid-js';
 import { v7 } from 'uuid';
 
 /** What kinds of things have ids, and how each id begins. */
-export type IdPrefix = 'mer' | 'key' | 'ord' | 'pat' | 'evt' | 'aud';
+export type IdPrefix = 'mer' | 'key' | 'ord' | 'pat' | 'evt' | 'aud' | 'stp';
 
 /**
  * A new id of a thing made at `at`: the prefix and a UUID of version 7 (RFC 9562) in 26 characters, so that ids sort by
@@ -18,10 +18,21 @@ export const publicId = (prefix: IdPrefix, uuid: string): string => TypeID.fromU
 /** The id as it is stored. Throws when the text is no id of that kind: for ids that were parsed before. */
 export const storedId = (prefix: IdPrefix, id: string): string => TypeID.fromString(id, prefix).toUUID();
 
-/** Whether a text from outside is an id of that kind. */
+/** Whether a text from outside is an id of that kind, one that a stored id can be made of. */
 export function isPublicId(prefix: IdPrefix, text: string): boolean {
-  if (!/^[a-z]{3}_[0-7][0-9a-hjkmnp-tv-z]{25}$/.test(text)) return false;
-  return text.startsWith(`${prefix}_`);
+  if (
+    !text.startsWith(`${prefix}_`) ||
+    !/^[0-7][0-9a-hjkmnp-tv-z]{25}$/.test(text.slice(prefix.length + 1))
+  ) {
+    return false;
+  }
+  try {
+    storedId(prefix, text);
+    return true;
+  } catch {
+    // Every 128 bits have this form; not all of them are a UUID (RFC 9562: version and variant).
+    return false;
+  }
 }
 
 /** The smallest stored id of anything made at `at` or later. */

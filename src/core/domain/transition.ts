@@ -144,6 +144,8 @@ function changeAttempt(order: Order, command: AttemptCommand, now: Date): Outcom
   switch (attempt.status) {
     case 'REQUESTED':
       if (command.type !== 'send_attempt') return err({ type: 'attempt_not_sent' });
+      // Nobody is prompted for an order that cannot be paid any more; it expires together with the attempt.
+      if (sessionEnded(order, now)) return err({ type: 'session_ended' });
       return unrecorded(order, movedTo(attempt, 'SENT', now));
     case 'SENT':
     case 'UNKNOWN':

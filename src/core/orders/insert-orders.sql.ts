@@ -1,21 +1,14 @@
 import type { Pool } from 'pg';
 import { runStatement } from '../database/run-statement.ts';
-import type { OrderEventType } from '../domain/order.ts';
+import { newAttemptSchedule } from '../database/order-rows.ts';
 import type { OrderValues, PaymentAttemptValues } from '../database/order-rows.ts';
+import type { NewEventValues } from './change-order-use-case.ts';
 
 /** A new order with everything that is committed together with it. */
 export interface NewOrderRows {
   readonly order: OrderValues;
   readonly attempt: PaymentAttemptValues | null;
   readonly events: readonly NewEventValues[];
-}
-
-export interface NewEventValues {
-  readonly sequence: number;
-  readonly id: string;
-  readonly type: OrderEventType;
-  readonly occurredAt: Date;
-  readonly payload: Buffer;
 }
 
 /**
@@ -49,11 +42,13 @@ with input as (
   returning merchant_id, environment, id
 ), attempts as (
   insert into core.payment_attempts (
-    merchant_id, id, environment, order_id, status, payment_option, phone, decline_reason, created_at, updated_at
+    merchant_id, id, environment, order_id, status, payment_option, phone, decline_reason, created_at, updated_at,
+    due_at, prompt_until
   )
-  select inserted.merchant_id, a.id, inserted.environment, a.order_id, 'REQUESTED', a.payment_option, a.phone, null, a.created_at, a.created_at
-  from unnest($20::uuid[], $21::uuid[], $22::core.payment_option[], $23::text[], $24::timestamptz[])
-    as a (order_id, id, payment_option, phone, created_at)
+  select inserted.merchant_id, a.id, inserted.environment, a.order_id, 'REQUESTED', a.payment_option, a.phone, null, a.created_at, a.created_at,
+    a.created_at, a.prompt_until
+  from unnest($20::uuid[], $21::uuid[], $22::core.payment_option[], $23::text[], $24::timestamptz[], $31::timestamptz[])
+    as a (order_id, id, payment_option, phone, created_at, prompt_until)
   join inserted on inserted.id = a.order_id
 ), events as (
   insert into core.order_events (merchant_id, environment, order_id, sequence, id, type, occurred_at, payload)
@@ -106,6 +101,7 @@ export async function insertOrders(pool: Pool, items: readonly NewOrderRows[]): 
       events.map((row) => row.type),
       events.map((row) => row.occurredAt),
       events.map((row) => row.payload),
+      attempts.map((row) => newAttemptSchedule(row.createdAt).promptUntil),
     ],
   });
   return new Set(rows.map(({ id }) => id));

@@ -1,19 +1,15 @@
-import type { EntityManager } from '@mikro-orm/postgresql';
 import { LockMode } from '@mikro-orm/postgresql';
-import { OrderEventSchema } from '../../gen/gatehouse/v1/order_pb.js';
-import { encodeMessage } from '../../runtime/rpc/message-bytes.ts';
 import type { Database } from '../database/database.ts';
-import { OrderEventRow, OrderRow, PaymentAttemptRow } from '../database/entities.ts';
+import { OrderRow, PaymentAttemptRow } from '../database/entities.ts';
 import { createGroupCommit } from '../database/group-commit.ts';
 import { lowestStoredIdAt, storedId } from '../database/public-id.ts';
-import type { NewId } from '../database/public-id.ts';
-import type { Changed, Environment, Order, OrderEvent, OrderStatus } from '../domain/order.ts';
+import type { Changed, Environment, Order, OrderStatus } from '../domain/order.ts';
 import type { Result } from '../domain/result.ts';
+import type { OrderChanges } from './change-order-use-case.ts';
 import { findOrders } from './find-orders.sql.ts';
 import type { FoundOrder, OrderKey } from './find-orders.sql.ts';
 import { insertOrders } from './insert-orders.sql.ts';
-import type { NewEventValues, NewOrderRows } from './insert-orders.sql.ts';
-import { eventMessage } from '../rpc/order-messages.ts';
+import type { NewOrderRows } from './insert-orders.sql.ts';
 import { attemptValuesOf, orderOf, orderValuesOf } from '../database/order-rows.ts';
 
 /** How an order is named by whoever asks for it; ids as they are shown. */
@@ -69,27 +65,19 @@ export interface OrderStore {
 
 export interface OrderStoreOptions {
   readonly database: Database;
-  readonly newId: NewId;
+  readonly changes: OrderChanges;
   /** Called after every commit that added events. */
   readonly onEvents: () => void;
+  /** Called after every commit that made an attempt due. */
+  readonly onAttempts: () => void;
 }
 
-export function createOrderStore({ database, newId, onEvents }: OrderStoreOptions): OrderStore {
-  const eventValues = (event: OrderEvent, requestId: string): NewEventValues => {
-    const id = newId('evt', event.occurredAt);
-    return {
-      sequence: event.sequence,
-      id: storedId('evt', id),
-      type: event.type,
-      occurredAt: event.occurredAt,
-      payload: encodeMessage(OrderEventSchema, eventMessage(event, id, requestId)),
-    };
-  };
-
+export function createOrderStore({ database, changes, onEvents, onAttempts }: OrderStoreOptions): OrderStore {
   const insert = createGroupCommit<NewOrderRows, 'inserted' | 'taken'>({
     run: async (items) => {
       const inserted = await insertOrders(database.pool, items);
       if (inserted.size > 0) onEvents();
+      if (items.some(({ attempt }) => attempt !== null)) onAttempts();
       return items.map(({ order }) => (inserted.has(order.id) ? 'inserted' : 'taken'));
     },
     maxItems: 500,
@@ -104,39 +92,13 @@ export function createOrderStore({ database, newId, onEvents }: OrderStoreOption
     maxWaiting: 10_000,
   });
 
-  const persist = (em: EntityManager, row: OrderRow, { order, events }: Changed, requestId: string): void => {
-    em.assign(row, orderValuesOf(order));
-    for (const event of events) {
-      const { merchantId, environment, id: orderId } = row;
-      em.create(OrderEventRow, { merchantId, environment, orderId, ...eventValues(event, requestId) });
-    }
-  };
-
-  const persistAttempt = async (em: EntityManager, before: Order, { order }: Changed): Promise<void> => {
-    const attempt = order.latestAttempt;
-    if (attempt === null || attempt === before.latestAttempt) return;
-    const values = attemptValuesOf(order, attempt);
-    const existing = await em.findOne(PaymentAttemptRow, { merchantId: values.merchantId, id: values.id });
-    if (existing === null) em.create(PaymentAttemptRow, values);
-    else em.assign(existing, values);
-  };
-
-  const load = async (em: EntityManager, row: OrderRow): Promise<Order> => {
-    const { merchantId, latestAttemptId } = row;
-    const attempt =
-      latestAttemptId == null
-        ? null
-        : await em.findOneOrFail(PaymentAttemptRow, { merchantId, id: latestAttemptId });
-    return orderOf(row, attempt);
-  };
-
   return {
     insert: ({ order, events }, { requestId, signal }) =>
       insert(
         {
           order: orderValuesOf(order),
           attempt: order.latestAttempt === null ? null : attemptValuesOf(order, order.latestAttempt),
-          events: events.map((event) => eventValues(event, requestId)),
+          events: events.map((event) => changes.eventValues(event, requestId)),
         },
         signal,
       ),
@@ -184,16 +146,14 @@ export function createOrderStore({ database, newId, onEvents }: OrderStoreOption
     async change({ merchantId, environment, id }, decide, { requestId }) {
       const key = { merchantId: storedId('mer', merchantId), environment, id: storedId('ord', id) };
       const outcome = await database.fork().transactional(async (em) => {
-        const row = await em.findOneOrFail(OrderRow, key, { lockMode: LockMode.PESSIMISTIC_WRITE });
-        const before = await load(em, row);
-        const decided = decide(before);
-        if (decided.ok) {
-          await persistAttempt(em, before, decided.value);
-          persist(em, row, decided.value, requestId);
-        }
+        const locked = await changes.lock(em, key);
+        if (locked === undefined) throw new Error(`there is no order ${id}`);
+        const decided = decide(locked.order);
+        if (decided.ok) await changes.apply(em, locked, decided.value, requestId);
         return decided;
       });
       if (outcome.ok && outcome.value.events.length > 0) onEvents();
+      if (outcome.ok && outcome.value.order.latestAttempt?.status === 'REQUESTED') onAttempts();
       return outcome;
     },
 
@@ -208,14 +168,13 @@ export function createOrderStore({ database, newId, onEvents }: OrderStoreOption
           { orderBy: { sweepAt: 'asc' }, limit, lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE },
         );
         for (const row of rows) {
-          const before = await load(em, row);
-          const changed = decide(before, now);
+          const locked = await changes.load(em, row);
+          const changed = decide(locked.order, now);
           if (changed === undefined) {
             row.sweepAt = new Date(now.getTime() + retryAfterMs);
             continue;
           }
-          await persistAttempt(em, before, changed);
-          persist(em, row, changed, '');
+          await changes.apply(em, locked, changed, '');
         }
         return rows.length;
       });

@@ -10,6 +10,8 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import type { StreamResponse, Transport, UnaryResponse } from '@connectrpc/connect';
 import { Client, Metadata, credentials } from '@grpc/grpc-js';
 import type { ServiceError } from '@grpc/grpc-js';
+import { ApiKeyService } from '../../gen/gatehouse/v1/api_key_service_pb.js';
+import { MerchantService } from '../../gen/gatehouse/v1/merchant_service_pb.js';
 import { StatusSchema } from '../../gen/google/rpc/status_pb.js';
 import { defaultDeadlineMs, maxMessageBytes } from './grpc-server.ts';
 import { encodeMessage } from './message-bytes.ts';
@@ -27,13 +29,21 @@ export interface GrpcTransport extends Transport {
   readonly close: () => void;
 }
 
+/** Methods that make something new each time: made again after a lost answer, they could make it twice. */
+const notRepeatable = [
+  { service: MerchantService.typeName, method: MerchantService.method.createMerchant.name },
+  { service: ApiKeyService.typeName, method: ApiKeyService.method.issueApiKey.name },
+  { service: ApiKeyService.typeName, method: ApiKeyService.method.rotateApiKey.name },
+];
+
 /**
- * Calls go round all servers that answer. A call that never reached a server, or whose server went away, is made again
- * on another: every Gatehouse method may be repeated safely (the contract says so where it matters).
+ * Calls go round all servers that answer. A call whose server went away is made again on another, unless that could do
+ * its work twice; one that never left is made again in any case.
  */
 const serviceConfig = JSON.stringify({
   loadBalancingConfig: [{ round_robin: {} }],
   methodConfig: [
+    { name: notRepeatable },
     {
       name: [{}],
       retryPolicy: {
@@ -56,6 +66,9 @@ export function createGrpcTransport({ addresses, token }: GrpcTransportOptions):
     // A core that comes back should be used again soon, not after the default of up to two minutes.
     'grpc.initial_reconnect_backoff_ms': 100,
     'grpc.max_reconnect_backoff_ms': 2000,
+    // A core that hangs, or whose machine is gone, leaves its connection open: while calls run, it must answer pings.
+    'grpc.keepalive_time_ms': 10_000,
+    'grpc.keepalive_timeout_ms': 5_000,
   });
   const metadataOf = (header: unknown): Metadata => {
     const metadata = new Metadata();

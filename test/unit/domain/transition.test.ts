@@ -129,12 +129,12 @@ expired, timed out | final   | final   | final | final  | final   | final      |
 const hostedTooLate = `
                    | start | wallet | send  | lose   | confirm | misconfirm | decline   | time out       | cancel      | expire       | other
 no attempt         | late  | late   | whose | whose  | whose   | whose      | whose     | whose          | FAILED      | EXPIRED      | whose
-requested          | busy  | busy   | sent  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | EXPIRED with | whose
+requested          | busy  | busy   | late  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | EXPIRED with | whose
 sent               | busy  | busy   | again | lost   | PAID    | amount     | no        | silence        | busy        | busy         | whose
 unknown            | busy  | busy   | again | =      | PAID    | amount     | no        | silence        | busy        | busy         | whose
 declined           | late  | late   | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | whose
 timed out          | late  | late   | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | whose
-5th requested      | busy  | busy   | sent  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | EXPIRED with | whose
+5th requested      | busy  | busy   | late  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | EXPIRED with | whose
 5th sent           | busy  | busy   | again | lost   | PAID    | amount     | FAILED no | FAILED silence | busy        | busy         | whose
 5th unknown        | busy  | busy   | again | =      | PAID    | amount     | FAILED no | FAILED silence | busy        | busy         | whose
 5th declined       | late  | late   | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | whose
@@ -169,12 +169,12 @@ expired, timed out | final   | final  | final | final  | final   | final      | 
 const directTooLate = `
                    | start | wallet | send  | lose   | confirm | misconfirm | decline   | time out       | cancel      | expire       | other
 no attempt         | late  | option | whose | whose  | whose   | whose      | whose     | whose          | FAILED      | EXPIRED      | whose
-requested          | busy  | option | sent  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | EXPIRED with | whose
+requested          | busy  | option | late  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | EXPIRED with | whose
 sent               | busy  | option | again | lost   | PAID    | amount     | FAILED no | FAILED silence | busy        | busy         | whose
 unknown            | busy  | option | again | =      | PAID    | amount     | FAILED no | FAILED silence | busy        | busy         | whose
 declined           | late  | option | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | whose
 timed out          | late  | option | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | whose
-5th requested      | busy  | option | sent  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | EXPIRED with | whose
+5th requested      | busy  | option | late  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | EXPIRED with | whose
 5th sent           | busy  | option | again | lost   | PAID    | amount     | FAILED no | FAILED silence | busy        | busy         | whose
 5th unknown        | busy  | option | again | =      | PAID    | amount     | FAILED no | FAILED silence | busy        | busy         | whose
 5th declined       | late  | option | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | whose

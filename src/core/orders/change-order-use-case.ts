@@ -1,0 +1,96 @@
+import { LockMode } from '@mikro-orm/postgresql';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { OrderEventSchema } from '../../gen/gatehouse/v1/order_pb.js';
+import { encodeMessage } from '../../runtime/rpc/message-bytes.ts';
+import { OrderEventRow, OrderRow, PaymentAttemptRow } from '../database/entities.ts';
+import { attemptValuesOf, newAttemptSchedule, orderOf, orderValuesOf } from '../database/order-rows.ts';
+import { storedId } from '../database/public-id.ts';
+import type { NewId } from '../database/public-id.ts';
+import type { Changed, Environment, Order, OrderEvent, PaymentAttempt } from '../domain/order.ts';
+import { eventMessage } from '../rpc/order-messages.ts';
+
+/** Stored ids. */
+export interface OrderRowKey {
+  readonly merchantId: string;
+  readonly environment: Environment;
+  readonly id: string;
+}
+
+/** An order that nobody else can change before the transaction ends, and neither any of its attempts. */
+export interface LockedOrder {
+  readonly row: OrderRow;
+  readonly order: Order;
+}
+
+export interface NewEventValues {
+  readonly sequence: number;
+  readonly id: string;
+  readonly type: OrderEvent['type'];
+  readonly occurredAt: Date;
+  readonly payload: Buffer;
+}
+
+/** What every change of an existing order goes through, inside the caller's transaction. */
+export interface OrderChanges {
+  /** Whoever changes an order or one of its attempts locks the order first: so nobody ever waits in a circle. */
+  readonly lock: (em: EntityManager, key: OrderRowKey) => Promise<LockedOrder | undefined>;
+  /** The order of a row that the caller has locked already. */
+  readonly load: (em: EntityManager, row: OrderRow) => Promise<LockedOrder>;
+  /** Writes the changed order, its latest attempt and its events with the transaction's other changes. */
+  readonly apply: (
+    em: EntityManager,
+    locked: LockedOrder,
+    changed: Changed,
+    requestId: string,
+  ) => Promise<void>;
+  readonly eventValues: (event: OrderEvent, requestId: string) => NewEventValues;
+}
+
+const final = new Set<PaymentAttempt['status']>(['SUCCEEDED', 'DECLINED', 'TIMED_OUT']);
+
+export function createOrderChanges(newId: NewId): OrderChanges {
+  const eventValues = (event: OrderEvent, requestId: string): NewEventValues => {
+    const id = newId('evt', event.occurredAt);
+    return {
+      sequence: event.sequence,
+      id: storedId('evt', id),
+      type: event.type,
+      occurredAt: event.occurredAt,
+      payload: encodeMessage(OrderEventSchema, eventMessage(event, id, requestId)),
+    };
+  };
+
+  const load = async (em: EntityManager, row: OrderRow): Promise<LockedOrder> => {
+    const { merchantId, latestAttemptId: id } = row;
+    const attempt = id == null ? null : await em.findOneOrFail(PaymentAttemptRow, { merchantId, id });
+    return { row, order: orderOf(row, attempt) };
+  };
+
+  const writeAttempt = async (em: EntityManager, before: Order, { order }: Changed): Promise<void> => {
+    const attempt = order.latestAttempt;
+    if (attempt === null || attempt === before.latestAttempt) return;
+    const values = attemptValuesOf(order, attempt);
+    const existing = await em.findOne(PaymentAttemptRow, { merchantId: values.merchantId, id: values.id });
+    if (existing === null)
+      em.create(PaymentAttemptRow, { ...values, ...newAttemptSchedule(attempt.createdAt) });
+    else
+      em.assign(existing, final.has(attempt.status) ? { ...values, dueAt: null, leasedUntil: null } : values);
+  };
+
+  return {
+    eventValues,
+    load,
+    async lock(em, key) {
+      const row = await em.findOne(OrderRow, key, { lockMode: LockMode.PESSIMISTIC_WRITE });
+      return row === null ? undefined : load(em, row);
+    },
+    async apply(em, { row, order: before }, changed, requestId) {
+      await writeAttempt(em, before, changed);
+      em.assign(row, orderValuesOf(changed.order));
+      const { merchantId, environment, id: orderId } = row;
+      for (const event of changed.events) {
+        em.create(OrderEventRow, { merchantId, environment, orderId, ...eventValues(event, requestId) });
+      }
+    },
+  };
+}
