@@ -1,0 +1,149 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+export interface TrafficOptions {
+  /** Where the facade listens. */
+  readonly baseUrl: string;
+  readonly apiKey: string;
+  /** How many clients go on at a time, each waiting for its answer. */
+  readonly clients: number;
+}
+
+/** A registration that was answered with 201. */
+export interface AcknowledgedOrder {
+  readonly orderNumber: string;
+  readonly amount: string;
+  readonly checkoutUrl: string;
+}
+
+/** An answer that was no success, or none at all. */
+export interface Failed {
+  readonly path: string;
+  /** Undefined when the connection was refused or broken. */
+  readonly status: number | undefined;
+  readonly what: string;
+  readonly retryAfter: string | null;
+  readonly tookMs: number;
+}
+
+/** Merchants' servers that register orders and check them, and repeat each request until it is answered with success. */
+export interface Traffic {
+  readonly acknowledged: readonly AcknowledgedOrder[];
+  readonly failures: readonly Failed[];
+  /** Requests made, repeats included. */
+  readonly requests: () => number;
+  /** What was answered otherwise than it had to be: another checkout_url for the same order, another order than was sent. */
+  readonly contradictions: readonly string[];
+  /** Lets the clients finish what they are at. */
+  readonly stop: () => Promise<void>;
+  /** Asks for every acknowledged order once more and gives those that are not as they were registered. */
+  readonly findLost: () => Promise<string[]>;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly body: { readonly message?: string; readonly data?: Readonly<Record<string, string>> };
+}
+
+const retryMs = 50;
+const answerTimeoutMs = 20_000;
+
+export function startTraffic({ baseUrl, apiKey, clients }: TrafficOptions): Traffic {
+  const acknowledged: AcknowledgedOrder[] = [];
+  const failures: Failed[] = [];
+  const contradictions: string[] = [];
+  let requests = 0;
+  let stopped = false;
+
+  const post = async (path: string, body: object): Promise<Answer | undefined> => {
+    requests += 1;
+    const startedAt = performance.now();
+    const fail = (status: number | undefined, what: string, retryAfter: string | null = null): undefined => {
+      failures.push({ path, status, what, retryAfter, tookMs: performance.now() - startedAt });
+    };
+    try {
+      const response = await fetch(`${baseUrl}${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', apiKey },
+        body: JSON.stringify(body),
+        signal: AbortSignal.timeout(answerTimeoutMs),
+      });
+      const text = await response.text();
+      if (response.status >= 400) return fail(response.status, text, response.headers.get('retry-after'));
+      return { status: response.status, body: JSON.parse(text) as Answer['body'] };
+    } catch (error) {
+      return fail(undefined, reasonOf(error));
+    }
+  };
+
+  /** Repeats the same request until it succeeds. */
+  const insist = async (path: string, body: object): Promise<Answer> => {
+    for (;;) {
+      const answer = await post(path, body);
+      if (answer !== undefined) return answer;
+      await delay(retryMs);
+    }
+  };
+
+  const check = async ({ orderNumber, amount }: AcknowledgedOrder): Promise<string | undefined> => {
+    const { body } = await insist('/api/v1/verify', { order_number: orderNumber });
+    const { order_number: number, amount: amountThere, status, currency, reason } = body.data ?? {};
+    const isSame =
+      number === orderNumber &&
+      amountThere === amount &&
+      status === 'PENDING' &&
+      currency === 'ETB' &&
+      reason === `For ${orderNumber}`;
+    return isSame ? undefined : `${orderNumber} came back as ${JSON.stringify(body)}`;
+  };
+
+  const registerOne = async (orderNumber: string, amount: string): Promise<void> => {
+    const body = {
+      order_number: orderNumber,
+      amount,
+      currency: 'ETB',
+      reason: `For ${orderNumber}`,
+      customer_phone: '0911223344',
+      return_url: 'https://shop.example/return',
+    };
+    const first = await insist('/api/v1/register', body);
+    const order = { orderNumber, amount, checkoutUrl: first.body.data?.['checkout_url'] ?? '' };
+    acknowledged.push(order);
+    const problem = await check(order);
+    if (problem !== undefined) contradictions.push(problem);
+    const again = await insist('/api/v1/register', body);
+    if (again.body.data?.['checkout_url'] !== order.checkoutUrl || order.checkoutUrl === '')
+      contradictions.push(`${orderNumber} got two checkout URLs`);
+  };
+
+  const run = async (client: number): Promise<void> => {
+    for (let index = 0; !stopped; index += 1) await registerOne(`T-${client}-${index}`, `${index + 1}.25`);
+  };
+  const running = Array.from({ length: clients }, (_, client) => run(client));
+
+  return {
+    acknowledged,
+    failures,
+    contradictions,
+    requests: () => requests,
+    stop: async () => {
+      stopped = true;
+      await Promise.all(running);
+    },
+    findLost: async () => {
+      const waiting = [...acknowledged];
+      const lost: string[] = [];
+      const look = async (): Promise<void> => {
+        for (let order = waiting.pop(); order !== undefined; order = waiting.pop())
+          lost.push(...((await check(order)) ?? []));
+      };
+      await Promise.all(Array.from({ length: clients }, look));
+      return lost;
+    },
+  };
+}
+
+/** The code of a broken connection, which `fetch` wraps. */
+function reasonOf(error: unknown): string {
+  const { cause } = error as { cause?: { code?: string; message?: string } };
+  return cause?.code ?? cause?.message ?? String(error);
+}
