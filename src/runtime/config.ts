@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { EnvError, EnvMissingError, cleanEnv, makeExactValidator, str } from 'envalid';
+import { EnvError, EnvMissingError, bool, cleanEnv, makeExactValidator, str } from 'envalid';
 import type { CleanedEnv } from 'envalid';
 import type { ServiceTokens } from './rpc/service-tokens.ts';
 import { parseServiceTokens } from './rpc/service-tokens.ts';
@@ -72,6 +72,57 @@ const serviceTokens = makeExactValidator<ServiceTokens>((input) => {
   return tokens;
 });
 
+/** What a wallet and its client share, as the simulator is told it. */
+export interface SimulatorCredentials {
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly apiKey: string;
+}
+
+const simulatorCredentials = makeExactValidator<
+  Readonly<Record<'walleta' | 'walletb', SimulatorCredentials>>
+>((input) => {
+  const all = parseJson(input);
+  const read = (wallet: string): SimulatorCredentials => {
+    const [clientId, clientSecret, apiKey] = ['client_id', 'client_secret', 'api_key'].map((name) =>
+      textAt(all, wallet, name),
+    );
+    if (clientId === undefined || clientSecret === undefined || apiKey === undefined) {
+      throw new EnvError(
+        'must be JSON with credentials for both wallets: ' +
+          '{"walleta":{"client_id":"…","client_secret":"…","api_key":"…"},"walletb":{…}}',
+      );
+    }
+    return { clientId, clientSecret, apiKey };
+  };
+  return { walleta: read('walleta'), walletb: read('walletb') };
+});
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The text at a path of own properties, or undefined when there is none, or an empty one. */
+function textAt(value: unknown, ...path: readonly string[]): string | undefined {
+  for (const name of path) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
+    value = Object.getOwnPropertyDescriptor(value, name)?.value;
+  }
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+const timeScale = makeExactValidator<number>((input) => {
+  const scale = /^[0-9]{1,4}([.][0-9]{1,6})?$/.test(input) ? Number(input) : 0;
+  if (scale > 0) return scale;
+  throw new EnvError(
+    'must be a number above 0 that delays are multiplied by, such as 0.1 for ten times as fast',
+  );
+});
+
 const url = (protocols: readonly string[]) =>
   makeExactValidator<string>((input) => {
     const expected = protocols.map((protocol) => `${protocol}//`).join(' or ');
@@ -104,6 +155,7 @@ const core = {
   GATEHOUSE_SERVICE_TOKENS: serviceTokens(),
   GATEHOUSE_CHECKOUT_BASE_URL: httpUrl({ default: 'http://127.0.0.1:8082' }),
   GATEHOUSE_CURRENCIES: currencies({ default: ['ETB', 'USD'] }),
+  GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: wholeNumber({ default: 5 }),
   GATEHOUSE_DATABASE_POOL_SIZE: wholeNumber({ default: 12 }),
 };
 
@@ -123,6 +175,14 @@ const restFacade = {
   GATEHOUSE_REST_PRODUCTION_URL: httpUrl({ default: undefined }),
   GATEHOUSE_REST_SANDBOX_URL: httpUrl({ default: undefined }),
   GATEHOUSE_TRUSTED_PROXIES: networks({ default: undefined }),
+};
+
+const walletSimulator = {
+  ...process,
+  GATEHOUSE_SIMULATOR_PORT: port({ default: 8090 }),
+  GATEHOUSE_SIMULATOR_CREDENTIALS: simulatorCredentials(),
+  GATEHOUSE_SIMULATOR_INTERACTIVE: bool({ default: false }),
+  GATEHOUSE_SIMULATOR_TIME_SCALE: timeScale({ default: 1 }),
 };
 
 const cli = {
@@ -171,6 +231,11 @@ export type CoreConfig = ReturnType<typeof readCoreConfig>;
 /** Settings of the `rest-facade` process. @throws ConfigError */
 export const readRestFacadeConfig = (environment: ProcessEnvironment) => read(environment, restFacade);
 export type RestFacadeConfig = ReturnType<typeof readRestFacadeConfig>;
+
+/** Settings of the `wallet-simulator` process. @throws ConfigError */
+export const readWalletSimulatorConfig = (environment: ProcessEnvironment) =>
+  read(environment, walletSimulator);
+export type WalletSimulatorConfig = ReturnType<typeof readWalletSimulatorConfig>;
 
 /** Settings of the command line client. @throws ConfigError */
 export const readCliConfig = (environment: ProcessEnvironment) => read(environment, cli);
