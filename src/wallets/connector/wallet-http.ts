@@ -1,0 +1,271 @@
+import { Agent } from 'undici';
+import type { Dispatcher } from 'undici';
+import type { NotSentWhy } from './outcomes.ts';
+import type { ExchangePurpose, RawExchange } from './raw-exchange.ts';
+import { keptBodyLength, maskBody } from './mask-text.ts';
+
+/** One request to a wallet. */
+export interface WalletRequest {
+  readonly purpose: ExchangePurpose;
+  readonly method: 'GET' | 'POST';
+  readonly url: URL;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** An answer longer than this is not read to its end. */
+  readonly maxAnswerBytes: number;
+  /** Texts that must not be kept, wherever they turn up in the exchange. */
+  readonly secrets: readonly string[];
+}
+
+/** How a request ended. */
+export type WalletReply =
+  | {
+      readonly kind: 'answered';
+      readonly status: number;
+      /** Names in lower case; of a header sent twice, the first. */
+      readonly headers: Readonly<Record<string, string>>;
+      readonly body: Buffer;
+    }
+  /** Not one byte of the request left this process. */
+  | { readonly kind: 'not_sent'; readonly why: Exclude<NotSentWhy, 'no_token'>; readonly detail: string }
+  /** It left, or part of it did, and there is no whole answer. */
+  | {
+      readonly kind: 'lost';
+      readonly why: 'timeout' | 'aborted' | 'connection_lost' | 'answer_too_large';
+      readonly detail: string;
+    };
+
+export interface WalletHttpSettings {
+  /** How long to wait for a connection, name resolution and TLS included. */
+  readonly connectMs: number;
+  /** Connections to one origin; requests beyond it wait for one, within their own time. */
+  readonly maxConnections: number;
+}
+
+/** Headers that say something about a message and nothing about who may send it. */
+const keptHeaders: ReadonlySet<string> = new Set([
+  'accept',
+  'content-encoding',
+  'content-length',
+  'content-type',
+  'date',
+  'location',
+  'retry-after',
+  'server',
+  'x-content-hash',
+  'x-correlationid',
+  'x-date',
+  'x-records-available-count',
+  'x-records-returned-count',
+  'x-request-id',
+]);
+
+/** The headers worth keeping, each cut to 512 characters. */
+export function keepHeaders(
+  headers: Readonly<Record<string, string | readonly string[] | undefined>>,
+): Record<string, string> {
+  const kept: Record<string, string> = {};
+  for (const name of keptHeaders) {
+    const value = headers[name];
+    const text = typeof value === 'string' ? value : value?.[0];
+    if (text !== undefined) kept[name] = text.slice(0, 512);
+  }
+  return kept;
+}
+
+/**
+ * The HTTP of one wallet: connections of its own, kept alive; no redirect followed, no answer unpacked, nothing sent
+ * twice. What it adds to undici is the one distinction money hangs on: whether a request that failed had begun to leave.
+ */
+export class WalletHttp {
+  readonly #agent: Agent;
+  readonly #now: () => Date;
+
+  constructor(settings: WalletHttpSettings, now: () => Date) {
+    this.#now = now;
+    this.#agent = new Agent({
+      connections: settings.maxConnections,
+      connect: { timeout: settings.connectMs },
+      pipelining: 1,
+      // HTTP/2 multiplexes, so "has it begun to leave" would have another answer there.
+      allowH2: false,
+      // A call has one time limit, over everything, in its signal.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+  }
+
+  /** Sends a request and reads the whole answer, until `signal` says stop. Never rejects. */
+  async exchange(
+    request: WalletRequest,
+    signal: AbortSignal,
+  ): Promise<{ readonly reply: WalletReply; readonly exchange: RawExchange }> {
+    const startedAt = this.#now();
+    const { reply, seen } = await this.#send(request, signal);
+    return { reply, exchange: describe(request, reply, seen, startedAt, this.#now()) };
+  }
+
+  /** Ends every exchange under way as aborted and closes the connections. */
+  async close(): Promise<void> {
+    await this.#agent.destroy(new DOMException('the connector was closed', 'AbortError'));
+  }
+
+  #send(request: WalletRequest, signal: AbortSignal): Promise<{ reply: WalletReply; seen: Seen }> {
+    return new Promise((resolve) => {
+      const seen: Seen = { chunks: [] };
+      let length = 0;
+      let controller: Dispatcher.DispatchController | undefined;
+      let over = false;
+
+      const finish = (reply: WalletReply) => {
+        if (over) return;
+        over = true;
+        signal.removeEventListener('abort', stop);
+        resolve({ reply, seen });
+      };
+      /** Must be decided before the controller is told to abort, which reports an error of its own. */
+      const fail = (error: unknown) => finish(failure(controller !== undefined, error));
+      const stop = () => {
+        fail(signal.reason);
+        controller?.abort(asError(signal.reason));
+      };
+      const tooLarge = () => {
+        finish({
+          kind: 'lost',
+          why: 'answer_too_large',
+          detail: `the answer is longer than ${request.maxAnswerBytes} bytes`,
+        });
+        controller?.abort(new Error('answer too large'));
+      };
+
+      if (signal.aborted) {
+        fail(signal.reason);
+        return;
+      }
+      signal.addEventListener('abort', stop);
+      const handler: Dispatcher.DispatchHandler = {
+        // Called when a connection is there and the request is about to be written. Aborting here writes nothing: so a
+        // request that was given up while it waited, or that undici hands over a second time, does not leave.
+        onRequestStart(started) {
+          if (over || controller !== undefined) started.abort(new Error('given up before it was sent'));
+          else controller = started;
+        },
+        onResponseStart(_controller, status, headers) {
+          if (status < 200) return;
+          seen.status = status;
+          seen.headers = firstValues(headers);
+          if (Number(seen.headers['content-length']) > request.maxAnswerBytes) tooLarge();
+        },
+        onResponseData(_controller, chunk) {
+          if (over) return;
+          seen.chunks.push(chunk);
+          length += chunk.length;
+          if (length > request.maxAnswerBytes) tooLarge();
+        },
+        onResponseEnd() {
+          if (seen.status === undefined) fail(new Error('the answer had no status'));
+          else {
+            finish({
+              kind: 'answered',
+              status: seen.status,
+              headers: seen.headers ?? {},
+              body: Buffer.concat(seen.chunks),
+            });
+          }
+        },
+        onResponseError(_controller, error) {
+          fail(error);
+        },
+      };
+      try {
+        this.#agent.dispatch(
+          {
+            origin: request.url.origin,
+            path: request.url.pathname + request.url.search,
+            method: request.method,
+            headers: request.headers,
+            body: request.body ?? null,
+          },
+          handler,
+        );
+      } catch (error) {
+        fail(error);
+      }
+    });
+  }
+}
+
+/** What came of an answer so far. */
+interface Seen {
+  status?: number;
+  headers?: Record<string, string>;
+  chunks: Buffer[];
+}
+
+function firstValues(
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [
+      name.toLowerCase(),
+      (typeof value === 'string' ? value : value?.[0]) ?? '',
+    ]),
+  );
+}
+
+const asError = (reason: unknown): Error => (reason instanceof Error ? reason : new Error('aborted'));
+
+function failure(begun: boolean, reason: unknown): WalletReply {
+  const error = asError(reason);
+  const stopped =
+    error.name === 'TimeoutError' ? 'timeout' : error.name === 'AbortError' ? 'aborted' : undefined;
+  const detail = explain(error);
+  return begun
+    ? { kind: 'lost', why: stopped ?? 'connection_lost', detail }
+    : { kind: 'not_sent', why: stopped ?? 'no_connection', detail };
+}
+
+/** The code and the words of a network failure; never what was sent. */
+function explain(error: Error): string {
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+  return `${code}: ${error.message}`.slice(0, 256);
+}
+
+function describe(
+  request: WalletRequest,
+  reply: WalletReply,
+  seen: Seen,
+  startedAt: Date,
+  endedAt: Date,
+): RawExchange {
+  const { url, secrets } = request;
+  return {
+    purpose: request.purpose,
+    method: request.method,
+    url: maskBody(url.origin + url.pathname + url.search, secrets),
+    requestHeaders: keepHeaders(request.headers),
+    requestBody: maskBody(request.body ?? '', secrets),
+    ...(seen.status === undefined ? {} : { status: seen.status }),
+    responseHeaders: keepHeaders(seen.headers ?? {}),
+    responseBody: maskBody(readable(seen.chunks), secrets),
+    startedAt,
+    endedAt,
+    ...(reply.kind === 'answered' ? {} : { problem: `${reply.why}: ${reply.detail}` }),
+  };
+}
+
+/** The beginning of a body as text, whatever it is. */
+function readable(chunks: readonly Buffer[]): string {
+  const kept: Buffer[] = [];
+  let length = 0;
+  for (const chunk of chunks) {
+    if (length > 4 * keptBodyLength) break;
+    kept.push(chunk);
+    length += chunk.length;
+  }
+  return Buffer.concat(kept)
+    .subarray(0, 4 * keptBodyLength)
+    .toString('utf8')
+    .replaceAll('\0', '\uFFFD');
+}

@@ -1,0 +1,128 @@
+import { Value } from '@sinclair/typebox/value';
+import type { NotSentWhy } from '../connector/outcomes.ts';
+import type { RawExchange } from '../connector/raw-exchange.ts';
+import type { WalletHttp, WalletReply } from '../connector/wallet-http.ts';
+import { readJson } from './read-json.ts';
+import { tokenAnswerSchema } from './messages.ts';
+import type { GsmaSettings } from './gsma-settings.ts';
+import { tokenUrl } from './gsma-settings.ts';
+
+/** An access token, or why there is none. The exchanges are empty when a token was there already. */
+export type TokenResult = { readonly exchanges: readonly RawExchange[] } & (
+  | { readonly kind: 'token'; readonly token: string }
+  | { readonly kind: 'none'; readonly why: NotSentWhy; readonly detail: string }
+);
+
+const maxTokenAnswerBytes = 64 * 1024;
+
+/** RFC 6749, section 5.1 recommends that the lifetime is told. A wallet that does not gets this one. */
+const assumedLifetimeSeconds = 300;
+
+/** How long before its end a token is no longer used: the requests it goes with must still find it valid. */
+const longestMarginMs = 30_000;
+
+/**
+ * The access token of one wallet, by the client credentials grant (RFC 6749, section 4.4). Fetched when first needed,
+ * once for all who wait for it, and again shortly before its lifetime is over.
+ */
+export class AccessTokens {
+  readonly #settings: GsmaSettings;
+  readonly #http: WalletHttp;
+  readonly #now: () => Date;
+  #cached: { readonly token: string; readonly staleAtMs: number } | undefined;
+  #underWay: Promise<TokenResult> | undefined;
+
+  constructor(settings: GsmaSettings, http: WalletHttp, now: () => Date) {
+    this.#settings = settings;
+    this.#http = http;
+    this.#now = now;
+  }
+
+  /** The token to use now. `signal` ends the wait of this caller, not the fetching for the others. */
+  async get(signal: AbortSignal): Promise<TokenResult> {
+    if (this.#cached !== undefined && this.#now().getTime() < this.#cached.staleAtMs) {
+      return { kind: 'token', token: this.#cached.token, exchanges: [] };
+    }
+    this.#underWay ??= this.#fetch().finally(() => {
+      this.#underWay = undefined;
+    });
+    return untilAborted(this.#underWay, signal);
+  }
+
+  /** Forgets a token that was refused; a newer one that has been fetched since stays. */
+  drop(token: string): void {
+    if (this.#cached?.token === token) this.#cached = undefined;
+  }
+
+  async #fetch(): Promise<TokenResult> {
+    const { clientId, clientSecret, apiKey, timeouts } = this.#settings;
+    const basic = Buffer.from(`${clientId}:${clientSecret}`).toString('base64');
+    const { reply, exchange } = await this.#http.exchange(
+      {
+        purpose: 'token',
+        method: 'POST',
+        url: tokenUrl(this.#settings),
+        headers: {
+          accept: 'application/json',
+          authorization: `Basic ${basic}`,
+          'content-type': 'application/x-www-form-urlencoded',
+          'x-api-key': apiKey,
+          'x-date': this.#now().toISOString(),
+        },
+        body: 'grant_type=client_credentials',
+        maxAnswerBytes: maxTokenAnswerBytes,
+        secrets: [clientSecret, apiKey, basic],
+      },
+      AbortSignal.timeout(timeouts.callMs),
+    );
+    const answer = readTokenAnswer(reply);
+    if (typeof answer === 'string') {
+      return { kind: 'none', why: 'no_token', detail: answer, exchanges: [exchange] };
+    }
+    this.#cached = {
+      token: answer.token,
+      staleAtMs: exchange.startedAt.getTime() + usableMs(answer.seconds),
+    };
+    return { kind: 'token', token: answer.token, exchanges: [exchange] };
+  }
+}
+
+/** The token and its lifetime, or why there is none. */
+function readTokenAnswer(reply: WalletReply): { token: string; seconds: number } | string {
+  if (reply.kind !== 'answered') return `no access token: ${reply.detail}`;
+  if (reply.status !== 200 && reply.status !== 201) {
+    return `no access token: the wallet answered ${reply.status}; check the client id, its secret and the API key`;
+  }
+  const read = readJson(reply);
+  if (!read.ok) return `no access token: ${read.problem}`;
+  if (!Value.Check(tokenAnswerSchema, read.json)) {
+    return 'no access token: the answer is not that of a token endpoint (RFC 6749, section 5.1)';
+  }
+  const { access_token: token, expires_in: lifetime } = read.json;
+  return { token, seconds: lifetime === undefined ? assumedLifetimeSeconds : Number(lifetime) };
+}
+
+function usableMs(lifetimeSeconds: number): number {
+  const lifetimeMs = lifetimeSeconds * 1000;
+  return lifetimeMs - Math.min(longestMarginMs, lifetimeMs / 4);
+}
+
+function untilAborted(result: Promise<TokenResult>, signal: AbortSignal): Promise<TokenResult> {
+  return new Promise((resolve) => {
+    const stop = () => {
+      const timedOut = signal.reason instanceof Error && signal.reason.name === 'TimeoutError';
+      resolve({
+        kind: 'none',
+        why: timedOut ? 'timeout' : 'aborted',
+        detail: 'given up while waiting for an access token',
+        exchanges: [],
+      });
+    };
+    if (signal.aborted) stop();
+    signal.addEventListener('abort', stop);
+    void result.then((outcome) => {
+      signal.removeEventListener('abort', stop);
+      resolve(outcome);
+    });
+  });
+}

@@ -1,0 +1,221 @@
+import { Value } from '@sinclair/typebox/value';
+import type {
+  Acknowledgement,
+  Health,
+  PaymentOutcome,
+  Recovery,
+  ReversalOutcome,
+} from '../connector/outcomes.ts';
+import type { Answer, ExchangePurpose } from '../connector/raw-exchange.ts';
+import type {
+  CallOptions,
+  CallbackHint,
+  CallbackRequest,
+  PaymentInquiry,
+  PaymentRequest,
+  ReversalInquiry,
+  ReversalRequest,
+  StatementPage,
+  StatementPeriod,
+  WalletCapabilities,
+  WalletConnector,
+} from '../connector/wallet-connector.ts';
+import { WalletHttp } from '../connector/wallet-http.ts';
+import { AccessTokens } from './access-tokens.ts';
+import { correlationId } from './correlation-id.ts';
+import { GsmaClient } from './gsma-client.ts';
+import type { GsmaReply } from './gsma-client.ts';
+import type { GsmaSettings } from './gsma-settings.ts';
+import { callbackUrl, resourceUrl } from './gsma-settings.ts';
+import { heartbeatSchema, linkSchema } from './messages.ts';
+import { readReference, writeReference } from './provider-reference.ts';
+import { readAcknowledgement } from './read-acknowledgement.ts';
+import { readCallback } from './read-callback.ts';
+import { readError } from './read-error.ts';
+import { readRequestState } from './read-request-state.ts';
+import type { RequestProgress } from './read-request-state.ts';
+import { readStatement } from './read-statement.ts';
+import { failedReversal, readPayment, readReversal } from './read-transaction.ts';
+import { unansweredQuestion, unknown, unsettled } from './unsettled.ts';
+import { writePayment, writeReversal } from './write-requests.ts';
+
+const maxAnswerBytes = 64 * 1024;
+
+const capabilities: WalletCapabilities = {
+  idempotentInitiate: true,
+  queryBy: 'provider_reference',
+  recovery: true,
+  partialReversal: true,
+  statement: true,
+  callbackMethod: 'PUT',
+  callbackAuthentication: 'unguessable_url',
+};
+
+/** A wallet that speaks the GSMA Mobile Money API 1.2, as docs/wallets/gsma-profile.md reads it. */
+export class GsmaConnector implements WalletConnector {
+  readonly capabilities = capabilities;
+  readonly #settings: GsmaSettings;
+  readonly #http: WalletHttp;
+  readonly #client: GsmaClient;
+
+  constructor(settings: GsmaSettings, now: () => Date) {
+    this.#settings = settings;
+    this.#http = new WalletHttp(
+      { connectMs: settings.timeouts.connectMs, maxConnections: settings.maxConnections },
+      now,
+    );
+    this.#client = new GsmaClient(settings, this.#http, new AccessTokens(settings, this.#http, now), now);
+  }
+
+  async initiate(request: PaymentRequest, options: CallOptions): Promise<Answer<Acknowledgement>> {
+    const written = writePayment(this.#settings, request);
+    if (!written.ok) return { result: { kind: 'refused', ...written.failure }, exchanges: [] };
+    const url = resourceUrl(this.#settings, 'transactions', 'type', 'merchantpay');
+    return this.#submit('initiate', url, request.attemptId, request.callbackToken, written.body, options);
+  }
+
+  async reverse(request: ReversalRequest, options: CallOptions): Promise<Answer<Acknowledgement>> {
+    const written = writeReversal(request);
+    if (!written.ok) return { result: { kind: 'refused', ...written.failure }, exchanges: [] };
+    const url = resourceUrl(this.#settings, 'transactions', request.providerTransactionId, 'reversals');
+    return this.#submit('reverse', url, request.reversalId, request.callbackToken, written.body, options);
+  }
+
+  async query(payment: PaymentInquiry, options: CallOptions): Promise<Answer<PaymentOutcome>> {
+    const signal = this.#limit(options);
+    const progress = await this.#readProgress('query', payment.providerReference, signal);
+    if (progress.result.kind !== 'see_transaction') return { ...progress, result: progress.result };
+    const { transactionReference } = progress.result;
+    const reply = await this.#get('query', signal, 'transactions', transactionReference);
+    return {
+      result: readPayment(reply.result, { transactionReference, requestId: payment.attemptId }),
+      exchanges: [...progress.exchanges, ...reply.exchanges],
+    };
+  }
+
+  async queryReversal(reversal: ReversalInquiry, options: CallOptions): Promise<Answer<ReversalOutcome>> {
+    const signal = this.#limit(options);
+    const progress = await this.#readProgress('query_reversal', reversal.providerReference, signal);
+    const { result, exchanges } = progress;
+    if (result.kind === 'pending') return { result: { kind: 'pending' }, exchanges };
+    if (result.kind === 'expired') return { result: failedReversal(result), exchanges };
+    if (result.kind !== 'see_transaction') return { result, exchanges };
+    const { transactionReference } = result;
+    const reply = await this.#get('query_reversal', signal, 'transactions', transactionReference);
+    return {
+      result: readReversal(reply.result, {
+        transactionReference,
+        requestId: reversal.reversalId,
+        originalTransactionReference: reversal.providerTransactionId,
+      }),
+      exchanges: [...exchanges, ...reply.exchanges],
+    };
+  }
+
+  async recover(requestId: string, options: CallOptions): Promise<Answer<Recovery>> {
+    const id = correlationId(requestId);
+    const { result: reply, exchanges } = await this.#get('recover', this.#limit(options), 'responses', id);
+    return { result: readRecovery(reply), exchanges };
+  }
+
+  parseCallback(callback: CallbackRequest): CallbackHint {
+    return readCallback(callback, [this.#settings.clientSecret, this.#settings.apiKey]);
+  }
+
+  statement(period: StatementPeriod, options: CallOptions): AsyncIterable<StatementPage> {
+    return readStatement(this.#client, this.#settings, period, options.signal);
+  }
+
+  async health(options: CallOptions): Promise<Answer<Health>> {
+    const { result: reply, exchanges } = await this.#client.callWithoutToken(
+      { purpose: 'health', url: resourceUrl(this.#settings, 'heartbeat'), maxAnswerBytes },
+      this.#limit(options),
+    );
+    return { result: readHealth(reply), exchanges };
+  }
+
+  async close(): Promise<void> {
+    await this.#http.close();
+  }
+
+  async #submit(
+    purpose: ExchangePurpose,
+    url: URL,
+    requestId: string,
+    callbackToken: string,
+    body: string,
+    options: CallOptions,
+  ): Promise<Answer<Acknowledgement>> {
+    const post = {
+      body,
+      correlationId: correlationId(requestId),
+      callbackUrl: callbackUrl(this.#settings, requestId, callbackToken),
+      callbackToken,
+    };
+    const { result, exchanges } = await this.#client.call(
+      { purpose, url, post, maxAnswerBytes },
+      this.#limit(options),
+    );
+    return { result: readAcknowledgement(result), exchanges };
+  }
+
+  /** How far a request is, or, when it is known by its transaction already, that the transaction tells. */
+  async #readProgress(
+    purpose: ExchangePurpose,
+    providerReference: string | undefined,
+    signal: AbortSignal,
+  ): Promise<Answer<RequestProgress>> {
+    const reference = readReference(providerReference ?? '');
+    if (reference === undefined) {
+      const detail = 'there is no reference to ask by: recover it by our own id first';
+      return { result: unknown('not_found', detail), exchanges: [] };
+    }
+    if (reference.collection === 'transactions') {
+      return { result: { kind: 'see_transaction', transactionReference: reference.id }, exchanges: [] };
+    }
+    const { result, exchanges } = await this.#get(purpose, signal, 'requeststates', reference.id);
+    return { result: readRequestState(result, reference.id), exchanges };
+  }
+
+  #get(purpose: ExchangePurpose, signal: AbortSignal, ...segments: readonly string[]) {
+    return this.#client.call(
+      { purpose, url: resourceUrl(this.#settings, ...segments), maxAnswerBytes },
+      signal,
+    );
+  }
+
+  #limit({ signal }: CallOptions): AbortSignal {
+    return AbortSignal.any([signal, AbortSignal.timeout(this.#settings.timeouts.callMs)]);
+  }
+}
+
+/** By `GET /responses/{clientCorrelationId}`. Only a 404 in the contract's own words means that the id is not known. */
+function readRecovery(reply: GsmaReply): Recovery {
+  if (reply.kind !== 'answered') return unansweredQuestion(reply);
+  if (reply.status === 404 && reply.body.ok && readError(reply.body.json)?.category === 'identification') {
+    return { kind: 'not_found' };
+  }
+  if (reply.status !== 200) return unsettled(reply);
+  if (!reply.body.ok) return unknown('unreadable_answer', reply.body.problem);
+  const reference = Value.Check(linkSchema, reply.body.json)
+    ? readReference(reply.body.json.link)
+    : undefined;
+  if (reference === undefined) {
+    return unknown('unreadable_answer', 'the answer is not a link to a request state or a transaction');
+  }
+  return { kind: 'found', providerReference: writeReference(reference) };
+}
+
+function readHealth(reply: GsmaReply): Health {
+  if (reply.kind !== 'answered' || reply.status !== 200) {
+    return { kind: 'unavailable', detail: unansweredQuestion(reply).detail };
+  }
+  if (!reply.body.ok) return { kind: 'unavailable', detail: reply.body.problem };
+  if (!Value.Check(heartbeatSchema, reply.body.json)) {
+    return { kind: 'unavailable', detail: 'the answer is not a heartbeat' };
+  }
+  const status = reply.body.json.serviceStatus.toLowerCase();
+  if (status === 'available') return { kind: 'available' };
+  const kind = status === 'degraded' ? 'degraded' : 'unavailable';
+  return { kind, detail: `the wallet says it is ${status.slice(0, 64)}` };
+}

@@ -1,0 +1,63 @@
+import { Value } from '@sinclair/typebox/value';
+import type { Acknowledgement } from '../connector/outcomes.ts';
+import type { GsmaAnswer, GsmaReply } from './gsma-client.ts';
+import { requestStateSchema, reversalSchema } from './messages.ts';
+import { isTransactionId, writeReference } from './provider-reference.ts';
+import { judgeAcknowledgementError, nameOf, readError } from './read-error.ts';
+import { unknown, unsettled } from './unsettled.ts';
+
+/**
+ * What an answer to a request to pay or to reverse says. That it is accepted is all an acknowledgement can say for
+ * good; even one that calls the transaction completed is only a reason to look. Only a 4xx with an error the contract
+ * knows as a refusal is a refusal.
+ */
+export function readAcknowledgement(reply: GsmaReply): Acknowledgement {
+  if (reply.kind !== 'answered') return reply;
+  if (reply.status === 202) return readRequestState(reply);
+  if (reply.status === 201) return readCreated(reply);
+  if (reply.status >= 400 && reply.status < 500 && reply.status !== 429) return readRefusal(reply);
+  return unsettled(reply);
+}
+
+function readRequestState({ body }: GsmaAnswer): Acknowledgement {
+  if (!body.ok) return unknown('unreadable_answer', body.problem);
+  if (!Value.Check(requestStateSchema, body.json)) {
+    return unknown('unreadable_answer', 'the wallet accepted, in words that are not a request state');
+  }
+  const { serverCorrelationId: id, status } = body.json;
+  return {
+    kind: 'accepted',
+    providerReference: writeReference({ collection: 'requeststates', id }),
+    lookNow: status.toLowerCase() !== 'pending',
+  };
+}
+
+/** A transaction that exists has a reference; the rest of it is read when it is asked for. */
+function readCreated({ body }: GsmaAnswer): Acknowledgement {
+  if (!body.ok) return unknown('unreadable_answer', body.problem);
+  if (!Value.Check(reversalSchema, body.json) || !isTransactionId(body.json.transactionReference)) {
+    return unknown('unreadable_answer', 'the wallet says it is done, in words that are not a transaction');
+  }
+  const { transactionReference: id } = body.json;
+  return {
+    kind: 'accepted',
+    providerReference: writeReference({ collection: 'transactions', id }),
+    lookNow: true,
+  };
+}
+
+function readRefusal(answer: GsmaAnswer): Acknowledgement {
+  const error = answer.body.ok ? readError(answer.body.json) : undefined;
+  if (error === undefined) return unsettled(answer);
+  const verdict = judgeAcknowledgementError(error);
+  if (verdict.kind === 'unknown') return unsettled(answer);
+  if (verdict.kind === 'expired') {
+    return {
+      kind: 'refused',
+      reason: 'provider_error',
+      providerCode: nameOf(error),
+      providerText: error.text,
+    };
+  }
+  return { ...verdict, kind: 'refused' };
+}

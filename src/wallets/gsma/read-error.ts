@@ -1,0 +1,176 @@
+import { Value } from '@sinclair/typebox/value';
+import type { Failure, FailureReason } from '../connector/failure-reason.ts';
+import type { UnknownWhy } from '../connector/outcomes.ts';
+import { maskProviderText } from '../connector/mask-text.ts';
+import { errorParameterSchema, errorSchema } from './messages.ts';
+
+/** An error of the contract: category and code in lower case, for that is how they are compared. */
+export interface GsmaError {
+  readonly category: string;
+  readonly code: string;
+  readonly text: string;
+  /** The parameter `providerCode`, in lower case; empty when there is none. */
+  readonly providerCode: string;
+}
+
+/** What an error says about money. */
+export type ErrorVerdict =
+  | ({ readonly kind: 'failed' } & Failure)
+  | { readonly kind: 'expired' }
+  | { readonly kind: 'unknown'; readonly why: UnknownWhy; readonly detail: string };
+
+/**
+ * Finds the error in an answer: the answer itself, or its `error` or `errorReference`. The contract's prose and its
+ * schema differ in the spelling of names, so names are compared without regard to case. Undefined when there is none.
+ */
+export function readError(answer: unknown): GsmaError | undefined {
+  const fields = lowerCaseNames(answer);
+  if (fields === undefined) return undefined;
+  const nested = lowerCaseNames(fields['error']) ?? lowerCaseNames(fields['errorreference']);
+  const error = nested ?? fields;
+  if (!Value.Check(errorSchema, error)) return undefined;
+  return {
+    category: error.errorcategory.toLowerCase(),
+    code: error.errorcode.toLowerCase(),
+    text: maskProviderText(error.errordescription ?? ''),
+    providerCode: findParameter(error.errorparameters ?? [], 'providercode').toLowerCase(),
+  };
+}
+
+/**
+ * Finds the error in the metadata of a failed transaction, which has no field for one: the profile writes it there under
+ * the names it has elsewhere. Undefined when there is none.
+ */
+export function readErrorMetadata(
+  metadata: readonly { key: string; value: string }[],
+): GsmaError | undefined {
+  const code = findParameter(metadata, 'errorcode').toLowerCase();
+  if (code === '') return undefined;
+  return {
+    category: findParameter(metadata, 'errorcategory').toLowerCase(),
+    code,
+    text: findParameter(metadata, 'errordescription'),
+    providerCode: findParameter(metadata, 'providercode').toLowerCase(),
+  };
+}
+
+/** Properties by their names in lower case, those that are null left out: absent, in the contract's terms. */
+function lowerCaseNames(value: unknown): Record<string, unknown> | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([, content]) => content !== null)
+      .map(([name, content]) => [name.toLowerCase(), content]),
+  );
+}
+
+function findParameter(parameters: readonly unknown[], key: string): string {
+  for (const parameter of parameters) {
+    const fields = lowerCaseNames(parameter);
+    if (Value.Check(errorParameterSchema, fields) && fields.key.toLowerCase() === key) {
+      return maskProviderText(fields.value);
+    }
+  }
+  return '';
+}
+
+/** Categories in which an acknowledgement may refuse for good: those the contract answers with a 4xx. */
+const refusingCategories: ReadonlySet<string> = new Set([
+  'businessrule',
+  'validation',
+  'authorisation',
+  'identification',
+]);
+
+/** Every code of the contract that is an answer about this payment, in lower case, and our word for it. */
+const reasons: ReadonlyMap<string, FailureReason> = new Map<string, FailureReason>([
+  ['genericerror', 'provider_error'],
+  ['dailyvolumelimitexceeded', 'limit_exceeded'],
+  ['dailyvaluelimitexceeded', 'limit_exceeded'],
+  ['weeklyvolumelimitexceeded', 'limit_exceeded'],
+  ['weeklyvaluelimitexceeded', 'limit_exceeded'],
+  ['monthlyvolumelimitexceeded', 'limit_exceeded'],
+  ['monthlyvaluelimitexceeded', 'limit_exceeded'],
+  ['accountmaxtotalvolumeexceeded', 'limit_exceeded'],
+  ['accountmaxtotalvalueexceeded', 'limit_exceeded'],
+  ['lessthantransactionminvalue', 'limit_exceeded'],
+  ['greaterthantransactionmaxvalue', 'limit_exceeded'],
+  ['maxbalanceexceeded', 'limit_exceeded'],
+  ['samepartieserror', 'invalid_request'],
+  ['insufficientfunds', 'insufficient_funds'],
+  ['incorrectstate', 'account_state'],
+  ['underpaymentnotallowed', 'invalid_request'],
+  ['overpaymentnotallowed', 'invalid_request'],
+  ['transactiontypeerror', 'merchant_config'],
+  ['nomandateauthority', 'merchant_config'],
+  ['linkviolation', 'account_state'],
+  ['countryoforiginnotpermitted', 'account_state'],
+  ['nationalitynotpermitted', 'account_state'],
+  ['iddocumentnotsupported', 'account_state'],
+  ['issuingcountrynotsupported', 'account_state'],
+  ['quotehasexpired', 'invalid_request'],
+  ['identifiererror', 'payer_not_found'],
+  ['lengtherror', 'invalid_request'],
+  ['formaterror', 'invalid_request'],
+  ['negativevalue', 'invalid_request'],
+  ['currencynotsupported', 'invalid_request'],
+  ['mandatoryvaluenotsupplied', 'invalid_request'],
+  ['invalidoffset', 'invalid_request'],
+  ['requestdeclined', 'declined_by_payer'],
+  ['servicingpartyauthorisationerror', 'merchant_config'],
+  ['requestingpartyauthorisationerror', 'merchant_config'],
+]);
+
+/** Codes that say something about the request's way to the wallet and nothing about the payment. */
+const inconclusive: ReadonlyMap<string, UnknownWhy> = new Map<string, UnknownWhy>([
+  ['duplicaterequest', 'duplicate_request'],
+  ['ratelimiterror', 'rate_limited'],
+  ['clientauthorisationerror', 'unauthenticated'],
+]);
+
+/** What an error in an acknowledgement of status 4xx says: a refusal if code and category are ones that refuse. */
+export function judgeAcknowledgementError(error: GsmaError): ErrorVerdict {
+  if (refusingCategories.has(error.category)) return judge(error);
+  return {
+    kind: 'unknown',
+    why: inconclusive.get(error.code) ?? 'unrecognised_code',
+    detail: `the wallet answered with the error ${nameOf(error)}`,
+  };
+}
+
+/**
+ * What the error of a request state says that the wallet, asked by us, calls failed. The category does not matter then;
+ * a code nobody has heard of, or one about the request's way, leaves it open all the same.
+ */
+export const judgeFailedState = (error: GsmaError): ErrorVerdict => judge(error);
+
+/** The error's full name, for logs and for the operator. */
+export function nameOf({ category, code, providerCode }: GsmaError): string {
+  return [category, code, providerCode]
+    .filter((part) => part !== '')
+    .join('/')
+    .slice(0, 256);
+}
+
+function judge(error: GsmaError): ErrorVerdict {
+  const reason = refine(error, reasons.get(error.code));
+  if (reason === 'expired') return { kind: 'expired' };
+  if (reason !== undefined) {
+    return { kind: 'failed', reason, providerCode: nameOf(error), providerText: error.text };
+  }
+  return {
+    kind: 'unknown',
+    why: inconclusive.get(error.code) ?? 'unrecognised_code',
+    detail: `the wallet answered with the error ${nameOf(error)}`,
+  };
+}
+
+/** Where the contract has no code of its own for what happened, the profile adds a provider's code to a general one. */
+function refine(error: GsmaError, reason: FailureReason | undefined): FailureReason | 'expired' | undefined {
+  if (error.code === 'genericerror') {
+    if (error.providerCode === 'expired') return 'expired';
+    return error.category === 'validation' ? 'invalid_request' : reason;
+  }
+  if (error.code === 'requestdeclined' && error.providerCode === 'wrongpin') return 'wrong_pin';
+  return reason;
+}

@@ -1,0 +1,37 @@
+/** An answer's body as JSON, or why it is none. */
+export type JsonReading =
+  { readonly ok: true; readonly json: unknown } | { readonly ok: false; readonly problem: string };
+
+const jsonType = /^application\/(?:[a-z0-9!#$&^_.+-]+\+)?json\s*(?:;|$)/i;
+
+/** Reads a body that says it is JSON, is not compressed, is UTF-8 (RFC 8259, section 8.1), and is JSON. */
+export function readJson(answer: {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+}): JsonReading {
+  const type = answer.headers['content-type'] ?? '';
+  if (!jsonType.test(type)) return { ok: false, problem: `the answer is not JSON but ${nameType(type)}` };
+  const encoding = answer.headers['content-encoding'] ?? 'identity';
+  if (encoding.toLowerCase() !== 'identity') {
+    return { ok: false, problem: 'the answer is compressed, which nobody asked for' };
+  }
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(answer.body);
+    return { ok: true, json: withoutNulls(JSON.parse(text)) };
+  } catch {
+    return {
+      ok: false,
+      problem: answer.body.length === 0 ? 'the answer is empty' : 'the answer is broken JSON',
+    };
+  }
+}
+
+const nameType = (type: string): string => (type === '' ? 'of no stated type' : type.slice(0, 64));
+
+/** The contract has no null; wallets that write one for a property they lack mean that they lack it. */
+function withoutNulls(json: unknown): unknown {
+  if (typeof json !== 'object' || json === null) return json;
+  if (Array.isArray(json))
+    return json.map((item: unknown) => (Array.isArray(item) ? item : withoutNulls(item)));
+  return Object.fromEntries(Object.entries(json).filter(([, value]) => value !== null));
+}

@@ -1,0 +1,145 @@
+import { Value } from '@sinclair/typebox/value';
+import { StatementError } from '../connector/statement-error.ts';
+import type { RawExchange } from '../connector/raw-exchange.ts';
+import type { StatementEntry, StatementPage, StatementPeriod } from '../connector/wallet-connector.ts';
+import type { GsmaAnswer, GsmaClient } from './gsma-client.ts';
+import type { GsmaSettings } from './gsma-settings.ts';
+import { resourceUrl } from './gsma-settings.ts';
+import { transactionSchema } from './messages.ts';
+import type { Transaction } from './messages.ts';
+import { readFees, readMoney } from './read-transaction.ts';
+import { unansweredQuestion, unknown } from './unsettled.ts';
+
+/** What a wallet gives when it is not told: every one can give that many. */
+const pageLimit = 50;
+const maxPageBytes = 1024 * 1024;
+/** More than any account has in a day; a wallet that goes on beyond it repeats itself. */
+const maxEntries = 1_000_000;
+
+/**
+ * Reads `GET /accounts/{type}/{id}/transactions` of the payee account page by page, until the wallet has no more and, if
+ * it says how many there are, until there were as many.
+ * @throws StatementError
+ */
+export async function* readStatement(
+  client: GsmaClient,
+  settings: GsmaSettings,
+  period: StatementPeriod,
+  signal: AbortSignal,
+): AsyncGenerator<StatementPage> {
+  for (let offset = 0; ;) {
+    const { result: reply, exchanges } = await client.call(
+      {
+        purpose: 'statement',
+        url: pageUrl(settings, period, offset),
+        maxAnswerBytes: maxPageBytes,
+      },
+      AbortSignal.any([signal, AbortSignal.timeout(settings.timeouts.callMs)]),
+    );
+    if (reply.kind !== 'answered' || reply.status !== 200) {
+      throw new StatementError(unansweredQuestion(reply), exchanges);
+    }
+    const rows = readRows(reply, exchanges);
+    const available = readCount(reply, 'x-records-available-count');
+    if (rows.length === 0 && offset < (available ?? 0)) {
+      throw incomplete(
+        `the wallet has ${available} entries and stopped giving them after ${offset}`,
+        exchanges,
+      );
+    }
+    yield readPage(rows, offset, exchanges);
+    offset += rows.length;
+    if (rows.length === 0 || (available !== undefined && offset >= available)) return;
+    if (offset > maxEntries) {
+      throw incomplete(
+        `the statement goes on after ${maxEntries} entries; ask for a shorter period`,
+        exchanges,
+      );
+    }
+  }
+}
+
+function pageUrl(settings: GsmaSettings, { from, to }: StatementPeriod, offset: number): URL {
+  const url = resourceUrl(settings, 'accounts', settings.payee.type, settings.payee.id, 'transactions');
+  url.search = new URLSearchParams({
+    limit: String(pageLimit),
+    offset: String(offset),
+    fromDateTime: from.toISOString(),
+    toDateTime: to.toISOString(),
+  }).toString();
+  return url;
+}
+
+function readRows(answer: GsmaAnswer, exchanges: readonly RawExchange[]): readonly unknown[] {
+  if (!answer.body.ok) throw new StatementError(unknown('unreadable_answer', answer.body.problem), exchanges);
+  const rows: unknown = answer.body.json;
+  if (!Array.isArray(rows)) {
+    throw new StatementError(
+      unknown('unreadable_answer', 'the answer is not a list of transactions'),
+      exchanges,
+    );
+  }
+  const returned = readCount(answer, 'x-records-returned-count');
+  if (returned !== undefined && returned !== rows.length) {
+    throw incomplete(`the wallet says it gave ${returned} entries and gave ${rows.length}`, exchanges);
+  }
+  return rows;
+}
+
+function readCount({ headers }: GsmaAnswer, name: string): number | undefined {
+  const text = headers[name];
+  return text !== undefined && /^[0-9]{1,9}$/.test(text) ? Number(text) : undefined;
+}
+
+const incomplete = (detail: string, exchanges: readonly RawExchange[]) =>
+  new StatementError(unknown('inconsistent', detail), exchanges);
+
+function readPage(
+  rows: readonly unknown[],
+  offset: number,
+  exchanges: readonly RawExchange[],
+): StatementPage {
+  const entries: StatementEntry[] = [];
+  const unreadable: StatementPage['unreadable'][number][] = [];
+  rows.forEach((row, index) => {
+    if (Value.Check(transactionSchema, row)) entries.push(readEntry(row));
+    else unreadable.push({ position: offset + index, why: explain(row) });
+  });
+  return { entries, unreadable, exchanges };
+}
+
+function explain(row: unknown): string {
+  const error = Value.Errors(transactionSchema, row).First();
+  return error === undefined
+    ? 'not a transaction'
+    : `${error.path === '' ? 'entry' : error.path}: ${error.message}`;
+}
+
+function readEntry(row: Transaction): StatementEntry {
+  const requestId = row.requestingOrganisationTransactionReference ?? '';
+  const originalTransactionId = row.originalTransactionReference ?? '';
+  const occurredAt = new Date(row.creationDate ?? Number.NaN);
+  return {
+    providerTransactionId: row.transactionReference,
+    type: entryTypes.get(row.type.toLowerCase()) ?? 'other',
+    status: entryStatuses.get(row.transactionStatus.toLowerCase()) ?? 'other',
+    ...readMoney(row.amount, row.currency),
+    ...(requestId === '' ? {} : { requestId }),
+    ...(originalTransactionId === '' ? {} : { originalTransactionId }),
+    ...(Number.isNaN(occurredAt.getTime()) ? {} : { occurredAt }),
+    fees: readFees(row),
+  };
+}
+
+const entryTypes: ReadonlyMap<string, StatementEntry['type']> = new Map([
+  ['merchantpay', 'payment'],
+  ['reversal', 'reversal'],
+  ['adjustment', 'reversal'],
+]);
+
+const entryStatuses: ReadonlyMap<string, StatementEntry['status']> = new Map([
+  ['completed', 'completed'],
+  ['pending', 'pending'],
+  ['failed', 'failed'],
+  ['reversed', 'reversed'],
+]);

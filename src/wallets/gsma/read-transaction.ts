@@ -1,0 +1,122 @@
+import { Value } from '@sinclair/typebox/value';
+import { canonicalDecimal } from '../connector/decimal-text.ts';
+import type { PaymentOutcome, ReversalOutcome, Unknown, WalletMoney } from '../connector/outcomes.ts';
+import type { GsmaReply } from './gsma-client.ts';
+import type { Reversal, Transaction } from './messages.ts';
+import { reversalSchema, transactionSchema } from './messages.ts';
+import { judgeFailedState, readErrorMetadata } from './read-error.ts';
+import type { ErrorVerdict } from './read-error.ts';
+import { unansweredQuestion, unknown } from './unsettled.ts';
+
+/** What a transaction must be to count as the one asked about. */
+export interface Expected {
+  readonly transactionReference: string;
+  /** Our id; a wallet that repeats another one is telling of somebody else's payment. */
+  readonly requestId: string;
+}
+
+/** Where a payment stands, by `GET /transactions/{transactionReference}`. */
+export function readPayment(reply: GsmaReply, expected: Expected): PaymentOutcome {
+  if (reply.kind !== 'answered' || reply.status !== 200) return unansweredQuestion(reply);
+  if (!reply.body.ok) return unknown('unreadable_answer', reply.body.problem);
+  const transaction = reply.body.json;
+  if (!Value.Check(transactionSchema, transaction)) {
+    return unknown('unreadable_answer', 'the answer is not a transaction');
+  }
+  const mismatch = findMismatch(transaction, expected, ['merchantpay']);
+  if (mismatch !== undefined) return mismatch;
+  switch (transaction.transactionStatus.toLowerCase()) {
+    case 'pending':
+      return { kind: 'pending' };
+    case 'completed':
+      return {
+        kind: 'completed',
+        providerTransactionId: transaction.transactionReference,
+        ...readMoney(transaction.amount, transaction.currency),
+        fees: readFees(transaction),
+      };
+    case 'failed':
+      return readFailure(transaction);
+    default:
+      return unrecognised(transaction);
+  }
+}
+
+/** Where a reversal stands, by `GET /transactions/{transactionReference}` of the transaction that it is. */
+export function readReversal(
+  reply: GsmaReply,
+  expected: Expected & { readonly originalTransactionReference: string },
+): ReversalOutcome {
+  if (reply.kind !== 'answered' || reply.status !== 200) return unansweredQuestion(reply);
+  if (!reply.body.ok) return unknown('unreadable_answer', reply.body.problem);
+  const reversal = reply.body.json;
+  if (!Value.Check(reversalSchema, reversal)) {
+    return unknown('unreadable_answer', 'the answer is not a reversal');
+  }
+  const mismatch = findMismatch(reversal, expected, ['reversal', 'adjustment']);
+  if (mismatch !== undefined) return mismatch;
+  const original = reversal.originalTransactionReference ?? '';
+  if (original !== '' && original !== expected.originalTransactionReference) {
+    return unknown('inconsistent', 'the answer is about the reversal of another transaction');
+  }
+  switch (reversal.transactionStatus.toLowerCase()) {
+    case 'pending':
+      return { kind: 'pending' };
+    case 'completed': {
+      const { amount, currency } = reversal;
+      const providerTransactionId = reversal.transactionReference;
+      if (amount === undefined || currency === undefined) return { kind: 'completed', providerTransactionId };
+      return { kind: 'completed', providerTransactionId, money: readMoney(amount, currency) };
+    }
+    case 'failed':
+      return failedReversal(readFailure(reversal));
+    default:
+      return unrecognised(reversal);
+  }
+}
+
+/** A reversal has no payer to wait for: one that expired has failed. */
+export const failedReversal = (verdict: ErrorVerdict): ReversalOutcome =>
+  verdict.kind === 'expired'
+    ? { kind: 'failed', reason: 'provider_error', providerCode: 'expired', providerText: '' }
+    : verdict;
+
+/** The wallet need not say why a transaction failed. */
+function readFailure({ metadata }: Pick<Transaction, 'metadata'>): ErrorVerdict {
+  const error = readErrorMetadata(metadata ?? []);
+  if (error !== undefined) return judgeFailedState(error);
+  return { kind: 'failed', reason: 'provider_error', providerCode: '', providerText: '' };
+}
+
+/** What the payer was charged on top. */
+export const readFees = ({ fees }: Pick<Transaction, 'fees'>): readonly WalletMoney[] =>
+  (fees ?? []).map(({ feeAmount, feeCurrency }) => readMoney(feeAmount, feeCurrency));
+
+/** An amount that its schema found to be a decimal, in the one way of writing it. */
+export function readMoney(amount: string, currency: string): WalletMoney {
+  return { amount: canonicalDecimal(amount) ?? amount, currency };
+}
+
+function findMismatch(
+  transaction: Transaction | Reversal,
+  expected: Expected,
+  types: readonly string[],
+): Unknown | undefined {
+  if (transaction.transactionReference !== expected.transactionReference) {
+    return unknown('inconsistent', 'the answer is about another transaction than the one asked for');
+  }
+  const requestId = transaction.requestingOrganisationTransactionReference ?? '';
+  if (requestId !== '' && requestId !== expected.requestId) {
+    return unknown('inconsistent', 'the transaction carries the reference of another request');
+  }
+  if (!types.includes(transaction.type.toLowerCase())) {
+    return unknown(
+      'inconsistent',
+      `the transaction is a ${transaction.type.slice(0, 64)}, not a ${types[0]}`,
+    );
+  }
+  return undefined;
+}
+
+const unrecognised = ({ transactionStatus }: { transactionStatus: string }): Unknown =>
+  unknown('unrecognised_status', `the transaction's status is "${transactionStatus.slice(0, 64)}"`);

@@ -1,0 +1,43 @@
+import type { Unknown, UnknownWhy } from '../connector/outcomes.ts';
+import type { GsmaAnswer, GsmaReply } from './gsma-client.ts';
+import { nameOf, readError } from './read-error.ts';
+
+/** An `unknown` for a reason found in an answer that is otherwise understood. */
+export const unknown = (why: UnknownWhy, detail: string): Unknown => ({ kind: 'unknown', why, detail });
+
+/** Why a question of ours was not answered: it did not leave, its answer was lost, or settles nothing. */
+export function unansweredQuestion(reply: GsmaReply): Unknown {
+  if (reply.kind === 'unknown') return reply;
+  if (reply.kind === 'not_sent') return unknown('not_asked', reply.detail);
+  return unsettled(reply);
+}
+
+/** Why an answer that is not the one hoped for settles nothing, by its status. */
+export function unsettled(answer: GsmaAnswer): Unknown {
+  const { why, detail } = judgeStatus(answer);
+  return {
+    kind: 'unknown',
+    why,
+    detail,
+    ...(answer.retryAfterMs === undefined ? {} : { retryAfterMs: answer.retryAfterMs }),
+  };
+}
+
+function judgeStatus({ status, body }: GsmaAnswer): { why: UnknownWhy; detail: string } {
+  const error = body.ok ? readError(body.json) : undefined;
+  const said = error === undefined ? '' : ` (${nameOf(error)})`;
+  const detail = `the wallet answered ${status}${said}`;
+  if (status >= 500) return { why: 'server_error', detail };
+  if (status === 429) return { why: 'rate_limited', detail };
+  if (error?.code === 'duplicaterequest') return { why: 'duplicate_request', detail };
+  if (error?.code === 'ratelimiterror') return { why: 'rate_limited', detail };
+  if (status === 401 || error?.code === 'clientauthorisationerror') return { why: 'unauthenticated', detail };
+  if (status === 404) return { why: 'not_found', detail };
+  if (status < 200 || status >= 300) {
+    return body.ok && error !== undefined && status >= 400
+      ? { why: 'unrecognised_code', detail }
+      : { why: 'unexpected_status', detail };
+  }
+  if (!body.ok) return { why: 'unreadable_answer', detail: body.problem };
+  return { why: 'unexpected_status', detail };
+}

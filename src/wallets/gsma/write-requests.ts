@@ -1,0 +1,74 @@
+import { Value } from '@sinclair/typebox/value';
+import type { TSchema } from '@sinclair/typebox';
+import type { Failure } from '../connector/failure-reason.ts';
+import { canonicalDecimal } from '../connector/decimal-text.ts';
+import type { PaymentRequest, ReversalRequest } from '../connector/wallet-connector.ts';
+import type { GsmaSettings } from './gsma-settings.ts';
+import { paymentBodySchema, reversalBodySchema } from './messages.ts';
+import type { PaymentBody, ReversalBody } from './messages.ts';
+import { isTransactionId } from './provider-reference.ts';
+
+/** A body to send, or why there is no way to say it in the contract. */
+export type WrittenRequest =
+  { readonly ok: true; readonly body: string } | { readonly ok: false; readonly failure: Failure };
+
+const maxDescriptionLength = 160;
+
+/** The body of a payment request. */
+export function writePayment(settings: GsmaSettings, request: PaymentRequest): WrittenRequest {
+  if (!settings.currencies.includes(request.currency)) {
+    return invalid(`this wallet is not set up for ${request.currency}`, 'merchant_config');
+  }
+  const body: PaymentBody = {
+    amount: canonicalDecimal(request.amount) ?? request.amount,
+    currency: request.currency,
+    debitParty: [{ key: 'msisdn', value: msisdn(request.payerPhone) }],
+    creditParty: [{ key: settings.payee.type, value: settings.payee.id }],
+    requestingOrganisationTransactionReference: request.attemptId,
+    ...describe(request.description),
+    requestDate: request.requestedAt.toISOString(),
+    ...(request.channel === 'wallet_app' ? { subType: 'wallet' as const } : {}),
+  };
+  return write(paymentBodySchema, body);
+}
+
+/** The body of a reversal request. */
+export function writeReversal(request: ReversalRequest): WrittenRequest {
+  if (!isTransactionId(request.providerTransactionId)) {
+    return invalid('the transaction to be reversed has no usable reference', 'invalid_request');
+  }
+  const body: ReversalBody = {
+    type: 'reversal',
+    amount: canonicalDecimal(request.amount) ?? request.amount,
+    currency: request.currency,
+    requestingOrganisationTransactionReference: request.reversalId,
+    ...describe(request.description),
+    requestDate: request.requestedAt.toISOString(),
+  };
+  return write(reversalBodySchema, body);
+}
+
+/** ITU-T E.164 without its plus, which is how mobile networks name a subscriber. */
+const msisdn = (phone: string): string => phone.replace(/^\+/, '');
+
+/** One line, cut between characters and not within one. */
+function describe(description: string): { descriptionText?: string } {
+  const line = description.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim();
+  let text = '';
+  for (const character of line) {
+    if (text.length + character.length > maxDescriptionLength) break;
+    text += character;
+  }
+  return text === '' ? {} : { descriptionText: text };
+}
+
+function write(schema: TSchema, body: PaymentBody | ReversalBody): WrittenRequest {
+  const error = Value.Errors(schema, body).First();
+  if (error === undefined) return { ok: true, body: JSON.stringify(body) };
+  return invalid(`${error.path.slice(1)} cannot be sent to this wallet: ${error.message}`, 'invalid_request');
+}
+
+const invalid = (providerText: string, reason: Failure['reason']): WrittenRequest => ({
+  ok: false,
+  failure: { reason, providerCode: '', providerText },
+});
