@@ -33,6 +33,8 @@ export interface Traffic {
   readonly requests: () => number;
   /** What was answered otherwise than it had to be: another checkout_url for the same order, another order than was sent. */
   readonly contradictions: readonly string[];
+  /** Sends further requests, repeats included, to another facade: what a balancer does when one is gone. */
+  readonly moveTo: (baseUrl: string) => void;
   /** Lets the clients finish what they are at. */
   readonly stop: () => Promise<void>;
   /** Asks for every acknowledged order once more and gives those that are not as they were registered. */
@@ -48,6 +50,7 @@ const retryMs = 50;
 const answerTimeoutMs = 20_000;
 
 export function startTraffic({ baseUrl, apiKey, clients }: TrafficOptions): Traffic {
+  let target = baseUrl;
   const acknowledged: AcknowledgedOrder[] = [];
   const failures: Failed[] = [];
   const contradictions: string[] = [];
@@ -57,22 +60,23 @@ export function startTraffic({ baseUrl, apiKey, clients }: TrafficOptions): Traf
   const post = async (path: string, body: object): Promise<Answer | undefined> => {
     requests += 1;
     const startedAt = performance.now();
-    const fail = (status: number | undefined, what: string, retryAfter: string | null = null): undefined => {
+    const fail = (status: number | undefined, what: string, retryAfter: string | null = null): void => {
       failures.push({ path, status, what, retryAfter, tookMs: performance.now() - startedAt });
     };
     try {
-      const response = await fetch(`${baseUrl}${path}`, {
+      const response = await fetch(`${target}${path}`, {
         method: 'POST',
         headers: { 'content-type': 'application/json', apiKey },
         body: JSON.stringify(body),
         signal: AbortSignal.timeout(answerTimeoutMs),
       });
       const text = await response.text();
-      if (response.status >= 400) return fail(response.status, text, response.headers.get('retry-after'));
-      return { status: response.status, body: JSON.parse(text) as Answer['body'] };
+      if (response.status < 400) return { status: response.status, body: JSON.parse(text) as Answer['body'] };
+      fail(response.status, text, response.headers.get('retry-after'));
     } catch (error) {
-      return fail(undefined, reasonOf(error));
+      fail(undefined, reasonOf(error));
     }
+    return undefined;
   };
 
   /** Repeats the same request until it succeeds. */
@@ -125,6 +129,9 @@ export function startTraffic({ baseUrl, apiKey, clients }: TrafficOptions): Traf
     failures,
     contradictions,
     requests: () => requests,
+    moveTo: (other) => {
+      target = other;
+    },
     stop: async () => {
       stopped = true;
       await Promise.all(running);

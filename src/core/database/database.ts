@@ -6,6 +6,7 @@ import type { Logger } from '../../runtime/logger.ts';
 import { entities } from './entities.ts';
 import { Migration001Core } from './migrations/migration-001-core.ts';
 import { Migration002Payments } from './migrations/migration-002-payments.ts';
+import { allowSilence, closeSilentConnections } from './silent-connections.ts';
 
 export interface DatabaseOptions {
   readonly url: string;
@@ -34,6 +35,9 @@ const migrationLock = 7_142_001;
 /** No statement of the core is meant to take this long; one that does must not hold a connection for ever. */
 const statementTimeoutMs = 10_000;
 
+/** A connection that does not even say that a statement took too long is dead. */
+const silenceMs = 15_000;
+
 export async function openDatabase({
   url,
   poolSize,
@@ -51,6 +55,7 @@ export async function openDatabase({
       idle_in_transaction_session_timeout: statementTimeoutMs,
       connectionTimeoutMillis: 5_000,
       keepAlive: true,
+      onPoolCreated: (created: Pool) => closeSilentConnections(created, silenceMs),
     },
     migrations: {
       migrationsList: [Migration001Core, Migration002Payments],
@@ -76,7 +81,8 @@ export async function openDatabase({
 async function migrate(orm: MikroORM, pool: Pool): Promise<void> {
   const client = await pool.connect();
   try {
-    // Waiting for another core to finish may take longer than any statement of ours should.
+    // Waiting for another core to finish may take longer than any statement of ours should, and so may our own turn.
+    allowSilence(client);
     await client.query('set statement_timeout = 0');
     await client.query('select pg_advisory_lock($1)', [migrationLock]);
     await client.query('create schema if not exists core');

@@ -23,6 +23,11 @@ const relayLock = 7_142_002;
 const batchSize = 500;
 /** How soon events are seen that no signal announced: those of other cores while the broker is down. */
 const idleMs = 250;
+/**
+ * The server ends the session of a relay that asks nothing for this long, so that another core can have the lock: one
+ * that hangs, or that the network has cut off. Longer than the broker may take to confirm a batch.
+ */
+const silenceMs = 20_000;
 /** How soon a core that does not relay asks whether it may, and a relay that failed tries again. */
 const standbyMs = 2_000;
 
@@ -91,10 +96,12 @@ async function withRelayLock(
       relayLock,
     ]);
     if (rows[0]?.held !== true) return false;
+    await client.query(`set idle_session_timeout = ${silenceMs}`);
     try {
       await work(client);
     } finally {
       await client.query('select pg_advisory_unlock($1)', [relayLock]);
+      await client.query('reset idle_session_timeout');
     }
     return true;
   } catch (error) {

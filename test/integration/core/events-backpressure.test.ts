@@ -42,9 +42,8 @@ async function startEndlessWatch() {
   cleanUps.push(() => server.stop(0));
   cleanUps.push(async () => transport.close());
   const reading = new AbortController();
-  const messages = createClient(OrderService, transport)
-    .watchOrderEvents({}, { signal: reading.signal })
-    [Symbol.asyncIterator]();
+  const watch = createClient(OrderService, transport).watchOrderEvents({}, { signal: reading.signal });
+  const messages = watch[Symbol.asyncIterator]();
   return { source, messages, leave: () => reading.abort() };
 }
 

@@ -1,0 +1,74 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { startStack } from '../support/stack.ts';
+import type { Stack } from '../support/stack.ts';
+import { waitUntil } from '../support/wait-until.ts';
+import { startTraffic } from './merchant-traffic.ts';
+import type { Traffic } from './merchant-traffic.ts';
+
+let stack: Stack | undefined;
+
+afterEach(async () => {
+  await stack?.stop();
+});
+
+const withoutLimit = { GATEHOUSE_RATE_LIMIT_PER_KEY: '0' };
+
+const untilMore = (traffic: Traffic, count: number): Promise<boolean> => {
+  const wanted = traffic.acknowledged.length + count;
+  return waitUntil(
+    `${count} more orders are acknowledged`,
+    () => traffic.acknowledged.length >= wanted,
+    20_000,
+  );
+};
+
+/** Fails the test when it does not come within the ten seconds after which supervisors kill. */
+function withinTenSeconds<T>(what: string, result: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`${what} took longer than 10 s`)), 10_000);
+  });
+  return Promise.race([result, late]).finally(() => clearTimeout(timer));
+}
+
+test('stopping a core under traffic fails no request, and it exits with 0 within 10 s', async () => {
+  stack = await startStack({ cores: 2, facades: 1, settings: withoutLimit });
+  const { testKey } = await stack.createMerchant();
+  const traffic = startTraffic({ baseUrl: stack.facades[0]?.sandbox ?? '', apiKey: testKey, clients: 8 });
+  await untilMore(traffic, 50);
+
+  const exitCode = await withinTenSeconds(
+    'stopping',
+    stack.cores[0]?.stop('SIGTERM') ?? Promise.resolve(null),
+  );
+  await untilMore(traffic, 50);
+  await traffic.stop();
+
+  expect(exitCode).toBe(0);
+  expect(traffic.failures).toEqual([]);
+  expect(traffic.contradictions).toEqual([]);
+  expect(await traffic.findLost()).toEqual([]);
+}, 60_000);
+
+test('stopping a facade under traffic answers every request it has accepted, and it exits with 0 within 10 s', async () => {
+  stack = await startStack({ cores: 1, facades: 2, settings: withoutLimit });
+  const { testKey } = await stack.createMerchant();
+  const [first, second] = stack.facades;
+  const leaving = startTraffic({ baseUrl: first?.sandbox ?? '', apiKey: testKey, clients: 8 });
+  await untilMore(leaving, 50);
+
+  const exitCode = await withinTenSeconds(
+    'stopping',
+    first?.process.stop('SIGTERM') ?? Promise.resolve(null),
+  );
+  await waitUntil('nobody listens there any more', () =>
+    leaving.failures.some(({ what }) => what === 'ECONNREFUSED'),
+  );
+  leaving.moveTo(second?.sandbox ?? '');
+  await leaving.stop();
+
+  expect(exitCode).toBe(0);
+  expect(leaving.failures.filter(({ what }) => what !== 'ECONNREFUSED')).toEqual([]);
+  expect(leaving.contradictions).toEqual([]);
+  expect(await leaving.findLost()).toEqual([]);
+}, 60_000);
