@@ -49,8 +49,10 @@ function countPackages() {
 
 function showProgress() {
   const started = Date.now();
-  const total = Object.keys(lockedPackages(join(projectRoot, 'package-lock.json'))).filter((path) =>
-    /^node_modules\/(@[^/]+\/)?[^/]+$/.test(path),
+  const isForThisMachine = ({ os, cpu }) =>
+    (os === undefined || os.includes(process.platform)) && (cpu === undefined || cpu.includes(process.arch));
+  const total = Object.entries(lockedPackages(join(projectRoot, 'package-lock.json'))).filter(
+    ([path, locked]) => /^node_modules\/(@[^/]+\/)?[^/]+$/.test(path) && isForThisMachine(locked),
   ).length;
   const isTerminal = process.stdout.isTTY;
   const timer = setInterval(
@@ -131,14 +133,24 @@ export async function ensureInstalled(options) {
   console.log(`Installed in ${seconds} s`);
 }
 
+const parentCheckMs = 1_000;
+
+/** Calls back when npm, which started this process, was killed and so passed on no signal. */
+function whenNpmIsGone(callback) {
+  const npm = process.ppid;
+  if (process.env.npm_lifecycle_event === undefined) return;
+  setInterval(() => process.ppid !== npm && callback(), parentCheckMs).unref();
+}
+
 /**
  * Runs a program in the foreground, passes on the signals that end this process, and ends with its exit code.
- * The child holds one end of a pipe (IPC), by which it notices when this process was killed.
+ * With `ipc` the child holds one end of a channel, by which it notices when this process was killed.
  */
 export function runInForeground(args, { ipc }) {
   const stdio = ['inherit', 'inherit', 'inherit', ...(ipc ? ['ipc'] : [])];
   const child = spawn(pinnedNode, args, { cwd: projectRoot, stdio });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  whenNpmIsGone(() => child.kill('SIGTERM'));
   child.on('error', (error) => {
     console.error(
       `${pinnedNode} cannot be run: ${error.message}\nRemove the folder node_modules and try again.`,

@@ -19,7 +19,8 @@ import { databaseUrl, postgresProcess } from '../../src/main/local/postgres.ts';
 import { supervise } from '../../src/main/local/supervisor.ts';
 import type { SupervisedProcess } from '../../src/main/local/supervisor.ts';
 import { startTemporaryNats, startTemporaryPostgres } from '../../src/main/local/temporary-servers.ts';
-import { isRunning, until } from '../unit/local/processes.ts';
+import { waitUntil } from '../support/wait-until.ts';
+import { isRunning } from '../unit/local/processes.ts';
 import { temporaryFolders } from '../unit/local/temporary-folder.ts';
 
 const password = 'only-for-the-length-of-a-test';
@@ -94,7 +95,7 @@ describe('the embedded PostgreSQL', () => {
       (await readFile(join(home.data, 'postmaster.pid'), 'utf8')).replace(String(pid), String(other.pid)),
     );
     process.kill(pid, 'SIGKILL');
-    await until('it is running again', async () =>
+    await waitUntil('it is running again', async () =>
       query(first.url, 'SELECT * FROM kept').then(Array.isArray, () => false),
     );
     expect(first.server.pid()).not.toBe(pid);
@@ -117,7 +118,7 @@ describe('the embedded PostgreSQL', () => {
     });
     let log = '';
     left.stderr.on('data', (chunk: Buffer) => (log += chunk.toString()));
-    await until('it is ready', () => log.includes('ready to accept connections'));
+    await waitUntil('it is ready', () => log.includes('ready to accept connections'));
     const exited = once(left, 'exit');
     const reports: string[] = [];
     await endLeftovers({
@@ -217,7 +218,10 @@ test('a program run with a death signal gets it when its parent is killed', asyn
   });
   const [said] = (await once(parent.stdout, 'data')) as [Buffer];
   const pid = Number(said.toString());
-  await until('the program runs', async () => (await readFile(`/proc/${pid}/comm`, 'utf8')) === 'sleep\n');
+  await waitUntil(
+    'the program runs',
+    async () => (await readFile(`/proc/${pid}/comm`, 'utf8')) === 'sleep\n',
+  );
   parent.kill('SIGKILL');
-  await until('the program is gone', async () => !(await isRunning(pid)));
+  await waitUntil('the program is gone', async () => !(await isRunning(pid)));
 });

@@ -17,7 +17,7 @@ export interface LogFile {
 
 const defaultLargestBytes = 64 * 1024 * 1024;
 const tailBytes = 4096;
-const tailLines = 15;
+const tailLines = 25;
 
 async function sizeOf(path: string): Promise<number> {
   return (await stat(path)).size;

@@ -159,8 +159,9 @@ export async function findPostgresHome(options: {
   return { programs, data, user };
 }
 
-/** Leaves word in the data folder of where its database is. */
-export async function rememberPostgresHome(dataFolder: string, home: PostgresHome): Promise<void> {
-  if (home.data === join(dataFolder, 'postgres')) return;
-  await writeFile(join(dataFolder, pointerFile), `${home.data}\n`, { mode: 0o600, flush: true });
+/** Leaves word in the data folder of where its database is, and beside the database of whose it is. */
+export async function rememberPostgresHome(dataFolder: string, { data }: PostgresHome): Promise<void> {
+  if (data === join(dataFolder, 'postgres')) return;
+  await writeFile(join(dirname(data), 'data-folder'), `${dataFolder}\n`);
+  await writeFile(join(dataFolder, pointerFile), `${data}\n`, { mode: 0o600, flush: true });
 }

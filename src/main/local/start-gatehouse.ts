@@ -46,12 +46,16 @@ export interface Gatehouse {
 const leftoversDeadlineMs = 10_000;
 
 async function makeDataFolder(path: string): Promise<string> {
-  await mkdir(path, { recursive: true, mode: 0o700 });
+  const orElse = 'or with a folder of your own: GATEHOUSE_DATA_DIR=<folder> npm start';
+  await mkdir(path, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
+    throw new StartError(
+      `${path} cannot be made (${String(error)}).\nStart Gatehouse as a user who may, ${orElse}`,
+    );
+  });
   const { uid } = await stat(path);
   if (uid !== process.getuid?.())
     throw new StartError(
-      `${path} belongs to another user (uid ${uid}). Start Gatehouse as that user, or with a folder of your own: ` +
-        'GATEHOUSE_DATA_DIR=<folder> npm start',
+      `${path} belongs to another user (uid ${uid}).\nStart Gatehouse as that user, ${orElse}`,
     );
   return realpath(path);
 }

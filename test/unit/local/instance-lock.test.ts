@@ -7,7 +7,8 @@ import { temporaryFolders } from './temporary-folder.ts';
 const module = new URL('../../../src/main/local/instance-lock.ts', import.meta.url).href;
 const holdLock = `
   const { lockFolder } = await import(${JSON.stringify(module)});
-  console.log('release' in await lockFolder(process.argv[1]));
+  await lockFolder(process.argv[1]);
+  console.log('held');
   setInterval(() => undefined, 1000);`;
 
 describe('the lock of a data folder', () => {
@@ -34,11 +35,11 @@ describe('the lock of a data folder', () => {
     const holder = spawn(process.execPath, ['--input-type=module', '-e', holdLock, folder], {
       stdio: 'pipe',
     });
-    const [said] = (await once(holder.stdout, 'data')) as [Buffer];
-    expect(said.toString()).toBe('true\n');
-    expect(await lockFolder(folder)).toEqual({ pid: holder.pid });
+    await once(holder.stdout, 'data');
+    const whileHeld = await lockFolder(folder);
     holder.kill('SIGKILL');
     await once(holder, 'exit');
+    expect(whileHeld).toEqual({ pid: holder.pid });
     const lock = await lockFolder(folder);
     expect(lock).toHaveProperty('release');
     if ('release' in lock) await lock.release();

@@ -28,11 +28,11 @@ describe('the log of a process', () => {
     await second.close();
   });
 
-  test('its tail is the last 15 lines', async () => {
+  test('its tail is the last 25 lines', async () => {
     const log = await beginLog(join(await newFolder(), 'core.log'));
     const lines = Array.from({ length: 40 }, (_, index) => `line ${index + 1}`);
     await writeFile(log.path, `${lines.join('\n')}\n`);
-    expect(await log.tail()).toBe(lines.slice(-15).join('\n'));
+    expect(await log.tail()).toBe(lines.slice(-25).join('\n'));
   });
 
   test('when there is too much of it, it begins again and the process writes on', async () => {

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { beginLog } from '../../../src/main/local/log-file.ts';
 import { supervise } from '../../../src/main/local/supervisor.ts';
 import type { ProcessSpec, SupervisedProcess } from '../../../src/main/local/supervisor.ts';
-import { isRunning, until } from './processes.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { isRunning } from './processes.ts';
 import { temporaryFolders } from './temporary-folder.ts';
 
 const keepRunning = 'setInterval(() => undefined, 1000);';
@@ -60,7 +61,7 @@ describe('a supervised process', () => {
     const one = await start(node(`console.log('ready');${keepRunning}`));
     const first = one.pid() ?? 0;
     process.kill(first, 'SIGKILL');
-    await until('it is running again', () => warnings.includes('core is running again'));
+    await waitUntil('it is running again', () => warnings.includes('core is running again'));
     expect(one.pid()).not.toBe(first);
     expect(warnings[0]).toMatch(
       /^core ended \(killed by SIGKILL\); starting it again in 0\.5 s\. Its log: .*core\.log$/,
@@ -74,7 +75,7 @@ describe('a supervised process', () => {
     };
     const one = await start(node(`console.log('ready');${keepRunning}`, { prepare }));
     process.kill(one.pid() ?? 0, 'SIGKILL');
-    await until('it has been tried three times', () => warnings.length === 3);
+    await waitUntil('it has been tried three times', () => warnings.length === 3);
     await one.stop();
     expect(warnings.map((line) => /in [0-9.]+ s/.exec(line)?.[0])).toEqual(['in 0.5 s', 'in 1 s', 'in 2 s']);
     expect(warnings[1]).toContain('no space left on device');
@@ -111,6 +112,6 @@ describe('a supervised process', () => {
       parent.stdout.once('data', (chunk: Buffer) => resolve(Number(chunk.toString())));
     });
     parent.kill('SIGKILL');
-    await until('the child is gone', async () => !(await isRunning(pid)));
+    await waitUntil('the child is gone', async () => !(await isRunning(pid)));
   });
 });

@@ -1,0 +1,107 @@
+import { describe, expect, jest, test } from '@jest/globals';
+import { waitUntil } from '../support/wait-until.ts';
+import { isRunning } from '../unit/local/processes.ts';
+import { temporaryFolders } from '../unit/local/temporary-folder.ts';
+import { anOrder, command, oneCommand, post, untilGone } from './one-command.ts';
+import type { Run } from './one-command.ts';
+
+jest.setTimeout(120_000);
+
+describe('the one command, when processes are killed', () => {
+  const start = oneCommand();
+  const newFolder = temporaryFolders();
+
+  async function startWithOrder(dataFolder: string, orderNumber: string): Promise<Run> {
+    const run = start({ dataFolder });
+    await run.ready();
+    expect((await post(await run.demo(), '/api/v1/register', anOrder(orderNumber))).status).toBe(201);
+    return run;
+  }
+
+  async function expectOrder(run: Run, orderNumber: string): Promise<void> {
+    await run.ready();
+    const { status } = await post(await run.demo(), '/api/v1/verify', { order_number: orderNumber });
+    expect(status).toBe(200);
+  }
+
+  async function pidOf(run: Run, name: string): Promise<number> {
+    const [pid = 0] = [...(await run.processes())].find(([, its]) => its === name) ?? [];
+    expect(pid).toBeGreaterThan(0);
+    return pid;
+  }
+
+  test('leaves nothing running when it is killed itself', async () => {
+    const run = await startWithOrder(await newFolder(), 'order-1');
+    const processes = await run.processes();
+    run.process.kill('SIGKILL');
+    await untilGone(processes.keys());
+  });
+
+  test('can be started again at once after it was killed itself', async () => {
+    const dataFolder = await newFolder();
+    const first = await startWithOrder(dataFolder, 'order-1');
+    const processes = await first.processes();
+    first.process.kill('SIGKILL');
+    await expectOrder(start({ dataFolder }), 'order-1');
+    await untilGone(processes.keys());
+  });
+
+  test('can be started again after every one of its processes was killed at once', async () => {
+    const dataFolder = await newFolder();
+    const first = await startWithOrder(dataFolder, 'order-1');
+    const processes = await first.processes();
+    for (const pid of processes.keys()) process.kill(pid, 'SIGKILL');
+    await untilGone(processes.keys());
+    await expectOrder(start({ dataFolder }), 'order-1');
+  });
+
+  test.each(['core', 'rest-facade', 'nats-server', 'postgres'])(
+    'starts %s again when it ends, says so, and goes on with the same data',
+    async (name) => {
+      const run = await startWithOrder(await newFolder(), 'order-1');
+      process.kill(await pidOf(run, name), 'SIGKILL');
+      await waitUntil('it says so', () => run.output().includes(`! ${name} is running again`), 30_000);
+      const demo = await run.demo();
+      await waitUntil('orders are registered again', async () => {
+        const answer = await post(demo, '/api/v1/register', anOrder('order-2')).catch(() => undefined);
+        return answer?.status === 201;
+      });
+      await expectOrder(run, 'order-1');
+      expect(run.output()).toContain(`! ${name} ended (killed by SIGKILL); starting it again in 0.5 s`);
+    },
+  );
+
+  test('stops everything when the process that started it is killed', async () => {
+    const args = JSON.stringify(command);
+    const script = `require('node:child_process').spawn(process.execPath, ${args}, { stdio: ['ignore', 1, 2, 'ipc'] })`;
+    const run = start({ dataFolder: await newFolder(), command: [process.execPath, '-e', script] });
+    await run.ready();
+    const processes = await run.processes();
+    run.process.kill('SIGKILL');
+    await untilGone(processes.keys());
+    expect(run.output()).toContain('Stopped; the data stay in');
+  });
+
+  test.each(['nats-server', 'postgres', 'core', 'rest-facade'])(
+    'stops what it has started when it is interrupted while %s is starting',
+    async (name) => {
+      const run = start({ dataFolder: await newFolder() });
+      await waitUntil(`${name} is there`, async () => [...(await run.processes()).values()].includes(name));
+      const processes = await run.processes();
+      run.process.kill('SIGINT');
+      expect(await run.ended).toBe(130);
+      await untilGone(processes.keys());
+      expect(run.output()).toContain('Interrupted while starting');
+    },
+  );
+
+  test('is stopped by the kernel’s hang-up when its terminal is closed', async () => {
+    const run = await startWithOrder(await newFolder(), 'order-1');
+    const processes = await run.processes();
+    run.process.stdout?.destroy();
+    run.process.stderr?.destroy();
+    run.process.kill('SIGHUP');
+    expect(await run.ended).toBe(0);
+    expect(await Promise.all([...processes.keys()].map(isRunning))).not.toContain(true);
+  });
+});

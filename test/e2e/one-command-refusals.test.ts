@@ -1,0 +1,132 @@
+import { describe, expect, jest, test } from '@jest/globals';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { chmod, chown, mkdir, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { findOrInstallNatsServer } from '../../src/main/local/nats-binary.ts';
+import { isRunning } from '../unit/local/processes.ts';
+import { temporaryFolders } from '../unit/local/temporary-folder.ts';
+import { anOrder, command, oneCommand, post } from './one-command.ts';
+import type { Run } from './one-command.ts';
+
+jest.setTimeout(120_000);
+const isRoot = process.getuid?.() === 0;
+/** Debian's nobody. */
+const nobody = { uid: 65534, gid: 65534 };
+
+describe('the one command refuses to start, and says what to do', () => {
+  const start = oneCommand();
+  const newFolder = temporaryFolders();
+
+  async function expectRefusal(run: Run, ...sentences: string[]): Promise<void> {
+    expect(await run.ended).toBe(1);
+    for (const sentence of ['Gatehouse did not start.', ...sentences])
+      expect(run.output()).toContain(sentence);
+    expect(run.output()).not.toMatch(/^ {4}at /m);
+  }
+
+  test.each([
+    ...['GATEHOUSE_REST_PRODUCTION_PORT', 'GATEHOUSE_REST_SANDBOX_PORT', 'GATEHOUSE_CORE_GRPC_PORT'],
+    ...['GATEHOUSE_CORE_CONNECT_PORT', 'GATEHOUSE_POSTGRES_PORT', 'GATEHOUSE_NATS_PORT'],
+  ])('when the port of %s is taken', async (setting) => {
+    const dataFolder = await newFolder();
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const run = start({ dataFolder, env: { [setting]: String(port) } });
+    await expectRefusal(run, `Port ${port} on 127.0.0.1 (${setting}) is taken`, `${setting}=0 npm start`);
+    expect(existsSync(join(dataFolder, 'postgres'))).toBe(false);
+    server.close();
+  });
+
+  test('when it is already running, naming the process, which goes on', async () => {
+    const dataFolder = await newFolder();
+    const first = start({ dataFolder });
+    await first.ready();
+    const second = start({ dataFolder });
+    await expectRefusal(
+      second,
+      `already running on ${dataFolder} (process ${first.process.pid})`,
+      `kill ${first.process.pid}`,
+    );
+    expect((await post(await first.demo(), '/api/v1/register', anOrder('still-there'))).status).toBe(201);
+  });
+
+  test.each([
+    ['GATEHOUSE_NATS_PORT', '99999', 'GATEHOUSE_NATS_PORT must be a port from 0 to 65535'],
+    ['GATEHOUSE_CURRENCIES', 'birr', 'GATEHOUSE_CURRENCIES must be ISO 4217 codes'],
+    ['GATEHOUSE_RATE_LIMIT_PER_KEY', 'many', 'GATEHOUSE_RATE_LIMIT_PER_KEY must be a whole number'],
+    ['GATEHOUSE_HOST', '192.0.2.1', 'GATEHOUSE_HOST'],
+  ])('when %s is %s, before it starts any process', async (setting, value, message) => {
+    const dataFolder = await newFolder();
+    await expectRefusal(start({ dataFolder, env: { [setting]: value } }), message);
+    expect(existsSync(join(dataFolder, 'postgres'))).toBe(false);
+    expect(existsSync(join(dataFolder, 'nats'))).toBe(false);
+  });
+
+  test('when the secrets of its database are gone', async () => {
+    const dataFolder = await newFolder();
+    const first = start({ dataFolder });
+    await first.ready();
+    first.process.kill('SIGTERM');
+    await first.ended;
+    await rm(join(dataFolder, 'secrets.json'));
+    await expectRefusal(start({ dataFolder }), 'secrets.json is missing', 'Put it back from a backup');
+  });
+
+  test('when its database does not start, with the end of the log', async () => {
+    const dataFolder = await newFolder();
+    const first = start({ dataFolder });
+    await first.ready();
+    first.process.kill('SIGTERM');
+    await first.ended;
+    await writeFile(join(dataFolder, 'postgres', 'PG_VERSION'), '12\n');
+    const second = start({ dataFolder });
+    await expectRefusal(second, 'postgres did not start', 'database files are incompatible with server');
+  });
+
+  if (isRoot) {
+    test('when there is no nats-server and it may not install one', async () => {
+      const dataFolder = await newFolder();
+      await chown(dataFolder, nobody.uid, nobody.gid);
+      const search = { report: () => undefined, signal: new AbortController().signal };
+      const program = await findOrInstallNatsServer(search);
+      // In a mount namespace of its own, where that program is not one.
+      const script = `mount --bind /dev/null ${program} && exec setpriv --reuid ${nobody.uid} --regid ${nobody.gid} --clear-groups "$@"`;
+      const run = start({
+        dataFolder,
+        command: ['unshare', '--mount', 'sh', '-c', script, 'sh', process.execPath, ...command],
+      });
+      await expectRefusal(
+        run,
+        'Gatehouse needs nats-server',
+        'sudo apt-get install nats-server',
+        'GATEHOUSE_NATS_URL',
+      );
+    });
+
+    test('when its data folder belongs to another user', async () => {
+      const dataFolder = await newFolder();
+      await chown(dataFolder, nobody.uid, nobody.gid);
+      await expectRefusal(start({ dataFolder }), `${dataFolder} belongs to another user (uid ${nobody.uid})`);
+    });
+
+    test('when it may not write where its data folder would be', async () => {
+      const folder = await newFolder();
+      await chmod(folder, 0o755);
+      await mkdir(join(folder, 'of-root'), { mode: 0o755 });
+      const dataFolder = join(folder, 'of-root', '.gatehouse');
+      const run = start({ dataFolder, spawn: nobody });
+      await expectRefusal(run, `${dataFolder} cannot be made`);
+    });
+  }
+
+  test('and then leaves no process behind', async () => {
+    const dataFolder = await newFolder();
+    const run = start({ dataFolder, env: { GATEHOUSE_HOST: '192.0.2.1' } });
+    await run.ended;
+    expect(await isRunning(run.process.pid ?? 0)).toBe(false);
+  });
+});

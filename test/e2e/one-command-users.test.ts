@@ -1,0 +1,72 @@
+import { beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { chown, mkdir, readFile, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { sharedFolder } from '../../src/main/local/postgres-home.ts';
+import { temporaryFolders } from '../unit/local/temporary-folder.ts';
+import { anOrder, oneCommand, post, projectRoot, untilGone } from './one-command.ts';
+
+jest.setTimeout(180_000);
+const execute = promisify(execFile);
+const isRoot = process.getuid?.() === 0;
+/** Debian's nobody. */
+const nobody = { uid: 65534, gid: 65534 };
+
+// Only root can become other users. Run by one of those, the other tests of the one command are the ordinary case.
+if (isRoot)
+  describe('the one command as different users', () => {
+    const start = oneCommand();
+    const newFolder = temporaryFolders();
+    let hadSharedFolder: boolean;
+    beforeAll(() => {
+      hadSharedFolder = existsSync(sharedFolder);
+    });
+
+    test('as an ordinary user everything runs as that user', async () => {
+      const dataFolder = await newFolder();
+      await chown(dataFolder, nobody.uid, nobody.gid);
+      const run = start({ dataFolder, spawn: nobody });
+      await run.ready();
+      expect((await post(await run.demo(), '/api/v1/register', anOrder('order-1'))).status).toBe(201);
+      const processes = await run.processes();
+      for (const pid of processes.keys()) expect((await stat(`/proc/${pid}`)).uid).toBe(nobody.uid);
+      run.process.kill('SIGINT');
+      expect(await run.ended).toBe(0);
+      await untilGone(processes.keys());
+    });
+
+    test('as root with the project in a home of mode 0700, npm start works, and again with the same data', async () => {
+      const home = join(await newFolder(), 'root');
+      const project = join(home, 'gatehouse');
+      await mkdir(project, { recursive: true, mode: 0o700 });
+      const parts = ['package.json', 'package-lock.json', 'scripts', 'src', 'node_modules'];
+      // Hard links: the packages are a gigabyte, and are only read.
+      await execute('cp', ['-al', ...parts.map((part) => join(projectRoot, part)), project]);
+      const dataFolder = join(project, '.gatehouse');
+      const npmStart = { dataFolder, command: ['npm', 'start'] as const, spawn: { cwd: project } };
+
+      const first = start(npmStart);
+      await first.ready();
+      const before = await first.demo();
+      expect((await post(before, '/api/v1/register', anOrder('order-1'))).status).toBe(201);
+      expect(first.output()).toMatch(/Keeping the database in .*, because its user cannot enter/);
+      const processes = await first.processes();
+      first.process.kill('SIGINT');
+      expect(await first.ended).toBe(0);
+      await untilGone(processes.keys());
+
+      const second = start(npmStart);
+      await second.ready();
+      const after = await second.demo();
+      expect(after.merchant).toEqual(before.merchant);
+      expect((await post(after, '/api/v1/verify', { order_number: 'order-1' })).status).toBe(200);
+      expect(second.output()).not.toContain('Keeping the database in');
+      second.process.kill('SIGINT');
+      await second.ended;
+
+      const database = (await readFile(join(dataFolder, 'postgres.path'), 'utf8')).trim();
+      await rm(hadSharedFolder ? dirname(database) : sharedFolder, { recursive: true });
+    });
+  });

@@ -1,0 +1,136 @@
+import { afterEach } from '@jest/globals';
+import { spawn } from 'node:child_process';
+import type { ChildProcess, SpawnOptions } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile, readdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { DemoFile } from '../../src/main/local/summary.ts';
+import { waitUntil } from '../support/wait-until.ts';
+import { isRunning } from '../unit/local/processes.ts';
+
+export const projectRoot = resolve(import.meta.dirname, '../..');
+
+/** What `npm start` runs once everything is installed. */
+export const command = ['--import', './src/main/local/stop-with-parent.ts', 'src/main/all.ts'];
+
+const portSettings = [
+  ...['REST_PRODUCTION', 'REST_SANDBOX', 'CHECKOUT', 'CORE_GRPC', 'CORE_CONNECT', 'POSTGRES', 'NATS'],
+].map((name) => `GATEHOUSE_${name}_PORT`);
+
+/** A start of the one command, running or over. */
+export interface Run {
+  readonly process: ChildProcess;
+  /** Everything it has printed so far. */
+  readonly output: () => string;
+  /** Resolves when everything runs. Fails with the output when it ends before. */
+  readonly ready: () => Promise<void>;
+  /** What demo.json says. */
+  readonly demo: () => Promise<DemoFile>;
+  /** The one command's process and all processes under it. */
+  readonly processes: () => Promise<Map<number, string>>;
+  /** Resolves to the exit code, or the signal that ended it. */
+  readonly ended: Promise<number | string>;
+}
+
+export interface RunOptions {
+  readonly dataFolder: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly command?: readonly [string, ...string[]];
+  readonly spawn?: SpawnOptions;
+}
+
+async function parents(): Promise<Map<number, { parent: number; name: string }>> {
+  const pids = (await readdir('/proc')).filter((name) => /^[0-9]+$/.test(name));
+  const entries = await Promise.all(
+    pids.map(async (pid) => {
+      const status = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+      const [, name = '', parent = '0'] = /\((.*)\) . ([0-9]+)/.exec(status) ?? [];
+      const args = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+      const script = /src\/main\/([a-z-]+)\.ts\0$/.exec(args)?.[1];
+      return [Number(pid), { parent: Number(parent), name: script ?? name }] as const;
+    }),
+  );
+  return new Map(entries);
+}
+
+async function withDescendants(root: number): Promise<Map<number, string>> {
+  const all = await parents();
+  const isUnderRoot = (pid: number): boolean =>
+    pid === root || (pid > 1 && isUnderRoot(all.get(pid)?.parent ?? 0));
+  return new Map([...all].filter(([pid]) => isUnderRoot(pid)).map(([pid, { name }]) => [pid, name]));
+}
+
+/** Waits until none of these processes is running. */
+export async function untilGone(pids: Iterable<number>): Promise<void> {
+  for (const pid of pids) await waitUntil(`process ${pid} is gone`, async () => !(await isRunning(pid)));
+}
+
+/** Posts to the sandbox listener with the demo merchant's test key. */
+export async function post(
+  demo: DemoFile,
+  path: string,
+  body: object,
+): Promise<{ status: number; json: unknown }> {
+  const answer = await fetch(`${demo.rest.sandbox}${path}`, {
+    method: 'POST',
+    headers: { apiKey: demo.merchant.test_key, 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  return { status: answer.status, json: await answer.json() };
+}
+
+/** An order that can be registered. */
+export const anOrder = (orderNumber: string) => ({
+  ...{ order_number: orderNumber, amount: '150.00', currency: 'ETB', reason: 'Coffee beans' },
+  ...{ customer_phone: '+251911223344', return_url: 'https://shop.example/thanks' },
+});
+
+/** Gives tests the one command on free ports; what a test leaves running is stopped after it. */
+export function oneCommand(): (options: RunOptions) => Run {
+  const runs: Run[] = [];
+  afterEach(async () => {
+    for (const run of runs.splice(0)) {
+      run.process.kill('SIGTERM');
+      await run.ended;
+    }
+  });
+  return (options) => {
+    const run = start(options);
+    runs.push(run);
+    return run;
+  };
+}
+
+function start({ dataFolder, env, command: given, spawn: options }: RunOptions): Run {
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('GATEHOUSE_'));
+  const [program, ...args] = given ?? [process.execPath, ...command];
+  const child = spawn(program, args, {
+    cwd: projectRoot,
+    env: {
+      ...Object.fromEntries([...inherited, ...portSettings.map((name) => [name, '0'])]),
+      GATEHOUSE_DATA_DIR: dataFolder,
+      ...env,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    ...options,
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  }
+  const ended = once(child, 'close').then(([code, signal]) => (code ?? signal) as number | string);
+  return {
+    process: child,
+    output: () => output,
+    ready: async () => {
+      const isReady = () => {
+        if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}, saying:\n${output}`);
+        return output.includes('Ctrl-C stops everything');
+      };
+      await waitUntil(`${dataFolder} is in use`, isReady, 60_000);
+    },
+    demo: async () => JSON.parse(await readFile(join(dataFolder, 'demo.json'), 'utf8')) as DemoFile,
+    processes: () => withDescendants(child.pid ?? 0),
+    ended,
+  };
+}
