@@ -24,6 +24,11 @@ const wholeNumber = makeExactValidator<number>((input) => {
   return Number(input);
 });
 
+const poolSize = makeExactValidator<number>((input) => {
+  if (!/^[1-9][0-9]{0,3}$/.test(input)) throw new EnvError('must be a whole number from 1 to 9999');
+  return Number(input);
+});
+
 const masterKey = makeExactValidator<Buffer>((input) => {
   if (!/^[0-9a-f]{64}$/i.test(input)) {
     throw new EnvError('must be 64 hexadecimal digits; make one with: openssl rand -hex 32');
@@ -31,10 +36,29 @@ const masterKey = makeExactValidator<Buffer>((input) => {
   return Buffer.from(input, 'hex');
 });
 
+const addressForm = /^(?:dns:\/\/\/)?(\[[0-9a-f:]+\]|[^\s,:/[\]]+):([1-9][0-9]{0,4})$/i;
+
+/** What a list of addresses can hold, since names are resolved one target at a time: see rpc/grpc-transport.ts. */
+function familyOf(host: string): 4 | 6 | 'name' {
+  if (host === 'localhost' || isIP(host) === 4) return 4;
+  return host.startsWith('[') ? 6 : 'name';
+}
+
 const addresses = makeExactValidator<readonly string[]>((input) => {
   const list = input.split(',').map((address) => address.trim());
-  if (!list.every((address) => /^(dns:\/\/\/)?(\[[0-9a-f:]+\]|[^\s,:/[\]]+):[0-9]{1,5}$/i.test(address))) {
-    throw new EnvError('must be host:port, or several of them with commas between');
+  const families = new Set<ReturnType<typeof familyOf>>();
+  for (const address of list) {
+    const [, host = '', port = '0'] = addressForm.exec(address) ?? [];
+    if (host === '' || Number(port) > 65535) {
+      throw new EnvError('must be host:port, or several of them with commas between');
+    }
+    families.add(familyOf(host));
+  }
+  if (list.length > 1 && (families.size > 1 || families.has('name'))) {
+    throw new EnvError(
+      'may list several addresses only as IPv4:port, or only as [IPv6]:port; for machines with names, give one ' +
+        'name that DNS resolves to all of them, such as dns:///core:50051',
+    );
   }
   return list;
 });
@@ -149,19 +173,28 @@ const core = {
   ...process,
   GATEHOUSE_CORE_GRPC_PORT: port({ default: 50051 }),
   GATEHOUSE_CORE_CONNECT_PORT: port({ default: 50052 }),
-  GATEHOUSE_DATABASE_URL: databaseUrl(),
-  GATEHOUSE_NATS_URL: natsUrl(),
-  GATEHOUSE_MASTER_KEY: masterKey(),
-  GATEHOUSE_SERVICE_TOKENS: serviceTokens(),
+  GATEHOUSE_DATABASE_URL: databaseUrl({
+    desc: 'where PostgreSQL is',
+    example: 'postgres://gatehouse:<password>@127.0.0.1:5432/gatehouse',
+  }),
+  GATEHOUSE_NATS_URL: natsUrl({ desc: 'where NATS with JetStream is', example: 'nats://127.0.0.1:4222' }),
+  GATEHOUSE_MASTER_KEY: masterKey({
+    desc: '64 hexadecimal digits, the same for every core; made with openssl rand -hex 32',
+  }),
+  GATEHOUSE_SERVICE_TOKENS: serviceTokens({
+    desc: 'who may call, as role:token,role:token; tokens are made with openssl rand -hex 32',
+  }),
   GATEHOUSE_CHECKOUT_BASE_URL: httpUrl({ default: 'http://127.0.0.1:8082' }),
   GATEHOUSE_CURRENCIES: currencies({ default: ['ETB', 'USD'] }),
   GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: wholeNumber({ default: 5 }),
-  GATEHOUSE_DATABASE_POOL_SIZE: wholeNumber({ default: 12 }),
+  GATEHOUSE_DATABASE_POOL_SIZE: poolSize({ default: 12 }),
 };
 
 const client = {
   GATEHOUSE_CORE_ADDRESSES: addresses({ default: ['127.0.0.1:50051'] }),
-  GATEHOUSE_SERVICE_TOKEN: str(),
+  GATEHOUSE_SERVICE_TOKEN: str({
+    desc: "the token among core's GATEHOUSE_SERVICE_TOKENS that this process calls with",
+  }),
 };
 
 const restFacade = {
@@ -180,7 +213,9 @@ const restFacade = {
 const walletSimulator = {
   ...process,
   GATEHOUSE_SIMULATOR_PORT: port({ default: 8090 }),
-  GATEHOUSE_SIMULATOR_CREDENTIALS: simulatorCredentials(),
+  GATEHOUSE_SIMULATOR_CREDENTIALS: simulatorCredentials({
+    desc: 'JSON with the credentials of both wallets',
+  }),
   GATEHOUSE_SIMULATOR_INTERACTIVE: bool({ default: false }),
   GATEHOUSE_SIMULATOR_TIME_SCALE: timeScale({ default: 1 }),
 };
@@ -216,7 +251,7 @@ function read<S>(environment: ProcessEnvironment, specs: S): CleanedEnv<S> {
     reporter: ({ errors }) => {
       const problems = Object.entries(errors).map(([name, error]) =>
         error instanceof EnvMissingError
-          ? `${name} is not set`
+          ? `${name} is not set: ${error.message}`
           : `${name} ${error instanceof Error ? error.message : 'is not usable'}`,
       );
       if (problems.length > 0) throw new ConfigError(problems.join('\n'));

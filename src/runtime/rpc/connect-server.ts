@@ -3,7 +3,8 @@ import { createServer as createHttp2Server } from 'node:http2';
 import type { ServerHttp2Session } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
 import { createRegistry } from '@bufbuild/protobuf';
-import type { ConnectRouter, ServiceImplSpec } from '@connectrpc/connect';
+import { createHandlerContext } from '@connectrpc/connect';
+import type { ConnectRouter, MethodImplSpec, ServiceImplSpec } from '@connectrpc/connect';
 import { connectNodeAdapter } from '@connectrpc/connect-node';
 import { file_google_rpc_error_details } from '../../gen/google/rpc/error_details_pb.js';
 import type { Logger } from '../logger.ts';
@@ -53,7 +54,12 @@ export async function startConnectServer(options: ConnectServerOptions): Promise
   // The HTTP/1.1 server is the one that listens, because only then does Node watch over its connections' timeouts and
   // know which of them are idle. Its own way of serving a connection waits until the connection is known to be for it.
   const http1 = createHttp1Server(
-    { requestTimeout: defaultDeadlineMs, headersTimeout: greetingTimeoutMs, ...tcpKeepAlive },
+    {
+      requestTimeout: defaultDeadlineMs,
+      headersTimeout: greetingTimeoutMs,
+      connectionsCheckingInterval: greetingTimeoutMs / 2,
+      ...tcpKeepAlive,
+    },
     handler,
   );
   const serveHttp1 = http1.listeners('connection');
@@ -110,7 +116,7 @@ function addRoutes(router: ConnectRouter, { methods }: ServiceImplSpec): void {
   for (const spec of Object.values(methods)) {
     switch (spec.kind) {
       case 'unary':
-        router.rpc(spec.method, spec.impl, { maxTimeoutMs: 10 * 60 * 1000 });
+        router.rpc(spec.method, withDeadline(spec.impl), { maxTimeoutMs: 10 * 60 * 1000 });
         break;
       case 'server_streaming':
         router.rpc(spec.method, spec.impl);
@@ -123,6 +129,26 @@ function addRoutes(router: ConnectRouter, { methods }: ServiceImplSpec): void {
         break;
     }
   }
+}
+
+type UnaryImpl = Extract<MethodImplSpec, { kind: 'unary' }>['impl'];
+
+/** Connect lets a caller leave out the deadline; waiting for ever is not among the choices. */
+function withDeadline(handle: UnaryImpl): UnaryImpl {
+  return async (request, context) => {
+    if (context.timeoutMs() !== undefined) return handle(request, context);
+    const limited = createHandlerContext({
+      ...context,
+      timeoutMs: defaultDeadlineMs,
+      requestSignal: context.signal,
+      contextValues: context.values,
+    });
+    try {
+      return await handle(request, limited);
+    } finally {
+      limited.abort();
+    }
+  };
 }
 
 /** Reads the first bytes of a connection, puts them back, and says whether they begin an HTTP/2 connection. */

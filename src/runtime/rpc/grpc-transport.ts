@@ -25,7 +25,7 @@ export interface GrpcTransportOptions {
 }
 
 export interface GrpcTransport extends Transport {
-  /** Ends the connections. Calls under way fail. */
+  /** Takes no new calls, and ends the connections when the calls under way have ended. */
   readonly close: () => void;
 }
 

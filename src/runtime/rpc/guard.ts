@@ -68,11 +68,13 @@ async function once(
   const startedAt = performance.now();
   try {
     admit(context, access, options);
-    const response = await Promise.race([handle(), rejectWhenAborted(context.signal)]);
+    const response = await Promise.race([handle(), rejectWhenAborted(context)]);
     logCall(context, startedAt, undefined, options);
     return response;
   } catch (error) {
-    throw fail(error, context, startedAt, options);
+    const failure = explain(error, context, options);
+    logCall(context, startedAt, failure, options);
+    throw failure;
   }
 }
 
@@ -83,12 +85,16 @@ async function* many(
   options: GuardOptions,
 ): AsyncIterable<Response> {
   const startedAt = performance.now();
+  let failure: ConnectError | undefined;
   try {
     admit(context, access, options);
     yield* handle();
-    logCall(context, startedAt, undefined, options);
   } catch (error) {
-    throw fail(error, context, startedAt, options);
+    failure = explain(error, context, options);
+    throw failure;
+  } finally {
+    // Here, because a stream that its caller leaves neither ends nor fails.
+    logCall(context, startedAt, failure, options);
   }
 }
 
@@ -116,35 +122,26 @@ function admit(context: HandlerContext, access: Access, { tokens, newRequestId }
 }
 
 /** A handler may be waiting for a database that does not answer: the caller is told as soon as its deadline has passed. */
-function rejectWhenAborted(signal: AbortSignal): Promise<never> {
+function rejectWhenAborted(context: HandlerContext): Promise<never> {
   return new Promise((_resolve, reject) => {
-    const abort = (): void => reject(abortError(signal));
-    if (signal.aborted) abort();
-    else signal.addEventListener('abort', abort, { once: true });
+    const abort = (): void => reject(abortError(context));
+    if (context.signal.aborted) abort();
+    else context.signal.addEventListener('abort', abort, { once: true });
   });
 }
 
-function abortError(signal: AbortSignal): ConnectError {
-  const reason: unknown = signal.reason;
-  return reason instanceof ConnectError && reason.code === Code.DeadlineExceeded
+/** A caller hangs up at its own deadline, which comes a little before ours: its clock started when it sent the request. */
+const deadlineToleranceMs = 100;
+
+function abortError(context: HandlerContext): ConnectError {
+  return (context.timeoutMs() ?? Infinity) < deadlineToleranceMs
     ? rpcError('DEADLINE_EXCEEDED', 'the deadline passed before the work was done')
     : rpcError('CALL_CANCELLED', 'the caller went away');
 }
 
-function fail(
-  thrown: unknown,
-  context: HandlerContext,
-  startedAt: number,
-  options: GuardOptions,
-): ConnectError {
-  const error = explain(thrown, context, options);
-  logCall(context, startedAt, error, options);
-  return error;
-}
-
 function explain(thrown: unknown, context: HandlerContext, options: GuardOptions): ConnectError {
   if (thrown instanceof ConnectError && reasonOf(thrown) !== undefined) return thrown;
-  if (context.signal.aborted) return abortError(context.signal);
+  if (context.signal.aborted) return abortError(context);
   return (
     options.explain(thrown) ??
     rpcError('INTERNAL', 'an unexpected error; the log has it under this request id', { cause: thrown })

@@ -24,9 +24,13 @@ export function parseServiceTokens(text: string): ServiceTokens | string {
     const [role = '', token = '', ...rest] = entry.trim().split(':');
     if (!isRole(role) || rest.length > 0)
       return `entry ${index + 1} must be role:token with one of the roles ${roles.join(', ')}`;
+    if (!/^[\x21-\x7e]*$/.test(token)) return `entry ${index + 1} has a token that no header can carry`;
     if (token.length < minimumTokenLength)
       return `entry ${index + 1} needs a token of at least ${minimumTokenLength} characters; make one with: openssl rand -hex 32`;
-    tokens.push({ role, hash: sha256(token) });
+    const hash = sha256(token);
+    if (tokens.some((other) => other.role !== role && other.hash.equals(hash)))
+      return `entry ${index + 1} gives another role the token of an entry before; each role needs its own`;
+    tokens.push({ role, hash });
   }
   return tokens;
 }

@@ -133,6 +133,14 @@ export function plainGrpcClient(address: string, token?: string): PlainGrpcClien
   };
 }
 
+/** A request as it stands in the body of a gRPC call, for tests that write the body themselves. */
+export function grpcFrame(service: string, method: string, request: object): Buffer {
+  const message = methodOf(service, method).requestSerialize(request);
+  const prefix = Buffer.alloc(5);
+  prefix.writeUInt32BE(message.length, 1);
+  return Buffer.concat([prefix, message]);
+}
+
 function methodOf(service: string, method: string) {
   const definition = (definitions[service] as ServiceDefinition)[method];
   if (definition === undefined) throw new Error(`the .proto files have no ${service}/${method}`);

@@ -1,0 +1,30 @@
+import pg from 'pg';
+import { waitUntil } from '../../support/wait-until.ts';
+
+/** Keeps every registration from being written, as a lock taken by a careless operator would. */
+export interface HeldRegistrations {
+  /** Resolves when this many statements wait for the lock. */
+  readonly untilWaiting: (count?: number) => Promise<void>;
+  readonly release: () => Promise<void>;
+}
+
+export async function holdRegistrations(databaseUrl: string): Promise<HeldRegistrations> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  // Lets everybody read and the sweeper look for expired orders, but nobody insert.
+  await client.query('begin; lock table core.orders in share mode');
+  const waiting = async (): Promise<number> => {
+    const { rows } = await client.query<{ count: number }>(
+      `select count(*)::int as count from pg_locks
+       where not granted and relation = 'core.orders'::regclass
+         and database = (select oid from pg_database where datname = current_database())`,
+    );
+    return rows[0]?.count ?? 0;
+  };
+  return {
+    untilWaiting: async (count = 1) => {
+      await waitUntil(`${count} statements wait for the lock`, async () => (await waiting()) >= count);
+    },
+    release: () => client.end(),
+  };
+}

@@ -1,0 +1,179 @@
+import { connect as connectTcp } from 'node:net';
+import type { Socket } from 'node:net';
+import { Code, ConnectError, createClient } from '@connectrpc/connect';
+import type { Client } from '@connectrpc/connect';
+import { Http2SessionManager, createConnectTransport } from '@connectrpc/connect-node';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { registration } from '../../support/order-requests.ts';
+import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
+import { describeFailure } from '../../support/rpc-failure.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack } from '../../support/stack.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { createGrpcTransport } from '../../../src/runtime/rpc/grpc-transport.ts';
+import type { GrpcTransport } from '../../../src/runtime/rpc/grpc-transport.ts';
+import { holdRegistrations } from './hold-registrations.ts';
+
+let stack: Stack;
+let merchantId: string;
+let core: GatehouseProcess;
+let orderCount = 0;
+const cleanUps: (() => void)[] = [];
+
+beforeAll(async () => {
+  stack = await startStack({ facades: 0 });
+  merchantId = (await stack.createMerchant()).id;
+});
+
+beforeEach(async () => {
+  core = await stack.startCore();
+});
+
+afterAll(async () => {
+  for (const cleanUp of cleanUps) cleanUp();
+  await stack.stop();
+});
+
+const order = () => registration({ merchantId, orderNumber: `S-${++orderCount}` });
+const headers = () => ({ headers: { authorization: `Bearer ${stack.tokens.operator}` } });
+
+function grpcClient(): { transport: GrpcTransport; orders: Client<typeof OrderService> } {
+  const transport = createGrpcTransport({
+    addresses: [String(core.ready['grpc'])],
+    token: stack.tokens.operator,
+  });
+  cleanUps.push(() => transport.close());
+  return { transport, orders: createClient(OrderService, transport) };
+}
+
+function connectClient(httpVersion: '1.1' | '2'): Client<typeof OrderService> {
+  const baseUrl = `http://${String(core.ready['connect'])}`;
+  const sessionManager = new Http2SessionManager(baseUrl);
+  cleanUps.push(() => sessionManager.abort());
+  const transport =
+    httpVersion === '2'
+      ? createConnectTransport({ baseUrl, httpVersion, sessionManager })
+      : createConnectTransport({ baseUrl, httpVersion });
+  return createClient(OrderService, transport);
+}
+
+const portOf = (address: unknown): number => Number(String(address).split(':')[1]);
+
+const isRefused = (address: unknown): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connectTcp({ port: portOf(address), host: '127.0.0.1' });
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(false);
+    });
+    socket.once('error', () => resolve(true));
+  });
+
+/** Asks the core to stop and waits until it takes no more connections. */
+async function beginStop(): Promise<{ exitCode: Promise<number | null> }> {
+  const exitCode = core.stop();
+  await waitUntil('the core refuses connections', async () =>
+    (await Promise.all([isRefused(core.ready['grpc']), isRefused(core.ready['connect'])])).every(Boolean),
+  );
+  return { exitCode };
+}
+
+test('running calls end, new ones are refused, and the process ends with 0', async () => {
+  const held = await holdRegistrations(stack.databaseUrl);
+  const { orders } = grpcClient();
+  const connectOrders = [connectClient('1.1'), connectClient('2')];
+  const running: Promise<unknown>[] = [];
+  for (const register of [
+    () => orders.registerOrder(order()),
+    ...connectOrders.map((each) => () => each.registerOrder(order(), headers())),
+  ]) {
+    running.push(register());
+    await held.untilWaiting(running.length);
+  }
+  const settled = Promise.all(running.map((call) => call.catch((error: unknown) => error)));
+  const { exitCode } = await beginStop();
+  const refused = await Promise.allSettled([
+    orders.registerOrder(order()),
+    ...connectOrders.map((each) => each.registerOrder(order(), headers())),
+  ]);
+  await held.release();
+  expect(await settled).toEqual(running.map(() => expect.objectContaining({ repeated: false })));
+  expect(refused.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+  expect(await exitCode).toBe(0);
+  expect(core.log.at(-1)).toMatchObject({ msg: 'stopped' });
+});
+
+test('an idle HTTP/1.1 connection is closed at once, while another call still runs', async () => {
+  const held = await holdRegistrations(stack.databaseUrl);
+  const idle = connectTcp({ port: portOf(core.ready['connect']), host: '127.0.0.1' });
+  const closed = new Promise<void>((resolve) => idle.once('close', () => resolve()));
+  await answerOf(idle);
+  const running = grpcClient().orders.registerOrder(order());
+  await held.untilWaiting();
+  const { exitCode } = await beginStop();
+  await closed;
+  await held.release();
+  await expect(running).resolves.toMatchObject({ repeated: false });
+  expect(await exitCode).toBe(0);
+});
+
+/** Makes one call over HTTP/1.1 and leaves the connection open, as browsers and proxies do. */
+function answerOf(socket: Socket): Promise<string> {
+  socket.write(
+    'POST /grpc.health.v1.Health/Check HTTP/1.1\r\nhost: core\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}',
+  );
+  return new Promise((resolve) => socket.once('data', (chunk) => resolve(chunk.toString())));
+}
+
+describe('streams', () => {
+  test.each(['gRPC', 'Connect over HTTP/1.1', 'Connect over HTTP/2'])(
+    'a watcher over %s is told SERVER_DRAINING, so that it resumes elsewhere',
+    async (protocol) => {
+      const orders =
+        protocol === 'gRPC' ? grpcClient().orders : connectClient(protocol.endsWith('2') ? '2' : '1.1');
+      let exitCode: Promise<number | null> | undefined;
+      const watching = (async () => {
+        for await (const { cursor } of orders.watchOrderEvents({ onlyNew: true }, headers())) {
+          expect(cursor).not.toBe('');
+          exitCode ??= core.stop();
+        }
+      })();
+      const error = await watching.catch((thrown: unknown) => thrown);
+      expect(describeFailure(ConnectError.from(error))).toMatchObject({
+        code: Code[Code.Unavailable],
+        reason: 'SERVER_DRAINING',
+      });
+      expect(await exitCode).toBe(0);
+    },
+  );
+});
+
+test('a call that does not end is cut off, and the process ends with 0 all the same', async () => {
+  const held = await holdRegistrations(stack.databaseUrl);
+  const running = [
+    grpcClient().orders.registerOrder(order()),
+    connectClient('1.1').registerOrder(order(), headers()),
+    connectClient('2').registerOrder(order(), headers()),
+  ];
+  const settled = Promise.allSettled(running);
+  await held.untilWaiting();
+  const startedAt = performance.now();
+  const { exitCode } = await beginStop();
+  expect(await exitCode).toBe(0);
+  expect(performance.now() - startedAt).toBeLessThan(10_000);
+  expect((await settled).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+  await held.release();
+});
+
+test('connections that say nothing do not hold the process up', async () => {
+  const silent = [core.ready['grpc'], core.ready['connect']].map((address) =>
+    connectTcp({ port: portOf(address), host: '127.0.0.1' }),
+  );
+  await Promise.all(silent.map((socket) => new Promise((resolve) => socket.once('connect', resolve))));
+  for (const socket of silent) socket.on('error', () => undefined);
+  const startedAt = performance.now();
+  expect(await core.stop()).toBe(0);
+  expect(performance.now() - startedAt).toBeLessThan(10_000);
+  for (const socket of silent) socket.destroy();
+});

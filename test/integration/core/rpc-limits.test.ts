@@ -1,0 +1,304 @@
+import { readFileSync } from 'node:fs';
+import { connect as connectHttp2 } from 'node:http2';
+import { connect as connectTcp } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { createClient } from '@connectrpc/connect';
+import type { Client } from '@connectrpc/connect';
+import { Http2SessionManager, createConnectTransport } from '@connectrpc/connect-node';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { registration } from '../../support/order-requests.ts';
+import { failureOf } from '../../support/rpc-failure.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack } from '../../support/stack.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { holdRegistrations } from './hold-registrations.ts';
+import { grpcFrame, plainGrpcClient } from './rpc-clients.ts';
+import type { PlainGrpcClient, PlainMessage } from './rpc-clients.ts';
+
+const service = 'gatehouse.v1.OrderService';
+
+let stack: Stack;
+let merchantId: string;
+let grpc: PlainGrpcClient;
+let orderCount = 0;
+const newOrderNumber = (): string => `L-${++orderCount}`;
+
+beforeAll(async () => {
+  // A small heap: memory that calls leave behind cannot be taken for a collector that is in no hurry.
+  stack = await startStack({ facades: 0, settings: { NODE_OPTIONS: '--max-old-space-size=128' } });
+  merchantId = (await stack.createMerchant()).id;
+  grpc = plainGrpcClient(stack.addresses[0]!, stack.tokens.operator);
+});
+
+afterAll(async () => {
+  grpc.close();
+  await stack.stop();
+});
+
+const plainRegistration = (own: PlainMessage = {}): PlainMessage => ({
+  merchant_id: merchantId,
+  environment: 'ENVIRONMENT_SANDBOX',
+  order_number: newOrderNumber(),
+  amount: '7.25',
+  currency: 'USD',
+  reason: 'Tea',
+  customer_phone: '+251911223344',
+  return_url: 'https://shop.example/return',
+  ...own,
+});
+
+const post = (
+  method: string,
+  body: object | Buffer,
+  headers: Record<string, string> = {},
+  signal?: AbortSignal,
+) =>
+  fetch(`${stack.connectUrl}/${service}/${method}`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      authorization: `Bearer ${stack.tokens.operator}`,
+      ...headers,
+    },
+    body: Buffer.isBuffer(body) ? new Uint8Array(body) : JSON.stringify(body),
+    ...(signal === undefined ? {} : { signal }),
+  });
+
+const logLineOf = (requestId: string) =>
+  waitUntil(`the log has the line of ${requestId}`, () =>
+    stack.cores[0]!.log.find(({ request_id }) => request_id === requestId),
+  );
+
+async function expectCoreToServe(): Promise<void> {
+  const { error } = await grpc.call(service, 'RegisterOrder', plainRegistration());
+  expect(error).toBeUndefined();
+  expect((await post('RegisterOrder', plainRegistration())).status).toBe(200);
+}
+
+describe('while the database is blocked', () => {
+  test('a call over gRPC ends with DEADLINE_EXCEEDED when its deadline passes, and the server lives on', async () => {
+    const held = await holdRegistrations(stack.databaseUrl);
+    const { error } = await grpc.call(service, 'RegisterOrder', plainRegistration(), {
+      timeoutMs: 300,
+      headers: { 'x-request-id': 'late-grpc' },
+    });
+    const line = await logLineOf('late-grpc');
+    await held.release();
+    expect(error).toMatchObject({ code: 4 });
+    expect(line).toMatchObject({ code: 'deadline_exceeded', reason: 'DEADLINE_EXCEEDED' });
+    await expectCoreToServe();
+  });
+
+  test('a call over Connect is told DEADLINE_EXCEEDED with its reason', async () => {
+    const held = await holdRegistrations(stack.databaseUrl);
+    const response = await post('RegisterOrder', plainRegistration(), { 'connect-timeout-ms': '300' });
+    await held.release();
+    expect(response.status).toBe(504);
+    expect(await response.json()).toMatchObject({
+      code: 'deadline_exceeded',
+      details: [{ debug: { reason: 'DEADLINE_EXCEEDED', domain: 'gatehouse' } }],
+    });
+    await expectCoreToServe();
+  });
+
+  test.each(['grpc', 'connect'])('a caller over %s that gives up frees its call', async (protocol) => {
+    const held = await holdRegistrations(stack.databaseUrl);
+    const requestId = `given-up-${protocol}`;
+    const giveUp = new AbortController();
+    const headers = { 'x-request-id': requestId };
+    const call =
+      protocol === 'grpc'
+        ? stack
+            .client(OrderService, 'operator')
+            .registerOrder(registration({ merchantId, orderNumber: newOrderNumber() }), {
+              headers,
+              signal: giveUp.signal,
+            })
+        : post('RegisterOrder', plainRegistration(), headers, giveUp.signal);
+    const settled = expect(call).rejects.toThrow();
+    await held.untilWaiting();
+    giveUp.abort();
+    await settled;
+    const line = await logLineOf(requestId);
+    await held.release();
+    expect(line).toMatchObject({ code: 'canceled', reason: 'CALL_CANCELLED', level: 'info' });
+    await expectCoreToServe();
+  });
+
+  test('a peer over HTTP/1.1 that resets its connection frees its call', async () => {
+    const held = await holdRegistrations(stack.databaseUrl);
+    const socket = connectTcp({ port: Number(new URL(stack.connectUrl).port), host: '127.0.0.1' });
+    const body = JSON.stringify(plainRegistration());
+    socket.write(
+      `POST /${service}/RegisterOrder HTTP/1.1\r\nhost: core\r\ncontent-type: application/json\r\n` +
+        `authorization: Bearer ${stack.tokens.operator}\r\nx-request-id: reset-http1\r\n` +
+        `content-length: ${body.length}\r\n\r\n${body}`,
+    );
+    await held.untilWaiting();
+    socket.resetAndDestroy();
+    const line = await logLineOf('reset-http1');
+    await held.release();
+    expect(line).toMatchObject({ code: 'canceled' });
+    await expectCoreToServe();
+  });
+
+  test.each([
+    ['gRPC', () => stack.addresses[0]!],
+    ['Connect', () => new URL(stack.connectUrl).host],
+  ])('a gRPC peer on the %s port that resets its connection frees its call', async (name, host) => {
+    const held = await holdRegistrations(stack.databaseUrl);
+    const requestId = `reset-${name}`;
+    const socket = connectTcp({ port: Number(host().split(':')[1]), host: '127.0.0.1' });
+    const session = connectHttp2(`http://${host()}`, { createConnection: () => socket });
+    session.on('error', () => undefined);
+    const stream = session.request({
+      ':method': 'POST',
+      ':path': `/${service}/RegisterOrder`,
+      'content-type': 'application/grpc',
+      te: 'trailers',
+      authorization: `Bearer ${stack.tokens.operator}`,
+      'x-request-id': requestId,
+    });
+    stream.on('error', () => undefined);
+    stream.end(grpcFrame(service, 'RegisterOrder', plainRegistration()));
+    await held.untilWaiting();
+    socket.resetAndDestroy();
+    const line = await logLineOf(requestId);
+    await held.release();
+    expect(line).toMatchObject({ code: 'canceled' });
+    await expectCoreToServe();
+  });
+});
+
+describe('a message of more than 4 MiB', () => {
+  const tooLarge = 'x'.repeat(4 * 1024 * 1024);
+
+  test('is refused over gRPC', async () => {
+    const { error } = await grpc.call(service, 'RegisterOrder', plainRegistration({ reason: tooLarge }));
+    expect(error).toMatchObject({ code: 8 });
+    await expectCoreToServe();
+  });
+
+  test.each(['1.1', '2'] as const)('is refused over Connect and HTTP/%s', async (httpVersion) => {
+    const sessionManager = new Http2SessionManager(stack.connectUrl);
+    const transport =
+      httpVersion === '2'
+        ? createConnectTransport({ baseUrl: stack.connectUrl, httpVersion, sessionManager })
+        : createConnectTransport({ baseUrl: stack.connectUrl, httpVersion, nodeOptions: { agent: false } });
+    const orders = createClient(OrderService, transport);
+    const call = orders.registerOrder(registration({ merchantId, reason: tooLarge }), {
+      headers: { authorization: `Bearer ${stack.tokens.operator}` },
+    });
+    expect(await failureOf(call)).toMatchObject({ code: 'ResourceExhausted' });
+    sessionManager.abort();
+    await expectCoreToServe();
+  });
+
+  test('is refused before it has been unpacked', async () => {
+    const packed = gzipSync(Buffer.alloc(256 * 1024 * 1024, ' '));
+    const before = residentMiB();
+    const response = await post('RegisterOrder', packed, { 'content-encoding': 'gzip' });
+    expect(await response.json()).toMatchObject({ code: 'resource_exhausted' });
+    expect(residentMiB() - before).toBeLessThan(128);
+    await expectCoreToServe();
+  });
+});
+
+test.each([
+  ['gRPC', () => stack.addresses[0]!],
+  ['Connect', () => new URL(stack.connectUrl).host],
+])('metadata larger than the %s port takes fails the call alone', async (_name, address) => {
+  const client = plainGrpcClient(address(), stack.tokens.operator);
+  const { error } = await client.call(service, 'RegisterOrder', plainRegistration(), {
+    headers: { 'x-large': 'x'.repeat(300_000) },
+  });
+  client.close();
+  expect(error?.code).toBeGreaterThan(0);
+  await expectCoreToServe();
+});
+
+/** Memory the core holds, as Linux sees it. */
+function residentMiB(): number {
+  const [, pages = '0'] = readFileSync(`/proc/${stack.cores[0]!.pid}/statm`, 'utf8').split(' ');
+  return (Number(pages) * 4096) / 1024 / 1024;
+}
+
+describe('many calls', () => {
+  test('1000 at once over one gRPC connection are all answered', async () => {
+    const outcomes = await Promise.all(
+      Array.from({ length: 1000 }, () => grpc.call(service, 'RegisterOrder', plainRegistration())),
+    );
+    const ids = outcomes.map(
+      ({ response }) => (response?.['order'] as PlainMessage | undefined)?.['order_id'],
+    );
+    expect(new Set(ids).size).toBe(1000);
+    expect(ids).not.toContain(undefined);
+  });
+
+  test('1000 at once over one HTTP/2 connection to the Connect port are all answered', async () => {
+    const sessionManager = new Http2SessionManager(stack.connectUrl);
+    const orders: Client<typeof OrderService> = createClient(
+      OrderService,
+      createConnectTransport({ baseUrl: stack.connectUrl, httpVersion: '2', sessionManager }),
+    );
+    const headers = { authorization: `Bearer ${stack.tokens.operator}` };
+    const responses = await Promise.all(
+      Array.from({ length: 1000 }, () =>
+        orders.registerOrder(registration({ merchantId, orderNumber: newOrderNumber() }), { headers }),
+      ),
+    );
+    sessionManager.abort();
+    expect(new Set(responses.map(({ order }) => order?.orderId)).size).toBe(1000);
+  });
+
+  test('20,000 one after another, 100 at a time, leave the memory where it was', async () => {
+    const name = { merchant_id: merchantId, environment: 'ENVIRONMENT_SANDBOX', order_number: 'L-1' };
+    const callOften = async (times: number): Promise<void> => {
+      const worker = async (): Promise<void> => {
+        for (let call = 0; call < times / 100; call += 1) await grpc.call(service, 'GetOrder', name);
+      };
+      await Promise.all(Array.from({ length: 100 }, worker));
+    };
+    await callOften(5_000);
+    const before = residentMiB();
+    await callOften(20_000);
+    expect(residentMiB() - before).toBeLessThan(100);
+  }, 60_000);
+});
+
+test('a slow reader of a stream gets every event in the order of the list', async () => {
+  const cursor = await lastCursor();
+  const requests = Array.from({ length: 400 }, () =>
+    plainRegistration({ reason: 'r'.repeat(255), return_url: `https://shop.example/${'p'.repeat(2000)}` }),
+  );
+  await grpc.call(service, 'BatchRegisterOrders', { requests });
+  const listed = await grpc.call(service, 'ListOrderEvents', { after_cursor: cursor, page_size: 400 });
+  const watch = grpc.stream(service, 'WatchOrderEvents', { after_cursor: cursor });
+  const seen: unknown[] = [];
+  for await (const message of watch as AsyncIterable<PlainMessage>) {
+    if (message['event'] !== null) seen.push(message);
+    // Lets what the server has written pile up.
+    if (seen.length % 50 === 0) await grpc.call('grpc.health.v1.Health', 'Check', {});
+    if (seen.length === 400) break;
+  }
+  watch.cancel();
+  expect(seen).toEqual(listed.response?.['entries']);
+});
+
+async function lastCursor(): Promise<unknown> {
+  let after_cursor: unknown = '';
+  for (;;) {
+    const { response } = await grpc.call(service, 'ListOrderEvents', { after_cursor, page_size: 1000 });
+    after_cursor = response?.['next_cursor'];
+    if (response?.['has_more'] !== true) return after_cursor;
+  }
+}
+
+test('nothing of it was an error nobody expected, nor a warning of Node', () => {
+  const loud = stack.cores[0]!.log.filter(
+    ({ level, msg }) =>
+      level === 'error' || level === 'fatal' || /Warning|Unhandled|handler for rpc/.test(String(msg)),
+  );
+  expect(loud).toEqual([]);
+});

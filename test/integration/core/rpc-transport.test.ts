@@ -1,0 +1,280 @@
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { ConnectError, createClient } from '@connectrpc/connect';
+import type { Client } from '@connectrpc/connect';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { ErrorInfoSchema } from '../../../src/gen/google/rpc/error_details_pb.js';
+import { Health } from '../../../src/gen/health/v1/health_pb.js';
+import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { createGrpcTransport } from '../../../src/runtime/rpc/grpc-transport.ts';
+import { registration } from '../../support/order-requests.ts';
+import { startProcess } from '../../support/gatehouse-process.ts';
+import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
+import { failureOf } from '../../support/rpc-failure.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack } from '../../support/stack.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { holdRegistrations } from './hold-registrations.ts';
+
+let stack: Stack;
+let merchantId: string;
+let orderCount = 0;
+const opened: (() => void)[] = [];
+const started: GatehouseProcess[] = [];
+
+beforeAll(async () => {
+  stack = await startStack({ cores: 2, facades: 0 });
+  merchantId = (await stack.createMerchant()).id;
+});
+
+afterEach(async () => {
+  for (const close of opened.splice(0)) close();
+  await Promise.all(started.splice(0).map((core) => core.stop('SIGKILL')));
+});
+
+afterAll(() => stack.stop());
+
+function ordersAt(addresses: readonly string[]): Client<typeof OrderService> {
+  const transport = createGrpcTransport({ addresses, token: stack.tokens.operator });
+  opened.push(() => transport.close());
+  return createClient(OrderService, transport);
+}
+
+async function startCoreAt(port = '0'): Promise<GatehouseProcess> {
+  const core = await startProcess('core', { ...stack.coreSettings, GATEHOUSE_CORE_GRPC_PORT: port });
+  started.push(core);
+  return core;
+}
+
+/** An address at which nobody listens. */
+async function deadAddress(): Promise<string> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return `127.0.0.1:${port}`;
+}
+
+const order = () => registration({ merchantId, orderNumber: `T-${++orderCount}` });
+const missing = () =>
+  ({ merchantId, environment: 1, key: { case: 'orderNumber', value: 'missing' } }) as const;
+const addressOf = (core: GatehouseProcess): string => String(core.ready['grpc']);
+
+const linesOf = (core: GatehouseProcess, requestId: string) =>
+  core.log.filter(({ request_id }) => request_id === requestId);
+
+describe('a call', () => {
+  test('gives the response', async () => {
+    const { order: registered, repeated } = await ordersAt(stack.addresses).registerOrder(order());
+    expect({ registered, repeated }).toMatchObject({
+      registered: { merchantId, amount: '100.50' },
+      repeated: false,
+    });
+  });
+
+  test('fails with the code, the message and the details the server sent', async () => {
+    const error = await ordersAt(stack.addresses)
+      .getOrder(missing())
+      .catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(ConnectError);
+    expect(error).toMatchObject({
+      code: 5,
+      rawMessage: 'the merchant has no such order in this environment',
+    });
+    expect((error as ConnectError).findDetails(ErrorInfoSchema)).toEqual([
+      expect.objectContaining({ reason: 'ORDER_NOT_FOUND', domain: 'gatehouse' }),
+    ]);
+  });
+
+  test('carries its headers: the request id and the actor are in the log of the server', async () => {
+    const headers = { 'x-request-id': 'transport-1', 'x-gatehouse-actor': 'almaz' };
+    await failureOf(ordersAt([stack.addresses[0]!]).getOrder(missing(), { headers }));
+    const [line] = await waitUntil('the call is in the log', () => {
+      const lines = linesOf(stack.cores[0]!, 'transport-1');
+      return lines.length > 0 ? lines : undefined;
+    });
+    expect(line).toMatchObject({
+      rpc: 'OrderService/GetOrder',
+      role: 'operator',
+      actor: 'almaz',
+      protocol: 'grpc',
+    });
+  });
+
+  test('is cancelled by its signal', async () => {
+    const held = await holdRegistrations(stack.databaseUrl);
+    const leave = new AbortController();
+    const call = failureOf(ordersAt(stack.addresses).registerOrder(order(), { signal: leave.signal }));
+    await held.untilWaiting();
+    leave.abort();
+    const failure = await call;
+    await held.release();
+    expect(failure).toMatchObject({ code: 'Canceled' });
+  });
+
+  test('with a signal that has been aborted before is not made', async () => {
+    const headers = { 'x-request-id': 'never-made' };
+    const call = ordersAt(stack.addresses).registerOrder(order(), { signal: AbortSignal.abort(), headers });
+    expect(await failureOf(call)).toMatchObject({ code: 'Canceled' });
+    expect(stack.cores.flatMap((core) => linesOf(core, 'never-made'))).toEqual([]);
+  });
+
+  test('ends with DEADLINE_EXCEEDED when its time is over', async () => {
+    const held = await holdRegistrations(stack.databaseUrl);
+    const failure = await failureOf(ordersAt(stack.addresses).registerOrder(order(), { timeoutMs: 200 }));
+    await held.release();
+    expect(failure).toMatchObject({ code: 'DeadlineExceeded' });
+  });
+});
+
+describe('a stream', () => {
+  const watch = { onlyNew: true } as const;
+
+  test('is cancelled by its signal, and the server notices', async () => {
+    const leave = new AbortController();
+    const options = { signal: leave.signal, headers: { 'x-request-id': 'left' } };
+    const reading = (async () => {
+      for await (const { cursor } of ordersAt([stack.addresses[0]!]).watchOrderEvents(watch, options)) {
+        if (cursor !== '') leave.abort();
+      }
+    })();
+    expect(await failureOf(reading)).toMatchObject({ code: 'Canceled' });
+    await waitUntil('the server has ended the stream', () => linesOf(stack.cores[0]!, 'left').length === 1);
+  });
+
+  test('ends with DEADLINE_EXCEEDED when its time is over', async () => {
+    const reading = (async () => {
+      for await (const { cursor } of ordersAt(stack.addresses).watchOrderEvents(watch, { timeoutMs: 300 })) {
+        expect(cursor).not.toBe('');
+      }
+    })();
+    expect(await failureOf(reading)).toMatchObject({ code: 'DeadlineExceeded' });
+  });
+
+  test('that is refused fails with the details the server sent', async () => {
+    const reading = ordersAt(stack.addresses)
+      .watchOrderEvents({ merchantId: 'nobody' })
+      [Symbol.asyncIterator]();
+    expect(await failureOf(reading.next())).toMatchObject({
+      code: 'InvalidArgument',
+      reason: 'INVALID_FIELDS',
+      issues: { merchant_id: expect.any(String) },
+    });
+  });
+
+  test('from the client is not a thing this transport can do', async () => {
+    const transport = createGrpcTransport({ addresses: stack.addresses, token: stack.tokens.operator });
+    opened.push(() => transport.close());
+    const { ServerReflection } = await import('../../../src/gen/grpc/reflection/v1/reflection_pb.js');
+    const asking = createClient(ServerReflection, transport).serverReflectionInfo(
+      (async function* () {
+        yield { messageRequest: { case: 'listServices', value: '' } } as const;
+      })(),
+    );
+    expect(await failureOf(asking[Symbol.asyncIterator]().next())).toMatchObject({ code: 'Unimplemented' });
+  });
+});
+
+describe('several addresses', () => {
+  test('share the calls', async () => {
+    const orders = ordersAt(stack.addresses);
+    const headers = { 'x-request-id': 'shared' };
+    const answeredBy = (core: GatehouseProcess): number => linesOf(core, 'shared').length;
+    await waitUntil('both have answered', async () => {
+      await failureOf(orders.getOrder(missing(), { headers }));
+      return stack.cores.every((core) => answeredBy(core) > 0);
+    });
+    const before = stack.cores.map(answeredBy);
+    for (let call = 0; call < 20; call += 1) await failureOf(orders.getOrder(missing(), { headers }));
+    await waitUntil('all 20 are in the logs', () => {
+      const after = stack.cores.map(answeredBy);
+      return after[0]! - before[0]! === 10 && after[1]! - before[1]! === 10;
+    });
+  });
+
+  test('one where nobody listens is skipped', async () => {
+    const orders = ordersAt([await deadAddress(), ...stack.addresses]);
+    for (let call = 0; call < 20; call += 1) await orders.registerOrder(order());
+  });
+
+  test('written with names go to all of them', async () => {
+    const orders = ordersAt(stack.addresses.map((address) => address.replace('127.0.0.1', 'localhost')));
+    await expect(orders.registerOrder(order())).resolves.toMatchObject({ repeated: false });
+  });
+
+  test('with nobody at any of them fail with UNAVAILABLE, long before the deadline', async () => {
+    const orders = ordersAt([await deadAddress(), await deadAddress()]);
+    const startedAt = performance.now();
+    const failure = await failureOf(orders.registerOrder(order()));
+    expect(failure).toMatchObject({ code: 'Unavailable' });
+    expect(performance.now() - startedAt).toBeLessThan(10_000);
+  });
+
+  test('one core killed under traffic loses no call', async () => {
+    const victim = await startCoreAt();
+    const orders = ordersAt([addressOf(victim), stack.addresses[0]!]);
+    await waitUntil('the victim has answered', async () => {
+      await failureOf(orders.getOrder(missing(), { headers: { 'x-request-id': 'victim' } }));
+      return linesOf(victim, 'victim').length > 0;
+    });
+    const calls = Array.from({ length: 300 }, () => orders.registerOrder(order()));
+    const killed = victim.stop('SIGKILL');
+    const outcomes = await Promise.allSettled(calls);
+    await killed;
+    expect(outcomes.filter(({ status }) => status === 'rejected')).toEqual([]);
+  });
+
+  test('one core that hangs is left out after a while, and the others go on', async () => {
+    const hanging = await startCoreAt();
+    const orders = ordersAt([addressOf(hanging), stack.addresses[0]!]);
+    await waitUntil('the one that will hang has answered', async () => {
+      await failureOf(orders.getOrder(missing(), { headers: { 'x-request-id': 'hanging' } }));
+      return linesOf(hanging, 'hanging').length > 0;
+    });
+    hanging.signal('SIGSTOP');
+    let inARow = 0;
+    await waitUntil(
+      'ten calls in a row succeed',
+      async () => {
+        const { code } = await failureOf(orders.getOrder(missing(), { timeoutMs: 1_000 }));
+        inARow = code === 'NotFound' ? inARow + 1 : 0;
+        return inARow === 10;
+      },
+      35_000,
+    );
+  }, 45_000);
+});
+
+test('a core that comes back is used again', async () => {
+  const first = await startCoreAt();
+  const orders = ordersAt([addressOf(first)]);
+  await orders.registerOrder(order());
+  await first.stop();
+  expect(await failureOf(orders.registerOrder(order()))).toMatchObject({ code: 'Unavailable' });
+  await startCoreAt(addressOf(first).split(':')[1]);
+  await waitUntil('calls succeed again', () =>
+    orders.registerOrder(order()).then(
+      () => true,
+      () => false,
+    ),
+  );
+});
+
+describe('close', () => {
+  test('lets the calls under way end and refuses those made later', async () => {
+    const held = await holdRegistrations(stack.databaseUrl);
+    const transport = createGrpcTransport({ addresses: stack.addresses, token: stack.tokens.operator });
+    const underWay = createClient(OrderService, transport).registerOrder(order());
+    await held.untilWaiting();
+    transport.close();
+    await held.release();
+    await expect(underWay).resolves.toMatchObject({ repeated: false });
+    await expect(createClient(Health, transport).check({})).rejects.toThrow();
+  });
+
+  test('may be called twice', () => {
+    const transport = createGrpcTransport({ addresses: stack.addresses, token: stack.tokens.operator });
+    transport.close();
+    expect(() => transport.close()).not.toThrow();
+  });
+});
