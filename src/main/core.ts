@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { v7 } from 'uuid';
 import { createApiKeyStore } from '../core/api-keys/api-key-store.ts';
@@ -15,12 +15,22 @@ import { createFindMerchant } from '../core/merchants/find-merchant-use-case.ts'
 import { merchantService } from '../core/merchants/merchant-service.ts';
 import { createMerchantStore } from '../core/merchants/merchant-store.ts';
 import { createOrderChanges } from '../core/orders/change-order-use-case.ts';
-import { createCheckoutUrl } from '../core/orders/checkout-url.ts';
+import { createCheckoutTokens } from '../core/orders/checkout-token-use-case.ts';
 import { expireOrders } from '../core/orders/expire-orders-use-case.ts';
 import { orderService } from '../core/orders/order-service.ts';
 import { createOrderStore } from '../core/orders/order-store.ts';
 import { createRegisterOrder } from '../core/orders/register-order-use-case.ts';
 import { createStartDirectPayment } from '../core/orders/start-direct-payment-use-case.ts';
+import { checkoutService } from '../core/checkout/checkout-service.ts';
+import { createCheckouts } from '../core/checkout/pay-checkout-use-case.ts';
+import { createHastenAttempt } from '../core/payments/hasten-attempt-use-case.ts';
+import { createLeaseAttempts } from '../core/payments/lease-attempts-use-case.ts';
+import { paymentAttemptService } from '../core/payments/payment-attempt-service.ts';
+import { createPaymentReader } from '../core/payments/payment-reader.ts';
+import { createPhoneWait } from '../core/payments/phone-limit-use-case.ts';
+import { createRecordOutcome } from '../core/payments/record-outcome-use-case.ts';
+import { strayPaymentService } from '../core/stray-payments/stray-payment-service.ts';
+import { createStrayPaymentStore } from '../core/stray-payments/stray-payment-store.ts';
 import { readCoreConfig } from '../runtime/config.ts';
 import { deriveKey } from '../runtime/derive-key.ts';
 import { stopOnSignal } from '../runtime/lifecycle.ts';
@@ -75,7 +85,24 @@ const store = createOrderStore({
 });
 const findMerchant = createFindMerchant(merchants.terms);
 const feed = createEventFeed(database, eventSignal);
-const orderParts = { store, findMerchant, newId: newRandomId, now };
+const phoneWait = createPhoneWait(database, {
+  promptsPerTenMinutes: config.GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES,
+});
+const orderParts = { store, findMerchant, phoneWait, newId: newRandomId, now };
+const tokens = createCheckoutTokens(
+  config.GATEHOUSE_CHECKOUT_BASE_URL,
+  deriveKey(config.GATEHOUSE_MASTER_KEY, 'checkout-token'),
+);
+const paymentParts = {
+  database,
+  changes,
+  newId: newRandomId,
+  newLeaseId: randomUUID,
+  now,
+  onEvents: announceEvents,
+  onAttempts: announceAttempts,
+  onDue: announceAttempts,
+};
 
 const draining = new AbortController();
 const stopping = new AbortController();
@@ -86,13 +113,18 @@ const services = [
     registerOrder: createRegisterOrder(orderParts),
     startDirectPayment: createStartDirectPayment(orderParts),
     feed,
-    checkoutUrlOf: createCheckoutUrl(
-      config.GATEHOUSE_CHECKOUT_BASE_URL,
-      deriveKey(config.GATEHOUSE_MASTER_KEY, 'checkout-token'),
-    ),
+    checkoutUrlOf: tokens.urlOf,
     currencies: config.GATEHOUSE_CURRENCIES,
     draining: draining.signal,
   }),
+  paymentAttemptService({
+    leaseAttempts: createLeaseAttempts(paymentParts),
+    recordOutcome: createRecordOutcome(paymentParts),
+    hastenAttempt: createHastenAttempt(paymentParts),
+    reader: createPaymentReader(database),
+  }),
+  strayPaymentService(createStrayPaymentStore(paymentParts)),
+  checkoutService(createCheckouts({ ...paymentParts, tokens, findMerchant, phoneWait })),
   merchantService(merchants),
   apiKeyService({
     store: apiKeys,

@@ -30,6 +30,7 @@ const failures: Readonly<Record<ErrorReason, (error: ConnectError) => Failure>> 
   MERCHANT_SUSPENDED: forbidden,
   PRODUCTION_NOT_ACTIVATED: forbidden,
   OVERLOADED: tooManyRequests,
+  PHONE_LIMIT: tooManyRequests,
   INVALID_API_KEY: internal,
   INVALID_SERVICE_TOKEN: internal,
   ROLE_NOT_ALLOWED: internal,
@@ -42,6 +43,12 @@ const failures: Readonly<Record<ErrorReason, (error: ConnectError) => Failure>> 
   DEADLINE_EXCEEDED: internal,
   DATABASE_UNAVAILABLE: internal,
   SERVER_DRAINING: internal,
+  PAYMENT_ATTEMPT_NOT_FOUND: internal,
+  STRAY_PAYMENT_NOT_FOUND: internal,
+  CHECKOUT_NOT_FOUND: internal,
+  LEASE_LOST: internal,
+  REVERSAL_NOT_REFUSED: internal,
+  CHECKOUT_IN_USE: internal,
   INTERNAL: internal,
 };
 

@@ -220,6 +220,14 @@ const walletSimulator = {
   GATEHOUSE_SIMULATOR_TIME_SCALE: timeScale({ default: 1 }),
 };
 
+const checkout = {
+  ...process,
+  ...client,
+  GATEHOUSE_CHECKOUT_PORT: port({ default: 8082 }),
+  GATEHOUSE_CHECKOUT_BASE_URL: httpUrl({ default: undefined }),
+  GATEHOUSE_TRUSTED_PROXIES: networks({ default: undefined }),
+};
+
 const cli = {
   GATEHOUSE_CORE_ADDRESSES: addresses({ default: undefined }),
   GATEHOUSE_SERVICE_TOKEN: str({ default: undefined }),
@@ -271,6 +279,10 @@ export type RestFacadeConfig = ReturnType<typeof readRestFacadeConfig>;
 export const readWalletSimulatorConfig = (environment: ProcessEnvironment) =>
   read(environment, walletSimulator);
 export type WalletSimulatorConfig = ReturnType<typeof readWalletSimulatorConfig>;
+
+/** Settings of the `checkout` process. @throws ConfigError */
+export const readCheckoutConfig = (environment: ProcessEnvironment) => read(environment, checkout);
+export type CheckoutConfig = ReturnType<typeof readCheckoutConfig>;
 
 /** Settings of the command line client. @throws ConfigError */
 export const readCliConfig = (environment: ProcessEnvironment) => read(environment, cli);

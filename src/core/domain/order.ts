@@ -20,17 +20,19 @@ export type PaymentOption = 'WALLETA_USSD' | 'WALLETB_USSD' | 'WALLETA_WALLET';
 export type PaymentAttemptStatus = 'REQUESTED' | 'SENT' | 'UNKNOWN' | 'SUCCEEDED' | 'DECLINED' | 'TIMED_OUT';
 
 /** Why a wallet said a definite no, in words that are the same for every wallet. */
-export type DeclineReason =
-  | 'insufficient_funds'
-  | 'wrong_pin'
-  | 'declined_by_payer'
-  | 'payer_not_found'
-  | 'limit_exceeded'
-  | 'account_state'
-  | 'payer_busy'
-  | 'invalid_request'
-  | 'merchant_config'
-  | 'provider_error';
+export const declineReasons = [
+  'insufficient_funds',
+  'wrong_pin',
+  'declined_by_payer',
+  'payer_not_found',
+  'limit_exceeded',
+  'account_state',
+  'payer_busy',
+  'invalid_request',
+  'merchant_config',
+  'provider_error',
+] as const;
+export type DeclineReason = (typeof declineReasons)[number];
 
 /** One try to collect the money of an order from one phone through one option. */
 export interface PaymentAttempt {

@@ -15,7 +15,7 @@ import { type Result, err, ok } from './result.ts';
 export type { Changed } from './order.ts';
 
 /** How often a customer may try to pay one order. */
-const maxAttempts = 5;
+export const maxAttempts = 5;
 
 /** What is known about the latest attempt. Only the wallet's own word confirms, declines or times out an attempt. */
 type AttemptCommand =

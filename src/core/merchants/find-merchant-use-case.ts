@@ -6,6 +6,7 @@ import type { Environment } from '../domain/order.ts';
 
 /** What has to be known of a merchant before anything is done for it. */
 export interface MerchantTerms {
+  readonly name: string;
   readonly status: MerchantStatus;
   readonly productionActivated: boolean;
   readonly sessionLifetimeMs: number;

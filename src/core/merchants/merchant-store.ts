@@ -68,8 +68,8 @@ export function createMerchantStore({ database, newId, now }: MerchantStoreOptio
     async terms(merchantId) {
       const merchant = await find(merchantId);
       if (merchant === undefined) return undefined;
-      const { status, productionActivated, sessionLifetimeSeconds } = merchant;
-      return { status, productionActivated, sessionLifetimeMs: sessionLifetimeSeconds * 1000 };
+      const { name, status, productionActivated, sessionLifetimeSeconds } = merchant;
+      return { name, status, productionActivated, sessionLifetimeMs: sessionLifetimeSeconds * 1000 };
     },
     async list(beforeId, limit) {
       const older = beforeId === undefined ? {} : { id: { $lt: storedId('mer', beforeId) } };

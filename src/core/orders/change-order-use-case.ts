@@ -34,6 +34,8 @@ export interface NewEventValues {
 export interface OrderChanges {
   /** Whoever changes an order or one of its attempts locks the order first: so nobody ever waits in a circle. */
   readonly lock: (em: EntityManager, key: OrderRowKey) => Promise<LockedOrder | undefined>;
+  /** The order as it stands, for a look. */
+  readonly read: (em: EntityManager, key: OrderRowKey) => Promise<LockedOrder | undefined>;
   /** The order of a row that the caller has locked already. */
   readonly load: (em: EntityManager, row: OrderRow) => Promise<LockedOrder>;
   /** Writes the changed order, its latest attempt and its events with the transaction's other changes. */
@@ -80,6 +82,10 @@ export function createOrderChanges(newId: NewId): OrderChanges {
   return {
     eventValues,
     load,
+    async read(em, key) {
+      const row = await em.findOne(OrderRow, key);
+      return row === null ? undefined : load(em, row);
+    },
     async lock(em, key) {
       const row = await em.findOne(OrderRow, key, { lockMode: LockMode.PESSIMISTIC_WRITE });
       return row === null ? undefined : load(em, row);

@@ -24,7 +24,7 @@ import { combine } from '../domain/combine.ts';
 import { formatCursor, parseCursor } from '../events/follow-events-use-case.ts';
 import type { EventFeed } from '../events/follow-events-use-case.ts';
 import { valuesOrThrow } from '../rpc/request-fields.ts';
-import type { CheckoutUrlOf } from './checkout-url.ts';
+import type { CheckoutTokens } from './checkout-token-use-case.ts';
 import { answerEach } from '../rpc/answer-each.ts';
 import { attemptMessage, orderMessage } from '../rpc/order-messages.ts';
 import { parseOrderFilter } from './list-orders-request.ts';
@@ -39,7 +39,7 @@ export interface OrderServiceParts {
   readonly registerOrder: RegisterOrder;
   readonly startDirectPayment: StartDirectPayment;
   readonly feed: EventFeed;
-  readonly checkoutUrlOf: CheckoutUrlOf;
+  readonly checkoutUrlOf: CheckoutTokens['urlOf'];
   /** ISO 4217 codes this deployment takes. */
   readonly currencies: readonly string[];
   /** Aborts when the process begins to stop: streams end, so that their callers go on elsewhere. */

@@ -9,6 +9,8 @@ import type { Command, Rejection } from '../domain/transition.ts';
 import { transition } from '../domain/transition.ts';
 import type { FindMerchant } from '../merchants/find-merchant-use-case.ts';
 import { requireMerchant } from '../merchants/find-merchant-use-case.ts';
+import type { PhoneWait } from '../payments/phone-limit-use-case.ts';
+import { refuseBusyPhone } from '../payments/phone-limit-use-case.ts';
 import type { DirectPayment } from './order-requests.ts';
 import type { CallScope, OrderStore } from './order-store.ts';
 import { findTaken, orderNumberTaken } from './register-order-use-case.ts';
@@ -25,6 +27,7 @@ export type StartDirectPayment = (payment: DirectPayment, scope: CallScope) => P
 export interface StartDirectPaymentParts {
   readonly store: OrderStore;
   readonly findMerchant: FindMerchant;
+  readonly phoneWait: PhoneWait;
   readonly newId: NewId;
   readonly now: () => Date;
 }
@@ -32,10 +35,10 @@ export interface StartDirectPaymentParts {
 /**
  * Commits a payment attempt: on a new DIRECT order, or on the PENDING order that has this order_number, amount and
  * currency and no attempt in flight. A repeat of the payment that is in flight gives that one again.
- * Errors: those of registering an order; PAYMENT_IN_PROGRESS; ORDER_NOT_PAYABLE.
+ * Errors: those of registering an order; PAYMENT_IN_PROGRESS; ORDER_NOT_PAYABLE; PHONE_LIMIT.
  */
 export function createStartDirectPayment(parts: StartDirectPaymentParts): StartDirectPayment {
-  const { store, findMerchant, newId, now } = parts;
+  const { store, findMerchant, phoneWait, newId, now } = parts;
   return async (payment, scope) => {
     const terms = await requireMerchant(findMerchant, payment.merchantId, payment.environment);
     const createdAt = now();
@@ -47,6 +50,8 @@ export function createStartDirectPayment(parts: StartDirectPaymentParts): StartD
       phone: payment.phone,
     };
 
+    const waitMs = await phoneWait(payment.phone.e164, payment.environment, payment.merchantId);
+    if (waitMs > 0 && (await wouldPrompt(store, payment, scope))) refuseBusyPhone(waitMs);
     const created = mustStart(startOnNewOrder(facts, start, createdAt));
     if ((await store.insert(created, scope)) === 'inserted')
       return { ...attemptOn(created.order), repeated: false };
@@ -68,6 +73,18 @@ export function createStartDirectPayment(parts: StartDirectPaymentParts): StartD
     if ('repeat' in started.error) return started.error.repeat;
     throw refusal(existing, started.error.rejection);
   };
+}
+
+/**
+ * Whether the payment would have the phone asked once more. A repeat would not, nor would one that its order refuses
+ * anyway: those hear of their own payment or of what is wrong, and not of the phone that is busy with it.
+ */
+async function wouldPrompt(store: OrderStore, payment: DirectPayment, scope: CallScope): Promise<boolean> {
+  const { merchantId, environment, orderNumber } = payment;
+  const same = await store.find({ merchantId, environment, by: 'order_number', value: orderNumber }, scope);
+  if (same === undefined) return true;
+  const runs = same.latestAttempt !== null && inFlight.has(same.latestAttempt.status);
+  return same.status === 'PENDING' && Money.equal(same.amount, payment.amount) && !runs;
 }
 
 type Refused = { readonly repeat: StartedPayment } | { readonly rejection: Rejection };

@@ -47,7 +47,8 @@ const paymentTypes = {
   API: PaymentTypeMessage.API,
 } as const satisfies Record<PaymentType, PaymentTypeMessage>;
 
-const paymentOptions = {
+/** The contract's number for a payment option. */
+export const paymentOptions = {
   WALLETA_USSD: PaymentOptionMessage.WALLETA_USSD,
   WALLETB_USSD: PaymentOptionMessage.WALLETB_USSD,
   WALLETA_WALLET: PaymentOptionMessage.WALLETA_WALLET,
@@ -80,6 +81,8 @@ function wordOf<Word extends string>(
 
 /** The domain's word, or undefined for UNSPECIFIED and numbers this build does not know. */
 export const statusOf = (number: OrderStatusMessage): OrderStatus | undefined => wordOf(statuses, number);
+export const attemptStatusOf = (number: PaymentAttemptStatusMessage): PaymentAttemptStatus | undefined =>
+  wordOf(attemptStatuses, number);
 export const paymentTypeOf = (number: PaymentTypeMessage): PaymentType | undefined =>
   wordOf(paymentTypes, number);
 export const paymentOptionOf = (number: PaymentOptionMessage): PaymentOption | undefined =>
@@ -113,7 +116,7 @@ export function orderMessage(order: Order): OrderMessage {
   });
 }
 
-export function attemptMessage(order: Order, attempt: PaymentAttempt): PaymentAttemptMessage {
+export function attemptMessage(order: Pick<Order, 'id'>, attempt: PaymentAttempt): PaymentAttemptMessage {
   return create(PaymentAttemptSchema, {
     paymentAttemptId: attempt.id,
     orderId: order.id,

@@ -3,9 +3,12 @@ import { Code } from '@connectrpc/connect';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { ApiKeyService } from '../../../src/gen/gatehouse/v1/api_key_service_pb.js';
 import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
+import { CheckoutService } from '../../../src/gen/gatehouse/v1/checkout_service_pb.js';
 import { DiagnosticsService } from '../../../src/gen/gatehouse/v1/diagnostics_service_pb.js';
 import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { PaymentAttemptService } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
+import { StrayPaymentService } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 import { ServerReflection } from '../../../src/gen/grpc/reflection/v1/reflection_pb.js';
 import { Health } from '../../../src/gen/health/v1/health_pb.js';
 import { startStack } from '../../support/stack.ts';
@@ -41,6 +44,18 @@ const matrix: Readonly<Record<string, string>> = {
   'gatehouse.v1.ApiKeyService/RevokeApiKey': /*             */ '- - - - Y - -',
   'gatehouse.v1.ApiKeyService/ListApiKeys': /*              */ '- - - - Y - Y',
   'gatehouse.v1.AuditService/ListAuditEntries': /*          */ '- - - - Y - Y',
+  'gatehouse.v1.PaymentAttemptService/LeasePaymentAttempts': '- - Y - - - -',
+  'gatehouse.v1.PaymentAttemptService/RecordPaymentOutcome': '- - Y - - - -',
+  'gatehouse.v1.PaymentAttemptService/HastenPaymentAttempt': '- - Y - Y - -',
+  'gatehouse.v1.PaymentAttemptService/GetPaymentAttempt': /**/ '- - Y - Y - Y',
+  'gatehouse.v1.PaymentAttemptService/ListPaymentAttempts': '- - - - Y - Y',
+  'gatehouse.v1.StrayPaymentService/ListStrayPayments': /*  */ '- - - - Y - Y',
+  'gatehouse.v1.StrayPaymentService/LeaseReversals': /*     */ '- - Y - - - -',
+  'gatehouse.v1.StrayPaymentService/RecordReversalOutcome': /**/ '- - Y - - - -',
+  'gatehouse.v1.StrayPaymentService/RetryReversal': /*      */ '- - - - Y - -',
+  'gatehouse.v1.CheckoutService/GetCheckout': /*            */ '- Y - - - - -',
+  'gatehouse.v1.CheckoutService/SubmitCheckoutPayment': /*  */ '- Y - - - - -',
+  'gatehouse.v1.CheckoutService/CancelCheckout': /*         */ '- Y - - - - -',
   'gatehouse.v1.DiagnosticsService/Diagnose': /*            */ '- - - - Y - Y',
   'grpc.reflection.v1.ServerReflection/ServerReflectionInfo': 'Y Y Y Y Y Y Y',
 };
@@ -54,9 +69,12 @@ const openToAnyone = [
 
 const services: readonly DescService[] = [
   OrderService,
+  PaymentAttemptService,
+  StrayPaymentService,
   MerchantService,
   ApiKeyService,
   AuditService,
+  CheckoutService,
   DiagnosticsService,
   Health,
   ServerReflection,

@@ -6,6 +6,7 @@ import { openDatabase } from '../../../src/core/database/database.ts';
 import type { Database } from '../../../src/core/database/database.ts';
 import { entities } from '../../../src/core/database/entities.ts';
 import { createLogger } from '../../../src/runtime/logger.ts';
+import { waitUntil } from '../../support/wait-until.ts';
 import { createTestDatabase } from '../../support/test-database.ts';
 import type { TestDatabase } from '../../support/test-database.ts';
 
@@ -89,11 +90,14 @@ describe('migrating', () => {
       const [database] = each as [Database];
       await database.migrate();
 
-      const { rows } = await database.pool.query(
-        `select 1 from pg_locks l join pg_database d on d.oid = l.database
-         where l.locktype = 'advisory' and d.datname = current_database()`,
-      );
-      expect(rows).toEqual([]);
+      // The session that held it is ended without waiting for the server to notice.
+      await waitUntil('the lock is free', async () => {
+        const { rowCount } = await database.pool.query(
+          `select 1 from pg_locks l join pg_database d on d.oid = l.database
+           where l.locktype = 'advisory' and d.datname = current_database()`,
+        );
+        return rowCount === 0;
+      });
       const { rows: settings } = await database.pool.query('show statement_timeout');
       expect(settings).toEqual([{ statement_timeout: '10s' }]);
     } finally {

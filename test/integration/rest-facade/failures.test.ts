@@ -73,6 +73,7 @@ const expected: Record<ErrorReason, { register: object; direct: object; verify: 
   MERCHANT_SUSPENDED: forbidden,
   PRODUCTION_NOT_ACTIVATED: forbidden,
   OVERLOADED: everywhere({ code: 429, message: 'Too many requests' }),
+  PHONE_LIMIT: everywhere({ code: 429, message: 'Too many requests' }),
   INVALID_API_KEY: internal,
   INVALID_SERVICE_TOKEN: internal,
   ROLE_NOT_ALLOWED: internal,
@@ -85,6 +86,12 @@ const expected: Record<ErrorReason, { register: object; direct: object; verify: 
   DEADLINE_EXCEEDED: internal,
   DATABASE_UNAVAILABLE: internal,
   SERVER_DRAINING: internal,
+  PAYMENT_ATTEMPT_NOT_FOUND: internal,
+  STRAY_PAYMENT_NOT_FOUND: internal,
+  CHECKOUT_NOT_FOUND: internal,
+  LEASE_LOST: internal,
+  REVERSAL_NOT_REFUSED: internal,
+  CHECKOUT_IN_USE: internal,
   INTERNAL: internal,
 };
 const isReason = (name: string): name is ErrorReason => Object.hasOwn(errorReasons, name);

@@ -244,7 +244,7 @@ export declare type RecordPaymentOutcomeRequest = Message<"gatehouse.v1.RecordPa
     case: "unknown";
   } | {
     /**
-     * Nothing reached the wallet; the same attempt may be sent again.
+     * Nothing has ever reached the wallet; the attempt is sent anew. Only under a lease whose sent_before is false.
      *
      * @generated from field: gatehouse.v1.WalletNotReached not_reached = 9;
      */
@@ -375,7 +375,7 @@ export declare type WalletUnknown = Message<"gatehouse.v1.WalletUnknown"> & {
 export declare const WalletUnknownSchema: GenMessage<WalletUnknown>;
 
 /**
- * Nothing was sent.
+ * The wallet was never asked.
  *
  * @generated from message gatehouse.v1.WalletNotReached
  */

@@ -1,0 +1,174 @@
+import { createHash } from 'node:crypto';
+import { rpcError } from '../../runtime/rpc/rpc-error.ts';
+import type { Database } from '../database/database.ts';
+import { storedId } from '../database/public-id.ts';
+import type { NewId } from '../database/public-id.ts';
+import type { Changed, Order, PaymentOption } from '../domain/order.ts';
+import type { PhoneNumber } from '../domain/phone-number.ts';
+import { maxAttempts, transition } from '../domain/transition.ts';
+import type { Command, Rejection } from '../domain/transition.ts';
+import type { FindMerchant, MerchantTerms } from '../merchants/find-merchant-use-case.ts';
+import { requireMerchant } from '../merchants/find-merchant-use-case.ts';
+import type { CheckoutTokens, TokenSubject } from '../orders/checkout-token-use-case.ts';
+import type { LockedOrder, OrderChanges } from '../orders/change-order-use-case.ts';
+import type { PhoneWait } from '../payments/phone-limit-use-case.ts';
+import { refuseBusyPhone } from '../payments/phone-limit-use-case.ts';
+
+/** What a customer's page shows. */
+export interface Checkout {
+  readonly order: Order;
+  readonly merchant: MerchantTerms;
+  readonly attemptsLeft: number;
+  /** Whether the browser that asks may pay: it is the bound one, or none is bound yet. */
+  readonly usableHere: boolean;
+}
+
+export interface CheckoutPayment {
+  readonly paymentOption: PaymentOption;
+  readonly phone: PhoneNumber;
+}
+
+export interface Checkouts {
+  /** Changes nothing. @throws CHECKOUT_NOT_FOUND */
+  readonly get: (token: string, browserSecret: string) => Promise<Checkout>;
+  /** @throws CHECKOUT_NOT_FOUND, CHECKOUT_IN_USE, PAYMENT_IN_PROGRESS, ORDER_NOT_PAYABLE, PHONE_LIMIT, MERCHANT_SUSPENDED */
+  readonly pay: (
+    token: string,
+    browserSecret: string,
+    payment: CheckoutPayment,
+    requestId: string,
+  ) => Promise<Checkout>;
+  /** @throws CHECKOUT_NOT_FOUND, CHECKOUT_IN_USE, PAYMENT_IN_PROGRESS, ORDER_NOT_PAYABLE */
+  readonly cancel: (token: string, browserSecret: string, requestId: string) => Promise<Checkout>;
+}
+
+export interface CheckoutParts {
+  readonly database: Database;
+  readonly changes: OrderChanges;
+  readonly tokens: CheckoutTokens;
+  readonly findMerchant: FindMerchant;
+  readonly phoneWait: PhoneWait;
+  readonly newId: NewId;
+  readonly now: () => Date;
+  readonly onEvents: () => void;
+  readonly onAttempts: () => void;
+}
+
+const hashOf = (secret: string): Buffer => createHash('sha256').update(secret).digest();
+const notFound = () => rpcError('CHECKOUT_NOT_FOUND', 'this checkout link is not one of ours');
+
+export function createCheckouts(parts: CheckoutParts): Checkouts {
+  const { database, changes, tokens, findMerchant, phoneWait, newId, now } = parts;
+
+  const open = (token: string): TokenSubject => {
+    const subject = tokens.open(token);
+    if (subject === undefined) throw notFound();
+    return subject;
+  };
+  const rowKey = ({ environment, merchantId, orderId }: TokenSubject) => ({
+    environment,
+    merchantId: storedId('mer', merchantId),
+    id: storedId('ord', orderId),
+  });
+  const describe = async (order: Order, usableHere: boolean): Promise<Checkout> => {
+    const merchant = await findMerchant(order.merchantId);
+    if (merchant === undefined) throw notFound();
+    return { order, merchant, usableHere, attemptsLeft: Math.max(0, maxAttempts - order.attemptCount) };
+  };
+
+  /** Lets `decide` change the order of a checkout that this browser may use, and binds it when `bind` says so. */
+  const change = async (
+    token: string,
+    browserSecret: string,
+    requestId: string,
+    bind: boolean,
+    decide: (order: Order) => Changed | undefined,
+  ): Promise<Order> => {
+    const subject = open(token);
+    const changed = await database.fork().transactional(async (em) => {
+      const locked = await changes.lock(em, rowKey(subject));
+      if (locked === undefined) throw notFound();
+      if (!isUsableBy(locked.row, browserSecret)) {
+        throw rpcError('CHECKOUT_IN_USE', 'this checkout was begun in another browser');
+      }
+      if (bind && locked.row.checkoutBrowserHash == null)
+        locked.row.checkoutBrowserHash = hashOf(browserSecret);
+      const decided = decide(locked.order);
+      if (decided !== undefined) await changes.apply(em, locked, decided, requestId);
+      return decided?.order ?? locked.order;
+    });
+    parts.onEvents();
+    if (changed.latestAttempt?.status === 'REQUESTED') parts.onAttempts();
+    return changed;
+  };
+
+  return {
+    async get(token, browserSecret) {
+      const em = database.fork();
+      const found = await changes.read(em, rowKey(open(token)));
+      if (found === undefined) throw notFound();
+      return describe(found.order, isUsableBy(found.row, browserSecret));
+    },
+
+    async pay(token, browserSecret, { paymentOption, phone }, requestId) {
+      const subject = open(token);
+      await requireMerchant(findMerchant, subject.merchantId, subject.environment);
+      const waitMs = await phoneWait(phone.e164, subject.environment, subject.merchantId);
+      const order = await change(token, browserSecret, requestId, true, (current) => {
+        if (isSamePayment(current, paymentOption, phone)) return undefined;
+        const at = now();
+        const start: Command = { type: 'start_payment', attemptId: newId('pat', at), paymentOption, phone };
+        const started = transition(current, start, at);
+        if (!started.ok) throw refusal(started.error);
+        refuseBusyPhone(waitMs);
+        return started.value;
+      });
+      return describe(order, true);
+    },
+
+    async cancel(token, browserSecret, requestId) {
+      const order = await change(token, browserSecret, requestId, false, (current) => {
+        if (current.status === 'FAILED') return undefined;
+        const cancelled = transition(current, { type: 'cancel' }, now());
+        if (!cancelled.ok) throw refusal(cancelled.error);
+        return cancelled.value;
+      });
+      return describe(order, true);
+    },
+  };
+}
+
+function isUsableBy({ checkoutBrowserHash }: LockedOrder['row'], browserSecret: string): boolean {
+  if (checkoutBrowserHash == null) return true;
+  return browserSecret !== '' && hashOf(browserSecret).equals(checkoutBrowserHash);
+}
+
+/** A double click, or a form sent again: the payment it asks for runs already. */
+function isSamePayment({ latestAttempt }: Order, option: PaymentOption, { e164 }: PhoneNumber): boolean {
+  if (latestAttempt === null) return false;
+  const { status, paymentOption, phone } = latestAttempt;
+  const runs = status === 'REQUESTED' || status === 'SENT' || status === 'UNKNOWN';
+  return runs && paymentOption === option && phone === e164;
+}
+
+function refusal(rejection: Rejection) {
+  switch (rejection.type) {
+    case 'payment_in_progress':
+      return rpcError('PAYMENT_IN_PROGRESS', 'a payment is under way; wait for its outcome');
+    case 'order_is_final':
+      return rpcError('ORDER_NOT_PAYABLE', `the order is ${rejection.status}`);
+    case 'session_ended':
+      return rpcError('ORDER_NOT_PAYABLE', 'the payment session has ended');
+    case 'too_many_attempts':
+      return rpcError('ORDER_NOT_PAYABLE', `the order has been tried ${rejection.limit} times`);
+    case 'option_not_allowed':
+      return rpcError('ORDER_NOT_PAYABLE', 'the order cannot be paid this way');
+    case 'session_not_ended':
+    case 'unknown_attempt':
+    case 'attempt_is_final':
+    case 'attempt_not_sent':
+    case 'attempt_already_sent':
+    case 'amount_mismatch':
+      return new Error(`a checkout cannot be refused for ${rejection.type}`);
+  }
+}

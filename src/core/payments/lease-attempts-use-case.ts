@@ -1,0 +1,102 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Database } from '../database/database.ts';
+import { OrderRow, PaymentAttemptRow } from '../database/entities.ts';
+import { attemptOf } from '../database/order-rows.ts';
+import type { Environment, Order, PaymentAttempt, PaymentOption } from '../domain/order.ts';
+import { transition } from '../domain/transition.ts';
+import type { OrderChanges } from '../orders/change-order-use-case.ts';
+import { lockDueAttempts } from './lock-due-attempts.sql.ts';
+import type { DueAttempt } from './lock-due-attempts.sql.ts';
+
+export interface LeaseRequest {
+  readonly environment: Environment;
+  readonly paymentOptions: readonly PaymentOption[];
+  readonly limit: number;
+  readonly leaseMs: number;
+}
+
+export interface LeasedAttempt {
+  readonly order: Order;
+  readonly attempt: PaymentAttempt;
+  readonly leaseId: string;
+  /** Whether the wallet may have been asked before. */
+  readonly sentBefore: boolean;
+  readonly providerReference: string;
+  readonly leases: number;
+  readonly promptUntil: Date;
+}
+
+export type LeaseAttempts = (request: LeaseRequest) => Promise<LeasedAttempt[]>;
+
+export interface LeaseAttemptsParts {
+  readonly database: Database;
+  readonly changes: OrderChanges;
+  readonly newLeaseId: () => string;
+}
+
+const open = new Set<PaymentAttempt['status']>(['REQUESTED', 'SENT', 'UNKNOWN']);
+
+/**
+ * Takes attempts that are due. One that was never sent becomes SENT in the same transaction: whatever happens to the
+ * caller from now on, the record says that a wallet may have been asked. Leases count by the database's clock.
+ */
+export function createLeaseAttempts({ database, changes, newLeaseId }: LeaseAttemptsParts): LeaseAttempts {
+  const take = async (
+    em: EntityManager,
+    due: DueAttempt,
+    request: LeaseRequest,
+    now: Date,
+  ): Promise<LeasedAttempt | undefined> => {
+    const { merchantId, orderId, attemptId } = due;
+    const row = await em.findOneOrFail(PaymentAttemptRow, { merchantId, id: attemptId });
+    // Somebody may have taken it, or ended it, between the look at it and the lock.
+    if (row.dueAt == null || row.dueAt > now || (row.leasedUntil ?? now) > now) return undefined;
+    const orderRow = await em.findOneOrFail(OrderRow, {
+      merchantId,
+      environment: request.environment,
+      id: orderId,
+    });
+    const locked = await changes.load(em, orderRow);
+    let { order } = locked;
+    if (row.status === 'REQUESTED') {
+      const sent = transition(order, { type: 'send_attempt', attemptId: attemptOf(row).id }, now);
+      if (!sent.ok) {
+        // The session ended before anybody was asked: the order's expiry ends the attempt too.
+        row.dueAt = null;
+        return undefined;
+      }
+      await changes.apply(em, locked, sent.value, '');
+      order = sent.value.order;
+    }
+    const sentBefore = row.maybeSent;
+    const leasedUntil = new Date(now.getTime() + request.leaseMs);
+    const leaseId = newLeaseId();
+    em.assign(row, { leaseId, leasedUntil, dueAt: leasedUntil, leases: row.leases + 1, maybeSent: true });
+    return {
+      order,
+      attempt: attemptOf(row),
+      leaseId,
+      sentBefore,
+      providerReference: row.providerReference ?? '',
+      leases: row.leases,
+      promptUntil: row.promptUntil ?? leasedUntil,
+    };
+  };
+
+  return (request) =>
+    database.fork().transactional(async (em) => {
+      const found = await lockDueAttempts(em, request.environment, request.paymentOptions, request.limit);
+      if (found.length === 0) return [];
+      const [clock] = await em.execute<{ now: string }[]>('select now() as now');
+      const now = new Date(clock?.now ?? NaN);
+      const leased: LeasedAttempt[] = [];
+      for (const due of found) {
+        const attempt = await take(em, due, request, now);
+        if (attempt !== undefined) leased.push(attempt);
+      }
+      return leased;
+    });
+}
+
+/** Whether the wallet may still decide an attempt. */
+export const isOpen = (attempt: Pick<PaymentAttempt, 'status'>): boolean => open.has(attempt.status);

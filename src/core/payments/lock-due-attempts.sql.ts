@@ -1,0 +1,34 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Environment, PaymentOption } from '../domain/order.ts';
+
+/** Stored ids of an attempt that is due and of its order, whose row this transaction has locked. */
+export interface DueAttempt {
+  readonly merchantId: string;
+  readonly orderId: string;
+  readonly attemptId: string;
+}
+
+/**
+ * Locks the orders of attempts that are due and that nobody has. Orders that somebody else has locked are passed over:
+ * they are looked at the next time, and nobody waits in a circle.
+ */
+const statement = `
+select a.merchant_id as "merchantId", a.order_id as "orderId", a.id as "attemptId"
+from core.payment_attempts a
+join core.orders o on o.merchant_id = a.merchant_id and o.environment = a.environment and o.id = a.order_id
+where a.environment = ?::core.environment
+  and a.payment_option = any(?::core.payment_option[])
+  and a.due_at <= now()
+  and (a.leased_until is null or a.leased_until <= now())
+order by a.due_at
+limit ?
+for update of o skip locked`;
+
+export async function lockDueAttempts(
+  em: EntityManager,
+  environment: Environment,
+  options: readonly PaymentOption[],
+  limit: number,
+): Promise<DueAttempt[]> {
+  return em.execute<DueAttempt[]>(statement, [environment, `{${options.join(',')}}`, limit]);
+}

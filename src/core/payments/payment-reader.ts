@@ -1,0 +1,84 @@
+import { fromBinary } from '@bufbuild/protobuf';
+import { WalletExchangeSchema } from '../../gen/gatehouse/v1/payment_attempt_service_pb.js';
+import type { WalletExchange } from '../../gen/gatehouse/v1/payment_attempt_service_pb.js';
+import type { Database } from '../database/database.ts';
+import { OrderRow, PaymentAttemptRow, WalletExchangeRow } from '../database/entities.ts';
+import { attemptOf, orderOf } from '../database/order-rows.ts';
+import { storedId } from '../database/public-id.ts';
+import type { Environment, Order, PaymentAttempt, PaymentAttemptStatus } from '../domain/order.ts';
+
+export interface PaymentAttemptStory {
+  readonly order: Order;
+  readonly attempt: PaymentAttempt;
+  readonly providerReference: string;
+  readonly providerTransactionId: string;
+  readonly dueAt: Date | null;
+  readonly exchanges: readonly WalletExchange[];
+}
+
+export interface PaymentAttemptFilter {
+  readonly merchantId: string;
+  readonly environment: Environment;
+  readonly statuses: readonly PaymentAttemptStatus[];
+  readonly beforeId: string | undefined;
+  readonly limit: number;
+}
+
+export interface ListedAttempt {
+  readonly id: string;
+  readonly orderId: string;
+  readonly attempt: PaymentAttempt;
+}
+
+/** Payment attempts for people to read. */
+export interface PaymentReader {
+  readonly get: (merchantId: string, attemptId: string) => Promise<PaymentAttemptStory | undefined>;
+  /** Newest first. */
+  readonly list: (filter: PaymentAttemptFilter) => Promise<ListedAttempt[]>;
+}
+
+const maxExchanges = 200;
+
+export function createPaymentReader(database: Database): PaymentReader {
+  return {
+    async get(merchantId, attemptId) {
+      const em = database.fork();
+      const key = { merchantId: storedId('mer', merchantId), id: storedId('pat', attemptId) };
+      const row = await em.findOne(PaymentAttemptRow, key);
+      if (row === null) return undefined;
+      const { environment, orderId } = row;
+      const order = await em.findOneOrFail(OrderRow, {
+        merchantId: key.merchantId,
+        environment,
+        id: orderId,
+      });
+      const latest = await em.findOne(PaymentAttemptRow, {
+        merchantId: key.merchantId,
+        id: order.latestAttemptId ?? orderId,
+      });
+      const exchanges = await em.find(
+        WalletExchangeRow,
+        { merchantId: key.merchantId, paymentAttemptId: key.id },
+        { orderBy: { id: 'asc' }, limit: maxExchanges },
+      );
+      return {
+        order: orderOf(order, latest),
+        attempt: attemptOf(row),
+        providerReference: row.providerReference ?? '',
+        providerTransactionId: row.providerTransactionId ?? '',
+        dueAt: row.dueAt ?? null,
+        exchanges: exchanges.map(({ payload }) => fromBinary(WalletExchangeSchema, payload)),
+      };
+    },
+    async list({ merchantId, environment, statuses, beforeId, limit }) {
+      const where = {
+        merchantId: storedId('mer', merchantId),
+        environment,
+        ...(statuses.length === 0 ? {} : { status: { $in: [...statuses] } }),
+        ...(beforeId === undefined ? {} : { id: { $lt: storedId('pat', beforeId) } }),
+      };
+      const rows = await database.fork().find(PaymentAttemptRow, where, { orderBy: { id: 'desc' }, limit });
+      return rows.map((row) => ({ id: attemptOf(row).id, orderId: row.orderId, attempt: attemptOf(row) }));
+    },
+  };
+}

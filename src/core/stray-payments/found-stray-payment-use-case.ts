@@ -1,0 +1,48 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { PaymentAttemptRow, StrayPaymentKind } from '../database/entities.ts';
+import { StrayPaymentRow } from '../database/entities.ts';
+import { publicId, storedId } from '../database/public-id.ts';
+import type { NewId } from '../database/public-id.ts';
+
+export interface FoundMoney {
+  readonly providerTransactionId: string;
+  readonly amount: string;
+  readonly currency: string;
+}
+
+/**
+ * Puts money that an order could not take on record, due to be sent back at once, with the transaction that found it.
+ * The same money found again gives the same stray payment. Gives its id as it is shown.
+ */
+export async function recordStrayPayment(
+  em: EntityManager,
+  newId: NewId,
+  attempt: PaymentAttemptRow,
+  kind: StrayPaymentKind,
+  money: FoundMoney,
+  now: Date,
+): Promise<string> {
+  const { merchantId, id: paymentAttemptId } = attempt;
+  const { providerTransactionId } = money;
+  const known = await em.findOne(StrayPaymentRow, { merchantId, paymentAttemptId, providerTransactionId });
+  if (known !== null) return publicId('stp', known.id);
+  const id = newId('stp', now);
+  em.create(StrayPaymentRow, {
+    merchantId,
+    id: storedId('stp', id),
+    environment: attempt.environment,
+    orderId: attempt.orderId,
+    paymentAttemptId,
+    paymentOption: attempt.paymentOption,
+    ...money,
+    kind,
+    status: 'REVERSAL_DUE',
+    detail: '',
+    tries: 0,
+    maybeSent: false,
+    dueAt: now,
+    createdAt: now,
+    updatedAt: now,
+  });
+  return id;
+}
