@@ -10,7 +10,16 @@ import type { MessageTypeDefinition, ServiceDefinition } from '@grpc/proto-loade
 const root = resolve(import.meta.dirname, '../../..');
 
 const definitions = loadSync(
-  ['order_service', 'merchant_service', 'api_key_service', 'audit_service', 'diagnostics_service']
+  [
+    'order_service',
+    'payment_attempt_service',
+    'stray_payment_service',
+    'checkout_service',
+    'merchant_service',
+    'api_key_service',
+    'audit_service',
+    'diagnostics_service',
+  ]
     .map((name) => `gatehouse/v1/${name}.proto`)
     .concat(
       'google/rpc/error_details.proto',
