@@ -1,0 +1,94 @@
+/* global document, location, window */
+// What makes the pages pleasant; all of them work without it.
+
+/** How long until the payment is looked at again: often at first, when most people confirm. */
+const followMs = { soon: 1500, later: 4000, soonForMs: 60_000 };
+
+document.documentElement.classList.add('js');
+for (const start of [followPayment, countDown, returnToShop, submitOnce]) start();
+
+/** Looks at the payment until the page should show something else, and then shows that. */
+function followPayment() {
+  const page = document.querySelector('[data-follow]');
+  if (page === null) return;
+  const startedMs = performance.now();
+  const { follow, version } = page.dataset;
+  const offline = page.querySelector('[data-offline]');
+  let timer;
+  const look = async () => {
+    clearTimeout(timer);
+    try {
+      const response = await fetch(follow, { cache: 'no-store', headers: { accept: 'application/json' } });
+      if (response.status === 404 || (response.ok && (await response.json()).version !== version)) {
+        location.replace(location.pathname);
+        return;
+      }
+      if (offline !== null) offline.hidden = response.ok;
+    } catch {
+      if (offline !== null) offline.hidden = false;
+    }
+    const isSoon = performance.now() - startedMs < followMs.soonForMs;
+    timer = setTimeout(look, isSoon ? followMs.soon : followMs.later);
+  };
+  // A phone that was used to confirm comes back to this page: look at once.
+  document.addEventListener('visibilitychange', () => {
+    if (document.visibilityState === 'visible') void look();
+  });
+  window.addEventListener('online', () => void look());
+  timer = setTimeout(look, followMs.soon);
+}
+
+/** Calls `each` with the seconds that are left, every second, and with 0 in the end. Sleeping phones lose no time. */
+function everySecond(seconds, each) {
+  const endMs = performance.now() + seconds * 1000;
+  const tick = () => {
+    const left = Math.max(0, Math.ceil((endMs - performance.now()) / 1000));
+    each(left);
+    if (left > 0) setTimeout(tick, 1000);
+  };
+  tick();
+}
+
+/** Shows the time left to the second, and looks again when there is none. */
+function countDown() {
+  const timer = document.querySelector('[data-countdown]');
+  if (timer === null) return;
+  everySecond(Number(timer.dataset.countdown), (left) => {
+    if (left === 0) return location.replace(location.pathname);
+    const [hours, minutes, seconds] = [left / 3600, (left / 60) % 60, left % 60].map(Math.floor);
+    const parts = hours > 0 ? [hours, minutes, seconds] : [minutes, seconds];
+    timer.textContent = parts
+      .map((part, index) => (index === 0 ? part : String(part).padStart(2, '0')))
+      .join(':');
+  });
+}
+
+/** Goes back to the shop a moment after the end, unless the customer has said to stay. */
+function returnToShop() {
+  const link = document.querySelector('[data-return]');
+  const shown = document.querySelector('[data-return-seconds]');
+  if (link === null || shown === null) return;
+  everySecond(Number(shown.textContent), (left) => {
+    shown.textContent = String(left);
+    if (left === 0) location.assign(link.getAttribute('href'));
+  });
+}
+
+/** A second press on the same button does nothing, and the customer sees that the first one counts. */
+function submitOnce() {
+  const forms = [...document.querySelectorAll('form[data-submitting]')];
+  for (const form of forms) {
+    const button = form.querySelector('button');
+    const text = button.textContent;
+    form.addEventListener('submit', (event) => {
+      if (button.getAttribute('aria-disabled') === 'true') return event.preventDefault();
+      button.setAttribute('aria-disabled', 'true');
+      button.textContent = form.dataset.submitting;
+    });
+    // Back from the next page, the browser may show this one as it was left.
+    window.addEventListener('pageshow', () => {
+      button.removeAttribute('aria-disabled');
+      button.textContent = text;
+    });
+  }
+}

@@ -1,0 +1,102 @@
+import type { CallOptions, Client } from '@connectrpc/connect';
+import type { FastifyRequest } from 'fastify';
+import type { Checkout, CheckoutService } from '../gen/gatehouse/v1/checkout_service_pb.js';
+import type { Order } from '../gen/gatehouse/v1/order_pb.js';
+import { PageProblem } from './page-problem.ts';
+import { logFacts } from './request-log.ts';
+import { failureOfRpc } from './rpc-failure.ts';
+import type { CheckoutFailure } from './rpc-failure.ts';
+import type { CountUnknownLink } from './unknown-link-limit.ts';
+
+/** A customer waits for this answer. */
+const deadlineMs = 10_000;
+
+/** At least 256 bits of base64url, and no more than the router takes: what else comes is not asked about. */
+const tokenForm = /^[A-Za-z0-9_-]{43,100}$/;
+
+/** The checkouts of core, as the routes use them. */
+export interface CheckoutAccess {
+  /** The token in the request's path. @throws PageProblem when it cannot be one */
+  readonly tokenOf: (request: FastifyRequest) => string;
+  /** @throws PageProblem when there is none, or core cannot say */
+  readonly get: (request: FastifyRequest, browserSecret: string) => Promise<OpenCheckout>;
+  /** Calls core; what may be wrong with the checkout comes back, what else fails is thrown. @throws PageProblem */
+  readonly change: (
+    request: FastifyRequest,
+    call: (
+      client: Client<typeof CheckoutService>,
+      options: CallOptions,
+    ) => Promise<{ checkout?: Checkout | undefined }>,
+  ) => Promise<CheckoutFailure | 'done'>;
+}
+
+export interface OpenCheckout {
+  readonly checkout: Checkout;
+  readonly order: Order;
+}
+
+export function accessCheckouts(
+  client: Client<typeof CheckoutService>,
+  countUnknownLink: CountUnknownLink,
+): CheckoutAccess {
+  const optionsOf = (request: FastifyRequest): CallOptions => ({
+    timeoutMs: deadlineMs,
+    headers: { 'x-request-id': request.id },
+  });
+  const problemOf = async (
+    failure: CheckoutFailure,
+    request: FastifyRequest,
+    cause: unknown,
+  ): Promise<PageProblem> => {
+    const { reason, retryAfterSeconds } = failure;
+    if (failure.kind !== 'unknown_link') {
+      return new PageProblem('unavailable', reason, { cause, retryAfterSeconds: retryAfterSeconds ?? 5 });
+    }
+    const waitSeconds = await countUnknownLink(request.ip);
+    if (waitSeconds === undefined) return new PageProblem('unknownLink', reason);
+    return new PageProblem('tooManyRequests', 'UNKNOWN_LINKS', { retryAfterSeconds: waitSeconds });
+  };
+  const tokenOf = ({ params }: FastifyRequest): string => {
+    const token = (params as { readonly token?: string }).token ?? '';
+    if (!tokenForm.test(token)) throw new PageProblem('unknownLink', 'MALFORMED_TOKEN');
+    return token;
+  };
+  return {
+    tokenOf,
+    get: async (request, browserSecret) => {
+      try {
+        const { checkout } = await client.getCheckout(
+          { token: tokenOf(request), browserSecret },
+          optionsOf(request),
+        );
+        const open = openCheckoutOf(checkout);
+        logCheckout(request, open);
+        return open;
+      } catch (thrown) {
+        throw thrown instanceof PageProblem ? thrown : await problemOf(failureOfRpc(thrown), request, thrown);
+      }
+    },
+    change: async (request, call) => {
+      try {
+        const { checkout } = await call(client, optionsOf(request));
+        logCheckout(request, openCheckoutOf(checkout));
+        return 'done';
+      } catch (thrown) {
+        const failure = failureOfRpc(thrown);
+        if (failure.kind === 'unavailable' || failure.kind === 'unknown_link')
+          throw await problemOf(failure, request, thrown);
+        logFacts(request, { reason: failure.reason });
+        return failure;
+      }
+    },
+  };
+}
+
+function openCheckoutOf(checkout: Checkout | undefined): OpenCheckout {
+  if (checkout?.order === undefined) throw new TypeError('core answered without a checkout or its order');
+  return { checkout, order: checkout.order };
+}
+
+function logCheckout(request: FastifyRequest, { order }: OpenCheckout): void {
+  logFacts(request, { orderId: order.orderId, merchantId: order.merchantId });
+}

@@ -1,0 +1,37 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { PageProblem } from './page-problem.ts';
+import { problemPage, problems } from './problem-page.ts';
+import { logFacts } from './request-log.ts';
+import type { SendPage } from './send-page.ts';
+
+export type ReplyWithError = (thrown: unknown, request: FastifyRequest, reply: FastifyReply) => void;
+
+/** Answers with what is wrong: a page, or JSON where a script asks. Nothing that is ours to know is in it. */
+export function createErrorHandler(sendPage: SendPage, pathOf: (token: string) => string): ReplyWithError {
+  return (thrown, request, reply) => {
+    const { problem, reason, cause, retryAfterSeconds } = pageProblemOf(thrown);
+    logFacts(request, { reason, ...(problem === 'unavailable' ? { cause } : {}) });
+    if (retryAfterSeconds !== undefined) reply.header('retry-after', retryAfterSeconds);
+    const status = problems[problem];
+    reply.code(status);
+    const route = request.routeOptions.url;
+    if (route === '/c/:token/status') {
+      reply.send({ code: status, message: reason });
+      return;
+    }
+    const { token } = request.params as { readonly token?: string };
+    const self = token === undefined ? undefined : pathOf(encodeURIComponent(token));
+    sendPage(request, reply, problemPage(problem, request.language, self), self);
+  };
+}
+
+/** What Fastify refuses, and what went wrong in here, as a problem of the customer's words. */
+function pageProblemOf(thrown: unknown): PageProblem {
+  if (thrown === undefined) return new PageProblem('unknownLink', 'ROUTE_NOT_FOUND');
+  if (thrown instanceof PageProblem) return thrown;
+  if (thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string') {
+    if (thrown.code === 'FST_ERR_BAD_URL') return new PageProblem('unknownLink', 'BAD_URL');
+    if (thrown.code.startsWith('FST_ERR_CTP_')) return new PageProblem('badRequest', 'BAD_FORM');
+  }
+  return new PageProblem('unavailable', 'UNEXPECTED', { cause: thrown });
+}

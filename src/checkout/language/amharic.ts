@@ -1,0 +1,146 @@
+import { PaymentOption } from '../../gen/gatehouse/v1/order_pb.js';
+import type { Messages } from './messages.ts';
+
+const noInternetHint = 'የሚስጥር ቁጥር (ፒን) የሚጠይቅ መልእክት (USSD) ይደርስዎታል፤ በማንኛውም ስልክ ይሠራል';
+
+export const amharic: Messages = {
+  languageName: 'አማርኛ',
+  switchLabel: 'ቋንቋ',
+  poweredBy: 'ደህንነቱ የተጠበቀ ክፍያ በ Gatehouse',
+  testPayment: 'የሙከራ ክፍያ፦ ትክክለኛ ገንዘብ አይንቀሳቀስም',
+  byMerchant: (merchant) => `የ${merchant} ድርጅት`,
+  labels: {
+    amount: 'የገንዘብ መጠን',
+    payee: 'ተከፋይ',
+    reason: 'የክፍያው ምክንያት',
+    reference: 'የትዕዛዝ ቁጥር',
+    timeLeft: 'ለመክፈል የቀረዎት ጊዜ',
+    wallet: 'የተከፈለበት መንገድ',
+    phone: 'የስልክ ቁጥር',
+  },
+  pay: {
+    title: (amount, shop) => `ለ${shop} ${amount} ይክፈሉ`,
+    chooseWallet: 'በምን መክፈል ይፈልጋሉ?',
+    phoneHint: 'ዋሌትዎ የተመዘገበበት ቁጥር፤ ለምሳሌ 0911 22 33 44',
+    submit: (amount) => `${amount} ይክፈሉ`,
+    submitting: 'አንድ አፍታ…',
+    attemptsLeft: (count) => (count === 1 ? 'ይህ የመጨረሻ ሙከራዎ ነው።' : `ሌላ ${count} ጊዜ መሞከር ይችላሉ።`),
+    phoneMissing: 'ዋሌትዎ የተመዘገበበትን የስልክ ቁጥር ያስገቡ።',
+    phoneInvalid: 'ይህ ትክክለኛ የስልክ ቁጥር አይመስልም። ለምሳሌ 0911 22 33 44 ብለው ያስገቡ።',
+    optionMissing: 'መክፈል የሚፈልጉበትን መንገድ ይምረጡ።',
+    optionUnavailable: 'ይህ የመክፈያ መንገድ ለጊዜው አይሠራም። እባክዎ ሌላ ይምረጡ።',
+  },
+  cancel: {
+    open: 'ክፍያውን ይሰርዙ',
+    body: 'ትዕዛዙ አይከፈልም፤ ይህ ሊንክም ከዚህ በኋላ አያገለግልም።',
+    confirm: 'አዎ፣ ክፍያው ይሰረዝ',
+  },
+  otherDevice: {
+    open: 'በሌላ መሣሪያ ይቀጥሉ',
+    body: 'ሊከፍሉበት በሚፈልጉት ስልክ ወይም ታብሌት ካሜራ ይህን ኮድ ያንሱ (ስካን ያድርጉ)።',
+    alt: 'የዚህ ገጽ አድራሻ ያለበት QR ኮድ',
+  },
+  options: {
+    [PaymentOption.WALLETA_WALLET]: {
+      name: 'የ Wallet A መተግበሪያ',
+      hint: 'ስልክዎ ላይ ባለው የ Wallet A መተግበሪያ ያረጋግጡ',
+    },
+    [PaymentOption.WALLETA_USSD]: { name: 'Wallet A ያለ ኢንተርኔት', hint: noInternetHint },
+    [PaymentOption.WALLETB_USSD]: { name: 'Wallet B ያለ ኢንተርኔት', hint: noInternetHint },
+  },
+  wallets: {
+    [PaymentOption.WALLETA_WALLET]: 'Wallet A',
+    [PaymentOption.WALLETA_USSD]: 'Wallet A',
+    [PaymentOption.WALLETB_USSD]: 'Wallet B',
+  },
+  confirm: {
+    title: 'ስልክዎ ላይ ያረጋግጡ',
+    sentTo: (phone) => `ወደ ${phone} የክፍያ ጥያቄ ልከናል።`,
+    how: {
+      [PaymentOption.WALLETA_WALLET]: (amount) =>
+        `በዚያ ስልክ ላይ የ Wallet A መተግበሪያን ከፍተው የ ${amount} ክፍያውን ያጽድቁ።`,
+      [PaymentOption.WALLETA_USSD]: (amount) => `${amount} ለመክፈል በዚያ ስልክ ላይ የ Wallet A ሚስጥር ቁጥርዎን (ፒን) ያስገቡ።`,
+      [PaymentOption.WALLETB_USSD]: (amount) => `${amount} ለመክፈል በዚያ ስልክ ላይ የ Wallet B ሚስጥር ቁጥርዎን (ፒን) ያስገቡ።`,
+    },
+    following: 'ክፍያው እንደተፈጸመ ይህ ገጽ ወዲያውኑ ያሳውቅዎታል። እባክዎ ገጹን አይዝጉት።',
+    slow: (wallet) =>
+      `ከተለመደው የበለጠ ጊዜ እየወሰደ ነው። ክፍያዎ ምን ላይ እንደደረሰ ${wallet} እየጠየቅን ነው። ` +
+      'እባክዎ እስከዚያ በሌላ መንገድ አይክፈሉ፤ ሁለት ጊዜ እንዲከፍሉ አይደረግም።',
+    offline: 'ለጊዜው ግንኙነት የለም። ክፍያዎ ምንም አይሆንም፤ መከታተላችንን እንቀጥላለን።',
+    lookAgain: 'እንደገና ይመልከቱ',
+    stopLooking: 'ገጹ በራሱ መታደሱን ያቁሙ',
+  },
+  paid: {
+    title: 'ክፍያው ተፈጽሟል',
+    body: (amount, shop) => `ለ${shop} ${amount} ከፍለዋል።`,
+  },
+  failed: {
+    title: 'ክፍያው አልተሳካም',
+    body: 'ከሙከራዎቹ አንዱም አልተሳካም፤ ምንም ገንዘብ አልተከፈለም። እንደገና ለመሞከር ከሱቁ ይጀምሩ።',
+  },
+  cancelled: {
+    title: 'ክፍያው ተሰርዟል',
+    body: 'ይህ ክፍያ ተሰርዟል። ምንም ገንዘብ አልተከፈለም።',
+  },
+  expired: {
+    title: 'የመክፈያው ጊዜ አልፏል',
+    body: 'ምንም ገንዘብ አልተከፈለም። ለመክፈል ከፈለጉ ከሱቁ እንደገና ይጀምሩ።',
+  },
+  inUse: {
+    title: 'ክፍያው በሌላ ብራውዘር ተከፍቷል',
+    body:
+      'ይህ ክፍያ የተጀመረው በሌላ ብራውዘር ወይም በሌላ መሣሪያ ነው። እባክዎ እዚያው ይቀጥሉ። ' +
+      'የጀመሩት እዚሁ ከሆነ ይህ ብራውዘር ኩኪ (cookie) እየከለከለ ሊሆን ይችላል፤ እንዲቀበል ያድርጉና እንደገና ይመልከቱ።',
+  },
+  unknownLink: {
+    title: 'ይህን ሊንክ አናውቀውም',
+    body: 'ሊንኩ ያልተሟላ ወይም ያረጀ ሊሆን ይችላል። ወደ ሱቁ ተመልሰው ክፍያውን ከዚያ ይጀምሩ።',
+  },
+  unavailable: {
+    title: 'የክፍያ ሥርዓታችንን ለጊዜው ማግኘት አልቻልንም',
+    body:
+      'እባክዎ ከጥቂት ጊዜ በኋላ እንደገና ይሞክሩ። “ይክፈሉ” የሚለውን አሁን ተጭነው ከሆነ ክፍያዎ ተጀምሮ ሊሆን ይችላል፤ ' +
+      'ሌላ ነገር ከማድረግዎ በፊት እንደገና ይመልከቱ።',
+  },
+  tooManyRequests: {
+    title: 'ብዙ የማይታወቁ ሊንኮች ተከፍተዋል',
+    body: 'እባክዎ አንድ ደቂቃ ይጠብቁ፤ ከዚያ ወደ ሱቁ ተመልሰው ክፍያውን ከዚያ ይጀምሩ።',
+  },
+  foreignForm: {
+    title: 'ይህ የመጣው ከእኛ ገጽ አይደለም',
+    body: 'ለደህንነትዎ ሲባል ክፍያ የምንቀበለው ከዚህ ገጽ ብቻ ስለሆነ ምንም አላደረግንም። ክፍያውን ከፍተው እንደገና ይሞክሩ።',
+  },
+  badRequest: {
+    title: 'የላኩትን ማንበብ አልቻልንም',
+    body: 'ምንም አላደረግንም። ክፍያውን ከፍተው እንደገና ይሞክሩ።',
+  },
+  payAgain: 'እንደገና ይሞክሩ',
+  toPayment: 'ክፍያውን ይክፈቱ',
+  backTo: (shop) => `ወደ ${shop} ይመለሱ`,
+  returning: { before: 'ወደ ሱቁ በራስ-ሰር ለመመለስ የቀረው፦', after: 'ሰከንድ።' },
+  stay: 'እዚህ ገጽ ላይ ይቆዩ',
+  closePage: 'ይህን ገጽ መዝጋት ይችላሉ።',
+  refused: {
+    title: 'አልተሳካም፤ ምንም ገንዘብ አልተከፈለም',
+    why: {
+      insufficient_funds: 'ዋሌትዎ ውስጥ በቂ ገንዘብ የለም። ገንዘብ ጨምረው ወይም ሌላ ዋሌት መርጠው እንደገና ይሞክሩ።',
+      wrong_pin: 'የገባው የሚስጥር ቁጥር (ፒን) ትክክል አልነበረም። እባክዎ እንደገና ይሞክሩ።',
+      declined_by_payer: 'ክፍያው ስልክዎ ላይ ውድቅ ተደርጓል። በስህተት ከሆነ እንደገና መሞከር ይችላሉ።',
+      payer_not_found: 'ይህ ቁጥር በመረጡት ዋሌት አልተመዘገበም። ቁጥሩን ያረጋግጡ ወይም ሌላ ዋሌት ይምረጡ።',
+      limit_exceeded: 'ይህ ክፍያ ዋሌትዎ ከሚፈቅደው ገደብ ይበልጣል። ሌላ ዋሌት ይጠቀሙ ወይም የዋሌትዎን አቅራቢ ይጠይቁ።',
+      account_state: 'ይህ የዋሌት ሂሳብ አሁን መክፈል አይችልም። ሌላ ዋሌት ይጠቀሙ ወይም የዋሌትዎን አቅራቢ ይጠይቁ።',
+      payer_busy: 'ስልክዎ በሌላ ጥያቄ ተይዞ ነበር። ያንን ጨርሰው እንደገና ይሞክሩ።',
+      timed_out: 'ስልኩ ላይ በጊዜው አልተረጋገጠም። ስልክዎን አጠገብዎ አድርገው እንደገና ይሞክሩ።',
+      other: 'ዋሌቱ ክፍያውን አልተቀበለም። እንደገና ይሞክሩ ወይም ሌላ ዋሌት ይምረጡ።',
+    },
+  },
+  phoneLimit: {
+    title: 'ወደዚህ ቁጥር ብዙ ጥያቄዎች ተልከዋል',
+    body: (wait) => `አሁን ምንም አልተላከም። ከ${wait} በኋላ እንደገና ይሞክሩ ወይም ሌላ ቁጥር ይጠቀሙ።`,
+  },
+  merchantClosed: {
+    title: 'ይህ ሱቅ አሁን ክፍያ መቀበል አይችልም',
+    body: 'ክፍያው አልተጀመረም። እባክዎ ሱቁን ይጠይቁ።',
+  },
+  correctForm: 'እባክዎ ከታች ምልክት የተደረገበትን ያስተካክሉ',
+};

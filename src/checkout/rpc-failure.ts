@@ -1,0 +1,82 @@
+import { Code, ConnectError } from '@connectrpc/connect';
+import { BadRequestSchema, RetryInfoSchema } from '../gen/google/rpc/error_details_pb.js';
+import { errorReasons } from '../runtime/rpc/error-reason.ts';
+import type { ErrorReason } from '../runtime/rpc/error-reason.ts';
+import { reasonOf } from '../runtime/rpc/rpc-error.ts';
+
+/** What a failed call to core comes to for the customer. */
+export type CheckoutFailureKind =
+  | 'unknown_link'
+  | 'in_use'
+  /** The checkout is not as its page showed it: the page says how it is now. */
+  | 'changed_meanwhile'
+  | 'invalid_fields'
+  | 'phone_limit'
+  | 'merchant_closed'
+  | 'unavailable';
+
+export interface CheckoutFailure {
+  readonly kind: CheckoutFailureKind;
+  /** The UPPER_SNAKE reason core gave, or one made of the status code. */
+  readonly reason: string;
+  /** The names of the fields that were refused. */
+  readonly fields: readonly string[];
+  readonly retryAfterSeconds: number | undefined;
+}
+
+/** For every reason core can give; one without an entry does not compile. */
+const kinds: Readonly<Record<ErrorReason, CheckoutFailureKind>> = {
+  CHECKOUT_NOT_FOUND: 'unknown_link',
+  ORDER_NOT_FOUND: 'unknown_link',
+  CHECKOUT_IN_USE: 'in_use',
+  PAYMENT_IN_PROGRESS: 'changed_meanwhile',
+  ORDER_NOT_PAYABLE: 'changed_meanwhile',
+  INVALID_FIELDS: 'invalid_fields',
+  PHONE_LIMIT: 'phone_limit',
+  MERCHANT_SUSPENDED: 'merchant_closed',
+  PRODUCTION_NOT_ACTIVATED: 'merchant_closed',
+  OVERLOADED: 'unavailable',
+  DATABASE_UNAVAILABLE: 'unavailable',
+  SERVER_DRAINING: 'unavailable',
+  DEADLINE_EXCEEDED: 'unavailable',
+  CALL_CANCELLED: 'unavailable',
+  INTERNAL: 'unavailable',
+  // Not said to this process unless it, or core, is set up wrongly.
+  INVALID_API_KEY: 'unavailable',
+  INVALID_SERVICE_TOKEN: 'unavailable',
+  ROLE_NOT_ALLOWED: 'unavailable',
+  MERCHANT_NOT_FOUND: 'unavailable',
+  API_KEY_NOT_FOUND: 'unavailable',
+  SYMBOL_NOT_FOUND: 'unavailable',
+  ORDER_NUMBER_TAKEN: 'unavailable',
+  API_KEY_NOT_USABLE: 'unavailable',
+  TOO_MANY_API_KEYS: 'unavailable',
+  PAYMENT_ATTEMPT_NOT_FOUND: 'unavailable',
+  STRAY_PAYMENT_NOT_FOUND: 'unavailable',
+  LEASE_LOST: 'unavailable',
+  REVERSAL_NOT_REFUSED: 'unavailable',
+};
+
+/** What the customer is told when a call to core threw. */
+export function failureOfRpc(thrown: unknown): CheckoutFailure {
+  const none = { fields: [], retryAfterSeconds: undefined };
+  if (!(thrown instanceof ConnectError)) return { kind: 'unavailable', reason: 'UNEXPECTED', ...none };
+  const reason = reasonOf(thrown);
+  if (reason === undefined)
+    return { kind: 'unavailable', reason: `RPC_${Code[thrown.code].toUpperCase()}`, ...none };
+  return {
+    kind: isKnown(reason) ? kinds[reason] : 'unavailable',
+    reason,
+    fields: thrown
+      .findDetails(BadRequestSchema)
+      .flatMap(({ fieldViolations }) => fieldViolations.map(({ field }) => field)),
+    retryAfterSeconds: retryAfterSecondsOf(thrown),
+  };
+}
+
+const isKnown = (reason: string): reason is ErrorReason => Object.hasOwn(errorReasons, reason);
+
+function retryAfterSecondsOf(error: ConnectError): number | undefined {
+  const delay = error.findDetails(RetryInfoSchema)[0]?.retryDelay;
+  return delay && Math.max(1, Number(delay.seconds) + (delay.nanos > 0 ? 1 : 0));
+}
