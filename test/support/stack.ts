@@ -16,6 +16,7 @@ import { createTestDatabase } from './test-database.ts';
 export interface StackOptions {
   readonly cores?: number;
   readonly facades?: number;
+  readonly checkouts?: number;
   /** Added to every process's settings. */
   readonly settings?: Readonly<Record<string, string>>;
 }
@@ -26,11 +27,18 @@ export interface Facade {
   readonly sandbox: string;
 }
 
+export interface CheckoutPages {
+  readonly process: GatehouseProcess;
+  /** Where the pages are; the checkout URLs that core gives have another host when nobody told it this one. */
+  readonly origin: string;
+}
+
 /** Gatehouse's processes on a database of their own, as an operator would run them. */
 export interface Stack {
   readonly databaseUrl: string;
   readonly cores: readonly GatehouseProcess[];
   readonly facades: readonly Facade[];
+  readonly checkouts: readonly CheckoutPages[];
   /** gRPC addresses of the cores. */
   readonly addresses: readonly string[];
   readonly connectUrl: string;
@@ -54,6 +62,7 @@ export interface TestMerchant {
 export async function startStack({
   cores = 1,
   facades = 1,
+  checkouts = 0,
   settings = {},
 }: StackOptions = {}): Promise<Stack> {
   const database = await createTestDatabase();
@@ -102,6 +111,16 @@ export async function startStack({
         sandbox: String(facade.ready['sandbox']),
       });
     }
+    const checkoutProcesses: CheckoutPages[] = [];
+    for (let index = 0; index < checkouts; index += 1) {
+      const checkout = await start('checkout', {
+        GATEHOUSE_CORE_ADDRESSES: addresses.join(','),
+        GATEHOUSE_SERVICE_TOKEN: tokens.checkout,
+        GATEHOUSE_CHECKOUT_PORT: '0',
+        ...settings,
+      });
+      checkoutProcesses.push({ process: checkout, origin: String(checkout.ready['checkout']) });
+    }
     const client = <S extends DescService>(service: S, role: Role): Client<S> => {
       const transport = createGrpcTransport({ addresses, token: tokens[role] });
       cleanUps.push(async () => transport.close());
@@ -111,6 +130,7 @@ export async function startStack({
       databaseUrl: database.url,
       cores: coreProcesses,
       facades: facadeProcesses,
+      checkouts: checkoutProcesses,
       addresses,
       connectUrl: `http://${String(coreProcesses[0]?.ready['connect'])}`,
       tokens,
