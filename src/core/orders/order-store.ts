@@ -73,6 +73,9 @@ export interface OrderStoreOptions {
 }
 
 export function createOrderStore({ database, changes, onEvents, onAttempts }: OrderStoreOptions): OrderStore {
+  // What waits, with what is being written, stays below the calls that one connection to the gRPC server may have open:
+  // beyond those, calls would queue unseen in the client until their deadline, and nobody would be refused in time.
+  const limits = { maxItems: 500, maxInFlight: 3, maxWaiting: 2_000 };
   const insert = createGroupCommit<NewOrderRows, 'inserted' | 'taken'>({
     run: async (items) => {
       const inserted = await insertOrders(database.pool, items);
@@ -80,16 +83,12 @@ export function createOrderStore({ database, changes, onEvents, onAttempts }: Or
       if (items.some(({ attempt }) => attempt !== null)) onAttempts();
       return items.map(({ order }) => (inserted.has(order.id) ? 'inserted' : 'taken'));
     },
-    maxItems: 500,
-    maxInFlight: 3,
-    maxWaiting: 10_000,
+    ...limits,
   });
 
   const find = createGroupCommit<OrderKey, FoundOrder | 'none'>({
     run: async (keys) => (await findOrders(database.pool, keys)).map((found) => found ?? 'none'),
-    maxItems: 500,
-    maxInFlight: 3,
-    maxWaiting: 10_000,
+    ...limits,
   });
 
   return {
