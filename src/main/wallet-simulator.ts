@@ -1,0 +1,59 @@
+/** The wallet simulator: both wallets of the sandbox on one listener, with the page that shows what they do. */
+import { randomBytes, randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { parseArgs } from 'node:util';
+import { readWalletSimulatorConfig } from '../runtime/config.ts';
+import { stopOnSignal } from '../runtime/lifecycle.ts';
+import { createLogger } from '../runtime/logger.ts';
+import { buildWalletSimulator } from '../wallet-simulator/app.ts';
+import { scaleDelays, standardDelaysMs } from '../wallet-simulator/delays.ts';
+import { createLedger } from '../wallet-simulator/ledger.ts';
+import { readConfigOrExit } from './read-config.ts';
+
+const tokenLifetimeSeconds = 3_600;
+const callbackTimeoutMs = 5_000;
+
+const config = readConfigOrExit(readWalletSimulatorConfig);
+const interactive = asksForPerson(process.argv.slice(2)) || config.GATEHOUSE_SIMULATOR_INTERACTIVE;
+const logger = createLogger({
+  process: 'wallet-simulator',
+  instance: config.GATEHOUSE_INSTANCE ?? `${hostname()}:${process.pid}`,
+  level: config.GATEHOUSE_LOG_LEVEL,
+});
+const { walleta, walletb } = config.GATEHOUSE_SIMULATOR_CREDENTIALS;
+const simulator = await buildWalletSimulator({
+  wallets: [
+    { wallet: 'walleta', basePath: '/walleta', credentials: walleta, ledger: createLedger() },
+    { wallet: 'walletb', basePath: '/walletb', credentials: walletb, ledger: createLedger() },
+  ],
+  interactive,
+  delaysMs: scaleDelays(standardDelaysMs, config.GATEHOUSE_SIMULATOR_TIME_SCALE),
+  tokenLifetimeSeconds,
+  callbackTimeoutMs,
+  after: (delayMs, task) => {
+    const timer = setTimeout(task, delayMs);
+    return () => clearTimeout(timer);
+  },
+  now: () => new Date(),
+  newUuid: randomUUID,
+  randomBytes,
+  logger,
+});
+
+stopOnSignal(logger, [{ name: 'listener', stop: () => simulator.close(), timeoutMs: 5_000 }]);
+
+await simulator.listen({ host: config.GATEHOUSE_HOST, port: config.GATEHOUSE_SIMULATOR_PORT });
+logger.info({ origin: simulator.listeningOrigin, interactive }, 'ready');
+
+/** Whether --interactive was given; ends the process on anything else. */
+function asksForPerson(args: readonly string[]): boolean {
+  try {
+    const { values } = parseArgs({ args: [...args], options: { interactive: { type: 'boolean' } } });
+    return values.interactive === true;
+  } catch {
+    process.stderr.write(
+      'the only option is --interactive; everything else is set by GATEHOUSE_ variables\n',
+    );
+    process.exit(2);
+  }
+}

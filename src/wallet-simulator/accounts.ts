@@ -1,0 +1,76 @@
+import { refuse } from './refusal.ts';
+
+/** One identifier of an account, such as `{ key: 'msisdn', value: '+251911000000' }`. */
+export interface Party {
+  readonly key: string;
+  readonly value: string;
+}
+
+/** The merchant account that every simulated wallet has. */
+export const merchantParty: Party = { key: 'accountid', value: '2999' };
+
+/** What the ledger calls the merchant's account. */
+export const merchantAccount = 'accountid@2999';
+
+/** What the ledger calls a subscriber's account. */
+export const subscriberAccount = (msisdn: string): string => `msisdn@${msisdn}`;
+
+/** The digits of a number by which a wallet knows a subscriber, or undefined when it is none (E.164: 15 at most). */
+export function readMsisdn(text: string): string | undefined {
+  return /^\+?([1-9][0-9]{7,14})$/.exec(text)?.[1];
+}
+
+/**
+ * The payer's number, digits only, with or without plus. Other identifiers beside it are ignored: this wallet knows
+ * its customers by their numbers.
+ * @throws RefusedError validation: no msisdn among the identifiers, or not one.
+ */
+export function payerMsisdn(parties: readonly Party[] | undefined): string {
+  const given = parties?.find(({ key }) => key === 'msisdn');
+  if (given === undefined) {
+    throw refuse('validation', 'mandatoryValueNotSupplied', 'debitParty must have an msisdn', {
+      debitParty: 'msisdn',
+    });
+  }
+  const msisdn = readMsisdn(given.value);
+  if (msisdn === undefined) {
+    throw refuse('validation', 'formatError', 'The msisdn of debitParty is not a phone number', {
+      debitParty: 'msisdn',
+    });
+  }
+  return msisdn;
+}
+
+/**
+ * The account that the identifiers name: the merchant's, or a subscriber's; every phone number is a subscriber's.
+ * @throws RefusedError identification: no such account.
+ */
+export function findAccount(parties: readonly Party[], field: string): string {
+  for (const { key, value } of parties) {
+    if (key === merchantParty.key && value === merchantParty.value) return merchantAccount;
+    const msisdn = key === 'msisdn' ? readMsisdn(value) : undefined;
+    if (msisdn !== undefined) return subscriberAccount(msisdn);
+  }
+  const named = parties.map(({ key, value }) => `${key}@${value}`).join('$');
+  throw refuse('identification', 'identifierError', 'There is no such account', {
+    [field]: named.slice(0, 256),
+  });
+}
+
+/** Reads the several identifiers of one path segment: `accountid@2999$organisationid@7`. @throws RefusedError */
+export function parseAccountId(text: string): readonly Party[] {
+  const identifiers = text.split('$').map((part) => /^([a-z]+)@(.+)$/.exec(part));
+  return identifiers.map((match) => {
+    if (match === null || identifiers.length > 3) {
+      throw refuse(
+        'validation',
+        'formatError',
+        'An account is named as in accountid@2999, at most three parts',
+        {
+          accountId: text.slice(0, 256) || 'empty',
+        },
+      );
+    }
+    return { key: match[1] ?? '', value: match[2] ?? '' };
+  });
+}

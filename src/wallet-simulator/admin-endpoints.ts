@@ -1,0 +1,95 @@
+import { Type } from '@sinclair/typebox';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { AccessTokens } from './access-tokens.ts';
+import { listBalances, listCharges, listPrompts, promptView, receivedView } from './observations.ts';
+import type { ReceivedRequests } from './received-requests.ts';
+import type { Wallet } from './wallet.ts';
+
+export interface AdminOptions {
+  readonly wallets: readonly Wallet[];
+  readonly tokens: readonly AccessTokens[];
+  readonly received: ReceivedRequests;
+}
+
+const querystring = Type.Object({
+  wallet: Type.Optional(Type.Union([Type.Literal('walleta'), Type.Literal('walletb')])),
+  payer: Type.Optional(Type.String({ pattern: '^[+ ]?[0-9]{8,15}$' })),
+  status: Type.Optional(
+    Type.Union([Type.Literal('open'), Type.Literal('completed'), Type.Literal('failed')]),
+  ),
+  correlation_id: Type.Optional(Type.String({ maxLength: 64 })),
+});
+
+interface Filter {
+  readonly wallet?: string;
+  readonly payer?: string;
+  readonly status?: string;
+  readonly correlation_id?: string;
+}
+
+/** A plus in a query string that nobody encoded arrives as a space. */
+const payerOf = ({ payer }: Filter): string | undefined => payer?.replace(' ', '+');
+
+/**
+ * What a test asks and a person does: charges, prompts, requests, accounts; approving and declining. Not part of the
+ * wallet's contract, and without authentication: whoever reaches the simulator may.
+ */
+export function addAdminEndpoints(app: FastifyInstance, { wallets, tokens, received }: AdminOptions): void {
+  const chosen = ({ wallet }: Filter): readonly Wallet[] =>
+    wallets.filter(({ name }) => wallet === undefined || name === wallet);
+  const hasId = (id: string | undefined) => (record: { readonly correlation_id: string | null }) =>
+    id === undefined || record.correlation_id?.toLowerCase() === id.toLowerCase();
+
+  app.addHook('onRequest', refuseForeignPages);
+  // The page's buttons send empty forms.
+  app.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'string' },
+    (_request, _body, done) => done(null, undefined),
+  );
+  app.get<{ Querystring: Filter }>('/charges', { schema: { querystring } }, ({ query }) => ({
+    charges: chosen(query)
+      .flatMap((wallet) => listCharges(wallet, payerOf(query)))
+      .filter(hasId(query.correlation_id)),
+  }));
+  app.get<{ Querystring: Filter }>('/prompts', { schema: { querystring } }, ({ query }) => ({
+    prompts: chosen(query)
+      .flatMap((wallet) => listPrompts(wallet, payerOf(query)))
+      .filter(hasId(query.correlation_id))
+      .filter(({ status }) => query.status === undefined || status === query.status),
+  }));
+  app.get<{ Querystring: Filter }>('/requests', { schema: { querystring } }, ({ query }) => ({
+    requests: received
+      .list()
+      .filter(({ wallet }) => query.wallet === undefined || wallet === query.wallet)
+      .filter(({ correlationId }) => hasId(query.correlation_id)({ correlation_id: correlationId ?? null }))
+      .map(receivedView),
+  }));
+  app.get<{ Querystring: Filter }>('/accounts', { schema: { querystring } }, ({ query }) => ({
+    accounts: chosen(query).flatMap(listBalances),
+  }));
+  app.post('/tokens/expire', (_request, reply) => {
+    for (const { expireAll } of tokens) expireAll();
+    return reply.code(204).send();
+  });
+  for (const decision of ['approve', 'decline'] as const) {
+    app.post<{ Params: { id: string } }>(`/prompts/:id/${decision}`, (request, reply) => {
+      for (const wallet of wallets) {
+        const prompt = wallet.book.request(request.params.id);
+        if (prompt?.transaction.type !== 'merchantpay') continue;
+        if (!wallet[decision](prompt))
+          return reply.code(409).send({ message: 'This prompt is not open any more' });
+        const fromPage = request.headers.accept?.includes('text/html') === true;
+        return fromPage ? reply.redirect('/', 303) : reply.send(promptView(wallet.name, prompt));
+      }
+      return reply.code(404).send({ message: 'There is no such prompt' });
+    });
+  }
+}
+
+/** Another site's page, open in the same browser, must not press the buttons. */
+async function refuseForeignPages(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  const { origin, host = '' } = request.headers;
+  const own = origin === undefined || [`http://${host}`, `https://${host}`].includes(origin);
+  if (!own) await reply.code(403).send({ message: 'Only the own page may do this' });
+}

@@ -1,0 +1,125 @@
+import Fastify, { LogController } from 'fastify';
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
+import type { Logger } from '../runtime/logger.ts';
+import type { AccessTokens } from './access-tokens.ts';
+import { addAdminEndpoints } from './admin-endpoints.ts';
+import { createCallbackSender } from './callbacks.ts';
+import type { Credentials } from './callbacks.ts';
+import type { DelaysMs } from './delays.ts';
+import type { Ledger } from './ledger.ts';
+import type { WalletName } from './outcomes.ts';
+import { addPage } from './page.ts';
+import { createReceivedRequests } from './received-requests.ts';
+import { addWalletApi } from './wallet-api.ts';
+import { createWallet } from './wallet.ts';
+import type { Timers } from './wallet.ts';
+
+/** One wallet and where it is mounted. */
+export interface MountedWallet {
+  readonly wallet: WalletName;
+  /** Such as `/walleta`; anything but `/` and `/simulator`, which are the page's and the admin API's. */
+  readonly basePath: string;
+  readonly credentials: Credentials;
+  readonly ledger: Ledger;
+}
+
+export interface WalletSimulatorOptions {
+  readonly wallets: readonly MountedWallet[];
+  /** Whether payers whose number fixes no outcome wait for somebody to approve or decline. */
+  readonly interactive: boolean;
+  readonly delaysMs: DelaysMs;
+  /** How long an access token is good for. */
+  readonly tokenLifetimeSeconds: number;
+  /** How long a callback may take, in real milliseconds. */
+  readonly callbackTimeoutMs: number;
+  readonly after: Timers;
+  readonly now: () => Date;
+  readonly newUuid: () => string;
+  readonly randomBytes: (count: number) => Buffer;
+  readonly logger: Logger;
+}
+
+const maxBodyBytes = 64 * 1024;
+
+/**
+ * The wallets, the admin API under /simulator and the page, ready to listen. What it knows, it knows in memory: a new
+ * one starts anew. `close()` calls off everything that was still to happen and drops connections that hang.
+ */
+export async function buildWalletSimulator(options: WalletSimulatorOptions): Promise<FastifyInstance> {
+  const { logger, now, after, randomBytes, interactive } = options;
+  const loggerInstance: FastifyBaseLogger = logger;
+  const app = Fastify({
+    loggerInstance,
+    logController: new LogController({ disableRequestLogging: true }),
+    bodyLimit: maxBodyBytes,
+    forceCloseConnections: true,
+    routerOptions: { maxParamLength: 256 },
+    ajv: {
+      customOptions: {
+        allErrors: true,
+        coerceTypes: false,
+        removeAdditional: false,
+        useDefaults: false,
+        // Lets an error tell a negative amount from a malformed one.
+        verbose: true,
+      },
+    },
+  });
+  const closing = new AbortController();
+  const received = createReceivedRequests();
+  const tokens: AccessTokens[] = [];
+  const mounts = options.wallets.map(({ wallet: name, basePath, credentials, ledger }) => {
+    const callBack = createCallbackSender({
+      credentials,
+      now,
+      timeoutMs: options.callbackTimeoutMs,
+      closing: closing.signal,
+    });
+    const wallet = createWallet({ ...options, wallet: name, ledger, callBack });
+    return { prefix: requireBasePath(basePath), credentials, wallet };
+  });
+  const wallets = mounts.map(({ wallet }) => wallet);
+  logWhenAnswered(app, logger);
+  app.addHook('onClose', async () => {
+    closing.abort();
+    for (const wallet of wallets) wallet.close();
+  });
+  app.get('/healthz', () => ({ status: 'ok' }));
+  const { delaysMs, tokenLifetimeSeconds } = options;
+  for (const { prefix, credentials, wallet } of mounts) {
+    const api = { wallet, credentials, received, after, now, randomBytes, tokenLifetimeSeconds };
+    await app.register(
+      async (scope) => void tokens.push(await addWalletApi(scope, { ...api, hangMs: delaysMs.hang })),
+      { prefix },
+    );
+  }
+  await app.register(async (scope) => addAdminEndpoints(scope, { wallets, tokens, received }), {
+    prefix: '/simulator',
+  });
+  await app.register(async (scope) => addPage(scope, { wallets, interactive }));
+  return app;
+}
+
+/** @throws RangeError when a wallet cannot be mounted there. */
+function requireBasePath(path: string): string {
+  if (/^(\/[a-z0-9._-]+)+$/.test(path) && path !== '/simulator') return path;
+  throw new RangeError(`a wallet cannot be mounted at "${path}": give it a path such as /walleta`);
+}
+
+/** One line a request, by the route's pattern: paths and bodies have phone numbers in them. */
+function logWhenAnswered(app: FastifyInstance, logger: Logger): void {
+  app.addHook('onResponse', async (request, reply) => {
+    const route = request.routeOptions.url;
+    const quiet = route === '/live' || route === '/healthz';
+    logger[quiet ? 'debug' : 'info'](
+      {
+        method: request.method,
+        route,
+        status: reply.statusCode,
+        duration_ms: Math.round(reply.elapsedTime * 100) / 100,
+        correlation_id: request.headers['x-correlationid'],
+      },
+      'request',
+    );
+  });
+}

@@ -1,0 +1,171 @@
+import { findAccount } from './accounts.ts';
+import type { Party } from './accounts.ts';
+import { isCurrency, parseAmount } from './amount.ts';
+import { refuse } from './refusal.ts';
+import type { AuthorisationCodeBody } from './schemas.ts';
+
+/** A payer's promise to pay, made in advance and redeemed by whoever presents the code. */
+export interface AuthorisationCode {
+  readonly code: string;
+  /** As the ledger calls the payer's account. */
+  readonly account: string;
+  readonly terms: AuthorisationCodeBody;
+  readonly createdAt: Date;
+  readonly expiresAt: Date;
+  modifiedAt: Date;
+  /** Set once it cannot be redeemed any more; time is looked at separately. */
+  ended: 'redeemed' | 'cancelled' | undefined;
+}
+
+/** What a code is redeemed for. */
+export interface Redemption {
+  readonly amount: bigint;
+  readonly currency: string;
+  readonly debitParty?: readonly Party[] | undefined;
+  readonly creditParty: readonly Party[];
+}
+
+export interface AuthorisationCodes {
+  /** @throws RefusedError when an amount comes without currency, or in none that exists. */
+  readonly issue: (account: string, terms: AuthorisationCodeBody) => AuthorisationCode;
+  /** @throws RefusedError identification when the account has no such code. */
+  readonly find: (account: string, code: string) => AuthorisationCode;
+  /** Newest first. */
+  readonly ofAccount: (account: string) => readonly AuthorisationCode[];
+  /** @throws RefusedError when it is not active any more. */
+  readonly cancel: (code: AuthorisationCode) => void;
+  /** Uses the code up and gives the account to charge. @throws RefusedError when its terms do not allow it. */
+  readonly redeem: (code: string, redemption: Redemption) => string;
+  readonly stateOf: (code: AuthorisationCode) => 'active' | 'expired' | 'cancelled';
+}
+
+/** For a code whose terms name no lifetime. */
+const standardLifetimeSeconds = 600;
+
+interface CodeOptions {
+  readonly now: () => Date;
+  readonly randomBytes: (count: number) => Buffer;
+}
+
+export function createAuthorisationCodes({ now, randomBytes }: CodeOptions): AuthorisationCodes {
+  const codes = new Map<string, AuthorisationCode>();
+  const stateOf = (code: AuthorisationCode): 'active' | 'expired' | 'cancelled' => {
+    if (code.ended === 'cancelled') return 'cancelled';
+    return code.ended === 'redeemed' || now() >= code.expiresAt ? 'expired' : 'active';
+  };
+  const requireActive = (code: AuthorisationCode): void => {
+    if (stateOf(code) === 'active') return;
+    throw refuse('businessRule', 'incorrectState', 'The authorisation code is not active', {
+      codeState: stateOf(code),
+    });
+  };
+  const end = (code: AuthorisationCode, how: 'redeemed' | 'cancelled'): void => {
+    code.ended = how;
+    code.modifiedAt = now();
+  };
+  const unusedCode = (): string => {
+    for (;;) {
+      const code = String(randomBytes(4).readUInt32BE() % 100_000_000).padStart(8, '0');
+      if (!codes.has(code)) return code;
+    }
+  };
+  return {
+    stateOf,
+    issue: (account, terms) => {
+      requireAmountWithCurrency(terms);
+      const createdAt = now();
+      const lifetimeMs = (terms.codeLifetime ?? standardLifetimeSeconds) * 1_000;
+      const code: AuthorisationCode = {
+        code: unusedCode(),
+        account,
+        terms,
+        createdAt,
+        expiresAt: new Date(createdAt.getTime() + lifetimeMs),
+        modifiedAt: createdAt,
+        ended: undefined,
+      };
+      codes.set(code.code, code);
+      return code;
+    },
+    find: (account, code) => {
+      const found = codes.get(code);
+      if (found?.account === account) return found;
+      throw unknownCode(code);
+    },
+    ofAccount: (account) => [...codes.values()].filter((code) => code.account === account).reverse(),
+    cancel: (code) => {
+      requireActive(code);
+      end(code, 'cancelled');
+    },
+    redeem: (text, redemption) => {
+      const code = codes.get(text);
+      if (code === undefined) throw unknownCode(text);
+      requireActive(code);
+      requireTerms(code, redemption);
+      end(code, 'redeemed');
+      return code.account;
+    },
+  };
+}
+
+const unknownCode = (code: string) =>
+  refuse('identification', 'identifierError', 'There is no such authorisation code', {
+    authorisationCode: code.slice(0, 256),
+  });
+
+function requireAmountWithCurrency({ amount, currency }: AuthorisationCodeBody): void {
+  if (currency !== undefined && !isCurrency(currency)) {
+    throw refuse('validation', 'currencyNotSupported', 'This wallet has no such currency', { currency });
+  }
+  if (amount !== undefined && currency === undefined) {
+    throw refuse('validation', 'mandatoryValueNotSupplied', 'An amount needs a currency', {
+      currency: 'is required with amount',
+    });
+  }
+}
+
+function requireTerms({ account, terms }: AuthorisationCode, redemption: Redemption): void {
+  const { amount, currency, debitParty, creditParty } = redemption;
+  if (debitParty !== undefined && findAccount(debitParty, 'debitParty') !== account) {
+    throw refuse('identification', 'identifierError', 'The code is of another account', {
+      debitParty: 'msisdn',
+    });
+  }
+  if (terms.currency !== undefined && terms.currency !== currency) {
+    throw refuse('validation', 'currencyNotSupported', 'The code is for another currency', {
+      currency: terms.currency,
+    });
+  }
+  if (terms.amount !== undefined) requireAmount(parseAmount(terms.amount), terms, amount);
+  const types = terms.redemptionTransactionTypes;
+  if (types !== undefined && !types.some(({ transactionType }) => transactionType === 'merchantpay')) {
+    throw refuse('businessRule', 'transactionTypeError', 'The code is not for merchant payments');
+  }
+  const payees = terms.redemptionAccountIdentifiers;
+  const isPayee = ({ key, value }: Party): boolean =>
+    creditParty.some((party) => party.key === key && party.value === value);
+  if (payees !== undefined && !payees.some(isPayee)) {
+    throw refuse('identification', 'identifierError', 'The code is for another payee', {
+      creditParty: 'accountid',
+    });
+  }
+}
+
+function requireAmount(agreed: bigint, { amountType }: AuthorisationCodeBody, amount: bigint): void {
+  if (amount > agreed)
+    throw refuse('businessRule', 'overPaymentNotAllowed', 'The code is for less than that');
+  if (amount < agreed && amountType !== 'maximum') {
+    throw refuse('businessRule', 'underPaymentNotAllowed', 'The code is for more than that');
+  }
+}
+
+/** The contract's authorisation code. */
+export function authorisationCodeObject(code: AuthorisationCode, codeState: string): object {
+  return {
+    ...code.terms,
+    authorisationCode: code.code,
+    codeState,
+    creationDate: code.createdAt.toISOString(),
+    modificationDate: code.modifiedAt.toISOString(),
+  };
+}

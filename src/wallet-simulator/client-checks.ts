@@ -1,0 +1,52 @@
+import { createHash } from 'node:crypto';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { equalSecrets } from './access-tokens.ts';
+import type { AccessTokens } from './access-tokens.ts';
+import type { Credentials } from './callbacks.ts';
+import { refuse } from './refusal.ts';
+
+const header = (request: FastifyRequest, name: string): string => {
+  const value = request.headers[name];
+  return typeof value === 'string' ? value : '';
+};
+
+/**
+ * Lets through requests that carry the client's id and API key and, except for the heartbeat, a valid access token.
+ * Others are refused with authorisation/clientAuthorisationError, which names the header that is wrong.
+ */
+export function requireClient(
+  app: FastifyInstance,
+  { credentials, tokens }: { credentials: Credentials; tokens: AccessTokens },
+): void {
+  const unauthorised = (name: string, problem: string) =>
+    refuse('authorisation', 'clientAuthorisationError', `${name} ${problem}`, { [name]: problem });
+  app.addHook('onRequest', async (request, reply) => {
+    if (!equalSecrets(header(request, 'x-client-id'), credentials.clientId)) {
+      throw unauthorised('X-Client-Id', 'is missing or unknown');
+    }
+    if (!equalSecrets(header(request, 'x-api-key'), credentials.apiKey)) {
+      throw unauthorised('X-API-Key', 'is missing or wrong');
+    }
+    if (request.routeOptions.url?.endsWith('/heartbeat') === true) return;
+    const token = /^Bearer (\S+)$/i.exec(header(request, 'authorization'))?.[1];
+    if (token === undefined || !tokens.isValid(token)) {
+      void reply.header('www-authenticate', 'Bearer error="invalid_token"');
+      throw unauthorised('Authorization', 'has no valid access token');
+    }
+  });
+}
+
+/** Reads JSON bodies, and refuses those that are not what their X-Content-Hash says; without one, any is taken. */
+export function readHashedJson(app: FastifyInstance): void {
+  const parseJson = app.getDefaultJsonParser('error', 'error');
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
+    const hash = header(request, 'x-content-hash');
+    if (hash !== '' && hash.toLowerCase() !== createHash('sha256').update(body).digest('hex')) {
+      const problem = 'is not the SHA-256 of the body in hexadecimal digits';
+      done(refuse('validation', 'formatError', `X-Content-Hash ${problem}`, { 'X-Content-Hash': problem }));
+      return;
+    }
+    void parseJson(request, body.toString(), done);
+  });
+}

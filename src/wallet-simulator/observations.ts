@@ -1,0 +1,149 @@
+import { readMsisdn, subscriberAccount } from './accounts.ts';
+import { formatAmount } from './amount.ts';
+import type { ReceivedRequest } from './received-requests.ts';
+import { shownStatus } from './transaction.ts';
+import type { PaymentRequest } from './transaction.ts';
+import type { Wallet } from './wallet.ts';
+
+/** Money that was really taken from a payer. */
+export interface ChargeView {
+  readonly wallet: string;
+  readonly transaction_reference: string;
+  readonly correlation_id: string | null;
+  readonly merchant_reference: string | null;
+  /** Digits only. */
+  readonly payer: string;
+  readonly amount: string;
+  readonly currency: string;
+  readonly charged_at: string;
+  /** What the payer has got back of it. */
+  readonly reversed: string;
+}
+
+/** A payment that was asked for, and what became of it. */
+export interface PromptView {
+  readonly id: string;
+  readonly wallet: string;
+  readonly channel: 'wallet' | 'ussd';
+  readonly payer: string;
+  readonly amount: string;
+  readonly currency: string;
+  readonly description: string;
+  readonly status: 'open' | 'completed' | 'failed';
+  /** The status that queries report. */
+  readonly shown_status: string;
+  /** The code of the error, and its providerCode, of a failed one. */
+  readonly error: { readonly code: string; readonly provider_code: string | null } | null;
+  /** What the payer's number asks for; null for an ordinary number. */
+  readonly outcome: string;
+  /** Whether it is open until somebody approves or declines it. */
+  readonly awaits_person: boolean;
+  readonly transaction_reference: string;
+  readonly correlation_id: string | null;
+  readonly merchant_reference: string | null;
+  readonly created_at: string;
+  readonly expires_at: string;
+  readonly callbacks: readonly {
+    readonly at: string;
+    readonly tells: string;
+    readonly answer: number | string;
+  }[];
+}
+
+const payerOf = (account: string): string => account.replace(/^msisdn@/, '');
+
+const byPayer =
+  (payer: string | undefined) =>
+  (account: string): boolean =>
+    payer === undefined || account === subscriberAccount(readMsisdn(payer) ?? payer);
+
+/** Payments asked for, newest first. */
+export function listPrompts({ name, book }: Wallet, payer?: string): readonly PromptView[] {
+  return book
+    .requests()
+    .filter(
+      ({ transaction }) => transaction.type === 'merchantpay' && byPayer(payer)(transaction.debitAccount),
+    )
+    .map((request) => promptView(name, request));
+}
+
+export function promptView(wallet: string, request: PaymentRequest): PromptView {
+  const { transaction } = request;
+  const { state, description } = transaction;
+  const refusal = state.status === 'failed' ? state.refusal : undefined;
+  return {
+    id: request.serverCorrelationId,
+    wallet,
+    channel: description.subType === 'wallet' ? 'wallet' : 'ussd',
+    payer: payerOf(transaction.debitAccount),
+    amount: formatAmount(transaction.amount),
+    currency: transaction.currency,
+    description: description.descriptionText ?? '',
+    status: state.status,
+    shown_status: shownStatus(transaction),
+    error: refusal
+      ? {
+          code: refusal.code,
+          provider_code: refusal.parameters.find(({ key }) => key === 'providerCode')?.value ?? null,
+        }
+      : null,
+    outcome: transaction.outcome.summary,
+    awaits_person: request.awaitsPerson,
+    transaction_reference: transaction.reference,
+    correlation_id: request.clientCorrelationId ?? null,
+    merchant_reference: description.requestingOrganisationTransactionReference ?? null,
+    created_at: transaction.createdAt.toISOString(),
+    expires_at: request.expiresAt.toISOString(),
+    callbacks: request.callbacks.map(({ at, ...callback }) => ({ at: at.toISOString(), ...callback })),
+  };
+}
+
+/**
+ * Who was charged what, newest first, by the ledger and by nothing else: money that went from a subscriber to the
+ * merchant, less what came back. Payments the wallet started with are left out.
+ */
+export function listCharges({ name, book, ledger }: Wallet, payer?: string): readonly ChargeView[] {
+  const postings = ledger.postings();
+  const reversals = new Map<string, bigint>();
+  for (const { reference, amount } of postings) {
+    const original = book.transaction(reference)?.originalReference;
+    if (original !== undefined) reversals.set(original, (reversals.get(original) ?? 0n) + amount);
+  }
+  const requests = new Map(book.requests().map((request) => [request.transaction.reference, request]));
+  return postings
+    .flatMap(({ reference, from, to, amount, currency }) => {
+      const request = requests.get(reference);
+      if (request === undefined || request.transaction.type !== 'merchantpay') return [];
+      const { transaction } = request;
+      if (from !== transaction.debitAccount || to !== transaction.creditAccount || !byPayer(payer)(from))
+        return [];
+      return {
+        wallet: name,
+        transaction_reference: reference,
+        correlation_id: request.clientCorrelationId ?? null,
+        merchant_reference: transaction.description.requestingOrganisationTransactionReference ?? null,
+        payer: payerOf(from),
+        amount: formatAmount(amount),
+        currency,
+        charged_at: transaction.modifiedAt.toISOString(),
+        reversed: formatAmount(reversals.get(reference) ?? 0n),
+      };
+    })
+    .reverse();
+}
+
+/** Every account and its balance; an issuer's is below zero by all that its customers hold. */
+export function listBalances({ name, ledger }: Wallet): readonly object[] {
+  return ledger.accounts().map(({ account, currency, balance }) => ({
+    wallet: name,
+    account,
+    currency,
+    balance: balance < 0n ? `-${formatAmount(-balance)}` : formatAmount(balance),
+  }));
+}
+
+export const receivedView = ({ at, correlationId, ...request }: ReceivedRequest): object => ({
+  at: at.toISOString(),
+  correlation_id: correlationId ?? null,
+  ...request,
+});

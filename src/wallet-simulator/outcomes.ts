@@ -1,0 +1,159 @@
+import type { DelaysMs } from './delays.ts';
+import { refusal } from './refusal.ts';
+import type { Refusal } from './refusal.ts';
+
+export type WalletName = 'walleta' | 'walletb';
+
+/** What the client hears when it asks for a payment. */
+export type Acknowledgement =
+  | { readonly kind: 'accepted' }
+  /** Accepted, but the answer leaves only when the callback has been answered. */
+  | { readonly kind: 'accepted-late' }
+  | { readonly kind: 'hangs'; readonly creates: boolean }
+  | { readonly kind: 'refused'; readonly creates: boolean; readonly refusal: Refusal }
+  /** Refused the first time a correlation id is seen, accepted afterwards. */
+  | { readonly kind: 'refused-once'; readonly refusal: Refusal };
+
+/** What becomes of a payment once it exists. */
+export type Ending =
+  | { readonly status: 'completed'; readonly after: keyof DelaysMs }
+  | { readonly status: 'failed'; readonly after: keyof DelaysMs; readonly refusal: Refusal }
+  /** Nothing, ever; `shownAs` is the status that queries report. */
+  | { readonly status: 'open'; readonly shownAs: string; readonly forgedCallback: boolean };
+
+/** Everything in which one payment can differ from another. */
+export interface Outcome {
+  readonly summary: string;
+  readonly acknowledgement: Acknowledgement;
+  readonly ending: Ending;
+  readonly callbackTimes: 0 | 1 | 3;
+  readonly callbackTells: 'truth' | 'failure';
+  readonly chargesAnotherAmount: boolean;
+  readonly reversal: 'done' | 'refused' | 'unknown-then-done';
+  readonly statement: 'true' | 'missing' | 'another-amount';
+}
+
+const success: Outcome = {
+  summary: 'success',
+  acknowledgement: { kind: 'accepted' },
+  ending: { status: 'completed', after: 'payerAnswer' },
+  callbackTimes: 1,
+  callbackTells: 'truth',
+  chargesAnotherAmount: false,
+  reversal: 'done',
+  statement: 'true',
+};
+
+/** What happens to payers whose number says nothing else. */
+export const ordinaryOutcome: Outcome = success;
+
+/** A reversal's own course, once it has been accepted. */
+export const reversalOutcome: Outcome = { ...success, ending: { status: 'completed', after: 'reversal' } };
+
+/** No answer in time. The contract has no code for it; the profile marks it with `providerCode`. */
+export const promptExpired: Refusal = refusal(
+  'businessRule',
+  'genericError',
+  'The payer did not answer in time',
+  { providerCode: 'expired' },
+);
+
+/** The payer said no. */
+export const declinedByPayer: Refusal = refusal(
+  'authorisation',
+  'requestDeclined',
+  'The payer declined the request',
+);
+
+const failure = (summary: string, because: Refusal, after: keyof DelaysMs = 'payerAnswer'): Outcome => ({
+  ...success,
+  summary,
+  ending: { status: 'failed', after, refusal: because },
+});
+
+const stays = (summary: string, shownAs: string, forgedCallback: boolean): Outcome => ({
+  ...success,
+  summary,
+  ending: { status: 'open', shownAs, forgedCallback },
+});
+
+const acknowledged = (summary: string, acknowledgement: Acknowledgement): Outcome => ({
+  ...success,
+  summary,
+  acknowledgement,
+});
+
+/** By the last two digits of the payer's number; the index is the number. */
+const outcomes: readonly Outcome[] = [
+  success,
+  failure(
+    'insufficient funds',
+    refusal('businessRule', 'insufficientFunds', 'The payer has too little money'),
+  ),
+  failure(
+    'wrong PIN',
+    refusal('authorisation', 'requestDeclined', 'The payer gave a wrong PIN', { providerCode: 'wrongPin' }),
+  ),
+  failure('cancelled by the payer', declinedByPayer),
+  failure('no answer: expired', promptExpired, 'promptExpiry'),
+  failure(
+    'unknown subscriber',
+    refusal('identification', 'identifierError', 'There is no such subscriber', { debitParty: 'msisdn' }),
+  ),
+  acknowledged('daily limit exceeded', {
+    kind: 'refused',
+    creates: false,
+    refusal: refusal('businessRule', 'dailyValueLimitExceeded', "The payer's daily limit is exceeded"),
+  }),
+  acknowledged('account barred', {
+    kind: 'refused',
+    creates: false,
+    refusal: refusal('businessRule', 'incorrectState', "The payer's account is barred", {
+      debitParty: 'msisdn',
+    }),
+  }),
+  acknowledged('rate limited once, then fine', {
+    kind: 'refused-once',
+    refusal: refusal('businessRule', 'rateLimitError', 'Too many requests; send the same request again'),
+  }),
+  stays('an unheard-of status', 'underReview', false),
+  { ...success, summary: 'success, no callback', callbackTimes: 0 },
+  { ...success, summary: 'success, callback three times', callbackTimes: 3 },
+  acknowledged('callback before the acknowledgement', { kind: 'accepted-late' }),
+  {
+    ...success,
+    summary: 'success, later than anybody waits',
+    ending: { status: 'completed', after: 'lateSuccess' },
+  },
+  acknowledged('acknowledgement hangs, payment completes', { kind: 'hangs', creates: true }),
+  acknowledged('acknowledgement hangs, nothing created', { kind: 'hangs', creates: false }),
+  acknowledged('503 at acknowledgement', {
+    kind: 'refused',
+    creates: false,
+    refusal: refusal('serviceUnavailable', 'genericError', 'The service is not available'),
+  }),
+  acknowledged('500 at acknowledgement, payment completes', {
+    kind: 'refused',
+    creates: true,
+    refusal: refusal('internal', 'genericError', 'The request could not be completed'),
+  }),
+  stays('forged success callback, stays pending', 'pending', true),
+  { ...success, summary: 'completed with another amount', chargesAnotherAmount: true },
+  stays('pending for ever', 'pending', false),
+  { ...success, summary: 'failure callback, yet completed', callbackTells: 'failure' },
+  { ...success, summary: 'paid; reversal refused', reversal: 'refused' },
+  { ...success, summary: "paid; reversal's outcome unknown, then done", reversal: 'unknown-then-done' },
+  { ...success, summary: 'paid; missing from the statement', statement: 'missing' },
+  { ...success, summary: 'paid; statement shows another amount', statement: 'another-amount' },
+];
+
+const numbers: Readonly<Record<WalletName, RegExp>> = {
+  walleta: /^2519000000([0-9]{2})$/,
+  walletb: /^2517000000([0-9]{2})$/,
+};
+
+/** The outcome that a payer's number asks for, or undefined for a number that asks for none. Digits only, no plus. */
+export function outcomeOfNumber(wallet: WalletName, msisdn: string): Outcome | undefined {
+  const digits = numbers[wallet].exec(msisdn)?.[1];
+  return digits === undefined ? undefined : outcomes[Number(digits)];
+}

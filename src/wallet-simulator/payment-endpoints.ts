@@ -1,0 +1,167 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { ReceivedRequests } from './received-requests.ts';
+import { RefusedError, refuse } from './refusal.ts';
+import { patchBody, paymentBody, requestSchema, reversalBody, uuidParams } from './schemas.ts';
+import type { PatchBody, PaymentBody, ReversalBody, UuidParams } from './schemas.ts';
+import { requestStateObject, transactionObject } from './transaction.ts';
+import type { Transaction } from './transaction.ts';
+import { unknownTransaction } from './wallet.ts';
+import type { Answer, RequestOrigin, Timers, Wallet } from './wallet.ts';
+
+export interface PaymentEndpointOptions {
+  readonly wallet: Wallet;
+  readonly received: ReceivedRequests;
+  readonly after: Timers;
+  readonly hangMs: number;
+  readonly now: () => Date;
+}
+
+const single = (value: string | string[] | undefined): string | undefined =>
+  typeof value === 'string' ? value : undefined;
+
+const originOf = ({ headers }: FastifyRequest): RequestOrigin => ({
+  correlationId: single(headers['x-correlationid']),
+  callbackUrl: single(headers['x-callback-url']),
+});
+
+/** Payments, reversals, and what became of them. */
+export function addPaymentEndpoints(app: FastifyInstance, options: PaymentEndpointOptions): void {
+  const { wallet, received, after, hangMs, now } = options;
+  const { book } = wallet;
+
+  /** Notes how it was answered, then answers. @throws RefusedError */
+  async function answer(
+    kind: 'payment' | 'reversal',
+    subject: string,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    decide: (origin: RequestOrigin) => Answer | Promise<Answer>,
+  ): Promise<FastifyReply> {
+    const origin = originOf(request);
+    const note = (outcome: string): void =>
+      received.add({
+        at: now(),
+        wallet: wallet.name,
+        kind,
+        correlationId: origin.correlationId,
+        subject,
+        answer: outcome,
+      });
+    try {
+      const decision = await decide(origin);
+      note(decision.kind);
+      return await send(decision, request, reply);
+    } catch (error) {
+      if (error instanceof RefusedError) note(error.refusal.code);
+      throw error;
+    }
+  }
+
+  function send(decision: Answer, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+    switch (decision.kind) {
+      case 'accepted':
+        // Written when the request came in, before anything became of it.
+        return reply.code(202).send(requestStateObject(decision.request, 'pending'));
+      case 'completed':
+        return reply.code(201).send(transactionObject(decision.transaction));
+      case 'hangs': {
+        reply.hijack();
+        const letGo = after(hangMs, () => request.raw.socket.destroy());
+        request.raw.socket.once('close', letGo);
+        return reply;
+      }
+    }
+  }
+
+  function findTransaction(reference: string): Transaction {
+    const transaction = book.transaction(reference);
+    if (transaction === undefined) throw unknownTransaction(reference);
+    return transaction;
+  }
+
+  app.post<{ Params: { type: string }; Body: PaymentBody }>(
+    '/transactions/type/:type',
+    { schema: requestSchema({ body: paymentBody }) },
+    async (request, reply) => {
+      const { params, body } = request;
+      const payer = body.debitParty?.find(({ key }) => key === 'msisdn')?.value ?? '';
+      return answer('payment', payer, request, reply, (origin) => {
+        if (params.type !== 'merchantpay') throw unsupportedType(params.type);
+        return wallet.pay(body, origin);
+      });
+    },
+  );
+
+  app.get<{ Params: { reference: string } }>(
+    '/transactions/:reference',
+    { schema: requestSchema() },
+    ({ params }) => transactionObject(findTransaction(params.reference)),
+  );
+
+  app.patch<{ Params: { reference: string }; Body: PatchBody }>(
+    '/transactions/:reference',
+    { schema: requestSchema({ body: patchBody }) },
+    async ({ params, body }, reply) => {
+      const { reference } = findTransaction(params.reference);
+      requireOnlyChange(body, '/transactionStatus');
+      const open = book.requests().find(({ transaction }) => transaction.reference === reference);
+      if (open === undefined || open.transaction.type !== 'merchantpay' || !wallet.decline(open)) {
+        throw refuse('businessRule', 'incorrectState', 'Only an open payment can be cancelled');
+      }
+      return reply.code(204).send();
+    },
+  );
+
+  app.post<{ Params: { reference: string }; Body: ReversalBody }>(
+    '/transactions/:reference/reversals',
+    { schema: requestSchema({ body: reversalBody }) },
+    async (request, reply) => {
+      const { params, body } = request;
+      return answer('reversal', params.reference, request, reply, (origin) =>
+        wallet.reverse(params.reference, body, origin),
+      );
+    },
+  );
+
+  app.get<{ Params: UuidParams }>(
+    '/requeststates/:id',
+    { schema: requestSchema({ params: uuidParams }) },
+    ({ params }) => {
+      const found = book.request(params.id);
+      if (found === undefined) {
+        throw refuse('identification', 'identifierError', 'There is no such request state', {
+          serverCorrelationId: params.id,
+        });
+      }
+      return requestStateObject(found);
+    },
+  );
+
+  app.get<{ Params: UuidParams }>(
+    '/responses/:id',
+    { schema: requestSchema({ params: uuidParams }) },
+    ({ params }) => {
+      const found = book.requestOfClient(params.id);
+      if (found === undefined) {
+        throw refuse('identification', 'identifierError', 'Nothing was created for this X-CorrelationID', {
+          clientCorrelationId: params.id,
+        });
+      }
+      return { link: `/transactions/${found.transaction.reference}` };
+    },
+  );
+}
+
+const unsupportedType = (type: string): RefusedError =>
+  refuse('businessRule', 'transactionTypeError', 'This wallet takes merchant payments only', {
+    transactionType: type.slice(0, 256) || 'empty',
+  });
+
+/** The one change that a client may make is to cancel. @throws RefusedError */
+export function requireOnlyChange(body: PatchBody, path: string): void {
+  const [change] = body;
+  if (body.length === 1 && change?.op === 'replace' && change.path === path && change.value === 'cancelled')
+    return;
+  const problem = `must replace ${path} by cancelled, and nothing else`;
+  throw refuse('validation', 'formatError', `The body ${problem}`, { body: problem });
+}

@@ -1,0 +1,40 @@
+import { merchantAccount, merchantParty, subscriberAccount } from './accounts.ts';
+import { oneUnit } from './amount.ts';
+import { ordinaryOutcome } from './outcomes.ts';
+import type { WalletName } from './outcomes.ts';
+import type { Transaction } from './transaction.ts';
+
+const count = 20;
+const dayMs = 24 * 60 * 60 * 1_000;
+
+/** Long past, so that no day's reconciliation finds payments that nobody asked for. */
+const firstAt = Date.UTC(2024, 0, 1, 9);
+
+/**
+ * The payments the merchant's account starts with: one a day from 1 January 2024, 09:00 UTC, of 100 ETB, 101 ETB and
+ * so on, each from another subscriber; oldest first, not settled yet.
+ */
+export function seedTransactions(wallet: WalletName): readonly Transaction[] {
+  const [prefix, number] = wallet === 'walleta' ? ['WA', '25191100'] : ['WB', '25171100'];
+  return Array.from({ length: count }, (_, index): Transaction => {
+    const msisdn = `${number}${String(index).padStart(4, '0')}`;
+    const at = new Date(firstAt + index * dayMs);
+    return {
+      reference: `${prefix}SEED${String(index + 1).padStart(8, '0')}`,
+      type: 'merchantpay',
+      debitAccount: subscriberAccount(msisdn),
+      creditAccount: merchantAccount,
+      debitParty: [{ key: 'msisdn', value: `+${msisdn}` }],
+      creditParty: [merchantParty],
+      currency: 'ETB',
+      description: { descriptionText: 'Payment from before' },
+      originalReference: undefined,
+      outcome: ordinaryOutcome,
+      createdAt: at,
+      amount: BigInt(100 + index) * oneUnit,
+      reversing: 0n,
+      modifiedAt: at,
+      state: { status: 'open', shownAs: 'pending' },
+    };
+  });
+}

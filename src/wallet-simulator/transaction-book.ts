@@ -1,0 +1,41 @@
+import type { PaymentRequest, Transaction } from './transaction.ts';
+
+/** Every transaction and every request for one, found by each of their names. */
+export interface TransactionBook {
+  readonly addTransaction: (transaction: Transaction) => void;
+  readonly addRequest: (request: PaymentRequest) => void;
+  readonly transaction: (reference: string) => Transaction | undefined;
+  readonly request: (serverCorrelationId: string) => PaymentRequest | undefined;
+  readonly requestOfClient: (clientCorrelationId: string) => PaymentRequest | undefined;
+  /** Newest first. */
+  readonly requests: () => readonly PaymentRequest[];
+  /** Those that debit or credit the account, newest first, as the contract wants statements. */
+  readonly ofAccount: (account: string) => readonly Transaction[];
+}
+
+/** UUIDs are compared without regard to case (RFC 9562, section 4). */
+const sameCase = (uuid: string): string => uuid.toLowerCase();
+
+export function createTransactionBook(): TransactionBook {
+  const transactions = new Map<string, Transaction>();
+  const requests = new Map<string, PaymentRequest>();
+  const requestsOfClients = new Map<string, PaymentRequest>();
+  return {
+    addTransaction: (transaction) => void transactions.set(transaction.reference, transaction),
+    addRequest: (request) => {
+      transactions.set(request.transaction.reference, request.transaction);
+      requests.set(sameCase(request.serverCorrelationId), request);
+      if (request.clientCorrelationId !== undefined) {
+        requestsOfClients.set(sameCase(request.clientCorrelationId), request);
+      }
+    },
+    transaction: (reference) => transactions.get(reference),
+    request: (id) => requests.get(sameCase(id)),
+    requestOfClient: (id) => requestsOfClients.get(sameCase(id)),
+    requests: () => [...requests.values()].reverse(),
+    ofAccount: (account) =>
+      [...transactions.values()]
+        .filter(({ debitAccount, creditAccount }) => debitAccount === account || creditAccount === account)
+        .reverse(),
+  };
+}

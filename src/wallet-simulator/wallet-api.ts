@@ -1,0 +1,40 @@
+import type { FastifyInstance } from 'fastify';
+import { addTokenEndpoint, createAccessTokens } from './access-tokens.ts';
+import type { AccessTokens } from './access-tokens.ts';
+import { addAccountEndpoints } from './account-endpoints.ts';
+import type { Credentials } from './callbacks.ts';
+import { readHashedJson, requireClient } from './client-checks.ts';
+import { replyWithErrorObject } from './error-reply.ts';
+import { addPaymentEndpoints } from './payment-endpoints.ts';
+import type { PaymentEndpointOptions } from './payment-endpoints.ts';
+import { refuse } from './refusal.ts';
+import { requestSchema } from './schemas.ts';
+
+export interface WalletApiOptions extends PaymentEndpointOptions {
+  readonly credentials: Credentials;
+  readonly tokenLifetimeSeconds: number;
+  readonly randomBytes: (count: number) => Buffer;
+}
+
+/**
+ * The GSMA Mobile Money API 1.2 for merchant payments, at the base path the instance is mounted under. Gives the
+ * access tokens it issues, for whoever wants to see how a client takes their end.
+ */
+export async function addWalletApi(app: FastifyInstance, options: WalletApiOptions): Promise<AccessTokens> {
+  const { wallet, credentials, tokenLifetimeSeconds: lifetimeSeconds, now } = options;
+  const tokens = createAccessTokens({ lifetimeSeconds, now, randomBytes: options.randomBytes });
+  app.addHook('onRequest', async (_request, reply) => void reply.header('x-date', now().toISOString()));
+  app.setErrorHandler(replyWithErrorObject(now));
+  app.setNotFoundHandler(() => {
+    throw refuse('identification', 'identifierError', 'There is no such endpoint');
+  });
+  await app.register(async (scope) => addTokenEndpoint(scope, { credentials, tokens, lifetimeSeconds }));
+  await app.register(async (scope) => {
+    requireClient(scope, { credentials, tokens });
+    readHashedJson(scope);
+    scope.get('/heartbeat', { schema: requestSchema() }, () => ({ serviceStatus: 'available' }));
+    addPaymentEndpoints(scope, options);
+    addAccountEndpoints(scope, wallet);
+  });
+  return tokens;
+}

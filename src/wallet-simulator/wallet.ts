@@ -1,0 +1,336 @@
+import { findAccount, merchantAccount, merchantParty, payerMsisdn, subscriberAccount } from './accounts.ts';
+import type { Party } from './accounts.ts';
+import { formatAmount, isCurrency, oneUnit, parseAmount } from './amount.ts';
+import { createAuthorisationCodes } from './authorisation-codes.ts';
+import type { AuthorisationCodes } from './authorisation-codes.ts';
+import type { CallbackSender } from './callbacks.ts';
+import type { DelaysMs } from './delays.ts';
+import { issuerAccount } from './ledger.ts';
+import type { Ledger } from './ledger.ts';
+import {
+  declinedByPayer,
+  ordinaryOutcome,
+  outcomeOfNumber,
+  promptExpired,
+  reversalOutcome,
+} from './outcomes.ts';
+import type { WalletName } from './outcomes.ts';
+import { RefusedError, errorObject, refuse } from './refusal.ts';
+import type { Refusal } from './refusal.ts';
+import { descriptiveFields } from './schemas.ts';
+import type { Description, PaymentBody, ReversalBody } from './schemas.ts';
+import { seedTransactions } from './seed-transactions.ts';
+import { createTransactionBook } from './transaction-book.ts';
+import type { TransactionBook } from './transaction-book.ts';
+import { transactionObject } from './transaction.ts';
+import type { PaymentRequest, Transaction } from './transaction.ts';
+
+/** Runs a task after so many milliseconds; gives the function that calls it off. */
+export type Timers = (delayMs: number, task: () => void) => () => void;
+
+export interface WalletOptions {
+  readonly wallet: WalletName;
+  readonly ledger: Ledger;
+  readonly delaysMs: DelaysMs;
+  /** Whether payers whose number fixes no outcome are asked through the page. */
+  readonly interactive: boolean;
+  readonly after: Timers;
+  readonly now: () => Date;
+  readonly newUuid: () => string;
+  readonly randomBytes: (count: number) => Buffer;
+  readonly callBack: CallbackSender;
+}
+
+/** Where a request came from, besides its body. */
+export interface RequestOrigin {
+  readonly correlationId: string | undefined;
+  readonly callbackUrl: string | undefined;
+}
+
+export type Answer =
+  | { readonly kind: 'accepted'; readonly request: PaymentRequest }
+  | { readonly kind: 'completed'; readonly transaction: Transaction }
+  | { readonly kind: 'hangs' };
+
+/** A simulated wallet, whatever it is reached by. Its decisions take no time; its payers do. */
+export interface Wallet {
+  readonly name: WalletName;
+  readonly ledger: Ledger;
+  readonly book: TransactionBook;
+  readonly codes: AuthorisationCodes;
+  /** @throws RefusedError, also where the payer's number asks for it. */
+  readonly pay: (body: PaymentBody, origin: RequestOrigin) => Promise<Answer>;
+  /** Gives back all or a part of a completed payment. @throws RefusedError */
+  readonly reverse: (reference: string, body: ReversalBody, origin: RequestOrigin) => Answer;
+  /** Ends an open payment as if the payer had agreed; false when it is not open. */
+  readonly approve: (request: PaymentRequest) => boolean;
+  /** Ends an open payment as if the payer had declined; false when it is not open. */
+  readonly decline: (request: PaymentRequest) => boolean;
+  /** Calls off everything that was to happen. */
+  readonly close: () => void;
+}
+
+interface Plan {
+  readonly transaction: Transaction;
+  readonly origin: RequestOrigin;
+  readonly awaitsPerson: boolean;
+}
+
+export function createWallet(options: WalletOptions): Wallet {
+  const { wallet, ledger, delaysMs, interactive, after, now, newUuid, callBack } = options;
+  const book = createTransactionBook();
+  const codes = createAuthorisationCodes(options);
+  const rateLimited = new Set<string>();
+  const timers = new Map<PaymentRequest, () => void>();
+  for (const transaction of seedTransactions(wallet)) {
+    settle(transaction, transaction.createdAt);
+    book.addTransaction(transaction);
+  }
+
+  /** Moves the money. Customers never lack any, except where their number says so: the issuer tops them up. */
+  function settle(transaction: Transaction, at: Date): void {
+    const { debitAccount, currency, reference, outcome } = transaction;
+    if (outcome.chargesAnotherAmount) transaction.amount += oneUnit;
+    const { amount } = transaction;
+    const missing = amount - ledger.balance(debitAccount, currency);
+    if (debitAccount !== merchantAccount && missing > 0n) {
+      ledger.post({ from: issuerAccount, to: debitAccount, amount: missing, currency, reference });
+    }
+    ledger.post({ from: debitAccount, to: transaction.creditAccount, amount, currency, reference });
+    transaction.state = { status: 'completed' };
+    transaction.modifiedAt = at;
+  }
+
+  function end(request: PaymentRequest, because: Refusal | undefined): boolean {
+    const { transaction } = request;
+    if (transaction.state.status !== 'open') return false;
+    timers.get(request)?.();
+    timers.delete(request);
+    if (because === undefined) {
+      settle(transaction, now());
+    } else {
+      transaction.state = { status: 'failed', refusal: because };
+      transaction.modifiedAt = now();
+    }
+    return true;
+  }
+
+  async function sendCallbacks(request: PaymentRequest, forged = false): Promise<void> {
+    const { transaction, callbackUrl, clientCorrelationId, callbacks } = request;
+    const { outcome } = transaction;
+    if (callbackUrl === undefined) return;
+    const failed = transaction.state.status === 'failed' ? transaction.state.refusal : undefined;
+    const told = failed ?? (outcome.callbackTells === 'failure' ? declinedByPayer : undefined);
+    const content =
+      told === undefined
+        ? transactionObject(forged ? { ...transaction, state: { status: 'completed' } } : transaction)
+        : errorObject(told, now());
+    for (let sent = 0; sent < outcome.callbackTimes; sent++) {
+      const at = now();
+      const answer = await callBack(callbackUrl, clientCorrelationId, content);
+      callbacks.push({ at, tells: told === undefined ? 'success' : 'failure', answer });
+    }
+  }
+
+  function endAndCallBack(request: PaymentRequest, because?: Refusal): boolean {
+    const ended = end(request, because);
+    if (ended) void sendCallbacks(request);
+    return ended;
+  }
+
+  function open({ transaction, origin, awaitsPerson }: Plan): PaymentRequest {
+    const request: PaymentRequest = {
+      serverCorrelationId: newUuid(),
+      clientCorrelationId: origin.correlationId,
+      callbackUrl: origin.callbackUrl,
+      expiresAt: new Date(transaction.createdAt.getTime() + delaysMs.promptExpiry),
+      transaction,
+      callbacks: [],
+      awaitsPerson,
+    };
+    book.addRequest(request);
+    return request;
+  }
+
+  function letTimePass(request: PaymentRequest): void {
+    const { outcome } = request.transaction;
+    const { ending } = outcome;
+    const schedule = (delay: keyof DelaysMs, task: () => void): void =>
+      void timers.set(request, after(delaysMs[delay], task));
+    if (request.awaitsPerson) schedule('promptExpiry', () => endAndCallBack(request, promptExpired));
+    else if (ending.status === 'completed') schedule(ending.after, () => endAndCallBack(request));
+    else if (ending.status === 'failed')
+      schedule(ending.after, () => endAndCallBack(request, ending.refusal));
+    else if (ending.forgedCallback) schedule('payerAnswer', () => void sendCallbacks(request, true));
+  }
+
+  function refuseRepetition({ correlationId }: RequestOrigin): void {
+    if (correlationId !== undefined && book.requestOfClient(correlationId) !== undefined) {
+      throw refuse(
+        'businessRule',
+        'duplicateRequest',
+        'There is a request with this X-CorrelationID already',
+        {
+          'X-CorrelationID': correlationId,
+        },
+      );
+    }
+  }
+
+  function newTransaction(
+    parts: Pick<Transaction, 'type' | 'debitAccount' | 'creditAccount' | 'debitParty' | 'creditParty'> &
+      Pick<Transaction, 'amount' | 'currency' | 'outcome' | 'originalReference'> & { body: Description },
+  ): Transaction {
+    const { body, ...facts } = parts;
+    const { ending } = parts.outcome;
+    const createdAt = now();
+    return {
+      ...facts,
+      reference: `${wallet === 'walleta' ? 'WA' : 'WB'}${options.randomBytes(6).toString('hex').toUpperCase()}`,
+      description: describe(body),
+      createdAt,
+      modifiedAt: createdAt,
+      reversing: 0n,
+      state: { status: 'open', shownAs: ending.status === 'open' ? ending.shownAs : 'pending' },
+    };
+  }
+
+  async function acknowledge(plan: Plan): Promise<Answer> {
+    const { acknowledgement } = plan.transaction.outcome;
+    switch (acknowledgement.kind) {
+      case 'accepted': {
+        const request = open(plan);
+        letTimePass(request);
+        return { kind: 'accepted', request };
+      }
+      case 'accepted-late': {
+        const request = open(plan);
+        end(request, undefined);
+        await sendCallbacks(request);
+        return { kind: 'accepted', request };
+      }
+      case 'hangs':
+        if (acknowledgement.creates) letTimePass(open(plan));
+        return { kind: 'hangs' };
+      case 'refused':
+        if (acknowledgement.creates) letTimePass(open(plan));
+        throw new RefusedError(acknowledgement.refusal);
+      case 'refused-once': {
+        const key = plan.origin.correlationId?.toLowerCase() ?? plan.transaction.debitAccount;
+        if (!rateLimited.has(key)) {
+          rateLimited.add(key);
+          throw new RefusedError(acknowledgement.refusal);
+        }
+        const request = open(plan);
+        letTimePass(request);
+        return { kind: 'accepted', request };
+      }
+    }
+  }
+
+  return {
+    name: wallet,
+    ledger,
+    book,
+    codes,
+    pay: async (body, origin) => {
+      refuseRepetition(origin);
+      const amount = payableAmount(body.amount, body.currency);
+      const creditParty = body.creditParty ?? [merchantParty];
+      const creditAccount = payee(creditParty);
+      const { currency, oneTimeCode } = body;
+      if (oneTimeCode !== undefined && oneTimeCode !== '') {
+        const debitAccount = codes.redeem(oneTimeCode, { ...body, amount, creditParty });
+        const [key = '', value = ''] = debitAccount.split('@');
+        const debitParty = body.debitParty ?? [{ key, value }];
+        const transaction = newTransaction({
+          ...{ type: 'merchantpay', debitAccount, creditAccount, debitParty, creditParty },
+          ...{ amount, currency, body, outcome: ordinaryOutcome, originalReference: undefined },
+        });
+        end(open({ transaction, origin, awaitsPerson: false }), undefined);
+        return { kind: 'completed', transaction };
+      }
+      const msisdn = payerMsisdn(body.debitParty);
+      const fixed = outcomeOfNumber(wallet, msisdn);
+      const transaction = newTransaction({
+        ...{ type: 'merchantpay', debitAccount: subscriberAccount(msisdn), creditAccount },
+        ...{ debitParty: body.debitParty ?? [], creditParty, amount, currency, body },
+        ...{ outcome: fixed ?? ordinaryOutcome, originalReference: undefined },
+      });
+      return acknowledge({ transaction, origin, awaitsPerson: interactive && fixed === undefined });
+    },
+    reverse: (reference, body, origin) => {
+      refuseRepetition(origin);
+      const original = book.transaction(reference);
+      if (original === undefined) throw unknownTransaction(reference);
+      const amount = reversibleAmount(original, body);
+      if (original.outcome.reversal === 'refused') {
+        throw refuse('businessRule', 'incorrectState', 'This payment cannot be reversed');
+      }
+      original.reversing += amount;
+      const transaction = newTransaction({
+        ...{ type: body.type, debitAccount: original.creditAccount, creditAccount: original.debitAccount },
+        ...{ debitParty: original.creditParty, creditParty: original.debitParty, amount, body },
+        ...{ currency: original.currency, outcome: reversalOutcome, originalReference: reference },
+      });
+      const request = open({ transaction, origin, awaitsPerson: false });
+      letTimePass(request);
+      if (original.outcome.reversal === 'unknown-then-done') {
+        throw refuse('internal', 'genericError', 'The request could not be completed');
+      }
+      return { kind: 'accepted', request };
+    },
+    approve: (request) => endAndCallBack(request),
+    decline: (request) => endAndCallBack(request, declinedByPayer),
+    close: () => {
+      for (const callOff of timers.values()) callOff();
+      timers.clear();
+    },
+  };
+}
+
+function describe(body: Description): Description {
+  return Object.fromEntries(
+    descriptiveFields.flatMap((field) => (field in body ? [[field, body[field]]] : [])),
+  );
+}
+
+function payee(parties: readonly Party[]): string {
+  const account = findAccount(parties, 'creditParty');
+  if (account === merchantAccount) return account;
+  throw refuse('businessRule', 'transactionTypeError', 'A merchant payment goes to a merchant account', {
+    creditParty: 'accountid',
+  });
+}
+
+function payableAmount(text: string, currency: string): bigint {
+  if (!isCurrency(currency)) throw unsupportedCurrency(currency);
+  const amount = parseAmount(text);
+  if (amount > 0n) return amount;
+  throw refuse('businessRule', 'lessThanTransactionMinValue', 'The amount must be more than zero', {
+    amount: text,
+  });
+}
+
+const unsupportedCurrency = (currency: string): RefusedError =>
+  refuse('validation', 'currencyNotSupported', 'This wallet has no such currency', { currency });
+
+export const unknownTransaction = (reference: string): RefusedError =>
+  refuse('identification', 'identifierError', 'There is no such transaction', {
+    transactionReference: reference.slice(0, 256),
+  });
+
+function reversibleAmount(original: Transaction, body: ReversalBody): bigint {
+  if (original.type !== 'merchantpay' || original.state.status !== 'completed') {
+    throw refuse('businessRule', 'incorrectState', 'Only a completed payment can be reversed');
+  }
+  if (body.currency !== undefined && body.currency !== original.currency)
+    throw unsupportedCurrency(body.currency);
+  const left = original.amount - original.reversing;
+  if (left === 0n) throw refuse('businessRule', 'incorrectState', 'This payment has been reversed already');
+  const amount = body.amount === undefined ? left : payableAmount(body.amount, original.currency);
+  if (amount <= left) return amount;
+  throw refuse('businessRule', 'greaterThanTransactionMaxValue', 'That is more than is left of the payment', {
+    amount: formatAmount(left),
+  });
+}

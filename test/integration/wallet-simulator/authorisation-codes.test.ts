@@ -1,0 +1,156 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { startSimulator } from './simulator-under-test.ts';
+import type { Json, SimulatorUnderTest } from './simulator-under-test.ts';
+
+const path = '/accounts/msisdn/+251911223344/authorisationcodes';
+
+let simulator: SimulatorUnderTest;
+beforeEach(async () => {
+  simulator = await startSimulator();
+});
+afterEach(() => simulator.close());
+
+const issue = (terms: Json = {}) => simulator.call(path, { body: terms });
+const codeOf = async (terms: Json = {}): Promise<string> =>
+  String((await issue(terms)).json['authorisationCode']);
+const cancelled = { method: 'PATCH', body: [{ op: 'replace', path: '/codeState', value: 'cancelled' }] };
+
+/** Pays 100.5 ETB by a code, with nothing said of the payer. */
+const redeem = (oneTimeCode: string, body: Json = {}) =>
+  simulator.call('/transactions/type/merchantpay', {
+    body: {
+      amount: '100.5',
+      currency: 'ETB',
+      creditParty: [{ key: 'accountid', value: '2999' }],
+      oneTimeCode,
+      ...body,
+    },
+  });
+
+test('a code is issued, active, with its terms', async () => {
+  const terms = { amount: '200', currency: 'ETB', amountType: 'maximum', codeLifetime: 60 };
+
+  expect(await issue(terms)).toMatchObject({
+    status: 201,
+    json: { ...terms, authorisationCode: expect.stringMatching(/^[0-9]{8}$/), codeState: 'active' },
+  });
+});
+
+test('redeeming a code charges its account at once, without a prompt', async () => {
+  const answer = await redeem(await codeOf({ amount: '100.5', currency: 'ETB' }));
+
+  expect(answer).toMatchObject({
+    status: 201,
+    json: {
+      type: 'merchantpay',
+      transactionStatus: 'completed',
+      amount: '100.5',
+      debitParty: [{ key: 'msisdn', value: '251911223344' }],
+    },
+  });
+  expect(await simulator.charges('+251911223344')).toMatchObject([{ amount: '100.5' }]);
+});
+
+test('a code is good once', async () => {
+  const code = await codeOf();
+  await redeem(code);
+
+  expect(await redeem(code)).toMatchObject({ status: 400, json: { errorCode: 'incorrectState' } });
+  expect(await simulator.charges()).toHaveLength(1);
+});
+
+test('a code expires', async () => {
+  const code = await codeOf({ codeLifetime: 60 });
+  simulator.time.pass(60_000);
+
+  expect((await simulator.call(`${path}/${code}`)).json['codeState']).toBe('expired');
+  expect(await redeem(code)).toMatchObject({ status: 400, json: { errorCode: 'incorrectState' } });
+});
+
+test('a code can be cancelled, once', async () => {
+  const code = await codeOf();
+
+  const first = await simulator.call(`${path}/${code}`, cancelled);
+  const second = await simulator.call(`${path}/${code}`, cancelled);
+
+  expect(first.status).toBe(204);
+  expect(second).toMatchObject({ status: 400, json: { errorCode: 'incorrectState' } });
+  expect((await simulator.call(`${path}/${code}`)).json['codeState']).toBe('cancelled');
+});
+
+test('no other change can be made to a code', async () => {
+  const change = { method: 'PATCH', body: [{ op: 'replace', path: '/amount', value: '1' }] };
+
+  expect(await simulator.call(`${path}/${await codeOf()}`, change)).toMatchObject({
+    status: 400,
+    json: { errorCategory: 'validation', errorCode: 'formatError' },
+  });
+});
+
+test("an account's codes are listed, newest first, by state when asked", async () => {
+  const first = await codeOf();
+  const second = await codeOf();
+  await simulator.call(`${path}/${first}`, cancelled);
+  const codes = async (query: string): Promise<readonly unknown[]> => {
+    const { text } = await simulator.call(`${path}${query}`);
+    return (JSON.parse(text) as readonly Json[]).map(({ authorisationCode }) => authorisationCode);
+  };
+
+  expect(await codes('')).toEqual([second, first]);
+  expect(await codes('?codeState=active')).toEqual([second]);
+});
+
+describe('a code is refused for', () => {
+  const terms = { amount: '100.5', currency: 'ETB' };
+  test.each([
+    ['more', terms, { amount: '101' }, 400, 'overPaymentNotAllowed'],
+    ['less, when the amount is exact', terms, { amount: '100' }, 400, 'underPaymentNotAllowed'],
+    ['another currency', terms, { currency: 'USD' }, 400, 'currencyNotSupported'],
+    [
+      'another payer',
+      terms,
+      { debitParty: [{ key: 'msisdn', value: '+251911000000' }] },
+      404,
+      'identifierError',
+    ],
+    [
+      'another payee',
+      { redemptionAccountIdentifiers: [{ key: 'accountid', value: '1' }] },
+      {},
+      404,
+      'identifierError',
+    ],
+    [
+      'another type of transaction',
+      { redemptionTransactionTypes: [{ transactionType: 'withdrawal' }] },
+      {},
+      400,
+      'transactionTypeError',
+    ],
+  ])('%s', async (_name, agreed, body, status, errorCode) => {
+    expect(await redeem(await codeOf(agreed), body)).toMatchObject({ status, json: { errorCode } });
+  });
+
+  test('less is fine when the amount is a maximum', async () => {
+    expect((await redeem(await codeOf({ ...terms, amountType: 'maximum' }), { amount: '1' })).status).toBe(
+      201,
+    );
+  });
+});
+
+test.each([
+  ['an amount without currency', { amount: '1' }, 'mandatoryValueNotSupplied'],
+  ['an unknown currency', { amount: '1', currency: 'XQX' }, 'currencyNotSupported'],
+  ['no lifetime to speak of', { codeLifetime: 0 }, 'formatError'],
+])('no code is issued for %s', async (_name, terms, errorCode) => {
+  expect(await issue(terms)).toMatchObject({ status: 400, json: { errorCategory: 'validation', errorCode } });
+});
+
+test('a code is found under its own account only', async () => {
+  const code = await codeOf();
+
+  expect(await simulator.call(`/accounts/accountid@2999/authorisationcodes/${code}`)).toMatchObject({
+    status: 404,
+    json: { errorCode: 'identifierError' },
+  });
+});

@@ -1,0 +1,49 @@
+import { createServer } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { waitUntil } from '../../support/wait-until.ts';
+
+export interface ReceivedCallback {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly raw: string;
+  readonly json: Readonly<Record<string, unknown>>;
+}
+
+/** A client's callback listener. */
+export interface CallbackReceiver {
+  readonly url: string;
+  readonly received: readonly ReceivedCallback[];
+  /** Waits for so many in all. */
+  readonly wait: (count: number) => Promise<readonly ReceivedCallback[]>;
+  readonly close: () => Promise<void>;
+}
+
+/** Listens for callbacks and answers each when `answer` resolves, with the status it gives. */
+export async function startCallbackReceiver(
+  answer: (callback: ReceivedCallback) => number | Promise<number> = () => 204,
+): Promise<CallbackReceiver> {
+  const received: ReceivedCallback[] = [];
+  const server = createServer((request, response) => {
+    void text(request).then(async (raw) => {
+      const { method = '', url: path = '', headers } = request;
+      const callback = { method, path, headers, raw, json: JSON.parse(raw) as Record<string, unknown> };
+      received.push(callback);
+      response.writeHead(await answer(callback)).end();
+    });
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/callbacks/1`,
+    received,
+    wait: (count) => waitUntil(`${count} callbacks came`, () => received.length >= count && received),
+    close: () =>
+      new Promise((closed) => {
+        server.close(() => closed());
+        server.closeAllConnections();
+      }),
+  };
+}

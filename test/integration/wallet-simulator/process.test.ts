@@ -1,0 +1,108 @@
+import { execFile } from 'node:child_process';
+import { afterEach, expect, test } from '@jest/globals';
+import { startProcess } from '../../support/gatehouse-process.ts';
+import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
+
+const settings = {
+  GATEHOUSE_SIMULATOR_PORT: '0',
+  GATEHOUSE_SIMULATOR_CREDENTIALS: JSON.stringify({
+    walleta: { client_id: 'a', client_secret: 'secret-of-a', api_key: 'key-of-a' },
+    walletb: { client_id: 'b', client_secret: 'secret-of-b', api_key: 'key-of-b' },
+  }),
+};
+
+let simulator: GatehouseProcess | undefined;
+afterEach(async () => {
+  await simulator?.stop('SIGKILL');
+  simulator = undefined;
+});
+
+const run = (args: readonly string[], env: Readonly<Record<string, string>>) =>
+  new Promise<{ readonly code: unknown; readonly stderr: string }>((done) =>
+    execFile(process.execPath, ['src/main/wallet-simulator.ts', ...args], { env }, (error, _stdout, stderr) =>
+      done({ code: error?.code ?? 0, stderr }),
+    ),
+  );
+
+test('says where it listens, serves both wallets and the page, and ends well when asked to', async () => {
+  simulator = await startProcess('wallet-simulator', settings);
+  const origin = String(simulator.ready['origin']);
+
+  const statuses = await Promise.all(
+    ['a', 'b'].map(async (name) => {
+      const headers = { 'x-client-id': name, 'x-api-key': `key-of-${name}` };
+      return (await fetch(`${origin}/wallet${name}/heartbeat`, { headers })).status;
+    }),
+  );
+  const page = await fetch(origin);
+  const pageText = await page.text();
+  const code = await simulator.stop('SIGTERM');
+
+  expect(simulator.ready).toMatchObject({ process: 'wallet-simulator', interactive: false });
+  expect(statuses).toEqual([200, 200]);
+  expect(pageText).toContain('Wallet simulator');
+  expect(code).toBe(0);
+  expect(JSON.stringify(simulator.log)).not.toMatch(/secret-of|key-of/);
+});
+
+test('takes its time as fast as it is told to', async () => {
+  simulator = await startProcess('wallet-simulator', {
+    ...settings,
+    GATEHOUSE_SIMULATOR_TIME_SCALE: '0.001',
+  });
+  const base = `${String(simulator.ready['origin'])}/walleta`;
+  const token = await fetch(`${base}/v1/oauth/accesstoken`, {
+    method: 'POST',
+    body: new URLSearchParams({
+      grant_type: 'client_credentials',
+      client_id: 'a',
+      client_secret: 'secret-of-a',
+    }),
+  });
+  const { access_token: accessToken } = (await token.json()) as { access_token: string };
+
+  const answer = await fetch(`${base}/transactions/type/merchantpay`, {
+    method: 'POST',
+    headers: {
+      'x-client-id': 'a',
+      'x-api-key': 'key-of-a',
+      authorization: `Bearer ${accessToken}`,
+      'content-type': 'application/json',
+    },
+    body: JSON.stringify({
+      amount: '1',
+      currency: 'ETB',
+      debitParty: [{ key: 'msisdn', value: '251900000004' }],
+    }),
+  });
+
+  const { expiryTime } = (await answer.json()) as { expiryTime: string };
+  const sentAt = Date.parse(String(answer.headers.get('x-date')));
+  expect(Date.parse(expiryTime) - sentAt).toBeLessThan(60_000);
+});
+
+test.each([
+  ['without credentials', {}, 'GATEHOUSE_SIMULATOR_CREDENTIALS is not set'],
+  [
+    'with half of the credentials',
+    { GATEHOUSE_SIMULATOR_CREDENTIALS: '{"walleta":{}}' },
+    'must be JSON with credentials',
+  ],
+  [
+    'with a time scale of nothing',
+    { ...settings, GATEHOUSE_SIMULATOR_TIME_SCALE: '0' },
+    'GATEHOUSE_SIMULATOR_TIME_SCALE must be',
+  ],
+])('%s it says what is missing and does not start', async (_name, env, message) => {
+  const { code, stderr } = await run([], env);
+
+  expect(code).toBe(2);
+  expect(stderr).toContain(message);
+});
+
+test('with an unknown option it names the one there is', async () => {
+  const { code, stderr } = await run(['--approve'], settings);
+
+  expect(code).toBe(2);
+  expect(stderr).toContain('--interactive');
+});

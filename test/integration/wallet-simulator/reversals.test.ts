@@ -1,0 +1,104 @@
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { startCallbackReceiver } from './callback-receiver.ts';
+import { startSimulator } from './simulator-under-test.ts';
+import type { Json, SimulatorUnderTest } from './simulator-under-test.ts';
+
+const payer = '251911223344';
+
+let simulator: SimulatorUnderTest;
+let reference: string;
+beforeEach(async () => {
+  simulator = await startSimulator();
+  const { json } = await simulator.pay(payer);
+  reference = String(json['objectReference']);
+  simulator.time.pass(1_000);
+});
+afterEach(() => simulator.close());
+
+const reverse = (body: Json = {}, headers: Readonly<Record<string, string>> = {}, of: string = reference) =>
+  simulator.call(`/transactions/${of}/reversals`, { body: { type: 'reversal', ...body }, headers });
+
+test('gives the payer all of it back, and calls back when it is done', async () => {
+  const receiver = await startCallbackReceiver();
+  const accepted = await reverse({}, { 'x-callback-url': receiver.url });
+  simulator.time.pass(1_000);
+  const [callback] = await receiver.wait(1);
+  await receiver.close();
+
+  expect(accepted).toMatchObject({
+    status: 202,
+    json: { status: 'pending', notificationMethod: 'callback' },
+  });
+  expect(callback?.json).toMatchObject({
+    type: 'reversal',
+    originalTransactionReference: reference,
+    transactionReference: accepted.json['objectReference'],
+    transactionStatus: 'completed',
+    amount: '100.5',
+    debitParty: [{ key: 'accountid', value: '2999' }],
+    creditParty: [{ key: 'msisdn', value: payer }],
+  });
+  expect(await simulator.charges(payer)).toMatchObject([{ amount: '100.5', reversed: '100.5' }]);
+  expect(simulator.ledgers.walleta.balance(`msisdn@${payer}`, 'ETB')).toBe(1_005_000n);
+});
+
+test('leaves the payment itself completed', async () => {
+  await reverse();
+  simulator.time.pass(1_000);
+
+  expect((await simulator.call(`/transactions/${reference}`)).json['transactionStatus']).toBe('completed');
+});
+
+test('can be of a part, and of the rest, and of no more', async () => {
+  const part = await reverse({ amount: '100', currency: 'ETB' });
+  const tooMuch = await reverse({ amount: '0.6' });
+  const rest = await reverse();
+  const nothingLeft = await reverse();
+  simulator.time.pass(1_000);
+
+  expect([part.status, rest.status]).toEqual([202, 202]);
+  expect(tooMuch).toMatchObject({ status: 400, json: { errorCode: 'greaterThanTransactionMaxValue' } });
+  expect(nothingLeft).toMatchObject({ status: 400, json: { errorCode: 'incorrectState' } });
+  expect(await simulator.charges(payer)).toMatchObject([{ reversed: '100.5' }]);
+});
+
+test('twenty at once with one correlation id give the money back once', async () => {
+  const correlationId = randomUUID();
+
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, () => reverse({ amount: '1' }, { 'x-correlationid': correlationId })),
+  );
+  simulator.time.pass(1_000);
+
+  expect(answers.filter(({ status }) => status === 202)).toHaveLength(1);
+  expect(await simulator.charges(payer)).toMatchObject([{ reversed: '1' }]);
+});
+
+test.each([
+  ['no type', { type: undefined }, 'mandatoryValueNotSupplied'],
+  ['another type', { type: 'transfer' }, 'formatError'],
+  ['another currency', { amount: '1', currency: 'USD' }, 'currencyNotSupported'],
+  ['nothing', { amount: '0' }, 'lessThanTransactionMinValue'],
+])('with %s is refused', async (_name, body, errorCode) => {
+  expect(await reverse(body)).toMatchObject({ status: 400, json: { errorCode } });
+});
+
+test('of an open payment, of a reversal, and of nothing is refused', async () => {
+  const open = await simulator.pay(payer);
+  const reversal = await reverse();
+  simulator.time.pass(1);
+
+  expect(await reverse({}, {}, String(open.json['objectReference']))).toMatchObject({
+    status: 400,
+    json: { errorCode: 'incorrectState' },
+  });
+  expect(await reverse({}, {}, String(reversal.json['objectReference']))).toMatchObject({
+    status: 400,
+    json: { errorCode: 'incorrectState' },
+  });
+  expect(await reverse({}, {}, 'UNKNOWN')).toMatchObject({
+    status: 404,
+    json: { errorCode: 'identifierError' },
+  });
+});

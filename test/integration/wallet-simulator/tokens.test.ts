@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import {
+  basic,
+  clientHeaders,
+  credentials,
+  requestToken,
+  startSimulator,
+  tokenLifetimeSeconds,
+} from './simulator-under-test.ts';
+import type { SimulatorUnderTest } from './simulator-under-test.ts';
+
+let simulator: SimulatorUnderTest;
+beforeAll(async () => {
+  simulator = await startSimulator();
+});
+afterAll(() => simulator.close());
+
+const balance = (headers: Readonly<Record<string, string>>) =>
+  simulator.send('/some/where/walleta/accounts/balance', { headers });
+
+const freshToken = async (): Promise<string> =>
+  String((await requestToken(simulator.send, 'walleta')).json['access_token']);
+
+describe('POST /v1/oauth/accesstoken', () => {
+  test('gives a client that names itself by HTTP Basic a bearer token', async () => {
+    const answer = await requestToken(simulator.send, 'walleta');
+
+    expect(answer).toMatchObject({
+      status: 200,
+      json: { access_token: expect.any(String), token_type: 'Bearer', expires_in: tokenLifetimeSeconds },
+    });
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+  });
+
+  test('takes the client id and secret from the form too', async () => {
+    const answer = await simulator.send('/some/where/walleta/v1/oauth/accesstoken', {
+      body: 'grant_type=client_credentials&client_id=client-a&client_secret=secret-a',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    });
+
+    expect(answer.status).toBe(200);
+  });
+
+  test.each([
+    ['a wrong secret', { headers: { authorization: basic('client-a', 'wrong') } }, 401, 'invalid_client'],
+    [
+      "the other wallet's client",
+      { headers: { authorization: basic('client-b', 'secret-b') } },
+      401,
+      'invalid_client',
+    ],
+    ['no credentials', { headers: { authorization: '' } }, 401, 'invalid_client'],
+    ['no grant type', { body: 'scope=all' }, 400, 'invalid_request'],
+    ['another grant type', { body: 'grant_type=password' }, 400, 'unsupported_grant_type'],
+    ['a JSON body', { headers: { 'content-type': 'application/json' } }, 400, 'invalid_request'],
+  ])("answers %s with OAuth's error", async (_name, request, status, error) => {
+    expect(await requestToken(simulator.send, 'walleta', request)).toMatchObject({ status, json: { error } });
+  });
+});
+
+describe('a request', () => {
+  test.each(['x-client-id', 'x-api-key', 'authorization'])('without %s is refused with 401', async (name) => {
+    const { [name]: _left, ...headers } = clientHeaders('walleta', await freshToken());
+
+    const answer = await balance(headers);
+
+    expect(answer).toMatchObject({
+      status: 401,
+      json: {
+        errorCategory: 'authorisation',
+        errorCode: 'clientAuthorisationError',
+        errorDescription: expect.any(String),
+        errorDateTime: simulator.time.now().toISOString(),
+        errorParameters: [{ key: expect.any(String), value: expect.any(String) }],
+      },
+    });
+    expect(String((answer.json['errorParameters'] as { key: string }[])[0]?.key).toLowerCase()).toBe(name);
+  });
+
+  test('with the credentials of the other wallet is refused', async () => {
+    const answer = await balance({ ...clientHeaders('walletb', await freshToken()) });
+
+    expect(answer.status).toBe(401);
+  });
+
+  test('with a token is answered until the token expires', async () => {
+    const headers = clientHeaders('walleta', await freshToken());
+    simulator.time.pass(tokenLifetimeSeconds * 1_000 - 1);
+    const before = await balance(headers);
+    simulator.time.pass(1);
+    const after = await balance(headers);
+
+    expect([before.status, after.status]).toEqual([200, 401]);
+    expect(after.headers.get('www-authenticate')).toBe('Bearer error="invalid_token"');
+  });
+
+  test('is refused after all tokens were made to expire, until it has a new one', async () => {
+    const old = clientHeaders('walleta', await freshToken());
+
+    await simulator.send('/simulator/tokens/expire', { method: 'POST' });
+
+    expect((await balance(old)).status).toBe(401);
+    expect((await balance(clientHeaders('walleta', await freshToken()))).status).toBe(200);
+  });
+});
+
+test('the heartbeat asks for the API key and for no token', async () => {
+  const { clientId, apiKey } = credentials.walletb;
+  const path = '/some/where/walletb/heartbeat';
+
+  const answer = await simulator.send(path, { headers: { 'x-client-id': clientId, 'x-api-key': apiKey } });
+
+  expect(answer).toMatchObject({ status: 200, json: { serviceStatus: 'available' } });
+  expect(answer.headers.get('x-date')).toBe(simulator.time.now().toISOString());
+  expect((await simulator.send(path)).status).toBe(401);
+});

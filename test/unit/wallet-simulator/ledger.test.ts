@@ -1,0 +1,94 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { createLedger, issuerAccount } from '../../../src/wallet-simulator/ledger.ts';
+import type { Ledger, Posting } from '../../../src/wallet-simulator/ledger.ts';
+
+const account = fc.constantFrom(
+  issuerAccount,
+  'msisdn@251911000001',
+  'msisdn@251911000002',
+  'accountid@2999',
+);
+const posting: fc.Arbitrary<Posting> = fc.record({
+  from: account,
+  to: account,
+  amount: fc.bigInt({ min: -2n, max: 10n ** 22n }),
+  currency: fc.constantFrom('ETB', 'USD'),
+  reference: fc.string(),
+});
+
+/** Posts what the ledger takes, and gives that. */
+function postAll(ledger: Ledger, postings: readonly Posting[]): readonly Posting[] {
+  return postings.filter((each) => {
+    try {
+      ledger.post(each);
+      return true;
+    } catch (error) {
+      if (error instanceof RangeError) return false;
+      throw error;
+    }
+  });
+}
+
+describe('whatever is posted', () => {
+  test('the balances of a currency sum to zero', () => {
+    fc.assert(
+      fc.property(fc.array(posting), (postings) => {
+        const ledger = createLedger();
+        postAll(ledger, postings);
+        for (const currency of ['ETB', 'USD']) {
+          const ofCurrency = ledger.accounts().filter((each) => each.currency === currency);
+          expect(ofCurrency.reduce((sum, { balance }) => sum + balance, 0n)).toBe(0n);
+        }
+      }),
+    );
+  });
+
+  test('no account but that of the issuer goes below zero', () => {
+    fc.assert(
+      fc.property(fc.array(posting), (postings) => {
+        const ledger = createLedger();
+        postAll(ledger, postings);
+        const negative = ledger.accounts().filter(({ balance }) => balance < 0n);
+        expect(negative.every((each) => each.account === issuerAccount)).toBe(true);
+      }),
+    );
+  });
+
+  test('a balance is what came in less what went out, of what was taken and nothing else', () => {
+    fc.assert(
+      fc.property(fc.array(posting), account, (postings, name) => {
+        const ledger = createLedger();
+        const taken = postAll(ledger, postings);
+        const moved = taken
+          .filter(({ currency }) => currency === 'ETB')
+          .reduce(
+            (sum, { from, to, amount }) => sum + (to === name ? amount : 0n) - (from === name ? amount : 0n),
+            0n,
+          );
+        expect(ledger.balance(name, 'ETB')).toBe(moved);
+        expect(ledger.postings()).toEqual(taken);
+      }),
+    );
+  });
+});
+
+test.each([
+  ['nothing', { amount: 0n }],
+  ['less than nothing', { amount: -1n }],
+  ['money from an account to itself', { to: issuerAccount }],
+  ['more than is there', { from: 'accountid@2999', to: issuerAccount }],
+])('moving %s is refused and leaves no trace', (_name, change) => {
+  const ledger = createLedger();
+  const good: Posting = {
+    from: issuerAccount,
+    to: 'accountid@2999',
+    amount: 1n,
+    currency: 'ETB',
+    reference: 'a',
+  };
+
+  expect(() => ledger.post({ ...good, ...change })).toThrow(RangeError);
+  expect(ledger.accounts()).toEqual([]);
+  expect(ledger.postings()).toEqual([]);
+});
