@@ -36,6 +36,6 @@ export function maskBody(body: string, secrets: readonly string[]): string {
 
 /** A wallet's own words fit to be stored beside an attempt: one line, at most 256 characters, phone numbers masked. */
 export function maskProviderText(text: string): string {
-  const line = text.slice(0, 1024).replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ');
+  const line = text.slice(0, 1024).replace(/[\s\p{Cc}]+/gu, ' ');
   return maskPhones(line).trim().slice(0, 256);
 }

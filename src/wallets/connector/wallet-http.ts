@@ -214,22 +214,29 @@ function firstValues(
   );
 }
 
-const asError = (reason: unknown): Error => (reason instanceof Error ? reason : new Error('aborted'));
+/** For undici, which wants an Error to abort with. */
+const asError = (reason: unknown): Error => (reason instanceof Error ? reason : new Error(explain(reason)));
 
 function failure(begun: boolean, reason: unknown): WalletReply {
-  const error = asError(reason);
-  const stopped =
-    error.name === 'TimeoutError' ? 'timeout' : error.name === 'AbortError' ? 'aborted' : undefined;
-  const detail = explain(error);
+  const name = stringOf(reason, 'name');
+  const stopped = name === 'TimeoutError' ? 'timeout' : name === 'AbortError' ? 'aborted' : undefined;
+  const detail = explain(reason);
   return begun
     ? { kind: 'lost', why: stopped ?? 'connection_lost', detail }
     : { kind: 'not_sent', why: stopped ?? 'no_connection', detail };
 }
 
-/** The code and the words of a network failure; never what was sent. */
-function explain(error: Error): string {
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
-  return `${code}: ${error.message}`.slice(0, 256);
+/** The code and the words of a failure; never what was sent. */
+function explain(reason: unknown): string {
+  const code = stringOf(reason, 'code') || stringOf(reason, 'name');
+  return `${code}: ${stringOf(reason, 'message')}`.slice(0, 256);
+}
+
+/** Looks at what it is given, not at its class: an abort's reason is whatever the caller made of it. */
+function stringOf(reason: unknown, property: 'name' | 'code' | 'message'): string {
+  if (typeof reason !== 'object' || reason === null || !(property in reason)) return '';
+  const value: unknown = Reflect.get(reason, property);
+  return typeof value === 'string' ? value : '';
 }
 
 function describe(

@@ -110,10 +110,9 @@ function usableMs(lifetimeSeconds: number): number {
 function untilAborted(result: Promise<TokenResult>, signal: AbortSignal): Promise<TokenResult> {
   return new Promise((resolve) => {
     const stop = () => {
-      const timedOut = signal.reason instanceof Error && signal.reason.name === 'TimeoutError';
       resolve({
         kind: 'none',
-        why: timedOut ? 'timeout' : 'aborted',
+        why: isTimeout(signal.reason) ? 'timeout' : 'aborted',
         detail: 'given up while waiting for an access token',
         exchanges: [],
       });
@@ -126,3 +125,7 @@ function untilAborted(result: Promise<TokenResult>, signal: AbortSignal): Promis
     });
   });
 }
+
+/** What AbortSignal.timeout() aborts with (WHATWG DOM, section 3.2). */
+const isTimeout = (reason: unknown): boolean =>
+  typeof reason === 'object' && reason !== null && 'name' in reason && reason.name === 'TimeoutError';

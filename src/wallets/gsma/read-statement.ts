@@ -27,20 +27,17 @@ export async function* readStatement(
   period: StatementPeriod,
   signal: AbortSignal,
 ): AsyncGenerator<StatementPage> {
-  for (let offset = 0; ;) {
-    const { result: reply, exchanges } = await client.call(
-      {
-        purpose: 'statement',
-        url: pageUrl(settings, period, offset),
-        maxAnswerBytes: maxPageBytes,
-      },
-      AbortSignal.any([signal, AbortSignal.timeout(settings.timeouts.callMs)]),
+  let available: number | undefined;
+  let offset = 0;
+  for (;;) {
+    const { answer, exchanges } = await askForPage(
+      client,
+      settings,
+      pageUrl(settings, period, offset),
+      signal,
     );
-    if (reply.kind !== 'answered' || reply.status !== 200) {
-      throw new StatementError(unansweredQuestion(reply), exchanges);
-    }
-    const rows = readRows(reply, exchanges);
-    const available = readCount(reply, 'x-records-available-count');
+    const rows = readRows(answer, exchanges);
+    available = readCount(answer, 'x-records-available-count') ?? available;
     if (rows.length === 0 && offset < (available ?? 0)) {
       throw incomplete(
         `the wallet has ${available} entries and stopped giving them after ${offset}`,
@@ -57,6 +54,21 @@ export async function* readStatement(
       );
     }
   }
+}
+
+/** One page's answer, within a call's time. @throws StatementError when there is none */
+async function askForPage(
+  client: GsmaClient,
+  settings: GsmaSettings,
+  url: URL,
+  signal: AbortSignal,
+): Promise<{ answer: GsmaAnswer; exchanges: readonly RawExchange[] }> {
+  const { result: reply, exchanges } = await client.call(
+    { purpose: 'statement', url, maxAnswerBytes: maxPageBytes },
+    AbortSignal.any([signal, AbortSignal.timeout(settings.timeouts.callMs)]),
+  );
+  if (reply.kind === 'answered' && reply.status === 200) return { answer: reply, exchanges };
+  throw new StatementError(unansweredQuestion(reply), exchanges);
 }
 
 function pageUrl(settings: GsmaSettings, { from, to }: StatementPeriod, offset: number): URL {

@@ -53,7 +53,7 @@ const msisdn = (phone: string): string => phone.replace(/^\+/, '');
 
 /** One line, cut between characters and not within one. */
 function describe(description: string): { descriptionText?: string } {
-  const line = description.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim();
+  const line = description.replace(/[\s\p{Cc}]+/gu, ' ').trim();
   let text = '';
   for (const character of line) {
     if (text.length + character.length > maxDescriptionLength) break;

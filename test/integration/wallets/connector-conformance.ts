@@ -1,0 +1,481 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { failureReasons } from '../../../src/wallets/connector/failure-reason.ts';
+import type { FailureReason } from '../../../src/wallets/connector/failure-reason.ts';
+import type { RawExchange } from '../../../src/wallets/connector/raw-exchange.ts';
+import { StatementError } from '../../../src/wallets/connector/statement-error.ts';
+import { sameDecimal } from '../../../src/wallets/connector/decimal-text.ts';
+import type { PaymentOutcome, ReversalOutcome } from '../../../src/wallets/connector/outcomes.ts';
+import type { PaymentRequest, WalletConnector } from '../../../src/wallets/connector/wallet-connector.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { faults } from './faults.ts';
+import type { ScriptedWallet } from './scripted-wallet.ts';
+
+/** The calls that go out to a wallet. */
+export const operations = [
+  'initiate',
+  'query',
+  'recover',
+  'reverse',
+  'queryReversal',
+  'statement',
+  'health',
+] as const;
+export type Operation = (typeof operations)[number];
+
+/** What every call comes to, whichever it is. */
+export interface Verdict {
+  readonly kind: string;
+  readonly why?: string;
+  readonly exchanges: readonly RawExchange[];
+}
+
+/** A connector in front of a server that does what it is told. */
+export interface FaultySubject {
+  readonly connector: WalletConnector;
+  readonly wallet: ScriptedWallet;
+  /** The route by which an operation's own request arrives, and the answer a healthy wallet gives there. */
+  readonly routes: Readonly<
+    Record<
+      Operation,
+      { readonly route: RegExp; readonly good: { readonly status: number; readonly body: unknown } }
+    >
+  >;
+  /** What the connector must never let into an exchange. */
+  readonly secrets: readonly string[];
+  readonly payment: PaymentRequest;
+  /** As a healthy wallet gave them, for the queries. */
+  readonly references: { readonly payment: string; readonly reversal: string; readonly transaction: string };
+  readonly close: () => Promise<void>;
+}
+
+/** Makes one call and says what came of it. */
+export async function callOperation(
+  { connector, payment, references }: Pick<FaultySubject, 'connector' | 'payment' | 'references'>,
+  operation: Operation,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<Verdict> {
+  const options = { signal };
+  const reversalId = '018f4a54-9b61-7cc1-9a5e-5b1f4b5d2a01';
+  switch (operation) {
+    case 'initiate':
+      return verdict(await connector.initiate(payment, options));
+    case 'query':
+      return verdict(
+        await connector.query(
+          { attemptId: payment.attemptId, providerReference: references.payment },
+          options,
+        ),
+      );
+    case 'recover':
+      return verdict(await connector.recover(payment.attemptId, options));
+    case 'reverse':
+      return verdict(
+        await connector.reverse(
+          {
+            reversalId,
+            providerTransactionId: references.transaction,
+            amount: payment.amount,
+            currency: payment.currency,
+            description: 'given back',
+            requestedAt: payment.requestedAt,
+            callbackToken: payment.callbackToken,
+          },
+          options,
+        ),
+      );
+    case 'queryReversal':
+      return verdict(
+        await connector.queryReversal(
+          {
+            reversalId,
+            providerTransactionId: references.transaction,
+            providerReference: references.reversal,
+          },
+          options,
+        ),
+      );
+    case 'statement':
+      return readWholeStatement(connector, signal);
+    case 'health':
+      return verdict(await connector.health(options));
+  }
+}
+
+const verdict = ({
+  result,
+  exchanges,
+}: {
+  readonly result: { readonly kind: string; readonly why?: string };
+  readonly exchanges: readonly RawExchange[];
+}): Verdict => ({ kind: result.kind, ...(result.why === undefined ? {} : { why: result.why }), exchanges });
+
+async function readWholeStatement(connector: WalletConnector, signal: AbortSignal): Promise<Verdict> {
+  const period = { from: new Date('2026-01-01T00:00:00Z'), to: new Date('2026-01-02T00:00:00Z') };
+  const exchanges: RawExchange[] = [];
+  try {
+    for await (const page of connector.statement(period, { signal })) exchanges.push(...page.exchanges);
+    return { kind: 'read', exchanges };
+  } catch (error) {
+    if (!(error instanceof StatementError)) throw error;
+    return { kind: 'unknown', why: error.reason.why, exchanges: [...exchanges, ...error.exchanges] };
+  }
+}
+
+const inconclusive = (operation: Operation): string => (operation === 'health' ? 'unavailable' : 'unknown');
+
+/**
+ * What holds of every connector, whatever its wallet does to it. `start` gives a fresh connector and server, the server
+ * scripted to give the good answer everywhere.
+ */
+export function describeFaultTolerance(name: string, start: () => Promise<FaultySubject>): void {
+  describe(`${name}, when the wallet misbehaves`, () => {
+    let subject: FaultySubject | undefined;
+    const begin = async (): Promise<FaultySubject> => (subject = await start());
+
+    afterEach(async () => {
+      await subject?.close();
+      subject = undefined;
+    });
+
+    describe.each(operations)('%s', (operation) => {
+      test('is understood when the wallet answers as it should', async () => {
+        const started = await begin();
+
+        const { kind } = await callOperation(started, operation);
+
+        expect(kind).not.toBe('unknown');
+        expect(kind).not.toBe('unavailable');
+      });
+
+      test.each(faults)('settles nothing, once, on $name', async ({ behave, endless }) => {
+        const started = await begin();
+        const { route, good } = started.routes[operation];
+        started.wallet.on(route, behave(good));
+        const controller = new AbortController();
+        if (endless === true) void started.wallet.nextRequest(route).then(() => controller.abort());
+
+        const { kind, exchanges } = await callOperation(started, operation, controller.signal);
+
+        expect(kind).toBe(inconclusive(operation));
+        expect(started.wallet.requestsTo(route)).toHaveLength(1);
+        expect(started.wallet.requestsTo(/.*\/elsewhere/)).toEqual([]);
+        expectSafeToKeep(started, exchanges);
+      });
+
+      test('keeps what was sent and what came back', async () => {
+        const started = await begin();
+        const { route, good } = started.routes[operation];
+
+        const { exchanges } = await callOperation(started, operation);
+
+        const kept = exchanges.filter(({ method, url }) => route.test(`${method} ${new URL(url).pathname}`));
+        expect(kept).toHaveLength(1);
+        expect(kept[0]).toMatchObject({ status: good.status, responseBody: expect.stringMatching(/./) });
+        expectSafeToKeep(started, exchanges);
+      });
+
+      test('is not sent when the caller has given up before', async () => {
+        const started = await begin();
+
+        const { kind, why } = await callOperation(started, operation, AbortSignal.abort());
+
+        expect([kind, why ?? '']).not.toContain('completed');
+        expect(['not_sent', 'unknown', 'unavailable']).toContain(kind);
+        expect(started.wallet.requestsTo(started.routes[operation].route)).toEqual([]);
+      });
+
+      test('is not sent when nobody listens at the address', async () => {
+        const started = await begin();
+        await started.wallet.close();
+
+        const { kind } = await callOperation(started, operation);
+
+        expect(kind).toBe(
+          operation === 'initiate' || operation === 'reverse' ? 'not_sent' : inconclusive(operation),
+        );
+      });
+    });
+
+    test('calls under way end when the connector is closed', async () => {
+      const started = await begin();
+      const { route } = started.routes.initiate;
+      started.wallet.on(route, () => {});
+      const arrived = started.wallet.nextRequest(route);
+      const call = callOperation(started, 'initiate');
+      await arrived;
+
+      await started.connector.close();
+
+      expect((await call).kind).toBe('unknown');
+    });
+
+    test.each([
+      ['nothing', ''],
+      ['a web page', '<html></html>'],
+      ['half an object', '{"transactionStatus":"compl'],
+      [
+        'a forged success',
+        '{"status":"completed","transactionStatus":"completed","amount":"1","currency":"ETB"}',
+      ],
+      ['null', 'null'],
+      ['brackets without end', '['.repeat(100_000)],
+      ['binary', '\u0000\uFFFF\u0001'],
+    ])('a callback of %s is a reason to look and nothing more', async (_what, body) => {
+      const { connector } = await begin();
+
+      const hint = connector.parseCallback({
+        method: connector.capabilities.callbackMethod,
+        url: '/callbacks/somebody',
+        headers: { 'content-type': 'application/json' },
+        body: Buffer.from(body),
+        receivedAt: new Date('2026-01-01T00:00:00Z'),
+      });
+
+      expect(hint.lookNow).toBe(true);
+      expect(hint).not.toHaveProperty('result');
+      expect(hint.exchange.purpose).toBe('callback');
+    });
+  });
+}
+
+function expectSafeToKeep({ secrets, payment }: FaultySubject, exchanges: readonly RawExchange[]): void {
+  const text = JSON.stringify(exchanges);
+  for (const secret of [...secrets, payment.callbackToken]) expect(text).not.toContain(secret);
+  expect(text).not.toContain(payment.payerPhone.replace('+', ''));
+  for (const { requestBody, responseBody } of exchanges) {
+    expect(Math.max(requestBody.length, responseBody.length)).toBeLessThanOrEqual(16 * 1024);
+  }
+}
+
+/** A connector in front of a wallet that does business: a simulator, or a provider's sandbox. */
+export interface RealSubject {
+  readonly connector: WalletConnector;
+  /** A new payment of a payer for whom it ends so. */
+  readonly paymentThat: (ends: Ending) => PaymentRequest;
+  /** What the wallet charged for that payment: one amount a charge. */
+  readonly chargesOf: (payment: PaymentRequest) => Promise<readonly string[]>;
+  readonly newId: () => string;
+  readonly close: () => Promise<void>;
+}
+
+/** How a payment can end. */
+export const endings = [
+  'completed',
+  'insufficient_funds',
+  'wrong_pin',
+  'declined_by_payer',
+  'payer_not_found',
+  'expired',
+  'limit_exceeded',
+  'account_state',
+  'unrecognised_status',
+  'still_pending',
+  'another_amount',
+  'lost_acknowledgement',
+  'nothing_created',
+] as const;
+export type Ending = (typeof endings)[number];
+
+const isEnding = (word: string): word is Ending => endings.some((ending) => ending === word);
+
+/**
+ * What holds of every connector whose wallet plays by the rules. `supported` are the endings this wallet can be made to
+ * come to; tests of the others are shown as skipped.
+ */
+export function describeOutcomes(
+  name: string,
+  supported: readonly Ending[],
+  start: () => Promise<RealSubject>,
+): void {
+  const testOf = (ending: Ending) => (supported.includes(ending) ? test : test.skip);
+  describe(`${name}, when the wallet does business`, () => {
+    let subject: RealSubject | undefined;
+    const begin = async (): Promise<RealSubject> => (subject = await start());
+    const options = { signal: new AbortController().signal };
+
+    afterEach(async () => {
+      await subject?.close();
+      subject = undefined;
+    });
+
+    /** Sends a payment and gives the reference to ask by, recovered if the wallet was not plain about it. */
+    async function send({ connector }: RealSubject, payment: PaymentRequest): Promise<string> {
+      const { result } = await connector.initiate(payment, options);
+      if (result.kind === 'accepted') return result.providerReference;
+      expect(result.kind).toBe('unknown');
+      return waitUntil('the wallet remembers the request', async () => {
+        const recovery = await connector.recover(payment.attemptId, options);
+        return recovery.result.kind === 'found' ? recovery.result.providerReference : undefined;
+      });
+    }
+
+    const settle = (
+      { connector }: RealSubject,
+      payment: PaymentRequest,
+      providerReference: string,
+    ): Promise<PaymentOutcome> =>
+      waitUntil('the payment is no longer pending', async () => {
+        const { result } = await connector.query(
+          { attemptId: payment.attemptId, providerReference },
+          options,
+        );
+        return result.kind === 'pending' ? undefined : result;
+      });
+
+    async function pay(started: RealSubject, payment: PaymentRequest): Promise<PaymentOutcome> {
+      return settle(started, payment, await send(started, payment));
+    }
+
+    test('a payment completes with the amount and currency asked for, charged once', async () => {
+      const started = await begin();
+      const payment = started.paymentThat('completed');
+
+      const outcome = await pay(started, payment);
+
+      if (outcome.kind !== 'completed') throw new Error(`not completed but ${JSON.stringify(outcome)}`);
+      expect(sameDecimal(outcome.amount, payment.amount)).toBe(true);
+      expect(outcome.currency).toBe(payment.currency);
+      expect(outcome.providerTransactionId).not.toBe('');
+      expect(await started.chargesOf(payment)).toHaveLength(1);
+    });
+
+    for (const reason of failureReasons.filter((word): word is FailureReason & Ending => isEnding(word))) {
+      testOf(reason)(`a payment that fails for ${reason} says so`, async () => {
+        const started = await begin();
+        const payment = started.paymentThat(reason);
+
+        const acknowledgement = (await started.connector.initiate(payment, options)).result;
+        const outcome =
+          acknowledgement.kind === 'accepted'
+            ? await settle(started, payment, acknowledgement.providerReference)
+            : acknowledgement;
+
+        expect(outcome).toMatchObject({ kind: expect.stringMatching(/^(failed|refused)$/), reason });
+        expect(await started.chargesOf(payment)).toEqual([]);
+      });
+    }
+
+    testOf('expired')('a prompt that nobody answers expires', async () => {
+      const started = await begin();
+      const payment = started.paymentThat('expired');
+
+      expect(await pay(started, payment)).toEqual({ kind: 'expired' });
+    });
+
+    testOf('unrecognised_status')('an unheard-of status is unknown', async () => {
+      const started = await begin();
+      const payment = started.paymentThat('unrecognised_status');
+
+      expect(await pay(started, payment)).toMatchObject({ kind: 'unknown', why: 'unrecognised_status' });
+    });
+
+    testOf('another_amount')('another amount than asked for is told as it is', async () => {
+      const started = await begin();
+      const payment = started.paymentThat('another_amount');
+
+      const outcome = await pay(started, payment);
+
+      if (outcome.kind !== 'completed') throw new Error(`not completed but ${JSON.stringify(outcome)}`);
+      expect(sameDecimal(outcome.amount, payment.amount)).toBe(false);
+    });
+
+    testOf('still_pending')('a payment nobody has answered is pending, and pending again', async () => {
+      const started = await begin();
+      const payment = started.paymentThat('still_pending');
+      const providerReference = await send(started, payment);
+      const inquiry = { attemptId: payment.attemptId, providerReference };
+
+      const first = await started.connector.query(inquiry, options);
+      const second = await started.connector.query(inquiry, options);
+
+      expect([first.result.kind, second.result.kind]).toEqual(['pending', 'pending']);
+    });
+
+    test('the same request sent twice charges once, and can be found by our id', async () => {
+      const started = await begin();
+      if (!started.connector.capabilities.idempotentInitiate) return;
+      const payment = started.paymentThat('completed');
+      await send(started, payment);
+
+      const again = await started.connector.initiate(payment, options);
+
+      expect(['accepted', 'unknown']).toContain(again.result.kind);
+      const recovery = await started.connector.recover(payment.attemptId, options);
+      if (recovery.result.kind !== 'found') throw new Error(`not found: ${JSON.stringify(recovery.result)}`);
+      const outcome = await settle(started, payment, recovery.result.providerReference);
+      expect(outcome.kind).toBe('completed');
+      expect(await started.chargesOf(payment)).toHaveLength(1);
+    });
+
+    testOf('lost_acknowledgement')(
+      'a payment whose acknowledgement was lost is found by our id, charged once',
+      async () => {
+        const started = await begin();
+        const payment = started.paymentThat('lost_acknowledgement');
+
+        const outcome = await pay(started, payment);
+
+        expect(outcome.kind).toBe('completed');
+        expect(await started.chargesOf(payment)).toHaveLength(1);
+      },
+    );
+
+    testOf('nothing_created')(
+      'a request the wallet never took up is not found, and is not called failed',
+      async () => {
+        const started = await begin();
+        const payment = started.paymentThat('nothing_created');
+
+        const sent = await started.connector.initiate(payment, options);
+        const recovery = await started.connector.recover(payment.attemptId, options);
+
+        expect(sent.result.kind).toBe('unknown');
+        expect(recovery.result.kind).toBe('not_found');
+      },
+    );
+
+    test('a payment is given back, and the statement shows both', async () => {
+      const started = await begin();
+      const { connector } = started;
+      const payment = started.paymentThat('completed');
+      const from = new Date(payment.requestedAt.getTime() - 60_000);
+      const outcome = await pay(started, payment);
+      if (outcome.kind !== 'completed') throw new Error(`not completed but ${JSON.stringify(outcome)}`);
+      const reversalId = started.newId();
+      const { providerTransactionId, amount, currency } = outcome;
+
+      const { result } = await connector.reverse(
+        { ...payment, reversalId, providerTransactionId, amount, currency },
+        options,
+      );
+
+      if (result.kind !== 'accepted') throw new Error(`not accepted but ${JSON.stringify(result)}`);
+      const { providerReference } = result;
+      const reversed = await waitUntil<ReversalOutcome>('the reversal is no longer pending', async () => {
+        const inquiry = { reversalId, providerTransactionId, providerReference };
+        const { result: progress } = await connector.queryReversal(inquiry, options);
+        return progress.kind === 'pending' ? undefined : progress;
+      });
+      expect(reversed.kind).toBe('completed');
+      if (!connector.capabilities.statement) return;
+      const entries = [];
+      const to = new Date(payment.requestedAt.getTime() + 24 * 60 * 60 * 1000);
+      for await (const page of connector.statement({ from, to }, options)) {
+        expect(page.unreadable).toEqual([]);
+        entries.push(...page.entries);
+      }
+      expect(entries.filter((entry) => entry.providerTransactionId === providerTransactionId)).toHaveLength(
+        1,
+      );
+      expect(entries.filter((entry) => entry.originalTransactionId === providerTransactionId)).toHaveLength(
+        1,
+      );
+    });
+
+    test('says that it is available', async () => {
+      const { connector } = await begin();
+
+      expect((await connector.health(options)).result).toEqual({ kind: 'available' });
+    });
+  });
+}

@@ -1,0 +1,157 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { afterEach, expect, test } from '@jest/globals';
+import { GsmaConnector } from '../../../src/wallets/gsma/gsma-connector.ts';
+import type { GsmaSettings } from '../../../src/wallets/gsma/gsma-settings.ts';
+import type { FaultySubject } from './connector-conformance.ts';
+import { attemptId, buildPayment, gsmaSettings, routes, startGsma } from './gsma-subject.ts';
+import { json } from './scripted-wallet.ts';
+
+const options = { signal: new AbortController().signal };
+const closing: (() => Promise<unknown>)[] = [];
+
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+async function start(over: Partial<GsmaSettings> = {}): Promise<FaultySubject> {
+  const subject = await startGsma(over);
+  closing.push(() => subject.close());
+  return subject;
+}
+
+function connect(over: Partial<GsmaSettings>): GsmaConnector {
+  const connector = new GsmaConnector(gsmaSettings('http://127.0.0.1:9', over), () => new Date());
+  closing.push(() => connector.close());
+  return connector;
+}
+
+test.each([
+  ['a name that does not resolve', 'http://wallet.invalid/mm'],
+  ['a port nobody listens on', 'http://127.0.0.1:9/mm'],
+])('%s: nothing was sent, and the exchange says why', async (_what, baseUrl) => {
+  const { result, exchanges } = await connect({ baseUrl }).initiate(buildPayment(), options);
+
+  expect(result.kind).toBe('not_sent');
+  expect(exchanges[0]!.problem).toMatch(/^no_connection: (ENOTFOUND|EAI_AGAIN|ECONNREFUSED)/);
+});
+
+test('a wallet that gives a token and is not there for the payment: nothing of that was sent', async () => {
+  const { wallet } = await start();
+  const connector = connect({ tokenPath: `${wallet.origin}/mm/v1/oauth/accesstoken` });
+
+  const { result, exchanges } = await connector.initiate(buildPayment(), options);
+
+  expect(result).toMatchObject({ kind: 'not_sent', why: 'no_connection' });
+  expect(exchanges.map(({ purpose, status }) => [purpose, status])).toEqual([
+    ['token', 200],
+    ['initiate', undefined],
+  ]);
+});
+
+test('a wallet that speaks no TLS: nothing was sent', async () => {
+  const { wallet } = await start();
+  const baseUrl = `${wallet.origin.replace('http:', 'https:')}/mm`;
+
+  const { result } = await connect({ baseUrl }).initiate(buildPayment(), options);
+
+  expect(result.kind).toBe('not_sent');
+  expect(wallet.requests).toEqual([]);
+});
+
+test('a server that hangs up before TLS is agreed on: nothing was sent', async () => {
+  const server = createServer((socket) => socket.destroy());
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  closing.push(() => new Promise((resolve) => server.close(resolve)));
+  const { port } = server.address() as AddressInfo;
+  const token = await start();
+
+  const connector = connect({
+    baseUrl: `https://127.0.0.1:${port}/mm`,
+    tokenPath: `${token.wallet.origin}/mm/v1/oauth/accesstoken`,
+  });
+  const { result, exchanges } = await connector.initiate(buildPayment(), options);
+
+  expect(result).toMatchObject({ kind: 'not_sent', why: 'no_connection' });
+  expect(exchanges.map(({ purpose }) => purpose)).toEqual(['token', 'initiate']);
+});
+
+test('a payment given up while it waits for a connection never leaves', async () => {
+  const { connector, wallet } = await start({ maxConnections: 1 });
+  await connector.recover(attemptId, options);
+  let release = (): void => {};
+  wallet.on(routes.responses, (reply) => {
+    release = () => json(200, { link: '/transactions/REF-1' })(reply);
+  });
+  const arrived = wallet.nextRequest(routes.responses);
+  const slow = connector.recover(attemptId, options);
+  await arrived;
+  const controller = new AbortController();
+  const waiting = connector.initiate(buildPayment(), { signal: controller.signal });
+  // The token is cached: the call has got as far as the connection once the event loop has turned.
+  await new Promise((resolve) => setImmediate(resolve));
+
+  controller.abort();
+  const { result } = await waiting;
+  release();
+  await slow;
+  await connector.health(options);
+
+  expect(result).toMatchObject({ kind: 'not_sent', why: 'aborted' });
+  expect(wallet.requestsTo(routes.initiate)).toEqual([]);
+});
+
+test('a payment that was sent when the caller gave up is unknown', async () => {
+  const { connector, wallet } = await start();
+  wallet.on(routes.initiate, () => {});
+  const arrived = wallet.nextRequest(routes.initiate);
+  const controller = new AbortController();
+  const call = connector.initiate(buildPayment(), { signal: controller.signal });
+  await arrived;
+
+  controller.abort();
+
+  expect((await call).result).toMatchObject({ kind: 'unknown', why: 'aborted' });
+});
+
+test.each([
+  ['says nothing', () => {}],
+  [
+    'drips its answer',
+    ({
+      socket,
+    }: {
+      socket: NodeJS.WritableStream & { on: (event: 'close', listener: () => void) => unknown };
+    }) => {
+      socket.write(
+        'HTTP/1.1 202 Accepted\r\ncontent-type: application/json\r\ncontent-length: 60000\r\n\r\n',
+      );
+      const drip = setInterval(() => socket.write(' '), 10);
+      socket.on('close', () => clearInterval(drip));
+    },
+  ],
+])('a call ends by itself when the wallet %s', async (_what, behave) => {
+  const { connector, wallet } = await start({ timeouts: { connectMs: 5_000, callMs: 1_000 } });
+  await connector.recover(attemptId, options);
+  wallet.on(routes.initiate, behave);
+
+  const { result, exchanges } = await connector.initiate(buildPayment(), options);
+
+  expect(result).toMatchObject({ kind: 'unknown', why: 'timeout' });
+  expect(exchanges.at(-1)!.problem).toMatch(/^timeout: /);
+});
+
+test('connections are kept and used again', async () => {
+  const { connector, wallet } = await start({ maxConnections: 1 });
+  const sockets = new Set<unknown>();
+  wallet.on(routes.responses, (reply) => {
+    sockets.add(reply.socket);
+    json(200, { link: '/transactions/REF-1' })(reply);
+  });
+
+  for (let call = 0; call < 5; call += 1) await connector.recover(attemptId, options);
+
+  expect(sockets.size).toBe(1);
+});

@@ -1,0 +1,178 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { StatementError } from '../../../src/wallets/connector/statement-error.ts';
+import type { StatementPage } from '../../../src/wallets/connector/wallet-connector.ts';
+import type { FaultySubject } from './connector-conformance.ts';
+import { attemptId, routes, startGsma, transaction } from './gsma-subject.ts';
+import type { Behaviour } from './scripted-wallet.ts';
+import { json } from './scripted-wallet.ts';
+
+const period = { from: new Date('2026-01-01T00:00:00.000Z'), to: new Date('2026-01-01T23:59:59.999Z') };
+
+let subject: FaultySubject;
+
+beforeEach(async () => {
+  subject = await startGsma();
+});
+
+afterEach(async () => {
+  await subject.close();
+});
+
+const rows = (from: number, to: number) =>
+  Array.from({ length: to - from }, (_, index) =>
+    transaction({ transactionReference: `REF-${from + index}` }),
+  );
+
+/** A wallet with so many transactions, which gives at most `cap` of them at once. */
+const account =
+  (available: number, cap: number, counts: boolean): Behaviour =>
+  (reply) => {
+    const query = new URL(reply.request.target, 'http://wallet').searchParams;
+    const offset = Number(query.get('offset'));
+    const page = rows(offset, Math.min(offset + Math.min(Number(query.get('limit')), cap), available));
+    const headers = {
+      'x-records-available-count': String(available),
+      'x-records-returned-count': String(page.length),
+    };
+    json(200, page, counts ? headers : {})(reply);
+  };
+
+async function read(signal = new AbortController().signal): Promise<readonly StatementPage[]> {
+  const pages: StatementPage[] = [];
+  for await (const page of subject.connector.statement(period, { signal })) pages.push(page);
+  return pages;
+}
+
+const idsOf = (pages: readonly StatementPage[]) =>
+  pages.flatMap(({ entries }) => entries.map(({ providerTransactionId }) => providerTransactionId));
+
+test.each([
+  ['that counts', 120, 50, true],
+  ['that does not count', 120, 50, false],
+  ['that gives less than asked for', 45, 20, true],
+  ['that gives less than asked for and does not count', 45, 20, false],
+  ['that has exactly one page', 50, 50, true],
+  ['that has nothing', 0, 50, true],
+])('the whole statement of a wallet %s is read', async (_what, available, cap, counts) => {
+  subject.wallet.on(routes.statement, account(available, cap, counts));
+
+  const pages = await read();
+
+  expect(idsOf(pages)).toEqual(rows(0, available).map((row) => row.transactionReference));
+});
+
+test('asks for the period and for one page after the other', async () => {
+  subject.wallet.on(routes.statement, account(60, 50, true));
+
+  await read();
+
+  const targets = subject.wallet.requestsTo(routes.statement).map(({ target }) => target.split('?')[1]);
+  const asked = 'fromDateTime=2026-01-01T00%3A00%3A00.000Z&toDateTime=2026-01-01T23%3A59%3A59.999Z';
+  expect(targets).toEqual([`limit=50&offset=0&${asked}`, `limit=50&offset=50&${asked}`]);
+});
+
+test('an entry tells what reconciliation needs', async () => {
+  subject.wallet.on(
+    routes.statement,
+    json(
+      200,
+      [
+        transaction({ amount: '100.50', fees: [{ feeType: 'levy', feeAmount: '1.00', feeCurrency: 'ETB' }] }),
+        transaction({
+          type: 'reversal',
+          originalTransactionReference: 'REF-1',
+          transactionStatus: 'Reversed',
+        }),
+        transaction({
+          type: 'deposit',
+          transactionStatus: 'odd',
+          requestingOrganisationTransactionReference: '',
+          creationDate: 'today',
+        }),
+      ],
+      { 'x-records-available-count': '3' },
+    ),
+  );
+
+  const [page] = await read();
+
+  const occurredAt = new Date('2026-01-01T08:00:03.000Z');
+  const common = { providerTransactionId: 'REF-1', amount: '100.5', currency: 'ETB', fees: [] };
+  expect(page!.entries).toEqual([
+    {
+      ...common,
+      type: 'payment',
+      status: 'completed',
+      requestId: attemptId,
+      occurredAt,
+      fees: [{ amount: '1', currency: 'ETB' }],
+    },
+    {
+      ...common,
+      type: 'reversal',
+      status: 'reversed',
+      requestId: attemptId,
+      occurredAt,
+      originalTransactionId: 'REF-1',
+    },
+    { ...common, type: 'other', status: 'other' },
+  ]);
+});
+
+test('an entry that cannot be read is told by its place, and the others are read', async () => {
+  const page = [...rows(0, 2), transaction({ amount: 100.5 }), 'what', ...rows(4, 5)];
+  subject.wallet.on(routes.statement, json(200, page, { 'x-records-available-count': '5' }));
+
+  const [read1] = await read();
+
+  expect(read1!.entries).toHaveLength(3);
+  expect(read1!.unreadable.map(({ position }) => position)).toEqual([2, 3]);
+  expect(read1!.unreadable[0]!.why).toContain('/amount');
+});
+
+test.each([
+  [
+    'stops before the number it told',
+    [json(200, rows(0, 5), { 'x-records-available-count': '9' }), json(200, [])],
+    5,
+  ],
+  ['gives another number than it says', [json(200, rows(0, 5), { 'x-records-returned-count': '6' })], 0],
+  ['fails at the second page', [json(200, rows(0, 5)), json(500, {})], 5],
+  ['sends no list', [json(200, { transactions: [] })], 0],
+] as const)(
+  'a wallet that %s gives no statement, and says so after what it gave',
+  async (_what, behaviours, given) => {
+    const [first, ...others] = behaviours;
+    subject.wallet.on(routes.statement, first, ...others);
+    const seen: string[] = [];
+
+    const reading = (async () => {
+      for await (const page of subject.connector.statement(period, {
+        signal: new AbortController().signal,
+      })) {
+        seen.push(...idsOf([page]));
+      }
+    })();
+
+    await expect(reading).rejects.toBeInstanceOf(StatementError);
+    expect(seen).toHaveLength(given);
+  },
+);
+
+test('a page of up to a megabyte is read', async () => {
+  const long = rows(0, 50).map((row) => ({ ...row, descriptionText: 'x'.repeat(18_000) }));
+  subject.wallet.on(routes.statement, json(200, long, { 'x-records-available-count': '50' }));
+
+  expect(idsOf(await read())).toHaveLength(50);
+});
+
+test('reading stops asking when the reader stops reading', async () => {
+  subject.wallet.on(routes.statement, account(500, 50, true));
+
+  for await (const page of subject.connector.statement(period, { signal: new AbortController().signal })) {
+    expect(page.entries).toHaveLength(50);
+    break;
+  }
+
+  expect(subject.wallet.requestsTo(routes.statement)).toHaveLength(1);
+});

@@ -1,0 +1,199 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import type { FaultySubject } from './connector-conformance.ts';
+import { attemptId, buildPayment, requestState, routes, startGsma, token } from './gsma-subject.ts';
+import { answer, json } from './scripted-wallet.ts';
+
+const options = { signal: new AbortController().signal };
+const refusedToken = { errorCategory: 'authorisation', errorCode: 'clientAuthorisationError' };
+
+let subject: FaultySubject;
+let time = new Date('2026-01-01T08:00:00Z');
+
+const start = async (): Promise<FaultySubject> => {
+  time = new Date('2026-01-01T08:00:00Z');
+  subject = await startGsma({}, () => time);
+  return subject;
+};
+const pass = (seconds: number): void => {
+  time = new Date(time.getTime() + seconds * 1000);
+};
+const recover = () => subject.connector.recover(attemptId, options);
+const tokenRequests = () => subject.wallet.requestsTo(routes.token).length;
+
+afterEach(async () => {
+  await subject.close();
+});
+
+describe('an access token', () => {
+  test('is fetched once for all who need one at the same time', async () => {
+    await start();
+
+    await Promise.all(Array.from({ length: 20 }, recover));
+
+    expect(tokenRequests()).toBe(1);
+    expect(subject.wallet.requestsTo(routes.responses)).toHaveLength(20);
+  });
+
+  test('is used again until shortly before its end, and then fetched anew', async () => {
+    const { wallet } = await start();
+    wallet.on(
+      routes.token,
+      json(200, { ...token, expires_in: 3600 }),
+      json(200, { ...token, access_token: 'the-second-token' }),
+    );
+    await recover();
+
+    pass(3569);
+    await recover();
+    const before = tokenRequests();
+    pass(1);
+    await recover();
+
+    expect([before, tokenRequests()]).toEqual([1, 2]);
+    expect(wallet.requestsTo(routes.responses).at(-1)!.headers.authorization).toBe('Bearer the-second-token');
+  });
+
+  test.each([
+    ['as text', '100', 74, 75],
+    ['short', 8, 5, 6],
+    ['untold', undefined, 269, 270],
+  ])('whose lifetime is %s (%s) is used for %i s and no longer', async (_what, lifetime, used, stale) => {
+    const { wallet } = await start();
+    wallet.on(routes.token, json(200, { ...token, expires_in: lifetime }));
+    await recover();
+
+    pass(used);
+    await recover();
+    const before = tokenRequests();
+    pass(stale - used);
+    await recover();
+
+    expect([before, tokenRequests()]).toEqual([1, 2]);
+  });
+
+  test('that has no lifetime left is used for the request it was fetched for', async () => {
+    const { wallet } = await start();
+    wallet.on(routes.token, json(200, { ...token, expires_in: 0 }));
+
+    const results = [await recover(), await recover()];
+
+    expect(results.map(({ result }) => result.kind)).toEqual(['found', 'found']);
+    expect(tokenRequests()).toBe(2);
+  });
+
+  test('somebody else waits for is not lost when one caller gives up', async () => {
+    const { wallet, connector } = await start();
+    let release = (): void => {};
+    wallet.on(routes.token, ({ response }) => {
+      release = () =>
+        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(token));
+    });
+    const controller = new AbortController();
+    const arrived = wallet.nextRequest(routes.token);
+    const impatient = connector.initiate(buildPayment(), { signal: controller.signal });
+    const patient = recover();
+    await arrived;
+
+    controller.abort();
+    const givenUp = await impatient;
+    release();
+
+    expect(givenUp.result).toMatchObject({ kind: 'not_sent', why: 'aborted' });
+    expect((await patient).result.kind).toBe('found');
+    expect(wallet.requestsTo(routes.initiate)).toEqual([]);
+  });
+});
+
+describe('without an access token', () => {
+  test.each([
+    ['refused credentials', json(401, { error: 'invalid_client' })],
+    ['a fault of the wallet', json(500, {})],
+    ['a web page', answer(200, 'text/html', '<html></html>')],
+    ['no token in it', json(200, { token_type: 'Bearer' })],
+    ['a token that is no header value', json(200, { ...token, access_token: 'a\r\nX-Evil: 1' })],
+    ['a token of a kind we cannot use', json(200, { ...token, token_type: 'mac' })],
+    ['a nonsensical lifetime', json(200, { ...token, expires_in: -1 })],
+    ['far too much', json(200, { ...token, padding: 'x'.repeat(100_000) })],
+  ])('because of %s, no payment is sent, and the caller may try again', async (_what, behaviour) => {
+    const { wallet, connector } = await start();
+    wallet.on(routes.token, behaviour, json(200, token));
+
+    const first = await connector.initiate(buildPayment(), options);
+    const second = await connector.initiate(buildPayment(), options);
+
+    expect(first.result).toMatchObject({ kind: 'not_sent', why: 'no_token' });
+    expect(first.exchanges.map(({ purpose }) => purpose)).toEqual(['token']);
+    expect(second.result.kind).toBe('accepted');
+    expect(wallet.requestsTo(routes.initiate)).toHaveLength(1);
+  });
+
+  test('a question is not asked and settles nothing', async () => {
+    const { wallet } = await start();
+    wallet.on(routes.token, json(500, {}));
+
+    expect((await recover()).result).toMatchObject({ kind: 'unknown', why: 'not_asked' });
+  });
+});
+
+describe('an access token that is refused', () => {
+  test.each([
+    ['in the words of the contract', json(401, refusedToken)],
+    ['in other words', json(401, { message: 'expired' })],
+    ['by a web page', answer(401, 'text/html', '<html></html>')],
+  ])('%s is replaced, and the same request sent once more', async (_what, refusal) => {
+    const { wallet, connector } = await start();
+    wallet.on(routes.token, json(200, token), json(200, { ...token, access_token: 'the-second-token' }));
+    wallet.on(routes.initiate, refusal, json(202, requestState()));
+
+    const { result, exchanges } = await connector.initiate(buildPayment(), options);
+
+    expect(result.kind).toBe('accepted');
+    const [first, second] = wallet.requestsTo(routes.initiate);
+    expect(second!.body).toBe(first!.body);
+    expect(second!.headers['x-correlationid']).toBe(first!.headers['x-correlationid']);
+    expect(second!.headers.authorization).toBe('Bearer the-second-token');
+    expect(exchanges.map(({ purpose, status }) => [purpose, status])).toEqual([
+      ['token', 200],
+      ['initiate', 401],
+      ['token', 200],
+      ['initiate', 202],
+    ]);
+  });
+
+  test('twice settles nothing, and there is no third time', async () => {
+    const { wallet, connector } = await start();
+    wallet.on(routes.initiate, json(401, refusedToken));
+
+    const { result } = await connector.initiate(buildPayment(), options);
+
+    expect(result).toMatchObject({ kind: 'unknown', why: 'unauthenticated' });
+    expect(wallet.requestsTo(routes.initiate)).toHaveLength(2);
+  });
+
+  test('and cannot be replaced leaves the request unknown, for it was sent', async () => {
+    const { wallet, connector } = await start();
+    wallet.on(routes.token, json(200, token), json(500, {}));
+    wallet.on(routes.initiate, json(401, refusedToken));
+
+    const { result } = await connector.initiate(buildPayment(), options);
+
+    expect(result).toMatchObject({ kind: 'unknown', why: 'unauthenticated' });
+    expect(wallet.requestsTo(routes.initiate)).toHaveLength(1);
+  });
+
+  test('of many at once is replaced once', async () => {
+    const { wallet } = await start();
+    await recover();
+    wallet.on(routes.token, json(200, { ...token, access_token: 'the-second-token' }));
+    wallet.on(routes.responses, ({ response, request, socket }) => {
+      const good = request.headers.authorization === 'Bearer the-second-token';
+      const reply = good ? json(200, { link: '/transactions/REF-1' }) : json(401, refusedToken);
+      reply({ response, request, socket });
+    });
+
+    const results = await Promise.all(Array.from({ length: 8 }, recover));
+
+    expect(results.every(({ result }) => result.kind === 'found')).toBe(true);
+    expect(tokenRequests()).toBe(2);
+  });
+});

@@ -1,0 +1,141 @@
+import { gzipSync } from 'node:zlib';
+import type { Behaviour } from './scripted-wallet.ts';
+import { answer, json, raw } from './scripted-wallet.ts';
+
+/** One way for a wallet to answer that settles nothing. */
+export interface Fault {
+  readonly name: string;
+  /** `status` is that of a good answer, `good` its body: some faults lie in nothing else. */
+  readonly behave: (good: { readonly status: number; readonly body: unknown }) => Behaviour;
+  /** The answer never ends; the caller must give up. */
+  readonly endless?: true;
+}
+
+const oneByteEveryTurn: Behaviour = ({ socket }) => {
+  socket.write('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 60000\r\n\r\n');
+  const drip = setInterval(() => socket.write(' '), 5);
+  socket.on('close', () => clearInterval(drip));
+};
+
+const reset =
+  (before: string): Behaviour =>
+  ({ socket }) => {
+    if (before === '') socket.resetAndDestroy();
+    else socket.write(before, () => socket.resetAndDestroy());
+  };
+
+const headersOf = (status: number, more: string): string =>
+  `HTTP/1.1 ${status} Whatever\r\ncontent-type: application/json\r\n${more}\r\n`;
+
+/** The good answer with blanks behind it, far beyond any limit, written as fast as it is read. */
+const tenMegabytes =
+  (status: number, body: unknown): Behaviour =>
+  ({ response }) => {
+    response.writeHead(status, { 'content-type': 'application/json' });
+    response.write(JSON.stringify(body));
+    const blanks = Buffer.alloc(64 * 1024, ' ');
+    let left = 160;
+    const pour = () => {
+      while (left > 0) {
+        left -= 1;
+        if (!response.write(blanks)) {
+          response.once('drain', pour);
+          return;
+        }
+      }
+      response.end();
+    };
+    pour();
+  };
+
+/** What some servers do in a mode for debugging. */
+const echo: Behaviour = ({ response, request }) => {
+  response.writeHead(500, { 'content-type': 'application/json' }).end(JSON.stringify(request));
+};
+
+/** Everything a wallet, or whatever stands in front of one, has been seen to do instead of answering. */
+export const faults: readonly Fault[] = [
+  { name: 'a web page', behave: ({ status }) => answer(status, 'text/html', '<html>Welcome</html>') },
+  { name: 'a web page about a bad gateway', behave: () => answer(502, 'text/html', '<html>502</html>') },
+  { name: 'nothing but a status', behave: ({ status }) => answer(status, 'application/json', '') },
+  {
+    name: 'no content',
+    behave:
+      () =>
+      ({ response }) =>
+        response.writeHead(204).end(),
+  },
+  {
+    name: 'no content type',
+    behave: ({ status, body }) =>
+      raw(
+        `HTTP/1.1 ${status} OK\r\ncontent-length: ${Buffer.byteLength(JSON.stringify(body))}\r\n\r\n${JSON.stringify(body)}`,
+      ),
+  },
+  {
+    name: 'JSON called text',
+    behave: ({ status, body }) => answer(status, 'text/plain', JSON.stringify(body)),
+  },
+  {
+    name: 'JSON cut off',
+    behave: ({ status, body }) => answer(status, 'application/json', JSON.stringify(body).slice(0, -1)),
+  },
+  {
+    name: 'JSON in zip',
+    behave: ({ status, body }) =>
+      answer(status, 'application/json', gzipSync(JSON.stringify(body)), { 'content-encoding': 'gzip' }),
+  },
+  {
+    name: 'bytes that are no UTF-8',
+    behave: ({ status }) => answer(status, 'application/json', Buffer.from('{"a":"\xff\xfe"}', 'latin1')),
+  },
+  { name: 'JSON of another shape', behave: ({ status }) => json(status, { hello: 'world' }) },
+  { name: 'null', behave: ({ status }) => json(status, null) },
+  { name: 'a number', behave: ({ status }) => json(status, 17) },
+  {
+    name: 'brackets without end',
+    behave: ({ status }) => answer(status, 'application/json', '['.repeat(60_000)),
+  },
+  {
+    name: 'objects within objects',
+    behave: ({ status }) =>
+      answer(status, 'application/json', `${'{"error":'.repeat(6_000)}1${'}'.repeat(6_000)}`),
+  },
+  { name: 'ten megabytes', behave: ({ status, body }) => tenMegabytes(status, body) },
+  { name: 'a length of ten megabytes', behave: () => reset(headersOf(200, 'content-length: 10000000\r\n')) },
+  { name: 'a reset instead of an answer', behave: () => reset('') },
+  {
+    name: 'a reset after the headers',
+    behave: ({ status }) => reset(headersOf(status, 'content-length: 100\r\n')),
+  },
+  {
+    name: 'half a body',
+    behave: ({ status }) => raw(`${headersOf(status, 'content-length: 100\r\n')}{"half":`),
+  },
+  {
+    name: 'chunks that stop',
+    behave: ({ status }) => raw(`${headersOf(status, 'transfer-encoding: chunked\r\n')}5\r\n{"a":\r\n`),
+  },
+  { name: 'an echo of everything it was sent', behave: () => echo },
+  { name: 'something that is not HTTP', behave: () => raw('SSH-2.0-OpenSSH_9.2\r\n') },
+  { name: 'silence', behave: () => () => {}, endless: true },
+  {
+    name: 'silence after the headers',
+    behave:
+      ({ status }) =>
+      ({ socket }) =>
+        void socket.write(headersOf(status, 'content-length: 100\r\n')),
+    endless: true,
+  },
+  { name: 'a body byte by byte', behave: () => oneByteEveryTurn, endless: true },
+  { name: 'a redirect', behave: ({ body }) => json(302, body, { location: '/elsewhere' }) },
+  { name: 'a permanent redirect', behave: ({ body }) => json(308, body, { location: '/elsewhere' }) },
+  { name: 'a good answer with an unheard-of status code', behave: ({ body }) => json(299, body) },
+  { name: 'a teapot', behave: () => json(418, { error: 'teapot' }) },
+  { name: 'a status 404 from somebody else', behave: () => answer(404, 'text/html', '<html>404</html>') },
+  { name: 'a status 403 from somebody else', behave: () => answer(403, 'text/html', '<html>403</html>') },
+  { name: 'a status 400 from somebody else', behave: () => json(400, { message: 'no' }) },
+  { name: 'an internal error with a good body', behave: ({ body }) => json(500, body) },
+  { name: 'unavailability', behave: () => json(503, { message: 'later' }, { 'retry-after': '30' }) },
+  { name: 'too many requests', behave: () => json(429, { message: 'slow down' }, { 'retry-after': '7' }) },
+];

@@ -1,0 +1,128 @@
+import { v7 } from 'uuid';
+import { GsmaConnector } from '../../../src/wallets/gsma/gsma-connector.ts';
+import type { GsmaSettings } from '../../../src/wallets/gsma/gsma-settings.ts';
+import type { PaymentRequest } from '../../../src/wallets/connector/wallet-connector.ts';
+import type { FaultySubject } from './connector-conformance.ts';
+import { json, startScriptedWallet } from './scripted-wallet.ts';
+
+export const attemptId = 'pat_01k9z3t5y8e6wbv2n4m7q1h0cd';
+export const requestStateId = '6f1f6a10-3a1c-4c53-9d5a-4f0f7f6f1c11';
+export const reversalStateId = '6f1f6a10-3a1c-4c53-9d5a-4f0f7f6f1c22';
+export const secrets = ['the-client-secret', 'the-api-key', 'the-access-token'];
+
+export const gsmaSettings = (origin: string, over: Partial<GsmaSettings> = {}): GsmaSettings => ({
+  baseUrl: `${origin}/mm`,
+  tokenPath: '/v1/oauth/accesstoken',
+  clientId: 'the-client',
+  clientSecret: 'the-client-secret',
+  apiKey: 'the-api-key',
+  payee: { type: 'accountid', id: '2999' },
+  callbackBaseUrl: 'https://gatehouse.example/callbacks/walleta/',
+  currencies: ['ETB', 'USD'],
+  timeouts: { connectMs: 5_000, callMs: 20_000 },
+  maxConnections: 8,
+  ...over,
+});
+
+export const buildPayment = (over: Partial<PaymentRequest> = {}): PaymentRequest => ({
+  attemptId,
+  amount: '100.50',
+  currency: 'ETB',
+  payerPhone: '+251911223344',
+  channel: 'ussd',
+  description: 'Invoice 42',
+  requestedAt: new Date('2026-01-01T08:00:00.000Z'),
+  callbackToken: 'unguessable-token',
+  ...over,
+});
+
+export const transaction = (over: Readonly<Record<string, unknown>> = {}) => ({
+  transactionReference: 'REF-1',
+  transactionStatus: 'completed',
+  amount: '100.5',
+  currency: 'ETB',
+  type: 'merchantpay',
+  requestingOrganisationTransactionReference: attemptId,
+  debitParty: [{ key: 'msisdn', value: '251911223344' }],
+  creditParty: [{ key: 'accountid', value: '2999' }],
+  creationDate: '2026-01-01T08:00:03.000Z',
+  ...over,
+});
+
+export const requestState = (over: Readonly<Record<string, unknown>> = {}) => ({
+  serverCorrelationId: requestStateId,
+  status: 'pending',
+  notificationMethod: 'callback',
+  ...over,
+});
+
+export const token = { access_token: 'the-access-token', token_type: 'Bearer', expires_in: 3600 };
+
+export const routes = {
+  token: /POST \/mm\/v1\/oauth\/accesstoken/,
+  initiate: /POST \/mm\/transactions\/type\/merchantpay/,
+  requestState: new RegExp(`GET /mm/requeststates/${requestStateId}`),
+  reversalState: new RegExp(`GET /mm/requeststates/${reversalStateId}`),
+  transaction: /GET \/mm\/transactions\/REF-1/,
+  responses: /GET \/mm\/responses\/[0-9a-f-]{36}/,
+  reverse: /POST \/mm\/transactions\/REF-1\/reversals/,
+  statement: /GET \/mm\/accounts\/accountid\/2999\/transactions/,
+  heartbeat: /GET \/mm\/heartbeat/,
+};
+
+/** A connector in front of a server that gives the good answer everywhere until it is told otherwise. */
+export async function startGsma(
+  over: Partial<GsmaSettings> = {},
+  now: () => Date = () => new Date(),
+): Promise<FaultySubject> {
+  const wallet = await startScriptedWallet();
+  const good = {
+    initiate: { status: 202, body: requestState() },
+    query: { status: 200, body: requestState() },
+    recover: { status: 200, body: { link: `/requeststates/${requestStateId}` } },
+    reverse: { status: 202, body: requestState({ serverCorrelationId: reversalStateId }) },
+    queryReversal: { status: 200, body: requestState({ serverCorrelationId: reversalStateId }) },
+    statement: { status: 200, body: [] as unknown[] },
+    health: { status: 200, body: { serviceStatus: 'available' } },
+  };
+  const operationRoutes = {
+    initiate: { route: routes.initiate, good: good.initiate },
+    query: { route: routes.requestState, good: good.query },
+    recover: { route: routes.responses, good: good.recover },
+    reverse: { route: routes.reverse, good: good.reverse },
+    queryReversal: { route: routes.reversalState, good: good.queryReversal },
+    statement: { route: routes.statement, good: good.statement },
+    health: { route: routes.heartbeat, good: good.health },
+  };
+  wallet.on(routes.token, json(200, token));
+  for (const { route, good: answer } of Object.values(operationRoutes)) {
+    wallet.on(route, json(answer.status, answer.body));
+  }
+  const connector = new GsmaConnector(gsmaSettings(wallet.origin, over), now);
+  let open = true;
+  return {
+    connector,
+    wallet: {
+      ...wallet,
+      close: async () => {
+        if (open) await wallet.close();
+        open = false;
+      },
+    },
+    routes: operationRoutes,
+    secrets,
+    payment: buildPayment(),
+    references: {
+      payment: `requeststates/${requestStateId}`,
+      reversal: `requeststates/${reversalStateId}`,
+      transaction: 'REF-1',
+    },
+    close: async () => {
+      await connector.close();
+      if (open) await wallet.close();
+      open = false;
+    },
+  };
+}
+
+export const newId = (): string => v7();

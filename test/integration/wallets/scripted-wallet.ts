@@ -1,0 +1,136 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+
+/** A request that arrived whole. */
+export interface SeenRequest {
+  readonly method: string;
+  /** Path and query as sent. */
+  readonly target: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** How one request is answered, or not: with the HTTP library, or with raw bytes on the socket. */
+export type Behaviour = (reply: {
+  readonly response: ServerResponse;
+  readonly socket: Socket;
+  readonly request: SeenRequest;
+}) => void;
+
+/** A real server on a port of its own that does to each request what the test has written for it. */
+export interface ScriptedWallet {
+  readonly origin: string;
+  /** Everything that arrived, in order. */
+  readonly requests: readonly SeenRequest[];
+  /**
+   * Says how requests to a route ("POST /path", a whole-string pattern without query) are answered: one after the other,
+   * the last for good. Replaces what was said before.
+   */
+  readonly on: (route: RegExp, ...behaviours: readonly [Behaviour, ...Behaviour[]]) => void;
+  readonly requestsTo: (route: RegExp) => readonly SeenRequest[];
+  /** Resolves when a request to the route has arrived; one that has arrived already does not count. */
+  readonly nextRequest: (route: RegExp) => Promise<SeenRequest>;
+  readonly close: () => Promise<void>;
+}
+
+interface Script {
+  readonly route: RegExp;
+  readonly behaviours: Behaviour[];
+}
+
+export async function startScriptedWallet(): Promise<ScriptedWallet> {
+  const requests: SeenRequest[] = [];
+  const scripts: Script[] = [];
+  const waiting = new Set<(request: SeenRequest) => void>();
+  const server = createServer((message, response) => {
+    void readRequest(message).then((request) => {
+      if (request === undefined) return;
+      requests.push(request);
+      const script = scripts.find(({ route }) => route.test(nameOf(request)));
+      const behave = script === undefined ? notScripted : nextBehaviour(script);
+      behave({ response, socket: message.socket, request });
+      for (const tell of waiting) tell(request);
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    requests,
+    on: (route, ...behaviours) => scripts.unshift({ route: whole(route), behaviours: [...behaviours] }),
+    requestsTo: (route) => requests.filter((request) => whole(route).test(nameOf(request))),
+    nextRequest: (route) =>
+      new Promise((resolve) => {
+        const tell = (request: SeenRequest) => {
+          if (!whole(route).test(nameOf(request))) return;
+          waiting.delete(tell);
+          resolve(request);
+        };
+        waiting.add(tell);
+      }),
+    close: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+const whole = (route: RegExp): RegExp => new RegExp(`^(?:${route.source})$`, route.flags);
+
+const nameOf = ({ method, target }: SeenRequest): string => `${method} ${target.split('?')[0]}`;
+
+const notScripted: Behaviour = ({ response, request }) => {
+  response.writeHead(599, { 'content-type': 'text/plain' }).end(`${nameOf(request)} is not in the script`);
+};
+
+function nextBehaviour({ behaviours }: Script): Behaviour {
+  const next = behaviours.length > 1 ? behaviours.shift() : behaviours[0];
+  return next ?? notScripted;
+}
+
+/** Undefined when the client went away before the whole request was there. */
+async function readRequest(message: IncomingMessage): Promise<SeenRequest | undefined> {
+  const chunks: Buffer[] = [];
+  try {
+    for await (const chunk of message) chunks.push(chunk as Buffer);
+  } catch {
+    return undefined;
+  }
+  return {
+    method: message.method ?? '',
+    target: message.url ?? '',
+    headers: message.headers,
+    body: Buffer.concat(chunks).toString('utf8'),
+  };
+}
+
+/** Answers with JSON. */
+export const json =
+  (status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Behaviour =>
+  ({ response }) => {
+    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
+  };
+
+/** Answers with a body of any kind. */
+export const answer =
+  (
+    status: number,
+    contentType: string,
+    body: string | Buffer,
+    headers: Readonly<Record<string, string>> = {},
+  ): Behaviour =>
+  ({ response }) => {
+    response.writeHead(status, { 'content-type': contentType, ...headers }).end(body);
+  };
+
+/** Writes bytes that need not be HTTP, and hangs up. */
+export const raw =
+  (text: string): Behaviour =>
+  ({ socket }) => {
+    socket.end(text);
+  };

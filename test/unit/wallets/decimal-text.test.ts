@@ -1,0 +1,71 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { canonicalDecimal, sameDecimal } from '../../../src/wallets/connector/decimal-text.ts';
+
+const digits = (minLength: number, maxLength: number) =>
+  fc.array(fc.integer({ min: 0, max: 9 }), { minLength, maxLength }).map((list) => list.join(''));
+
+const decimals = fc
+  .tuple(digits(1, 18), digits(0, 6))
+  .map(([whole, fraction]) => (fraction === '' ? whole : `${whole}.${fraction}`));
+
+/** The value in billionths, by whole numbers alone. */
+const value = (text: string): bigint => {
+  const [whole = '', fraction = ''] = text.split('.');
+  return BigInt(whole + fraction.padEnd(9, '0'));
+};
+
+describe('canonicalDecimal', () => {
+  test.each([
+    ['100', '100'],
+    ['100.00', '100'],
+    ['100.50', '100.5'],
+    ['0.10', '0.1'],
+    ['007', '7'],
+    ['000.000', '0'],
+    ['12345678901234567.8901', '12345678901234567.8901'],
+  ])('writes %s as %s', (text, canonical) => {
+    expect(canonicalDecimal(text)).toBe(canonical);
+  });
+
+  test.each([
+    [''],
+    ['.5'],
+    ['5.'],
+    ['-1'],
+    ['+1'],
+    ['1e3'],
+    ['1,000'],
+    [' 1'],
+    ['1\n'],
+    ['٣'],
+    ['0x10'],
+    ['NaN'],
+    ['1'.repeat(25)],
+  ])('knows that %j is no decimal', (text) => {
+    expect(canonicalDecimal(text)).toBeUndefined();
+  });
+
+  test('keeps the value of every decimal, and writes equal ones alike', () => {
+    fc.assert(
+      fc.property(decimals, decimals, (a, b) => {
+        expect(value(canonicalDecimal(a)!)).toBe(value(a));
+        expect(sameDecimal(a, b)).toBe(value(a) === value(b));
+      }),
+    );
+  });
+
+  test('changes nothing the second time', () => {
+    fc.assert(
+      fc.property(decimals, (text) => {
+        const canonical = canonicalDecimal(text)!;
+        expect(canonicalDecimal(canonical)).toBe(canonical);
+      }),
+    );
+  });
+});
+
+test('what is no decimal equals nothing, not even itself', () => {
+  expect(sameDecimal('1e3', '1e3')).toBe(false);
+  expect(sameDecimal('100', 'NaN')).toBe(false);
+});
