@@ -1,0 +1,4 @@
+import { describeFaultTolerance } from './connector-conformance.ts';
+import { startGsma } from './gsma-subject.ts';
+
+describeFaultTolerance('the GSMA connector', () => startGsma());
