@@ -8,7 +8,7 @@ import { openDatabase } from '../core/database/database.ts';
 import { explainDatabaseError } from '../core/database/explain-error.ts';
 import { newRandomId } from '../core/database/public-id.ts';
 import { diagnosticsService } from '../core/diagnostics/diagnostics-service.ts';
-import { createEventSignal } from '../core/events/event-signal.ts';
+import { createWakeSignal } from '../runtime/wake-signal.ts';
 import { createEventFeed } from '../core/events/follow-events-use-case.ts';
 import { relayEvents } from '../core/events/relay-events.ts';
 import { createFindMerchant } from '../core/merchants/find-merchant-use-case.ts';
@@ -31,6 +31,8 @@ import { createPhoneWait } from '../core/payments/phone-limit-use-case.ts';
 import { createRecordOutcome } from '../core/payments/record-outcome-use-case.ts';
 import { strayPaymentService } from '../core/stray-payments/stray-payment-service.ts';
 import { createStrayPaymentStore } from '../core/stray-payments/stray-payment-store.ts';
+import type { PaymentOption } from '../core/domain/order.ts';
+import type { PaymentOptionName } from '../runtime/config.ts';
 import { readCoreConfig } from '../runtime/config.ts';
 import { deriveKey } from '../runtime/derive-key.ts';
 import { stopOnSignal } from '../runtime/lifecycle.ts';
@@ -47,6 +49,14 @@ import { migrateWhenReachable } from './migrate-when-reachable.ts';
 import { readConfigOrExit } from './read-config.ts';
 
 const sweepIntervalMs = 1_000;
+
+const paymentOptionNames = {
+  walleta_ussd: 'WALLETA_USSD',
+  walletb_ussd: 'WALLETB_USSD',
+  walleta_wallet: 'WALLETA_WALLET',
+} as const satisfies Record<PaymentOptionName, PaymentOption>;
+
+const paymentOptionNamed = (name: PaymentOptionName): PaymentOption => paymentOptionNames[name];
 
 const config = readConfigOrExit((environment) => {
   const settings = readCoreConfig(environment);
@@ -66,7 +76,7 @@ const database = await openDatabase({
 await migrateWhenReachable(database, logger);
 
 const bus = openEventBus({ url: config.GATEHOUSE_NATS_URL, name: `core ${instance}`, logger });
-const eventSignal = createEventSignal();
+const eventSignal = createWakeSignal();
 bus.onRing('order_events', eventSignal.ring);
 const announceEvents = (): void => {
   eventSignal.ring();
@@ -89,6 +99,10 @@ const phoneWait = createPhoneWait(database, {
   promptsPerTenMinutes: config.GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES,
 });
 const orderParts = { store, findMerchant, phoneWait, newId: newRandomId, now };
+const offeredOptions = {
+  SANDBOX: config.GATEHOUSE_PAYMENT_OPTIONS_SANDBOX.map(paymentOptionNamed),
+  PRODUCTION: config.GATEHOUSE_PAYMENT_OPTIONS_PRODUCTION.map(paymentOptionNamed),
+};
 const tokens = createCheckoutTokens(
   config.GATEHOUSE_CHECKOUT_BASE_URL,
   deriveKey(config.GATEHOUSE_MASTER_KEY, 'checkout-token'),
@@ -115,6 +129,7 @@ const services = [
     feed,
     checkoutUrlOf: tokens.urlOf,
     currencies: config.GATEHOUSE_CURRENCIES,
+    offeredOptions,
     draining: draining.signal,
   }),
   paymentAttemptService({
@@ -124,7 +139,7 @@ const services = [
     reader: createPaymentReader(database),
   }),
   strayPaymentService(createStrayPaymentStore(paymentParts)),
-  checkoutService(createCheckouts({ ...paymentParts, tokens, findMerchant, phoneWait })),
+  checkoutService(createCheckouts({ ...paymentParts, tokens, findMerchant, phoneWait, offeredOptions })),
   merchantService(merchants),
   apiKeyService({
     store: apiKeys,

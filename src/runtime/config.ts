@@ -90,6 +90,20 @@ function isNetwork(text: string): boolean {
   );
 }
 
+/** Payment options as merchants write them. */
+const allOptionNames = ['walleta_ussd', 'walletb_ussd', 'walleta_wallet'] as const;
+export type PaymentOptionName = (typeof allOptionNames)[number];
+
+const optionNames = makeExactValidator<readonly PaymentOptionName[]>((input) => {
+  const given = input.split(',').map((name) => name.trim());
+  if (given.join() === 'none') return [];
+  const known = allOptionNames.filter((name) => given.includes(name));
+  if (known.length < given.length) {
+    throw new EnvError(`must be none, or some of ${allOptionNames.join(', ')} with commas between`);
+  }
+  return known;
+});
+
 const serviceTokens = makeExactValidator<ServiceTokens>((input) => {
   const tokens = parseServiceTokens(input);
   if (typeof tokens === 'string') throw new EnvError(tokens);
@@ -150,7 +164,7 @@ const timeScale = makeExactValidator<number>((input) => {
 const url = (protocols: readonly string[]) =>
   makeExactValidator<string>((input) => {
     const expected = protocols.map((protocol) => `${protocol}//`).join(' or ');
-    if (!URL.canParse(input) || !protocols.includes(new URL(input).protocol)) {
+    if (!URL.canParse(input) || !protocols.some((protocol) => input.startsWith(`${protocol}//`))) {
       throw new EnvError(`must be a URL starting with ${expected}`);
     }
     return input.replace(/\/+$/, '');
@@ -186,6 +200,9 @@ const core = {
   }),
   GATEHOUSE_CHECKOUT_BASE_URL: httpUrl({ default: 'http://127.0.0.1:8082' }),
   GATEHOUSE_CURRENCIES: currencies({ default: ['ETB', 'USD'] }),
+  GATEHOUSE_PAYMENT_OPTIONS_SANDBOX: optionNames({ default: allOptionNames }),
+  // No wallet is there for real money until an operator says so.
+  GATEHOUSE_PAYMENT_OPTIONS_PRODUCTION: optionNames({ default: [] }),
   GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: wholeNumber({ default: 5 }),
   GATEHOUSE_DATABASE_POOL_SIZE: poolSize({ default: 12 }),
 };
@@ -225,6 +242,17 @@ const checkout = {
   ...client,
   GATEHOUSE_CHECKOUT_PORT: port({ default: 8082 }),
   GATEHOUSE_CHECKOUT_BASE_URL: httpUrl({ default: undefined }),
+  GATEHOUSE_TRUSTED_PROXIES: networks({ default: undefined }),
+};
+
+const wallets = {
+  ...process,
+  ...client,
+  GATEHOUSE_NATS_URL: natsUrl(),
+  GATEHOUSE_WALLET_CALLBACK_PORT: port({ default: 8084 }),
+  GATEHOUSE_WALLET_CALLBACK_BASE_URL: httpUrl({ default: undefined }),
+  GATEHOUSE_WALLET_CALLBACK_KEY: masterKey(),
+  GATEHOUSE_WALLETS: str(),
   GATEHOUSE_TRUSTED_PROXIES: networks({ default: undefined }),
 };
 
@@ -283,6 +311,10 @@ export type WalletSimulatorConfig = ReturnType<typeof readWalletSimulatorConfig>
 /** Settings of the `checkout` process. @throws ConfigError */
 export const readCheckoutConfig = (environment: ProcessEnvironment) => read(environment, checkout);
 export type CheckoutConfig = ReturnType<typeof readCheckoutConfig>;
+
+/** Settings of the `wallets` process. @throws ConfigError */
+export const readWalletsConfig = (environment: ProcessEnvironment) => read(environment, wallets);
+export type WalletsConfig = ReturnType<typeof readWalletsConfig>;
 
 /** Settings of the command line client. @throws ConfigError */
 export const readCliConfig = (environment: ProcessEnvironment) => read(environment, cli);

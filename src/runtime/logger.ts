@@ -1,4 +1,4 @@
-import { pino } from 'pino';
+import { pino, stdSerializers } from 'pino';
 import type { DestinationStream, Logger } from 'pino';
 
 export type { Logger } from 'pino';
@@ -27,9 +27,28 @@ export function maskPhone(phone: string): string {
   return phone.slice(0, 5) + '*'.repeat(phone.length - 8) + phone.slice(-3);
 }
 
+/** Phone numbers as the gateway takes them: 9 to 15 digits, perhaps with a plus; not the inside of a UUID. */
+const phoneLike = /(?<![\w-])\+?[0-9]{9,15}(?!\w)/g;
+
+/**
+ * An error as it is written: type, message, stack and what else it says in plain values. A database's error quotes the
+ * statement or the row, with the customer's phone in it; objects that an error drags along may hold anything.
+ */
+function describeError(error: unknown): unknown {
+  if (typeof error === 'string') return error.replace(phoneLike, maskPhone);
+  if (typeof error !== 'object' || error === null) return error;
+  const members = Object.entries<unknown>(stdSerializers.err(error as Error)).flatMap(([name, value]) => {
+    if (name === 'aggregateErrors' && Array.isArray(value)) return [[name, value.map(describeError)]];
+    if (typeof value === 'object' || typeof value === 'function') return [];
+    return [[name, typeof value === 'string' ? value.replace(phoneLike, maskPhone) : value]];
+  });
+  return Object.fromEntries(members);
+}
+
 /**
  * A structured logger: one JSON object a line on standard output, times in ISO 8601 UTC, levels by name.
- * Secrets are masked by member name wherever they stand; phone numbers must be given through `maskPhone`.
+ * Secrets are masked by member name wherever they stand; phone numbers in errors are, others must be given
+ * through `maskPhone`.
  */
 export function createLogger(options: LoggerOptions, destination?: DestinationStream): Logger {
   const settings = {
@@ -37,7 +56,9 @@ export function createLogger(options: LoggerOptions, destination?: DestinationSt
     base: { process: options.process, instance: options.instance },
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
     formatters: { level: (label: string) => ({ level: label }) },
+    serializers: { err: describeError },
     hooks: { streamWrite: (line: string) => line.replace(secretMembers, '$1"[masked]"') },
   };
-  return destination === undefined ? pino(settings) : pino(settings, destination);
+  // Written at once: what waits to be written is lost with a killed process, and comes out of order when one exits.
+  return pino(settings, destination ?? pino.destination({ dest: 1, sync: true }));
 }

@@ -81,6 +81,7 @@ export async function startStack({
     GATEHOUSE_SERVICE_TOKENS: roles.map((role) => `${role}:${tokens[role]}`).join(','),
     GATEHOUSE_CORE_GRPC_PORT: '0',
     GATEHOUSE_CORE_CONNECT_PORT: '0',
+    GATEHOUSE_PAYMENT_OPTIONS_PRODUCTION: 'walleta_ussd,walletb_ussd,walleta_wallet',
     // Tests ask the same phone again and again; the ones about the limit set it.
     GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: '0',
     ...settings,

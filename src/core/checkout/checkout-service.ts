@@ -69,12 +69,18 @@ function parseOption(number: Parameters<typeof paymentOptionOf>[0]): Result<Paym
     : ok(option);
 }
 
-function checkoutMessage({ order, merchant, attemptsLeft, usableHere }: Checkout): CheckoutMessage {
+function checkoutMessage({
+  order,
+  merchant,
+  attemptsLeft,
+  usableHere,
+  paymentOptions: offered,
+}: Checkout): CheckoutMessage {
   const message = create(CheckoutSchema, {
     order: orderMessage(order),
     merchantName: merchant.name,
     attemptsLeft,
-    paymentOptions: Object.values(paymentOptions),
+    paymentOptions: offered.map((option) => paymentOptions[option]),
     usableHere,
   });
   if (order.latestAttempt !== null) message.latestAttempt = attemptMessage(order, order.latestAttempt);

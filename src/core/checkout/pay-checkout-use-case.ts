@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { rpcError } from '../../runtime/rpc/rpc-error.ts';
+import { invalidFields, rpcError } from '../../runtime/rpc/rpc-error.ts';
 import type { Database } from '../database/database.ts';
 import { storedId } from '../database/public-id.ts';
 import type { NewId } from '../database/public-id.ts';
-import type { Changed, Order, PaymentOption } from '../domain/order.ts';
+import type { Changed, Environment, Order, PaymentOption } from '../domain/order.ts';
 import type { PhoneNumber } from '../domain/phone-number.ts';
 import { maxAttempts, transition } from '../domain/transition.ts';
 import type { Command, Rejection } from '../domain/transition.ts';
@@ -21,6 +21,8 @@ export interface Checkout {
   readonly attemptsLeft: number;
   /** Whether the browser that asks may pay: it is the bound one, or none is bound yet. */
   readonly usableHere: boolean;
+  /** The options the customer may choose from. */
+  readonly paymentOptions: readonly PaymentOption[];
 }
 
 export interface CheckoutPayment {
@@ -48,6 +50,8 @@ export interface CheckoutParts {
   readonly tokens: CheckoutTokens;
   readonly findMerchant: FindMerchant;
   readonly phoneWait: PhoneWait;
+  /** The payment options that wallets are set up for. */
+  readonly offeredOptions: Readonly<Record<Environment, readonly PaymentOption[]>>;
   readonly newId: NewId;
   readonly now: () => Date;
   readonly onEvents: () => void;
@@ -55,6 +59,8 @@ export interface CheckoutParts {
 }
 
 const hashOf = (secret: string): Buffer => createHash('sha256').update(secret).digest();
+const notOffered = () =>
+  invalidFields([{ field: 'payment_option', issue: 'is not available: no wallet is set up for it' }]);
 const notFound = () => rpcError('CHECKOUT_NOT_FOUND', 'this checkout link is not one of ours');
 
 export function createCheckouts(parts: CheckoutParts): Checkouts {
@@ -73,7 +79,9 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
   const describe = async (order: Order, usableHere: boolean): Promise<Checkout> => {
     const merchant = await findMerchant(order.merchantId);
     if (merchant === undefined) throw notFound();
-    return { order, merchant, usableHere, attemptsLeft: Math.max(0, maxAttempts - order.attemptCount) };
+    const paymentOptions = parts.offeredOptions[order.environment];
+    const attemptsLeft = Math.max(0, maxAttempts - order.attemptCount);
+    return { order, merchant, usableHere, attemptsLeft, paymentOptions };
   };
 
   /** Lets `decide` change the order of a checkout that this browser may use, and binds it when `bind` says so. */
@@ -113,6 +121,7 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
     async pay(token, browserSecret, { paymentOption, phone }, requestId) {
       const subject = open(token);
       await requireMerchant(findMerchant, subject.merchantId, subject.environment);
+      if (!parts.offeredOptions[subject.environment].includes(paymentOption)) throw notOffered();
       const waitMs = await phoneWait(phone.e164, subject.environment, subject.merchantId);
       const order = await change(token, browserSecret, requestId, true, (current) => {
         if (isSamePayment(current, paymentOption, phone)) return undefined;

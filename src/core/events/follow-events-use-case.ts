@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.ts';
 import { laterCursor } from './event-cursor.ts';
 import type { EventCursor } from './event-cursor.ts';
-import type { EventSignal } from './event-signal.ts';
+import type { WakeSignal } from '../../runtime/wake-signal.ts';
 import { latestCursor, readEvents } from './read-events.sql.ts';
 import type { EventFilter, StoredEvent } from './read-events.sql.ts';
 
@@ -29,7 +29,7 @@ const signOfLifeMs = 10_000;
 /** How soon events are seen that no signal announced. */
 const idleMs = 500;
 
-export function createEventFeed(database: Database, signal: EventSignal): EventFeed {
+export function createEventFeed(database: Database, signal: WakeSignal): EventFeed {
   const list = async (after: EventCursor, limit: number, filter: EventFilter): Promise<EventPage> => {
     const { events, horizon } = await readEvents(database.pool, after, limit + 1, filter);
     const page = events.slice(0, limit);

@@ -7,14 +7,14 @@ import { publicId } from '../database/public-id.ts';
 import { runStatement } from '../database/run-statement.ts';
 import { beginning, formatCursor } from './event-cursor.ts';
 import type { EventCursor } from './event-cursor.ts';
-import type { EventSignal } from './event-signal.ts';
+import type { WakeSignal } from '../../runtime/wake-signal.ts';
 import { readEvents } from './read-events.sql.ts';
 import type { StoredEvent } from './read-events.sql.ts';
 
 export interface RelayOptions {
   readonly database: Database;
   readonly publisher: EventPublisher;
-  readonly signal: EventSignal;
+  readonly signal: WakeSignal;
   readonly logger: Logger;
 }
 

@@ -32,6 +32,9 @@ export interface DirectPayment {
   readonly paymentOption: PaymentOption;
 }
 
+/** The payment options that wallets are set up for, by environment. */
+export type OfferedOptions = Readonly<Record<Environment, readonly PaymentOption[]>>;
+
 type Parsed<T> = Result<T, readonly Issue[]>;
 
 const reasonLength = 255;
@@ -55,10 +58,18 @@ function parsePaymentType(number: PaymentTypeMessage): Result<PaymentType, Issue
   return ok(type);
 }
 
-function parsePaymentOption(request: StartDirectPaymentRequest): Result<PaymentOption, Issue> {
+function parsePaymentOption(
+  request: StartDirectPaymentRequest,
+  offered: OfferedOptions,
+): Result<PaymentOption, Issue> {
   const option = paymentOptionOf(request.paymentOption);
   if (option === undefined || option === 'WALLETA_WALLET') {
     return err({ field: 'payment_option', issue: 'must be WALLETA_USSD or WALLETB_USSD' });
+  }
+  const environment = parseEnvironment(request.environment);
+  if (environment.ok && !offered[environment.value].includes(option)) {
+    const issue = `is not available in ${environment.value.toLowerCase()}: no wallet is set up for it`;
+    return err({ field: 'payment_option', issue });
   }
   return ok(option);
 }
@@ -92,11 +103,12 @@ export function parseRegistration(
 export function parseDirectPayment(
   request: StartDirectPaymentRequest,
   currencies: readonly string[],
+  offered: OfferedOptions,
 ): Parsed<DirectPayment> {
   return combine({
     merchantId: parseId('mer', request.merchantId, 'merchant_id'),
     environment: parseEnvironment(request.environment),
-    paymentOption: parsePaymentOption(request),
+    paymentOption: parsePaymentOption(request, offered),
     amount: parseMoney(request.amount, request.currency, currencies),
     orderNumber: OrderNumber.parse(request.orderNumber, 'order_number'),
     phone: PhoneNumber.parse(request.phone, 'phone'),

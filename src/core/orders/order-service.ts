@@ -29,6 +29,7 @@ import { answerEach } from '../rpc/answer-each.ts';
 import { attemptMessage, orderMessage } from '../rpc/order-messages.ts';
 import { parseOrderFilter } from './list-orders-request.ts';
 import { parseEventFilter } from './order-event-requests.ts';
+import type { OfferedOptions } from './order-requests.ts';
 import { parseDirectPayment, parseOrderName, parseRegistration } from './order-requests.ts';
 import type { CallScope, OrderStore } from './order-store.ts';
 import type { RegisterOrder } from './register-order-use-case.ts';
@@ -42,6 +43,7 @@ export interface OrderServiceParts {
   readonly checkoutUrlOf: CheckoutTokens['urlOf'];
   /** ISO 4217 codes this deployment takes. */
   readonly currencies: readonly string[];
+  readonly offeredOptions: OfferedOptions;
   /** Aborts when the process begins to stop: streams end, so that their callers go on elsewhere. */
   readonly draining: AbortSignal;
 }
@@ -73,7 +75,7 @@ export function orderService(parts: OrderServiceParts): RpcService {
     request: StartDirectPaymentRequest,
     scope: CallScope,
   ): Promise<StartDirectPaymentResponse> => {
-    const payment = valuesOrThrow(parseDirectPayment(request, parts.currencies));
+    const payment = valuesOrThrow(parseDirectPayment(request, parts.currencies, parts.offeredOptions));
     if (request.validateOnly) return create(StartDirectPaymentResponseSchema);
     const { order, attempt, repeated } = await parts.startDirectPayment(payment, scope);
     const messages = { order: orderMessage(order), paymentAttempt: attemptMessage(order, attempt) };

@@ -33,7 +33,7 @@ export interface PaymentAttemptServiceParts {
   readonly reader: PaymentReader;
 }
 
-const maxReference = 256;
+const maxReference = 800;
 const maxDetail = 512;
 
 /** gatehouse.v1.PaymentAttemptService. */

@@ -31,7 +31,7 @@ import { parseId, parseOptionalId, valuesOrThrow } from '../rpc/request-fields.t
 import { shownId } from './stray-payment-store.ts';
 import type { ReversalOutcome, StrayPayment, StrayPaymentStore } from './stray-payment-store.ts';
 
-const maxReference = 256;
+const maxReference = 800;
 const maxDetail = 512;
 
 /** gatehouse.v1.StrayPaymentService. */

@@ -1,12 +1,12 @@
-/** Wakes whoever waits for new events. Only ever a hint: everybody who waits also looks by itself now and then. */
-export interface EventSignal {
-  /** New events may be there. */
+/** Wakes whoever waits for something to do. Only ever a hint: everybody who waits also looks by itself now and then. */
+export interface WakeSignal {
+  /** There may be something to do. */
   readonly ring: () => void;
   /** Resolves at the next ring, after `timeoutMs`, or when `signal` aborts, whichever comes first. */
   readonly wait: (timeoutMs: number, signal: AbortSignal) => Promise<void>;
 }
 
-export function createEventSignal(): EventSignal {
+export function createWakeSignal(): WakeSignal {
   const waiters = new Set<() => void>();
   return {
     ring: () => waiters.forEach((wake) => wake()),

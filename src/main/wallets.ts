@@ -1,0 +1,142 @@
+/** Talks to the wallets: brings them the attempts that core has due, hears their callbacks, and tells core what they say. */
+import { hostname } from 'node:os';
+import { createClient } from '@connectrpc/connect';
+import { v7 } from 'uuid';
+import { Environment, PaymentOption } from '../gen/gatehouse/v1/order_pb.js';
+import { PaymentAttemptService } from '../gen/gatehouse/v1/payment_attempt_service_pb.js';
+import { StrayPaymentService } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
+import { readWalletsConfig } from '../runtime/config.ts';
+import { stopOnSignal } from '../runtime/lifecycle.ts';
+import { createLogger } from '../runtime/logger.ts';
+import { openEventBus } from '../runtime/nats-event-bus.ts';
+import { createGrpcTransport } from '../runtime/rpc/grpc-transport.ts';
+import { createWakeSignal } from '../runtime/wake-signal.ts';
+import { buildCallbackApp } from '../wallets/callback-app.ts';
+import { createCallbackTokens } from '../wallets/callback-token.ts';
+import { GsmaConnector } from '../wallets/gsma/gsma-connector.ts';
+import { createWalletBreaker, runLeaseWorker } from '../wallets/lease-worker.ts';
+import { parseWalletSettings } from '../wallets/wallet-settings.ts';
+import { attemptWork, reversalWork } from '../wallets/wallet-work.ts';
+import { readConfigOrExit } from './read-config.ts';
+
+const idleMs = 500;
+const standardMaxInFlight = 32;
+const standardCallTimeoutMs = 20_000;
+
+const { config, wallets } = readConfigOrExit((environment) => {
+  const settings = readWalletsConfig(environment);
+  return { config: settings, wallets: parseWalletSettings(settings.GATEHOUSE_WALLETS) };
+});
+const instance = config.GATEHOUSE_INSTANCE ?? `${hostname()}:${process.pid}`;
+const logger = createLogger({ process: 'wallets', instance, level: config.GATEHOUSE_LOG_LEVEL });
+const transport = createGrpcTransport({
+  addresses: config.GATEHOUSE_CORE_ADDRESSES,
+  token: config.GATEHOUSE_SERVICE_TOKEN,
+});
+const payments = createClient(PaymentAttemptService, transport);
+const strayPayments = createClient(StrayPaymentService, transport);
+const tokens = createCallbackTokens(config.GATEHOUSE_WALLET_CALLBACK_KEY);
+const bus = openEventBus({ url: config.GATEHOUSE_NATS_URL, name: `wallets ${instance}`, logger });
+const now = (): Date => new Date();
+
+/** No new work is taken. */
+const stopping = new AbortController();
+/** What is still being said to a wallet is cut short. */
+const leaving = new AbortController();
+
+const environments = { sandbox: Environment.SANDBOX, production: Environment.PRODUCTION } as const;
+const optionsOf = {
+  walleta: [PaymentOption.WALLETA_USSD, PaymentOption.WALLETA_WALLET],
+  walletb: [PaymentOption.WALLETB_USSD],
+} as const;
+
+// The callbacks' address is known once the listener has a port; connectors are first used after that.
+const listening: { callbackBaseUrl: string } = {
+  callbackBaseUrl: config.GATEHOUSE_WALLET_CALLBACK_BASE_URL ?? '',
+};
+
+const served = wallets.map((settings) => {
+  const name = `${settings.wallet}-${settings.environment}`;
+  const maxInFlight = settings.max_in_flight ?? standardMaxInFlight;
+  const connector = new GsmaConnector(
+    {
+      baseUrl: settings.base_url,
+      tokenPath: settings.token_path ?? '/v1/oauth/accesstoken',
+      clientId: settings.client_id,
+      clientSecret: settings.client_secret,
+      apiKey: settings.api_key,
+      payee: settings.payee,
+      get callbackBaseUrl() {
+        return `${listening.callbackBaseUrl}/callbacks/${name}`;
+      },
+      currencies: settings.currencies,
+      timeouts: { connectMs: 5_000, callMs: settings.call_timeout_ms ?? standardCallTimeoutMs },
+      maxConnections: maxInFlight,
+    },
+    now,
+  );
+  return { name, settings, connector, maxInFlight, sources: settings.callback_sources ?? [] };
+});
+
+const app = buildCallbackApp({
+  wallets: served,
+  payments,
+  tokens,
+  trustedProxies: config.GATEHOUSE_TRUSTED_PROXIES ?? [],
+  logger,
+  now,
+  newRequestId: () => v7(),
+  isDraining: () => stopping.signal.aborted,
+});
+await app.listen({ host: config.GATEHOUSE_HOST, port: config.GATEHOUSE_WALLET_CALLBACK_PORT });
+if (listening.callbackBaseUrl === '') listening.callbackBaseUrl = app.listeningOrigin;
+
+const workers = served.flatMap(({ name, settings, connector, maxInFlight }) => {
+  const parts = {
+    wallet: name,
+    environment: environments[settings.environment],
+    paymentOptions: optionsOf[settings.wallet],
+    connector,
+    payments,
+    strayPayments,
+    tokens,
+    now,
+    newRequestId: () => v7(),
+    logger,
+    stop: leaving.signal,
+  };
+  const breaker = createWalletBreaker(logger, name);
+  const options = { maxInFlight, idleMs, breaker, logger };
+  const signals = { payments: createWakeSignal(), reversals: createWakeSignal() };
+  bus.onRing('payment_attempts', () => Object.values(signals).forEach((signal) => signal.ring()));
+  return [
+    runLeaseWorker(attemptWork(parts), { ...options, signal: signals.payments }, stopping.signal),
+    runLeaseWorker(reversalWork(parts), { ...options, signal: signals.reversals }, stopping.signal),
+  ];
+});
+
+stopOnSignal(logger, [
+  {
+    name: 'work',
+    stop: async () => {
+      stopping.abort();
+      // A request that is on its way gets its answer if that comes soon; else the lease ends and another asks.
+      const timer = setTimeout(() => leaving.abort(), 4_000);
+      await Promise.all(workers);
+      clearTimeout(timer);
+    },
+    timeoutMs: 6_000,
+  },
+  { name: 'callbacks', stop: () => app.close(), timeoutMs: 1_000 },
+  {
+    name: 'wallets',
+    stop: async () => {
+      await Promise.all(served.map(({ connector }) => connector.close()));
+    },
+    timeoutMs: 500,
+  },
+  { name: 'broker', stop: () => bus.close(), timeoutMs: 500 },
+  { name: 'connections to core', stop: () => transport.close(), timeoutMs: 100 },
+]);
+
+logger.info({ callbacks: app.listeningOrigin, wallets: served.map(({ name }) => name) }, 'ready');

@@ -1,0 +1,121 @@
+import { BlockList, isIPv6 } from 'node:net';
+import type { Client } from '@connectrpc/connect';
+import { Code, ConnectError } from '@connectrpc/connect';
+import Fastify from 'fastify';
+import type { FastifyInstance } from 'fastify';
+import type { PaymentAttemptService } from '../gen/gatehouse/v1/payment_attempt_service_pb.js';
+import type { Logger } from '../runtime/logger.ts';
+import type { CallbackTokens } from './callback-token.ts';
+import { exchangeMessage } from './exchange-messages.ts';
+import type { WalletConnector } from './connector/wallet-connector.ts';
+
+/** A wallet that may call back, by the name in its callback URLs. */
+export interface CallbackWallet {
+  readonly name: string;
+  readonly connector: WalletConnector;
+  /** Addresses and networks that its callbacks come from; any when empty. */
+  readonly sources: readonly string[];
+}
+
+export interface CallbackAppOptions {
+  readonly wallets: readonly CallbackWallet[];
+  readonly payments: Client<typeof PaymentAttemptService>;
+  readonly tokens: CallbackTokens;
+  readonly trustedProxies: readonly string[];
+  readonly logger: Logger;
+  readonly now: () => Date;
+  readonly newRequestId: () => string;
+  readonly isDraining: () => boolean;
+}
+
+/** Larger than any honest callback. */
+const bodyLimit = 64 * 1024;
+
+/**
+ * Listens for wallets that say there is news: `PUT /callbacks/<wallet>/<our id>/<token>`. Nothing they say is believed;
+ * an authentic one has the wallet asked at once, and every other is answered as if the address did not exist.
+ */
+export function buildCallbackApp(options: CallbackAppOptions): FastifyInstance {
+  const { wallets, payments, tokens, logger } = options;
+  const byName = new Map(
+    wallets.map((wallet) => [wallet.name, { ...wallet, allowed: allowList(wallet.sources) }]),
+  );
+  const app = Fastify({
+    logger: false,
+    bodyLimit,
+    requestTimeout: 10_000,
+    trustProxy: options.trustedProxies.length > 0 && [...options.trustedProxies],
+    genReqId: () => options.newRequestId(),
+  });
+  // A callback is a hint: its bytes are kept as they came, whatever they claim to be.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  app.setNotFoundHandler((_request, reply) => reply.code(404).send());
+  app.setErrorHandler((error, request, reply) => {
+    const status = statusOf(error);
+    if (status >= 500) logger.error({ err: error, request_id: request.id }, 'callback failed');
+    return reply.code(status).send();
+  });
+  app.get('/healthz', () => ({ status: 'ok' }));
+  app.get('/readyz', (_request, reply) =>
+    reply.code(options.isDraining() ? 503 : 200).send({ status: options.isDraining() ? 'draining' : 'ok' }),
+  );
+
+  app.route<{ Params: { wallet: string; id: string; token: string } }>({
+    method: ['PUT', 'POST'],
+    url: '/callbacks/:wallet/:id/:token',
+    handler: async (request, reply) => {
+      const { wallet: name, id, token } = request.params;
+      const wallet = byName.get(name);
+      const merchantId = tokens.merchantOf(id, token);
+      const facts = { request_id: request.id, wallet: name, ip: request.ip };
+      if (wallet === undefined || merchantId === undefined || !wallet.allowed(request.ip)) {
+        logger.warn(
+          { ...facts, known_wallet: wallet !== undefined, token_ok: merchantId !== undefined },
+          'callback refused',
+        );
+        return reply.code(404).send();
+      }
+      const hint = wallet.connector.parseCallback({
+        method: request.method,
+        url: `/callbacks/${name}/${id}/…`,
+        headers: request.headers,
+        body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
+        receivedAt: options.now(),
+      });
+      // Reversals are asked about on their own schedule; their callbacks need no answer but thanks.
+      if (id.startsWith('pat_'))
+        await hasten({ merchantId, paymentAttemptId: id, exchange: exchangeMessage(hint.exchange) });
+      logger.info({ ...facts, merchant_id: merchantId, about: id, claim: hint.claim }, 'callback');
+      return reply.code(hint.reply.status).send(hint.reply.body === '' ? undefined : hint.reply.body);
+    },
+  });
+
+  const hasten = async (request: Parameters<typeof payments.hastenPaymentAttempt>[0]): Promise<void> => {
+    try {
+      await payments.hastenPaymentAttempt(request);
+    } catch (error) {
+      // An attempt that is gone is nothing to call back about again; anything else is, and the wallet may.
+      if (!(error instanceof ConnectError) || error.code !== Code.NotFound) throw error;
+    }
+  };
+  return app;
+}
+
+function statusOf(error: unknown): number {
+  if (error instanceof ConnectError) return 503;
+  const status = error instanceof Error && 'statusCode' in error ? error.statusCode : 500;
+  return typeof status === 'number' && status >= 400 && status < 500 ? status : 500;
+}
+
+function allowList(sources: readonly string[]): (ip: string) => boolean {
+  if (sources.length === 0) return () => true;
+  const list = new BlockList();
+  const family = (address: string) => (isIPv6(address) ? 'ipv6' : 'ipv4');
+  for (const source of sources) {
+    const [address = '', bits] = source.split('/');
+    if (bits === undefined) list.addAddress(address, family(address));
+    else list.addSubnet(address, Number(bits), family(address));
+  }
+  return (ip) => list.check(ip, family(ip));
+}

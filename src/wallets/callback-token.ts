@@ -1,0 +1,24 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+
+/** The unguessable part of a callback URL: names the merchant, and proves that we made it for this attempt or reversal. */
+export interface CallbackTokens {
+  readonly make: (merchantId: string, requestId: string) => string;
+  /** The merchant, or undefined when we did not make the token for this request. */
+  readonly merchantOf: (requestId: string, token: string) => string | undefined;
+}
+
+export function createCallbackTokens(key: Buffer): CallbackTokens {
+  const macOf = (merchantId: string, requestId: string): string =>
+    createHmac('sha256', key).update(`${merchantId}/${requestId}`).digest('base64url');
+  return {
+    make: (merchantId, requestId) => `${merchantId}.${macOf(merchantId, requestId)}`,
+    merchantOf(requestId, token) {
+      const [merchantId = '', mac = '', ...rest] = token.split('.');
+      const expected = Buffer.from(macOf(merchantId, requestId));
+      const given = Buffer.from(mac);
+      if (rest.length > 0 || given.length !== expected.length || !timingSafeEqual(given, expected))
+        return undefined;
+      return merchantId;
+    },
+  };
+}

@@ -1,0 +1,123 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import type {
+  LeasedReversal,
+  RecordReversalOutcomeRequestSchema,
+} from '../gen/gatehouse/v1/stray_payment_service_pb.js';
+import type { CallbackTokens } from './callback-token.ts';
+import type { ReversalOutcome } from './connector/outcomes.ts';
+import type { Answer, RawExchange } from './connector/raw-exchange.ts';
+import type { CallOptions, WalletConnector } from './connector/wallet-connector.ts';
+import { isUnwell } from './serve-attempt.ts';
+
+export type ReversalReport = NonNullable<
+  MessageInitShape<typeof RecordReversalOutcomeRequestSchema>['outcome']
+>;
+
+export interface ServedReversal {
+  readonly outcome: ReversalReport;
+  readonly exchanges: readonly RawExchange[];
+  readonly isWell: boolean;
+}
+
+export interface ServeReversalParts {
+  readonly connector: WalletConnector;
+  readonly tokens: CallbackTokens;
+  readonly now: () => Date;
+}
+
+const pending = (providerReference: string, detail: string): ReversalReport => ({
+  case: 'pending',
+  value: { providerReference, detail },
+});
+
+/** Has stray money sent back, or finds out what became of that. The same reversal is never asked for under two names. */
+export async function serveReversal(
+  parts: ServeReversalParts,
+  leased: LeasedReversal,
+  options: CallOptions,
+): Promise<ServedReversal> {
+  const exchanges: RawExchange[] = [];
+  let isWell = true;
+  const keep = <T extends { readonly kind: string }>({ result, exchanges: made }: Answer<T>): T => {
+    exchanges.push(...made);
+    const isTroubled =
+      'why' in result && result.kind === 'unknown' && isUnwell(result.why as Parameters<typeof isUnwell>[0]);
+    if (isTroubled || result.kind === 'not_sent') isWell = false;
+    return result;
+  };
+  const { connector, tokens, now } = parts;
+  const stray = leased.strayPayment;
+  const reversalId = stray?.strayPaymentId ?? '';
+  const providerTransactionId = stray?.providerTransactionId ?? '';
+
+  const query = async (providerReference: string): Promise<ReversalReport> => {
+    const reference = providerReference === '' ? {} : { providerReference };
+    const inquiry = { reversalId, providerTransactionId, ...reference };
+    return reportOf(keep(await connector.queryReversal(inquiry, options)), providerReference);
+  };
+  const send = async (): Promise<ReversalReport> => {
+    const acknowledgement = keep(
+      await connector.reverse(
+        {
+          reversalId,
+          providerTransactionId,
+          amount: stray?.amount ?? '',
+          currency: stray?.currency ?? '',
+          description: 'payment returned: its order could not take it',
+          requestedAt: now(),
+          callbackToken: tokens.make(stray?.merchantId ?? '', reversalId),
+        },
+        options,
+      ),
+    );
+    switch (acknowledgement.kind) {
+      case 'accepted':
+        return query(acknowledgement.providerReference);
+      case 'refused':
+        // After an earlier request this would say nothing of that one; it is asked about first, so there is none.
+        return {
+          case: 'refused',
+          value: { detail: `${acknowledgement.reason} ${acknowledgement.providerText}`.trim() },
+        };
+      case 'unknown':
+        return acknowledgement.why === 'duplicate_request' ? recover() : pending('', acknowledgement.detail);
+      case 'not_sent':
+        return pending('', acknowledgement.detail);
+    }
+  };
+  const recover = async (): Promise<ReversalReport> => {
+    const found = keep(await connector.recover(reversalId, options));
+    switch (found.kind) {
+      case 'found':
+        return query(found.providerReference);
+      case 'not_found':
+        return pending('', 'the wallet does not know the reversal yet');
+      case 'unknown':
+        return pending('', found.detail);
+    }
+  };
+  const recoverOrSend = async (): Promise<ReversalReport> => {
+    if (!connector.capabilities.recovery) return query('');
+    const found = keep(await connector.recover(reversalId, options));
+    if (found.kind === 'found') return query(found.providerReference);
+    return found.kind === 'not_found' ? send() : pending('', found.detail);
+  };
+
+  const outcome = !leased.sentBefore
+    ? await send()
+    : await (leased.providerReference === '' ? recoverOrSend() : query(leased.providerReference));
+  return { outcome, exchanges, isWell };
+}
+
+function reportOf(result: ReversalOutcome, providerReference: string): ReversalReport {
+  switch (result.kind) {
+    case 'pending':
+      return pending(providerReference, '');
+    case 'completed':
+      return { case: 'done', value: {} };
+    case 'failed':
+      return { case: 'refused', value: { detail: `${result.reason} ${result.providerText}`.trim() } };
+    case 'unknown':
+      return pending(providerReference, result.detail);
+  }
+}

@@ -1,0 +1,53 @@
+import { Type } from '@sinclair/typebox';
+import type { Static } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import { ConfigError } from '../runtime/config.ts';
+
+const text = Type.String({ minLength: 1 });
+
+const walletSettings = Type.Object(
+  {
+    wallet: Type.Union([Type.Literal('walleta'), Type.Literal('walletb')]),
+    environment: Type.Union([Type.Literal('sandbox'), Type.Literal('production')]),
+    base_url: Type.String({ pattern: '^https?://' }),
+    token_path: Type.Optional(text),
+    client_id: text,
+    client_secret: text,
+    api_key: text,
+    payee: Type.Object({ type: text, id: text }, { additionalProperties: false }),
+    currencies: Type.Array(Type.String({ pattern: '^[A-Z]{3}$' }), { minItems: 1 }),
+    callback_sources: Type.Optional(Type.Array(text)),
+    max_in_flight: Type.Optional(Type.Integer({ minimum: 1, maximum: 500 })),
+    call_timeout_ms: Type.Optional(Type.Integer({ minimum: 100, maximum: 60_000 })),
+  },
+  { additionalProperties: false },
+);
+
+/** One wallet in one environment: where it is, what it knows us by, and how hard it may be worked. */
+export type WalletSettings = Static<typeof walletSettings>;
+
+const list = Type.Array(walletSettings);
+
+/**
+ * Reads GATEHOUSE_WALLETS, a JSON array with an object for each wallet and environment.
+ * @throws ConfigError naming the place that is wrong; never with a value, which may be a secret.
+ */
+export function parseWalletSettings(json: string): readonly WalletSettings[] {
+  const value = parseJson(json);
+  const [problem] = [...Value.Errors(list, value)];
+  if (problem !== undefined)
+    throw new ConfigError(`GATEHOUSE_WALLETS ${problem.path || '/'}: ${problem.message}`);
+  const wallets = Value.Decode(list, value);
+  const names = wallets.map(({ wallet, environment }) => `${wallet}-${environment}`);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw new ConfigError(`GATEHOUSE_WALLETS names ${twice} twice`);
+  return wallets;
+}
+
+function parseJson(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    throw new ConfigError('GATEHOUSE_WALLETS must be a JSON array with an object for each wallet');
+  }
+}

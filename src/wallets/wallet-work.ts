@@ -1,0 +1,122 @@
+import type { Client } from '@connectrpc/connect';
+import type { Environment, PaymentOption } from '../gen/gatehouse/v1/order_pb.js';
+import type {
+  LeasedPaymentAttempt,
+  PaymentAttemptService,
+} from '../gen/gatehouse/v1/payment_attempt_service_pb.js';
+import { OrderStatus, PaymentAttemptStatus } from '../gen/gatehouse/v1/order_pb.js';
+import type { LeasedReversal, StrayPaymentService } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
+import type { Logger } from '../runtime/logger.ts';
+import type { CallbackTokens } from './callback-token.ts';
+import type { WalletConnector } from './connector/wallet-connector.ts';
+import { exchangeMessage } from './exchange-messages.ts';
+import type { LeasedWork } from './lease-worker.ts';
+import { serveAttempt } from './serve-attempt.ts';
+import { serveReversal } from './serve-reversal.ts';
+
+export interface WalletWorkParts {
+  /** Named in the log, such as "walleta". */
+  readonly wallet: string;
+  readonly environment: Environment;
+  readonly paymentOptions: readonly PaymentOption[];
+  readonly connector: WalletConnector;
+  readonly payments: Client<typeof PaymentAttemptService>;
+  readonly strayPayments: Client<typeof StrayPaymentService>;
+  readonly tokens: CallbackTokens;
+  readonly now: () => Date;
+  readonly newRequestId: () => string;
+  readonly logger: Logger;
+  /** Ends the calls to the wallet when the process must go. */
+  readonly stop: AbortSignal;
+}
+
+/** Longer than every call a connector makes for one lease: nobody else may begin while it may still speak. */
+const leaseSeconds = 120n;
+
+/** Payment attempts of one wallet: taken from core, brought to the wallet, its word brought back. */
+export function attemptWork(parts: WalletWorkParts): LeasedWork<LeasedPaymentAttempt> {
+  const { wallet, environment, paymentOptions, payments, logger, newRequestId } = parts;
+  return {
+    name: `${wallet} payments`,
+    async lease(maxAttempts) {
+      const request = {
+        environment,
+        paymentOptions: [...paymentOptions],
+        maxAttempts,
+        lease: { seconds: leaseSeconds },
+      };
+      return (await payments.leasePaymentAttempts(request)).attempts;
+    },
+    async serve(leased) {
+      const startedAt = performance.now();
+      const requestId = newRequestId();
+      const served = await serveAttempt(parts, leased, { signal: parts.stop });
+      const paymentAttemptId = leased.paymentAttempt?.paymentAttemptId ?? '';
+      const { order, paymentAttempt, strayPaymentId } = await payments.recordPaymentOutcome(
+        {
+          merchantId: leased.merchantId,
+          paymentAttemptId,
+          leaseId: leased.leaseId,
+          outcome: served.outcome,
+          exchanges: served.exchanges.map(exchangeMessage),
+        },
+        { headers: { 'x-request-id': requestId } },
+      );
+      logger.info(
+        {
+          request_id: requestId,
+          wallet,
+          payment_attempt_id: paymentAttemptId,
+          order_id: order?.orderId,
+          sent_before: leased.sentBefore,
+          leases: leased.leases,
+          calls: served.exchanges.map(({ purpose, status }) => `${purpose} ${status ?? 'no answer'}`),
+          outcome: served.outcome.case,
+          attempt_status: PaymentAttemptStatus[paymentAttempt?.status ?? 0],
+          order_status: OrderStatus[order?.status ?? 0],
+          ...(strayPaymentId === '' ? {} : { stray_payment_id: strayPaymentId }),
+          duration_ms: Math.round(performance.now() - startedAt),
+        },
+        'payment',
+      );
+      return served.isWell;
+    },
+  };
+}
+
+/** Stray money of one wallet: sent back, and followed until the wallet says it went. */
+export function reversalWork(parts: WalletWorkParts): LeasedWork<LeasedReversal> {
+  const { wallet, environment, paymentOptions, strayPayments, logger, newRequestId } = parts;
+  return {
+    name: `${wallet} reversals`,
+    async lease(maxReversals) {
+      const request = {
+        environment,
+        paymentOptions: [...paymentOptions],
+        maxReversals,
+        lease: { seconds: leaseSeconds },
+      };
+      return (await strayPayments.leaseReversals(request)).reversals;
+    },
+    async serve(leased) {
+      const requestId = newRequestId();
+      const served = await serveReversal(parts, leased, { signal: parts.stop });
+      const { merchantId = '', strayPaymentId = '' } = leased.strayPayment ?? {};
+      await strayPayments.recordReversalOutcome(
+        {
+          merchantId,
+          strayPaymentId,
+          leaseId: leased.leaseId,
+          outcome: served.outcome,
+          exchanges: served.exchanges.map(exchangeMessage),
+        },
+        { headers: { 'x-request-id': requestId } },
+      );
+      logger.info(
+        { request_id: requestId, wallet, stray_payment_id: strayPaymentId, outcome: served.outcome.case },
+        'reversal',
+      );
+      return served.isWell;
+    },
+  };
+}
