@@ -33,7 +33,7 @@ test('a facade without any core says so at once, in the documented form, and wor
       body: JSON.stringify(registration),
     });
   const statusOf = async (path: string): Promise<number> => (await fetch(`${baseUrl}${path}`)).status;
-  const first = (await (await register()).json()) as unknown;
+  const first = await (await register()).json();
   expect(await statusOf('/readyz')).toBe(200);
 
   await stack.cores[0]?.stop('SIGKILL');

@@ -68,7 +68,10 @@ test('stopping a facade under traffic answers every request it has accepted, and
   await leaving.stop();
 
   expect(exitCode).toBe(0);
-  expect(leaving.failures.filter(({ what }) => what !== 'ECONNREFUSED')).toEqual([]);
+  // A connection may be closed before its request is read, but a request that was read is answered.
+  const broken = new Set(leaving.failures.map(({ requestId }) => requestId));
+  expect(first?.process.log.filter((line) => broken.has(String(line['request_id'])))).toEqual([]);
+  expect(leaving.failures.filter(({ status }) => status !== undefined)).toEqual([]);
   expect(leaving.contradictions).toEqual([]);
   expect(await leaving.findLost()).toEqual([]);
 }, 60_000);

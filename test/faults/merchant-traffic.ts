@@ -17,7 +17,7 @@ export interface AcknowledgedOrder {
 
 /** An answer that was no success, or none at all. */
 export interface Failed {
-  readonly path: string;
+  readonly requestId: string;
   /** Undefined when the connection was refused or broken. */
   readonly status: number | undefined;
   readonly what: string;
@@ -59,14 +59,15 @@ export function startTraffic({ baseUrl, apiKey, clients }: TrafficOptions): Traf
 
   const post = async (path: string, body: object): Promise<Answer | undefined> => {
     requests += 1;
+    const requestId = `traffic-${requests}`;
     const startedAt = performance.now();
     const fail = (status: number | undefined, what: string, retryAfter: string | null = null): void => {
-      failures.push({ path, status, what, retryAfter, tookMs: performance.now() - startedAt });
+      failures.push({ requestId, status, what, retryAfter, tookMs: performance.now() - startedAt });
     };
     try {
       const response = await fetch(`${target}${path}`, {
         method: 'POST',
-        headers: { 'content-type': 'application/json', apiKey },
+        headers: { 'content-type': 'application/json', apiKey, 'x-request-id': requestId },
         body: JSON.stringify(body),
         signal: AbortSignal.timeout(answerTimeoutMs),
       });
