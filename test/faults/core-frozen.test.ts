@@ -1,0 +1,51 @@
+import { afterEach, expect, test } from '@jest/globals';
+import type { GatehouseProcess } from '../support/gatehouse-process.ts';
+import { startStack } from '../support/stack.ts';
+import type { Stack } from '../support/stack.ts';
+import { waitUntil } from '../support/wait-until.ts';
+import { startTraffic } from './merchant-traffic.ts';
+
+let stack: Stack | undefined;
+let frozen: GatehouseProcess | undefined;
+
+afterEach(async () => {
+  frozen?.signal('SIGCONT');
+  await stack?.stop();
+});
+
+const relays = ({ log }: GatehouseProcess): boolean => log.some(({ msg }) => msg === 'relaying events');
+
+const registrations = ({ log }: GatehouseProcess): number =>
+  log.filter(({ rpc, code }) => rpc === 'OrderService/RegisterOrder' && code === 'ok').length;
+
+test('when a core hangs, another takes over its calls and its relay, and it is used again when it goes on', async () => {
+  const running = await startStack({ cores: 2, facades: 1, settings: { GATEHOUSE_RATE_LIMIT_PER_KEY: '0' } });
+  stack = running;
+  const { testKey } = await running.createMerchant();
+  const hanging = await waitUntil('one core relays', () => running.cores.find(relays));
+  const other = await waitUntil('the other does not', () => running.cores.find((core) => core !== hanging));
+  const traffic = startTraffic({
+    baseUrl: running.facades[0]?.sandbox ?? '',
+    apiKey: testKey,
+    clients: 4,
+  });
+  await waitUntil('both are used', () => running.cores.every((core) => registrations(core) > 10));
+
+  frozen = hanging;
+  hanging.signal('SIGSTOP');
+  await waitUntil('the other relays', () => relays(other), 45_000);
+  const before = traffic.acknowledged.length;
+  await waitUntil('orders are acknowledged', () => traffic.acknowledged.length > before + 100, 30_000);
+  hanging.signal('SIGCONT');
+  const registeredBefore = registrations(hanging);
+  await waitUntil('it is used again', () => registrations(hanging) > registeredBefore + 10, 45_000);
+  await traffic.stop();
+
+  expect(traffic.contradictions).toEqual([]);
+  expect(await traffic.findLost()).toEqual([]);
+  console.log(
+    'FIG',
+    traffic.requests(),
+    traffic.failures.map((f) => f.what + Math.round(f.tookMs)),
+  );
+}, 150_000);
