@@ -235,6 +235,7 @@ const walletSimulator = {
   }),
   GATEHOUSE_SIMULATOR_INTERACTIVE: bool({ default: false }),
   GATEHOUSE_SIMULATOR_TIME_SCALE: timeScale({ default: 1 }),
+  GATEHOUSE_SIMULATOR_JOURNAL_DIR: str({ default: undefined }),
 };
 
 const checkout = {

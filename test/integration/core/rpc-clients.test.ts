@@ -23,6 +23,9 @@ import type { Stack } from '../../support/stack.ts';
 import { bufCurl, plainGrpcClient, readCurlError, readStatus } from './rpc-clients.ts';
 import type { PlainGrpcClient, PlainMessage } from './rpc-clients.ts';
 
+/** Many payments are started for one phone here. */
+const anyNumberOfPrompts = { GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: '1000000' };
+
 let stack: Stack;
 let database: pg.Client;
 let merchantId: string;
@@ -30,7 +33,7 @@ let orderCount = 0;
 const newOrderNumber = (): string => `C-${++orderCount}`;
 
 beforeAll(async () => {
-  stack = await startStack({ facades: 0 });
+  stack = await startStack({ facades: 0, settings: anyNumberOfPrompts });
   database = new pg.Client({ connectionString: stack.databaseUrl });
   await database.connect();
   merchantId = (await stack.createMerchant()).id;

@@ -152,9 +152,8 @@ describe('a stream', () => {
   });
 
   test('that is refused fails with the details the server sent', async () => {
-    const reading = ordersAt(stack.addresses)
-      .watchOrderEvents({ merchantId: 'nobody' })
-      [Symbol.asyncIterator]();
+    const messages = ordersAt(stack.addresses).watchOrderEvents({ merchantId: 'nobody' });
+    const reading = messages[Symbol.asyncIterator]();
     expect(await failureOf(reading.next())).toMatchObject({
       code: 'InvalidArgument',
       reason: 'INVALID_FIELDS',
@@ -178,18 +177,16 @@ describe('a stream', () => {
 describe('several addresses', () => {
   test('share the calls', async () => {
     const orders = ordersAt(stack.addresses);
-    const headers = { 'x-request-id': 'shared' };
-    const answeredBy = (core: GatehouseProcess): number => linesOf(core, 'shared').length;
+    const get = (requestId: string) =>
+      failureOf(orders.getOrder(missing(), { headers: { 'x-request-id': requestId } }));
     await waitUntil('both have answered', async () => {
-      await failureOf(orders.getOrder(missing(), { headers }));
-      return stack.cores.every((core) => answeredBy(core) > 0);
+      await get('warm-up');
+      return stack.cores.every((core) => linesOf(core, 'warm-up').length > 0);
     });
-    const before = stack.cores.map(answeredBy);
-    for (let call = 0; call < 20; call += 1) await failureOf(orders.getOrder(missing(), { headers }));
-    await waitUntil('all 20 are in the logs', () => {
-      const after = stack.cores.map(answeredBy);
-      return after[0]! - before[0]! === 10 && after[1]! - before[1]! === 10;
-    });
+    for (let call = 0; call < 20; call += 1) await get('shared');
+    const counts = () => stack.cores.map((core) => linesOf(core, 'shared').length);
+    await waitUntil('all 20 are in the logs', () => counts()[0]! + counts()[1]! === 20);
+    expect(Math.min(...counts())).toBeGreaterThanOrEqual(5);
   });
 
   test('one where nobody listens is skipped', async () => {

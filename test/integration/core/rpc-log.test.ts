@@ -1,0 +1,179 @@
+import type { Client } from '@connectrpc/connect';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { ApiKeyService } from '../../../src/gen/gatehouse/v1/api_key_service_pb.js';
+import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { directPayment, registration } from '../../support/order-requests.ts';
+import { failureOf } from '../../support/rpc-failure.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack, TestMerchant } from '../../support/stack.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { plainGrpcClient } from './rpc-clients.ts';
+
+// What a core says of its calls, and what it must never say.
+
+/** Many payments are started for one phone here. */
+const anyNumberOfPrompts = { GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: '1000000' };
+
+let stack: Stack;
+let merchant: TestMerchant;
+let orders: Client<typeof OrderService>;
+let apiKeys: Client<typeof ApiKeyService>;
+
+beforeAll(async () => {
+  stack = await startStack({ facades: 0, settings: { GATEHOUSE_LOG_LEVEL: 'debug', ...anyNumberOfPrompts } });
+  merchant = await stack.createMerchant();
+  orders = stack.client(OrderService, 'facade');
+  apiKeys = stack.client(ApiKeyService, 'facade');
+});
+
+afterAll(() => stack.stop());
+
+const linesOf = (requestId: string) =>
+  stack.cores[0]!.log.filter(({ request_id }) => request_id === requestId);
+const lineOf = async (requestId: string) => {
+  await waitUntil(`${requestId} is in the log`, () => linesOf(requestId).length > 0);
+  return linesOf(requestId);
+};
+const as = (requestId: string) => ({ headers: { 'x-request-id': requestId } });
+
+test('one line a call, with what an operator needs to find it by', async () => {
+  const { order } = await orders.registerOrder(
+    registration({ merchantId: merchant.id, orderNumber: 'W-1' }),
+    as('wide-1'),
+  );
+  expect(await lineOf('wide-1')).toEqual([
+    {
+      level: 'info',
+      time: expect.any(String),
+      process: 'core',
+      instance: 'core',
+      msg: 'rpc',
+      request_id: 'wide-1',
+      rpc: 'OrderService/RegisterOrder',
+      protocol: 'grpc',
+      role: 'facade',
+      code: 'ok',
+      duration_ms: expect.any(Number),
+      merchant_id: merchant.id,
+      order_id: order?.orderId,
+      repeated: false,
+    },
+  ]);
+});
+
+test('a batch says how many items it had and how many failed', async () => {
+  const good = registration({ merchantId: merchant.id, orderNumber: 'W-2' });
+  await orders.batchRegisterOrders(
+    { requests: [good, { ...good, amount: '0' }, { ...good, orderNumber: '' }] },
+    as('wide-2'),
+  );
+  expect(await lineOf('wide-2')).toEqual([
+    expect.objectContaining({ code: 'ok', items: 3, failed_items: 2 }),
+  ]);
+});
+
+test('a refused call says why', async () => {
+  await failureOf(orders.listOrders({ merchantId: merchant.id }, as('wide-3')));
+  expect(await lineOf('wide-3')).toEqual([
+    expect.objectContaining({ code: 'permission_denied', reason: 'ROLE_NOT_ALLOWED', role: 'facade' }),
+  ]);
+});
+
+test('neither phones, nor keys, nor tokens, nor checkout URLs, whether calls are good or bad', async () => {
+  const digits = ['911777', '888'] as const;
+  const forms = ['0', '+251', '251', ''].map((prefix) => prefix + digits.join(''));
+  const checkoutTokens: string[] = [];
+  for (const [index, phone] of forms.entries()) {
+    const registered = registration({
+      merchantId: merchant.id,
+      orderNumber: `P-${index}`,
+      customerPhone: phone,
+    });
+    const paid = directPayment({ merchantId: merchant.id, orderNumber: `Q-${index}`, phone });
+    const { checkoutUrl } = await orders.registerOrder(registered);
+    checkoutTokens.push(checkoutUrl.split('/').at(-1)!);
+    await orders.startDirectPayment(paid);
+    await orders.startDirectPayment({ ...paid, orderNumber: `P-${index}` });
+    // Repeated, contradicting, wrong in other fields, and wrong in the phone itself.
+    await orders.startDirectPayment(paid);
+    await failureOf(orders.registerOrder({ ...registered, amount: '999' }));
+    await failureOf(orders.startDirectPayment({ ...paid, phone: '0911000000' }));
+    await failureOf(orders.registerOrder({ ...registered, amount: 'none', returnUrl: phone, reason: '' }));
+    for (const wrong of [`${phone}0000000000`, `${phone}x`, ` ${phone}`, `tel:${phone}`]) {
+      await failureOf(orders.registerOrder({ ...registered, customerPhone: wrong }));
+      await failureOf(orders.startDirectPayment({ ...paid, phone: wrong }));
+    }
+    await orders.batchRegisterOrders({
+      requests: [registered, { ...registered, customerPhone: `${phone}x` }],
+    });
+    await failureOf(
+      orders.getOrder({
+        merchantId: merchant.id,
+        environment: Environment.SANDBOX,
+        key: { case: 'orderNumber', value: phone },
+      }),
+    );
+  }
+  await apiKeys.authenticateApiKey({ apiKey: merchant.testKey, environment: Environment.SANDBOX });
+  for (const apiKey of [`${merchant.testKey}x`, merchant.liveKey, merchant.testKey.slice(0, -4)]) {
+    await failureOf(apiKeys.authenticateApiKey({ apiKey, environment: Environment.SANDBOX }));
+  }
+  const wrongToken = 'canary-token-0123456789abcdef';
+  const stranger = plainGrpcClient(stack.addresses[0]!, wrongToken);
+  await stranger.call('gatehouse.v1.OrderService', 'GetOrder', {});
+  stranger.close();
+  await failureOf(orders.getOrder({}, as('the-last')));
+  await lineOf('the-last');
+
+  const text = JSON.stringify(stack.cores[0]!.log);
+  const secrets = [
+    digits.join(''),
+    merchant.testKey,
+    merchant.liveKey,
+    wrongToken,
+    ...Object.values(stack.tokens),
+    ...checkoutTokens,
+    stack.coreSettings['GATEHOUSE_MASTER_KEY']!,
+  ];
+  expect(checkoutTokens).toHaveLength(forms.length);
+  expect(secrets.filter((secret) => text.includes(secret))).toEqual([]);
+});
+
+test.each([
+  ['core.payment_attempts', 'phone'],
+  ['core.orders', 'customer_phone'],
+])('no phone either when the database refuses a statement on %s', async (table, _column) => {
+  const digits = '911555444';
+  const number = `R-${table}`;
+  await orders.registerOrder(registration({ merchantId: merchant.id, orderNumber: number }));
+  const database = new pg.Client({ connectionString: stack.databaseUrl });
+  await database.connect();
+  await database.query(`alter table ${table} add constraint refuse_all check (false) not valid`);
+  const calls = [
+    failureOf(
+      orders.startDirectPayment(
+        directPayment({ merchantId: merchant.id, orderNumber: number, phone: `0${digits}` }),
+        as(`refused-1-${table}`),
+      ),
+    ),
+    failureOf(
+      orders.startDirectPayment(
+        directPayment({ merchantId: merchant.id, orderNumber: `${number}-2`, phone: `0${digits}` }),
+        as(`refused-2-${table}`),
+      ),
+    ),
+  ];
+  const failures = await Promise.all(calls);
+  await database.query(`alter table ${table} drop constraint refuse_all`);
+  await database.end();
+  expect(failures.map(({ reason }) => reason)).toEqual(['INTERNAL', 'INTERNAL']);
+  const lines = [...(await lineOf(`refused-1-${table}`)), ...(await lineOf(`refused-2-${table}`))];
+  expect(lines).toEqual([
+    expect.objectContaining({ level: 'error', reason: 'INTERNAL', err: expect.anything() }),
+    expect.objectContaining({ level: 'error', reason: 'INTERNAL', err: expect.anything() }),
+  ]);
+  expect(JSON.stringify(lines)).toContain('refuse_all');
+  expect(JSON.stringify(stack.cores[0]!.log)).not.toContain(digits);
+});

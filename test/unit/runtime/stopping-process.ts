@@ -1,0 +1,43 @@
+import { stopOnSignal } from '../../../src/runtime/lifecycle.ts';
+import { createLogger } from '../../../src/runtime/logger.ts';
+
+// A small process for lifecycle.test.ts, told by its first argument what is to go wrong.
+
+const logger = createLogger({ process: 'small', instance: 'small', level: 'info' });
+const [, , fault = ''] = process.argv;
+const awake = setInterval(() => undefined, 1000);
+
+stopOnSignal(logger, [
+  {
+    name: 'first',
+    stop: async () => {
+      await new Promise((resolve) => setImmediate(resolve));
+      logger.info('first stopped');
+    },
+    timeoutMs: 1_000,
+  },
+  {
+    name: 'second',
+    stop: () => {
+      if (fault === 'hang') return new Promise(() => undefined);
+      if (fault === 'reject') return Promise.reject(new Error('would not'));
+      if (fault === 'throw') throw new Error('could not');
+      logger.info('second stopped');
+      return undefined;
+    },
+    timeoutMs: 200,
+  },
+  {
+    name: 'third',
+    stop: () => {
+      clearInterval(awake);
+      logger.info('third stopped');
+    },
+    timeoutMs: 1_000,
+  },
+]);
+
+logger.info('ready');
+
+if (fault === 'uncaught') setImmediate(() => void JSON.parse('{'));
+if (fault === 'unhandled') void Promise.reject(new Error('nobody looks'));
