@@ -43,9 +43,4 @@ test('when a core hangs, another takes over its calls and its relay, and it is u
 
   expect(traffic.contradictions).toEqual([]);
   expect(await traffic.findLost()).toEqual([]);
-  console.log(
-    'FIG',
-    traffic.requests(),
-    traffic.failures.map((f) => f.what + Math.round(f.tookMs)),
-  );
 }, 150_000);

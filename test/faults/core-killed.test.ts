@@ -39,14 +39,14 @@ test('nothing acknowledged is lost when one of two cores is killed and replaced,
   stack = await startStack({ cores: 2, facades: 1, settings: { GATEHOUSE_RATE_LIMIT_PER_KEY: '0' } });
   const { testKey } = await stack.createMerchant();
   const traffic = startTraffic({ baseUrl: stack.facades[0]?.sandbox ?? '', apiKey: testKey, clients: 8 });
-  await untilMore(traffic, 200);
+  await untilMore(traffic, 100);
 
   for (const index of [0, 1]) {
     await stack.cores[index]?.stop('SIGKILL');
-    await untilMore(traffic, 200);
+    await untilMore(traffic, 100);
     const replacement = await startInPlaceOf(stack.addresses[index], stack.coreSettings);
     await waitUntil('the facade uses the new core', () => served(replacement));
-    await untilMore(traffic, 200);
+    await untilMore(traffic, 100);
   }
   await traffic.stop();
 

@@ -44,10 +44,10 @@ test('cores outlive a restart and a crash of PostgreSQL, and go on by themselves
   await postgres.stop();
   await untilFailing(traffic);
   await postgres.start();
-  await untilMore(traffic, 200);
+  await untilMore(traffic, 100);
   postgres.kill();
   await untilFailing(traffic);
-  await untilMore(traffic, 200);
+  await untilMore(traffic, 100);
   await traffic.stop();
 
   expect(traffic.contradictions).toEqual([]);
