@@ -272,11 +272,23 @@ export const endings = [
   'still_pending',
   'another_amount',
   'lost_acknowledgement',
+  'error_yet_paid',
   'nothing_created',
+  'unavailable',
+  'rate_limited_once',
+  'reversal_refused',
+  'reversal_unknown',
 ] as const;
 export type Ending = (typeof endings)[number];
 
 const isEnding = (word: string): word is Ending => endings.some((ending) => ending === word);
+
+type Paid = Extract<PaymentOutcome, { kind: 'completed' }>;
+
+function requirePaid(outcome: PaymentOutcome): Paid {
+  if (outcome.kind !== 'completed') throw new Error(`not completed but ${JSON.stringify(outcome)}`);
+  return outcome;
+}
 
 /**
  * What holds of every connector whose wallet plays by the rules. `supported` are the endings this wallet can be made to
@@ -332,10 +344,10 @@ export function describeOutcomes(
 
       const outcome = await pay(started, payment);
 
-      if (outcome.kind !== 'completed') throw new Error(`not completed but ${JSON.stringify(outcome)}`);
-      expect(sameDecimal(outcome.amount, payment.amount)).toBe(true);
-      expect(outcome.currency).toBe(payment.currency);
-      expect(outcome.providerTransactionId).not.toBe('');
+      const paid = requirePaid(outcome);
+      expect(sameDecimal(paid.amount, payment.amount)).toBe(true);
+      expect(paid.currency).toBe(payment.currency);
+      expect(paid.providerTransactionId).not.toBe('');
       expect(await started.chargesOf(payment)).toHaveLength(1);
     });
 
@@ -375,8 +387,7 @@ export function describeOutcomes(
 
       const outcome = await pay(started, payment);
 
-      if (outcome.kind !== 'completed') throw new Error(`not completed but ${JSON.stringify(outcome)}`);
-      expect(sameDecimal(outcome.amount, payment.amount)).toBe(false);
+      expect(sameDecimal(requirePaid(outcome).amount, payment.amount)).toBe(false);
     });
 
     testOf('still_pending')('a payment nobody has answered is pending, and pending again', async () => {
@@ -407,55 +418,107 @@ export function describeOutcomes(
       expect(await started.chargesOf(payment)).toHaveLength(1);
     });
 
-    testOf('lost_acknowledgement')(
-      'a payment whose acknowledgement was lost is found by our id, charged once',
-      async () => {
+    for (const ending of ['lost_acknowledgement', 'error_yet_paid'] as const) {
+      testOf(ending)(`a payment that ends in ${ending} is found by our id, charged once`, async () => {
         const started = await begin();
-        const payment = started.paymentThat('lost_acknowledgement');
+        const payment = started.paymentThat(ending);
 
         const outcome = await pay(started, payment);
 
         expect(outcome.kind).toBe('completed');
         expect(await started.chargesOf(payment)).toHaveLength(1);
+      });
+    }
+
+    testOf('rate_limited_once')(
+      'a request that came too fast settles nothing, and may come again',
+      async () => {
+        const started = await begin();
+        const payment = started.paymentThat('rate_limited_once');
+
+        const first = await started.connector.initiate(payment, options);
+        const recovery = await started.connector.recover(payment.attemptId, options);
+        const outcome = await pay(started, payment);
+
+        expect(first.result).toMatchObject({ kind: 'unknown', why: 'rate_limited' });
+        expect(recovery.result).toEqual({ kind: 'not_found' });
+        expect(outcome.kind).toBe('completed');
+        expect(await started.chargesOf(payment)).toHaveLength(1);
       },
     );
 
-    testOf('nothing_created')(
-      'a request the wallet never took up is not found, and is not called failed',
-      async () => {
+    for (const ending of ['nothing_created', 'unavailable'] as const) {
+      testOf(ending)(`a request that ends in ${ending} is not found, and is not called failed`, async () => {
         const started = await begin();
-        const payment = started.paymentThat('nothing_created');
+        const payment = started.paymentThat(ending);
 
         const sent = await started.connector.initiate(payment, options);
         const recovery = await started.connector.recover(payment.attemptId, options);
 
         expect(sent.result.kind).toBe('unknown');
         expect(recovery.result.kind).toBe('not_found');
-      },
-    );
+        expect(await started.chargesOf(payment)).toEqual([]);
+      });
+    }
+
+    const reverse = (started: RealSubject, payment: PaymentRequest, reversalId: string, paid: Paid) => {
+      const { providerTransactionId, amount, currency } = paid;
+      return started.connector.reverse(
+        { ...payment, reversalId, providerTransactionId, amount, currency },
+        options,
+      );
+    };
+
+    const settleReversal = (
+      { connector }: RealSubject,
+      reversalId: string,
+      { providerTransactionId }: Paid,
+      providerReference: string,
+    ): Promise<ReversalOutcome> =>
+      waitUntil('the reversal is no longer pending', async () => {
+        const inquiry = { reversalId, providerTransactionId, providerReference };
+        const { result } = await connector.queryReversal(inquiry, options);
+        return result.kind === 'pending' ? undefined : result;
+      });
+
+    testOf('reversal_refused')('a reversal the wallet refuses is refused', async () => {
+      const started = await begin();
+      const payment = started.paymentThat('reversal_refused');
+      const paid = requirePaid(await pay(started, payment));
+
+      const { result } = await reverse(started, payment, started.newId(), paid);
+
+      expect(result.kind).toBe('refused');
+    });
+
+    testOf('reversal_unknown')('a reversal whose answer was lost is found by our id', async () => {
+      const started = await begin();
+      const payment = started.paymentThat('reversal_unknown');
+      const paid = requirePaid(await pay(started, payment));
+      const reversalId = started.newId();
+
+      const { result } = await reverse(started, payment, reversalId, paid);
+      const { result: recovery } = await started.connector.recover(reversalId, options);
+
+      expect(result.kind).toBe('unknown');
+      if (recovery.kind !== 'found') throw new Error(`not found but ${JSON.stringify(recovery)}`);
+      const reversed = await settleReversal(started, reversalId, paid, recovery.providerReference);
+      expect(reversed.kind).toBe('completed');
+    });
 
     test('a payment is given back, and the statement shows both', async () => {
       const started = await begin();
       const { connector } = started;
       const payment = started.paymentThat('completed');
       const from = new Date(payment.requestedAt.getTime() - 60_000);
-      const outcome = await pay(started, payment);
-      if (outcome.kind !== 'completed') throw new Error(`not completed but ${JSON.stringify(outcome)}`);
+      const paid = requirePaid(await pay(started, payment));
+      const { providerTransactionId } = paid;
       const reversalId = started.newId();
-      const { providerTransactionId, amount, currency } = outcome;
 
-      const { result } = await connector.reverse(
-        { ...payment, reversalId, providerTransactionId, amount, currency },
-        options,
-      );
+      const { result } = await reverse(started, payment, reversalId, paid);
 
       if (result.kind !== 'accepted') throw new Error(`not accepted but ${JSON.stringify(result)}`);
-      const { providerReference } = result;
-      const reversed = await waitUntil<ReversalOutcome>('the reversal is no longer pending', async () => {
-        const inquiry = { reversalId, providerTransactionId, providerReference };
-        const { result: progress } = await connector.queryReversal(inquiry, options);
-        return progress.kind === 'pending' ? undefined : progress;
-      });
+      const reversed = await settleReversal(started, reversalId, paid, result.providerReference);
       expect(reversed.kind).toBe('completed');
       if (!connector.capabilities.statement) return;
       const entries = [];

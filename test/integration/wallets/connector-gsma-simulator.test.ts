@@ -1,8 +1,8 @@
-import { randomBytes, randomUUID } from 'node:crypto';
-import { createLogger } from '../../../src/runtime/logger.ts';
-import { buildWalletSimulator } from '../../../src/wallet-simulator/app.ts';
-import { createLedger } from '../../../src/wallet-simulator/ledger.ts';
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll } from '@jest/globals';
 import { GsmaConnector } from '../../../src/wallets/gsma/gsma-connector.ts';
+import { startProcess } from '../../support/gatehouse-process.ts';
+import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
 import type { Ending, RealSubject } from './connector-conformance.ts';
 import { describeOutcomes, endings } from './connector-conformance.ts';
 import { buildPayment, gsmaSettings } from './gsma-subject.ts';
@@ -17,38 +17,40 @@ const payers: Readonly<Record<Ending, string>> = {
   payer_not_found: '05',
   limit_exceeded: '06',
   account_state: '07',
+  rate_limited_once: '08',
   unrecognised_status: '09',
   lost_acknowledgement: '14',
   nothing_created: '15',
+  unavailable: '16',
+  error_yet_paid: '17',
   another_amount: '19',
   still_pending: '20',
+  reversal_refused: '22',
+  reversal_unknown: '23',
 };
 
-const credentials = { clientId: 'the-client', clientSecret: 'the-client-secret', apiKey: 'the-api-key' };
+const known = { client_id: 'the-client', client_secret: 'the-client-secret', api_key: 'the-api-key' };
 
-/** A wallet that takes a moment where people take minutes. */
-const delaysMs = { payerAnswer: 20, promptExpiry: 60, lateSuccess: 100, reversal: 20, hang: 100 };
+let simulator: GatehouseProcess;
 
-async function startSimulator(): Promise<RealSubject> {
-  const simulator = await buildWalletSimulator({
-    wallets: [{ wallet: 'walleta', basePath: '/some/walleta', credentials, ledger: createLedger() }],
-    interactive: false,
-    delaysMs,
-    tokenLifetimeSeconds: 3_600,
-    callbackTimeoutMs: 1_000,
-    after: (delayMs, task) => {
-      const timer = setTimeout(task, delayMs);
-      return () => clearTimeout(timer);
-    },
-    now: () => new Date(),
-    newUuid: randomUUID,
-    randomBytes,
-    logger: createLogger({ process: 'test', instance: 'simulator', level: 'silent' }),
+beforeAll(async () => {
+  simulator = await startProcess('wallet-simulator', {
+    GATEHOUSE_SIMULATOR_PORT: '0',
+    GATEHOUSE_SIMULATOR_CREDENTIALS: JSON.stringify({ walleta: known, walletb: known }),
+    // A wallet that takes a moment where people take minutes.
+    GATEHOUSE_SIMULATOR_TIME_SCALE: '0.005',
   });
-  const origin = await simulator.listen({ host: '127.0.0.1', port: 0 });
+});
+
+afterAll(async () => {
+  await simulator.stop();
+});
+
+async function startSubject(): Promise<RealSubject> {
+  const origin = String(simulator.ready['origin']);
   const connector = new GsmaConnector(
     gsmaSettings(origin, {
-      baseUrl: `${origin}/some/walleta`,
+      baseUrl: `${origin}/walleta`,
       // Nobody listens there: what a callback would tell is asked for anyway.
       callbackBaseUrl: 'http://127.0.0.1:9/callbacks',
     }),
@@ -70,9 +72,8 @@ async function startSimulator(): Promise<RealSubject> {
     newId: randomUUID,
     close: async () => {
       await connector.close();
-      await simulator.close();
     },
   };
 }
 
-describeOutcomes('the GSMA connector', endings, startSimulator);
+describeOutcomes('the GSMA connector', endings, startSubject);
