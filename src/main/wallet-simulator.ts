@@ -1,12 +1,15 @@
 /** The wallet simulator: both wallets of the sandbox on one listener, with the page that shows what they do. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { readWalletSimulatorConfig } from '../runtime/config.ts';
 import { stopOnSignal } from '../runtime/lifecycle.ts';
 import { createLogger } from '../runtime/logger.ts';
 import { buildWalletSimulator } from '../wallet-simulator/app.ts';
 import { scaleDelays, standardDelaysMs } from '../wallet-simulator/delays.ts';
+import { openFileJournal } from '../wallet-simulator/journal.ts';
+import type { Journal } from '../wallet-simulator/journal.ts';
 import { createLedger } from '../wallet-simulator/ledger.ts';
 import { readConfigOrExit } from './read-config.ts';
 
@@ -20,12 +23,14 @@ const logger = createLogger({
   instance: config.GATEHOUSE_INSTANCE ?? `${hostname()}:${process.pid}`,
   level: config.GATEHOUSE_LOG_LEVEL,
 });
-const { walleta, walletb } = config.GATEHOUSE_SIMULATOR_CREDENTIALS;
 const simulator = await buildWalletSimulator({
-  wallets: [
-    { wallet: 'walleta', basePath: '/walleta', credentials: walleta, ledger: createLedger() },
-    { wallet: 'walletb', basePath: '/walletb', credentials: walletb, ledger: createLedger() },
-  ],
+  wallets: (['walleta', 'walletb'] as const).map((wallet) => ({
+    wallet,
+    basePath: `/${wallet}`,
+    credentials: config.GATEHOUSE_SIMULATOR_CREDENTIALS[wallet],
+    ledger: createLedger(),
+    journal: openJournal(wallet),
+  })),
   interactive,
   delaysMs: scaleDelays(standardDelaysMs, config.GATEHOUSE_SIMULATOR_TIME_SCALE),
   tokenLifetimeSeconds,
@@ -44,6 +49,11 @@ stopOnSignal(logger, [{ name: 'listener', stop: () => simulator.close(), timeout
 
 await simulator.listen({ host: config.GATEHOUSE_HOST, port: config.GATEHOUSE_SIMULATOR_PORT });
 logger.info({ origin: simulator.listeningOrigin, interactive }, 'ready');
+
+function openJournal(wallet: string): Journal | undefined {
+  const folder = config.GATEHOUSE_SIMULATOR_JOURNAL_DIR;
+  return folder === undefined ? undefined : openFileJournal(join(folder, `${wallet}.jsonl`));
+}
 
 /** Whether --interactive was given; ends the process on anything else. */
 function asksForPerson(args: readonly string[]): boolean {

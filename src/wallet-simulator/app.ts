@@ -6,13 +6,15 @@ import { addAdminEndpoints } from './admin-endpoints.ts';
 import { createCallbackSender } from './callbacks.ts';
 import type { Credentials } from './callbacks.ts';
 import type { DelaysMs } from './delays.ts';
+import { createMemoryJournal } from './journal.ts';
+import type { Journal } from './journal.ts';
 import type { Ledger } from './ledger.ts';
 import type { WalletName } from './outcomes.ts';
 import { addPage } from './page.ts';
 import { createReceivedRequests } from './received-requests.ts';
+import type { Timers } from './request-course.ts';
 import { addWalletApi } from './wallet-api.ts';
 import { createWallet } from './wallet.ts';
-import type { Timers } from './wallet.ts';
 
 /** One wallet and where it is mounted. */
 export interface MountedWallet {
@@ -20,7 +22,10 @@ export interface MountedWallet {
   /** Such as `/walleta`; anything but `/` and `/simulator`, which are the page's and the admin API's. */
   readonly basePath: string;
   readonly credentials: Credentials;
+  /** Empty: what the journal has is posted to it first. */
   readonly ledger: Ledger;
+  /** What the wallet knew before, and where it writes what comes to pass; without one it forgets with the process. */
+  readonly journal?: Journal | undefined;
 }
 
 export interface WalletSimulatorOptions {
@@ -42,8 +47,8 @@ export interface WalletSimulatorOptions {
 const maxBodyBytes = 64 * 1024;
 
 /**
- * The wallets, the admin API under /simulator and the page, ready to listen. What it knows, it knows in memory: a new
- * one starts anew. `close()` calls off everything that was still to happen and drops connections that hang.
+ * The wallets, the admin API under /simulator and the page, ready to listen. What the journals have, it
+ * knows again. `close()` calls off everything that was still to happen and drops connections that hang.
  */
 export async function buildWalletSimulator(options: WalletSimulatorOptions): Promise<FastifyInstance> {
   const { logger, now, after, randomBytes, interactive } = options;
@@ -68,16 +73,18 @@ export async function buildWalletSimulator(options: WalletSimulatorOptions): Pro
   const closing = new AbortController();
   const received = createReceivedRequests();
   const tokens: AccessTokens[] = [];
-  const mounts = options.wallets.map(({ wallet: name, basePath, credentials, ledger }) => {
-    const callBack = createCallbackSender({
-      credentials,
-      now,
-      timeoutMs: options.callbackTimeoutMs,
-      closing: closing.signal,
-    });
-    const wallet = createWallet({ ...options, wallet: name, ledger, callBack });
-    return { prefix: requireBasePath(basePath), credentials, wallet };
-  });
+  const mounts = options.wallets.map(
+    ({ wallet: name, basePath, credentials, ledger, journal = createMemoryJournal() }) => {
+      const callBack = createCallbackSender({
+        credentials,
+        now,
+        timeoutMs: options.callbackTimeoutMs,
+        closing: closing.signal,
+      });
+      const wallet = createWallet({ ...options, wallet: name, ledger, journal, callBack });
+      return { prefix: requireBasePath(basePath), credentials, wallet };
+    },
+  );
   const wallets = mounts.map(({ wallet }) => wallet);
   logWhenAnswered(app, logger);
   app.addHook('onClose', async () => {

@@ -1,12 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ReceivedRequests } from './received-requests.ts';
 import { RefusedError, refuse } from './refusal.ts';
+import type { Timers } from './request-course.ts';
 import { patchBody, paymentBody, requestSchema, reversalBody, uuidParams } from './schemas.ts';
 import type { PatchBody, PaymentBody, ReversalBody, UuidParams } from './schemas.ts';
 import { requestStateObject, transactionObject } from './transaction.ts';
 import type { Transaction } from './transaction.ts';
 import { unknownTransaction } from './wallet.ts';
-import type { Answer, RequestOrigin, Timers, Wallet } from './wallet.ts';
+import type { Answer, RequestOrigin, Wallet } from './wallet.ts';
 
 export interface PaymentEndpointOptions {
   readonly wallet: Wallet;

@@ -4,40 +4,53 @@ export interface ErrorParameter {
   readonly value: string;
 }
 
-/** The contract's error categories, and the HTTP status each is answered with. */
-export const statusByCategory = {
+/** The contract's error categories. */
+export const errorCategories = [
+  'businessRule',
+  'validation',
+  'authorisation',
+  'identification',
+  'internal',
+  'serviceUnavailable',
+] as const;
+
+export type ErrorCategory = (typeof errorCategories)[number];
+
+/** The HTTP status that each category is answered with. */
+export const statusByCategory: Readonly<Record<ErrorCategory, number>> = {
   businessRule: 400,
   validation: 400,
   authorisation: 401,
   identification: 404,
   internal: 500,
   serviceUnavailable: 503,
-} as const;
-
-export type ErrorCategory = keyof typeof statusByCategory;
+};
 
 /** The error codes of the contract that this wallet uses. */
-export type ErrorCode =
-  | 'clientAuthorisationError'
-  | 'currencyNotSupported'
-  | 'dailyValueLimitExceeded'
-  | 'duplicateRequest'
-  | 'formatError'
-  | 'genericError'
-  | 'greaterThanTransactionMaxValue'
-  | 'identifierError'
-  | 'incorrectState'
-  | 'insufficientFunds'
-  | 'invalidOffset'
-  | 'lengthError'
-  | 'lessThanTransactionMinValue'
-  | 'mandatoryValueNotSupplied'
-  | 'negativeValue'
-  | 'overPaymentNotAllowed'
-  | 'rateLimitError'
-  | 'requestDeclined'
-  | 'transactionTypeError'
-  | 'underPaymentNotAllowed';
+export const errorCodes = [
+  'clientAuthorisationError',
+  'currencyNotSupported',
+  'dailyValueLimitExceeded',
+  'duplicateRequest',
+  'formatError',
+  'genericError',
+  'greaterThanTransactionMaxValue',
+  'identifierError',
+  'incorrectState',
+  'insufficientFunds',
+  'invalidOffset',
+  'lengthError',
+  'lessThanTransactionMinValue',
+  'mandatoryValueNotSupplied',
+  'negativeValue',
+  'overPaymentNotAllowed',
+  'rateLimitError',
+  'requestDeclined',
+  'transactionTypeError',
+  'underPaymentNotAllowed',
+] as const;
+
+export type ErrorCode = (typeof errorCodes)[number];
 
 /** Why the wallet does not do what it was asked. */
 export interface Refusal {

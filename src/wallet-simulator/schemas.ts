@@ -34,8 +34,10 @@ const descriptive = {
   metadata: Type.Optional(Type.Array(keyAndValue, { maxItems: 20 })),
 };
 
+export const descriptionSchema = Type.Object(descriptive);
+
 /** The descriptive fields of a request. */
-export type Description = Pick<PaymentBody, keyof typeof descriptive>;
+export type Description = Static<typeof descriptionSchema>;
 
 export const descriptiveFields = Object.keys(descriptive) as readonly (keyof Description)[];
 

@@ -98,9 +98,10 @@ export function transactionObject(transaction: Transaction): object {
   };
 }
 
-const failureMetadata = ({ category, code, parameters }: Refusal): readonly Party[] => [
+const failureMetadata = ({ category, code, description, parameters }: Refusal): readonly Party[] => [
   { key: 'errorCategory', value: category },
   { key: 'errorCode', value: code },
+  { key: 'errorDescription', value: description.slice(0, 256) },
   ...parameters,
 ];
 

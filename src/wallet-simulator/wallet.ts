@@ -1,32 +1,24 @@
 import { findAccount, merchantAccount, merchantParty, payerMsisdn, subscriberAccount } from './accounts.ts';
 import type { Party } from './accounts.ts';
-import { formatAmount, isCurrency, oneUnit, parseAmount } from './amount.ts';
+import { formatAmount, isCurrency, parseAmount } from './amount.ts';
 import { createAuthorisationCodes } from './authorisation-codes.ts';
 import type { AuthorisationCodes } from './authorisation-codes.ts';
 import type { CallbackSender } from './callbacks.ts';
 import type { DelaysMs } from './delays.ts';
-import { issuerAccount } from './ledger.ts';
+import type { Journal } from './journal.ts';
 import type { Ledger } from './ledger.ts';
-import {
-  declinedByPayer,
-  ordinaryOutcome,
-  outcomeOfNumber,
-  promptExpired,
-  reversalOutcome,
-} from './outcomes.ts';
+import { declinedByPayer, ordinaryOutcome, outcomeOfNumber, reversalOutcome } from './outcomes.ts';
 import type { WalletName } from './outcomes.ts';
-import { RefusedError, errorObject, refuse } from './refusal.ts';
-import type { Refusal } from './refusal.ts';
+import { RefusedError, refuse } from './refusal.ts';
+import { conclude, createRequestCourse } from './request-course.ts';
+import type { Timers } from './request-course.ts';
+import { openState, restore } from './restore.ts';
 import { descriptiveFields } from './schemas.ts';
 import type { Description, PaymentBody, ReversalBody } from './schemas.ts';
 import { seedTransactions } from './seed-transactions.ts';
 import { createTransactionBook } from './transaction-book.ts';
 import type { TransactionBook } from './transaction-book.ts';
-import { transactionObject } from './transaction.ts';
 import type { PaymentRequest, Transaction } from './transaction.ts';
-
-/** Runs a task after so many milliseconds; gives the function that calls it off. */
-export type Timers = (delayMs: number, task: () => void) => () => void;
 
 export interface WalletOptions {
   readonly wallet: WalletName;
@@ -34,6 +26,7 @@ export interface WalletOptions {
   readonly delaysMs: DelaysMs;
   /** Whether payers whose number fixes no outcome are asked through the page. */
   readonly interactive: boolean;
+  readonly journal: Journal;
   readonly after: Timers;
   readonly now: () => Date;
   readonly newUuid: () => string;
@@ -77,66 +70,17 @@ interface Plan {
 }
 
 export function createWallet(options: WalletOptions): Wallet {
-  const { wallet, ledger, delaysMs, interactive, after, now, newUuid, callBack } = options;
+  const { wallet, ledger, delaysMs, interactive, now, newUuid } = options;
   const book = createTransactionBook();
   const codes = createAuthorisationCodes(options);
+  const course = createRequestCourse({ ...options, book });
   const rateLimited = new Set<string>();
-  const timers = new Map<PaymentRequest, () => void>();
   for (const transaction of seedTransactions(wallet)) {
-    settle(transaction, transaction.createdAt);
+    conclude(transaction, ledger, transaction.createdAt);
     book.addTransaction(transaction);
   }
-
-  /** Moves the money. Customers never lack any, except where their number says so: the issuer tops them up. */
-  function settle(transaction: Transaction, at: Date): void {
-    const { debitAccount, currency, reference, outcome } = transaction;
-    if (outcome.chargesAnotherAmount) transaction.amount += oneUnit;
-    const { amount } = transaction;
-    const missing = amount - ledger.balance(debitAccount, currency);
-    if (debitAccount !== merchantAccount && missing > 0n) {
-      ledger.post({ from: issuerAccount, to: debitAccount, amount: missing, currency, reference });
-    }
-    ledger.post({ from: debitAccount, to: transaction.creditAccount, amount, currency, reference });
-    transaction.state = { status: 'completed' };
-    transaction.modifiedAt = at;
-  }
-
-  function end(request: PaymentRequest, because: Refusal | undefined): boolean {
-    const { transaction } = request;
-    if (transaction.state.status !== 'open') return false;
-    timers.get(request)?.();
-    timers.delete(request);
-    if (because === undefined) {
-      settle(transaction, now());
-    } else {
-      transaction.state = { status: 'failed', refusal: because };
-      transaction.modifiedAt = now();
-    }
-    return true;
-  }
-
-  async function sendCallbacks(request: PaymentRequest, forged = false): Promise<void> {
-    const { transaction, callbackUrl, clientCorrelationId, callbacks } = request;
-    const { outcome } = transaction;
-    if (callbackUrl === undefined) return;
-    const failed = transaction.state.status === 'failed' ? transaction.state.refusal : undefined;
-    const told = failed ?? (outcome.callbackTells === 'failure' ? declinedByPayer : undefined);
-    const content =
-      told === undefined
-        ? transactionObject(forged ? { ...transaction, state: { status: 'completed' } } : transaction)
-        : errorObject(told, now());
-    for (let sent = 0; sent < outcome.callbackTimes; sent++) {
-      const at = now();
-      const answer = await callBack(callbackUrl, clientCorrelationId, content);
-      callbacks.push({ at, tells: told === undefined ? 'success' : 'failure', answer });
-    }
-  }
-
-  function endAndCallBack(request: PaymentRequest, because?: Refusal): boolean {
-    const ended = end(request, because);
-    if (ended) void sendCallbacks(request);
-    return ended;
-  }
+  const unfinished = restore({ ...options, book, promptExpiryMs: delaysMs.promptExpiry });
+  for (const request of unfinished) course.letTimePass(request);
 
   function open({ transaction, origin, awaitsPerson }: Plan): PaymentRequest {
     const request: PaymentRequest = {
@@ -148,20 +92,8 @@ export function createWallet(options: WalletOptions): Wallet {
       callbacks: [],
       awaitsPerson,
     };
-    book.addRequest(request);
+    course.open(request);
     return request;
-  }
-
-  function letTimePass(request: PaymentRequest): void {
-    const { outcome } = request.transaction;
-    const { ending } = outcome;
-    const schedule = (delay: keyof DelaysMs, task: () => void): void =>
-      void timers.set(request, after(delaysMs[delay], task));
-    if (request.awaitsPerson) schedule('promptExpiry', () => endAndCallBack(request, promptExpired));
-    else if (ending.status === 'completed') schedule(ending.after, () => endAndCallBack(request));
-    else if (ending.status === 'failed')
-      schedule(ending.after, () => endAndCallBack(request, ending.refusal));
-    else if (ending.forgedCallback) schedule('payerAnswer', () => void sendCallbacks(request, true));
   }
 
   function refuseRepetition({ correlationId }: RequestOrigin): void {
@@ -182,7 +114,6 @@ export function createWallet(options: WalletOptions): Wallet {
       Pick<Transaction, 'amount' | 'currency' | 'outcome' | 'originalReference'> & { body: Description },
   ): Transaction {
     const { body, ...facts } = parts;
-    const { ending } = parts.outcome;
     const createdAt = now();
     return {
       ...facts,
@@ -191,7 +122,7 @@ export function createWallet(options: WalletOptions): Wallet {
       createdAt,
       modifiedAt: createdAt,
       reversing: 0n,
-      state: { status: 'open', shownAs: ending.status === 'open' ? ending.shownAs : 'pending' },
+      state: openState(parts.outcome),
     };
   }
 
@@ -200,20 +131,20 @@ export function createWallet(options: WalletOptions): Wallet {
     switch (acknowledgement.kind) {
       case 'accepted': {
         const request = open(plan);
-        letTimePass(request);
+        course.letTimePass(request);
         return { kind: 'accepted', request };
       }
       case 'accepted-late': {
         const request = open(plan);
-        end(request, undefined);
-        await sendCallbacks(request);
+        course.end(request);
+        await course.callBack(request);
         return { kind: 'accepted', request };
       }
       case 'hangs':
-        if (acknowledgement.creates) letTimePass(open(plan));
+        if (acknowledgement.creates) course.letTimePass(open(plan));
         return { kind: 'hangs' };
       case 'refused':
-        if (acknowledgement.creates) letTimePass(open(plan));
+        if (acknowledgement.creates) course.letTimePass(open(plan));
         throw new RefusedError(acknowledgement.refusal);
       case 'refused-once': {
         const key = plan.origin.correlationId?.toLowerCase() ?? plan.transaction.debitAccount;
@@ -222,7 +153,7 @@ export function createWallet(options: WalletOptions): Wallet {
           throw new RefusedError(acknowledgement.refusal);
         }
         const request = open(plan);
-        letTimePass(request);
+        course.letTimePass(request);
         return { kind: 'accepted', request };
       }
     }
@@ -247,7 +178,7 @@ export function createWallet(options: WalletOptions): Wallet {
           ...{ type: 'merchantpay', debitAccount, creditAccount, debitParty, creditParty },
           ...{ amount, currency, body, outcome: ordinaryOutcome, originalReference: undefined },
         });
-        end(open({ transaction, origin, awaitsPerson: false }), undefined);
+        course.end(open({ transaction, origin, awaitsPerson: false }));
         return { kind: 'completed', transaction };
       }
       const msisdn = payerMsisdn(body.debitParty);
@@ -274,18 +205,15 @@ export function createWallet(options: WalletOptions): Wallet {
         ...{ currency: original.currency, outcome: reversalOutcome, originalReference: reference },
       });
       const request = open({ transaction, origin, awaitsPerson: false });
-      letTimePass(request);
+      course.letTimePass(request);
       if (original.outcome.reversal === 'unknown-then-done') {
         throw refuse('internal', 'genericError', 'The request could not be completed');
       }
       return { kind: 'accepted', request };
     },
-    approve: (request) => endAndCallBack(request),
-    decline: (request) => endAndCallBack(request, declinedByPayer),
-    close: () => {
-      for (const callOff of timers.values()) callOff();
-      timers.clear();
-    },
+    approve: (request) => course.endAndCallBack(request),
+    decline: (request) => course.endAndCallBack(request, declinedByPayer),
+    close: course.close,
   };
 }
 

@@ -1,7 +1,12 @@
 import { execFile } from 'node:child_process';
-import { afterEach, expect, test } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { startProcess } from '../../support/gatehouse-process.ts';
 import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
+import { waitUntil } from '../../support/wait-until.ts';
 
 const settings = {
   GATEHOUSE_SIMULATOR_PORT: '0',
@@ -12,10 +17,44 @@ const settings = {
 };
 
 let simulator: GatehouseProcess | undefined;
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'wallet-simulator-'));
+});
 afterEach(async () => {
   await simulator?.stop('SIGKILL');
   simulator = undefined;
+  await rm(folder, { recursive: true });
 });
+
+/** Asks walleta's payer for 1 ETB; undefined when no answer came. */
+async function pay(origin: string, payer: string, correlationId: string): Promise<Response | undefined> {
+  return fetch(`${origin}/walleta/transactions/type/merchantpay`, {
+    method: 'POST',
+    headers: {
+      ...(await clientHeaders(origin)),
+      'content-type': 'application/json',
+      'x-correlationid': correlationId,
+    },
+    body: JSON.stringify({ amount: '1', currency: 'ETB', debitParty: [{ key: 'msisdn', value: payer }] }),
+  }).catch(() => undefined);
+}
+
+async function clientHeaders(origin: string): Promise<Readonly<Record<string, string>>> {
+  const answer = await fetch(`${origin}/walleta/v1/oauth/accesstoken`, {
+    method: 'POST',
+    body: new URLSearchParams({
+      grant_type: 'client_credentials',
+      client_id: 'a',
+      client_secret: 'secret-of-a',
+    }),
+  });
+  const { access_token: token } = (await answer.json()) as { access_token: string };
+  return { 'x-client-id': 'a', 'x-api-key': 'key-of-a', authorization: `Bearer ${token}` };
+}
+
+const chargesOf = async (origin: string): Promise<readonly unknown[]> =>
+  ((await (await fetch(`${origin}/simulator/charges`)).json()) as { charges: readonly unknown[] }).charges;
 
 const run = (args: readonly string[], env: Readonly<Record<string, string>>) =>
   new Promise<{ readonly code: unknown; readonly stderr: string }>((done) =>
@@ -50,35 +89,41 @@ test('takes its time as fast as it is told to', async () => {
     ...settings,
     GATEHOUSE_SIMULATOR_TIME_SCALE: '0.001',
   });
-  const base = `${String(simulator.ready['origin'])}/walleta`;
-  const token = await fetch(`${base}/v1/oauth/accesstoken`, {
-    method: 'POST',
-    body: new URLSearchParams({
-      grant_type: 'client_credentials',
-      client_id: 'a',
-      client_secret: 'secret-of-a',
-    }),
-  });
-  const { access_token: accessToken } = (await token.json()) as { access_token: string };
 
-  const answer = await fetch(`${base}/transactions/type/merchantpay`, {
-    method: 'POST',
-    headers: {
-      'x-client-id': 'a',
-      'x-api-key': 'key-of-a',
-      authorization: `Bearer ${accessToken}`,
-      'content-type': 'application/json',
-    },
-    body: JSON.stringify({
-      amount: '1',
-      currency: 'ETB',
-      debitParty: [{ key: 'msisdn', value: '251900000004' }],
-    }),
-  });
+  const answer = await pay(String(simulator.ready['origin']), '251900000004', randomUUID());
 
-  const { expiryTime } = (await answer.json()) as { expiryTime: string };
-  const sentAt = Date.parse(String(answer.headers.get('x-date')));
+  const { expiryTime } = (await answer!.json()) as { expiryTime: string };
+  const sentAt = Date.parse(String(answer!.headers.get('x-date')));
   expect(Date.parse(expiryTime) - sentAt).toBeLessThan(60_000);
+});
+
+test('killed between the charge and the reply, it knows of the one charge when it is back', async () => {
+  const remembering = {
+    ...settings,
+    GATEHOUSE_SIMULATOR_TIME_SCALE: '0.05',
+    GATEHOUSE_SIMULATOR_JOURNAL_DIR: join(folder, 'journals'),
+  };
+  const correlationId = randomUUID();
+  const first = await startProcess('wallet-simulator', remembering);
+  simulator = first;
+  const reply = pay(String(first.ready['origin']), '251900000014', correlationId);
+  const [charge] = await waitUntil('the payer is charged', async () => {
+    const charges = await chargesOf(String(first.ready['origin']));
+    return charges.length > 0 && charges;
+  });
+  await first.stop('SIGKILL');
+
+  simulator = await startProcess('wallet-simulator', remembering);
+  const origin = String(simulator.ready['origin']);
+  const again = await pay(origin, '251900000014', correlationId);
+  const found = await fetch(`${origin}/walleta/responses/${correlationId}`, {
+    headers: await clientHeaders(origin),
+  });
+
+  expect(await reply).toBeUndefined();
+  expect(await again?.json()).toMatchObject({ errorCode: 'duplicateRequest' });
+  expect(found.status).toBe(200);
+  expect(await chargesOf(origin)).toEqual([charge]);
 });
 
 test.each([

@@ -1,6 +1,8 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { buildWalletSimulator } from '../../../src/wallet-simulator/app.ts';
 import { standardDelaysMs } from '../../../src/wallet-simulator/delays.ts';
+import { createMemoryJournal } from '../../../src/wallet-simulator/journal.ts';
+import type { Journal } from '../../../src/wallet-simulator/journal.ts';
 import { createLedger } from '../../../src/wallet-simulator/ledger.ts';
 import type { Ledger } from '../../../src/wallet-simulator/ledger.ts';
 import { createLogger } from '../../../src/runtime/logger.ts';
@@ -55,11 +57,18 @@ export const tokenLifetimeSeconds = 300;
 
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
+export interface StartOptions {
+  readonly interactive?: boolean;
+  readonly callbackTimeoutMs?: number;
+  /** Of a simulator that was there before. */
+  readonly journals?: Readonly<Record<'walleta' | 'walletb', Journal>>;
+  readonly time?: ManualTime;
+}
+
 /** Both wallets on a free port, in a time of their own. */
-export async function startSimulator(
-  options: { interactive?: boolean; callbackTimeoutMs?: number } = {},
-): Promise<SimulatorUnderTest> {
-  const time = createManualTime('2026-05-04T08:00:00.000Z');
+export async function startSimulator(options: StartOptions = {}): Promise<SimulatorUnderTest> {
+  const { time = createManualTime('2026-05-04T08:00:00.000Z') } = options;
+  const { journals = { walleta: createMemoryJournal(), walletb: createMemoryJournal() } } = options;
   const ledgers = { walleta: createLedger(), walletb: createLedger() };
   const app = await buildWalletSimulator({
     wallets: (['walleta', 'walletb'] as const).map((wallet) => ({
@@ -67,6 +76,7 @@ export async function startSimulator(
       basePath: `/some/where/${wallet}`,
       credentials: credentials[wallet],
       ledger: ledgers[wallet],
+      journal: journals[wallet],
     })),
     interactive: options.interactive ?? false,
     delaysMs: standardDelaysMs,

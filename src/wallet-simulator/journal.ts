@@ -1,0 +1,105 @@
+import { appendFileSync, existsSync, mkdirSync, readFileSync, truncateSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { Type } from '@sinclair/typebox';
+import type { Static } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import { amountPattern } from './amount.ts';
+import { errorCategories, errorCodes } from './refusal.ts';
+import { descriptionSchema } from './schemas.ts';
+
+const text = Type.String();
+const party = Type.Object({ key: text, value: text });
+
+/** A payment or a reversal was accepted. */
+const opened = Type.Object({
+  kind: Type.Literal('opened'),
+  serverCorrelationId: text,
+  clientCorrelationId: Type.Optional(text),
+  callbackUrl: Type.Optional(text),
+  awaitsPerson: Type.Boolean(),
+  transaction: Type.Object({
+    reference: text,
+    type: Type.Union([Type.Literal('merchantpay'), Type.Literal('reversal'), Type.Literal('adjustment')]),
+    debitAccount: text,
+    creditAccount: text,
+    debitParty: Type.Array(party),
+    creditParty: Type.Array(party),
+    amount: Type.String({ pattern: amountPattern }),
+    currency: text,
+    description: descriptionSchema,
+    originalReference: Type.Optional(text),
+    createdAt: text,
+  }),
+});
+
+/** It ended: failed when there is a refusal, completed when there is none. */
+const ended = Type.Object({
+  kind: Type.Literal('ended'),
+  serverCorrelationId: text,
+  at: text,
+  refusal: Type.Optional(
+    Type.Object({
+      category: Type.Union(errorCategories.map((category) => Type.Literal(category))),
+      code: Type.Union(errorCodes.map((code) => Type.Literal(code))),
+      description: text,
+      parameters: Type.Array(party),
+    }),
+  ),
+});
+
+const journalEntry = Type.Union([opened, ended]);
+
+export type OpenedEntry = Static<typeof opened>;
+export type EndedEntry = Static<typeof ended>;
+export type JournalEntry = Static<typeof journalEntry>;
+
+/** What a wallet remembers when it is started again. */
+export interface Journal {
+  /** Everything written before, oldest first. */
+  readonly entries: () => readonly JournalEntry[];
+  /** Has written when it returns. */
+  readonly append: (entry: JournalEntry) => void;
+}
+
+/** A journal that is forgotten with the process. */
+export function createMemoryJournal(): Journal {
+  const entries: JournalEntry[] = [];
+  return { entries: () => [...entries], append: (entry) => void entries.push(entry) };
+}
+
+/**
+ * A journal in a file, a line of JSON for each entry, which outlives the process however it ends (and not the machine:
+ * nothing is synced to the disk). A last line that was cut off was never answered for, and is dropped.
+ * @throws Error naming the line when the file is something else.
+ */
+export function openFileJournal(path: string): Journal {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  if (existsSync(path)) dropUnfinishedLine(path);
+  return {
+    entries: () =>
+      (existsSync(path) ? readFileSync(path, 'utf8') : '').split('\n').slice(0, -1).map(parseLine(path)),
+    append: (entry) => appendFileSync(path, `${JSON.stringify(entry)}\n`, { mode: 0o600 }),
+  };
+}
+
+function dropUnfinishedLine(path: string): void {
+  const bytes = readFileSync(path);
+  const length = bytes.lastIndexOf('\n') + 1;
+  if (length < bytes.length) truncateSync(path, length);
+}
+
+const parseLine =
+  (path: string) =>
+  (line: string, index: number): JournalEntry => {
+    const entry = parseJson(line);
+    if (Value.Check(journalEntry, entry)) return entry;
+    throw new Error(`${path}, line ${index + 1} is not a journal entry: delete the file to start anew`);
+  };
+
+function parseJson(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,144 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { createMemoryJournal, openFileJournal } from '../../../src/wallet-simulator/journal.ts';
+import type { JournalEntry } from '../../../src/wallet-simulator/journal.ts';
+import { startCallbackReceiver } from './callback-receiver.ts';
+import { createManualTime } from './manual-time.ts';
+import { startSimulator } from './simulator-under-test.ts';
+import type { SimulatorUnderTest } from './simulator-under-test.ts';
+
+let folder: string;
+let simulator: SimulatorUnderTest | undefined;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'wallet-simulator-'));
+});
+afterEach(async () => {
+  await simulator?.close();
+  simulator = undefined;
+  await rm(folder, { recursive: true });
+});
+
+const journalFile = (): string => join(folder, 'journals', 'walleta.jsonl');
+
+/** Ends the simulator that runs, if one does, and starts another on the same journal. */
+async function start(
+  time = createManualTime('2026-05-04T08:00:00Z'),
+  interactive = false,
+): Promise<SimulatorUnderTest> {
+  await simulator?.close();
+  const journals = { walleta: openFileJournal(journalFile()), walletb: createMemoryJournal() };
+  simulator = await startSimulator({ journals, time, interactive });
+  return simulator;
+}
+
+test('what was paid, failed and reversed is known again, to the last balance', async () => {
+  const first = await start();
+  const paid = await first.pay('251900000019', { body: { descriptionText: 'Two coffees' } });
+  const failed = await first.pay('251900000002');
+  first.time.pass(1_000);
+  const reference = String(paid.json['objectReference']);
+  await first.call(`/transactions/${reference}/reversals`, { body: { type: 'reversal', amount: '1.5' } });
+  first.time.pass(1_000);
+  const read = async ({ call, charges, prompts, ledgers }: SimulatorUnderTest) => ({
+    transaction: (await call(`/transactions/${reference}`)).json,
+    state: (await call(`/requeststates/${String(failed.json['serverCorrelationId'])}`)).json,
+    charges: await charges(),
+    prompts: await prompts(),
+    accounts: ledgers.walleta.accounts(),
+  });
+  const before = await read(first);
+
+  const second = await start(first.time);
+
+  expect(await read(second)).toEqual(before);
+  expect(before.charges).toMatchObject([{ amount: '101.5', reversed: '1.5' }]);
+});
+
+test('an open payment goes on where it was, and calls back', async () => {
+  const receiver = await startCallbackReceiver();
+  const first = await start();
+  const { json } = await first.pay('251911223344', { callbackUrl: receiver.url });
+  first.time.pass(400);
+
+  const second = await start(createManualTime(first.time.now().toISOString()));
+  second.time.pass(599);
+  const early = await second.charges();
+  second.time.pass(1);
+  const [callback] = await receiver.wait(1);
+  await receiver.close();
+
+  expect(early).toEqual([]);
+  expect(callback?.json).toMatchObject({ transactionReference: json['objectReference'], amount: '100.5' });
+  expect(await second.charges()).toHaveLength(1);
+});
+
+test('a payment that a person was to decide still waits, and expires when it should', async () => {
+  const first = await start(undefined, true);
+  await first.pay('251911223344');
+
+  const second = await start(createManualTime('2026-05-04T08:01:59.999Z'), true);
+  const waiting = await second.prompts();
+  second.time.pass(1);
+
+  expect(waiting).toMatchObject([{ status: 'open', awaits_person: true }]);
+  expect(await second.prompts()).toMatchObject([{ status: 'failed', error: { provider_code: 'expired' } }]);
+});
+
+test('a correlation id is a duplicate after a restart too', async () => {
+  const correlationId = '0198c0de-0000-7000-8000-000000000001';
+  const first = await start();
+  await first.pay('251911223344', { correlationId });
+
+  const second = await start(first.time);
+  const again = await second.pay('251911223344', { correlationId });
+  second.time.pass(1_000);
+
+  expect(again.json['errorCode']).toBe('duplicateRequest');
+  expect(await second.charges()).toHaveLength(1);
+});
+
+test('a reversal is not given twice by a restart in between', async () => {
+  const first = await start();
+  const reference = String((await first.pay('251911223344')).json['objectReference']);
+  first.time.pass(1_000);
+  const reverse = ({ call }: SimulatorUnderTest) =>
+    call(`/transactions/${reference}/reversals`, { body: { type: 'reversal' } });
+  await reverse(first);
+
+  const second = await start(first.time);
+  const again = await reverse(second);
+  second.time.pass(1_000);
+
+  expect(again).toMatchObject({ status: 400, json: { errorCode: 'incorrectState' } });
+  expect(await second.charges()).toMatchObject([{ amount: '100.5', reversed: '100.5' }]);
+});
+
+test('an entry that was cut off is dropped, and the next one is whole', async () => {
+  const entry: JournalEntry = { kind: 'ended', serverCorrelationId: '1', at: '2026-05-04T08:00:00.000Z' };
+  openFileJournal(journalFile()).append(entry);
+  await writeFile(journalFile(), '{"kind":"opened","serverCorr', { flag: 'a' });
+
+  const journal = openFileJournal(journalFile());
+  journal.append(entry);
+
+  expect(journal.entries()).toEqual([entry, entry]);
+});
+
+test('a file that is no journal is refused by line', async () => {
+  openFileJournal(journalFile());
+  await writeFile(journalFile(), '{"kind":"other"}\n');
+
+  expect(() => openFileJournal(journalFile()).entries()).toThrow(
+    /walleta\.jsonl, line 1 is not a journal entry/,
+  );
+});
+
+test('nobody else may read a journal: phone numbers and callback URLs are in it', async () => {
+  const { pay } = await start();
+  await pay('251911223344');
+
+  expect((await stat(journalFile())).mode & 0o777).toBe(0o600);
+  expect(await readFile(journalFile(), 'utf8')).toMatch(/^\{"kind":"opened".*\}\n$/);
+});
