@@ -11,11 +11,16 @@ import { roles } from '../../src/runtime/rpc/service-tokens.ts';
 import { startProcess } from './gatehouse-process.ts';
 import type { GatehouseProcess } from './gatehouse-process.ts';
 import { sharedServers } from './servers.ts';
+import { simulatedWallets } from './simulated-wallets.ts';
 import { createTestDatabase } from './test-database.ts';
 
 export interface StackOptions {
   readonly cores?: number;
   readonly facades?: number;
+  /** Processes that talk to the simulated wallets; the simulator is started when there is at least one. */
+  readonly wallets?: number;
+  /** The simulated wallets' delays, as a factor of what people get. */
+  readonly walletTimeScale?: number;
   readonly checkouts?: number;
   /** Added to every process's settings. */
   readonly settings?: Readonly<Record<string, string>>;
@@ -38,6 +43,9 @@ export interface Stack {
   readonly databaseUrl: string;
   readonly cores: readonly GatehouseProcess[];
   readonly facades: readonly Facade[];
+  readonly wallets: readonly GatehouseProcess[];
+  /** Where the wallet simulator is; empty without wallets. */
+  readonly simulatorUrl: string;
   readonly checkouts: readonly CheckoutPages[];
   /** gRPC addresses of the cores. */
   readonly addresses: readonly string[];
@@ -47,6 +55,8 @@ export interface Stack {
   readonly coreSettings: Readonly<Record<string, string>>;
   readonly client: <S extends DescService>(service: S, role: Role) => Client<S>;
   readonly createMerchant: (options?: { productionActivated?: boolean }) => Promise<TestMerchant>;
+  /** Starts one more process that talks to the wallets. */
+  readonly startWallets: () => Promise<GatehouseProcess>;
   /** Starts one more core, known to no facade. */
   readonly startCore: () => Promise<GatehouseProcess>;
   readonly stop: () => Promise<void>;
@@ -62,6 +72,8 @@ export interface TestMerchant {
 export async function startStack({
   cores = 1,
   facades = 1,
+  wallets = 0,
+  walletTimeScale = 0.02,
   checkouts = 0,
   settings = {},
 }: StackOptions = {}): Promise<Stack> {
@@ -122,6 +134,22 @@ export async function startStack({
       });
       checkoutProcesses.push({ process: checkout, origin: String(checkout.ready['checkout']) });
     }
+    const simulated = simulatedWallets(walletTimeScale);
+    const simulator =
+      wallets === 0 ? undefined : await start('wallet-simulator', simulated.simulatorSettings);
+    const simulatorUrl = simulator === undefined ? '' : String(simulator.ready['origin']);
+    const startWallets = (): Promise<GatehouseProcess> =>
+      start('wallets', {
+        GATEHOUSE_CORE_ADDRESSES: addresses.join(','),
+        GATEHOUSE_SERVICE_TOKEN: tokens.wallets,
+        GATEHOUSE_NATS_URL: sharedServers().natsUrl,
+        GATEHOUSE_WALLET_CALLBACK_PORT: '0',
+        GATEHOUSE_WALLET_CALLBACK_KEY: simulated.callbackKey,
+        GATEHOUSE_WALLETS: simulated.walletsAt(simulatorUrl),
+        ...settings,
+      });
+    const walletProcesses: GatehouseProcess[] = [];
+    for (let index = 0; index < wallets; index += 1) walletProcesses.push(await startWallets());
     const client = <S extends DescService>(service: S, role: Role): Client<S> => {
       const transport = createGrpcTransport({ addresses, token: tokens[role] });
       cleanUps.push(async () => transport.close());
@@ -131,6 +159,9 @@ export async function startStack({
       databaseUrl: database.url,
       cores: coreProcesses,
       facades: facadeProcesses,
+      wallets: walletProcesses,
+      simulatorUrl,
+      startWallets,
       checkouts: checkoutProcesses,
       addresses,
       connectUrl: `http://${String(coreProcesses[0]?.ready['connect'])}`,
