@@ -35,6 +35,9 @@ const servedServices = [
   'gatehouse.v1.ApiKeyService',
   'gatehouse.v1.AuditService',
   'gatehouse.v1.DiagnosticsService',
+  'gatehouse.v1.PaymentAttemptService',
+  'gatehouse.v1.StrayPaymentService',
+  'gatehouse.v1.CheckoutService',
 ];
 
 describe('grpc.health.v1, without a token', () => {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Code, ConnectError, createHandlerContext } from '@connectrpc/connect';
-import type { HandlerContext, MethodImplSpec } from '@connectrpc/connect';
+import type { HandlerContext } from '@connectrpc/connect';
 import { describe, expect, test } from '@jest/globals';
 import { Health } from '../../../src/gen/health/v1/health_pb.js';
 import { createLogger } from '../../../src/runtime/logger.ts';
@@ -90,8 +90,8 @@ async function readAll(responses: AsyncIterable<unknown>): Promise<unknown[]> {
   return all;
 }
 
-const fails = (error: unknown): Handler[] => [
-  () => Promise.reject(error as Error),
+const fails = (error: Error): Handler[] => [
+  () => Promise.reject(error),
   async function* () {
     yield {};
     throw error;
