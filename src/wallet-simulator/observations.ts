@@ -34,7 +34,7 @@ export interface PromptView {
   readonly shown_status: string;
   /** The code of the error, and its providerCode, of a failed one. */
   readonly error: { readonly code: string; readonly provider_code: string | null } | null;
-  /** What the payer's number asks for; null for an ordinary number. */
+  /** What the payer's number asks for, in words. */
   readonly outcome: string;
   /** Whether it is open until somebody approves or declines it. */
   readonly awaits_person: boolean;
@@ -87,7 +87,7 @@ export function promptView(wallet: string, request: PaymentRequest): PromptView 
           provider_code: refusal.parameters.find(({ key }) => key === 'providerCode')?.value ?? null,
         }
       : null,
-    outcome: transaction.outcome.summary,
+    outcome: request.awaitsPerson ? 'decided by a person' : transaction.outcome.summary,
     awaits_person: request.awaitsPerson,
     transaction_reference: transaction.reference,
     correlation_id: request.clientCorrelationId ?? null,

@@ -6,10 +6,11 @@ import type { Wallet } from './wallet.ts';
 
 const headers = {
   'content-security-policy':
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; form-action 'self'; " +
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; form-action 'self'; " +
     "base-uri 'none'; frame-ancestors 'none'",
   'cache-control': 'no-store',
-  'referrer-policy': 'no-referrer',
+  // Not no-referrer: with it, browsers hide where the page's own forms come from, and they would be refused.
+  'referrer-policy': 'same-origin',
   'x-content-type-options': 'nosniff',
 };
 

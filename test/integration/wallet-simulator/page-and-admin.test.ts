@@ -128,10 +128,10 @@ describe('the admin API', () => {
     );
   });
 
-  test('is not for the pages of others', async () => {
+  test.each(['https://elsewhere.example', 'null'])('is not for the pages of %s', async (origin) => {
     await simulator.pay(payer);
 
-    const answer = await decide(await idOf(), 'approve', { origin: 'https://elsewhere.example' });
+    const answer = await decide(await idOf(), 'approve', { origin });
 
     expect(answer.status).toBe(403);
     expect(await simulator.prompts()).toMatchObject([{ status: 'open' }]);
@@ -155,6 +155,7 @@ describe('the page', () => {
     });
 
     expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(headers.get('referrer-policy')).toBe('same-origin');
     expect(text).toContain('100.5 ETB');
     expect(text).toContain('+251911223344');
     expect(text).toContain('Two coffees');
