@@ -1,4 +1,4 @@
-import { describeFaultTolerance } from './connector-conformance.ts';
+import { describeFaultTolerance, operations } from './connector-conformance.ts';
 import { startGsma } from './gsma-subject.ts';
 
-describeFaultTolerance('the GSMA connector', () => startGsma());
+describeFaultTolerance('the GSMA connector', operations, () => startGsma());

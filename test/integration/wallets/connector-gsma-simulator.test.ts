@@ -10,6 +10,7 @@ import { buildPayment, gsmaSettings } from './gsma-subject.ts';
 /** The last two digits of the payer for whom it ends so. */
 const payers: Readonly<Record<Ending, string>> = {
   completed: '00',
+  sent_twice: '00',
   insufficient_funds: '01',
   wrong_pin: '02',
   declined_by_payer: '03',
