@@ -86,7 +86,7 @@ export async function buildCheckout(options: CheckoutOptions): Promise<FastifyIn
     },
   });
   await app.register(cookie);
-  app.decorateRequest('logged', null);
+  app.decorateRequest('checkoutFacts', null);
   app.decorateRequest('language', 'en');
   app.addHook('preClose', (done) => {
     closing = true;

@@ -90,7 +90,7 @@ function payPage(page: CheckoutPage, refused: PaymentAttempt | undefined): PayVi
       checked: option === chosen || offered.length === 1,
     })),
     optionError: sent?.optionError,
-    phone: sent?.phone ?? refused?.phone ?? order.customerPhone,
+    phone: sent?.phone ?? (refused === undefined ? order.customerPhone : readablePhone(refused.phone)),
     phoneError: sent?.phoneError,
     submit: messages.pay.submit(amount),
   };
@@ -165,14 +165,14 @@ function finalPage(page: CheckoutPage, stage: keyof typeof tones): OutcomeView {
   };
 }
 
-function factsOf(order: Order, amount: string, paid: boolean, { labels, options }: Messages) {
+function factsOf(order: Order, amount: string, paid: boolean, { labels, wallets }: Messages) {
   const facts = [
     { label: labels.amount, text: amount },
     { label: labels.reference, text: order.orderNumber },
   ];
   if (order.reason !== '') facts.splice(1, 0, { label: labels.reason, text: order.reason });
   if (paid && isChosen(order.paymentOption))
-    facts.push({ label: labels.wallet, text: options[order.paymentOption].name });
+    facts.push({ label: labels.wallet, text: wallets[order.paymentOption] });
   return facts;
 }
 

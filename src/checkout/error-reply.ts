@@ -19,8 +19,9 @@ export function createErrorHandler(sendPage: SendPage, pathOf: (token: string) =
       reply.send({ code: status, message: reason });
       return;
     }
-    const { token } = request.params as { readonly token?: string };
-    const self = token === undefined ? undefined : pathOf(encodeURIComponent(token));
+    // Fastify has none when it could not make sense of the path.
+    const params = request.params as { readonly token?: string } | null;
+    const self = params?.token === undefined ? undefined : pathOf(encodeURIComponent(params.token));
     sendPage(request, reply, problemPage(problem, request.language, self), self);
   };
 }
@@ -30,7 +31,8 @@ function pageProblemOf(thrown: unknown): PageProblem {
   if (thrown === undefined) return new PageProblem('unknownLink', 'ROUTE_NOT_FOUND');
   if (thrown instanceof PageProblem) return thrown;
   if (thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string') {
-    if (thrown.code === 'FST_ERR_BAD_URL') return new PageProblem('unknownLink', 'BAD_URL');
+    if (thrown.code === 'FST_ERR_BAD_URL' || thrown.code === 'FST_ERR_MAX_PARAM_LENGTH')
+      return new PageProblem('unknownLink', 'MALFORMED_URL');
     if (thrown.code.startsWith('FST_ERR_CTP_')) return new PageProblem('badRequest', 'BAD_FORM');
   }
   return new PageProblem('unavailable', 'UNEXPECTED', { cause: thrown });

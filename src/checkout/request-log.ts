@@ -5,7 +5,7 @@ import type { Logger } from '../runtime/logger.ts';
 declare module 'fastify' {
   interface FastifyRequest {
     /** What the request's one log line will say besides what HTTP knows; null before the request has begun. */
-    logged: RequestFacts | null;
+    checkoutFacts: RequestFacts | null;
   }
 }
 
@@ -35,7 +35,7 @@ export function logWhenOver(
 ): void {
   const startedMs = monotonicMs();
   const facts: RequestFacts = {};
-  request.logged = facts;
+  request.checkoutFacts = facts;
   const response = reply.raw;
   response.once('close', () => {
     const status = response.headersSent ? response.statusCode : undefined;
@@ -71,5 +71,5 @@ function causeFields(cause: unknown): object {
 
 /** Adds what was found out to the request's log line. */
 export function logFacts(request: FastifyRequest, facts: RequestFacts): void {
-  if (request.logged !== null) Object.assign(request.logged, facts);
+  if (request.checkoutFacts !== null) Object.assign(request.checkoutFacts, facts);
 }

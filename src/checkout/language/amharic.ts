@@ -55,7 +55,7 @@ export const amharic: Messages = {
   },
   confirm: {
     title: 'ስልክዎ ላይ ያረጋግጡ',
-    sentTo: (phone) => `ወደ ${phone} የክፍያ ጥያቄ ልከናል።`,
+    sentTo: (phone) => `የክፍያ ጥያቄ ወደ ${phone} እየተላከ ነው።`,
     how: {
       [PaymentOption.WALLETA_WALLET]: (amount) =>
         `በዚያ ስልክ ላይ የ Wallet A መተግበሪያን ከፍተው የ ${amount} ክፍያውን ያጽድቁ።`,
@@ -64,7 +64,7 @@ export const amharic: Messages = {
     },
     following: 'ክፍያው እንደተፈጸመ ይህ ገጽ ወዲያውኑ ያሳውቅዎታል። እባክዎ ገጹን አይዝጉት።',
     slow: (wallet) =>
-      `ከተለመደው የበለጠ ጊዜ እየወሰደ ነው። ክፍያዎ ምን ላይ እንደደረሰ ${wallet} እየጠየቅን ነው። ` +
+      `ከተለመደው የበለጠ ጊዜ እየወሰደ ነው። ክፍያዎ ምን ላይ እንደደረሰ ${wallet}ን እየጠየቅን ነው። ` +
       'እባክዎ እስከዚያ በሌላ መንገድ አይክፈሉ፤ ሁለት ጊዜ እንዲከፍሉ አይደረግም።',
     offline: 'ለጊዜው ግንኙነት የለም። ክፍያዎ ምንም አይሆንም፤ መከታተላችንን እንቀጥላለን።',
     lookAgain: 'እንደገና ይመልከቱ',
@@ -114,7 +114,6 @@ export const amharic: Messages = {
     title: 'የላኩትን ማንበብ አልቻልንም',
     body: 'ምንም አላደረግንም። ክፍያውን ከፍተው እንደገና ይሞክሩ።',
   },
-  payAgain: 'እንደገና ይሞክሩ',
   toPayment: 'ክፍያውን ይክፈቱ',
   backTo: (shop) => `ወደ ${shop} ይመለሱ`,
   returning: { before: 'ወደ ሱቁ በራስ-ሰር ለመመለስ የቀረው፦', after: 'ሰከንድ።' },
@@ -135,8 +134,8 @@ export const amharic: Messages = {
     },
   },
   phoneLimit: {
-    title: 'ወደዚህ ቁጥር ብዙ ጥያቄዎች ተልከዋል',
-    body: (wait) => `አሁን ምንም አልተላከም። ከ${wait} በኋላ እንደገና ይሞክሩ ወይም ሌላ ቁጥር ይጠቀሙ።`,
+    title: 'ይህን ስልክ አሁን መጠየቅ አይቻልም',
+    body: (wait) => `ሌላ የሚያረጋግጠው ክፍያ አለው ወይም ብዙ ጊዜ ተጠይቋል። ከ${wait} በኋላ እንደገና ይሞክሩ ወይም ሌላ ቁጥር ይጠቀሙ።`,
   },
   merchantClosed: {
     title: 'ይህ ሱቅ አሁን ክፍያ መቀበል አይችልም',

@@ -59,7 +59,7 @@ export const english: Messages = {
   },
   confirm: {
     title: 'Confirm on your phone',
-    sentTo: (phone) => `We have sent a payment request to ${phone}.`,
+    sentTo: (phone) => `A payment request is on its way to ${phone}.`,
     how: {
       [PaymentOption.WALLETA_WALLET]: (amount) =>
         `Open the Wallet A app on that phone and approve ${amount}.`,
@@ -118,10 +118,9 @@ export const english: Messages = {
     title: 'We could not read that',
     body: 'We have done nothing. Open the payment and try again.',
   },
-  payAgain: 'Try again',
   toPayment: 'Open the payment',
   backTo: (shop) => `Back to ${shop}`,
-  returning: { before: 'You go back by yourself in', after: 'seconds.' },
+  returning: { before: 'Taking you back to the shop in', after: 'seconds.' },
   stay: 'Stay on this page',
   closePage: 'You can close this page.',
   refused: {
@@ -142,8 +141,9 @@ export const english: Messages = {
     },
   },
   phoneLimit: {
-    title: 'Too many requests to this number',
-    body: (wait) => `Nothing was sent. Try again in ${wait}, or use another number.`,
+    title: 'This phone cannot be asked right now',
+    body: (wait) =>
+      `It has another payment to confirm, or was asked too often. Try again in ${wait}, or use another number.`,
   },
   merchantClosed: {
     title: 'This shop cannot take payments right now',

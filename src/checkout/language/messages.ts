@@ -76,7 +76,6 @@ export interface Messages {
   readonly tooManyRequests: Notice;
   readonly foreignForm: Notice;
   readonly badRequest: Notice;
-  readonly payAgain: string;
   readonly toPayment: string;
   readonly backTo: (shop: string) => string;
   /** `seconds` is the number alone, because the script counts it down; what stands before and after it. */

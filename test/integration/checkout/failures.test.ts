@@ -1,0 +1,252 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { Code, ConnectError } from '@connectrpc/connect';
+import { HealthCheckResponse_ServingStatus as ServingStatus } from '../../../src/gen/health/v1/health_pb.js';
+import { rpcError } from '../../../src/runtime/rpc/rpc-error.ts';
+import { createCustomer, headingOf, payment } from '../../support/customer.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { openCheckout, startCheckoutOverRpc, token } from './checkout-over-rpc.ts';
+import type { CheckoutOverRpc } from './checkout-over-rpc.ts';
+
+let running: CheckoutOverRpc | undefined;
+afterEach(async () => {
+  await running?.close();
+  running = undefined;
+});
+
+const failing = (error: Error) => ({
+  checkout: {
+    getCheckout: () => Promise.reject(error),
+    submitCheckoutPayment: () => Promise.reject(error),
+    cancelCheckout: () => Promise.reject(error),
+  },
+});
+
+describe('while core cannot answer', () => {
+  test.each([
+    ['is gone', new ConnectError('gone', Code.Unavailable)],
+    ['is too slow', rpcError('DEADLINE_EXCEEDED', 'late')],
+    ['has lost its database', rpcError('DATABASE_UNAVAILABLE', 'secret detail')],
+    ['breaks', new ConnectError('secret detail', Code.Internal)],
+    ['does not know our token', rpcError('INVALID_SERVICE_TOKEN', 'secret detail')],
+  ])('because it %s, the customer is asked to look again', async (_name, error) => {
+    running = await startCheckoutOverRpc(failing(error));
+    const customer = createCustomer();
+
+    const answers = [
+      await customer.get(running.page),
+      await customer.post(running.page, payment),
+      await customer.post(`${running.page}/cancel`),
+    ];
+
+    for (const answer of answers) {
+      expect([answer.status, headingOf(answer)]).toEqual([
+        503,
+        'We cannot reach our payment system right now',
+      ]);
+      expect(answer.body).toContain(`href="/c/${token}"`);
+      expect(answer.body).not.toContain('secret detail');
+      expect(answer.headers.get('retry-after')).toBe('5');
+    }
+  });
+
+  test('its page is followed by JSON that says so', async () => {
+    running = await startCheckoutOverRpc(failing(new ConnectError('gone', Code.Unavailable)));
+
+    const { status, headers, body } = await createCustomer().get(`${running.page}/status`);
+
+    expect([status, headers.get('content-type')]).toEqual([503, 'application/json; charset=utf-8']);
+    expect(JSON.parse(body)).toEqual({ code: 503, message: 'RPC_UNAVAILABLE' });
+  });
+
+  test('an overloaded one says when to come back', async () => {
+    running = await startCheckoutOverRpc(failing(rpcError('OVERLOADED', 'busy', { retryAfterMs: 1_500 })));
+
+    const { status, headers } = await createCustomer().get(running.page);
+
+    expect([status, headers.get('retry-after')]).toEqual([503, '2']);
+  });
+
+  test('the reason is in the log, the token is not', async () => {
+    const { log, page, close } = (running = await startCheckoutOverRpc(
+      failing(new ConnectError('gone', Code.Unavailable)),
+    ));
+    await createCustomer().get(page);
+    await close();
+
+    expect(log).toContainEqual(
+      expect.objectContaining({ level: 40, route: '/c/:token', status: 503, reason: 'RPC_UNAVAILABLE' }),
+    );
+    expect(JSON.stringify(log)).not.toContain(token);
+  });
+});
+
+test.each([
+  ['MERCHANT_SUSPENDED', 403],
+  ['PRODUCTION_NOT_ACTIVATED', 403],
+] as const)('a shop that may not take payments (%s) says so beside the form', async (reason, status) => {
+  running = await startCheckoutOverRpc({
+    checkout: { submitCheckoutPayment: () => Promise.reject(rpcError(reason, 'no')) },
+  });
+
+  const answer = await createCustomer().post(running.page, payment);
+
+  expect(answer.status).toBe(status);
+  expect(answer.body).toContain('This shop cannot take payments right now');
+});
+
+describe('unknown links', () => {
+  test('of a form that none of ours has are not asked about', async () => {
+    let calls = 0;
+    running = await startCheckoutOverRpc({
+      checkout: {
+        getCheckout: () => {
+          calls++;
+          throw rpcError('CHECKOUT_NOT_FOUND', 'no');
+        },
+      },
+    });
+    const customer = createCustomer();
+    for (const bad of ['a', 'a'.repeat(101), `${'a'.repeat(60)}.`, `${'a'.repeat(60)}%20`]) {
+      expect((await customer.get(`${running.url}/c/${bad}`)).status).toBe(404);
+    }
+
+    expect(calls).toBe(0);
+  });
+
+  test('too many from one address are answered with 429; links that work go on working', async () => {
+    running = await startCheckoutOverRpc(
+      {
+        checkout: {
+          getCheckout: (request) => {
+            if (request.token === token) return { checkout: openCheckout() };
+            throw rpcError('CHECKOUT_NOT_FOUND', 'no');
+          },
+        },
+      },
+      { unknownLinksPerMinute: 3 },
+    );
+    const customer = createCustomer();
+    const unknown = `${running.url}/c/${'u'.repeat(87)}`;
+    const statuses: number[] = [];
+    for (let visit = 0; visit < 5; visit += 1) statuses.push((await customer.get(unknown)).status);
+    const refused = await customer.get(unknown);
+
+    expect(statuses).toEqual([404, 404, 404, 429, 429]);
+    expect(headingOf(refused)).toBe('Too many unknown links');
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect((await customer.get(running.page)).status).toBe(200);
+  });
+
+  test('are counted by the address that a trusted balancer names', async () => {
+    running = await startCheckoutOverRpc(failing(rpcError('CHECKOUT_NOT_FOUND', 'no')), {
+      unknownLinksPerMinute: 1,
+      trustedProxies: ['127.0.0.1'],
+    });
+    const { page } = running;
+    const from = async (ip: string) => (await createCustomer().get(page, { 'x-forwarded-for': ip })).status;
+
+    expect([await from('203.0.113.1'), await from('203.0.113.1'), await from('203.0.113.2')]).toEqual([
+      404, 429, 404,
+    ]);
+  });
+});
+
+describe('behind https', () => {
+  const baseUrl = () => 'https://pay.example/checkout';
+
+  test('the secret is a __Host- cookie, and the browser comes back over https alone', async () => {
+    running = await startCheckoutOverRpc({}, { baseUrl });
+
+    const { headers } = await createCustomer().get(running.page);
+
+    expect(headers.getSetCookie()).toEqual([
+      expect.stringMatching(
+        /^__Host-gatehouse_checkout=[A-Za-z0-9_-]{43}; Max-Age=172800; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
+      ),
+    ]);
+    expect(headers.get('strict-transport-security')).toBe('max-age=31536000');
+  });
+
+  test('a path before ours stands before every address of the page', async () => {
+    running = await startCheckoutOverRpc({}, { baseUrl });
+
+    const { body } = await createCustomer().get(running.page);
+    const addresses = [...body.matchAll(/(?:src|href|action)="([^"]*)"/g)].map(([, address]) => address);
+
+    expect(addresses.length).toBeGreaterThan(5);
+    expect(addresses.filter((address) => address?.startsWith('/checkout/') !== true)).toEqual([]);
+  });
+
+  test('a form must come from the public origin', async () => {
+    running = await startCheckoutOverRpc({}, { baseUrl });
+    const { page, url } = running;
+    const statusFrom = async (origin: string) =>
+      (await createCustomer().post(page, payment, { origin })).status;
+
+    expect([await statusFrom('https://pay.example'), await statusFrom(url)]).toEqual([303, 403]);
+  });
+});
+
+describe('the way back to the shop', () => {
+  test.each(['', 'javascript:alert(1)', ' https://shop.example', 'data:text/html,x'])(
+    'is no link when it is %j',
+    async (returnUrl) => {
+      running = await startCheckoutOverRpc({
+        checkout: { getCheckout: () => ({ checkout: openCheckout({ status: 4, returnUrl }) }) },
+      });
+
+      const { body } = await createCustomer().get(running.page);
+
+      expect(body).toContain('The time to pay has run out');
+      expect(body).toContain('You can close this page.');
+      expect(body).not.toMatch(/javascript:|data:|http-equiv="refresh"|data-return/);
+    },
+  );
+});
+
+test('the session ends on the page when it ends, whatever core has got round to', async () => {
+  const endsAtMs = 1_000_000_000_000;
+  let nowMs = endsAtMs - 1;
+  running = await startCheckoutOverRpc(
+    {
+      checkout: {
+        getCheckout: () => ({ checkout: openCheckout({ expireTime: timestampFromMs(endsAtMs) }) }),
+      },
+    },
+    { now: () => new Date(nowMs) },
+  );
+  const customer = createCustomer();
+
+  const before = await customer.get(running.page);
+  nowMs += 1;
+  const after = await customer.get(running.page);
+
+  expect(before.body).toContain('1 second');
+  expect(headingOf(after)).toBe('The time to pay has run out');
+});
+
+describe('readyz', () => {
+  test('200 while core serves, 503 while it does not; healthz is 200 all the same', async () => {
+    let status = ServingStatus.SERVING;
+    const started = (running = await startCheckoutOverRpc({ health: { check: () => ({ status }) } }));
+    const { url } = started;
+    const probe = async (path: string) => (await createCustomer().get(url + path)).status;
+
+    expect([await probe('/readyz'), await probe('/healthz')]).toEqual([200, 200]);
+    status = ServingStatus.NOT_SERVING;
+    await waitUntil('readyz says 503', async () => (await probe('/readyz')) === 503);
+    expect(await probe('/healthz')).toBe(200);
+  });
+
+  test('503 while draining, when pages are still served and no connection is kept', async () => {
+    running = await startCheckoutOverRpc({ health: { check: () => ({ status: ServingStatus.SERVING }) } });
+    running.drain.abort();
+
+    const ready = await createCustomer().get(`${running.url}/readyz`);
+    const page = await createCustomer().get(running.page);
+
+    expect([ready.status, page.status]).toEqual([503, 200]);
+    expect([ready, page].map(({ headers }) => headers.get('connection'))).toEqual(['close', 'close']);
+  });
+});

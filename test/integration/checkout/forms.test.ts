@@ -1,0 +1,215 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { openCheckoutOrders } from '../../support/checkout-orders.ts';
+import type { CheckoutOrders } from '../../support/checkout-orders.ts';
+import { createCustomer, headingOf, payment } from '../../support/customer.ts';
+import type { Customer } from '../../support/customer.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack } from '../../support/stack.ts';
+
+let stack: Stack;
+let orders: CheckoutOrders;
+
+beforeAll(async () => {
+  stack = await startStack({
+    facades: 0,
+    checkouts: 1,
+    settings: { GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: '2' },
+  });
+  orders = await openCheckoutOrders(stack);
+});
+
+afterAll(async () => {
+  await orders.close();
+  await stack.stop();
+});
+
+let phones = 0;
+/** A phone that nobody was asked at yet. */
+const anotherPhone = (): string => `09${String(++phones).padStart(8, '0')}`;
+
+async function atThePage(url: string): Promise<Customer> {
+  const customer = createCustomer();
+  await customer.get(url);
+  return customer;
+}
+
+describe('a form is taken from our own pages alone:', () => {
+  test.each([
+    ['another site', { 'sec-fetch-site': 'cross-site' }],
+    ['another host of our domain', { 'sec-fetch-site': 'same-site' }],
+    ['no page at all', { 'sec-fetch-site': 'none' }],
+    ['another origin, in a browser without Sec-Fetch-Site', { origin: 'https://evil.example' }],
+    ['our host under another scheme', { origin: 'https://127.0.0.1' }],
+    [
+      'another site that says it is our origin',
+      { 'sec-fetch-site': 'cross-site', origin: 'http://127.0.0.1:8082' },
+    ],
+  ])('not from %s', async (_name, headers) => {
+    const order = await orders.register();
+    const before = await orders.rows(order);
+    const customer = await atThePage(order.url);
+
+    const paid = await customer.post(order.url, payment, headers);
+    const cancelled = await customer.post(`${order.url}/cancel`, {}, headers);
+
+    expect([paid.status, cancelled.status]).toEqual([403, 403]);
+    expect(headingOf(paid)).toBe('This did not come from our page');
+    expect(await orders.rows(order)).toEqual(before);
+  });
+
+  test('not without any word of where it comes from, nor our cookie', async () => {
+    const order = await orders.register();
+
+    expect((await createCustomer().post(order.url, payment, {})).status).toBe(403);
+    expect((await createCustomer().post(order.url, payment, { origin: 'null' })).status).toBe(403);
+    expect(await orders.attempts(order)).toEqual([]);
+  });
+
+  test.each([
+    ['as new browsers say', { 'sec-fetch-site': 'same-origin', origin: 'null' }],
+    ['as old browsers show by their cookie, which other sites cannot send', { origin: 'null' }],
+  ])('from our page, %s', async (_name, headers) => {
+    const order = await orders.register();
+    const customer = await atThePage(order.url);
+
+    const { status } = await customer.post(order.url, { ...payment, phone: anotherPhone() }, headers);
+
+    expect(status).toBe(303);
+  });
+
+  test('from our page, by its origin', async () => {
+    const order = await orders.register();
+    const { origin } = new URL(order.url);
+
+    const { status } = await createCustomer().post(
+      order.url,
+      { ...payment, phone: anotherPhone() },
+      { origin },
+    );
+
+    expect(status).toBe(303);
+  });
+});
+
+describe('what is wrong with a form stands beside it, and nothing is started:', () => {
+  test.each([
+    ['no wallet', { phone: '0911223344' }, 'Choose how you want to pay.'],
+    ['a wallet there is not', { ...payment, payment_option: 'paypal' }, 'Choose how you want to pay.'],
+    ['no phone', { ...payment, phone: '  ' }, 'Enter the mobile number your wallet is registered with.'],
+    ['a number that is none', { ...payment, phone: '12345' }, 'This does not look like a mobile number.'],
+    [
+      'letters for a number',
+      { ...payment, phone: '"><script>alert(1)</script>' },
+      'This does not look like a mobile number.',
+    ],
+    ['Ethiopic digits', { ...payment, phone: '፩፪፫፬፭፮፯፰፱' }, 'This does not look like a mobile number.'],
+  ])('%s', async (_name, fields, message) => {
+    const order = await orders.register();
+    const customer = await atThePage(order.url);
+
+    const answer = await customer.post(order.url, fields);
+
+    expect(answer.status).toBe(422);
+    expect(answer.body).toContain(message);
+    expect(answer.body).not.toContain('<script>alert');
+    expect(await orders.attempts(order)).toEqual([]);
+  });
+
+  test('what was chosen stays chosen', async () => {
+    const order = await orders.register();
+    const customer = await atThePage(order.url);
+
+    const { body } = await customer.post(order.url, { payment_option: 'walletb_ussd', phone: '123' });
+
+    expect(body).toMatch(/value="walletb_ussd"\s+required\s+checked/);
+    expect(body).toMatch(/id="phone"[^>]*value="123"/);
+  });
+
+  test.each([
+    ['spaces', '0911 22 33 44'],
+    ['dashes and brackets', '(+251) 911-22-33-44'],
+    ['what phones put around a number that was copied', '\u202a+251\u00a0911223344\u202c'],
+  ])('a number typed with %s is a number', async (_name, typed) => {
+    const order = await orders.register();
+    const customer = await atThePage(order.url);
+
+    await customer.post(order.url, { ...payment, phone: typed.replaceAll('3', String(phones++ % 10)) });
+
+    expect(await orders.attempts(order)).toHaveLength(1);
+  });
+});
+
+describe('a body that is no form of ours', () => {
+  test.each([
+    ['JSON', 'application/json', '{"payment_option":"walleta_ussd","phone":"0911223344"}'],
+    ['plain text', 'text/plain', 'payment_option=walleta_ussd&phone=0911223344'],
+    ['a form of 5 KiB', 'application/x-www-form-urlencoded', `phone=${'1'.repeat(5_000)}`],
+    ['nothing that says what it is', '', 'phone=0911223344'],
+  ])('%s is refused with a page, and starts nothing', async (_name, type, body) => {
+    const order = await orders.register();
+
+    const response = await fetch(order.url, {
+      method: 'POST',
+      body: new TextEncoder().encode(body),
+      headers: { 'sec-fetch-site': 'same-origin', ...(type === '' ? {} : { 'content-type': type }) },
+    });
+
+    expect(response.status).toBe(400);
+    expect(await response.text()).toContain('We could not read that');
+    expect(await orders.attempts(order)).toEqual([]);
+  });
+
+  test('a field sent twice counts once', async () => {
+    const order = await orders.register();
+    const customer = await atThePage(order.url);
+    const phone = anotherPhone();
+
+    const response = await fetch(order.url, {
+      method: 'POST',
+      redirect: 'manual',
+      body: `payment_option=walleta_ussd&phone=${phone}&phone=0999999999&payment_option=walletb_ussd`,
+      headers: {
+        'sec-fetch-site': 'same-origin',
+        'content-type': 'application/x-www-form-urlencoded',
+        cookie: [...customer.cookies].map((pair) => pair.join('=')).join('; '),
+      },
+    });
+
+    expect(response.status).toBe(303);
+    expect(await orders.attempts(order)).toMatchObject([{ phone: `+251${phone.slice(1)}` }]);
+  });
+});
+
+test('a phone that was asked too often is spared, and the customer hears for how long', async () => {
+  const phone = '0944556677';
+  for (const _ of [1, 2]) {
+    const order = await orders.register({ environment: Environment.PRODUCTION });
+    await createCustomer().post(order.url, { ...payment, phone });
+    await orders.settle(order, { attempt: 'TIMED_OUT' });
+  }
+  const order = await orders.register({ environment: Environment.PRODUCTION });
+
+  const refused = await (await atThePage(order.url)).post(order.url, { ...payment, phone });
+
+  expect(refused.status).toBe(429);
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+  expect(refused.body).toContain('This phone cannot be asked right now');
+  expect(refused.body).toMatch(/Try again in \d+ (minutes?|seconds?), or use another number/);
+  expect(await orders.attempts(order)).toEqual([]);
+});
+
+test('phones are masked in the log, and tokens and secrets are not in it', async () => {
+  const order = await orders.register();
+  const customer = await atThePage(order.url);
+  await customer.post(order.url, { ...payment, phone: '0955667788' });
+  await customer.get(`${stack.checkouts[0]!.origin}/c/${order.token}/no/such/page`);
+
+  const log = JSON.stringify(stack.checkouts[0]!.process.log);
+
+  expect(log).toContain(order.orderId);
+  expect(log).toContain('0955667788'.slice(0, 5) + '**' + '788');
+  expect(log).not.toContain('0955667788');
+  expect(log).not.toContain(order.token);
+  expect(log).not.toContain(customer.cookies.get('gatehouse_checkout'));
+});

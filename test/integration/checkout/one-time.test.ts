@@ -1,0 +1,243 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { openCheckoutOrders } from '../../support/checkout-orders.ts';
+import type { CheckoutOrders } from '../../support/checkout-orders.ts';
+import { createCustomer, headingOf, payment } from '../../support/customer.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack } from '../../support/stack.ts';
+
+let stack: Stack;
+let orders: CheckoutOrders;
+
+beforeAll(async () => {
+  stack = await startStack({ cores: 2, facades: 0, checkouts: 1 });
+  orders = await openCheckoutOrders(stack);
+});
+
+afterAll(async () => {
+  await orders.close();
+  await stack.stop();
+});
+
+describe('looking at a checkout', () => {
+  test('a hundred times, by everything that can be got, changes no row', async () => {
+    const order = await orders.register();
+    const before = await orders.rows(order);
+    const paths = ['', '/status', '/qr.svg', '?lang=am', '?stay=1'];
+
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, (_, index) => createCustomer().get(order.url + (paths[index % 5] ?? ''))),
+    );
+
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(await orders.rows(order)).toEqual(before);
+  });
+
+  test('of a link preview binds it to nobody', async () => {
+    const order = await orders.register();
+    await createCustomer().get(order.url, { 'user-agent': 'LinkPreview/1.0', purpose: 'prefetch' });
+
+    const customer = createCustomer();
+    await customer.get(order.url);
+
+    expect((await customer.post(order.url, payment)).status).toBe(303);
+  });
+
+  test('a GET of an address that takes forms is not found, and cancels nothing', async () => {
+    const order = await orders.register();
+    const before = await orders.rows(order);
+
+    expect((await createCustomer().get(`${order.url}/cancel`)).status).toBe(404);
+    expect(await orders.rows(order)).toEqual(before);
+  });
+});
+
+describe('submitting', () => {
+  test('20 times at once from one page starts one payment, which every answer leads to', async () => {
+    const order = await orders.register();
+    const customer = createCustomer();
+    await customer.get(order.url);
+
+    const answers = await Promise.all(Array.from({ length: 20 }, () => customer.post(order.url, payment)));
+
+    expect(answers.map(({ status, headers }) => [status, headers.get('location')])).toEqual(
+      Array.from({ length: 20 }, () => [303, new URL(order.url).pathname]),
+    );
+    expect(await orders.attempts(order)).toHaveLength(1);
+    expect(headingOf(await customer.get(order.url))).toBe('Confirm on your phone');
+  });
+
+  test('20 times at once from 20 browsers starts one payment, in one of them', async () => {
+    const order = await orders.register();
+    const customers = await Promise.all(
+      Array.from({ length: 20 }, async () => {
+        const customer = createCustomer();
+        await customer.get(order.url);
+        return customer;
+      }),
+    );
+
+    const answers = await Promise.all(customers.map((customer) => customer.post(order.url, payment)));
+
+    const statuses = answers.map(({ status }) => status);
+    expect(statuses.filter((status) => status === 303)).toHaveLength(1);
+    expect(statuses.filter((status) => status === 409)).toHaveLength(19);
+    expect(await orders.attempts(order)).toHaveLength(1);
+  });
+
+  test('in two tabs with two phones starts the first, and shows it in both', async () => {
+    const order = await orders.register();
+    const customer = createCustomer();
+    await customer.get(order.url);
+    await customer.post(order.url, payment);
+
+    const second = await customer.post(order.url, { ...payment, phone: '0722334455' });
+
+    expect(second.status).toBe(303);
+    expect((await customer.get(order.url)).body).toContain('+251 91 122 3344');
+    expect(await orders.attempts(order)).toMatchObject([{ phone: '+251911223344' }]);
+  });
+
+  test('without ever having opened the page works, and gives the browser its secret', async () => {
+    const order = await orders.register();
+    const customer = createCustomer();
+
+    expect((await customer.post(order.url, payment)).status).toBe(303);
+    expect(headingOf(await customer.get(order.url))).toBe('Confirm on your phone');
+  });
+
+  test('after a no goes on in the same browser, and in no other', async () => {
+    const order = await orders.register();
+    const customer = createCustomer();
+    await customer.post(order.url, payment);
+    await orders.settle(order, { attempt: 'DECLINED', declineReason: 'wrong_pin' });
+
+    const other = await createCustomer().post(order.url, payment);
+    const same = await customer.post(order.url, { ...payment, payment_option: 'walletb_ussd' });
+
+    expect([other.status, same.status]).toEqual([409, 303]);
+    expect((await orders.attempts(order)).map(({ payment_option: option }) => option)).toEqual([
+      'WALLETA_USSD',
+      'WALLETB_USSD',
+    ]);
+  });
+
+  test('after the session has ended starts nothing, and says so', async () => {
+    const order = await orders.register();
+    const customer = createCustomer();
+    await customer.get(order.url);
+    await orders.endSessionIn(order, -1);
+
+    const late = await customer.post(order.url, payment);
+
+    expect(late.status).toBe(303);
+    expect(headingOf(await customer.get(order.url))).toBe('The time to pay has run out');
+    expect(await orders.attempts(order)).toEqual([]);
+  });
+});
+
+describe('another browser', () => {
+  test('is told that the payment is open elsewhere, and nothing about it', async () => {
+    const order = await orders.register();
+    await createCustomer().post(order.url, payment);
+
+    const page = await createCustomer().get(order.url);
+
+    expect(page.status).toBe(409);
+    expect(headingOf(page)).toBe('Already open in another browser');
+    expect(page.body).toContain('href="https://shop.example/return"');
+    expect(page.body).not.toMatch(/911223344|91 122 3344|100\.50|Two pairs/);
+    expect(page.body).not.toContain('<form');
+  });
+
+  test.each([
+    ['none', ''],
+    ['one it made up', 'b'.repeat(43)],
+    ['a broken one', '%00"\'><script>'],
+  ])('with %s for a secret can neither pay nor cancel', async (_name, secret) => {
+    const order = await orders.register();
+    await createCustomer().post(order.url, payment);
+    await orders.settle(order, { attempt: 'DECLINED' });
+    const before = await orders.rows(order);
+    const stranger = createCustomer();
+    if (secret !== '') stranger.cookies.set('gatehouse_checkout', secret);
+
+    const paid = await stranger.post(order.url, payment);
+    await stranger.post(`${order.url}/cancel`);
+
+    expect(paid.status).toBe(409);
+    expect(await orders.rows(order)).toEqual(before);
+  });
+
+  test('is shown how it ended, once it has', async () => {
+    const order = await orders.register();
+    await createCustomer().post(order.url, payment);
+    await orders.settle(order, { attempt: 'SUCCEEDED', order: 'COMPLETED' });
+
+    const page = await createCustomer().get(order.url);
+
+    expect([page.status, headingOf(page)]).toEqual([200, 'Payment received']);
+    expect(page.body).not.toContain('<form');
+  });
+});
+
+describe("the browser's secret", () => {
+  test('is 32 random bytes that scripts and other sites never see', async () => {
+    const order = await orders.register();
+
+    const [cookie] = (await createCustomer().get(order.url)).headers.getSetCookie();
+
+    expect(cookie).toMatch(
+      /^gatehouse_checkout=[A-Za-z0-9_-]{43}; Max-Age=172800; Path=\/; HttpOnly; SameSite=Lax$/,
+    );
+  });
+
+  test('stays the same while the browser keeps it', async () => {
+    const order = await orders.register();
+    const customer = createCustomer();
+    await customer.get(order.url);
+    const secret = customer.cookies.get('gatehouse_checkout');
+
+    const again = await customer.get(order.url);
+    const submitted = await customer.post(order.url, payment);
+
+    expect([...again.headers.getSetCookie(), ...submitted.headers.getSetCookie()]).toEqual([]);
+    expect(customer.cookies.get('gatehouse_checkout')).toBe(secret);
+  });
+});
+
+describe('cancelling', () => {
+  test('ends the order, again and again', async () => {
+    const order = await orders.register();
+    const customer = createCustomer();
+    await customer.get(order.url);
+
+    const answers = [await customer.post(`${order.url}/cancel`), await customer.post(`${order.url}/cancel`)];
+
+    expect(answers.map(({ status }) => status)).toEqual([303, 303]);
+    expect(headingOf(await customer.get(order.url))).toBe('Payment cancelled');
+    expect(await orders.rows(order)).toMatchObject({ orders: [{ status: 'FAILED' }] });
+  });
+
+  test('while a wallet has been asked changes nothing, and shows the payment', async () => {
+    const order = await orders.register();
+    const customer = createCustomer();
+    await customer.post(order.url, payment);
+    await orders.settle(order, { attempt: 'SENT' });
+
+    await customer.post(`${order.url}/cancel`);
+
+    expect(headingOf(await customer.get(order.url))).toBe('Confirm on your phone');
+    expect(await orders.rows(order)).toMatchObject({ orders: [{ status: 'PENDING' }] });
+  });
+
+  test('after it was paid changes nothing, and shows that it was paid', async () => {
+    const order = await orders.register();
+    const customer = createCustomer();
+    await customer.post(order.url, payment);
+    await orders.settle(order, { attempt: 'SUCCEEDED', order: 'COMPLETED' });
+
+    await customer.post(`${order.url}/cancel`);
+
+    expect(headingOf(await customer.get(order.url))).toBe('Payment received');
+  });
+});

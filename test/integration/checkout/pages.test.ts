@@ -1,0 +1,331 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { openCheckoutOrders } from '../../support/checkout-orders.ts';
+import type { CheckoutOrder, CheckoutOrders, OwnOrder, Settlement } from '../../support/checkout-orders.ts';
+import { createCustomer, headingOf, payment } from '../../support/customer.ts';
+import type { Customer } from '../../support/customer.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack } from '../../support/stack.ts';
+
+let stack: Stack;
+let orders: CheckoutOrders;
+
+beforeAll(async () => {
+  stack = await startStack({ facades: 0, checkouts: 1 });
+  orders = await openCheckoutOrders(stack);
+});
+
+afterAll(async () => {
+  await orders.close();
+  await stack.stop();
+});
+
+const shopsUrl = 'https://shop.example/return?order=1&x=%2F&y=a+b#done';
+
+/** A checkout whose payment came to this. */
+async function after(
+  settlement: Settlement | undefined,
+  own: OwnOrder = {},
+): Promise<{ order: CheckoutOrder; customer: Customer }> {
+  const order = await orders.register({ returnUrl: shopsUrl, ...own });
+  const customer = createCustomer();
+  await customer.post(order.url, payment);
+  if (settlement !== undefined) await orders.settle(order, settlement);
+  return { order, customer };
+}
+
+describe('the page says how the payment stands:', () => {
+  test.each<[string, Settlement | undefined, string, string]>([
+    ['asked for just now', undefined, 'Confirm on your phone', 'ስልክዎ ላይ ያረጋግጡ'],
+    ['with the wallet', { attempt: 'SENT' }, 'Confirm on your phone', 'ስልክዎ ላይ ያረጋግጡ'],
+    ['unknown', { attempt: 'UNKNOWN' }, 'Confirm on your phone', 'ስልክዎ ላይ ያረጋግጡ'],
+    ['paid', { attempt: 'SUCCEEDED', order: 'COMPLETED' }, 'Payment received', 'ክፍያው ተፈጽሟል'],
+    [
+      'expired after nobody confirmed',
+      { attempt: 'TIMED_OUT', order: 'EXPIRED' },
+      'The time to pay has run out',
+      'የመክፈያው ጊዜ አልፏል',
+    ],
+    ['given up after a no', { attempt: 'DECLINED', order: 'FAILED' }, 'Payment cancelled', 'ክፍያው ተሰርዟል'],
+  ])('%s', async (_name, settlement, english, amharic) => {
+    const { order, customer } = await after(settlement);
+
+    const [en, am] = [
+      await customer.get(order.url, { 'accept-language': 'en' }),
+      await customer.get(order.url, { 'accept-language': 'am-ET,am;q=0.9,en;q=0.5' }),
+    ];
+
+    expect([en.status, headingOf(en)]).toEqual([200, english]);
+    expect([am.status, headingOf(am)]).toEqual([200, amharic]);
+  });
+
+  test('failed, after the last try', async () => {
+    const { order, customer } = await after(undefined);
+    await orders.useUpAttempts(order);
+
+    expect(headingOf(await customer.get(order.url))).toBe('The payment did not go through');
+  });
+
+  test('an unknown outcome is never called a failure, however late it is', async () => {
+    const { order, customer } = await after({ attempt: 'UNKNOWN' });
+    await orders.endSessionIn(order, -3600);
+
+    const page = await customer.get(order.url);
+
+    expect(headingOf(page)).toBe('Confirm on your phone');
+    expect(page.body).toContain('taking longer than usual');
+    expect(page.body).not.toContain('<form');
+  });
+
+  test.each([
+    ['insufficient_funds', 'not enough money'],
+    ['wrong_pin', 'The PIN was not right'],
+    ['declined_by_payer', 'declined on your phone'],
+    ['payer_not_found', 'no account with the wallet'],
+    ['limit_exceeded', 'beyond a limit'],
+    ['account_state', 'cannot pay at the moment'],
+    ['payer_busy', 'busy with another request'],
+    ['merchant_config', 'did not accept the payment'],
+    ['provider_error', 'did not accept the payment'],
+  ])('declined for %s: in plain words, with the form to try again', async (declineReason, words) => {
+    const { order, customer } = await after({ attempt: 'DECLINED', declineReason });
+
+    const page = await customer.get(order.url);
+
+    expect(page.body).toContain(words);
+    expect(page.body).toContain('You can try 4 more times.');
+    expect(page.body).toMatch(/value="walleta_ussd"\s+required\s+checked/);
+    expect(page.body).toMatch(/id="phone"[^>]*value="\+251 91 122 3344"/);
+  });
+});
+
+describe('the page to pay', () => {
+  test('shows the business, the merchant behind it, the reason, the amount, and the phone of the order', async () => {
+    const order = await orders.register({
+      merchantName: 'Abeba Trading PLC',
+      businessName: 'Shoes <b>& Co</b>',
+      reason: 'Two "pairs" of <i>shoes</i>',
+      amount: '1250.5',
+      environment: Environment.PRODUCTION,
+    });
+
+    const { body } = await createCustomer().get(order.url);
+
+    expect(body).toContain('Shoes &lt;b&gt;&amp; Co&lt;/b&gt;');
+    expect(body).toContain('a business of Abeba Trading PLC');
+    expect(body).toContain('Two &quot;pairs&quot; of &lt;i&gt;shoes&lt;/i&gt;');
+    expect(body).toContain('ETB\u00a01,250.50');
+    expect(body).toMatch(/id="phone"[^>]*value="0911223344"/);
+    expect(body).toContain('30 minutes');
+    expect(body).not.toContain('Test payment');
+  });
+
+  test('says that a test is one', async () => {
+    const order = await orders.register({ environment: Environment.SANDBOX });
+
+    expect((await createCustomer().get(order.url)).body).toContain('Test payment: no real money moves');
+  });
+
+  test.each([
+    ['0.01', 'ETB', 'ETB\u00a00.01'],
+    ['999999999999.99', 'ETB', 'ETB\u00a0999,999,999,999.99'],
+    ['100', 'USD', '$100.00'],
+    ['9007199254.74', 'USD', '$9,007,199,254.74'],
+  ])('writes %s %s to the last digit', async (amount, currency, written) => {
+    const order = await orders.register({ amount, currency });
+
+    expect((await createCustomer().get(order.url)).body).toContain(written);
+  });
+
+  test('has its own address as a QR code', async () => {
+    const order = await orders.register();
+
+    const { status, headers, body } = await createCustomer().get(`${order.url}/qr.svg`);
+
+    expect([status, headers.get('content-type')]).toEqual([200, 'image/svg+xml']);
+    expect(body).toMatch(/^<svg xmlns="http:\/\/www.w3.org\/2000\/svg"/);
+  });
+});
+
+describe('the way back to the shop', () => {
+  test.each<[string, Settlement]>([
+    ['success', { attempt: 'SUCCEEDED', order: 'COMPLETED' }],
+    ['failure', { attempt: 'DECLINED', order: 'FAILED' }],
+    ['expiry', { attempt: 'TIMED_OUT', order: 'EXPIRED' }],
+  ])('after %s is the return_url exactly as given, by link and by itself', async (_name, settlement) => {
+    const { order, customer } = await after(settlement);
+    const escaped = shopsUrl.replaceAll('&', '&amp;');
+
+    const { body } = await customer.get(order.url);
+
+    expect(body).toContain(`href="${escaped}" data-return`);
+    expect(body).toContain(`<noscript><meta http-equiv="refresh" content="10;url=${escaped}"></noscript>`);
+  });
+
+  test('is not taken by itself once the customer says so', async () => {
+    const { order, customer } = await after({ attempt: 'SUCCEEDED', order: 'COMPLETED' });
+
+    const { body } = await customer.get(`${order.url}?stay=1`);
+
+    expect(body).toContain('href="https://shop.example/return');
+    expect(body).not.toMatch(/data-return|http-equiv="refresh"/);
+  });
+});
+
+describe('the language', () => {
+  test('of a browser that prefers neither is English', async () => {
+    const order = await orders.register();
+
+    const page = await createCustomer().get(order.url, { 'accept-language': 'fr-FR' });
+
+    expect([page.headers.get('content-language'), page.body.includes('<html lang="en">')]).toEqual([
+      'en',
+      true,
+    ]);
+  });
+
+  test('chosen with the switch is remembered, on every page', async () => {
+    const order = await orders.register();
+    const customer = createCustomer();
+    await customer.get(`${order.url}?lang=am`, { 'accept-language': 'en' });
+
+    const pages = [
+      await customer.get(order.url, { 'accept-language': 'en' }),
+      await customer.get(`${stack.checkouts[0]!.origin}/c/nothing`, { 'accept-language': 'en' }),
+      await customer.post(order.url, {}),
+    ];
+
+    expect(pages.map(({ body }) => body.includes('<html lang="am">'))).toEqual([true, true, true]);
+  });
+
+  test('the switch leads to the same page in the other language', async () => {
+    const order = await orders.register();
+    const { pathname } = new URL(order.url);
+
+    expect((await createCustomer().get(order.url)).body).toContain(`href="${pathname}?lang=am" lang="am"`);
+    expect((await createCustomer().get(`${order.url}?lang=am`)).body).toContain(
+      `href="${pathname}?lang=en" lang="en"`,
+    );
+  });
+
+  test.each(['xx', '../am', '<script>'])('%s is none, and is not remembered', async (language) => {
+    const order = await orders.register();
+
+    const page = await createCustomer().get(`${order.url}?lang=${encodeURIComponent(language)}`);
+
+    expect(page.body).toContain('<html lang="en">');
+    expect(page.headers.getSetCookie().join()).not.toContain('gatehouse_language');
+  });
+});
+
+describe('every answer', () => {
+  const policy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+  const expected = {
+    'cache-control': 'no-store',
+    'content-security-policy': policy,
+    'cross-origin-opener-policy': 'same-origin',
+    'cross-origin-resource-policy': 'same-origin',
+    'referrer-policy': 'no-referrer',
+    'x-content-type-options': 'nosniff',
+    'x-frame-options': 'DENY',
+    'x-robots-tag': 'noindex, nofollow',
+    'strict-transport-security': null,
+  };
+
+  test('has the headers that keep a payment private and in its own window', async () => {
+    const { order, customer } = await after({ attempt: 'SUCCEEDED', order: 'COMPLETED' });
+    const open = await orders.register();
+    const { origin } = new URL(order.url);
+    const answers = {
+      pay: await customer.get(open.url),
+      paid: await customer.get(order.url),
+      inUse: await createCustomer().get((await after(undefined)).order.url),
+      status: await customer.get(`${order.url}/status`),
+      qr: await customer.get(`${order.url}/qr.svg`),
+      wrongForm: await customer.post(open.url, {}),
+      foreignForm: await customer.post(open.url, {}, { 'sec-fetch-site': 'cross-site' }),
+      redirect: await customer.post(open.url, payment),
+      unknownToken: await customer.get(`${origin}/c/${'a'.repeat(87)}`),
+      unknownPath: await customer.get(`${origin}/nowhere`),
+      undecodablePath: await customer.get(`${origin}/c/%ff`),
+      healthz: await customer.get(`${origin}/healthz`),
+    };
+
+    for (const [name, { headers }] of Object.entries(answers)) {
+      const found = Object.fromEntries(Object.keys(expected).map((header) => [header, headers.get(header)]));
+      expect([name, found]).toEqual([name, expected]);
+      expect([name, headers.get('x-request-id')]).toEqual([name, expect.any(String)]);
+    }
+  });
+
+  test('that is a page has no script or style within it, and nothing of another host', async () => {
+    const { order, customer } = await after(undefined);
+    for (const { body } of [
+      await customer.get(order.url),
+      await customer.get((await orders.register()).url),
+    ]) {
+      expect(body).not.toMatch(/<script(?![^>]*\ssrc="\/assets\/)|<style|\sstyle=|\son[a-z]+=/);
+      expect(body).not.toMatch(/(src|href)="(https?:)?\/\/(?!shop\.example)/);
+    }
+  });
+
+  test('that is an asset may be kept for ever, under a name made of its content', async () => {
+    const { body } = await createCustomer().get((await orders.register()).url);
+    const paths = [...body.matchAll(/"(\/assets\/[^"]+)"/g)].map(([, path = '']) => path);
+
+    expect(paths).toHaveLength(3);
+    for (const path of paths) {
+      const asset = await createCustomer().get(stack.checkouts[0]!.origin + path);
+      expect([path, asset.status, asset.headers.get('cache-control')]).toEqual([
+        expect.stringMatching(/^\/assets\/[a-z]+\.[0-9a-f]{16}\.(css|js|svg)$/),
+        200,
+        'public, max-age=31536000, immutable',
+      ]);
+      expect(asset.headers.get('content-type')).toMatch(/^(text\/(css|javascript)|image\/svg)/);
+      expect(asset.headers.get('x-content-type-options')).toBe('nosniff');
+    }
+  });
+});
+
+describe('a link that leads nowhere', () => {
+  test.each([
+    ['of the right form', 'a'.repeat(87)],
+    ['too short', 'abc'],
+    ['too long', 'a'.repeat(300)],
+    ['with other characters', `${'a'.repeat(80)}%00%2f..`],
+  ])('%s is a page with 404', async (_name, token) => {
+    const page = await createCustomer().get(`${stack.checkouts[0]!.origin}/c/${token}`);
+
+    expect([page.status, headingOf(page)]).toEqual([404, 'We do not know this link']);
+  });
+
+  test('a token with one letter changed is unknown too', async () => {
+    const { url } = await orders.register();
+    const changed = url.replace(/.{10}$/, (end) => (end.startsWith('A') ? 'B' : 'A') + end.slice(1));
+
+    expect((await createCustomer().get(changed)).status).toBe(404);
+    expect((await createCustomer().post(changed, payment)).status).toBe(404);
+  });
+});
+
+test('the status changes its version whenever the page would show something else', async () => {
+  const order = await orders.register();
+  const customer = createCustomer();
+  const version = async (): Promise<unknown> =>
+    (JSON.parse((await customer.get(`${order.url}/status`)).body) as { version: unknown }).version;
+  const versions = [await version()];
+  await customer.post(order.url, payment);
+  versions.push(await version(), await version());
+  await orders.settle(order, { attempt: 'UNKNOWN' });
+  versions.push(await version());
+  await orders.settle(order, { attempt: 'DECLINED' });
+  versions.push(await version());
+  await customer.post(order.url, payment);
+  versions.push(await version());
+  await orders.settle(order, { attempt: 'SUCCEEDED', order: 'COMPLETED' });
+  versions.push(await version());
+
+  expect(versions[1]).toBe(versions[2]);
+  expect(new Set(versions).size).toBe(6);
+});

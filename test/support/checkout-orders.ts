@@ -1,0 +1,148 @@
+import type { Client } from '@connectrpc/connect';
+import pg from 'pg';
+import { storedId } from '../../src/core/database/public-id.ts';
+import type { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
+import { MerchantService } from '../../src/gen/gatehouse/v1/merchant_service_pb.js';
+import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
+import { registration } from './order-requests.ts';
+import type { Stack } from './stack.ts';
+
+/** An order that a customer may open. */
+export interface CheckoutOrder {
+  readonly merchantId: string;
+  readonly orderId: string;
+  /** The one-time token of its URL. */
+  readonly token: string;
+  /** The page's address at the stack's checkout process. */
+  readonly url: string;
+}
+
+/** What matters to a test about an order; the rest is filled in. */
+export interface OwnOrder {
+  readonly merchantName?: string;
+  readonly businessName?: string;
+  readonly amount?: string;
+  readonly currency?: string;
+  readonly reason?: string;
+  readonly customerPhone?: string;
+  readonly returnUrl?: string;
+  readonly environment?: Environment;
+}
+
+/** Where a wallet put an attempt, and the order with it. */
+export interface Settlement {
+  readonly attempt: 'SENT' | 'UNKNOWN' | 'SUCCEEDED' | 'DECLINED' | 'TIMED_OUT';
+  readonly order?: 'PENDING' | 'COMPLETED' | 'FAILED' | 'EXPIRED';
+  readonly declineReason?: string;
+}
+
+/** Orders at a checkout, and a look into the database behind them. */
+export interface CheckoutOrders {
+  readonly register: (own?: OwnOrder) => Promise<CheckoutOrder>;
+  /** Puts an order's running attempt, and the order, where only a wallet could. */
+  readonly settle: (order: CheckoutOrder, settlement: Settlement) => Promise<void>;
+  /** Ends the order as the wallet's no to the last try does. */
+  readonly useUpAttempts: (order: CheckoutOrder) => Promise<void>;
+  /** Moves the end of the payment session. The order itself stays as it is. */
+  readonly endSessionIn: (order: CheckoutOrder, seconds: number) => Promise<void>;
+  /** Ends the order without a payment, as the clock does. */
+  readonly expire: (order: CheckoutOrder) => Promise<void>;
+  readonly attempts: (order: CheckoutOrder) => Promise<readonly AttemptRow[]>;
+  /** Every row there is about an order, to compare with what there was. */
+  readonly rows: (order: CheckoutOrder) => Promise<unknown>;
+  readonly close: () => Promise<void>;
+}
+
+export interface AttemptRow {
+  readonly status: string;
+  readonly phone: string;
+  readonly payment_option: string;
+}
+
+export async function openCheckoutOrders(stack: Stack): Promise<CheckoutOrders> {
+  const orders: Client<typeof OrderService> = stack.client(OrderService, 'writer');
+  const merchants = stack.client(MerchantService, 'operator');
+  const database = new pg.Client({ connectionString: stack.databaseUrl });
+  await database.connect();
+  const keyOf = ({ merchantId, orderId }: CheckoutOrder) => [
+    storedId('mer', merchantId),
+    storedId('ord', orderId),
+  ];
+  const query = async <R extends pg.QueryResultRow>(
+    order: CheckoutOrder,
+    sql: string,
+    values: unknown[] = [],
+  ) => {
+    const { rows } = await database.query<R>(sql, [...keyOf(order), ...values]);
+    return rows;
+  };
+  const settle = async (
+    order: CheckoutOrder,
+    { attempt, order: status = 'PENDING', declineReason }: Settlement,
+  ): Promise<void> => {
+    await query(
+      order,
+      `update core.payment_attempts set status = $3, decline_reason = $4, due_at = null
+         where merchant_id = $1 and order_id = $2 and status in ('REQUESTED', 'SENT', 'UNKNOWN')`,
+      [attempt, attempt === 'DECLINED' ? (declineReason ?? 'provider_error') : null],
+    );
+    await query(
+      order,
+      `update core.orders set status = $3::core.order_status,
+           sweep_at = case when $3::core.order_status = 'PENDING' then sweep_at end,
+           deducted_minor_units = case when $3::core.order_status = 'COMPLETED' then amount_minor_units else 0 end
+         where merchant_id = $1 and id = $2`,
+      [status],
+    );
+  };
+  let orderNumbers = 0;
+  return {
+    async register({ merchantName = 'Abeba Trading', ...own } = {}) {
+      const { merchant } = await merchants.createMerchant({ name: merchantName, productionActivated: true });
+      const merchantId = merchant?.merchantId ?? '';
+      orderNumbers += 1;
+      const { order, checkoutUrl } = await orders.registerOrder(
+        registration({ orderNumber: `A-${orderNumbers}`, ...own, merchantId }),
+      );
+      const token = checkoutUrl.split('/').at(-1) ?? '';
+      const url = `${stack.checkouts[0]?.origin ?? ''}/c/${token}`;
+      return { merchantId, orderId: order?.orderId ?? '', token, url };
+    },
+    settle,
+    async useUpAttempts(order) {
+      await settle(order, { attempt: 'DECLINED', order: 'FAILED' });
+      await query(order, 'update core.orders set attempt_count = 5 where merchant_id = $1 and id = $2');
+    },
+    async endSessionIn(order, seconds) {
+      await query(
+        order,
+        `update core.orders set expires_at = now() + make_interval(secs => $3), sweep_at = now() + interval '1 hour'
+         where merchant_id = $1 and id = $2`,
+        [seconds],
+      );
+    },
+    async expire(order) {
+      await query(
+        order,
+        `update core.orders set status = 'EXPIRED', sweep_at = null where merchant_id = $1 and id = $2`,
+      );
+    },
+    attempts: (order) =>
+      query<AttemptRow>(
+        order,
+        `select status, phone, payment_option from core.payment_attempts
+         where merchant_id = $1 and order_id = $2 order by created_at`,
+      ),
+    async rows(order) {
+      const tables = {
+        orders: 'select o.*, o.xmin from core.orders o where merchant_id = $1 and id = $2',
+        attempts: `select a.*, a.xmin from core.payment_attempts a where merchant_id = $1 and order_id = $2 order by id`,
+        events: `select e.*, e.xmin from core.order_events e where merchant_id = $1 and order_id = $2 order by sequence`,
+      };
+      const found: Record<string, unknown> = {};
+      for (const [table, sql] of Object.entries(tables)) found[table] = await query(order, sql);
+      return found;
+    },
+    close: () => database.end(),
+  };
+}

@@ -1,0 +1,53 @@
+/** Answers as they came, redirects not followed. */
+export interface PageAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: string;
+}
+
+/** A customer's browser as far as HTTP sees it: it keeps cookies, says where forms come from, and runs no scripts. */
+export interface Customer {
+  readonly cookies: Map<string, string>;
+  readonly get: (url: string, headers?: Record<string, string>) => Promise<PageAnswer>;
+  readonly post: (
+    url: string,
+    fields?: Record<string, string>,
+    headers?: Record<string, string>,
+  ) => Promise<PageAnswer>;
+}
+
+export function createCustomer(): Customer {
+  const cookies = new Map<string, string>();
+  const send = async (
+    url: string,
+    init: RequestInit,
+    headers: Record<string, string>,
+  ): Promise<PageAnswer> => {
+    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const response = await fetch(url, {
+      ...init,
+      redirect: 'manual',
+      headers: { ...(cookie === '' ? {} : { cookie }), ...headers },
+    });
+    for (const line of response.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+      cookies.set(name, value);
+    }
+    return { status: response.status, headers: response.headers, body: await response.text() };
+  };
+  return {
+    cookies,
+    get: (url, headers = {}) => send(url, {}, headers),
+    post: (url, fields = {}, headers = { 'sec-fetch-site': 'same-origin' }) =>
+      send(url, { method: 'POST', body: new URLSearchParams(fields) }, headers),
+  };
+}
+
+/** What the form of the page to pay sends. */
+export const payment = { payment_option: 'walleta_ussd', phone: '0911223344' };
+
+/** The text that a reader of a page sees in its heading. */
+export function headingOf({ body }: PageAnswer): string {
+  const [, heading = ''] = /<h1[^>]*>(.*?)<\/h1>/s.exec(body) ?? [];
+  return heading.trim();
+}

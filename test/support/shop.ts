@@ -1,0 +1,30 @@
+import { createServer } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A merchant's web server, as far as customers come back to it. */
+export interface Shop {
+  readonly origin: string;
+  /** Who came, in order: what they asked for, and with which headers. Icons that browsers ask for are left out. */
+  readonly visits: readonly { readonly url: string; readonly headers: IncomingHttpHeaders }[];
+  readonly close: () => Promise<void>;
+}
+
+export async function openShop(): Promise<Shop> {
+  const visits: { url: string; headers: IncomingHttpHeaders }[] = [];
+  const server = createServer(({ url = '', headers }, response) => {
+    if (url !== '/favicon.ico') visits.push({ url, headers });
+    response.setHeader('content-type', 'text/html').end('<title>Shop</title><h1>Thank you</h1>');
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  const { port } = server.address() as AddressInfo;
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    visits,
+    close: () =>
+      new Promise((closed) => {
+        server.closeAllConnections();
+        server.close(() => closed());
+      }),
+  };
+}
