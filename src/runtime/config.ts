@@ -271,6 +271,8 @@ const local = {
   GATEHOUSE_REST_PRODUCTION_PORT: port({ default: 8080 }),
   GATEHOUSE_REST_SANDBOX_PORT: port({ default: 8081 }),
   GATEHOUSE_CHECKOUT_PORT: port({ default: 8082 }),
+  GATEHOUSE_WALLET_CALLBACK_PORT: port({ default: 8084 }),
+  GATEHOUSE_SIMULATOR_PORT: port({ default: 8090 }),
   GATEHOUSE_CORE_GRPC_PORT: port({ default: 50051 }),
   GATEHOUSE_CORE_CONNECT_PORT: port({ default: 50052 }),
   GATEHOUSE_POSTGRES_PORT: port({ default: 5433 }),

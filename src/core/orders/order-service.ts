@@ -52,7 +52,8 @@ const writers = ['facade', 'operator', 'writer'] as const;
 const readers = ['facade', 'checkout', 'wallets', 'webhooks', 'operator', 'writer', 'reader'] as const;
 const followers = ['webhooks', 'operator', 'reader'] as const;
 const defaultEventPageSize = 100;
-const maxEventPageSize = 1000;
+/** A page of the largest orders stays under the limit on messages. */
+const maxEventPageSize = 500;
 
 /** gatehouse.v1.OrderService: parses, calls one use case, and puts its result into the contract's words. */
 export function orderService(parts: OrderServiceParts): RpcService {
@@ -103,7 +104,10 @@ export function orderService(parts: OrderServiceParts): RpcService {
       async batchRegisterOrders({ requests }, context) {
         const scope = scopeOf(context);
         return {
-          results: counted(context, await answerEach(requests, (request) => registerOne(request, scope))),
+          results: counted(
+            context,
+            await answerEach(context, requests, (request) => registerOne(request, scope)),
+          ),
         };
       },
       async startDirectPayment(request, context) {
@@ -119,7 +123,10 @@ export function orderService(parts: OrderServiceParts): RpcService {
       async batchStartDirectPayments({ requests }, context) {
         const scope = scopeOf(context);
         return {
-          results: counted(context, await answerEach(requests, (request) => startOne(request, scope))),
+          results: counted(
+            context,
+            await answerEach(context, requests, (request) => startOne(request, scope)),
+          ),
         };
       },
       async getOrder(request, context) {
@@ -128,7 +135,9 @@ export function orderService(parts: OrderServiceParts): RpcService {
       },
       async batchGetOrders({ requests }, context) {
         const scope = scopeOf(context);
-        return { results: counted(context, await answerEach(requests, (request) => getOne(request, scope))) };
+        return {
+          results: counted(context, await answerEach(context, requests, (request) => getOne(request, scope))),
+        };
       },
       async listOrders(request) {
         const { filter, key } = valuesOrThrow(parseOrderFilter(request));

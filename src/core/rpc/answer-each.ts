@@ -1,5 +1,7 @@
-import { ConnectError } from '@connectrpc/connect';
+import { Code, ConnectError } from '@connectrpc/connect';
+import type { HandlerContext } from '@connectrpc/connect';
 import type { Status } from '../../gen/google/rpc/status_pb.js';
+import { annotate } from '../../runtime/rpc/call-context.ts';
 import { invalidFields, rpcError, toStatus } from '../../runtime/rpc/rpc-error.ts';
 import { explainDatabaseError } from '../database/explain-error.ts';
 
@@ -14,6 +16,7 @@ export type ItemResult<Response> =
  * its neighbours alone. @throws INVALID_ARGUMENT INVALID_FIELDS when there are no items, or too many.
  */
 export async function answerEach<Request, Response>(
+  context: HandlerContext,
   requests: readonly Request[],
   answer: (request: Request) => Promise<Response>,
 ): Promise<{ result: ItemResult<Response> }[]> {
@@ -25,7 +28,10 @@ export async function answerEach<Request, Response>(
       try {
         return { result: { case: 'response', value: await answer(request) } };
       } catch (error) {
-        return { result: { case: 'error', value: toStatus(explain(error)) } };
+        const explained = explain(error);
+        // The line of the call is the only place where what nobody expected can be seen.
+        if (explained.code === Code.Internal) annotate(context, { err: error });
+        return { result: { case: 'error', value: toStatus(explained) } };
       }
     }),
   );

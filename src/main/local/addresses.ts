@@ -6,6 +6,9 @@ export interface Addresses {
   readonly ports: {
     readonly restProduction: number;
     readonly restSandbox: number;
+    readonly checkout: number;
+    readonly walletCallback: number;
+    readonly simulator: number;
     readonly coreGrpc: number;
     readonly coreConnect: number;
     readonly postgres: number;
@@ -16,6 +19,9 @@ export interface Addresses {
   readonly connect: string;
   readonly rest: { readonly production: string; readonly sandbox: string };
   readonly checkout: string;
+  /** Where wallets say that there is news. */
+  readonly walletCallback: string;
+  readonly simulator: string;
 }
 
 /** PostgreSQL and NATS serve only this machine, whatever GATEHOUSE_HOST says. */
@@ -41,26 +47,42 @@ export async function chooseAddresses(config: LocalConfig): Promise<Addresses> {
   const [
     restProduction = 0,
     restSandbox = 0,
+    checkout = 0,
+    walletCallback = 0,
+    simulator = 0,
     coreGrpc = 0,
     coreConnect = 0,
     postgres = 0,
     nats = 0,
-    unused = 0,
   ] = await choosePorts([
     ask('GATEHOUSE_REST_PRODUCTION_PORT', config.GATEHOUSE_HOST),
     ask('GATEHOUSE_REST_SANDBOX_PORT', config.GATEHOUSE_HOST),
+    ask('GATEHOUSE_CHECKOUT_PORT', config.GATEHOUSE_HOST),
+    ask('GATEHOUSE_WALLET_CALLBACK_PORT', config.GATEHOUSE_HOST),
+    ask('GATEHOUSE_SIMULATOR_PORT', config.GATEHOUSE_HOST),
     ask('GATEHOUSE_CORE_GRPC_PORT', config.GATEHOUSE_HOST),
     ask('GATEHOUSE_CORE_CONNECT_PORT', config.GATEHOUSE_HOST),
     ask('GATEHOUSE_POSTGRES_PORT', loopback, config.GATEHOUSE_DATABASE_URL === undefined),
     ask('GATEHOUSE_NATS_PORT', loopback, config.GATEHOUSE_NATS_URL === undefined),
-    ask('GATEHOUSE_CHECKOUT_PORT', config.GATEHOUSE_HOST, false),
   ]);
   const host = reachable(config.GATEHOUSE_HOST);
   return {
-    ports: { restProduction, restSandbox, coreGrpc, coreConnect, postgres, nats },
+    ports: {
+      restProduction,
+      restSandbox,
+      checkout,
+      walletCallback,
+      simulator,
+      coreGrpc,
+      coreConnect,
+      postgres,
+      nats,
+    },
     grpc: `${host}:${coreGrpc}`,
     connect: `http://${host}:${coreConnect}`,
     rest: { production: `http://${host}:${restProduction}`, sandbox: `http://${host}:${restSandbox}` },
-    checkout: `http://${host}:${config.GATEHOUSE_CHECKOUT_PORT || unused}`,
+    checkout: `http://${host}:${checkout}`,
+    walletCallback: `http://${host}:${walletCallback}`,
+    simulator: `http://${host}:${simulator}`,
   };
 }

@@ -1,4 +1,10 @@
-import { readCoreConfig, readRestFacadeConfig } from '../../runtime/config.ts';
+import {
+  readCheckoutConfig,
+  readCoreConfig,
+  readRestFacadeConfig,
+  readWalletSimulatorConfig,
+  readWalletsConfig,
+} from '../../runtime/config.ts';
 import type { ProcessEnvironment } from '../../runtime/config.ts';
 import type { Addresses } from './addresses.ts';
 import { dataFolderMarker } from './leftovers.ts';
@@ -73,4 +79,56 @@ export function restFacadeProcess(settings: LocalSettings): ProcessSpec {
   readRestFacadeConfig(env);
   const { sandbox, production } = addresses.rest;
   return nodeProcess('rest-facade', `sandbox ${sandbox}, production ${production}`, settings, env);
+}
+
+/** The pages on which customers pay. @throws ConfigError */
+export function checkoutProcess(settings: LocalSettings): ProcessSpec {
+  const { secrets, addresses } = settings;
+  const env = {
+    ...settings.environment,
+    GATEHOUSE_CORE_ADDRESSES: addresses.grpc,
+    GATEHOUSE_SERVICE_TOKEN: secrets.service_tokens['checkout'],
+    GATEHOUSE_CHECKOUT_PORT: String(addresses.ports.checkout),
+    GATEHOUSE_CHECKOUT_BASE_URL: settings.environment['GATEHOUSE_CHECKOUT_BASE_URL'] ?? addresses.checkout,
+  };
+  readCheckoutConfig(env);
+  return nodeProcess('checkout', addresses.checkout, settings, env);
+}
+
+/** The wallets of the sandbox. @throws ConfigError */
+export function walletSimulatorProcess(settings: LocalSettings): ProcessSpec {
+  const { secrets, addresses } = settings;
+  const env = {
+    ...settings.environment,
+    GATEHOUSE_SIMULATOR_PORT: String(addresses.ports.simulator),
+    GATEHOUSE_SIMULATOR_CREDENTIALS: JSON.stringify(secrets.simulated_wallets),
+  };
+  readWalletSimulatorConfig(env);
+  return nodeProcess('wallet-simulator', addresses.simulator, settings, env);
+}
+
+/** What talks to the wallets: those of the settings, or else the simulated ones of the sandbox. @throws ConfigError */
+export function walletsProcess(settings: LocalSettings): ProcessSpec {
+  const { secrets, addresses } = settings;
+  const simulated = (['walleta', 'walletb'] as const).map((wallet) => ({
+    wallet,
+    environment: 'sandbox',
+    base_url: `${addresses.simulator}/${wallet}`,
+    ...secrets.simulated_wallets[wallet],
+    payee: { type: 'accountid', id: '2999' },
+    currencies: (settings.environment['GATEHOUSE_CURRENCIES'] ?? 'ETB,USD').split(','),
+  }));
+  const env = {
+    ...settings.environment,
+    GATEHOUSE_CORE_ADDRESSES: addresses.grpc,
+    GATEHOUSE_SERVICE_TOKEN: secrets.service_tokens['wallets'],
+    GATEHOUSE_NATS_URL: settings.natsUrl,
+    GATEHOUSE_WALLET_CALLBACK_PORT: String(addresses.ports.walletCallback),
+    GATEHOUSE_WALLET_CALLBACK_BASE_URL:
+      settings.environment['GATEHOUSE_WALLET_CALLBACK_BASE_URL'] ?? addresses.walletCallback,
+    GATEHOUSE_WALLET_CALLBACK_KEY: secrets.wallet_callback_key,
+    GATEHOUSE_WALLETS: settings.environment['GATEHOUSE_WALLETS'] ?? JSON.stringify(simulated),
+  };
+  readWalletsConfig(env);
+  return nodeProcess('wallets', `callbacks ${addresses.walletCallback}`, settings, env);
 }

@@ -7,17 +7,23 @@ import { readIfThere, writePrivateFile } from './private-file.ts';
 import { StartError } from './start-error.ts';
 
 const Secret = Type.String({ minLength: 24 });
+const WalletCredentials = Type.Object({ client_id: Secret, client_secret: Secret, api_key: Secret });
 const SecretsFile = Type.Object({
   /** Pepper of key hashes and tokens: without it every API key in the database is dead. */
   master_key: Type.String({ pattern: '^[0-9a-f]{64}$' }),
   database_password: Secret,
   nats_password: Secret,
+  /** What the wallets' callback URLs are made unguessable with. Files of before the wallets lack it and the next. */
+  wallet_callback_key: Type.Optional(Type.String({ pattern: '^[0-9a-f]{64}$' })),
+  /** What the simulated wallets and the process that talks to them know each other by. */
+  simulated_wallets: Type.Optional(Type.Object({ walleta: WalletCredentials, walletb: WalletCredentials })),
   service_tokens: Type.Record(Type.String(), Secret),
 });
 /** What the processes of this machine prove themselves with, as kept in `secrets.json`. */
-export type Secrets = Static<typeof SecretsFile>;
+export type Secrets = Required<Static<typeof SecretsFile>>;
+type KeptSecrets = Static<typeof SecretsFile>;
 
-function parse(text: string, path: string): Secrets {
+function parse(text: string, path: string): KeptSecrets {
   const unusable = (why: string) =>
     new StartError(
       `${path} is not usable (${why}). Put it back from a backup: without it no API key in the database works.\n` +
@@ -36,8 +42,8 @@ function parse(text: string, path: string): Secrets {
 }
 
 /**
- * Reads the secrets of a data folder, or makes them on the first start. A role that came with a newer Gatehouse gets
- * its token added.
+ * Reads the secrets of a data folder, or makes them on the first start. What came with a newer Gatehouse is
+ * added.
  * @param hasDatabase whether the folder already has a database, which new secrets would not open
  * @param randomBytes a source of cryptographically random bytes
  * @throws StartError
@@ -55,7 +61,8 @@ export async function readOrMakeSecrets(
         `To begin again without any of the data, remove the folder ${folder}.`,
     );
   const makeSecret = () => randomBytes(32).toString('base64url');
-  const kept: Secrets =
+  const makeWallet = () => ({ client_id: makeSecret(), client_secret: makeSecret(), api_key: makeSecret() });
+  const kept: KeptSecrets =
     text === undefined
       ? {
           master_key: randomBytes(32).toString('hex'),
@@ -65,9 +72,16 @@ export async function readOrMakeSecrets(
         }
       : parse(text, path);
   const missing = roles.filter((role) => kept.service_tokens[role] === undefined);
-  if (missing.length === 0) return kept;
   const added = Object.fromEntries(missing.map((role) => [role, makeSecret()]));
-  const secrets = { ...kept, service_tokens: { ...kept.service_tokens, ...added } };
+  const { wallet_callback_key, simulated_wallets } = kept;
+  const secrets = {
+    ...kept,
+    wallet_callback_key: wallet_callback_key ?? randomBytes(32).toString('hex'),
+    simulated_wallets: simulated_wallets ?? { walleta: makeWallet(), walletb: makeWallet() },
+    service_tokens: { ...kept.service_tokens, ...added },
+  };
+  if (missing.length === 0 && wallet_callback_key !== undefined && simulated_wallets !== undefined)
+    return secrets;
   await writePrivateFile(path, `${JSON.stringify(secrets, undefined, 2)}\n`);
   return secrets;
 }

@@ -6,7 +6,13 @@ import type { LocalConfig, ProcessEnvironment } from '../../runtime/config.ts';
 import { createGrpcTransport } from '../../runtime/rpc/grpc-transport.ts';
 import { chooseAddresses } from './addresses.ts';
 import { ensureDemoMerchant, readDemoMerchant } from './demo-merchant.ts';
-import { coreProcess, restFacadeProcess } from './gatehouse-processes.ts';
+import {
+  checkoutProcess,
+  coreProcess,
+  restFacadeProcess,
+  walletSimulatorProcess,
+  walletsProcess,
+} from './gatehouse-processes.ts';
 import { lockFolder } from './instance-lock.ts';
 import { dataFolderMarker, endLeftovers } from './leftovers.ts';
 import { findOrInstallNatsServer } from './nats-binary.ts';
@@ -122,8 +128,10 @@ export async function startGatehouse(options: StartOptions): Promise<Gatehouse> 
       databaseUrl: config.GATEHOUSE_DATABASE_URL ?? databaseUrl(database),
       natsUrl: config.GATEHOUSE_NATS_URL ?? natsUrl(broker),
     };
-    // Both read all their settings before anything is started: a bad one is found now.
-    const [core, facade] = [coreProcess(settings), restFacadeProcess(settings)];
+    // All read their settings before anything is started: a bad one is found now.
+    const core = coreProcess(settings);
+    const clients = [restFacadeProcess(settings), checkoutProcess(settings), walletsProcess(settings)];
+    const simulator = walletSimulatorProcess(settings);
 
     const marker = { [dataFolderMarker]: dataFolder };
     const servers: ProcessSpec[] = [];
@@ -134,13 +142,21 @@ export async function startGatehouse(options: StartOptions): Promise<Gatehouse> 
     }
     await stack.start(...servers);
     if (home !== undefined) await rememberPostgresHome(dataFolder, home);
-    await stack.start(core);
-    await stack.start(facade);
+    await stack.start(core, simulator);
+    await stack.start(...clients);
 
     const merchant = await seed(dataFolder, secrets, addresses.grpc, report);
     const { operator = '', reader = '' } = secrets.service_tokens;
-    const { rest, grpc, connect } = addresses;
-    const demo = { rest, grpc, connect, merchant, tokens: { operator, reader } };
+    const { rest, checkout, simulator: simulatorUrl, grpc, connect } = addresses;
+    const demo = {
+      rest,
+      checkout,
+      simulator: simulatorUrl,
+      grpc,
+      connect,
+      merchant,
+      tokens: { operator, reader },
+    };
     await writePrivateFile(join(dataFolder, 'demo.json'), `${JSON.stringify(demo, undefined, 2)}\n`);
     return { demo, stop };
   } catch (error) {

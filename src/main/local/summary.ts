@@ -3,6 +3,8 @@ import type { DemoMerchant } from './demo-merchant.ts';
 /** What `demo.json` holds: everything a script needs to use the running Gatehouse. */
 export interface DemoFile {
   readonly rest: { readonly production: string; readonly sandbox: string };
+  readonly checkout: string;
+  readonly simulator: string;
   readonly grpc: string;
   readonly connect: string;
   readonly merchant: DemoMerchant;
@@ -43,6 +45,8 @@ Gatehouse is running (ready in ${options.seconds.toFixed(1)} s)
   Sandbox API      ${demo.rest.sandbox}   test key  ${demo.merchant.test_key}
   Production API   ${demo.rest.production}   live key  ${demo.merchant.live_key}
   API reference    ${demo.rest.sandbox}/docs
+  Checkout pages   ${demo.checkout}
+  Wallet simulator ${demo.simulator}   shows prompts and charges
   gRPC             ${demo.grpc}
   Connect          ${demo.connect}
   Keys and tokens  ${dataFolder}/demo.json

@@ -676,7 +676,7 @@ export declare type ListOrderEventsRequest = Message<"gatehouse.v1.ListOrderEven
   orderId: string;
 
   /**
-   * At most this many; 100 when zero, 1000 at most.
+   * At most this many; 100 when zero, 500 at most.
    *
    * @generated from field: int32 page_size = 5;
    */
