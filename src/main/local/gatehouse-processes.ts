@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import {
   readCheckoutConfig,
   readCoreConfig,
@@ -39,7 +40,12 @@ function nodeProcess(
     command: process.execPath,
     args: ['--import', './src/main/local/stop-with-parent.ts', `src/main/${name}.ts`],
     cwd: settings.projectRoot,
-    env: { ...env, [dataFolderMarker]: settings.dataFolder },
+    // What Node compiles is kept, in a folder of ours alone: each process starts sooner and holds less (docs/adr/0001).
+    env: {
+      NODE_COMPILE_CACHE: join(settings.dataFolder, 'compile-cache'),
+      ...env,
+      [dataFolderMarker]: settings.dataFolder,
+    },
     ipc: true,
     isReady: async ({ log }) => saysReady(await log()),
     stopSignal: 'SIGTERM',
