@@ -9,6 +9,8 @@ const modules = join(projectRoot, 'node_modules');
 /** The Node that Gatehouse runs on: pinned in package.json, installed with the other packages. */
 export const pinnedNode = join(modules, '.bin', 'node');
 
+const interruptDeadlineMs = 3_000;
+
 function checkNodeVersion() {
   if (Number(process.versions.node.split('.')[0]) >= 20) return;
   console.error(`Gatehouse needs Node 20 or newer to install itself; this is ${process.version}.`);
@@ -83,6 +85,8 @@ function pathWithoutProject() {
  */
 export async function ensureInstalled(options) {
   checkNodeVersion();
+  // Whoever read this may go away; what was started is stopped all the same.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   if (isInstalled(options)) return;
   console.log('Installing the packages Gatehouse needs (once; about a minute)');
   const stopProgress = showProgress();
@@ -97,9 +101,18 @@ export async function ensureInstalled(options) {
   let output = '';
   for (const stream of [npm.stdout, npm.stderr]) stream.on('data', (chunk) => (output += chunk));
   let interrupted;
+  const killGroup = (signal) => {
+    try {
+      if (npm.pid !== undefined) process.kill(-npm.pid, signal);
+    } catch (error) {
+      if (error.code !== 'ESRCH') throw error;
+    }
+  };
   const interrupt = (signal) => {
     interrupted = signal;
-    if (npm.pid !== undefined) process.kill(-npm.pid, 'SIGTERM');
+    killGroup('SIGTERM');
+    // It would go on to tidy up for half a minute. What it leaves is replaced by the next installation.
+    setTimeout(killGroup, interruptDeadlineMs, 'SIGKILL').unref();
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, interrupt);
   const failure = await new Promise((resolve) => {

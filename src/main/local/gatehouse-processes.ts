@@ -64,7 +64,7 @@ export function coreProcess(settings: LocalSettings): ProcessSpec {
     GATEHOUSE_SERVICE_TOKENS: Object.entries(secrets.service_tokens)
       .map(([role, token]) => `${role}:${token}`)
       .join(','),
-    GATEHOUSE_CHECKOUT_BASE_URL: settings.environment['GATEHOUSE_CHECKOUT_BASE_URL'] ?? addresses.checkout,
+    GATEHOUSE_CHECKOUT_BASE_URL: settings.environment['GATEHOUSE_CHECKOUT_BASE_URL'] || addresses.checkout,
     GATEHOUSE_CORE_GRPC_PORT: String(addresses.ports.coreGrpc),
     GATEHOUSE_CORE_CONNECT_PORT: String(addresses.ports.coreConnect),
   };
@@ -95,7 +95,7 @@ export function checkoutProcess(settings: LocalSettings): ProcessSpec {
     GATEHOUSE_CORE_ADDRESSES: addresses.grpc,
     GATEHOUSE_SERVICE_TOKEN: secrets.service_tokens['checkout'],
     GATEHOUSE_CHECKOUT_PORT: String(addresses.ports.checkout),
-    GATEHOUSE_CHECKOUT_BASE_URL: settings.environment['GATEHOUSE_CHECKOUT_BASE_URL'] ?? addresses.checkout,
+    GATEHOUSE_CHECKOUT_BASE_URL: settings.environment['GATEHOUSE_CHECKOUT_BASE_URL'] || addresses.checkout,
   };
   readCheckoutConfig(env);
   return nodeProcess('checkout', addresses.checkout, settings, env);
