@@ -13,7 +13,8 @@ const tries = 60;
 export async function migrateWhenReachable(database: Database, logger: Logger): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await database.migrate();
+      await database.migrate();
+      return;
     } catch (error) {
       if (attempt === tries || !isDatabaseUnavailable(error)) throw error;
       logger.warn(

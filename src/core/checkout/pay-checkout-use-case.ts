@@ -4,6 +4,7 @@ import type { Database } from '../database/database.ts';
 import { storedId } from '../database/public-id.ts';
 import type { NewId } from '../database/public-id.ts';
 import type { Changed, Environment, Order, PaymentOption } from '../domain/order.ts';
+import { isInFlight } from '../domain/order.ts';
 import type { PhoneNumber } from '../domain/phone-number.ts';
 import { maxAttempts, transition } from '../domain/transition.ts';
 import type { Command, Rejection } from '../domain/transition.ts';
@@ -155,9 +156,8 @@ function isUsableBy({ checkoutBrowserHash }: LockedOrder['row'], browserSecret: 
 /** A double click, or a form sent again: the payment it asks for runs already. */
 function isSamePayment({ latestAttempt }: Order, option: PaymentOption, { e164 }: PhoneNumber): boolean {
   if (latestAttempt === null) return false;
-  const { status, paymentOption, phone } = latestAttempt;
-  const runs = status === 'REQUESTED' || status === 'SENT' || status === 'UNKNOWN';
-  return runs && paymentOption === option && phone === e164;
+  const { paymentOption, phone } = latestAttempt;
+  return isInFlight(latestAttempt) && paymentOption === option && phone === e164;
 }
 
 function refusal(rejection: Rejection) {

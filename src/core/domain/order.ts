@@ -48,6 +48,11 @@ export interface PaymentAttempt {
   readonly declineReason: DeclineReason | null;
 }
 
+/** Whether an attempt may still come to take money: it is to be sent, or only the wallet can say how it ends. */
+export function isInFlight({ status }: Pick<PaymentAttempt, 'status'>): boolean {
+  return status === 'REQUESTED' || status === 'SENT' || status === 'UNKNOWN';
+}
+
 /** What is fixed about an order when it is registered. Texts the merchant did not send are ''. */
 export interface OrderFacts {
   readonly id: string;

@@ -1,6 +1,7 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import type { Database } from '../database/database.ts';
 import { OrderRow, PaymentAttemptRow } from '../database/entities.ts';
+import { readClock } from '../database/read-clock.ts';
 import { createGroupCommit } from '../database/group-commit.ts';
 import { lowestStoredIdAt, storedId } from '../database/public-id.ts';
 import type { Changed, Environment, Order, OrderStatus } from '../domain/order.ts';
@@ -158,9 +159,7 @@ export function createOrderStore({ database, changes, onEvents, onAttempts }: Or
 
     async sweep(limit, retryAfterMs, decide) {
       const taken = await database.fork().transactional(async (em) => {
-        // The database's clock, which all sweepers share. The ORM's connections give times as text.
-        const [clock] = await em.execute<{ now: string }[]>('select now() as now');
-        const now = new Date(clock?.now ?? NaN);
+        const now = await readClock(em);
         const rows = await em.find(
           OrderRow,
           { sweepAt: { $lte: now } },

@@ -2,7 +2,7 @@ import { rpcError } from '../../runtime/rpc/rpc-error.ts';
 import type { NewId } from '../database/public-id.ts';
 import { Money } from '../domain/money.ts';
 import type { Changed, Order, OrderFacts, PaymentAttempt } from '../domain/order.ts';
-import { registerOrder } from '../domain/order.ts';
+import { isInFlight, registerOrder } from '../domain/order.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
 import type { Command, Rejection } from '../domain/transition.ts';
@@ -83,7 +83,7 @@ async function wouldPrompt(store: OrderStore, payment: DirectPayment, scope: Cal
   const { merchantId, environment, orderNumber } = payment;
   const same = await store.find({ merchantId, environment, by: 'order_number', value: orderNumber }, scope);
   if (same === undefined) return true;
-  const runs = same.latestAttempt !== null && inFlight.has(same.latestAttempt.status);
+  const runs = same.latestAttempt !== null && isInFlight(same.latestAttempt);
   return same.status === 'PENDING' && Money.equal(same.amount, payment.amount) && !runs;
 }
 
@@ -134,12 +134,10 @@ function attemptOn(order: Order): { order: Order; attempt: PaymentAttempt } {
   return { order, attempt: order.latestAttempt };
 }
 
-const inFlight = new Set<PaymentAttempt['status']>(['REQUESTED', 'SENT', 'UNKNOWN']);
-
 /** The running payment that this one repeats: same option, same phone, amount already compared. */
 function repeatOf(order: Order, payment: DirectPayment): StartedPayment | undefined {
   const attempt = order.latestAttempt;
-  if (order.status !== 'PENDING' || attempt === null || !inFlight.has(attempt.status)) return undefined;
+  if (order.status !== 'PENDING' || attempt === null || !isInFlight(attempt)) return undefined;
   if (attempt.paymentOption !== payment.paymentOption || attempt.phone !== payment.phone.e164)
     return undefined;
   return { order, attempt, repeated: true };

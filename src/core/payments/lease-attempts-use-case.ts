@@ -2,6 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Database } from '../database/database.ts';
 import { OrderRow, PaymentAttemptRow } from '../database/entities.ts';
 import { attemptOf } from '../database/order-rows.ts';
+import { readClock } from '../database/read-clock.ts';
 import type { Environment, Order, PaymentAttempt, PaymentOption } from '../domain/order.ts';
 import { transition } from '../domain/transition.ts';
 import type { OrderChanges } from '../orders/change-order-use-case.ts';
@@ -33,8 +34,6 @@ export interface LeaseAttemptsParts {
   readonly changes: OrderChanges;
   readonly newLeaseId: () => string;
 }
-
-const open = new Set<PaymentAttempt['status']>(['REQUESTED', 'SENT', 'UNKNOWN']);
 
 /**
  * Takes attempts that are due. One that was never sent becomes SENT in the same transaction: whatever happens to the
@@ -87,8 +86,7 @@ export function createLeaseAttempts({ database, changes, newLeaseId }: LeaseAtte
     database.fork().transactional(async (em) => {
       const found = await lockDueAttempts(em, request.environment, request.paymentOptions, request.limit);
       if (found.length === 0) return [];
-      const [clock] = await em.execute<{ now: string }[]>('select now() as now');
-      const now = new Date(clock?.now ?? NaN);
+      const now = await readClock(em);
       const leased: LeasedAttempt[] = [];
       for (const due of found) {
         const attempt = await take(em, due, request, now);
@@ -97,6 +95,3 @@ export function createLeaseAttempts({ database, changes, newLeaseId }: LeaseAtte
       return leased;
     });
 }
-
-/** Whether the wallet may still decide an attempt. */
-export const isOpen = (attempt: Pick<PaymentAttempt, 'status'>): boolean => open.has(attempt.status);

@@ -8,6 +8,7 @@ import type { NewId } from '../database/public-id.ts';
 import { Currency } from '../domain/currency.ts';
 import { Money } from '../domain/money.ts';
 import type { Changed, DeclineReason, Order, PaymentAttempt } from '../domain/order.ts';
+import { isInFlight } from '../domain/order.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
 import { transition } from '../domain/transition.ts';
@@ -16,7 +17,6 @@ import type { LockedOrder, OrderChanges } from '../orders/change-order-use-case.
 import { recordStrayPayment } from '../stray-payments/found-stray-payment-use-case.ts';
 import type { FoundMoney } from '../stray-payments/found-stray-payment-use-case.ts';
 import { keepExchanges } from './keep-exchanges-use-case.ts';
-import { isOpen } from './lease-attempts-use-case.ts';
 import { lockOrderOf } from './lock-order-of-attempt.ts';
 import { nextLook } from './next-look.ts';
 
@@ -146,7 +146,7 @@ export function createRecordOutcome(parts: RecordOutcomeParts): RecordOutcome {
       report.outcome,
     );
     row.leasedUntil = null;
-    row.dueAt = isOpen(row) ? nextLook(at, row.leases) : null;
+    row.dueAt = isInFlight(row) ? nextLook(at, row.leases) : null;
     return ok({ order, attempt: attemptOf(row), dueAt: row.dueAt, strayPaymentId });
   };
 

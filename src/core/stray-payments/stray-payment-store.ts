@@ -6,6 +6,7 @@ import type { Database } from '../database/database.ts';
 import { StrayPaymentRow } from '../database/entities.ts';
 import type { StrayPaymentStatus } from '../database/entities.ts';
 import { publicId, storedId } from '../database/public-id.ts';
+import { readClock } from '../database/read-clock.ts';
 import type { NewId } from '../database/public-id.ts';
 import type { Environment, PaymentOption } from '../domain/order.ts';
 import { err, ok } from '../domain/result.ts';
@@ -99,8 +100,7 @@ export function createStrayPaymentStore(options: StrayPaymentStoreOptions): Stra
 
     lease: (environment, paymentOptions, limit, leaseMs) =>
       database.fork().transactional(async (em) => {
-        const [clock] = await em.execute<{ now: string }[]>('select now() as now');
-        const at = new Date(clock?.now ?? NaN);
+        const at = await readClock(em);
         const rows = await em.find(
           StrayPaymentRow,
           { environment, paymentOption: { $in: [...paymentOptions] }, dueAt: { $lte: at } },

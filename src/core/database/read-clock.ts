@@ -1,0 +1,7 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+
+/** The database's clock, which all processes share, at the transaction's start. (The ORM's connections give times as text.) */
+export async function readClock(em: EntityManager): Promise<Date> {
+  const [clock] = await em.execute<{ now: string }[]>('select now() as now');
+  return new Date(clock?.now ?? NaN);
+}
