@@ -22,6 +22,8 @@ import { readConfigOrExit } from './read-config.ts';
 const idleMs = 500;
 const standardMaxInFlight = 32;
 const standardCallTimeoutMs = 20_000;
+const breakerRestMs = 10_000;
+const breakerThreshold = 8;
 
 const { config, wallets } = readConfigOrExit((environment) => {
   const settings = readWalletsConfig(environment);
@@ -105,7 +107,12 @@ const workers = served.flatMap(({ name, settings, connector, maxInFlight }) => {
     logger,
     stop: leaving.signal,
   };
-  const breaker = createWalletBreaker(logger, name);
+  const breaker = createWalletBreaker({
+    wallet: name,
+    logger,
+    restMs: breakerRestMs,
+    threshold: breakerThreshold,
+  });
   const options = { maxInFlight, idleMs, breaker, logger };
   const signals = { payments: createWakeSignal(), reversals: createWakeSignal() };
   bus.onRing('payment_attempts', () => Object.values(signals).forEach((signal) => signal.ring()));

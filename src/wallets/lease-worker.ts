@@ -1,5 +1,10 @@
-import { CircuitState, ConsecutiveBreaker, circuitBreaker, handleWhenResult } from 'cockatiel';
-import type { CircuitBreakerPolicy } from 'cockatiel';
+import {
+  BrokenCircuitError,
+  CircuitState,
+  ConsecutiveBreaker,
+  circuitBreaker,
+  handleWhenResult,
+} from 'cockatiel';
 import type { Logger } from '../runtime/logger.ts';
 import type { WakeSignal } from '../runtime/wake-signal.ts';
 
@@ -16,20 +21,58 @@ export interface LeaseWorkerOptions {
   readonly maxInFlight: number;
   /** How long to wait when there was nothing to do and no signal came. */
   readonly idleMs: number;
-  readonly breaker: CircuitBreakerPolicy;
+  readonly breaker: WalletBreaker;
   readonly signal: WakeSignal;
   readonly logger: Logger;
 }
 
+/** Watches how a wallet does. */
+export interface WalletBreaker {
+  /** How much the wallet may be given: all one has, one request to see whether it is better, or nothing. */
+  readonly allows: () => 'all' | 'one' | 'nothing';
+  /** Does a piece of work, whatever is allowed by now, and counts whether the wallet was well. */
+  readonly watch: (work: () => Promise<boolean>) => Promise<void>;
+}
+
+export interface WalletBreakerOptions {
+  readonly wallet: string;
+  readonly logger: Logger;
+  /** How long a wallet in trouble is left alone. */
+  readonly restMs: number;
+  /** Troubled answers in a row that make a wallet one in trouble. */
+  readonly threshold: number;
+}
+
 /** One a wallet: a wallet in trouble is left alone for a while, and asked with one request whether it is better. */
-export function createWalletBreaker(logger: Logger, wallet: string): CircuitBreakerPolicy {
-  const breaker = circuitBreaker(
+export function createWalletBreaker(options: WalletBreakerOptions): WalletBreaker {
+  const { wallet, logger, restMs, threshold } = options;
+  const policy = circuitBreaker(
     handleWhenResult((isWell) => isWell === false),
-    { halfOpenAfter: 10_000, breaker: new ConsecutiveBreaker(8) },
+    { halfOpenAfter: restMs, breaker: new ConsecutiveBreaker(threshold) },
   );
-  breaker.onBreak(() => logger.warn({ wallet }, 'the wallet is in trouble; it is left alone for 10 s'));
-  breaker.onReset(() => logger.info({ wallet }, 'the wallet is well again'));
-  return breaker;
+  // The policy itself ends a rest only when it is used after it, and nothing would be: work is not even leased meanwhile.
+  let isRested = true;
+  policy.onBreak(() => {
+    isRested = false;
+    setTimeout(() => (isRested = true), restMs).unref();
+    logger.warn({ wallet, rest_ms: restMs }, 'the wallet is in trouble; it is left alone for a while');
+  });
+  policy.onReset(() => logger.info({ wallet }, 'the wallet is well again'));
+  return {
+    allows() {
+      if (policy.state === CircuitState.Closed) return 'all';
+      return isRested ? 'one' : 'nothing';
+    },
+    async watch(work) {
+      try {
+        await policy.execute(work);
+      } catch (error) {
+        if (!(error instanceof BrokenCircuitError)) throw error;
+        // Leased just before the rest began: one call more hurts less than nobody having it until the lease ends.
+        await work();
+      }
+    },
+  };
 }
 
 /** Takes due work and does it, a bounded number of pieces at a time, until `stop` aborts; then ends what it has begun. */
@@ -42,12 +85,10 @@ export async function runLeaseWorker<Item>(
   const inFlight = new Set<Promise<void>>();
   const begin = (item: Item): void => {
     const running = breaker
-      .execute(() => work.serve(item))
-      .then(
-        () => undefined,
-        // What was leased and not done is due again when the lease ends.
-        (error: unknown) =>
-          logger.warn({ err: error, work: work.name }, 'failed; it is done again when its lease ends'),
+      .watch(() => work.serve(item))
+      // What was leased and not done is due again when the lease ends.
+      .catch((error: unknown) =>
+        logger.warn({ err: error, work: work.name }, 'failed; it is done again when its lease ends'),
       )
       .finally(() => {
         inFlight.delete(running);
@@ -56,15 +97,20 @@ export async function runLeaseWorker<Item>(
     inFlight.add(running);
   };
   const room = (): number => {
-    if (breaker.state === CircuitState.Open || breaker.state === CircuitState.Isolated) return 0;
-    return (breaker.state === CircuitState.HalfOpen ? 1 : maxInFlight) - inFlight.size;
+    const allowed = { all: maxInFlight, one: 1, nothing: 0 }[breaker.allows()];
+    return Math.max(0, allowed - inFlight.size);
   };
 
+  // Waiting begins before core is asked: what becomes due while it answers rings, and must not go unheard.
+  let rung: Promise<void> | undefined;
   while (!stop.aborted) {
+    rung ??= signal.wait(idleMs, stop).then(() => {
+      rung = undefined;
+    });
     const limit = Math.min(room(), 50);
     const items = limit > 0 ? await takeWork(work, limit, logger) : [];
     items.forEach(begin);
-    if (items.length === 0 || room() <= 0) await signal.wait(idleMs, stop);
+    if (items.length === 0 || room() <= 0) await rung;
   }
   await Promise.all(inFlight);
 }
