@@ -29,6 +29,7 @@ describe('the one command refuses to start, and says what to do', () => {
 
   test.each([
     ...['GATEHOUSE_REST_PRODUCTION_PORT', 'GATEHOUSE_REST_SANDBOX_PORT', 'GATEHOUSE_CORE_GRPC_PORT'],
+    ...['GATEHOUSE_CHECKOUT_PORT', 'GATEHOUSE_WALLET_CALLBACK_PORT', 'GATEHOUSE_SIMULATOR_PORT'],
     ...['GATEHOUSE_CORE_CONNECT_PORT', 'GATEHOUSE_POSTGRES_PORT', 'GATEHOUSE_NATS_PORT'],
   ])('when the port of %s is taken', async (setting) => {
     const dataFolder = await newFolder();
