@@ -4,7 +4,9 @@ import { PaymentAttemptRow } from '../database/entities.ts';
 import { attemptOf } from '../database/order-rows.ts';
 import { storedId } from '../database/public-id.ts';
 import type { NewId } from '../database/public-id.ts';
+import { readClock } from '../database/read-clock.ts';
 import type { Order, PaymentAttempt } from '../domain/order.ts';
+import { isInFlight } from '../domain/order.ts';
 import type { OrderChanges } from '../orders/change-order-use-case.ts';
 import { lockOrderOf } from './lock-order-of-attempt.ts';
 import { keepExchanges } from './keep-exchanges-use-case.ts';
@@ -46,8 +48,8 @@ export function createHastenAttempt({
       if (locked === undefined) return undefined;
       const row = await em.findOneOrFail(PaymentAttemptRow, key);
       if (exchange !== undefined) keepExchanges(em, row, [exchange], newId, now());
-      // Whoever has it at the moment records what it sees; then it is due at once.
-      if (row.status !== 'SUCCEEDED') row.dueAt = now();
+      // Whoever has it at the moment records what it sees; then it is due at once. What ended unsent stays unsent.
+      if (row.status !== 'SUCCEEDED' && (isInFlight(row) || row.maybeSent)) row.dueAt = await readClock(em);
       return { order: locked.order, attempt: attemptOf(row) };
     });
     if (hastened !== undefined) onAttempts();

@@ -4,6 +4,7 @@ import { OrderRow, PaymentAttemptRow } from '../database/entities.ts';
 import { attemptOf } from '../database/order-rows.ts';
 import { readClock } from '../database/read-clock.ts';
 import type { Environment, Order, PaymentAttempt, PaymentOption } from '../domain/order.ts';
+import { isInFlight } from '../domain/order.ts';
 import { transition } from '../domain/transition.ts';
 import type { OrderChanges } from '../orders/change-order-use-case.ts';
 import { lockDueAttempts } from './lock-due-attempts.sql.ts';
@@ -57,6 +58,8 @@ export function createLeaseAttempts({ database, changes, newLeaseId }: LeaseAtte
     });
     const locked = await changes.load(em, orderRow);
     let { order } = locked;
+    // A lease that ended without a word is as good as a request sent.
+    const sentBefore = row.maybeSent || row.leasedUntil != null;
     if (row.status === 'REQUESTED') {
       const sent = transition(order, { type: 'send_attempt', attemptId: attemptOf(row).id }, now);
       if (!sent.ok) {
@@ -66,11 +69,22 @@ export function createLeaseAttempts({ database, changes, newLeaseId }: LeaseAtte
       }
       await changes.apply(em, locked, sent.value, '');
       order = sent.value.order;
+    } else if (!sentBefore && (!isInFlight(row) || now >= order.expiresAt)) {
+      // Certainly never asked, and nobody is to be prompted for an order that cannot be paid any more.
+      const ended = transition(order, { type: 'time_out_attempt', attemptId: attemptOf(row).id }, now);
+      if (ended.ok) await changes.apply(em, locked, ended.value, '');
+      row.dueAt = null;
+      return undefined;
     }
-    const sentBefore = row.maybeSent;
     const leasedUntil = new Date(now.getTime() + request.leaseMs);
     const leaseId = newLeaseId();
-    em.assign(row, { leaseId, leasedUntil, dueAt: leasedUntil, leases: row.leases + 1, maybeSent: true });
+    em.assign(row, {
+      leaseId,
+      leasedUntil,
+      dueAt: leasedUntil,
+      leases: row.leases + 1,
+      maybeSent: sentBefore,
+    });
     return {
       order,
       attempt: attemptOf(row),

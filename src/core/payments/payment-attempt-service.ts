@@ -6,7 +6,7 @@ import type {
   RecordPaymentOutcomeRequest,
 } from '../../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { annotate, callerOf } from '../../runtime/rpc/call-context.ts';
-import { rpcError } from '../../runtime/rpc/rpc-error.ts';
+import { invalidFields, rpcError } from '../../runtime/rpc/rpc-error.ts';
 import { rpcService } from '../../runtime/rpc/rpc-service.ts';
 import type { RpcService } from '../../runtime/rpc/rpc-service.ts';
 import { publicId } from '../database/public-id.ts';
@@ -21,6 +21,7 @@ import { parseLease, parseLeaseLimit, parsePaymentOptions } from '../rpc/lease-f
 import { attemptMessage, attemptStatusOf, orderMessage } from '../rpc/order-messages.ts';
 import { pageOf, parsePageSize, parsePageToken } from '../rpc/page-token.ts';
 import { parseId, valuesOrThrow } from '../rpc/request-fields.ts';
+import { walletText } from '../rpc/wallet-text.ts';
 import type { HastenAttempt } from './hasten-attempt-use-case.ts';
 import type { LeaseAttempts, LeasedAttempt } from './lease-attempts-use-case.ts';
 import type { PaymentReader } from './payment-reader.ts';
@@ -35,6 +36,8 @@ export interface PaymentAttemptServiceParts {
 
 const maxReference = 800;
 const maxDetail = 512;
+/** More than any amount or currency has; whatever else is said there is money all the same. */
+const maxMoney = 64;
 
 /** gatehouse.v1.PaymentAttemptService. */
 export function paymentAttemptService(parts: PaymentAttemptServiceParts): RpcService {
@@ -134,7 +137,7 @@ function parseOutcome({ outcome }: RecordPaymentOutcomeRequest): Result<WalletOu
     case 'pending':
       return ok({
         type: 'pending',
-        providerReference: outcome.value.providerReference.slice(0, maxReference),
+        providerReference: walletText(outcome.value.providerReference, maxReference),
       });
     case 'completed': {
       const { providerTransactionId, amount, currency } = outcome.value;
@@ -142,9 +145,9 @@ function parseOutcome({ outcome }: RecordPaymentOutcomeRequest): Result<WalletOu
         return err({ field: 'completed.provider_transaction_id', issue: 'is required' });
       return ok({
         type: 'completed',
-        providerTransactionId: providerTransactionId.slice(0, maxReference),
-        amount,
-        currency,
+        providerTransactionId: walletText(providerTransactionId, maxReference),
+        amount: walletText(amount, maxMoney),
+        currency: walletText(currency, maxMoney),
       });
     }
     case 'declined': {
@@ -156,9 +159,9 @@ function parseOutcome({ outcome }: RecordPaymentOutcomeRequest): Result<WalletOu
     case 'timedOut':
       return ok({ type: 'timed_out' });
     case 'unknown':
-      return ok({ type: 'unknown', detail: outcome.value.detail.slice(0, maxDetail) });
+      return ok({ type: 'unknown', detail: walletText(outcome.value.detail, maxDetail) });
     case 'notReached':
-      return ok({ type: 'not_reached', detail: outcome.value.detail.slice(0, maxDetail) });
+      return ok({ type: 'not_reached', detail: walletText(outcome.value.detail, maxDetail) });
     case undefined:
       return err({ field: 'outcome', issue: 'is required' });
   }
@@ -170,6 +173,10 @@ function refusal(refused: OutcomeRefusal, attemptId: string) {
       return rpcError('PAYMENT_ATTEMPT_NOT_FOUND', `the merchant has no payment attempt ${attemptId}`);
     case 'lease_lost':
       return rpcError('LEASE_LOST', 'the lease has ended and somebody else has the attempt by now');
+    case 'sent_before':
+      return invalidFields([
+        { field: 'not_reached', issue: 'is possible only under a lease whose sent_before is false' },
+      ]);
   }
 }
 

@@ -14,7 +14,7 @@ import type { Result } from '../domain/result.ts';
 import { transition } from '../domain/transition.ts';
 import type { Command, Rejection } from '../domain/transition.ts';
 import type { LockedOrder, OrderChanges } from '../orders/change-order-use-case.ts';
-import { recordStrayPayment } from '../stray-payments/found-stray-payment-use-case.ts';
+import { findStrayPayment, recordStrayPayment } from '../stray-payments/found-stray-payment-use-case.ts';
 import type { FoundMoney } from '../stray-payments/found-stray-payment-use-case.ts';
 import { keepExchanges } from './keep-exchanges-use-case.ts';
 import { lockOrderOf } from './lock-order-of-attempt.ts';
@@ -45,7 +45,7 @@ export interface RecordedOutcome {
   readonly strayPaymentId: string;
 }
 
-export type OutcomeRefusal = 'not_found' | 'lease_lost';
+export type OutcomeRefusal = 'not_found' | 'lease_lost' | 'sent_before';
 export type RecordOutcome = (report: OutcomeReport) => Promise<Result<RecordedOutcome, OutcomeRefusal>>;
 
 export interface RecordOutcomeParts {
@@ -123,8 +123,7 @@ export function createRecordOutcome(parts: RecordOutcomeParts): RecordOutcome {
       case 'not_reached':
         one.row.detail = outcome.detail;
         // Certainly not asked and no longer worth asking: nobody has been charged, and the order must not wait for ever.
-        if (!one.row.maybeSent && one.now >= one.locked.order.expiresAt)
-          return orderAfter({ type: 'time_out_attempt', attemptId });
+        if (one.now >= one.locked.order.expiresAt) return orderAfter({ type: 'time_out_attempt', attemptId });
         return [one.locked.order, ''];
     }
   };
@@ -138,15 +137,20 @@ export function createRecordOutcome(parts: RecordOutcomeParts): RecordOutcome {
     if (locked === undefined) return err('not_found');
     const row = await em.findOneOrFail(PaymentAttemptRow, key);
     if (row.leaseId !== report.leaseId) return err('lease_lost');
+    if (row.leasedUntil == null) return ok(await recordedBefore(em, row, locked.order, report.outcome));
+    const isReached = report.outcome.type !== 'not_reached';
+    if (!isReached && row.maybeSent) return err('sent_before');
     const at = now();
+    // The lease made it due at its own end; any earlier time is that of news which came since.
+    const hastenedTo = row.dueAt != null && row.dueAt < row.leasedUntil ? row.dueAt : null;
+    row.maybeSent = isReached;
     keepExchanges(em, row, report.exchanges, newId, at);
-    if (report.outcome.type === 'not_reached') row.maybeSent = false;
     const [order, strayPaymentId] = await follow(
       { em, row, locked, now: at, requestId: report.requestId },
       report.outcome,
     );
     row.leasedUntil = null;
-    row.dueAt = isInFlight(row) ? nextLook(at, row.leases) : null;
+    row.dueAt = row.status === 'SUCCEEDED' ? null : (hastenedTo ?? followUp(row, order, at));
     return ok({ order, attempt: attemptOf(row), dueAt: row.dueAt, strayPaymentId });
   };
 
@@ -156,6 +160,20 @@ export function createRecordOutcome(parts: RecordOutcomeParts): RecordOutcome {
     return recorded;
   };
 }
+
+/** What was said under a lease is recorded once: a repeat, whose first answer was lost, finds what that made. */
+async function recordedBefore(
+  em: EntityManager,
+  row: PaymentAttemptRow,
+  order: Order,
+  outcome: WalletOutcome,
+): Promise<RecordedOutcome> {
+  const strayPaymentId = outcome.type === 'completed' ? await findStrayPayment(em, row, outcome) : undefined;
+  return { order, attempt: attemptOf(row), dueAt: row.dueAt ?? null, strayPaymentId: strayPaymentId ?? '' };
+}
+
+const followUp = (row: PaymentAttemptRow, order: Order, now: Date): Date | null =>
+  isInFlight(row) ? nextLook(now, { ...row, sessionEndsAt: order.expiresAt }) : null;
 
 /** What a wallet says it debited; undefined when it is no amount of money that we know. */
 function parseDebited({ amount, currency }: FoundMoney): Money | undefined {
@@ -167,8 +185,8 @@ function parseDebited({ amount, currency }: FoundMoney): Money | undefined {
 }
 
 function trimDecimals(amount: string, exponent: number): string {
-  const [whole = '', decimals = ''] = amount.split('.');
+  const [, whole = '', decimals = ''] = /^([0-9]+)(?:\.([0-9]+))?$/.exec(amount) ?? [];
   const needed = decimals.slice(0, exponent);
-  if (!/^0*$/.test(decimals.slice(exponent))) return amount;
+  if (whole === '' || !/^0*$/.test(decimals.slice(exponent))) return amount;
   return needed === '' ? whole : `${whole}.${needed}`;
 }

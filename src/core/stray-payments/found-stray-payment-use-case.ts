@@ -10,6 +10,16 @@ export interface FoundMoney {
   readonly currency: string;
 }
 
+/** The stray payment that a transaction of an attempt is on record as; its id as it is shown. */
+export async function findStrayPayment(
+  em: EntityManager,
+  { merchantId, id: paymentAttemptId }: Pick<PaymentAttemptRow, 'merchantId' | 'id'>,
+  { providerTransactionId }: Pick<FoundMoney, 'providerTransactionId'>,
+): Promise<string | undefined> {
+  const known = await em.findOne(StrayPaymentRow, { merchantId, paymentAttemptId, providerTransactionId });
+  return known === null ? undefined : publicId('stp', known.id);
+}
+
 /**
  * Puts money that an order could not take on record, due to be sent back at once, with the transaction that found it.
  * The same money found again gives the same stray payment. Gives its id as it is shown.
@@ -22,10 +32,9 @@ export async function recordStrayPayment(
   money: FoundMoney,
   now: Date,
 ): Promise<string> {
+  const known = await findStrayPayment(em, attempt, money);
+  if (known !== undefined) return known;
   const { merchantId, id: paymentAttemptId } = attempt;
-  const { providerTransactionId } = money;
-  const known = await em.findOne(StrayPaymentRow, { merchantId, paymentAttemptId, providerTransactionId });
-  if (known !== null) return publicId('stp', known.id);
   const id = newId('stp', now);
   em.create(StrayPaymentRow, {
     merchantId,

@@ -28,6 +28,7 @@ import { parseLease, parseLeaseLimit, parsePaymentOptions } from '../rpc/lease-f
 import { paymentOptions } from '../rpc/order-messages.ts';
 import { pageOf, parsePageSize, parsePageToken } from '../rpc/page-token.ts';
 import { parseId, parseOptionalId, valuesOrThrow } from '../rpc/request-fields.ts';
+import { walletText } from '../rpc/wallet-text.ts';
 import { shownId } from './stray-payment-store.ts';
 import type { ReversalOutcome, StrayPayment, StrayPaymentStore } from './stray-payment-store.ts';
 
@@ -128,15 +129,15 @@ function parseOutcome({ outcome }: RecordReversalOutcomeRequest): Result<Reversa
     case 'pending': {
       const { providerReference, detail } = outcome.value;
       const cut = {
-        providerReference: providerReference.slice(0, maxReference),
-        detail: detail.slice(0, maxDetail),
+        providerReference: walletText(providerReference, maxReference),
+        detail: walletText(detail, maxDetail),
       };
       return ok({ type: 'pending', ...cut });
     }
     case 'done':
       return ok({ type: 'done' });
     case 'refused':
-      return ok({ type: 'refused', detail: outcome.value.detail.slice(0, maxDetail) });
+      return ok({ type: 'refused', detail: walletText(outcome.value.detail, maxDetail) });
     case undefined:
       return err({ field: 'outcome', issue: 'is required' });
   }

@@ -120,6 +120,8 @@ export function createStrayPaymentStore(options: StrayPaymentStoreOptions): Stra
         const row = await lock(em, key);
         if (row === null) return err('not_found' as const);
         if (row.leaseId !== leaseId) return err('lease_lost' as const);
+        // Said once under this lease already; by now the reversal may be elsewhere.
+        if (row.leasedUntil == null) return ok({ ...row });
         const at = now();
         const { merchantId, paymentAttemptId } = row;
         keepExchanges(em, { merchantId, id: paymentAttemptId }, exchanges, newId, at);
