@@ -79,7 +79,8 @@ const networks = makeExactValidator<readonly string[]>((input) => {
   return list;
 });
 
-function isNetwork(text: string): boolean {
+/** Whether a text is an IP address and the number of leading bits that count, such as 10.0.0.0/8. */
+export function isNetwork(text: string): boolean {
   const [address = '', bits = '', ...rest] = text.split('/');
   const version = isIP(address);
   return (

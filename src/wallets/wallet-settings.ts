@@ -1,7 +1,8 @@
+import { isIP } from 'node:net';
 import { Type } from '@sinclair/typebox';
 import type { Static } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { ConfigError } from '../runtime/config.ts';
+import { ConfigError, isNetwork } from '../runtime/config.ts';
 
 const text = Type.String({ minLength: 1 });
 
@@ -18,7 +19,8 @@ const walletSettings = Type.Object(
     currencies: Type.Array(Type.String({ pattern: '^[A-Z]{3}$' }), { minItems: 1 }),
     callback_sources: Type.Optional(Type.Array(text)),
     max_in_flight: Type.Optional(Type.Integer({ minimum: 1, maximum: 500 })),
-    call_timeout_ms: Type.Optional(Type.Integer({ minimum: 100, maximum: 60_000 })),
+    // Three calls may follow one another under one lease.
+    call_timeout_ms: Type.Optional(Type.Integer({ minimum: 100, maximum: 30_000 })),
   },
   { additionalProperties: false },
 );
@@ -41,8 +43,18 @@ export function parseWalletSettings(json: string): readonly WalletSettings[] {
   const names = wallets.map(({ wallet, environment }) => `${wallet}-${environment}`);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) throw new ConfigError(`GATEHOUSE_WALLETS names ${twice} twice`);
+  for (const [index, { base_url: baseUrl, callback_sources: sources = [] }] of wallets.entries()) {
+    if (!URL.canParse(baseUrl)) throw new ConfigError(`GATEHOUSE_WALLETS /${index}/base_url: must be a URL`);
+    const unreadable = sources.findIndex((source) => !isAddressOrNetwork(source));
+    if (unreadable === -1) continue;
+    throw new ConfigError(
+      `GATEHOUSE_WALLETS /${index}/callback_sources/${unreadable}: must be an IP address or a network such as 10.0.0.0/8`,
+    );
+  }
   return wallets;
 }
+
+const isAddressOrNetwork = (source: string): boolean => isIP(source) !== 0 || isNetwork(source);
 
 function parseJson(json: string): unknown {
   try {
