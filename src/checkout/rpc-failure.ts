@@ -53,6 +53,7 @@ const kinds: Readonly<Record<ErrorReason, CheckoutFailureKind>> = {
   TOO_MANY_API_KEYS: 'unavailable',
   PAYMENT_ATTEMPT_NOT_FOUND: 'unavailable',
   STRAY_PAYMENT_NOT_FOUND: 'unavailable',
+  RECONCILIATION_NOT_FOUND: 'unavailable',
   LEASE_LOST: 'unavailable',
   REVERSAL_NOT_REFUSED: 'unavailable',
 };
