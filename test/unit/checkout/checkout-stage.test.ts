@@ -1,0 +1,75 @@
+import { create } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { describe, expect, test } from '@jest/globals';
+import { stageOf } from '../../../src/checkout/checkout-stage.ts';
+import { CheckoutSchema } from '../../../src/gen/gatehouse/v1/checkout_service_pb.js';
+import {
+  OrderSchema,
+  OrderStatus,
+  PaymentAttemptSchema,
+  PaymentAttemptStatus,
+} from '../../../src/gen/gatehouse/v1/order_pb.js';
+
+const nowMs = 1_800_000_000_000;
+const { PENDING, COMPLETED, FAILED, EXPIRED } = OrderStatus;
+const { REQUESTED, SENT, UNKNOWN, SUCCEEDED, DECLINED, TIMED_OUT } = PaymentAttemptStatus;
+
+interface Situation {
+  readonly status?: OrderStatus;
+  readonly attempt?: PaymentAttemptStatus;
+  readonly startedSecondsAgo?: number;
+  readonly usableHere?: boolean;
+  readonly attemptsLeft?: number;
+  readonly secondsLeft?: number;
+}
+
+function stageIn({
+  status = PENDING,
+  attempt,
+  startedSecondsAgo = 10,
+  usableHere = true,
+  attemptsLeft = 4,
+  secondsLeft = 60,
+}: Situation) {
+  const order = create(OrderSchema, { status, expireTime: timestampFromMs(nowMs + secondsLeft * 1000) });
+  const checkout = create(CheckoutSchema, { order, usableHere, attemptsLeft });
+  if (attempt !== undefined) {
+    const createTime = timestampFromMs(nowMs - startedSecondsAgo * 1000);
+    checkout.latestAttempt = create(PaymentAttemptSchema, { status: attempt, createTime });
+  }
+  return stageOf(checkout, order, nowMs);
+}
+
+describe('what a customer is shown', () => {
+  test.each<[string, Situation, string]>([
+    ['nothing was tried', {}, 'pay'],
+    ['the last try was declined', { attempt: DECLINED }, 'pay'],
+    ['nobody confirmed the last try', { attempt: TIMED_OUT }, 'pay'],
+    ['a try waits to be sent', { attempt: REQUESTED }, 'confirm'],
+    ['a wallet was asked', { attempt: SENT }, 'confirm'],
+    ['the outcome is unknown', { attempt: UNKNOWN }, 'confirm'],
+    ['the money is there and the order is about to be', { attempt: SUCCEEDED }, 'confirm'],
+    ['the session is over', { secondsLeft: 0 }, 'expired'],
+    ['the session is over after a no', { attempt: DECLINED, secondsLeft: -5 }, 'expired'],
+    ['the session is over, and a wallet was asked', { attempt: SENT, secondsLeft: -5 }, 'confirm'],
+    ['the session is over, and the outcome is unknown', { attempt: UNKNOWN, secondsLeft: -9_999 }, 'confirm'],
+    ['no try is left', { attempt: DECLINED, attemptsLeft: 0 }, 'failed'],
+    ['another browser has it', { usableHere: false, attempt: SENT }, 'in_use'],
+    ['it was paid', { status: COMPLETED, attempt: SUCCEEDED }, 'paid'],
+    ['it was paid in another browser', { status: COMPLETED, usableHere: false }, 'paid'],
+    ['it was given up', { status: FAILED }, 'cancelled'],
+    ['it was given up after a no', { status: FAILED, attempt: DECLINED }, 'cancelled'],
+    ['the last no was the fifth', { status: FAILED, attempt: DECLINED, attemptsLeft: 0 }, 'failed'],
+    ['it expired', { status: EXPIRED, attempt: TIMED_OUT }, 'expired'],
+  ])('when %s', (_name, situation, stage) => {
+    expect(stageIn(situation).name).toBe(stage);
+  });
+
+  test.each<[string, Situation, boolean]>([
+    ['a prompt just sent', { attempt: SENT, startedSecondsAgo: 179 }, false],
+    ['a prompt of three minutes', { attempt: SENT, startedSecondsAgo: 180 }, true],
+    ['an unknown outcome, however new', { attempt: UNKNOWN, startedSecondsAgo: 1 }, true],
+  ])('is called slow or not: %s', (_name, situation, slow) => {
+    expect(stageIn(situation)).toMatchObject({ name: 'confirm', slow });
+  });
+});

@@ -1,0 +1,31 @@
+import { expect, test } from '@jest/globals';
+import { messagesIn } from '../../../src/checkout/language/dictionary.ts';
+
+/** All texts of a language by their path; functions give theirs for a placeholder. */
+function textsOf(value: unknown, path = ''): [string, string][] {
+  if (typeof value === 'string') return [[path, value]];
+  if (typeof value === 'function')
+    return [[path, String((value as (...names: string[]) => unknown)('[1]', '[2]'))]];
+  return Object.entries(value as object).flatMap(([key, inner]) => textsOf(inner, `${path}.${key}`));
+}
+
+const [english, amharic] = [textsOf(messagesIn('en')), textsOf(messagesIn('am'))];
+
+test('every text is there in both languages', () => {
+  expect(amharic.map(([path]) => path)).toEqual(english.map(([path]) => path));
+  expect([...english, ...amharic].filter(([, text]) => text.trim() === '')).toEqual([]);
+});
+
+test('what is put into a text in one language is put into it in the other', () => {
+  const placeholders = (text: string) => [...text.matchAll(/\[[12]\]/g)].map(([found]) => found).sort();
+
+  for (const [index, [path, text]] of english.entries()) {
+    expect([path, placeholders(amharic[index]![1])]).toEqual([path, placeholders(text)]);
+  }
+});
+
+test('Amharic is written in Ethiopic, but for names', () => {
+  const names = /English|Gatehouse|Wallet [AB]|USSD|QR|cookie|\[[12]\]/g;
+
+  expect(amharic.filter(([, text]) => /[a-z]{2}/i.test(text.replace(names, '')))).toEqual([]);
+});
