@@ -1,0 +1,218 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { storedId } from '../../../src/core/database/public-id.ts';
+import { Environment, PaymentAttemptStatus, PaymentOption } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { OrderStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { failureOf } from '../../support/rpc-failure.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack } from '../../support/stack.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { openPaymentDesk, outcomes } from './payment-desk.ts';
+import type { Payment, PaymentDesk } from './payment-desk.ts';
+
+let stack: Stack;
+let desk: PaymentDesk;
+let merchantId: string;
+
+beforeAll(async () => {
+  stack = await startStack({ cores: 2, facades: 0 });
+  desk = await openPaymentDesk(stack);
+});
+beforeEach(async () => {
+  await desk.clear();
+  ({ id: merchantId } = await stack.createMerchant());
+});
+afterAll(async () => {
+  await desk.close();
+  await stack.stop();
+});
+
+const storedAttempt = async ({ attemptId }: Payment) => {
+  const [row] = await desk.query<{ status: string; leases: number; due_at: Date | null }>(
+    'select status, leases, due_at from core.payment_attempts where id = $1',
+    [storedId('pat', attemptId)],
+  );
+  return row;
+};
+
+describe('taking an attempt', () => {
+  test('gives all that is needed to ask the wallet, and has marked it SENT in the database', async () => {
+    const payment = await desk.startDirect({ merchantId });
+
+    const leased = await desk.take(payment);
+
+    expect(leased).toMatchObject({
+      merchantId,
+      environment: Environment.SANDBOX,
+      amount: '100.50',
+      currency: 'ETB',
+      orderNumber: 'D-1',
+      sentBefore: false,
+      providerReference: '',
+      leases: 1,
+      paymentAttempt: { status: PaymentAttemptStatus.SENT, phone: '+251911223344' },
+    });
+    expect(await storedAttempt(payment)).toMatchObject({ status: 'SENT', leases: 1 });
+    expect(await desk.history(payment)).toEqual(['1 CREATED', '2 PAYMENT_STARTED']);
+  });
+
+  test('keeps everybody else from it until the lease ends, and longer when its outcome is recorded', async () => {
+    const payment = await desk.startDirect({ merchantId });
+    const leased = await desk.take(payment);
+
+    expect(await desk.lease()).toEqual([]);
+    await desk.record(leased, outcomes.pending('r-1'));
+    expect(await desk.lease()).toEqual([]);
+  });
+
+  test('of a worker that died is possible once the lease has lapsed, as sent before, and the dead one has lost it', async () => {
+    const payment = await desk.startDirect({ merchantId });
+    const dead = await desk.take(payment);
+
+    await desk.lapse(payment);
+    const next = await desk.take(payment);
+
+    expect(next).toMatchObject({ sentBefore: true, leases: 2 });
+    expect(next.leaseId).not.toBe(dead.leaseId);
+    const failure = await failureOf(desk.record(dead, outcomes.declined()));
+    expect(failure).toMatchObject({ code: 'FailedPrecondition', reason: 'LEASE_LOST' });
+    expect((await desk.story(payment)).paymentAttempt?.status).toBe(PaymentAttemptStatus.SENT);
+  });
+
+  test('is still the worker’s own when its lease has lapsed and nobody has taken it', async () => {
+    const payment = await desk.startDirect({ merchantId });
+    const leased = await desk.take(payment);
+
+    await desk.lapse(payment);
+    const { order } = await desk.record(leased, outcomes.completed('t-1'));
+
+    expect(order?.status).toBe(OrderStatus.COMPLETED);
+  });
+
+  test('ends by itself after the time asked for, by the database’s clock', async () => {
+    const payment = await desk.startDirect({ merchantId });
+    await desk.lease(5n);
+
+    const [row] = await desk.query<{ seconds: number }>(
+      'select extract(epoch from leased_until - now())::float8 as seconds from core.payment_attempts where id = $1',
+      [storedId('pat', payment.attemptId)],
+    );
+    expect(row?.seconds).toBeGreaterThan(0);
+    expect(row?.seconds).toBeLessThanOrEqual(5);
+  });
+
+  test('takes those of the options and the environment asked for only', async () => {
+    const a = await desk.startDirect({ merchantId, orderNumber: 'L-A' });
+    const b = await desk.startDirect({
+      merchantId,
+      orderNumber: 'L-B',
+      paymentOption: PaymentOption.WALLETB_USSD,
+    });
+    const live = await desk.startDirect({
+      merchantId,
+      orderNumber: 'L-A',
+      environment: Environment.PRODUCTION,
+    });
+    const leaseOf = async (environment: Environment, option: PaymentOption) => {
+      const { attempts } = await desk.payments.leasePaymentAttempts({
+        environment,
+        paymentOptions: [option],
+        maxAttempts: 10,
+        lease: { seconds: 60n },
+      });
+      return attempts.map(({ paymentAttempt }) => paymentAttempt?.paymentAttemptId);
+    };
+
+    expect(await leaseOf(Environment.SANDBOX, PaymentOption.WALLETA_WALLET)).toEqual([]);
+    expect(await leaseOf(Environment.PRODUCTION, PaymentOption.WALLETB_USSD)).toEqual([]);
+    expect(await leaseOf(Environment.SANDBOX, PaymentOption.WALLETB_USSD)).toEqual([b.attemptId]);
+    expect(await leaseOf(Environment.SANDBOX, PaymentOption.WALLETA_USSD)).toEqual([a.attemptId]);
+    expect(await leaseOf(Environment.PRODUCTION, PaymentOption.WALLETA_USSD)).toEqual([live.attemptId]);
+  });
+
+  test('by four workers at once shares two hundred attempts without overlap', async () => {
+    const started = await Promise.all(
+      Array.from({ length: 200 }, (_, index) =>
+        desk.startDirect({ merchantId, orderNumber: `W-${index}`, phone: `09112${10_000 + index}` }),
+      ),
+    );
+    const taken: string[] = [];
+    const work = async (): Promise<void> => {
+      while (taken.length < started.length) {
+        const { attempts } = await desk.payments.leasePaymentAttempts({
+          environment: Environment.SANDBOX,
+          paymentOptions: [PaymentOption.WALLETA_USSD],
+          maxAttempts: 7,
+          lease: { seconds: 60n },
+        });
+        taken.push(...attempts.map(({ paymentAttempt }) => paymentAttempt?.paymentAttemptId ?? ''));
+      }
+    };
+
+    await Promise.all([work(), work(), work(), work()]);
+
+    expect(new Set(taken)).toEqual(new Set(started.map(({ attemptId }) => attemptId)));
+    expect(taken).toHaveLength(200);
+  });
+});
+
+describe('an attempt that nobody has sent', () => {
+  test('of an order whose session has ended is given to nobody, and ends with the order', async () => {
+    const payment = await desk.startDirect({ merchantId });
+    // The sweep is kept away, so that it is the lease which meets the order first.
+    await desk.query(
+      `update core.orders set expires_at = now(), sweep_at = now() + interval '1 hour' where id = $1`,
+      [storedId('ord', payment.orderId)],
+    );
+
+    expect(await desk.lease()).toEqual([]);
+
+    await desk.endSession(payment);
+    await waitUntil('the order has expired', async () => {
+      const { order, paymentAttempt } = await desk.story(payment);
+      return (
+        order?.status === OrderStatus.EXPIRED && paymentAttempt?.status === PaymentAttemptStatus.TIMED_OUT
+      );
+    });
+    expect(await desk.lease()).toEqual([]);
+  });
+
+  test('and has expired is not sent because somebody hastens it', async () => {
+    const payment = await desk.startDirect({ merchantId });
+    await desk.endSession(payment);
+    await waitUntil(
+      'the order has expired',
+      async () => (await desk.story(payment)).order?.status === OrderStatus.EXPIRED,
+    );
+
+    await desk.payments.hastenPaymentAttempt({ merchantId, paymentAttemptId: payment.attemptId });
+
+    expect(await desk.lease()).toEqual([]);
+    await desk.makeDue(payment);
+    expect(await desk.lease()).toEqual([]);
+    expect((await storedAttempt(payment))?.due_at).toBeNull();
+  });
+});
+
+test('the database itself refuses a second open attempt of an order, and one beside the successful one', async () => {
+  const payment = await desk.startDirect({ merchantId });
+  const insertOther = (): Promise<unknown> =>
+    desk.query(
+      `insert into core.payment_attempts (merchant_id, id, environment, order_id, status, payment_option, phone, created_at, updated_at)
+       select merchant_id, gen_random_uuid(), environment, order_id, 'REQUESTED', payment_option, phone, now(), now()
+       from core.payment_attempts where id = $1`,
+      [storedId('pat', payment.attemptId)],
+    );
+
+  for (const status of ['REQUESTED', 'SENT', 'UNKNOWN', 'SUCCEEDED']) {
+    await desk.query('update core.payment_attempts set status = $2 where id = $1', [
+      storedId('pat', payment.attemptId),
+      status,
+    ]);
+    await expect(insertOther()).rejects.toThrow('duplicate key value violates unique constraint');
+  }
+  await desk.query(
+    `update core.payment_attempts set status = 'DECLINED', decline_reason = 'wrong_pin' where id = $1`,
+    [storedId('pat', payment.attemptId)],
+  );
+  await insertOther();
+});
