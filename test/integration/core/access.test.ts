@@ -8,6 +8,7 @@ import { DiagnosticsService } from '../../../src/gen/gatehouse/v1/diagnostics_se
 import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { PaymentAttemptService } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
+import { ReconciliationService } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
 import { StrayPaymentService } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 import { ServerReflection } from '../../../src/gen/grpc/reflection/v1/reflection_pb.js';
 import { Health } from '../../../src/gen/health/v1/health_pb.js';
@@ -53,6 +54,13 @@ const matrix: Readonly<Record<string, string>> = {
   'gatehouse.v1.StrayPaymentService/LeaseReversals': /*     */ '- - Y - - - -',
   'gatehouse.v1.StrayPaymentService/RecordReversalOutcome': /**/ '- - Y - - - -',
   'gatehouse.v1.StrayPaymentService/RetryReversal': /*      */ '- - - - Y - -',
+  'gatehouse.v1.ReconciliationService/StartReconciliation': '- - - - Y - -',
+  'gatehouse.v1.ReconciliationService/LeaseReconciliation': '- - Y - - - -',
+  'gatehouse.v1.ReconciliationService/RecordStatementPage': '- - Y - - - -',
+  'gatehouse.v1.ReconciliationService/CompleteReconciliation': '- - Y - - - -',
+  'gatehouse.v1.ReconciliationService/GetReconciliation': '- - - - Y - Y',
+  'gatehouse.v1.ReconciliationService/ListReconciliations': '- - - - Y - Y',
+  'gatehouse.v1.ReconciliationService/ListDifferences': /*  */ '- - - - Y - Y',
   'gatehouse.v1.CheckoutService/GetCheckout': /*            */ '- Y - - - - -',
   'gatehouse.v1.CheckoutService/SubmitCheckoutPayment': /*  */ '- Y - - - - -',
   'gatehouse.v1.CheckoutService/CancelCheckout': /*         */ '- Y - - - - -',
@@ -71,6 +79,7 @@ const services: readonly DescService[] = [
   OrderService,
   PaymentAttemptService,
   StrayPaymentService,
+  ReconciliationService,
   MerchantService,
   ApiKeyService,
   AuditService,

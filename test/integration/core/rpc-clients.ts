@@ -14,6 +14,7 @@ const definitions = loadSync(
     'order_service',
     'payment_attempt_service',
     'stray_payment_service',
+    'reconciliation_service',
     'checkout_service',
     'merchant_service',
     'api_key_service',
