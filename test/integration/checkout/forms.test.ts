@@ -183,7 +183,7 @@ describe('a body that is no form of ours', () => {
 
 test('a phone that was asked too often is spared, and the customer hears for how long', async () => {
   const phone = '0944556677';
-  for (const _ of [1, 2]) {
+  for (let asked = 0; asked < 2; asked += 1) {
     const order = await orders.register({ environment: Environment.PRODUCTION });
     await createCustomer().post(order.url, { ...payment, phone });
     await orders.settle(order, { attempt: 'TIMED_OUT' });

@@ -96,7 +96,7 @@ describe('the page says how the payment stands:', () => {
     expect(page.body).toContain(words);
     expect(page.body).toContain('You can try 4 more times.');
     expect(page.body).toMatch(/value="walleta_ussd"\s+required\s+checked/);
-    expect(page.body).toMatch(/id="phone"[^>]*value="\+251 91 122 3344"/);
+    expect(page.body).toMatch(/id="phone"[^>]*value="\+251\u00a091\u00a0122\u00a03344"/);
   });
 });
 
