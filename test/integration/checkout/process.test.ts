@@ -1,0 +1,39 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { createCustomer } from '../../support/customer.ts';
+import { startProcess } from '../../support/gatehouse-process.ts';
+import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
+
+let running: GatehouseProcess | undefined;
+afterEach(async () => {
+  await running?.stop('SIGKILL');
+  running = undefined;
+});
+
+/** No core is there: port 1 refuses. */
+const settings = {
+  GATEHOUSE_CORE_ADDRESSES: '127.0.0.1:1',
+  GATEHOUSE_SERVICE_TOKEN: 'token',
+  GATEHOUSE_CHECKOUT_PORT: '0',
+};
+
+test('without a core it starts, says it is not ready, and shows a page that says what to do', async () => {
+  running = await startProcess('checkout', settings);
+  const origin = String(running.ready['checkout']);
+
+  expect((await createCustomer().get(`${origin}/healthz`)).status).toBe(200);
+  expect((await createCustomer().get(`${origin}/readyz`)).status).toBe(503);
+  expect((await createCustomer().get(`${origin}/c/${'a'.repeat(87)}`)).status).toBe(503);
+});
+
+test('on SIGTERM it ends in order, within the time a supervisor gives it', async () => {
+  running = await startProcess('checkout', settings);
+
+  expect(await running.stop('SIGTERM')).toBe(0);
+  expect(running.log.map(({ msg }) => msg)).toEqual(expect.arrayContaining(['stopping', 'stopped']));
+});
+
+test('a setting it cannot use stops it, by name', async () => {
+  const start = startProcess('checkout', { ...settings, GATEHOUSE_CHECKOUT_BASE_URL: 'ftp://pay.example' });
+
+  await expect(start).rejects.toThrow(/GATEHOUSE_CHECKOUT_BASE_URL must be a URL starting with http/);
+});
