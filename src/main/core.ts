@@ -29,6 +29,9 @@ import { paymentAttemptService } from '../core/payments/payment-attempt-service.
 import { createPaymentReader } from '../core/payments/payment-reader.ts';
 import { createPhoneWait } from '../core/payments/phone-limit-use-case.ts';
 import { createRecordOutcome } from '../core/payments/record-outcome-use-case.ts';
+import { reconciliationService } from '../core/reconciliation/reconciliation-service.ts';
+import { createReconciliationStore } from '../core/reconciliation/reconciliation-store.ts';
+import { scheduleReconciliations } from '../core/reconciliation/schedule-reconciliations.ts';
 import { strayPaymentService } from '../core/stray-payments/stray-payment-service.ts';
 import { createStrayPaymentStore } from '../core/stray-payments/stray-payment-store.ts';
 import type { PaymentOption } from '../core/domain/order.ts';
@@ -49,6 +52,7 @@ import { migrateWhenReachable } from './migrate-when-reachable.ts';
 import { readConfigOrExit } from './read-config.ts';
 
 const sweepIntervalMs = 1_000;
+const scheduleIntervalMs = 10 * 60_000;
 
 const paymentOptionNames = {
   walleta_ussd: 'WALLETA_USSD',
@@ -118,6 +122,8 @@ const paymentParts = {
   onDue: announceAttempts,
 };
 
+const hastenAttempt = createHastenAttempt(paymentParts);
+
 const draining = new AbortController();
 const stopping = new AbortController();
 
@@ -135,10 +141,17 @@ const services = [
   paymentAttemptService({
     leaseAttempts: createLeaseAttempts(paymentParts),
     recordOutcome: createRecordOutcome(paymentParts),
-    hastenAttempt: createHastenAttempt(paymentParts),
+    hastenAttempt,
     reader: createPaymentReader(database),
   }),
   strayPaymentService(createStrayPaymentStore(paymentParts)),
+  reconciliationService({
+    store: createReconciliationStore({
+      ...paymentParts,
+      hasten: (attempt) => hastenAttempt({ ...attempt, exchange: undefined }),
+    }),
+    now,
+  }),
   checkoutService(createCheckouts({ ...paymentParts, tokens, findMerchant, phoneWait, offeredOptions })),
   merchantService(merchants),
   apiKeyService({
@@ -181,6 +194,10 @@ const sweeping = repeatEvery(
   { task: 'expiring orders', intervalMs: sweepIntervalMs, logger, stop: stopping.signal },
   (stop) => expireOrders(store, stop),
 );
+const scheduling = repeatEvery(
+  { task: 'scheduling reconciliations', intervalMs: scheduleIntervalMs, logger, stop: stopping.signal },
+  () => scheduleReconciliations({ ...paymentParts, offeredOptions }),
+);
 const relaying = relayEvents({ database, publisher: bus, signal: eventSignal, logger }, stopping.signal);
 
 logger.info({ grpc: grpc.address, connect: connect.address }, 'ready');
@@ -198,7 +215,7 @@ stopOnSignal(logger, [
     name: 'background work',
     stop: async () => {
       stopping.abort();
-      await Promise.all([sweeping, relaying]);
+      await Promise.all([sweeping, relaying, scheduling]);
     },
     timeoutMs: 2_000,
   },

@@ -4,6 +4,7 @@ import { createClient } from '@connectrpc/connect';
 import { v7 } from 'uuid';
 import { Environment, PaymentOption } from '../gen/gatehouse/v1/order_pb.js';
 import { PaymentAttemptService } from '../gen/gatehouse/v1/payment_attempt_service_pb.js';
+import { ReconciliationService, Wallet } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
 import { StrayPaymentService } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
 import { readWalletsConfig } from '../runtime/config.ts';
 import { stopOnSignal } from '../runtime/lifecycle.ts';
@@ -15,11 +16,14 @@ import { buildCallbackApp } from '../wallets/callback-app.ts';
 import { createCallbackTokens } from '../wallets/callback-token.ts';
 import { GsmaConnector } from '../wallets/gsma/gsma-connector.ts';
 import { createWalletBreaker, runLeaseWorker } from '../wallets/lease-worker.ts';
+import { reconcileWork } from '../wallets/reconcile-work.ts';
 import { parseWalletSettings } from '../wallets/wallet-settings.ts';
 import { attemptWork, reversalWork } from '../wallets/wallet-work.ts';
 import { readConfigOrExit } from './read-config.ts';
 
 const idleMs = 500;
+/** Statements are read once a day; who starts one by hand rings. */
+const reconcileIdleMs = 10_000;
 const standardMaxInFlight = 32;
 const standardCallTimeoutMs = 20_000;
 const breakerRestMs = 10_000;
@@ -37,6 +41,7 @@ const transport = createGrpcTransport({
 });
 const payments = createClient(PaymentAttemptService, transport);
 const strayPayments = createClient(StrayPaymentService, transport);
+const reconciliations = createClient(ReconciliationService, transport);
 const tokens = createCallbackTokens(config.GATEHOUSE_WALLET_CALLBACK_KEY);
 const bus = openEventBus({ url: config.GATEHOUSE_NATS_URL, name: `wallets ${instance}`, logger });
 const now = (): Date => new Date();
@@ -51,6 +56,7 @@ const optionsOf = {
   walleta: [PaymentOption.WALLETA_USSD, PaymentOption.WALLETA_WALLET],
   walletb: [PaymentOption.WALLETB_USSD],
 } as const;
+const walletNumbers = { walleta: Wallet.WALLETA, walletb: Wallet.WALLETB } as const;
 
 // The callbacks' address is known once the listener has a port; connectors are first used after that.
 const listening: { callbackBaseUrl: string } = {
@@ -114,11 +120,38 @@ const workers = served.flatMap(({ name, settings, connector, maxInFlight }) => {
     threshold: breakerThreshold,
   });
   const options = { maxInFlight, idleMs, breaker, logger };
-  const signals = { payments: createWakeSignal(), reversals: createWakeSignal() };
+  const signals = {
+    payments: createWakeSignal(),
+    reversals: createWakeSignal(),
+    reconciliations: createWakeSignal(),
+  };
+  const reconciling = reconcileWork({
+    ...parts,
+    name,
+    wallet: walletNumbers[settings.wallet],
+    reconciliations,
+  });
   bus.onRing('payment_attempts', () => Object.values(signals).forEach((signal) => signal.ring()));
   return [
     runLeaseWorker(attemptWork(parts), { ...options, signal: signals.payments }, stopping.signal),
     runLeaseWorker(reversalWork(parts), { ...options, signal: signals.reversals }, stopping.signal),
+    runLeaseWorker(
+      reconciling,
+      {
+        maxInFlight: 1,
+        idleMs: reconcileIdleMs,
+        // A statement that cannot be read says nothing about payments.
+        breaker: createWalletBreaker({
+          logger,
+          wallet: `${name} statement`,
+          restMs: breakerRestMs,
+          threshold: breakerThreshold,
+        }),
+        signal: signals.reconciliations,
+        logger,
+      },
+      stopping.signal,
+    ),
   ];
 });
 

@@ -45,6 +45,7 @@ const failures: Readonly<Record<ErrorReason, (error: ConnectError) => Failure>> 
   SERVER_DRAINING: internal,
   PAYMENT_ATTEMPT_NOT_FOUND: internal,
   STRAY_PAYMENT_NOT_FOUND: internal,
+  RECONCILIATION_NOT_FOUND: internal,
   CHECKOUT_NOT_FOUND: internal,
   LEASE_LOST: internal,
   REVERSAL_NOT_REFUSED: internal,

@@ -6,6 +6,7 @@ import type { Logger } from '../../runtime/logger.ts';
 import { entities } from './entities.ts';
 import { Migration001Core } from './migrations/migration-001-core.ts';
 import { Migration002Payments } from './migrations/migration-002-payments.ts';
+import { Migration003Reconciliation } from './migrations/migration-003-reconciliation.ts';
 import { allowSilence, closeSilentConnections } from './silent-connections.ts';
 
 export interface DatabaseOptions {
@@ -58,7 +59,7 @@ export async function openDatabase({
       onPoolCreated: (created: Pool) => closeSilentConnections(created, silenceMs),
     },
     migrations: {
-      migrationsList: [Migration001Core, Migration002Payments],
+      migrationsList: [Migration001Core, Migration002Payments, Migration003Reconciliation],
       schema: 'core',
       tableName: 'migrations',
       snapshot: false,

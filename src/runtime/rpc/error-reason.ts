@@ -24,6 +24,7 @@ export const errorReasons = {
   PHONE_LIMIT: Code.ResourceExhausted,
   PAYMENT_ATTEMPT_NOT_FOUND: Code.NotFound,
   STRAY_PAYMENT_NOT_FOUND: Code.NotFound,
+  RECONCILIATION_NOT_FOUND: Code.NotFound,
   CHECKOUT_NOT_FOUND: Code.NotFound,
   LEASE_LOST: Code.FailedPrecondition,
   REVERSAL_NOT_REFUSED: Code.FailedPrecondition,

@@ -88,6 +88,7 @@ const expected: Record<ErrorReason, { register: object; direct: object; verify: 
   SERVER_DRAINING: internal,
   PAYMENT_ATTEMPT_NOT_FOUND: internal,
   STRAY_PAYMENT_NOT_FOUND: internal,
+  RECONCILIATION_NOT_FOUND: internal,
   CHECKOUT_NOT_FOUND: internal,
   LEASE_LOST: internal,
   REVERSAL_NOT_REFUSED: internal,

@@ -1,0 +1,200 @@
+import type {
+  DifferenceKind,
+  StatementEntryStatus,
+  StatementEntryType,
+  StrayPaymentStatus,
+} from '../database/entities.ts';
+import { publicId } from '../database/public-id.ts';
+import type { PaymentAttemptStatus } from '../domain/order.ts';
+import { isOn } from './reconciliation-day.ts';
+import type { Day } from './reconciliation-day.ts';
+import { sameDecimal } from './same-decimal.ts';
+
+/** An entry of a wallet's statement. Texts the wallet did not give are ''. */
+export interface Entry {
+  readonly position: number;
+  readonly type: StatementEntryType;
+  readonly status: StatementEntryStatus | null;
+  readonly providerTransactionId: string;
+  readonly amount: string;
+  readonly currency: string;
+  readonly requestId: string;
+  readonly originalTransactionId: string;
+  readonly occurredAt: Date | null;
+  readonly problem: string;
+}
+
+interface KnownFacts {
+  /** Stored ids. */
+  readonly merchantId: string;
+  readonly paymentAttemptId: string;
+  readonly providerTransactionId: string;
+  readonly amount: string;
+  readonly currency: string;
+  /** When it last changed. */
+  readonly updatedAt: Date;
+}
+
+/** Money that we have on record, or a payment attempt that may become some. */
+export type KnownMoney =
+  | (KnownFacts & { readonly what: 'attempt'; readonly status: PaymentAttemptStatus })
+  | (KnownFacts & {
+      readonly what: 'stray';
+      readonly status: StrayPaymentStatus;
+      readonly strayPaymentId: string;
+    });
+
+/** What we have on record that an entry may be about. */
+export interface Records {
+  /** Known by the wallet's id of this transaction. */
+  readonly byTransaction: KnownMoney | undefined;
+  /** Known by our own id, which the wallet repeats. */
+  readonly byRequest: KnownMoney | undefined;
+  /** What a reversal gives back. */
+  readonly original: KnownMoney | undefined;
+  /** Whether the same statement has a reversal of this payment. */
+  readonly hasReversal: boolean;
+}
+
+export interface ComparedPeriod {
+  readonly day: Day;
+  /** Until when the statement was read. */
+  readonly readUntil: Date;
+}
+
+export interface FoundDifference {
+  readonly kind: DifferenceKind;
+  readonly entry: Entry | undefined;
+  readonly known: KnownMoney | undefined;
+  readonly advice: string;
+}
+
+/**
+ * What is wrong about one entry of a statement; undefined when it agrees with our records, or belongs to another day.
+ * Only money counts: payments that failed on both sides are nobody's difference.
+ */
+export function compareEntry(
+  entry: Entry,
+  records: Records,
+  period: ComparedPeriod,
+): FoundDifference | undefined {
+  switch (entry.type) {
+    case 'PAYMENT':
+      return comparePayment(entry, records, period);
+    case 'REVERSAL':
+      return compareReversal(entry, records, period);
+    case 'UNREADABLE':
+      return {
+        kind: 'UNREADABLE',
+        entry,
+        known: undefined,
+        advice: `entry ${entry.position + 1} of the statement cannot be read (${entry.problem}); look it up at the wallet`,
+      };
+    case 'OTHER':
+      return undefined;
+  }
+}
+
+/** Money that we have on record and the whole statement has not. */
+export const missingInStatement = (known: KnownMoney): FoundDifference => ({
+  kind: 'MISSING_IN_STATEMENT',
+  entry: undefined,
+  known,
+  advice:
+    known.what === 'attempt'
+      ? `the wallet told us that it is paid; ask it for transaction ${known.providerTransactionId}. ${look(known)}`
+      : `the wallet told us of this stray payment; ask it for transaction ${known.providerTransactionId} before settling it by hand`,
+});
+
+function comparePayment(entry: Entry, records: Records, period: ComparedPeriod): FoundDifference | undefined {
+  const { byTransaction: known, byRequest } = records;
+  const isToday = isOn(period.day, entry.occurredAt);
+  if (known !== undefined) {
+    if (!isToday && !isOn(period.day, known.updatedAt)) return undefined;
+    return compareAmount(entry, known) ?? compareStatus(entry, known, records, period);
+  }
+  if (!isToday || (entry.status !== 'COMPLETED' && entry.status !== 'REVERSED')) return undefined;
+  if (byRequest?.what === 'attempt') {
+    if (byRequest.status === 'SUCCEEDED') {
+      const advice = `a second charge for an attempt that transaction ${byRequest.providerTransactionId} has paid; have the wallet give it back. ${look(byRequest)}`;
+      return { kind: 'MISSING_HERE', entry, known: byRequest, advice };
+    }
+    if (entry.status === 'REVERSED') return undefined;
+    const advice = `the wallet took money that we have no word of; it is asked again now, and what it says decides. ${look(byRequest)}`;
+    return { kind: 'STATUS_DIFFERS', entry, known: byRequest, advice };
+  }
+  const advice =
+    entry.status === 'REVERSED'
+      ? 'money that no attempt of ours asked for, and that went back; ask the wallet what it was'
+      : 'money that no attempt of ours asked for; ask the wallet whose it is and have it given back';
+  return { kind: 'MISSING_HERE', entry, known: undefined, advice };
+}
+
+function compareReversal(
+  entry: Entry,
+  { original, byRequest }: Records,
+  { day }: ComparedPeriod,
+): FoundDifference | undefined {
+  if (entry.status !== 'COMPLETED' || !isOn(day, entry.occurredAt)) return undefined;
+  const known = original ?? byRequest;
+  if (known === undefined) {
+    const advice = 'money went back that we did not send back; ask the wallet why';
+    return { kind: 'MISSING_HERE', entry, known, advice };
+  }
+  if (known.what === 'attempt') {
+    if (known.status !== 'SUCCEEDED') return undefined;
+    const advice = `the payer got a payment back whose order is COMPLETED; tell the merchant, and ask the wallet why. ${look(known)}`;
+    return { kind: 'STATUS_DIFFERS', entry, known, advice };
+  }
+  const differs = compareAmount(entry, known);
+  if (differs !== undefined || known.status !== 'REVERSAL_REFUSED') return differs;
+  const advice = 'the wallet refused to give this back and has done so by now; nothing is left to settle';
+  return { kind: 'STATUS_DIFFERS', entry, known, advice };
+}
+
+function compareAmount(entry: Entry, known: KnownMoney): FoundDifference | undefined {
+  if (entry.currency === known.currency && sameDecimal(entry.amount, known.amount)) return undefined;
+  const advice =
+    known.what === 'attempt'
+      ? `the wallet confirmed ${known.amount} ${known.currency} to us; have it say which is right before money is passed on. ${look(known)}`
+      : `we have ${known.amount} ${known.currency} on record as stray; have the wallet say which is right`;
+  return { kind: 'AMOUNT_DIFFERS', entry, known, advice };
+}
+
+function compareStatus(
+  entry: Entry,
+  known: KnownMoney,
+  { hasReversal }: Records,
+  { readUntil }: ComparedPeriod,
+): FoundDifference | undefined {
+  const differs = (advice: string): FoundDifference => ({ kind: 'STATUS_DIFFERS', entry, known, advice });
+  const moved = entry.status === 'COMPLETED' || entry.status === 'REVERSED';
+  if (known.what === 'stray') {
+    if (!moved) return differs('the wallet told us that it took this money; ask it what became of it');
+    if (known.status === 'REVERSAL_REFUSED' && entry.status === 'REVERSED' && !hasReversal)
+      return differs(
+        'the wallet refused to give this back and has done so by now; nothing is left to settle',
+      );
+    const wentBack = entry.status === 'REVERSED' || hasReversal;
+    if (known.status === 'REVERSED' && !wentBack && known.updatedAt <= readUntil)
+      return differs('the wallet told us that this went back, and its statement does not have that; ask it');
+    return undefined;
+  }
+  if (known.status !== 'SUCCEEDED')
+    return moved
+      ? differs(
+          `the wallet took money that we have no word of; it is asked again now, and what it says decides. ${look(known)}`,
+        )
+      : undefined;
+  if (!moved)
+    return differs(`the wallet told us that it is paid; ask it what became of it since. ${look(known)}`);
+  // A reversal that is an entry of its own is told of there.
+  if (entry.status === 'REVERSED' && !hasReversal)
+    return differs(
+      `the payer got a payment back whose order is COMPLETED; tell the merchant, and ask the wallet why. ${look(known)}`,
+    );
+  return undefined;
+}
+
+const look = ({ merchantId, paymentAttemptId }: KnownMoney): string =>
+  `See: payment show ${publicId('mer', merchantId)} ${publicId('pat', paymentAttemptId)}`;

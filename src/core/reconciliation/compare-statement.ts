@@ -1,0 +1,109 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { StatementEntryRow } from '../database/entities.ts';
+import { isPublicId, storedId } from '../database/public-id.ts';
+import { compareEntry, missingInStatement } from './compare-entry.ts';
+import type { ComparedPeriod, Entry, FoundDifference, KnownMoney, Records } from './compare-entry.ts';
+import { findByRequest, findByTransaction, findMissing } from './known-money.sql.ts';
+import type { WalletScope } from './known-money.sql.ts';
+
+const batchSize = 500;
+
+/**
+ * Compares a statement that was read to its end with our records, entry by entry and then the other way round. Gives
+ * the differences in the order of the statement, what is missing in it last.
+ */
+export async function* compareStatement(
+  em: EntityManager,
+  reconciliationId: string,
+  scope: WalletScope,
+  period: ComparedPeriod,
+): AsyncGenerator<FoundDifference> {
+  for await (const entries of readEntries(em, reconciliationId)) {
+    const recordsOf = await findRecords(em, reconciliationId, scope, entries);
+    for (const entry of entries) {
+      const difference = compareEntry(entry, recordsOf(entry), period);
+      if (difference !== undefined) yield difference;
+    }
+  }
+  const { day, readUntil } = period;
+  const until = day.until < readUntil ? day.until : readUntil;
+  for (const known of await findMissing(em, scope, reconciliationId, { from: day.from, until }))
+    yield missingInStatement(known);
+}
+
+async function* readEntries(em: EntityManager, reconciliationId: string): AsyncGenerator<readonly Entry[]> {
+  for (let after = -1; ;) {
+    const rows = await em.find(
+      StatementEntryRow,
+      { reconciliationId, position: { $gt: after } },
+      { orderBy: { position: 'asc' }, limit: batchSize, disableIdentityMap: true },
+    );
+    if (rows.length > 0)
+      yield rows.map((row) => ({ ...row, status: row.status ?? null, occurredAt: row.occurredAt ?? null }));
+    if (rows.length < batchSize) return;
+    after = rows.at(-1)?.position ?? after;
+  }
+}
+
+/** What we have on record about some entries, read at once. */
+async function findRecords(
+  em: EntityManager,
+  reconciliationId: string,
+  scope: WalletScope,
+  entries: readonly Entry[],
+): Promise<(entry: Entry) => Records> {
+  const transactions = await findByTransaction(em, scope, textsOf(entries, transactionIdsOf));
+  // Our own ids are looked up only where the wallet's say nothing: that is rare, and costs more.
+  const strangers = entries.filter(
+    (entry) => isMoney(entry) && knownUnder(transactions, entry) === undefined,
+  );
+  const requestIds = textsOf(strangers, ({ requestId }) => storedRequestId(requestId) ?? []);
+  const requests =
+    requestIds.length === 0 ? new Map<string, KnownMoney>() : await findByRequest(em, scope, requestIds);
+  const reversed = await findReversed(em, reconciliationId, entries);
+  return (entry) => ({
+    byTransaction: transactions.get(entry.providerTransactionId),
+    byRequest: requests.get(storedRequestId(entry.requestId) ?? ''),
+    original: transactions.get(entry.originalTransactionId),
+    hasReversal: reversed.has(entry.providerTransactionId),
+  });
+}
+
+const transactionIdsOf = ({ type, providerTransactionId, originalTransactionId }: Entry): string[] =>
+  type === 'REVERSAL' ? [originalTransactionId] : type === 'PAYMENT' ? [providerTransactionId] : [];
+
+const knownUnder = (transactions: ReadonlyMap<string, KnownMoney>, entry: Entry): KnownMoney | undefined =>
+  transactions.get(transactionIdsOf(entry)[0] ?? '');
+
+const isMoney = ({ type, status }: Entry): boolean =>
+  (type === 'PAYMENT' || type === 'REVERSAL') && (status === 'COMPLETED' || status === 'REVERSED');
+
+const textsOf = (entries: readonly Entry[], of: (entry: Entry) => string | string[]): string[] => [
+  ...new Set(entries.flatMap(of).filter((text) => text !== '')),
+];
+
+/** The stored id of an attempt or a stray payment of ours; undefined when the wallet repeats something else. */
+function storedRequestId(requestId: string): string | undefined {
+  if (isPublicId('pat', requestId)) return storedId('pat', requestId);
+  return isPublicId('stp', requestId) ? storedId('stp', requestId) : undefined;
+}
+
+/** Which of these payments the same statement has a reversal of. */
+async function findReversed(
+  em: EntityManager,
+  reconciliationId: string,
+  entries: readonly Entry[],
+): Promise<ReadonlySet<string>> {
+  const payments = entries.filter(({ type }) => type === 'PAYMENT');
+  const reversals = await em.find(
+    StatementEntryRow,
+    {
+      reconciliationId,
+      type: 'REVERSAL',
+      status: 'COMPLETED',
+      originalTransactionId: { $in: payments.map(({ providerTransactionId }) => providerTransactionId) },
+    },
+    { disableIdentityMap: true },
+  );
+  return new Set(reversals.map(({ originalTransactionId }) => originalTransactionId));
+}

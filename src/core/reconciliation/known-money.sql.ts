@@ -1,0 +1,157 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { StrayPaymentStatus } from '../database/entities.ts';
+import { Currency } from '../domain/currency.ts';
+import { Money } from '../domain/money.ts';
+import type { Environment, PaymentAttemptStatus, PaymentOption } from '../domain/order.ts';
+import type { KnownMoney } from './compare-entry.ts';
+import type { Day } from './reconciliation-day.ts';
+
+/** Whose records are looked at: those of one wallet in one environment, whatever the merchant. */
+export interface WalletScope {
+  readonly environment: Environment;
+  readonly options: readonly PaymentOption[];
+}
+
+interface AttemptRow {
+  readonly merchant_id: string;
+  readonly payment_attempt_id: string;
+  readonly provider_transaction_id: string | null;
+  readonly minor_units: string;
+  readonly currency: string;
+  readonly status: PaymentAttemptStatus;
+  readonly updated_at: string;
+}
+
+interface StrayRow {
+  readonly merchant_id: string;
+  readonly payment_attempt_id: string;
+  readonly stray_payment_id: string;
+  readonly provider_transaction_id: string;
+  readonly amount: string;
+  readonly currency: string;
+  readonly status: StrayPaymentStatus;
+  readonly updated_at: string;
+}
+
+const attempts = `
+select a.merchant_id, a.id as payment_attempt_id, a.provider_transaction_id, o.amount_minor_units::text as minor_units,
+  o.currency, a.status, a.updated_at
+from core.payment_attempts a
+join core.orders o on o.merchant_id = a.merchant_id and o.environment = a.environment and o.id = a.order_id
+where a.environment = ?::core.environment and a.payment_option = any(?::core.payment_option[])`;
+
+const strays = `
+select s.merchant_id, s.payment_attempt_id, s.id as stray_payment_id, s.provider_transaction_id, s.amount, s.currency,
+  s.status, s.updated_at
+from core.stray_payments s
+where s.environment = ?::core.environment and s.payment_option = any(?::core.payment_option[])`;
+
+/** An array as PostgreSQL writes one. */
+const list = (items: readonly string[]): string =>
+  `{${items.map((item) => `"${item.replace(/["\\]/g, '\\$&')}"`).join(',')}}`;
+const scopeValues = ({ environment, options }: WalletScope): string[] => [environment, list(options)];
+
+async function read(
+  em: EntityManager,
+  scope: WalletScope,
+  where: { readonly attempts: string; readonly strays: string },
+  values: readonly unknown[],
+): Promise<KnownMoney[]> {
+  const all = [...scopeValues(scope), ...values];
+  const found = await em.execute<AttemptRow[]>(`${attempts} and ${where.attempts}`, all);
+  const stray = await em.execute<StrayRow[]>(`${strays} and ${where.strays}`, all);
+  // A payment that became stray is known by its attempt too: what is stray about it comes last, and counts.
+  return [...found.map(attemptMoney), ...stray.map(strayMoney)];
+}
+
+/** What we know under these transaction ids of the wallet's. */
+export async function findByTransaction(
+  em: EntityManager,
+  scope: WalletScope,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, KnownMoney>> {
+  const column = 'provider_transaction_id = any(?::text[])';
+  const known = await read(em, scope, { attempts: `a.${column}`, strays: `s.${column}` }, [list(ids)]);
+  return new Map(known.map((money) => [money.providerTransactionId, money]));
+}
+
+/** Attempts and stray payments by our own stored ids. */
+export async function findByRequest(
+  em: EntityManager,
+  scope: WalletScope,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, KnownMoney>> {
+  const column = 'id = any(?::uuid[])';
+  const known = await read(em, scope, { attempts: `a.${column}`, strays: `s.${column}` }, [list(ids)]);
+  return new Map(
+    known.map((money) => [money.what === 'stray' ? money.strayPaymentId : money.paymentAttemptId, money]),
+  );
+}
+
+/** What we learned of between two instants and the statement that was read does not have. */
+export function findMissing(
+  em: EntityManager,
+  scope: WalletScope,
+  reconciliationId: string,
+  { from, until }: Day,
+): Promise<KnownMoney[]> {
+  const unlisted = (row: string): string => `not exists (
+  select from core.statement_entries e
+  where e.reconciliation_id = ? and e.provider_transaction_id = ${row}.provider_transaction_id and e.type = 'PAYMENT'
+) order by ${row}.id`;
+  return read(
+    em,
+    scope,
+    {
+      attempts: `a.status = 'SUCCEEDED' and a.updated_at >= ? and a.updated_at < ? and ${unlisted('a')}`,
+      strays: `s.created_at >= ? and s.created_at < ? and ${unlisted('s')}`,
+    },
+    [from.toISOString(), until.toISOString(), reconciliationId],
+  );
+}
+
+/** When the oldest payment began of those that ended on a day; undefined when none did. */
+export async function oldestBegun(
+  em: EntityManager,
+  scope: WalletScope,
+  { from, until }: Day,
+): Promise<Date | undefined> {
+  const values = [...scopeValues(scope), from.toISOString(), until.toISOString()];
+  const [row] = await em.execute<{ begun: string | null }[]>(
+    `
+select least(
+  (select min(created_at) from core.payment_attempts
+   where environment = ?::core.environment and payment_option = any(?::core.payment_option[])
+     and status = 'SUCCEEDED' and updated_at >= ? and updated_at < ?),
+  (select min(a.created_at) from core.stray_payments s
+   join core.payment_attempts a on a.merchant_id = s.merchant_id and a.id = s.payment_attempt_id
+   where s.environment = ?::core.environment and s.payment_option = any(?::core.payment_option[])
+     and s.created_at >= ? and s.created_at < ?)
+) as begun`,
+    [...values, ...values],
+  );
+  return row?.begun == null ? undefined : new Date(row.begun);
+}
+
+const attemptMoney = (row: AttemptRow): KnownMoney => ({
+  what: 'attempt',
+  merchantId: row.merchant_id,
+  paymentAttemptId: row.payment_attempt_id,
+  providerTransactionId: row.provider_transaction_id ?? '',
+  amount: Money.formatMinorUnits(BigInt(row.minor_units), Currency.of(row.currency)),
+  currency: row.currency,
+  status: row.status,
+  updatedAt: new Date(row.updated_at),
+});
+
+const strayMoney = (row: StrayRow): KnownMoney => ({
+  what: 'stray',
+  merchantId: row.merchant_id,
+  paymentAttemptId: row.payment_attempt_id,
+  strayPaymentId: row.stray_payment_id,
+  providerTransactionId: row.provider_transaction_id,
+  amount: row.amount,
+  currency: row.currency,
+  status: row.status,
+  updatedAt: new Date(row.updated_at),
+});

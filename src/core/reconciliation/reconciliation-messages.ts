@@ -1,0 +1,166 @@
+import { create } from '@bufbuild/protobuf';
+import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import {
+  DifferenceKind as DifferenceKindMessage,
+  DifferenceSchema,
+  ReconciliationSchema,
+  ReconciliationStatus as ReconciliationStatusMessage,
+  StatementEntryStatus as EntryStatusMessage,
+  StatementEntryType as EntryTypeMessage,
+  Wallet as WalletMessage,
+} from '../../gen/gatehouse/v1/reconciliation_service_pb.js';
+import type {
+  Difference as DifferenceMessage,
+  Reconciliation as ReconciliationMessage,
+  StatementEntry as StatementEntryMessage,
+} from '../../gen/gatehouse/v1/reconciliation_service_pb.js';
+import type {
+  DifferenceKind,
+  ReconciliationStatus,
+  StatementEntryStatus,
+  StatementEntryType,
+  WalletName,
+} from '../database/entities.ts';
+import { publicId } from '../database/public-id.ts';
+import type { Issue } from '../domain/issue.ts';
+import { err, ok } from '../domain/result.ts';
+import type { Result } from '../domain/result.ts';
+import { environmentNumbers } from '../rpc/environment.ts';
+import type { Entry } from './compare-entry.ts';
+import type { Difference, Reconciliation } from './reconciliation-store.ts';
+
+const wallets = {
+  WALLETA: WalletMessage.WALLETA,
+  WALLETB: WalletMessage.WALLETB,
+} as const satisfies Record<WalletName, WalletMessage>;
+
+const statuses = {
+  WAITING: ReconciliationStatusMessage.WAITING,
+  RUNNING: ReconciliationStatusMessage.RUNNING,
+  COMPLETED: ReconciliationStatusMessage.COMPLETED,
+  FAILED: ReconciliationStatusMessage.FAILED,
+} as const satisfies Record<ReconciliationStatus, ReconciliationStatusMessage>;
+
+const kinds = {
+  MISSING_IN_STATEMENT: DifferenceKindMessage.MISSING_IN_STATEMENT,
+  MISSING_HERE: DifferenceKindMessage.MISSING_HERE,
+  AMOUNT_DIFFERS: DifferenceKindMessage.AMOUNT_DIFFERS,
+  STATUS_DIFFERS: DifferenceKindMessage.STATUS_DIFFERS,
+  UNREADABLE: DifferenceKindMessage.UNREADABLE,
+} as const satisfies Record<DifferenceKind, DifferenceKindMessage>;
+
+const entryTypes = {
+  PAYMENT: EntryTypeMessage.PAYMENT,
+  REVERSAL: EntryTypeMessage.REVERSAL,
+  OTHER: EntryTypeMessage.OTHER,
+  UNREADABLE: EntryTypeMessage.UNREADABLE,
+} as const satisfies Record<StatementEntryType, EntryTypeMessage>;
+
+const entryStatuses = {
+  COMPLETED: EntryStatusMessage.COMPLETED,
+  PENDING: EntryStatusMessage.PENDING,
+  FAILED: EntryStatusMessage.FAILED,
+  REVERSED: EntryStatusMessage.REVERSED,
+  OTHER: EntryStatusMessage.OTHER,
+} as const satisfies Record<StatementEntryStatus, EntryStatusMessage>;
+
+function wordOf<Word extends string>(
+  table: Readonly<Record<Word, number>>,
+  number: number,
+): Word | undefined {
+  return (Object.keys(table) as Word[]).find((word) => table[word] === number);
+}
+
+/** The wallet a caller named. Issue: none, or one this build does not know. */
+export function parseWallet(number: WalletMessage): Result<WalletName, Issue> {
+  const wallet = wordOf(wallets, number);
+  return wallet === undefined ? err({ field: 'wallet', issue: 'must be WALLETA or WALLETB' }) : ok(wallet);
+}
+
+/** As `parseWallet`, for requests where leaving it out means all. */
+export function parseOptionalWallet(number: WalletMessage): Result<WalletName | undefined, Issue> {
+  return number === WalletMessage.UNSPECIFIED ? ok(undefined) : parseWallet(number);
+}
+
+const maxEntries = 1_000;
+const maxText = 800;
+
+/** A page of a statement. Texts that are too long are cut: they are a wallet's, and no reason to lose the page. */
+export function parseEntries(messages: readonly StatementEntryMessage[]): Result<Entry[], Issue> {
+  if (messages.length > maxEntries)
+    return err({ field: 'entries', issue: `must be at most ${maxEntries} at once` });
+  const entries = messages.map(parseEntry);
+  const known = entries.filter((entry) => entry !== undefined);
+  const isEachOnce = new Set(known.map(({ position }) => position)).size === messages.length;
+  if (known.length < messages.length || !isEachOnce) {
+    return err({
+      field: 'entries',
+      issue:
+        'must each have a type, a position of its own from 0 and, unless UNREADABLE, a provider_transaction_id and a status',
+    });
+  }
+  return ok(known);
+}
+
+function parseEntry(message: StatementEntryMessage): Entry | undefined {
+  const type = wordOf(entryTypes, message.type);
+  const status = wordOf(entryStatuses, message.status) ?? null;
+  const isNamed = type === 'UNREADABLE' || (message.providerTransactionId !== '' && status !== null);
+  if (type === undefined || message.position < 0 || !isNamed) return undefined;
+  return {
+    position: message.position,
+    type,
+    status,
+    providerTransactionId: cut(message.providerTransactionId),
+    amount: cut(message.amount),
+    currency: cut(message.currency),
+    requestId: cut(message.requestId),
+    originalTransactionId: cut(message.originalTransactionId),
+    occurredAt: message.occurTime === undefined ? null : timestampDate(message.occurTime),
+    problem: cut(message.problem),
+  };
+}
+
+/** Without the one character that PostgreSQL stores nowhere. */
+const cut = (text: string): string => text.replaceAll('\0', '').slice(0, maxText);
+
+export function reconciliationMessage(reconciliation: Reconciliation): ReconciliationMessage {
+  const { dueAt } = reconciliation;
+  return create(ReconciliationSchema, {
+    reconciliationId: publicId('rec', reconciliation.id),
+    wallet: wallets[reconciliation.wallet],
+    environment: environmentNumbers[reconciliation.environment],
+    date: reconciliation.day,
+    status: statuses[reconciliation.status],
+    scheduled: reconciliation.scheduled,
+    startedBy: reconciliation.startedBy,
+    tries: reconciliation.tries,
+    entries: reconciliation.entries,
+    otherEntries: reconciliation.otherEntries,
+    differences: reconciliation.differences,
+    detail: reconciliation.detail,
+    createTime: timestampFromDate(reconciliation.createdAt),
+    updateTime: timestampFromDate(reconciliation.updatedAt),
+    ...(dueAt == null ? {} : { dueTime: timestampFromDate(dueAt) }),
+  });
+}
+
+export function differenceMessage(difference: Difference): DifferenceMessage {
+  const { merchantId, paymentAttemptId, strayPaymentId, occurredAt } = difference;
+  return create(DifferenceSchema, {
+    number: difference.number,
+    kind: kinds[difference.kind],
+    providerTransactionId: difference.providerTransactionId,
+    walletAmount: difference.walletAmount,
+    walletCurrency: difference.walletCurrency,
+    walletStatus: difference.walletStatus,
+    ourAmount: difference.ourAmount,
+    ourCurrency: difference.ourCurrency,
+    ourStatus: difference.ourStatus,
+    merchantId: merchantId == null ? '' : publicId('mer', merchantId),
+    paymentAttemptId: paymentAttemptId == null ? '' : publicId('pat', paymentAttemptId),
+    strayPaymentId: strayPaymentId == null ? '' : publicId('stp', strayPaymentId),
+    ...(occurredAt == null ? {} : { occurTime: timestampFromDate(occurredAt) }),
+    advice: difference.advice,
+  });
+}

@@ -1,0 +1,166 @@
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { ReconciliationService } from '../../gen/gatehouse/v1/reconciliation_service_pb.js';
+import type { ListReconciliationsRequest } from '../../gen/gatehouse/v1/reconciliation_service_pb.js';
+import { annotate } from '../../runtime/rpc/call-context.ts';
+import { rpcError } from '../../runtime/rpc/rpc-error.ts';
+import { rpcService } from '../../runtime/rpc/rpc-service.ts';
+import type { RpcService } from '../../runtime/rpc/rpc-service.ts';
+import { actorOf } from '../audit/record-audit-use-case.ts';
+import { publicId } from '../database/public-id.ts';
+import { combine } from '../domain/combine.ts';
+import type { Issue } from '../domain/issue.ts';
+import { err, ok } from '../domain/result.ts';
+import type { Result } from '../domain/result.ts';
+import { parseEnvironment, parseOptionalEnvironment } from '../rpc/environment.ts';
+import { parseLease } from '../rpc/lease-fields.ts';
+import { pageOf, parsePageSize, parsePageToken } from '../rpc/page-token.ts';
+import { parseId, valuesOrThrow } from '../rpc/request-fields.ts';
+import { parseDay } from './reconciliation-day.ts';
+import {
+  differenceMessage,
+  parseEntries,
+  parseOptionalWallet,
+  parseWallet,
+  reconciliationMessage,
+} from './reconciliation-messages.ts';
+import type { Reconciliation, ReconciliationStore } from './reconciliation-store.ts';
+
+export interface ReconciliationServiceParts {
+  readonly store: ReconciliationStore;
+  readonly now: () => Date;
+}
+
+const maxError = 512;
+
+/** gatehouse.v1.ReconciliationService. */
+export function reconciliationService({ store, now }: ReconciliationServiceParts): RpcService {
+  return rpcService(
+    ReconciliationService,
+    {
+      async startReconciliation(request, context) {
+        const { date, ...key } = valuesOrThrow(
+          combine({
+            wallet: parseWallet(request.wallet),
+            environment: parseEnvironment(request.environment),
+            date: parseDate(request.date, now()),
+          }),
+        );
+        const started = await store.start(key, date, actorOf(context).actor);
+        annotate(context, { reconciliation_id: publicId('rec', started.id) });
+        return { reconciliation: reconciliationMessage(started) };
+      },
+      async leaseReconciliation(request, context) {
+        const { leaseMs, ...key } = valuesOrThrow(
+          combine({
+            wallet: parseWallet(request.wallet),
+            environment: parseEnvironment(request.environment),
+            leaseMs: parseLease(request.lease),
+          }),
+        );
+        const leased = await store.lease(key, leaseMs);
+        annotate(context, { items: leased === undefined ? 0 : 1 });
+        if (leased === undefined) return {};
+        return {
+          leased: {
+            reconciliation: reconciliationMessage(leased.reconciliation),
+            leaseId: leased.leaseId,
+            fromTime: timestampFromDate(leased.from),
+            toTime: timestampFromDate(leased.to),
+          },
+        };
+      },
+      async recordStatementPage(request, context) {
+        const { id, leaseId, entries } = valuesOrThrow(
+          combine({ ...parseLeaseKey(request), entries: parseEntries(request.entries) }),
+        );
+        annotate(context, { reconciliation_id: id, items: entries.length });
+        return { reconciliation: answered(await store.record(id, leaseId, entries), id) };
+      },
+      async completeReconciliation(request, context) {
+        const { id, leaseId } = valuesOrThrow(combine(parseLeaseKey(request)));
+        const completed = await store.complete(id, leaseId, request.error.slice(0, maxError));
+        annotate(context, { reconciliation_id: id });
+        if (completed.ok) annotate(context, { differences: completed.value.differences });
+        return { reconciliation: answered(completed, id) };
+      },
+      async getReconciliation(request) {
+        const { id } = valuesOrThrow(combine(parseKey(request)));
+        return { reconciliation: reconciliationMessage(await getOrThrow(store, id)) };
+      },
+      async listReconciliations(request) {
+        const { filter, key } = parseFilter(request);
+        const listed = await store.list({ ...filter, limit: filter.limit + 1 });
+        const page = pageOf(
+          listed.map((reconciliation) => ({ id: publicId('rec', reconciliation.id), reconciliation })),
+          filter.limit,
+          key,
+        );
+        return {
+          reconciliations: page.items.map(({ reconciliation }) => reconciliationMessage(reconciliation)),
+          nextPageToken: page.nextPageToken,
+        };
+      },
+      async listDifferences(request) {
+        const { id, limit } = valuesOrThrow(
+          combine({ ...parseKey(request), limit: parsePageSize(request.pageSize) }),
+        );
+        await getOrThrow(store, id);
+        const differences = await store.differences(id, request.afterNumber, limit);
+        return { differences: differences.map(differenceMessage) };
+      },
+    },
+    {
+      startReconciliation: ['operator'],
+      leaseReconciliation: ['wallets'],
+      recordStatementPage: ['wallets'],
+      completeReconciliation: ['wallets'],
+      getReconciliation: ['operator', 'reader'],
+      listReconciliations: ['operator', 'reader'],
+      listDifferences: ['operator', 'reader'],
+    },
+  );
+}
+
+const notFound = (id: string) => rpcError('RECONCILIATION_NOT_FOUND', `there is no reconciliation ${id}`);
+
+async function getOrThrow(store: ReconciliationStore, id: string): Promise<Reconciliation> {
+  const found = await store.get(id);
+  if (found === undefined) throw notFound(id);
+  return found;
+}
+
+function answered(result: Result<Reconciliation, 'not_found' | 'lease_lost'>, id: string) {
+  if (result.ok) return reconciliationMessage(result.value);
+  if (result.error === 'not_found') throw notFound(id);
+  throw rpcError('LEASE_LOST', 'the lease has ended and the statement is read anew, or has been read by now');
+}
+
+const parseKey = (request: { readonly reconciliationId: string }) => ({
+  id: parseId('rec', request.reconciliationId, 'reconciliation_id'),
+});
+
+const parseLeaseKey = (request: { readonly reconciliationId: string; readonly leaseId: string }) => ({
+  ...parseKey(request),
+  leaseId: request.leaseId === '' ? err({ field: 'lease_id', issue: 'is required' }) : ok(request.leaseId),
+});
+
+/** A day that has begun: of one that has not ended yet, what there is so far is compared. */
+function parseDate(date: string, now: Date): Result<string, Issue> {
+  const day = parseDay(date);
+  if (day === undefined) return err({ field: 'date', issue: 'must be a date (UTC) such as 2026-01-31' });
+  if (day.from > now) return err({ field: 'date', issue: 'must not be in the future' });
+  return ok(date);
+}
+
+function parseFilter(request: ListReconciliationsRequest) {
+  const key = [request.wallet, request.environment];
+  const filter = valuesOrThrow(
+    combine({
+      wallet: parseOptionalWallet(request.wallet),
+      environment: parseOptionalEnvironment(request.environment),
+      beforeId: parsePageToken(request.pageToken, 'rec', key),
+      limit: parsePageSize(request.pageSize),
+    }),
+  );
+  return { filter, key };
+}

@@ -1,0 +1,298 @@
+import { LockMode } from '@mikro-orm/postgresql';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Database } from '../database/database.ts';
+import { ReconciliationDifferenceRow, ReconciliationRow, StatementEntryRow } from '../database/entities.ts';
+import type { WalletName } from '../database/entities.ts';
+import { publicId, storedId } from '../database/public-id.ts';
+import type { NewId } from '../database/public-id.ts';
+import type { Environment } from '../domain/order.ts';
+import { err, ok } from '../domain/result.ts';
+import type { Result } from '../domain/result.ts';
+import type { Entry, FoundDifference } from './compare-entry.ts';
+import { compareStatement } from './compare-statement.ts';
+import { insertReconciliation } from './insert-reconciliation.sql.ts';
+import { oldestBegun } from './known-money.sql.ts';
+import type { WalletScope } from './known-money.sql.ts';
+import { dayOf, periodToRead } from './reconciliation-day.ts';
+import { optionsOf } from './wallet-options.ts';
+
+/** A reconciliation and a difference as they stand; the rows themselves, with the ids as they are stored. */
+export type Reconciliation = Omit<ReconciliationRow, symbol>;
+export type Difference = Omit<ReconciliationDifferenceRow, symbol>;
+
+export interface WalletKey {
+  readonly wallet: WalletName;
+  readonly environment: Environment;
+}
+
+export interface LeasedReconciliation {
+  readonly reconciliation: Reconciliation;
+  readonly leaseId: string;
+  readonly from: Date;
+  readonly to: Date;
+}
+
+export interface ReconciliationFilter {
+  readonly wallet: WalletName | undefined;
+  readonly environment: Environment | undefined;
+  readonly beforeId: string | undefined;
+  readonly limit: number;
+}
+
+type LeaseRefusal = 'not_found' | 'lease_lost';
+
+/** Ids are as they are shown. */
+export interface ReconciliationStore {
+  /** Starts one, or gives the one of that day that is under way. */
+  readonly start: (key: WalletKey, date: string, startedBy: string) => Promise<Reconciliation>;
+  readonly lease: (key: WalletKey, leaseMs: number) => Promise<LeasedReconciliation | undefined>;
+  readonly record: (
+    id: string,
+    leaseId: string,
+    entries: readonly Entry[],
+  ) => Promise<Result<Reconciliation, LeaseRefusal>>;
+  /** Compares, or, when there is an error, has it tried again later. */
+  readonly complete: (
+    id: string,
+    leaseId: string,
+    error: string,
+  ) => Promise<Result<Reconciliation, LeaseRefusal>>;
+  readonly get: (id: string) => Promise<Reconciliation | undefined>;
+  /** Newest first. */
+  readonly list: (filter: ReconciliationFilter) => Promise<Reconciliation[]>;
+  /** In the order of their numbers. */
+  readonly differences: (id: string, afterNumber: number, limit: number) => Promise<Difference[]>;
+}
+
+export interface ReconciliationStoreOptions {
+  readonly database: Database;
+  readonly newId: NewId;
+  readonly newLeaseId: () => string;
+  readonly now: () => Date;
+  /** Called when one became due. */
+  readonly onDue: () => void;
+  /** Has the wallet asked about an attempt, of which it has said something else than we have on record. */
+  readonly hasten: (attempt: { readonly merchantId: string; readonly attemptId: string }) => Promise<unknown>;
+}
+
+/** Minutes until a statement that could not be read is tried again; after the last of them it is given up. */
+const retryMinutes = [1, 5, 15, 60, 180, 360];
+
+/** A wrong account gives a difference for each of its entries: more than anybody reads are counted and not kept. */
+const mostKept = 10_000;
+
+export function createReconciliationStore(options: ReconciliationStoreOptions): ReconciliationStore {
+  const { database, newId, newLeaseId, now, onDue, hasten } = options;
+
+  const underLease = async (
+    em: EntityManager,
+    id: string,
+    leaseId: string,
+  ): Promise<Result<ReconciliationRow, LeaseRefusal>> => {
+    const key = { id: storedId('rec', id) };
+    const row = await em.findOne(ReconciliationRow, key, { lockMode: LockMode.PESSIMISTIC_WRITE });
+    if (row === null) return err('not_found');
+    return row.status === 'RUNNING' && row.leaseId === leaseId ? ok(row) : err('lease_lost');
+  };
+
+  return {
+    async start({ wallet, environment }, date, startedBy) {
+      const at = now();
+      const id = storedId('rec', newId('rec', at));
+      const made = { id, wallet, environment, date, startedBy, at, scheduled: false };
+      for (;;) {
+        const isNew = await insertReconciliation(database, made);
+        const found = await database
+          .fork()
+          .findOne(ReconciliationRow, isNew ? { id } : { wallet, environment, day: date, ...underWay });
+        if (isNew) onDue();
+        if (found !== null) return found;
+        // The one that was under way ended between the two looks.
+      }
+    },
+
+    lease: ({ wallet, environment }, leaseMs) =>
+      database.fork().transactional(async (em) => {
+        const at = await databaseTime(em);
+        const row = await em.findOne(
+          ReconciliationRow,
+          { wallet, environment, dueAt: { $lte: at } },
+          { orderBy: { dueAt: 'asc' }, lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE },
+        );
+        if (row === null) return undefined;
+        // Whoever had it is gone, or its page is refused from now on: the statement is read anew.
+        await em.nativeDelete(StatementEntryRow, { reconciliationId: row.id });
+        const day = dayOf(row.day);
+        const period = periodToRead(day, await oldestBegun(em, scopeOf(row), day), at);
+        const leaseId = newLeaseId();
+        em.assign(row, {
+          status: 'RUNNING',
+          leaseId,
+          leaseMs,
+          dueAt: new Date(at.getTime() + leaseMs),
+          periodFrom: period.from,
+          periodTo: period.to,
+          tries: row.tries + 1,
+          entries: 0,
+          otherEntries: 0,
+          updatedAt: at,
+        });
+        return { reconciliation: { ...row }, leaseId, ...period };
+      }),
+
+    record: (id, leaseId, entries) =>
+      database.fork().transactional(async (em) => {
+        const found = await underLease(em, id, leaseId);
+        if (!found.ok) return found;
+        const row = found.value;
+        const added = await addEntries(em, row.id, entries);
+        const at = await databaseTime(em);
+        em.assign(row, {
+          entries: row.entries + added.length,
+          otherEntries: row.otherEntries + added.filter(({ type }) => type === 'OTHER').length,
+          dueAt: new Date(at.getTime() + row.leaseMs),
+          updatedAt: at,
+        });
+        return ok({ ...row });
+      }),
+
+    async complete(id, leaseId, error) {
+      const doubted: FoundDifference[] = [];
+      const completed = await database.fork().transactional(async (em) => {
+        const found = await underLease(em, id, leaseId);
+        if (!found.ok) return found;
+        const row = found.value;
+        const at = now();
+        if (error === '') {
+          const { count, doubtful } = await compare(em, row);
+          doubted.push(...doubtful);
+          em.assign(row, { status: 'COMPLETED', differences: count, dueAt: null, detail: '' });
+        } else em.assign(row, afterFailure(row.tries, error, at));
+        await em.nativeDelete(StatementEntryRow, { reconciliationId: row.id });
+        em.assign(row, { leaseId: null, updatedAt: at });
+        return ok({ ...row });
+      });
+      for (const { known } of doubted) {
+        if (known === undefined) continue;
+        const { merchantId, paymentAttemptId } = known;
+        await hasten({
+          merchantId: publicId('mer', merchantId),
+          attemptId: publicId('pat', paymentAttemptId),
+        });
+      }
+      return completed;
+    },
+
+    get: async (id) =>
+      (await database.fork().findOne(ReconciliationRow, { id: storedId('rec', id) })) ?? undefined,
+
+    list: ({ wallet, environment, beforeId, limit }) =>
+      database.fork().find(
+        ReconciliationRow,
+        {
+          ...(wallet === undefined ? {} : { wallet }),
+          ...(environment === undefined ? {} : { environment }),
+          ...(beforeId === undefined ? {} : { id: { $lt: storedId('rec', beforeId) } }),
+        },
+        { orderBy: { id: 'desc' }, limit },
+      ),
+
+    differences: (id, afterNumber, limit) =>
+      database
+        .fork()
+        .find(
+          ReconciliationDifferenceRow,
+          { reconciliationId: storedId('rec', id), number: { $gt: afterNumber } },
+          { orderBy: { number: 'asc' }, limit },
+        ),
+  };
+}
+
+const underWay = { status: { $in: ['WAITING' as const, 'RUNNING' as const] } };
+
+/** Leases are between processes: they count by the clock that all of them share. */
+async function databaseTime(em: EntityManager): Promise<Date> {
+  const [clock] = await em.execute<{ now: string }[]>('select now() as now');
+  return new Date(clock?.now ?? NaN);
+}
+
+const scopeOf = ({ wallet, environment }: ReconciliationRow): WalletScope => ({
+  environment,
+  options: optionsOf(wallet),
+});
+
+/** Adds the entries that are not there yet, and gives those. */
+async function addEntries(
+  em: EntityManager,
+  reconciliationId: string,
+  entries: readonly Entry[],
+): Promise<readonly Entry[]> {
+  const positions = entries.map(({ position }) => position);
+  const known = await em.find(
+    StatementEntryRow,
+    { reconciliationId, position: { $in: positions } },
+    { fields: ['position'], disableIdentityMap: true },
+  );
+  const there = new Set(known.map(({ position }) => position));
+  const added = entries.filter(({ position }) => !there.has(position));
+  if (added.length > 0)
+    await em.insertMany(
+      StatementEntryRow,
+      added.map((entry) => ({ reconciliationId, ...entry })),
+    );
+  return added;
+}
+
+async function compare(
+  em: EntityManager,
+  row: ReconciliationRow,
+): Promise<{ count: number; doubtful: readonly FoundDifference[] }> {
+  const period = { day: dayOf(row.day), readUntil: row.periodTo ?? row.updatedAt };
+  const doubtful: FoundDifference[] = [];
+  const kept: Difference[] = [];
+  let count = 0;
+  for await (const found of compareStatement(em, row.id, scopeOf(row), period)) {
+    count += 1;
+    if (count > mostKept) continue;
+    kept.push(differenceRow(row.id, count, found));
+    if (isDoubtful(found)) doubtful.push(found);
+  }
+  for (let first = 0; first < kept.length; first += 500)
+    await em.insertMany(ReconciliationDifferenceRow, kept.slice(first, first + 500));
+  return { count, doubtful };
+}
+
+/** Money that the wallet took for an attempt which did not end in success: only the wallet can say what it is. */
+const isDoubtful = ({ kind, known }: FoundDifference): boolean =>
+  kind === 'STATUS_DIFFERS' && known?.what === 'attempt' && known.status !== 'SUCCEEDED';
+
+function differenceRow(
+  reconciliationId: string,
+  number: number,
+  { kind, entry, known, advice }: FoundDifference,
+): Difference {
+  return {
+    reconciliationId,
+    number,
+    kind,
+    providerTransactionId: entry?.providerTransactionId ?? known?.providerTransactionId ?? '',
+    walletAmount: entry?.amount ?? '',
+    walletCurrency: entry?.currency ?? '',
+    walletStatus: (entry?.status ?? '').toLowerCase(),
+    ourAmount: known?.amount ?? '',
+    ourCurrency: known?.currency ?? '',
+    ourStatus: (known?.status ?? '').toLowerCase(),
+    merchantId: known?.merchantId ?? null,
+    paymentAttemptId: known?.paymentAttemptId ?? null,
+    strayPaymentId: known?.what === 'stray' ? known.strayPaymentId : null,
+    occurredAt: entry?.occurredAt ?? known?.updatedAt ?? null,
+    advice,
+  };
+}
+
+/** What becomes of one whose statement could not be read, after so many tries. */
+function afterFailure(tries: number, detail: string, at: Date): Partial<Reconciliation> {
+  const minutes = retryMinutes[tries - 1];
+  if (minutes === undefined) return { status: 'FAILED', dueAt: null, detail };
+  return { status: 'WAITING', dueAt: new Date(at.getTime() + minutes * 60_000), detail };
+}

@@ -1,0 +1,151 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import type { Client } from '@connectrpc/connect';
+import type { Environment } from '../gen/gatehouse/v1/order_pb.js';
+import { StatementEntryStatus, StatementEntryType } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
+import type {
+  LeasedReconciliation,
+  ReconciliationService,
+  StatementEntrySchema,
+  Wallet,
+} from '../gen/gatehouse/v1/reconciliation_service_pb.js';
+import type { Logger } from '../runtime/logger.ts';
+import { StatementError } from './connector/statement-error.ts';
+import type { StatementEntry, StatementPage, WalletConnector } from './connector/wallet-connector.ts';
+import type { LeasedWork } from './lease-worker.ts';
+
+export interface ReconcileWorkParts {
+  /** Named in the log, such as "walleta-sandbox". */
+  readonly name: string;
+  readonly wallet: Wallet;
+  readonly environment: Environment;
+  readonly connector: WalletConnector;
+  readonly reconciliations: Client<typeof ReconciliationService>;
+  readonly newRequestId: () => string;
+  readonly logger: Logger;
+  /** Ends the reading when the process must go. */
+  readonly stop: AbortSignal;
+}
+
+/** Longer than a page takes: the lease begins anew with each. */
+const leaseSeconds = 120n;
+/** Core compares in this time; it goes through every entry of the day. */
+const comparingMs = 120_000;
+/** What core takes at once. */
+const entriesAtOnce = 1_000;
+
+type EntryMessage = MessageInitShape<typeof StatementEntrySchema>;
+
+/** Statements of one wallet: read to their end and handed to core, which compares them. */
+export function reconcileWork(parts: ReconcileWorkParts): LeasedWork<LeasedReconciliation> {
+  const { name, wallet, environment, reconciliations, logger, newRequestId } = parts;
+  return {
+    name: `${name} reconciliations`,
+    async lease() {
+      const request = { wallet, environment, lease: { seconds: leaseSeconds } };
+      const { leased } = await reconciliations.leaseReconciliation(request);
+      return leased === undefined ? [] : [leased];
+    },
+    async serve(leased) {
+      const startedAt = performance.now();
+      const requestId = newRequestId();
+      const options = { headers: { 'x-request-id': requestId }, timeoutMs: comparingMs };
+      const { leaseId } = leased;
+      const reconciliationId = leased.reconciliation?.reconciliationId ?? '';
+      const error = await readStatement(parts, leased, requestId);
+      // The process goes: nothing is wrong with the statement, and whoever comes next reads it when the lease has ended.
+      if (parts.stop.aborted) return true;
+      const { reconciliation } = await reconciliations.completeReconciliation(
+        { reconciliationId, leaseId, error },
+        options,
+      );
+      logger[error === '' ? 'info' : 'warn'](
+        {
+          request_id: requestId,
+          wallet: name,
+          reconciliation_id: reconciliationId,
+          date: leased.reconciliation?.date,
+          entries: reconciliation?.entries,
+          differences: reconciliation?.differences,
+          ...(error === '' ? {} : { error }),
+          duration_ms: Math.round(performance.now() - startedAt),
+        },
+        'reconciliation',
+      );
+      return error === '';
+    },
+  };
+}
+
+/** Hands over every page. Gives why the statement could not be read to its end, or '' when it was. */
+async function readStatement(
+  { connector, reconciliations, stop }: ReconcileWorkParts,
+  leased: LeasedReconciliation,
+  requestId: string,
+): Promise<string> {
+  if (!connector.capabilities.statement) return 'this wallet gives no statement';
+  const { leaseId } = leased;
+  const reconciliationId = leased.reconciliation?.reconciliationId ?? '';
+  const period = { from: dateOf(leased.fromTime), to: dateOf(leased.toTime) };
+  let position = 0;
+  try {
+    for await (const page of connector.statement(period, { signal: stop })) {
+      const entries = entriesOf(page, position);
+      position += entries.length;
+      for (let first = 0; first < entries.length; first += entriesAtOnce) {
+        await reconciliations.recordStatementPage(
+          { reconciliationId, leaseId, entries: entries.slice(first, first + entriesAtOnce) },
+          { headers: { 'x-request-id': requestId } },
+        );
+      }
+    }
+    return '';
+  } catch (error) {
+    if (error instanceof StatementError) return error.reason.detail;
+    throw error;
+  }
+}
+
+const dateOf = (time: Timestamp | undefined): Date =>
+  time === undefined ? new Date(NaN) : timestampDate(time);
+
+/** The entries of a page in the order of the statement, the unreadable ones in their places. */
+function entriesOf({ entries, unreadable }: StatementPage, first: number): EntryMessage[] {
+  const problems = new Map(unreadable.map(({ position, why }) => [position, why]));
+  const readable = entries[Symbol.iterator]();
+  return Array.from({ length: entries.length + unreadable.length }, (_, index): EntryMessage => {
+    const position = first + index;
+    const problem = problems.get(position);
+    if (problem !== undefined) return { position, type: StatementEntryType.UNREADABLE, problem };
+    const { value } = readable.next();
+    return value === undefined
+      ? { position, type: StatementEntryType.UNREADABLE, problem: 'the connector lost it' }
+      : { position, ...entryMessage(value) };
+  });
+}
+
+const types = {
+  payment: StatementEntryType.PAYMENT,
+  reversal: StatementEntryType.REVERSAL,
+  other: StatementEntryType.OTHER,
+} as const satisfies Record<StatementEntry['type'], StatementEntryType>;
+
+const statuses = {
+  completed: StatementEntryStatus.COMPLETED,
+  pending: StatementEntryStatus.PENDING,
+  failed: StatementEntryStatus.FAILED,
+  reversed: StatementEntryStatus.REVERSED,
+  other: StatementEntryStatus.OTHER,
+} as const satisfies Record<StatementEntry['status'], StatementEntryStatus>;
+
+const entryMessage = (entry: StatementEntry): EntryMessage => ({
+  type: types[entry.type],
+  status: statuses[entry.status],
+  providerTransactionId: entry.providerTransactionId,
+  amount: entry.amount,
+  currency: entry.currency,
+  requestId: entry.requestId ?? '',
+  originalTransactionId: entry.originalTransactionId ?? '',
+  ...(entry.occurredAt === undefined ? {} : { occurTime: timestampFromDate(entry.occurredAt) }),
+});

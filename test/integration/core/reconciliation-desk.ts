@@ -1,0 +1,133 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { Client } from '@connectrpc/connect';
+import pg from 'pg';
+import { storedId } from '../../../src/core/database/public-id.ts';
+import { Environment, PaymentOption } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { PaymentAttemptService } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
+import type { RecordPaymentOutcomeRequestSchema } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
+import {
+  ReconciliationService,
+  StatementEntryStatus,
+  StatementEntryType,
+  Wallet,
+} from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
+import type {
+  Difference,
+  LeasedReconciliation,
+  Reconciliation,
+  StatementEntrySchema,
+} from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
+import { directPayment } from '../../support/order-requests.ts';
+import type { Stack } from '../../support/stack.ts';
+
+export type Entry = Omit<MessageInitShape<typeof StatementEntrySchema>, 'position' | '$typeName'>;
+type Outcome = NonNullable<MessageInitShape<typeof RecordPaymentOutcomeRequestSchema>['outcome']>;
+
+export interface Paid {
+  readonly merchantId: string;
+  readonly paymentAttemptId: string;
+  readonly strayPaymentId: string;
+}
+
+/** A core of one's own, with somebody who plays the wallet and the process that reads its statements. */
+export interface ReconciliationDesk {
+  readonly operator: Client<typeof ReconciliationService>;
+  readonly reader: Client<typeof ReconciliationService>;
+  readonly wallets: Client<typeof ReconciliationService>;
+  readonly database: pg.Client;
+  /** A direct payment of which the wallet said this. */
+  readonly payment: (merchantId: string, outcome: Outcome, amount?: string) => Promise<Paid>;
+  /** Puts what a merchant was paid on another day, as if it had been done then, at noon. */
+  readonly moveTo: (merchantId: string, date: string) => Promise<void>;
+  /** Has every payment and reconciliation so far be none that could get in a test's way. */
+  readonly clear: () => Promise<void>;
+  readonly lease: () => Promise<LeasedReconciliation | undefined>;
+  /** Starts one of wallet A's sandbox, reads these entries in one page, and gives what came of it. */
+  readonly reconcile: (
+    date: string,
+    entries: readonly Entry[],
+  ) => Promise<{ reconciliation: Reconciliation; differences: readonly Difference[] }>;
+  readonly close: () => Promise<void>;
+}
+
+export const walletA = { wallet: Wallet.WALLETA, environment: Environment.SANDBOX } as const;
+
+/** A completed payment on a statement; a test names what matters to it. */
+export const paymentEntry = (own: Entry): Entry => ({
+  type: StatementEntryType.PAYMENT,
+  status: StatementEntryStatus.COMPLETED,
+  amount: '100.5',
+  currency: 'ETB',
+  ...own,
+});
+
+export const at = (time: string) => timestampFromDate(new Date(time));
+
+export async function openReconciliationDesk(stack: Stack): Promise<ReconciliationDesk> {
+  const database = new pg.Client({ connectionString: stack.databaseUrl });
+  await database.connect();
+  const orders = stack.client(OrderService, 'writer');
+  const payments = stack.client(PaymentAttemptService, 'wallets');
+  const operator = stack.client(ReconciliationService, 'operator');
+  const wallets = stack.client(ReconciliationService, 'wallets');
+  let count = 0;
+
+  const lease = async (): Promise<LeasedReconciliation | undefined> =>
+    (await wallets.leaseReconciliation({ ...walletA, lease: { seconds: 60n } })).leased;
+
+  return {
+    operator,
+    wallets,
+    reader: stack.client(ReconciliationService, 'reader'),
+    database,
+    lease,
+    async payment(merchantId, outcome, amount = '100.50') {
+      const orderNumber = `R-${++count}`;
+      const started = await orders.startDirectPayment(directPayment({ merchantId, orderNumber, amount }));
+      const paymentAttemptId = started.paymentAttempt?.paymentAttemptId ?? '';
+      const { attempts } = await payments.leasePaymentAttempts({
+        environment: Environment.SANDBOX,
+        paymentOptions: [PaymentOption.WALLETA_USSD],
+        maxAttempts: 100,
+        lease: { seconds: 60n },
+      });
+      const leased = attempts.find((each) => each.paymentAttempt?.paymentAttemptId === paymentAttemptId);
+      const { strayPaymentId } = await payments.recordPaymentOutcome({
+        ...{ merchantId, paymentAttemptId, leaseId: leased?.leaseId ?? '' },
+        outcome,
+      });
+      return { merchantId, paymentAttemptId, strayPaymentId };
+    },
+    async moveTo(merchantId, date) {
+      const values = [`${date}T12:00:00Z`, storedId('mer', merchantId)];
+      for (const table of ['payment_attempts', 'stray_payments'])
+        await database.query(
+          `update core.${table} set created_at = $1, updated_at = $1 where merchant_id = $2`,
+          values,
+        );
+    },
+    async clear() {
+      for (const table of ['reconciliation_differences', 'statement_entries', 'reconciliations'])
+        await database.query(`delete from core.${table}`);
+      await database.query('delete from core.stray_payments');
+      await database.query(
+        "update core.payment_attempts set updated_at = '2020-01-01', provider_transaction_id = null, due_at = null",
+      );
+    },
+    async reconcile(date, entries) {
+      await operator.startReconciliation({ ...walletA, date });
+      const leased = await lease();
+      const { leaseId = '', reconciliation } = leased ?? {};
+      const key = { reconciliationId: reconciliation?.reconciliationId ?? '', leaseId };
+      const placed = entries.map((entry, position) => ({ ...entry, position }));
+      await wallets.recordStatementPage({ ...key, entries: placed });
+      const completed = await wallets.completeReconciliation(key);
+      const { differences } = await operator.listDifferences(key);
+      if (completed.reconciliation === undefined) throw new Error('core answered without it');
+      return { reconciliation: completed.reconciliation, differences };
+    },
+    close: () => database.end(),
+  };
+}
