@@ -1,7 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { Client } from '@connectrpc/connect';
 import pg from 'pg';
-import { storedId } from '../../../src/core/database/public-id.ts';
+import { publicId, storedId } from '../../../src/core/database/public-id.ts';
 import { CheckoutService } from '../../../src/gen/gatehouse/v1/checkout_service_pb.js';
 import { Environment, OrderEventType, PaymentOption } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
@@ -76,6 +76,10 @@ export interface PaymentDesk {
   ) => Promise<RecordPaymentOutcomeResponse>;
   /** Takes an attempt and records an outcome of it. */
   readonly settle: (payment: Payment, outcome: Outcome) => Promise<RecordPaymentOutcomeResponse>;
+  /** Somebody says there is news of an attempt, named by its stored id. */
+  readonly hasten: (merchantId: string, storedAttemptId: string) => Promise<unknown>;
+  /** The customer gives up the checkout. */
+  readonly cancelHosted: (order: HostedOrder) => Promise<unknown>;
   readonly makeDue: (payment: Payment) => Promise<void>;
   /** Lets the lease end as if its time had passed. */
   readonly lapse: (payment: Payment) => Promise<void>;
@@ -154,6 +158,9 @@ export async function openPaymentDesk(stack: Stack): Promise<PaymentDesk> {
         exchanges,
       }),
     settle: async (payment, outcome) => desk.record(await desk.take(payment), outcome),
+    hasten: (merchantId, storedAttemptId) =>
+      payments.hastenPaymentAttempt({ merchantId, paymentAttemptId: publicId('pat', storedAttemptId) }),
+    cancelHosted: ({ token }) => checkout.cancelCheckout({ token, browserSecret: browserSecret() }),
     async makeDue({ attemptId }) {
       await query('update core.payment_attempts set due_at = now() where id = $1', [
         storedId('pat', attemptId),
@@ -165,9 +172,10 @@ export async function openPaymentDesk(stack: Stack): Promise<PaymentDesk> {
       ]);
     },
     async endSession({ orderId }) {
-      await query('update core.orders set expires_at = now(), sweep_at = now() where id = $1', [
-        storedId('ord', orderId),
-      ]);
+      await query(
+        `update core.orders set expires_at = now(), sweep_at = now() where id = $1 and status = 'PENDING'`,
+        [storedId('ord', orderId)],
+      );
     },
     async clear() {
       await query('update core.payment_attempts set due_at = null');
