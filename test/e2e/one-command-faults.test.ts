@@ -86,7 +86,11 @@ describe('the one command, when processes are killed', () => {
     'stops what it has started when it is interrupted while %s is starting',
     async (name) => {
       const run = start({ dataFolder: await newFolder() });
-      await waitUntil(`${name} is there`, async () => [...(await run.processes()).values()].includes(name));
+      await waitUntil(
+        `${name} is there`,
+        async () => [...(await run.processes()).values()].includes(name),
+        60_000,
+      );
       const processes = await run.processes();
       run.process.kill('SIGINT');
       expect(await run.ended).toBe(130);

@@ -27,7 +27,7 @@ async function startIn(
   describe: (folder: string) => Promise<{ url: string; spec: ProcessSpec }>,
 ): Promise<TemporaryServer> {
   const folder = await mkdtemp(join(tmpdir(), prefix));
-  const remove = () => rm(folder, { recursive: true });
+  const remove = () => rm(folder, { recursive: true, maxRetries: 20, retryDelay: 50 });
   try {
     const { url, spec } = await describe(folder);
     const log = await beginLog(join(folder, `${spec.name}.log`));

@@ -7,7 +7,8 @@ import { join } from 'node:path';
 export function temporaryFolders(): () => Promise<string> {
   const folders: string[] = [];
   afterEach(async () => {
-    for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true });
+    for (const folder of folders.splice(0))
+      await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
   });
   return async () => {
     const folder = await realpath(await mkdtemp(join(tmpdir(), 'gatehouse-test-')));
