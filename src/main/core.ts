@@ -27,7 +27,7 @@ import { createHastenAttempt } from '../core/payments/hasten-attempt-use-case.ts
 import { createLeaseAttempts } from '../core/payments/lease-attempts-use-case.ts';
 import { paymentAttemptService } from '../core/payments/payment-attempt-service.ts';
 import { createPaymentReader } from '../core/payments/payment-reader.ts';
-import { createPhoneWait } from '../core/payments/phone-limit-use-case.ts';
+import { createPhoneGate } from '../core/payments/phone-limit-use-case.ts';
 import { createRecordOutcome } from '../core/payments/record-outcome-use-case.ts';
 import { reconciliationService } from '../core/reconciliation/reconciliation-service.ts';
 import { createReconciliationStore } from '../core/reconciliation/reconciliation-store.ts';
@@ -99,10 +99,10 @@ const store = createOrderStore({
 });
 const findMerchant = createFindMerchant(merchants.terms);
 const feed = createEventFeed(database, eventSignal);
-const phoneWait = createPhoneWait(database, {
+const phoneGate = createPhoneGate(database, {
   promptsPerTenMinutes: config.GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES,
 });
-const orderParts = { store, findMerchant, phoneWait, newId: newRandomId, now };
+const orderParts = { store, findMerchant, phoneGate, newId: newRandomId, now };
 const offeredOptions = {
   SANDBOX: config.GATEHOUSE_PAYMENT_OPTIONS_SANDBOX.map(paymentOptionNamed),
   PRODUCTION: config.GATEHOUSE_PAYMENT_OPTIONS_PRODUCTION.map(paymentOptionNamed),
@@ -152,7 +152,7 @@ const services = [
     }),
     now,
   }),
-  checkoutService(createCheckouts({ ...paymentParts, tokens, findMerchant, phoneWait, offeredOptions })),
+  checkoutService(createCheckouts({ ...paymentParts, tokens, findMerchant, phoneGate, offeredOptions })),
   merchantService(merchants),
   apiKeyService({
     store: apiKeys,

@@ -12,7 +12,7 @@ import type { FindMerchant, MerchantTerms } from '../merchants/find-merchant-use
 import { requireMerchant } from '../merchants/find-merchant-use-case.ts';
 import type { CheckoutTokens, TokenSubject } from '../orders/checkout-token-use-case.ts';
 import type { LockedOrder, OrderChanges } from '../orders/change-order-use-case.ts';
-import type { PhoneWait } from '../payments/phone-limit-use-case.ts';
+import type { PhoneGate } from '../payments/phone-limit-use-case.ts';
 import { refuseBusyPhone } from '../payments/phone-limit-use-case.ts';
 
 /** What a customer's page shows. */
@@ -50,7 +50,7 @@ export interface CheckoutParts {
   readonly changes: OrderChanges;
   readonly tokens: CheckoutTokens;
   readonly findMerchant: FindMerchant;
-  readonly phoneWait: PhoneWait;
+  readonly phoneGate: PhoneGate;
   /** The payment options that wallets are set up for. */
   readonly offeredOptions: Readonly<Record<Environment, readonly PaymentOption[]>>;
   readonly newId: NewId;
@@ -65,7 +65,7 @@ const notOffered = () =>
 const notFound = () => rpcError('CHECKOUT_NOT_FOUND', 'this checkout link is not one of ours');
 
 export function createCheckouts(parts: CheckoutParts): Checkouts {
-  const { database, changes, tokens, findMerchant, phoneWait, newId, now } = parts;
+  const { database, changes, tokens, findMerchant, phoneGate, newId, now } = parts;
 
   const open = (token: string): TokenSubject => {
     const subject = tokens.open(token);
@@ -123,16 +123,17 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
       const subject = open(token);
       await requireMerchant(findMerchant, subject.merchantId, subject.environment);
       if (!parts.offeredOptions[subject.environment].includes(paymentOption)) throw notOffered();
-      const waitMs = await phoneWait(phone.e164, subject.environment, subject.merchantId);
-      const order = await change(token, browserSecret, requestId, true, (current) => {
-        if (isSamePayment(current, paymentOption, phone)) return undefined;
-        const at = now();
-        const start: Command = { type: 'start_payment', attemptId: newId('pat', at), paymentOption, phone };
-        const started = transition(current, start, at);
-        if (!started.ok) throw refusal(started.error);
-        refuseBusyPhone(waitMs);
-        return started.value;
-      });
+      const order = await phoneGate({ ...subject, phone: phone.e164 }, (waitMs) =>
+        change(token, browserSecret, requestId, true, (current) => {
+          if (isSamePayment(current, paymentOption, phone)) return undefined;
+          const at = now();
+          const start: Command = { type: 'start_payment', attemptId: newId('pat', at), paymentOption, phone };
+          const started = transition(current, start, at);
+          if (!started.ok) throw refusal(started.error);
+          refuseBusyPhone(waitMs);
+          return started.value;
+        }),
+      );
       return describe(order, true);
     },
 

@@ -9,7 +9,7 @@ import type { Command, Rejection } from '../domain/transition.ts';
 import { transition } from '../domain/transition.ts';
 import type { FindMerchant } from '../merchants/find-merchant-use-case.ts';
 import { requireMerchant } from '../merchants/find-merchant-use-case.ts';
-import type { PhoneWait } from '../payments/phone-limit-use-case.ts';
+import type { PhoneGate } from '../payments/phone-limit-use-case.ts';
 import { refuseBusyPhone } from '../payments/phone-limit-use-case.ts';
 import type { DirectPayment } from './order-requests.ts';
 import type { CallScope, OrderStore } from './order-store.ts';
@@ -27,7 +27,7 @@ export type StartDirectPayment = (payment: DirectPayment, scope: CallScope) => P
 export interface StartDirectPaymentParts {
   readonly store: OrderStore;
   readonly findMerchant: FindMerchant;
-  readonly phoneWait: PhoneWait;
+  readonly phoneGate: PhoneGate;
   readonly newId: NewId;
   readonly now: () => Date;
 }
@@ -38,7 +38,7 @@ export interface StartDirectPaymentParts {
  * Errors: those of registering an order; PAYMENT_IN_PROGRESS; ORDER_NOT_PAYABLE; PHONE_LIMIT.
  */
 export function createStartDirectPayment(parts: StartDirectPaymentParts): StartDirectPayment {
-  const { store, findMerchant, phoneWait, newId, now } = parts;
+  const { store, findMerchant, phoneGate, newId, now } = parts;
   return async (payment, scope) => {
     const terms = await requireMerchant(findMerchant, payment.merchantId, payment.environment);
     const createdAt = now();
@@ -50,28 +50,30 @@ export function createStartDirectPayment(parts: StartDirectPaymentParts): StartD
       phone: payment.phone,
     };
 
-    const waitMs = await phoneWait(payment.phone.e164, payment.environment, payment.merchantId);
-    if (waitMs > 0 && (await wouldPrompt(store, payment, scope))) refuseBusyPhone(waitMs);
-    const created = mustStart(startOnNewOrder(facts, start, createdAt));
-    if ((await store.insert(created, scope)) === 'inserted')
-      return { ...attemptOn(created.order), repeated: false };
+    const asked = { ...payment, phone: payment.phone.e164 };
+    return phoneGate(asked, async (waitMs) => {
+      if (waitMs > 0 && (await wouldPrompt(store, payment, scope))) refuseBusyPhone(waitMs);
+      const created = mustStart(startOnNewOrder(facts, start, createdAt));
+      if ((await store.insert(created, scope)) === 'inserted')
+        return { ...attemptOn(created.order), repeated: false };
 
-    const existing = await findTaken(store, facts, scope);
-    if (!Money.equal(existing.amount, payment.amount)) throw orderNumberTaken(existing);
-    const running = repeatOf(existing, payment);
-    if (running !== undefined) return running;
-    const started = await store.change(
-      existing,
-      (order) => {
-        // Another request may have started the same payment since the order was read.
-        const repeat = repeatOf(order, payment);
-        return repeat === undefined ? mapRefusal(transition(order, start, now())) : err({ repeat });
-      },
-      scope,
-    );
-    if (started.ok) return { ...attemptOn(started.value.order), repeated: false };
-    if ('repeat' in started.error) return started.error.repeat;
-    throw refusal(existing, started.error.rejection);
+      const existing = await findTaken(store, facts, scope);
+      if (!Money.equal(existing.amount, payment.amount)) throw orderNumberTaken(existing);
+      const running = repeatOf(existing, payment);
+      if (running !== undefined) return running;
+      const started = await store.change(
+        existing,
+        (order) => {
+          // Another request may have started the same payment since the order was read.
+          const repeat = repeatOf(order, payment);
+          return repeat === undefined ? mapRefusal(transition(order, start, now())) : err({ repeat });
+        },
+        scope,
+      );
+      if (started.ok) return { ...attemptOn(started.value.order), repeated: false };
+      if ('repeat' in started.error) return started.error.repeat;
+      throw refusal(existing, started.error.rejection);
+    });
   };
 }
 

@@ -9,22 +9,31 @@ export interface PhoneLimitSettings {
   readonly promptsPerTenMinutes: number;
 }
 
-/** Milliseconds until this phone may be asked again; 0 when it may be now. */
-export type PhoneWait = (phone: string, environment: Environment, merchantId: string) => Promise<number>;
+/** The phone that a payment would ask, in E.164 form, and for whom. */
+export interface AskedPhone {
+  readonly phone: string;
+  readonly environment: Environment;
+  readonly merchantId: string;
+}
+
+/**
+ * Starts a payment that asks a phone, and tells it how many milliseconds the phone is not to be asked yet; 0 when it may
+ * be now.
+ */
+export type PhoneGate = <T>(asked: AskedPhone, start: (waitMs: number) => Promise<T>) => Promise<T>;
 
 const windowMs = 10 * 60_000;
 
 /**
  * A phone is asked by one prompt at a time and a few times in ten minutes: nobody is to be worn down by prompts. In
  * production all merchants count together. In the sandbox each counts for itself, since all use the same test numbers.
- * Two payments that start in the same moment may both pass.
+ * Payments for one phone start one after another here. Two that start in the same moment on two cores may both pass.
  */
-export function createPhoneWait(
+export function createPhoneGate(
   database: Database,
   { promptsPerTenMinutes: limit }: PhoneLimitSettings,
-): PhoneWait {
-  return async (phone, environment, merchantId) => {
-    if (limit === 0) return 0;
+): PhoneGate {
+  const waitOf = async ({ phone, environment, merchantId }: AskedPhone): Promise<number> => {
     const [row] = await runStatement<{ busy_ms: string | null; window_ms: string | null }>(database.pool, {
       name: 'phone-wait',
       text: `
@@ -40,6 +49,18 @@ from (
       values: [phone, environment, storedId('mer', merchantId), limit, windowMs],
     });
     return Math.max(0, Number(row?.busy_ms ?? 0), Number(row?.window_ms ?? 0));
+  };
+  const latest = new Map<string, Promise<unknown>>();
+  return async (asked, start) => {
+    if (limit === 0) return start(0);
+    const run = async () => start(await waitOf(asked));
+    const started = (latest.get(asked.phone) ?? Promise.resolve()).then(run, run);
+    latest.set(asked.phone, started);
+    try {
+      return await started;
+    } finally {
+      if (latest.get(asked.phone) === started) latest.delete(asked.phone);
+    }
   };
 }
 

@@ -1,0 +1,185 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { RetryInfoSchema } from '../../../src/gen/google/rpc/error_details_pb.js';
+import { ConnectError } from '@connectrpc/connect';
+import { Environment, PaymentOption } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { failureOf } from '../../support/rpc-failure.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack, TestMerchant } from '../../support/stack.ts';
+import { browserSecret, openPaymentDesk, outcomes } from './payment-desk.ts';
+import type { PaymentDesk } from './payment-desk.ts';
+
+let stack: Stack;
+let desk: PaymentDesk;
+let phones = 0;
+
+/** A phone that no other test asks. */
+const newPhone = (): string => `09112${String((phones += 1)).padStart(5, '0')}`;
+
+beforeAll(async () => {
+  stack = await startStack({ cores: 2, settings: { GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: '5' } });
+  desk = await openPaymentDesk(stack);
+});
+afterAll(async () => {
+  await desk.close();
+  await stack.stop();
+});
+
+const refusedForPhone = async (call: Promise<unknown>): Promise<void> => {
+  expect(await failureOf(call)).toMatchObject({ code: 'ResourceExhausted', reason: 'PHONE_LIMIT' });
+};
+
+/** Starts a payment and has its wallet refuse it, so that the phone is free again. */
+async function payAndFail(merchantId: string, orderNumber: string, phone: string): Promise<void> {
+  const payment = await desk.startDirect({ merchantId, orderNumber, phone });
+  await desk.settle(payment, outcomes.declined());
+}
+
+describe('a phone', () => {
+  test('has one payment to confirm at a time, in either wallet, and says how long that may take', async () => {
+    const { id: merchantId } = await stack.createMerchant();
+    const phone = newPhone();
+    await desk.startDirect({ merchantId, orderNumber: 'P-1', phone });
+
+    const second = desk.startDirect({
+      merchantId,
+      orderNumber: 'P-2',
+      phone,
+      paymentOption: PaymentOption.WALLETB_USSD,
+    });
+
+    const error = await second.catch((refused: unknown) => refused);
+    await refusedForPhone(second);
+    const [retry] = (error as ConnectError).findDetails(RetryInfoSchema);
+    expect(Number(retry?.retryDelay?.seconds)).toBeGreaterThan(0);
+    expect(Number(retry?.retryDelay?.seconds)).toBeLessThanOrEqual(180);
+  });
+
+  test('is free again once its payment is decided', async () => {
+    const { id: merchantId } = await stack.createMerchant();
+    const phone = newPhone();
+    await payAndFail(merchantId, 'P-1', phone);
+
+    await desk.startDirect({ merchantId, orderNumber: 'P-2', phone });
+  });
+
+  test('is free again when the time to confirm is over, though the wallet has not decided', async () => {
+    const { id: merchantId } = await stack.createMerchant();
+    const phone = newPhone();
+    await desk.startDirect({ merchantId, orderNumber: 'P-1', phone });
+    await desk.query(`update core.payment_attempts set prompt_until = now() where phone = $1`, [
+      `+251${phone.slice(1)}`,
+    ]);
+
+    await desk.startDirect({ merchantId, orderNumber: 'P-2', phone });
+  });
+
+  test('is asked five times in ten minutes and then not, whatever the wallet said', async () => {
+    const { id: merchantId } = await stack.createMerchant();
+    const phone = newPhone();
+    for (let index = 1; index <= 5; index += 1) await payAndFail(merchantId, `P-${index}`, phone);
+
+    await refusedForPhone(desk.startDirect({ merchantId, orderNumber: 'P-6', phone }));
+
+    await desk.query(
+      `update core.payment_attempts set created_at = now() - interval '10 minutes' where id =
+         (select id from core.payment_attempts where phone = $1 order by created_at limit 1)`,
+      [`+251${phone.slice(1)}`],
+    );
+    await desk.startDirect({ merchantId, orderNumber: 'P-7', phone });
+  });
+
+  test('is one phone however it is written', async () => {
+    const { id: merchantId } = await stack.createMerchant();
+    const phone = newPhone();
+    await desk.startDirect({ merchantId, orderNumber: 'P-1', phone });
+
+    for (const same of [`+251${phone.slice(1)}`, `251${phone.slice(1)}`, phone.slice(1)])
+      await refusedForPhone(desk.startDirect({ merchantId, orderNumber: 'P-2', phone: same }));
+  });
+
+  test('of the sandbox is each merchant’s own; in production all merchants share it', async () => {
+    const [one, other] = await Promise.all([stack.createMerchant(), stack.createMerchant()]);
+    const phone = newPhone();
+    const pay = (merchant: TestMerchant, environment: Environment) =>
+      desk.startDirect({ merchantId: merchant.id, phone, environment });
+
+    await pay(one, Environment.SANDBOX);
+    await pay(other, Environment.SANDBOX);
+    await pay(one, Environment.PRODUCTION);
+    await refusedForPhone(pay(other, Environment.PRODUCTION));
+  });
+
+  test('is not asked from a checkout either while it is busy, and the checkout stays free for another phone', async () => {
+    const { id: merchantId } = await stack.createMerchant();
+    const phone = newPhone();
+    await desk.startDirect({ merchantId, orderNumber: 'P-1', phone });
+    const hosted = await desk.registerHosted({ merchantId, orderNumber: 'P-2' });
+
+    await refusedForPhone(desk.payHosted(hosted, PaymentOption.WALLETA_WALLET, phone));
+
+    const elsewhere = { token: hosted.token, browserSecret: browserSecret('x') };
+    expect((await desk.checkout.getCheckout(elsewhere)).checkout?.usableHere).toBe(true);
+    const paid = await desk.payHosted(hosted, PaymentOption.WALLETA_WALLET, newPhone());
+    expect(paid.attemptId).toMatch(/^pat_/);
+  });
+});
+
+describe('over the merchant API', () => {
+  const post = (merchant: TestMerchant, orderNumber: string, phone: string): Promise<Response> =>
+    fetch(`${stack.facades[0]?.sandbox}/api/v1/direct?payment_option=walleta_ussd`, {
+      method: 'POST',
+      headers: { apiKey: merchant.testKey, 'content-type': 'application/json' },
+      body: JSON.stringify({ order_number: orderNumber, amount: '100.50', currency: 'ETB', phone }),
+    });
+
+  test('a busy phone is 429 with Retry-After, and a repeat of its own payment is 201 all the same', async () => {
+    const merchant = await stack.createMerchant();
+    const phone = newPhone();
+    expect((await post(merchant, 'R-1', phone)).status).toBe(201);
+
+    const other = await post(merchant, 'R-2', phone);
+    const repeats = await Promise.all(Array.from({ length: 10 }, () => post(merchant, 'R-1', phone)));
+
+    expect(other.status).toBe(429);
+    expect(await other.json()).toEqual({ code: 429, message: 'Too many requests' });
+    expect(Number(other.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(Number(other.headers.get('retry-after'))).toBeLessThanOrEqual(180);
+    expect(repeats.map(({ status }) => status)).toEqual(repeats.map(() => 201));
+    const rows = await desk.query('select 1 from core.payment_attempts where phone = $1', [
+      `+251${phone.slice(1)}`,
+    ]);
+    expect(rows).toHaveLength(1);
+  });
+
+  test('twenty payments for one phone in the same moment prompt it at most once a core', async () => {
+    const merchant = await stack.createMerchant();
+    const phone = newPhone();
+
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => post(merchant, `S-${index}`, phone)),
+    );
+
+    const accepted = answers.filter(({ status }) => status === 201);
+    expect(accepted.length).toBeGreaterThanOrEqual(1);
+    expect(accepted.length).toBeLessThanOrEqual(stack.cores.length);
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(20 - accepted.length);
+  });
+});
+
+test('a limit of 0 is none: the same phone may be asked by any number of payments at once', async () => {
+  const unlimited = await startStack({
+    facades: 0,
+    settings: { GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: '0' },
+  });
+  const unlimitedDesk = await openPaymentDesk(unlimited);
+  try {
+    const { id: merchantId } = await unlimited.createMerchant();
+    const phone = newPhone();
+
+    for (let index = 0; index < 7; index += 1)
+      await unlimitedDesk.startDirect({ merchantId, orderNumber: `U-${index}`, phone });
+  } finally {
+    await unlimitedDesk.close();
+    await unlimited.stop();
+  }
+});
