@@ -13,7 +13,7 @@ import { addCheckoutRoutes } from './checkout-routes.ts';
 import { createErrorHandler } from './error-reply.ts';
 import { chooseLanguage } from './language-choice.ts';
 import { languageFor } from './language/language.ts';
-import { addProbes } from './probes.ts';
+import { addProbes } from '../runtime/http/core-probes.ts';
 import { createRenderer } from './render.ts';
 import { logWhenOver } from './request-log.ts';
 import { securityHeaders } from './security-headers.ts';
@@ -103,7 +103,7 @@ export async function buildCheckout(options: CheckoutOptions): Promise<FastifyIn
   app.setErrorHandler(replyWithError);
   app.setNotFoundHandler((request, reply) => replyWithError(undefined, request, reply));
 
-  addProbes(app, { health: options.health, isDraining, monotonicMs: options.monotonicMs });
+  addProbes(app, { health: options.health, isDraining, nowMs: options.monotonicMs });
   serveAssets(app, assets);
   addFormParser(app);
   addCheckoutRoutes(app, {

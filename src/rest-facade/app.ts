@@ -12,7 +12,7 @@ import { requireApiKey } from './authentication.ts';
 import { addJsonBodyParser } from './body-parser.ts';
 import { addDirectEndpoint, directAliases, directFields, directPath } from './direct-endpoint.ts';
 import { notFound, replyWithError } from './error-reply.ts';
-import { addProbes } from './probes.ts';
+import { addProbes } from '../runtime/http/core-probes.ts';
 import { createRateLimits } from './rate-limits.ts';
 import type { RateLimitSettings } from './rate-limits.ts';
 import { answerClientError, answerEveryRequest } from './raw-http.ts';

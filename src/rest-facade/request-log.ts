@@ -1,5 +1,5 @@
-import { ConnectError } from '@connectrpc/connect';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { logLineWhenOver } from '../runtime/http/request-line.ts';
 import type { Logger } from '../runtime/logger.ts';
 
 declare module 'fastify' {
@@ -24,52 +24,25 @@ export interface RequestFacts {
 
 const maxPathLength = 128;
 
-/**
- * Writes one line when the request is over, however it ends: answered, or left by the client.
- * Level: warn for what we did wrong (5xx), debug for probes that found everything well, info for all else.
- */
+/** As `logLineWhenOver`, for one environment's listener. */
 export function logWhenOver(
   request: FastifyRequest,
   reply: FastifyReply,
   { logger, environment, nowMs }: { logger: Logger; environment: string; nowMs: () => number },
 ): void {
-  const startedMs = nowMs();
-  const facts: RequestFacts = {};
-  request.logged = facts;
-  const response = reply.raw;
-  response.once('close', () => {
-    const status = response.headersSent ? response.statusCode : undefined;
-    const route = request.routeOptions.url;
-    const probe = (route === '/healthz' || route === '/readyz') && status === 200;
-    const level = status !== undefined && status >= 500 ? 'warn' : probe ? 'debug' : 'info';
-    logger[level](
-      {
-        request_id: request.id,
-        environment,
-        method: request.method,
-        ...(route === undefined
-          ? { path: loggablePath(request.url) }
-          : { route, path: loggablePath(request.url) }),
-        status,
-        ...(response.writableFinished ? {} : { client_gone: true }),
-        duration_ms: Math.round((nowMs() - startedMs) * 100) / 100,
-        ip: request.ip,
-        merchant_id: facts.merchantId,
-        api_key_id: facts.apiKeyId,
-        order_number: facts.orderNumber,
-        reason: facts.reason,
-        issues: facts.issues,
-        ...causeFields(facts.cause),
-      },
-      'request',
-    );
+  const found: RequestFacts = {};
+  request.logged = found;
+  const facts = () => ({
+    environment,
+    path: loggablePath(request.url),
+    merchant_id: found.merchantId,
+    api_key_id: found.apiKeyId,
+    order_number: found.orderNumber,
+    reason: found.reason,
+    issues: found.issues,
+    cause: found.cause,
   });
-}
-
-/** Core logs its own failures in full under the same request id; here its word is enough. */
-function causeFields(cause: unknown): object {
-  if (cause === undefined) return {};
-  return cause instanceof ConnectError ? { error: cause.message } : { err: cause };
+  logLineWhenOver(request, reply, { logger, nowMs, facts });
 }
 
 /**

@@ -1,16 +1,18 @@
 import type { Client } from '@connectrpc/connect';
 import type { FastifyInstance } from 'fastify';
-import { HealthCheckResponse_ServingStatus as ServingStatus } from '../gen/health/v1/health_pb.js';
-import type { Health } from '../gen/health/v1/health_pb.js';
+import { HealthCheckResponse_ServingStatus as ServingStatus } from '../../gen/health/v1/health_pb.js';
+import type { Health } from '../../gen/health/v1/health_pb.js';
 
+/** What a process in front of the cores is probed for. */
 export interface ProbeOptions {
   readonly health: Client<typeof Health>;
   readonly isDraining: () => boolean;
+  /** A monotonic clock, in milliseconds. */
   readonly nowMs: () => number;
 }
 
 const healthDeadlineMs = 1_500;
-/** Probes need no key, so that many of them must not become many calls to core. */
+/** Anybody may probe, so that many probes must not become many calls to core. */
 const answerHoldsForMs = 500;
 
 /** GET /healthz: this process runs. GET /readyz: it can serve requests; 503 when it should be sent none. */

@@ -1,0 +1,52 @@
+import { ConnectError } from '@connectrpc/connect';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from '../logger.ts';
+
+export interface RequestLineOptions {
+  readonly logger: Logger;
+  /** A monotonic clock, in milliseconds. */
+  readonly nowMs: () => number;
+  /** What the line says besides what HTTP knows; asked when the request is over. Never secrets, never phones unmasked. */
+  readonly facts: () => { readonly cause?: unknown } & Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Writes one line when a request is over, however it ends: answered, or left by its client.
+ * Level: warn for what we did wrong (5xx), debug for probes that found everything well, info for all else.
+ */
+export function logLineWhenOver(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  options: RequestLineOptions,
+): void {
+  const { logger, nowMs, facts } = options;
+  const startedMs = nowMs();
+  const response = reply.raw;
+  response.once('close', () => {
+    const status = response.headersSent ? response.statusCode : undefined;
+    const route = request.routeOptions.url;
+    const probe = (route === '/healthz' || route === '/readyz') && status === 200;
+    const level = status !== undefined && status >= 500 ? 'warn' : probe ? 'debug' : 'info';
+    const { cause, ...found } = facts();
+    logger[level](
+      {
+        request_id: request.id,
+        method: request.method,
+        ...(route === undefined ? {} : { route }),
+        status,
+        ...(response.writableFinished ? {} : { client_gone: true }),
+        duration_ms: Math.round((nowMs() - startedMs) * 100) / 100,
+        ip: request.ip,
+        ...found,
+        ...causeFields(cause),
+      },
+      'request',
+    );
+  });
+}
+
+/** Core logs its own failures in full under the same request id; here its word is enough. */
+function causeFields(cause: unknown): object {
+  if (cause === undefined) return {};
+  return cause instanceof ConnectError ? { error: cause.message } : { err: cause };
+}
