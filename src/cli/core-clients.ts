@@ -5,6 +5,9 @@ import { AuditService } from '../gen/gatehouse/v1/audit_service_pb.js';
 import { DiagnosticsService } from '../gen/gatehouse/v1/diagnostics_service_pb.js';
 import { MerchantService } from '../gen/gatehouse/v1/merchant_service_pb.js';
 import { OrderService } from '../gen/gatehouse/v1/order_service_pb.js';
+import { PaymentAttemptService } from '../gen/gatehouse/v1/payment_attempt_service_pb.js';
+import { ReconciliationService } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
+import { StrayPaymentService } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
 import { Health } from '../gen/health/v1/health_pb.js';
 import { createGrpcTransport } from '../runtime/rpc/grpc-transport.ts';
 
@@ -13,6 +16,9 @@ export interface CoreClients {
   readonly merchants: Client<typeof MerchantService>;
   readonly apiKeys: Client<typeof ApiKeyService>;
   readonly orders: Client<typeof OrderService>;
+  readonly payments: Client<typeof PaymentAttemptService>;
+  readonly strayPayments: Client<typeof StrayPaymentService>;
+  readonly reconciliations: Client<typeof ReconciliationService>;
   readonly audit: Client<typeof AuditService>;
   readonly diagnostics: Client<typeof DiagnosticsService>;
   readonly health: Client<typeof Health>;
@@ -53,6 +59,9 @@ export function openCore({ addresses, token, actor, newRequestId }: CoreClientOp
     merchants: createClient(MerchantService, named),
     apiKeys: createClient(ApiKeyService, named),
     orders: createClient(OrderService, named),
+    payments: createClient(PaymentAttemptService, named),
+    strayPayments: createClient(StrayPaymentService, named),
+    reconciliations: createClient(ReconciliationService, named),
     audit: createClient(AuditService, named),
     diagnostics: createClient(DiagnosticsService, named),
     health: createClient(Health, named),

@@ -4,7 +4,8 @@ import { DurationSchema, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { Duration, Timestamp } from '@bufbuild/protobuf/wkt';
 import { InvalidArgumentError, Option } from 'commander';
 import { Environment, EnvironmentSchema, OrderStatusSchema } from '../gen/gatehouse/v1/order_pb.js';
-import type { OrderStatus } from '../gen/gatehouse/v1/order_pb.js';
+import { WalletSchema } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
+import type { Wallet } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
 import { ConfigError, readCliConfig } from '../runtime/config.ts';
 import { valueOf, wordOf, wordsOf } from './plain-json.ts';
 import { parseDuration, parseTime } from './time.ts';
@@ -24,10 +25,12 @@ function readEnum(description: DescEnum, word: string): number {
 const readEnvironment = (word: string): Environment =>
   environmentSynonyms[word.toLowerCase()] ?? readEnum(EnvironmentSchema, word);
 
-const readStatuses = (words: string, earlier: readonly OrderStatus[] = []): readonly OrderStatus[] => [
-  ...earlier,
-  ...words.split(',').map((word): OrderStatus => readEnum(OrderStatusSchema, word.trim())),
-];
+const readEnums =
+  (description: DescEnum) =>
+  (words: string, earlier: readonly number[] = []): readonly number[] => [
+    ...earlier,
+    ...words.split(',').map((word) => readEnum(description, word.trim())),
+  ];
 
 function readDuration(text: string): Duration {
   const seconds = parseDuration(text);
@@ -72,11 +75,27 @@ export const environmentOption = (): Option =>
     readEnvironment,
   );
 
-export const statusOption = (): Option =>
+/** `--status`, for things whose states are those of an enum. */
+export const statusesOption = (things: string, states: DescEnum): Option =>
   new Option(
     '--status <status,…>',
-    `only orders in these states: ${wordsOf(OrderStatusSchema).join(', ')}`,
-  ).argParser(readStatuses);
+    `only ${things} in these states: ${wordsOf(states).join(', ')}`,
+  ).argParser(readEnums(states));
+
+export const statusOption = (): Option => statusesOption('orders', OrderStatusSchema);
+
+export const walletOption = (): Option =>
+  new Option('--wallet <name>', wordsOf(WalletSchema).join(' or ')).argParser((word): Wallet =>
+    readEnum(WalletSchema, word),
+  );
+
+/** `--date`, as the contract has it: a day, UTC. */
+export const dateOption = (): Option =>
+  new Option('--date <date>', 'a day (UTC) such as 2026-01-31; yesterday when left out').argParser((text) => {
+    if (text.length !== 10 || parseTime(text) === undefined)
+      throw new InvalidArgumentError('Write it as 2026-01-31 (UTC).');
+    return text;
+  });
 
 export const durationOption = (flags: string, description: string): Option =>
   new Option(flags, description).argParser(readDuration);

@@ -21,22 +21,25 @@ export function attemptsOf(events: readonly OrderEvent[]): readonly PaymentAttem
 const optionOf = ({ paymentOption }: PaymentAttempt): string =>
   wordOf(PaymentOptionSchema, paymentOption) ?? '';
 
-function statusOf({ status, declineReason }: PaymentAttempt): string {
+/** Where an attempt stands and, when it was declined, why. */
+export function showAttemptStatus({ status, declineReason }: PaymentAttempt): string {
   const word = wordOf(PaymentAttemptStatusSchema, status) ?? '';
   return declineReason === '' ? word : `${word}: ${declineReason}`;
 }
 
 export function showAttempts(attempts: readonly PaymentAttempt[]): string {
   const columns = [
-    { head: 'ATTEMPT' },
-    { head: 'STATUS', gives: true },
+    { head: 'ATTEMPT', gives: true },
+    { head: 'STATUS' },
     { head: 'OPTION' },
     { head: 'PHONE' },
     { head: 'STARTED' },
   ];
   const rows = attempts.map((attempt) => [
-    attempt.paymentAttemptId,
-    statusOf(attempt),
+    attempt.declineReason === ''
+      ? attempt.paymentAttemptId
+      : `${attempt.paymentAttemptId}\n${attempt.declineReason}`,
+    wordOf(PaymentAttemptStatusSchema, attempt.status) ?? '',
     optionOf(attempt),
     attempt.phone,
     showTime(attempt.createTime),
@@ -54,11 +57,13 @@ function tell({ type, order, paymentAttempt }: OrderEvent): string {
         ? 'payment started'
         : `payment by ${optionOf(paymentAttempt)} from ${paymentAttempt.phone} started`;
     case OrderEventType.PAYMENT_DECLINED:
-      return paymentAttempt === undefined ? 'not paid' : `not paid: attempt ${statusOf(paymentAttempt)}`;
+      return paymentAttempt === undefined
+        ? 'not paid'
+        : `not paid: attempt ${showAttemptStatus(paymentAttempt)}`;
     case OrderEventType.COMPLETED:
       return order === undefined ? 'paid' : `paid: ${order.deducted} ${order.currency} deducted`;
     case OrderEventType.FAILED:
-      return paymentAttempt === undefined ? 'failed' : `failed: attempt ${statusOf(paymentAttempt)}`;
+      return paymentAttempt === undefined ? 'failed' : `failed: attempt ${showAttemptStatus(paymentAttempt)}`;
     case OrderEventType.EXPIRED:
       return 'the time to pay ran out';
     case OrderEventType.UNSPECIFIED:

@@ -5,6 +5,8 @@ import type { CoreClients } from './core-clients.ts';
 export interface Output {
   readonly json: JsonObject;
   readonly text: string;
+  /** What the process ends with, when the command was done and yet there is something to tell a script. */
+  readonly exitCode?: number;
 }
 
 /**

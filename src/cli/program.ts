@@ -10,6 +10,8 @@ import { addMerchantCommands } from './merchant-commands.ts';
 import { readAddresses } from './options.ts';
 import { addOrderCommands } from './order-commands.ts';
 import type { Output, Runner } from './output.ts';
+import { addPaymentCommands } from './payment-commands.ts';
+import { addReconcileCommands } from './reconcile-commands.ts';
 import { findTarget, tokenOf } from './target.ts';
 import type { Target } from './target.ts';
 
@@ -59,7 +61,9 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
     const found = await target();
     const core = surroundings.openCore(found.addresses, tokenOf(found));
     try {
-      print(await use(core, invocation));
+      const output = await use(core, invocation);
+      print(output);
+      exitCode = output.exitCode ?? exitCodes.ok;
     } finally {
       core.close();
     }
@@ -67,6 +71,12 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
   addMerchantCommands(program, run);
   addKeyCommands(program, run, surroundings.now);
   addOrderCommands(program, run);
+  addPaymentCommands(program, run);
+  addReconcileCommands(program, {
+    run,
+    now: surroundings.now,
+    report: (line) => (json ? undefined : stderr(`${line}\n`)),
+  });
   addAuditCommands(program, run);
   addDoctorCommand(program, { ...surroundings, findTarget: target }, (output, code) => {
     print(output);
@@ -94,7 +104,9 @@ function createProgram(
   output: { readonly writeOut: (text: string) => void; readonly writeErr: (text: string) => void },
 ): Command {
   return new Command(invocation)
-    .description('Keeps the merchants and keys of a Gatehouse, and looks at its orders and its health.')
+    .description(
+      'Keeps the merchants and keys of a Gatehouse, and looks at its orders, its payments and its health.',
+    )
     .option('--address <host:port,…>', 'the core to talk to, or several', readAddresses)
     .option('--json', 'print JSON, errors included, instead of tables')
     .option('--verbose', 'print where in the program an error happened')

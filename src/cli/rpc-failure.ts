@@ -51,6 +51,10 @@ const adviceFor = (reason: string, context: FailureContext): string => {
     API_KEY_NOT_FOUND: `See which the merchant has: ${invocation} key list <merchant_id>`,
     ORDER_NOT_FOUND:
       'An order is found under its own merchant and environment only: SANDBOX, unless --environment says PRODUCTION.',
+    PAYMENT_ATTEMPT_NOT_FOUND: `See which the merchant has: ${invocation} payment list <merchant_id>`,
+    STRAY_PAYMENT_NOT_FOUND: `See which there are: ${invocation} payment strays`,
+    REVERSAL_NOT_REFUSED: `See where it stands: ${invocation} payment strays`,
+    RECONCILIATION_NOT_FOUND: `See which there are: ${invocation} reconcile list`,
     API_KEY_NOT_USABLE: `That is: ${invocation} key issue <merchant_id>`,
     TOO_MANY_API_KEYS: `Revoke one that is not used any more: ${invocation} key revoke <merchant_id> <api_key_id>`,
     OVERLOADED: 'Try again in a few seconds.',

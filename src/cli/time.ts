@@ -9,6 +9,10 @@ export const showTime = (time: Timestamp | undefined, absent = ''): string =>
         .toISOString()
         .replace(/\.\d+Z$/, 'Z');
 
+/** A time to the millisecond, UTC: for what happens within a second. */
+export const showInstant = (time: Timestamp | undefined): string =>
+  time === undefined ? '' : timestampDate(time).toISOString();
+
 const unitSeconds = { d: 86_400n, h: 3_600n, m: 60n, s: 1n } as const;
 
 /** A time span in days, hours, minutes and seconds, as `parseDuration` reads it: 1h30m. */

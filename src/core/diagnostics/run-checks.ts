@@ -54,6 +54,8 @@ export function runChecks(parts: ChecksParts): Promise<CheckOutcome[]> {
     within('clock', () => checkClock(parts), 'fix the database first'),
     within('event order', () => checkEventOrder(parts), 'fix the database first'),
     within('event relay', () => checkRelay(parts), 'fix the database first'),
+    within('stray payments', () => checkStrayPayments(parts), 'fix the database first'),
+    within('reconciliation', () => checkReconciliations(parts), 'fix the database first'),
     Promise.resolve(checkBroker(parts)),
   ]);
 }
@@ -159,6 +161,51 @@ select count(*)::text as waiting, min(e.occurred_at) as oldest from (
   const advice =
     'check the broker; if it is well, look for a transaction left open in pg_stat_activity. Nothing is lost meanwhile';
   return warning('event relay', seen, advice);
+}
+
+async function checkStrayPayments({ database }: ChecksParts): Promise<CheckOutcome> {
+  const [row] = await runStatement<{ refused: string; due: string }>(database.pool, {
+    text: `
+select count(*) filter (where status = 'REVERSAL_REFUSED')::text as refused,
+  count(*) filter (where status = 'REVERSAL_DUE')::text as due
+from core.stray_payments where status <> 'REVERSED'`,
+  });
+  const refused = Number(row?.refused ?? 0);
+  const onTheWay = `${row?.due ?? 0} on the way back to payers`;
+  if (refused === 0) return good('stray payments', `none that a wallet will not give back, ${onTheWay}`);
+  const advice =
+    'see them with: payment strays --status reversal_refused; settle each with the wallet, then: payment retry-reversal';
+  return warning('stray payments', `${refused} that a wallet will not give back, ${onTheWay}`, advice);
+}
+
+/** The last week: older ones were seen, or will not be. */
+async function checkReconciliations({ database, now }: ChecksParts): Promise<CheckOutcome> {
+  const [row] = await runStatement<{ differing: string; failed: string; late: string; done: string }>(
+    database.pool,
+    {
+      text: `
+select count(*) filter (where status = 'COMPLETED' and differences > 0)::text as differing,
+  count(*) filter (where status = 'FAILED')::text as failed,
+  count(*) filter (where status in ('WAITING', 'RUNNING') and created_at < $1::timestamptz - interval '1 hour')::text as late,
+  count(*) filter (where status = 'COMPLETED')::text as done
+from (
+  select distinct on (wallet, environment, day) status, differences, created_at from core.reconciliations
+  where created_at > $1::timestamptz - interval '7 days' order by wallet, environment, day, id desc
+) latest`,
+      values: [now()],
+    },
+  );
+  const count = (name: 'differing' | 'failed' | 'late' | 'done'): number => Number(row?.[name] ?? 0);
+  const problems = [
+    ...(count('differing') > 0 ? [`${count('differing')} with differences`] : []),
+    ...(count('failed') > 0 ? [`${count('failed')} whose statement could not be read`] : []),
+    ...(count('late') > 0 ? [`${count('late')} waiting for more than an hour`] : []),
+  ];
+  if (problems.length === 0)
+    return good('reconciliation', `${count('done')} in the last 7 days, without differences`);
+  const advice =
+    'see them with: reconcile list, then: reconcile show. Those that wait need the wallets process of that wallet';
+  return warning('reconciliation', `in the last 7 days: ${problems.join(', ')}`, advice);
 }
 
 function checkBroker({ isBrokerConnected }: ChecksParts): CheckOutcome {

@@ -43,7 +43,7 @@ type LeaseRefusal = 'not_found' | 'lease_lost';
 
 /** Ids are as they are shown. */
 export interface ReconciliationStore {
-  /** Starts one, or gives the one of that day that is under way. */
+  /** Starts one, or gives the one of that day that is under way, due now. */
   readonly start: (key: WalletKey, date: string, startedBy: string) => Promise<Reconciliation>;
   readonly lease: (key: WalletKey, leaseMs: number) => Promise<LeasedReconciliation | undefined>;
   readonly record: (
@@ -105,8 +105,14 @@ export function createReconciliationStore(options: ReconciliationStoreOptions): 
         const found = await database
           .fork()
           .findOne(ReconciliationRow, isNew ? { id } : { wallet, environment, day: date, ...underWay });
-        if (isNew) onDue();
-        if (found !== null) return found;
+        if (found !== null) {
+          // Somebody wants to know now: a later try is not waited for.
+          await database
+            .fork()
+            .nativeUpdate(ReconciliationRow, { id: found.id, status: 'WAITING' }, { dueAt: at });
+          onDue();
+          return found;
+        }
         // The one that was under way ended between the two looks.
       }
     },

@@ -343,6 +343,23 @@ describe('starting', () => {
     expect(new Set(started.map(({ reconciliation }) => reconciliation?.reconciliationId)).size).toBe(1);
   });
 
+  test('one that waits for its next try is due at once', async () => {
+    await desk.operator.startReconciliation({ ...walletA, date: day });
+    const leased = await desk.lease();
+    const { reconciliationId = '' } = leased?.reconciliation ?? {};
+    await desk.wallets.completeReconciliation({
+      reconciliationId,
+      leaseId: leased?.leaseId ?? '',
+      error: 'no',
+    });
+    expect(await desk.lease()).toBeUndefined();
+
+    const again = await desk.operator.startReconciliation({ ...walletA, date: day });
+
+    expect(again.reconciliation).toMatchObject({ reconciliationId, tries: 1, detail: 'no' });
+    expect((await desk.lease())?.reconciliation).toMatchObject({ reconciliationId, tries: 2 });
+  });
+
   test.each([
     ['', 'must be a date'],
     ['2026-02-30', 'must be a date'],

@@ -88,6 +88,6 @@ test('each payment attempt is as the latest event about it left it', () => {
     ['pat_2', PaymentAttemptStatus.REQUESTED],
   ]);
   expect(showAttempts(attempts)).toMatch(
-    /^pat_1 +declined: insufficient_funds +walletb_ussd +\+251911223344 /m,
+    /^pat_1 +declined +walletb_ussd +\+251911223344 .*\ninsufficient_funds$/m,
   );
 });

@@ -990,7 +990,7 @@ export declare const StatementEntryStatusSchema: GenEnum<StatementEntryStatus>;
  */
 export declare const ReconciliationService: GenService<{
   /**
-   * Starts a reconciliation, or gives the one of the same wallet, environment and day that is under way.
+   * Starts a reconciliation, or gives the one of the same wallet, environment and day that is under way, due now.
    * Errors: INVALID_ARGUMENT INVALID_FIELDS.
    *
    * @generated from rpc gatehouse.v1.ReconciliationService.StartReconciliation

@@ -1,0 +1,169 @@
+import type { Command } from 'commander';
+import {
+  Environment,
+  EnvironmentSchema,
+  OrderSchema,
+  OrderStatusSchema,
+  PaymentAttemptSchema,
+  PaymentAttemptStatusSchema,
+  PaymentOptionSchema,
+} from '../gen/gatehouse/v1/order_pb.js';
+import type { PaymentAttemptStatus } from '../gen/gatehouse/v1/order_pb.js';
+import { WalletExchangeSchema } from '../gen/gatehouse/v1/payment_attempt_service_pb.js';
+import type { GetPaymentAttemptResponse } from '../gen/gatehouse/v1/payment_attempt_service_pb.js';
+import type { CoreClients } from './core-clients.ts';
+import {
+  environmentOption,
+  limitOption,
+  pageTokenOption,
+  showEnvironment,
+  statusesOption,
+} from './options.ts';
+import { showAttempts, showAttemptStatus } from './order-history.ts';
+import { answered } from './output.ts';
+import type { Output, Runner } from './output.ts';
+import { collectPages, showMore } from './paging.ts';
+import type { PageOptions } from './paging.ts';
+import { plainJson, wordOf } from './plain-json.ts';
+import { addStrayPaymentCommands } from './stray-payment-commands.ts';
+import { fields, printable, table } from './table.ts';
+import { showInstant, showTime } from './time.ts';
+
+interface ListOptions extends PageOptions {
+  readonly environment: Environment;
+  readonly status?: readonly PaymentAttemptStatus[];
+}
+
+/** `payment …` */
+export function addPaymentCommands(program: Command, run: Runner): void {
+  const payment = program
+    .command('payment')
+    .description('look at payments, at what was said to the wallets, and at stray money');
+
+  payment
+    .command('list')
+    .description("list a merchant's payment attempts, newest first")
+    .argument('<merchant_id>', 'mer_…')
+    .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox'))
+    .addOption(statusesOption('attempts', PaymentAttemptStatusSchema))
+    .addOption(limitOption())
+    .addOption(pageTokenOption())
+    .action((merchantId: string, options: ListOptions) =>
+      run(({ payments }) => list(payments, merchantId, options)),
+    );
+
+  payment
+    .command('show')
+    .description('show one payment attempt, its order, and everything that was said to the wallet and by it')
+    .argument('<merchant_id>', 'mer_…')
+    .argument('<payment_attempt_id>', 'pat_…')
+    .action((merchantId: string, paymentAttemptId: string) =>
+      run(async ({ payments }) => show(await payments.getPaymentAttempt({ merchantId, paymentAttemptId }))),
+    );
+
+  addStrayPaymentCommands(payment, run);
+}
+
+async function list(
+  payments: CoreClients['payments'],
+  merchantId: string,
+  options: ListOptions,
+): Promise<Output> {
+  const { environment, status = [] } = options;
+  const page = await collectPages(options, async (request) => {
+    const reply = await payments.listPaymentAttempts({
+      ...request,
+      merchantId,
+      environment,
+      statuses: [...status],
+    });
+    return { items: reply.paymentAttempts, nextPageToken: reply.nextPageToken };
+  });
+  const where = `${showEnvironment(environment)}, merchant ${merchantId}`;
+  return {
+    json: {
+      environment: wordOf(EnvironmentSchema, environment) ?? null,
+      payment_attempts: page.items.map((attempt) => plainJson(PaymentAttemptSchema, attempt)),
+      next_page_token: page.nextPageToken,
+    },
+    text:
+      page.items.length === 0
+        ? `No such payment attempts in ${where}`
+        : `Payment attempts in ${where}\n\n${showAttempts(page.items)}${showMore(page)}`,
+  };
+}
+
+function show(story: GetPaymentAttemptResponse): Output {
+  const attempt = answered(story.paymentAttempt);
+  const order = answered(story.order);
+  const due = showTime(story.dueTime);
+  const sections = [
+    `Payment attempt ${attempt.paymentAttemptId} in ${showEnvironment(order.environment)}`,
+    fields([
+      ['Status', showAttemptStatus(attempt)],
+      ['Option', wordOf(PaymentOptionSchema, attempt.paymentOption) ?? ''],
+      ['Phone', attempt.phone],
+      ['Started', showTime(attempt.createTime)],
+      ['Changed', showTime(attempt.updateTime)],
+      ["Wallet's reference", story.providerReference],
+      ["Wallet's transaction", story.providerTransactionId],
+      ['Wallet asked next', due === '' ? 'not any more' : due],
+      ['Merchant', order.merchantId],
+      ['Order number', order.orderNumber],
+      ['Order', order.orderId],
+      ['Order status', wordOf(OrderStatusSchema, order.status) ?? ''],
+      ['Amount', `${order.amount} ${order.currency}`],
+      ['Deducted', `${order.deducted} ${order.currency}`],
+    ]),
+    story.exchanges.length === 0
+      ? 'Nothing has been said to the wallet yet'
+      : `What was said: > is sent, < is answered\n${showExchanges(story.exchanges)}`,
+  ];
+  return {
+    json: {
+      ...plainJson(PaymentAttemptSchema, attempt),
+      provider_reference: story.providerReference,
+      provider_transaction_id: story.providerTransactionId,
+      due_time: story.dueTime === undefined ? null : showInstant(story.dueTime),
+      order: plainJson(OrderSchema, order),
+      exchanges: story.exchanges.map((exchange) => plainJson(WalletExchangeSchema, exchange)),
+    },
+    text: sections.join('\n\n'),
+  };
+}
+
+/** More of a body is for --json. */
+const mostOfBody = 300;
+
+type Exchange = GetPaymentAttemptResponse['exchanges'][number];
+
+const showExchanges = (exchanges: readonly Exchange[]): string =>
+  exchanges
+    .map((exchange) => {
+      const { startTime, purpose } = exchange;
+      const columns = [{ head: '' }, { head: '', gives: true }];
+      return `${showInstant(startTime)}  ${printable(purpose)}${showTook(exchange)}\n${table(columns, tell(exchange))}`;
+    })
+    .join('\n');
+
+function showTook({ duration, status }: Exchange): string {
+  if (duration === undefined || status === 0) return '';
+  return `, ${Number(duration.seconds) * 1000 + Math.round(duration.nanos / 1e6)} ms`;
+}
+
+/** Both directions: of a callback it is the wallet who sends. */
+function tell({ purpose, method, url, requestBody, status, responseBody, error }: Exchange): string[][] {
+  const answer = [status === 0 ? '' : String(status), shorten(responseBody), error]
+    .filter((part) => part !== '')
+    .join(' ');
+  return [
+    ['  >', `${method} ${url}`],
+    ...(requestBody === '' ? [] : [['  >', shorten(requestBody)]]),
+    ...(answer === '' && purpose === 'callback' ? [] : [['  <', answer === '' ? 'no answer' : answer]]),
+  ];
+}
+
+const shorten = (body: string): string => {
+  const line = body.replace(/\s+/g, ' ').trim();
+  return line.length <= mostOfBody ? line : `${line.slice(0, mostOfBody)}… (--json has all)`;
+};

@@ -1,0 +1,275 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Command } from 'commander';
+import type { Duration } from '@bufbuild/protobuf/wkt';
+import { durationMs } from '@bufbuild/protobuf/wkt';
+import { Environment } from '../gen/gatehouse/v1/order_pb.js';
+import {
+  DifferenceKindSchema,
+  DifferenceSchema,
+  ReconciliationSchema,
+  ReconciliationStatus,
+  ReconciliationStatusSchema,
+  Wallet,
+  WalletSchema,
+} from '../gen/gatehouse/v1/reconciliation_service_pb.js';
+import type { Difference, Reconciliation } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
+import { CliError, exitCodes } from './cli-error.ts';
+import type { CoreClients } from './core-clients.ts';
+import {
+  dateOption,
+  durationOption,
+  environmentOption,
+  limitOption,
+  pageTokenOption,
+  showEnvironment,
+  walletOption,
+} from './options.ts';
+import { answered } from './output.ts';
+import type { Output, Runner } from './output.ts';
+import { collectPages, showMore } from './paging.ts';
+import type { PageOptions } from './paging.ts';
+import { plainJson, wordOf } from './plain-json.ts';
+import { fields, table } from './table.ts';
+import { showTime } from './time.ts';
+
+export interface ReconcileParts {
+  readonly run: Runner;
+  readonly now: () => Date;
+  /** Takes a line about how far it is. */
+  readonly report: (line: string) => void;
+}
+
+interface RunOptions {
+  readonly wallet: Wallet;
+  readonly environment: Environment;
+  readonly date?: string;
+  readonly timeout?: Duration;
+}
+
+interface ListOptions extends PageOptions {
+  readonly wallet?: Wallet;
+  readonly environment?: Environment;
+}
+
+type Reconciliations = CoreClients['reconciliations'];
+
+const dayMs = 24 * 60 * 60_000;
+const lookIntervalMs = 300;
+const standardWaitMs = 60_000;
+const largestPage = 500;
+
+/** `reconcile …` */
+export function addReconcileCommands(program: Command, parts: ReconcileParts): void {
+  const { run } = parts;
+  const reconcile = program
+    .command('reconcile')
+    .description("compare a day of a wallet's statement with the payments on record, and list what differs");
+
+  reconcile
+    .command('run', { isDefault: true })
+    .description('compare a day now, wait for it, and list what differs; what is meant without a command')
+    .addOption(walletOption().makeOptionMandatory())
+    .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox'))
+    .addOption(dateOption())
+    .addOption(durationOption('--timeout <time>', 'wait this long for somebody to read the statement (1m)'))
+    .action((options: RunOptions) =>
+      run(({ reconciliations }, invocation) => compare(reconciliations, options, parts, invocation)),
+    );
+
+  reconcile
+    .command('list')
+    .description('list comparisons, newest first: those made by hand and those of every day')
+    .addOption(walletOption())
+    .addOption(environmentOption())
+    .addOption(limitOption())
+    .addOption(pageTokenOption())
+    .action((options: ListOptions) => run(({ reconciliations }) => list(reconciliations, options)));
+
+  reconcile
+    .command('show')
+    .description('show one comparison and all that differed')
+    .argument('<reconciliation_id>', 'rec_…')
+    .action((reconciliationId: string) =>
+      run(async ({ reconciliations }) => {
+        const reply = await reconciliations.getReconciliation({ reconciliationId });
+        const found = answered(reply.reconciliation);
+        return describe(found, await readDifferences(reconciliations, found));
+      }),
+    );
+}
+
+async function compare(
+  reconciliations: Reconciliations,
+  { wallet, environment, date, timeout }: RunOptions,
+  { now, report }: ReconcileParts,
+  invocation: string,
+): Promise<Output> {
+  const day = date ?? new Date(now().getTime() - dayMs).toISOString().slice(0, 10);
+  const started = await reconciliations.startReconciliation({ wallet, environment, date: day });
+  const first = answered(started.reconciliation);
+  report(`Comparing ${title(first)} (${first.reconciliationId})`);
+  const waitMs = timeout === undefined ? standardWaitMs : durationMs(timeout);
+  const ended = await waitForEnd(reconciliations, first, waitMs, { now, report }, invocation);
+  const differences = await readDifferences(reconciliations, ended);
+  return {
+    ...describe(ended, differences),
+    exitCode: ended.differences > 0 ? exitCodes.differences : exitCodes.ok,
+  };
+}
+
+/** Gives the reconciliation when it has been compared. @throws CliError when the statement is not read */
+async function waitForEnd(
+  reconciliations: Reconciliations,
+  first: Reconciliation,
+  waitMs: number,
+  { now, report }: Pick<ReconcileParts, 'now' | 'report'>,
+  invocation: string,
+): Promise<Reconciliation> {
+  const { reconciliationId } = first;
+  const seeLater = `See what became of it: ${invocation} reconcile show ${reconciliationId}`;
+  let seen = first;
+  let changedAt = now().getTime();
+  for (;;) {
+    const reply = await reconciliations.getReconciliation({ reconciliationId });
+    const current = answered(reply.reconciliation);
+    if (current.status === ReconciliationStatus.COMPLETED) return current;
+    const wasRead = current.tries > first.tries || first.status === ReconciliationStatus.RUNNING;
+    if (current.status === ReconciliationStatus.FAILED || (wasRead && isWaitingAgain(current)))
+      throw new CliError(
+        exitCodes.unreachable,
+        `the wallet's statement could not be read: ${current.detail}`,
+        [
+          current.dueTime === undefined
+            ? 'It is given up; start it again when the wallet is well.'
+            : `It is tried again at ${showTime(current.dueTime)}.`,
+          seeLater,
+        ].join('\n'),
+      );
+    if (current.entries !== seen.entries || current.status !== seen.status) {
+      changedAt = now().getTime();
+      if (current.status === ReconciliationStatus.RUNNING)
+        report(`  reading the statement: ${current.entries} entries so far`);
+    }
+    seen = current;
+    if (now().getTime() - changedAt > waitMs)
+      throw new CliError(
+        exitCodes.unreachable,
+        `nobody has read the statement for ${Math.round(waitMs / 1000)} s`,
+        [
+          `It stays due. Is a wallets process running that has ${title(first)} among its GATEHOUSE_WALLETS?`,
+          seeLater,
+        ].join('\n'),
+      );
+    await delay(lookIntervalMs);
+  }
+}
+
+const isWaitingAgain = ({ status, detail }: Reconciliation): boolean =>
+  status === ReconciliationStatus.WAITING && detail !== '';
+
+async function readDifferences(
+  reconciliations: Reconciliations,
+  { reconciliationId }: Reconciliation,
+): Promise<readonly Difference[]> {
+  const all: Difference[] = [];
+  for (;;) {
+    const afterNumber = all.at(-1)?.number ?? 0;
+    const request = { reconciliationId, pageSize: largestPage, afterNumber };
+    const { differences } = await reconciliations.listDifferences(request);
+    all.push(...differences);
+    if (differences.length < largestPage) return all;
+  }
+}
+
+const showWallet = (wallet: Wallet): string => wordOf(WalletSchema, wallet) ?? 'all wallets';
+const showStatus = ({ status }: Reconciliation): string => wordOf(ReconciliationStatusSchema, status) ?? '';
+const title = ({ wallet, environment, date }: Reconciliation): string =>
+  `${showWallet(wallet)} in ${showEnvironment(environment)} on ${date}`;
+
+function describe(reconciliation: Reconciliation, differences: readonly Difference[]): Output {
+  const { otherEntries, entries, status } = reconciliation;
+  const isOver = status === ReconciliationStatus.COMPLETED;
+  const summary = fields([
+    ['Reconciliation', reconciliation.reconciliationId],
+    ['Of', title(reconciliation)],
+    ['Status', showStatus(reconciliation)],
+    ['Started', `${showTime(reconciliation.createTime)} by ${reconciliation.startedBy}`],
+    [
+      'Entries',
+      otherEntries === 0 ? String(entries) : `${entries}, of which ${otherEntries} are no payments`,
+    ],
+    ['Differences', isOver ? String(reconciliation.differences) : ''],
+    ['Last problem', reconciliation.detail],
+    ['Due', showTime(reconciliation.dueTime)],
+  ]);
+  const more = reconciliation.differences - differences.length;
+  const sections = [
+    summary,
+    ...(differences.length === 0 ? [] : [showDifferences(differences)]),
+    ...(isOver && reconciliation.differences === 0 ? ['The statement and the records agree.'] : []),
+    ...(isOver && more > 0 ? [`There are ${more} more than are kept: is it the right account?`] : []),
+  ];
+  return {
+    json: {
+      ...plainJson(ReconciliationSchema, reconciliation),
+      difference_list: differences.map((difference) => plainJson(DifferenceSchema, difference)),
+    },
+    text: sections.join('\n\n'),
+  };
+}
+
+function showDifferences(differences: readonly Difference[]): string {
+  const columns = [
+    { head: '#', right: true },
+    { head: 'THE WALLET HAS' },
+    { head: 'WE HAVE' },
+    { head: 'WHAT DIFFERS, AND WHAT TO DO', gives: true },
+  ];
+  const side = (amount: string, currency: string, status: string): string =>
+    amount === '' && status === '' ? 'nothing' : `${amount} ${currency}\n${status}`;
+  const rows = differences.map((difference) => [
+    String(difference.number),
+    side(difference.walletAmount, difference.walletCurrency, difference.walletStatus),
+    side(difference.ourAmount, difference.ourCurrency, difference.ourStatus),
+    [
+      [wordOf(DifferenceKindSchema, difference.kind) ?? '', difference.providerTransactionId]
+        .filter((part) => part !== '')
+        .join(': transaction '),
+      `> ${difference.advice}`,
+    ].join('\n'),
+  ]);
+  return table(columns, rows);
+}
+
+async function list(reconciliations: Reconciliations, options: ListOptions): Promise<Output> {
+  const { wallet = Wallet.UNSPECIFIED, environment = Environment.UNSPECIFIED } = options;
+  const page = await collectPages(options, async (request) => {
+    const reply = await reconciliations.listReconciliations({ ...request, wallet, environment });
+    return { items: reply.reconciliations, nextPageToken: reply.nextPageToken };
+  });
+  const columns = [
+    { head: 'RECONCILIATION' },
+    { head: 'DAY' },
+    { head: 'WALLET' },
+    { head: 'ENVIRONMENT' },
+    { head: 'STATUS' },
+    { head: 'DIFFER', right: true },
+    { head: 'BY', gives: true },
+  ];
+  const rows = page.items.map((reconciliation) => [
+    reconciliation.reconciliationId,
+    reconciliation.date,
+    showWallet(reconciliation.wallet),
+    showEnvironment(reconciliation.environment),
+    showStatus(reconciliation),
+    reconciliation.status === ReconciliationStatus.COMPLETED ? String(reconciliation.differences) : '',
+    reconciliation.startedBy,
+  ]);
+  return {
+    json: {
+      reconciliations: page.items.map((each) => plainJson(ReconciliationSchema, each)),
+      next_page_token: page.nextPageToken,
+    },
+    text: rows.length === 0 ? 'Nothing has been compared yet' : `${table(columns, rows)}${showMore(page)}`,
+  };
+}

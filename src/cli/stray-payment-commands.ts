@@ -1,0 +1,127 @@
+import type { Command } from 'commander';
+import { Environment, PaymentOptionSchema } from '../gen/gatehouse/v1/order_pb.js';
+import {
+  StrayPaymentKindSchema,
+  StrayPaymentSchema,
+  StrayPaymentStatus,
+  StrayPaymentStatusSchema,
+} from '../gen/gatehouse/v1/stray_payment_service_pb.js';
+import type { StrayPayment } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
+import type { CoreClients } from './core-clients.ts';
+import {
+  environmentOption,
+  limitOption,
+  pageTokenOption,
+  showEnvironment,
+  statusesOption,
+} from './options.ts';
+import { answered } from './output.ts';
+import type { Output, Runner } from './output.ts';
+import { collectPages, showMore } from './paging.ts';
+import type { PageOptions } from './paging.ts';
+import { plainJson, wordOf } from './plain-json.ts';
+import { fields, table } from './table.ts';
+import { showTime } from './time.ts';
+
+interface ListOptions extends PageOptions {
+  readonly merchant?: string;
+  readonly environment?: Environment;
+  readonly status?: readonly StrayPaymentStatus[];
+}
+
+const showStatus = ({ status }: StrayPayment): string => wordOf(StrayPaymentStatusSchema, status) ?? '';
+const showKind = ({ kind }: StrayPayment): string => wordOf(StrayPaymentKindSchema, kind) ?? '';
+const showAmount = ({ amount, currency }: StrayPayment): string => `${amount} ${currency}`;
+
+/** `payment strays` and `payment retry-reversal` */
+export function addStrayPaymentCommands(payment: Command, run: Runner): void {
+  payment
+    .command('strays')
+    .description('list money that no order could take, newest first, and how far it is on its way back')
+    .option('--merchant <merchant_id>', "only this merchant's")
+    .addOption(environmentOption())
+    .addOption(statusesOption('stray payments', StrayPaymentStatusSchema))
+    .addOption(limitOption())
+    .addOption(pageTokenOption())
+    .action((options: ListOptions) =>
+      run(({ strayPayments }, invocation) => list(strayPayments, options, invocation)),
+    );
+
+  payment
+    .command('retry-reversal')
+    .description('have a wallet asked again for money that it refused to give back')
+    .argument('<merchant_id>', 'mer_…')
+    .argument('<stray_payment_id>', 'stp_…')
+    .action((merchantId: string, strayPaymentId: string) =>
+      run(async ({ strayPayments }) => {
+        const reply = await strayPayments.retryReversal({ merchantId, strayPaymentId });
+        return describe(answered(reply.strayPayment));
+      }),
+    );
+}
+
+async function list(
+  strayPayments: CoreClients['strayPayments'],
+  options: ListOptions,
+  invocation: string,
+): Promise<Output> {
+  const { merchant = '', environment = Environment.UNSPECIFIED, status = [] } = options;
+  const page = await collectPages(options, async (request) => {
+    const filter = { merchantId: merchant, environment, statuses: [...status] };
+    const reply = await strayPayments.listStrayPayments({ ...request, ...filter });
+    return { items: reply.strayPayments, nextPageToken: reply.nextPageToken };
+  });
+  const columns = [
+    { head: 'STRAY PAYMENT, MERCHANT' },
+    { head: 'STATUS' },
+    { head: 'WHY' },
+    { head: 'AMOUNT', right: true },
+    { head: 'FOUND, LAST WORD', gives: true },
+  ];
+  const rows = page.items.map((stray) => [
+    `${stray.strayPaymentId}\n${stray.merchantId}`,
+    showStatus(stray),
+    showKind(stray),
+    showAmount(stray),
+    [showTime(stray.createTime), showEnvironment(stray.environment), stray.detail].filter(Boolean).join('\n'),
+  ]);
+  return {
+    json: {
+      stray_payments: page.items.map((stray) => plainJson(StrayPaymentSchema, stray)),
+      next_page_token: page.nextPageToken,
+    },
+    text:
+      rows.length === 0
+        ? 'No such stray payments'
+        : `${table(columns, rows)}${adviseOn(page.items, invocation)}${showMore(page)}`,
+  };
+}
+
+function adviseOn(strays: readonly StrayPayment[], invocation: string): string {
+  const refused = strays.filter(({ status }) => status === StrayPaymentStatus.REVERSAL_REFUSED);
+  if (refused.length === 0) return '';
+  return [
+    `\n\nThe wallet refused to give ${refused.length} of them back. Settle each with the wallet, then have it asked again:`,
+    `${invocation} payment retry-reversal <merchant_id> <stray_payment_id>`,
+  ].join('\n');
+}
+
+const describe = (stray: StrayPayment): Output => ({
+  json: plainJson(StrayPaymentSchema, stray),
+  text: fields([
+    ['Stray payment', stray.strayPaymentId],
+    ['Merchant', stray.merchantId],
+    ['Environment', showEnvironment(stray.environment)],
+    ['Status', showStatus(stray)],
+    ['Why', showKind(stray)],
+    ['Amount', showAmount(stray)],
+    ['Option', wordOf(PaymentOptionSchema, stray.paymentOption) ?? ''],
+    ["Wallet's transaction", stray.providerTransactionId],
+    ['Payment attempt', stray.paymentAttemptId],
+    ['Order', stray.orderId],
+    ['Last word', stray.detail],
+    ['Wallet asked', `${stray.tries} times`],
+    ['Found', showTime(stray.createTime)],
+    ['Changed', showTime(stray.updateTime)],
+  ]),
+});

@@ -1,0 +1,309 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { storedId } from '../../src/core/database/public-id.ts';
+import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
+import {
+  ReconciliationService,
+  ReconciliationStatus,
+  StatementEntryStatus,
+  StatementEntryType,
+  Wallet,
+} from '../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
+import { StrayPaymentService } from '../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
+import { startStack } from '../support/stack.ts';
+import type { Stack, TestMerchant } from '../support/stack.ts';
+import { waitUntil } from '../support/wait-until.ts';
+import { openCommandLine, widthOf } from './cli-harness.ts';
+import type { CommandLine } from './cli-harness.ts';
+
+let stack: Stack;
+let merchant: TestMerchant;
+let cli: CommandLine;
+let database: pg.Client;
+
+beforeAll(async () => {
+  stack = await startStack({ wallets: 1 });
+  merchant = await stack.createMerchant();
+  cli = await openCommandLine({
+    GATEHOUSE_CORE_ADDRESSES: stack.addresses.join(','),
+    GATEHOUSE_SERVICE_TOKEN: stack.tokens.operator,
+  });
+  database = new pg.Client({ connectionString: stack.databaseUrl });
+  await database.connect();
+  await Promise.all(['00', '01', '19', '22', '24', '25'].map(pay));
+}, 60_000);
+
+afterAll(async () => {
+  await database.end();
+  await cli.stop();
+  await stack.stop();
+});
+
+interface Attempt {
+  readonly payment_attempt_id: string;
+  readonly phone: string;
+  readonly status: string;
+  readonly update_time: string;
+}
+
+/** Pays with one of the numbers whose outcome is fixed, and waits until the order is decided. */
+async function pay(outcome: string): Promise<void> {
+  const post = (path: string, body: object) =>
+    fetch(`${stack.facades[0]?.sandbox}${path}`, {
+      method: 'POST',
+      headers: { apiKey: merchant.testKey, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  const order_number = `order-${outcome}`;
+  await post('/api/v1/direct?payment_option=walleta_ussd', {
+    ...{ order_number, amount: '100.50', currency: 'ETB', phone: `+2519000000${outcome}` },
+  });
+  await waitUntil(`${order_number} is decided`, async () => {
+    const answer = await post('/api/v1/verify', { order_number });
+    const { data } = (await answer.json()) as { data: { status: string } };
+    return data.status !== 'PENDING';
+  });
+}
+
+async function attemptWith(outcome: string): Promise<Attempt> {
+  const { payment_attempts } = await cli.json('payment', 'list', merchant.id);
+  return (payment_attempts as Attempt[]).find(({ phone }) => phone.endsWith(outcome))!;
+}
+
+describe('payment list and show', () => {
+  test('attempts are listed newest first, and by status', async () => {
+    const all = await cli.run('payment', 'list', merchant.id);
+    const declined = await cli.run('payment', 'list', merchant.id, '--status', 'declined');
+    const none = await cli.run('payment', 'list', merchant.id, '-e', 'live');
+
+    expect(all.stdout.match(/pat_[0-9a-z]{26}/g)).toHaveLength(6);
+    expect(all.stdout).toContain('insufficient_funds');
+    expect(declined.stdout.match(/pat_[0-9a-z]{26}/g)).toHaveLength(2);
+    expect(none.stdout).toContain(`No such payment attempts in PRODUCTION, merchant ${merchant.id}`);
+    expect(widthOf(all.stdout)).toBeLessThanOrEqual(100);
+  });
+
+  test('one is shown with its order and everything that was said, in order', async () => {
+    const { payment_attempt_id: id } = await attemptWith('00');
+
+    const { stdout, exitCode } = await cli.run('payment', 'show', merchant.id, id);
+
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/^Status +succeeded$/m);
+    expect(stdout).toMatch(/^Order number +order-00$/m);
+    expect(stdout).toMatch(/^Deducted +100\.50 ETB$/m);
+    expect(stdout).toMatch(/^ +> +POST http\S+\/walleta\/transactions\/type\/merchantpay$/m);
+    expect(stdout.indexOf('initiate')).toBeLessThan(stdout.lastIndexOf('query'));
+    expect(widthOf(stdout)).toBeLessThanOrEqual(100);
+  });
+
+  test('--json has each exchange, with its secrets and phones masked', async () => {
+    const { payment_attempt_id: id } = await attemptWith('00');
+
+    const shown = await cli.json('payment', 'show', merchant.id, id);
+
+    expect(shown).toMatchObject({
+      payment_attempt_id: id,
+      status: 'succeeded',
+      due_time: null,
+      order: { order_number: 'order-00', status: 'completed' },
+      exchanges: expect.arrayContaining([
+        expect.objectContaining({ purpose: 'initiate', method: 'POST', status: 202 }),
+      ]),
+    });
+    expect(JSON.stringify(shown['exchanges'])).not.toContain('251900000000');
+  });
+
+  test('one that is not there ends with 3 and says where to look', async () => {
+    const id = 'pat_01m7xjbb99evv8hx2dqm5r8qgn';
+
+    const { exitCode, stderr } = await cli.run('payment', 'show', merchant.id, id);
+
+    expect(exitCode).toBe(3);
+    expect(stderr).toContain('payment list <merchant_id>');
+  });
+
+  test('a status nobody has ends with 2 and names those there are', async () => {
+    const { exitCode, stderr } = await cli.run('payment', 'list', merchant.id, '--status', 'lost');
+
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('Use one of: requested, sent, unknown, succeeded, declined, timed_out.');
+  });
+});
+
+describe('stray payments', () => {
+  /** Has core believe that what was paid was too late, so that it is to go back, which the wallet refuses. */
+  async function makeStray(): Promise<void> {
+    const { payment_attempt_id: id } = await attemptWith('22');
+    await database.query(
+      `insert into core.stray_payments (merchant_id, id, environment, order_id, payment_attempt_id, payment_option,
+         provider_transaction_id, amount, currency, kind, status, detail, tries, maybe_sent, due_at, created_at, updated_at)
+       select merchant_id, gen_random_uuid(), environment, order_id, id, payment_option, provider_transaction_id, '100.50',
+         'ETB', 'LATE', 'REVERSAL_DUE', '', 0, false, now(), now(), now()
+       from core.payment_attempts where id = $1`,
+      [storedId('pat', id)],
+    );
+  }
+  const refused = () =>
+    waitUntil('the wallet has refused', async () => {
+      const { stray_payments } = await cli.json('payment', 'strays', '--status', 'reversal_refused');
+      return (stray_payments as { stray_payment_id: string; tries: number }[])[0];
+    });
+
+  test('are listed, told of by doctor, and tried again', async () => {
+    await makeStray();
+    const { stray_payment_id: id, tries } = await refused();
+
+    const listed = await cli.run('payment', 'strays', '--merchant', merchant.id, '-e', 'sandbox');
+    const doctor = await cli.run('doctor');
+    const retried = await cli.run('payment', 'retry-reversal', merchant.id, id);
+
+    expect(listed.stdout).toContain('reversal_refused');
+    expect(listed.stdout).toContain('payment retry-reversal <merchant_id> <stray_payment_id>');
+    expect(listed.stdout).toContain('wrong_amount');
+    expect(widthOf(listed.stdout)).toBeLessThanOrEqual(100);
+    expect(doctor.stdout).toMatch(/warn +stray payments +1 that a wallet will not give back/);
+    expect(retried).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(retried.stdout).toMatch(/^Status +reversal_due$/m);
+    expect(
+      (
+        await waitUntil('it is refused anew', async () => {
+          const found = await refused();
+          return found.tries > tries && found;
+        })
+      ).stray_payment_id,
+    ).toBe(id);
+    await database.query("delete from core.stray_payments where kind = 'LATE'");
+  });
+
+  test('one that was not refused cannot be tried again: 4', async () => {
+    const { strayPayments } = await stack
+      .client(StrayPaymentService, 'reader')
+      .listStrayPayments({ merchantId: merchant.id });
+
+    const { exitCode, stderr } = await cli.run(
+      ...['payment', 'retry-reversal', merchant.id, strayPayments[0]?.strayPaymentId ?? ''],
+    );
+
+    expect(exitCode).toBe(4);
+    expect(stderr).toContain('only a refused reversal can be tried again');
+  });
+});
+
+describe('reconcile', () => {
+  const dayOfPayments = async (): Promise<string> => (await attemptWith('24')).update_time.slice(0, 10);
+
+  test('tells what the statement lacks and what it has otherwise, and ends with 1', async () => {
+    await waitUntil('the stray payment went back', async () => {
+      const { stray_payments } = await cli.json('payment', 'strays', '--status', 'reversed');
+      return (stray_payments as unknown[]).length === 1;
+    });
+
+    const { exitCode, stdout, stderr } = await cli.run(
+      ...['reconcile', '--wallet', 'walleta', '--environment', 'sandbox', '--date', await dayOfPayments()],
+    );
+
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain('Comparing walleta in SANDBOX on ');
+    expect(stdout).toMatch(/^Differences +2$/m);
+    expect(stdout).toMatch(/101\.5 ETB +100\.50 ETB +amount_differs: transaction /);
+    expect(stdout).toMatch(/nothing +100\.50 ETB +missing_in_statement: transaction /);
+    expect(stdout).toContain((await attemptWith('24')).payment_attempt_id);
+    expect(stdout).toContain((await attemptWith('25')).payment_attempt_id);
+    expect(widthOf(stdout)).toBeLessThanOrEqual(100);
+  });
+
+  test('a day on which both have nothing ends with 0', async () => {
+    const { exitCode, stdout } = await cli.run('reconcile', '--wallet', 'walletb', '--date', '2025-06-01');
+
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain('The statement and the records agree.');
+  });
+
+  test('money that the wallet has and nobody asked for is found; --json has all of it and no progress', async () => {
+    const { exitCode, stdout, stderr } = await cli.run(
+      ...['reconcile', '--wallet', 'walleta', '--date', '2024-01-05', '--json'],
+    );
+
+    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: '' });
+    expect(JSON.parse(stdout)).toMatchObject({
+      wallet: 'walleta',
+      environment: 'sandbox',
+      date: '2024-01-05',
+      status: 'completed',
+      differences: 1,
+      difference_list: [{ kind: 'missing_here', wallet_amount: '104', advice: expect.any(String) }],
+    });
+  });
+
+  test('what was compared is listed and can be looked at again; doctor tells of differences', async () => {
+    const { reconciliations } = await cli.json('reconcile', 'list', '--wallet', 'walleta');
+    const [latest] = reconciliations as { reconciliation_id: string; differences: number }[];
+
+    const listed = await cli.run('reconcile', 'list');
+    const shown = await cli.run('reconcile', 'show', latest!.reconciliation_id);
+    const doctor = await cli.run('doctor');
+
+    expect(listed.stdout).toContain(latest!.reconciliation_id);
+    expect(widthOf(listed.stdout)).toBeLessThanOrEqual(100);
+    expect(shown).toMatchObject({ exitCode: 0 });
+    expect(shown.stdout).toContain('missing_here');
+    expect(doctor.stdout).toMatch(/warn +reconciliation +in the last 7 days: \d with differences/);
+  });
+
+  test('a wallet that no process talks to is said to be so, and stays due', async () => {
+    const { exitCode, stderr } = await cli.run(
+      ...['reconcile', '--wallet', 'walleta', '-e', 'live', '--date', '2025-06-01', '--timeout', '1s'],
+    );
+
+    expect(exitCode).toBe(5);
+    expect(stderr).toContain('nobody has read the statement for 1 s');
+    expect(stderr).toContain('GATEHOUSE_WALLETS');
+  });
+
+  test.each([
+    [['reconcile'], '--wallet'],
+    [['reconcile', '--wallet', 'walletc'], 'Use one of: walleta, walletb.'],
+    [['reconcile', '--wallet', 'walleta', '--date', '31.12.2025'], 'Write it as 2026-01-31'],
+    [['reconcile', '--wallet', 'walleta', '--date', '2098-01-01'], 'must not be in the future'],
+    [['reconcile', 'show', 'rec_1'], 'must be an id of the form rec_'],
+  ])('%j is not right: 2', async (args, said) => {
+    const { exitCode, stderr } = await cli.run(...args);
+
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(said);
+  });
+
+  test('one whose reader died in the middle is read anew by the next', async () => {
+    await stack.wallets[0]!.stop('SIGKILL');
+    const operator = stack.client(ReconciliationService, 'operator');
+    const dead = stack.client(ReconciliationService, 'wallets');
+    const walletA = { wallet: Wallet.WALLETA, environment: Environment.SANDBOX };
+    const { reconciliation } = await operator.startReconciliation({ ...walletA, date: '2024-01-07' });
+    const { leased } = await dead.leaseReconciliation({ ...walletA, lease: { seconds: 5n } });
+    const reconciliationId = reconciliation?.reconciliationId ?? '';
+    await dead.recordStatementPage({
+      ...{ reconciliationId, leaseId: leased?.leaseId ?? '' },
+      entries: [
+        {
+          ...{ position: 0, type: StatementEntryType.PAYMENT, status: StatementEntryStatus.COMPLETED },
+          ...{ providerTransactionId: 'half-read', amount: '1', currency: 'ETB' },
+        },
+      ],
+    });
+
+    await stack.startWallets();
+
+    const ended = await waitUntil(
+      'somebody else has read it',
+      async () => {
+        const { reconciliation: now } = await operator.getReconciliation({ reconciliationId });
+        return now?.status === ReconciliationStatus.COMPLETED && now;
+      },
+      30_000,
+    );
+    const { differences } = await operator.listDifferences({ reconciliationId });
+    expect(ended).toMatchObject({ tries: 2, entries: 1, differences: 1 });
+    expect(differences).toMatchObject([{ walletAmount: '106' }]);
+  }, 60_000);
+});
