@@ -19,7 +19,7 @@ const walletSettings = Type.Object(
     currencies: Type.Array(Type.String({ pattern: '^[A-Z]{3}$' }), { minItems: 1 }),
     callback_sources: Type.Optional(Type.Array(text)),
     max_in_flight: Type.Optional(Type.Integer({ minimum: 1, maximum: 500 })),
-    // Three calls may follow one another under one lease.
+    // Below the time that all calls under one lease have together.
     call_timeout_ms: Type.Optional(Type.Integer({ minimum: 100, maximum: 30_000 })),
   },
   { additionalProperties: false },

@@ -30,8 +30,12 @@ export interface WalletWorkParts {
   readonly stop: AbortSignal;
 }
 
-/** Longer than every call a connector makes for one lease: nobody else may begin while it may still speak. */
-const leaseSeconds = 120n;
+/** What a worker that died had taken waits this long: short enough that its orders are decided within a minute. */
+const leaseSeconds = 45n;
+
+/** All calls for one lease are cut off then: nobody else begins while they may still speak. */
+const workMs = 40_000;
+const workSignal = (stop: AbortSignal): AbortSignal => AbortSignal.any([stop, AbortSignal.timeout(workMs)]);
 
 /** Payment attempts of one wallet: taken from core, brought to the wallet, its word brought back. */
 export function attemptWork(parts: WalletWorkParts): LeasedWork<LeasedPaymentAttempt> {
@@ -50,7 +54,7 @@ export function attemptWork(parts: WalletWorkParts): LeasedWork<LeasedPaymentAtt
     async serve(leased) {
       const startedAt = performance.now();
       const requestId = newRequestId();
-      const served = await serveAttempt(parts, leased, { signal: parts.stop });
+      const served = await serveAttempt(parts, leased, { signal: workSignal(parts.stop) });
       const paymentAttemptId = leased.paymentAttempt?.paymentAttemptId ?? '';
       const { order, paymentAttempt, strayPaymentId } = await payments.recordPaymentOutcome(
         {
@@ -100,7 +104,7 @@ export function reversalWork(parts: WalletWorkParts): LeasedWork<LeasedReversal>
     },
     async serve(leased) {
       const requestId = newRequestId();
-      const served = await serveReversal(parts, leased, { signal: parts.stop });
+      const served = await serveReversal(parts, leased, { signal: workSignal(parts.stop) });
       const { merchantId = '', strayPaymentId = '' } = leased.strayPayment ?? {};
       await strayPayments.recordReversalOutcome(
         {
