@@ -1,0 +1,209 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { OrderStatus, PaymentAttemptStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { createCallbackTokens } from '../../../src/wallets/callback-token.ts';
+import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack } from '../../support/stack.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { openPaymentDesk } from '../core/payment-desk.ts';
+import type { Payment, PaymentDesk } from '../core/payment-desk.ts';
+import { openWalletSide } from './wallet-processes.ts';
+import type { WalletSide } from './wallet-processes.ts';
+
+let stack: Stack;
+let side: WalletSide;
+let desk: PaymentDesk;
+let wallets: GatehouseProcess;
+let guarded: GatehouseProcess;
+/** Payments that their wallet leaves pending for ever, of two merchants. */
+let one: Payment;
+let another: Payment;
+
+const tokenOf = ({ merchantId, attemptId }: Payment): string =>
+  createCallbackTokens(side.callbackKey).make(merchantId, attemptId);
+
+beforeAll(async () => {
+  stack = await startStack({ facades: 0 });
+  side = openWalletSide(stack);
+  desk = await openPaymentDesk(stack);
+  await side.startSimulator();
+  wallets = await side.startWallets();
+  guarded = await side.startWallets({ walleta: { callback_sources: ['192.0.2.0/24', '2001:db8::1'] } });
+  const [first, second] = await Promise.all([stack.createMerchant(), stack.createMerchant()]);
+  one = await desk.startDirect({ merchantId: first.id, phone: '251900000020' });
+  another = await desk.startDirect({ merchantId: second.id, phone: '251900000020' });
+  for (const payment of [one, another])
+    await waitUntil(
+      'the wallet has the payment',
+      async () => (await desk.story(payment)).providerReference !== '',
+    );
+}, 60_000);
+afterAll(async () => {
+  await desk.close();
+  await side.stop();
+  await stack.stop();
+});
+
+const success = JSON.stringify({
+  transactionStatus: 'completed',
+  transactionReference: 't-forged',
+  amount: '100.5',
+  currency: 'ETB',
+});
+
+const send = (path: string, init: RequestInit = {}, process = wallets): Promise<Response> =>
+  fetch(`${String(process.ready['callbacks'])}${path}`, {
+    method: 'PUT',
+    body: success,
+    headers: { 'content-type': 'application/json' },
+    ...init,
+  });
+
+const callbacksHeard = async (payment: Payment): Promise<number> =>
+  (await desk.story(payment)).exchanges.filter(({ purpose }) => purpose === 'callback').length;
+
+/** Neither payment was decided, or told of anything. */
+async function expectNothingHeard(): Promise<void> {
+  for (const payment of [one, another]) {
+    const { order, paymentAttempt } = await desk.story(payment);
+    expect(order?.status).toBe(OrderStatus.PENDING);
+    expect(paymentAttempt?.status).toBe(PaymentAttemptStatus.SENT);
+    expect(await callbacksHeard(payment)).toBe(0);
+  }
+}
+
+describe('a callback that is not authentic is 404 and changes nothing', () => {
+  const url = (id: string, token: string, wallet = 'walleta-sandbox'): string =>
+    `/callbacks/${wallet}/${id}/${token}`;
+
+  test.each<[string, () => string]>([
+    ['a guessed token', () => url(one.attemptId, `${one.merchantId}.${'A'.repeat(43)}`)],
+    ['a token cut short', () => url(one.attemptId, tokenOf(one).slice(0, -1))],
+    ['a token with more after it', () => url(one.attemptId, `${tokenOf(one)}A`)],
+    ['a token with a part more', () => url(one.attemptId, `${tokenOf(one)}.A`)],
+    ['the signature alone', () => url(one.attemptId, tokenOf(one).split('.')[1] ?? '')],
+    ['the token of another payment', () => url(one.attemptId, tokenOf(another))],
+    ['another payment’s name', () => url(another.attemptId, tokenOf(one))],
+    [
+      'another merchant’s name',
+      () => url(one.attemptId, tokenOf(one).replace(one.merchantId, another.merchantId)),
+    ],
+    ['a wallet that nobody has heard of', () => url(one.attemptId, tokenOf(one), 'walletc-sandbox')],
+    ['a wallet of the other environment', () => url(one.attemptId, tokenOf(one), 'walleta-production')],
+    ['a wallet named after a property of objects', () => url(one.attemptId, tokenOf(one), 'constructor')],
+    ['no token', () => `/callbacks/walleta-sandbox/${one.attemptId}`],
+    ['another path', () => `/callback/walleta-sandbox/${one.attemptId}/${tokenOf(one)}`],
+  ])('%s', async (_name, path) => {
+    const response = await send(path());
+
+    expect(response.status).toBe(404);
+    expect(await response.text()).toBe('');
+    await expectNothingHeard();
+  });
+
+  test.each(['GET', 'DELETE', 'PATCH'])('by %s', async (method) => {
+    const response = await send(url(one.attemptId, tokenOf(one)), {
+      method,
+      ...(method === 'GET' ? { body: null } : {}),
+    });
+
+    expect(response.status).toBe(404);
+    await expectNothingHeard();
+  });
+
+  test('from another address than its wallet’s, whatever the request says of itself', async () => {
+    const response = await send(
+      url(one.attemptId, tokenOf(one)),
+      { headers: { 'x-forwarded-for': '192.0.2.7', forwarded: 'for=192.0.2.7', 'x-real-ip': '192.0.2.7' } },
+      guarded,
+    );
+
+    expect(response.status).toBe(404);
+    await expectNothingHeard();
+  });
+
+  test('when it is larger than any honest one', async () => {
+    const response = await send(url(one.attemptId, tokenOf(one)), { body: 'x'.repeat(65 * 1024) });
+
+    expect(response.status).toBe(413);
+    await expectNothingHeard();
+  });
+
+  test('when its token is longer than any of ours', async () => {
+    expect((await send(url(one.attemptId, 'A'.repeat(4_096)))).status).toBe(414);
+    await expectNothingHeard();
+  });
+
+  test('with a path that is no text', async () => {
+    expect((await send('/callbacks/walleta-sandbox/%ff%fe/%00')).status).toBeGreaterThanOrEqual(400);
+    expect((await send('/callbacks/%/x/y')).status).toBe(400);
+    await expectNothingHeard();
+  });
+});
+
+describe('an authentic callback', () => {
+  test('that claims success is thanked for and believed in nothing: the wallet is asked, and has not decided', async () => {
+    const before = (await desk.story(one)).exchanges.length;
+
+    const response = await send(`/callbacks/walleta-sandbox/${one.attemptId}/${tokenOf(one)}`);
+
+    expect(response.status).toBe(204);
+    const story = await waitUntil('the wallet was asked', async () => {
+      const found = await desk.story(one);
+      const purposes = found.exchanges.slice(before).map(({ purpose }) => purpose);
+      return purposes.includes('callback') && purposes.includes('query') && found;
+    });
+    expect(story.order?.status).toBe(OrderStatus.PENDING);
+    expect(story.paymentAttempt?.status).toBe(PaymentAttemptStatus.SENT);
+    expect(story.exchanges.find(({ purpose }) => purpose === 'callback')).toMatchObject({
+      method: 'PUT',
+      requestBody: success,
+    });
+  });
+
+  test('has no token in what is kept of it, or in the log', async () => {
+    const secret = tokenOf(one).split('.')[1] ?? 'none';
+
+    const { exchanges } = await desk.story(one);
+
+    expect(exchanges.map(({ url, requestBody }) => url + requestBody).join()).not.toContain(secret);
+    expect(JSON.stringify(wallets.log)).not.toContain(secret);
+  });
+
+  test.each<[string, RequestInit]>([
+    ['nothing', { body: '', headers: {} }],
+    ['HTML', { body: '<html>oops</html>', headers: { 'content-type': 'text/html' } }],
+    ['bytes that are no text', { body: new Uint8Array([0, 255, 254, 0]), headers: {} }],
+    ['deeply nested JSON', { body: '['.repeat(30_000) }],
+    ['an unheard-of content type', { headers: { 'content-type': 'x/y; charset=klingon' } }],
+    ['a POST', { method: 'POST' }],
+  ])('of %s is a reason to look, and no more', async (_name, init) => {
+    const before = await callbacksHeard(another);
+
+    const response = await send(`/callbacks/walleta-sandbox/${another.attemptId}/${tokenOf(another)}`, init);
+
+    expect(response.status).toBe(204);
+    expect(await callbacksHeard(another)).toBe(before + 1);
+    expect((await desk.story(another)).order?.status).toBe(OrderStatus.PENDING);
+  });
+
+  test('sent again a hundred times does not have the wallet asked as often, nor changes anything', async () => {
+    const path = `/callbacks/walleta-sandbox/${another.attemptId}/${tokenOf(another)}`;
+
+    const answers = await Promise.all(Array.from({ length: 100 }, () => send(path)));
+
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([204]));
+    const { order, paymentAttempt } = await desk.story(another);
+    expect(order?.status).toBe(OrderStatus.PENDING);
+    expect(paymentAttempt?.status).toBe(PaymentAttemptStatus.SENT);
+    expect(await side.charges()).toEqual([]);
+  });
+
+  test('about a payment that is not on record is thanked for, so that it is not sent again', async () => {
+    const merchantId = one.merchantId;
+    const attemptId = 'pat_01m7xnstxmevpaa4ekcx5f30ma';
+    const gone = { ...one, merchantId, attemptId };
+
+    expect((await send(`/callbacks/walleta-sandbox/${attemptId}/${tokenOf(gone)}`)).status).toBe(204);
+  });
+});

@@ -1,0 +1,108 @@
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { startProcess } from '../../support/gatehouse-process.ts';
+import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
+import { sharedServers } from '../../support/servers.ts';
+import { simulatedWallets } from '../../support/simulated-wallets.ts';
+import type { Stack } from '../../support/stack.ts';
+
+/** What the wallet's ledger says of a payment that moved money. */
+export interface Charge {
+  readonly payer: string;
+  readonly amount: string;
+  readonly correlation_id: string;
+  readonly reversed: string;
+}
+
+/** How a test wants the processes that talk to the wallets to differ from the usual. */
+export interface OwnWallets {
+  /** By wallet, what is different about it. */
+  readonly walleta?: Readonly<Record<string, unknown>>;
+  readonly walletb?: Readonly<Record<string, unknown>>;
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+/** A wallet simulator and processes that talk to it, each started when a test says so. */
+export interface WalletSide {
+  readonly callbackKey: Buffer;
+  readonly startSimulator: (settings?: Readonly<Record<string, string>>) => Promise<GatehouseProcess>;
+  readonly simulatorUrl: () => string;
+  readonly startWallets: (own?: OwnWallets) => Promise<GatehouseProcess>;
+  /** Everything that was really charged. */
+  readonly charges: () => Promise<Charge[]>;
+  readonly stop: () => Promise<void>;
+}
+
+export function openWalletSide(stack: Stack, timeScale = 0.02): WalletSide {
+  const simulated = simulatedWallets(timeScale);
+  const started: GatehouseProcess[] = [];
+  let simulatorUrl = '';
+  const start = async (
+    name: string,
+    settings: Readonly<Record<string, string>>,
+  ): Promise<GatehouseProcess> => {
+    const process = await startProcess(name, settings);
+    started.push(process);
+    return process;
+  };
+  return {
+    callbackKey: Buffer.from(simulated.callbackKey, 'hex'),
+    async startSimulator(settings = {}) {
+      const simulator = await start('wallet-simulator', { ...simulated.simulatorSettings, ...settings });
+      simulatorUrl = String(simulator.ready['origin']);
+      return simulator;
+    },
+    simulatorUrl: () => simulatorUrl,
+    startWallets({ settings = {}, ...different } = {}) {
+      const usual = JSON.parse(simulated.walletsAt(simulatorUrl)) as { wallet: 'walleta' | 'walletb' }[];
+      const wallets = usual.map((wallet) => ({ ...wallet, ...different[wallet.wallet] }));
+      return start('wallets', {
+        GATEHOUSE_CORE_ADDRESSES: stack.addresses.join(','),
+        GATEHOUSE_SERVICE_TOKEN: stack.tokens.wallets,
+        GATEHOUSE_NATS_URL: sharedServers().natsUrl,
+        GATEHOUSE_WALLET_CALLBACK_PORT: '0',
+        GATEHOUSE_WALLET_CALLBACK_KEY: simulated.callbackKey,
+        GATEHOUSE_WALLETS: JSON.stringify(wallets),
+        ...settings,
+      });
+    },
+    async charges() {
+      const response = await fetch(`${simulatorUrl}/simulator/charges`);
+      return ((await response.json()) as { charges: Charge[] }).charges;
+    },
+    async stop() {
+      await Promise.all(started.map((process) => process.stop()));
+    },
+  };
+}
+
+/** A port that nobody listens on at the moment. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** A server that accepts connections and never says a word. */
+export async function startSilentServer(): Promise<{
+  readonly url: string;
+  readonly stop: () => Promise<void>;
+}> {
+  const sockets = new Set<{ destroy: () => void }>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {});
+    socket.resume();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    async stop() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
