@@ -108,6 +108,8 @@ export function walletSimulatorProcess(settings: LocalSettings): ProcessSpec {
     ...settings.environment,
     GATEHOUSE_SIMULATOR_PORT: String(addresses.ports.simulator),
     GATEHOUSE_SIMULATOR_CREDENTIALS: JSON.stringify(secrets.simulated_wallets),
+    // Payments outlive a restart: so must the wallets that are asked about them.
+    GATEHOUSE_SIMULATOR_JOURNAL_DIR: join(settings.dataFolder, 'wallet-simulator'),
   };
   readWalletSimulatorConfig(env);
   return nodeProcess('wallet-simulator', addresses.simulator, settings, env);

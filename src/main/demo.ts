@@ -1,0 +1,61 @@
+/** Plays three payments against the Gatehouse that `npm start` runs here, and tells what happens at each hop. */
+import { resolve } from 'node:path';
+import { styleText } from 'node:util';
+import { readCliConfig } from '../runtime/config.ts';
+import { createGrpcTransport } from '../runtime/rpc/grpc-transport.ts';
+import { DemoStopped } from './demo/demo-stopped.ts';
+import { journeys } from './demo/journeys.ts';
+import { openObserver } from './demo/observer.ts';
+import { playJourney } from './demo/play-journey.ts';
+import { findRunning } from './demo/running-gatehouse.ts';
+import { openSandboxShop } from './demo/sandbox-shop.ts';
+import { readConfigOrExit } from './read-config.ts';
+
+const projectRoot = resolve(import.meta.dirname, '../..');
+const style = {
+  strong: (text: string): string => styleText('bold', text, { stream: process.stdout }),
+  faint: (text: string): string => styleText('dim', text, { stream: process.stdout }),
+};
+const print = (line: string): void => void process.stdout.write(`${line}\n`);
+
+// Whoever reads the output may have seen enough.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+});
+
+async function play(): Promise<void> {
+  const { GATEHOUSE_DATA_DIR } = readConfigOrExit(readCliConfig);
+  const running = await findRunning(resolve(projectRoot, GATEHOUSE_DATA_DIR));
+  const { demo } = running;
+  const transport = createGrpcTransport({ addresses: [demo.grpc], token: demo.tokens.reader });
+  const now = (): Date => new Date();
+  const parts = {
+    shop: openSandboxShop(demo.rest.sandbox, demo.merchant.test_key, now),
+    observer: openObserver(transport, demo.merchant.id, demo.simulator),
+    now,
+    print,
+    style,
+  };
+  try {
+    print(style.strong('Three payments in the sandbox: no real money, everything else is real.'));
+    print(style.faint(`Watch the payers' phones meanwhile: ${demo.simulator}`));
+    for (const [index, journey] of journeys.entries()) {
+      print(`\n${style.strong(`${index + 1}. ${journey.title}`)}`);
+      await playJourney(journey, parts);
+    }
+    print(`\n${style.strong('See more')}`);
+    print(`  npm run -s gatehouse -- payment list ${demo.merchant.id}`);
+    print('  npm run -s gatehouse -- payment strays');
+    print('  npm run -s gatehouse -- reconcile --wallet walleta --date ' + now().toISOString().slice(0, 10));
+  } finally {
+    transport.close();
+  }
+}
+
+try {
+  await play();
+} catch (error) {
+  if (!(error instanceof DemoStopped)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = 1;
+}

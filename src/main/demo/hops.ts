@@ -1,0 +1,104 @@
+import { timestampDate } from '@bufbuild/protobuf/wkt';
+import { OrderEventType, OrderStatus, PaymentAttemptStatus } from '../../gen/gatehouse/v1/order_pb.js';
+import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
+import type { WalletExchange } from '../../gen/gatehouse/v1/payment_attempt_service_pb.js';
+import type { Prompt } from './observer.ts';
+import type { ShopCall } from './sandbox-shop.ts';
+
+/** Something that happened between two, or at one. */
+export interface Hop {
+  readonly at: Date;
+  readonly where: string;
+  readonly what: string;
+  /** More about it, in faint letters. */
+  readonly details: readonly string[];
+}
+
+/** A call of the shop's to the facade, as two hops: there and back. */
+export function shopHops(call: ShopCall): readonly Hop[] {
+  const back = new Date(call.startedAt.getTime() + call.tookMs);
+  return [
+    {
+      at: call.startedAt,
+      where: 'shop → facade',
+      what: `POST ${call.path}`,
+      details: [JSON.stringify(call.body)],
+    },
+    {
+      at: back,
+      where: 'facade → shop',
+      what: `${call.status} after ${call.tookMs.toFixed(0)} ms: on disk, and the payment is on its way`,
+      details: [JSON.stringify(call.answer), `request ${call.requestId}, the same in every log`],
+    },
+  ];
+}
+
+/** An event that core committed, and then published on NATS. */
+export function eventHop(event: OrderEvent): Hop {
+  const { type, sequence, occurTime, order, paymentAttempt } = event;
+  const status = OrderStatus[order?.status ?? 0];
+  const attempt =
+    paymentAttempt === undefined
+      ? ''
+      : `, payment attempt ${PaymentAttemptStatus[paymentAttempt.status]}${paymentAttempt.declineReason && `: ${paymentAttempt.declineReason}`}`;
+  return {
+    at: occurTime === undefined ? new Date(0) : timestampDate(occurTime),
+    where: 'core',
+    what: `event ${sequence} ${OrderEventType[type]}: order ${status}${attempt}`,
+    details: [
+      ...(type === OrderEventType.PAYMENT_STARTED ? [paymentAttempt?.paymentAttemptId ?? ''] : []),
+      `published as orders.sandbox.${order?.merchantId ?? ''}.${OrderEventType[type].toLowerCase()}`,
+    ],
+  };
+}
+
+const meanings: Readonly<Record<string, string>> = {
+  token: 'gets an access token',
+  initiate: 'asks the wallet to ask the payer',
+  query: 'asks what became of it',
+  recover: 'asks whether it arrived at all',
+  reverse: 'sends the money back',
+  query_reversal: 'asks whether it went back',
+};
+
+/** A request to the wallet, or from it. */
+export function exchangeHop(exchange: WalletExchange): Hop {
+  const { purpose, startTime, method, url, status, responseBody, requestBody, error } = exchange;
+  const at = startTime === undefined ? new Date(0) : timestampDate(startTime);
+  const path = url.replace(/^https?:\/\/[^/]+/, '').replace(/\?.*$/, '');
+  if (purpose === 'callback')
+    return {
+      at,
+      where: 'wallet → wallets',
+      what: 'calls back: nothing of it is believed, it only makes us ask now',
+      details: [statusIn(requestBody)].filter((text) => text !== ''),
+    };
+  const answer = status === 0 ? `no answer (${error})` : String(status);
+  return {
+    at,
+    where: 'wallets → wallet',
+    what: `${meanings[purpose] ?? purpose}: ${answer}${purpose === 'token' ? '' : statusAfter(responseBody)}`,
+    details: [`${method} ${path}`],
+  };
+}
+
+/** A prompt on the payer's phone. */
+export const promptHop = ({ created_at, amount, currency, channel, outcome }: Prompt): Hop => ({
+  at: new Date(created_at),
+  where: 'wallet → payer',
+  what: `${channel === 'ussd' ? 'USSD prompt' : 'prompt in the app'}: pay ${amount} ${currency}?`,
+  details: [`this number always ends so: ${outcome}`],
+});
+
+const said = /"(?:status|transactionStatus)":"([a-zA-Z]+)"/;
+const code = /"errorCode":"([a-zA-Z]+)"/;
+
+function statusIn(body: string): string {
+  const words = [said.exec(body)?.[1], code.exec(body)?.[1]].filter((word) => word !== undefined);
+  return words.length === 0 ? '' : `it says: ${words.join(', ')}`;
+}
+
+const statusAfter = (body: string): string => {
+  const text = statusIn(body).replace('it says: ', '');
+  return text === '' ? '' : ` ${text}`;
+};

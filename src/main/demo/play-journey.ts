@@ -1,0 +1,141 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { StrayPaymentStatus } from '../../gen/gatehouse/v1/stray_payment_service_pb.js';
+import { DemoStopped } from './demo-stopped.ts';
+import { eventHop, exchangeHop, promptHop, shopHops } from './hops.ts';
+import type { Hop } from './hops.ts';
+import type { Journey } from './journeys.ts';
+import type { Observer } from './observer.ts';
+import type { SandboxShop, ShopCall } from './sandbox-shop.ts';
+
+export interface JourneyParts {
+  readonly shop: SandboxShop;
+  readonly observer: Observer;
+  readonly now: () => Date;
+  readonly print: (line: string) => void;
+  readonly style: {
+    readonly strong: (text: string) => string;
+    readonly faint: (text: string) => string;
+  };
+}
+
+const deadlineMs = 60_000;
+const lookIntervalMs = 100;
+const whereWidth = 18;
+const detailWidth = 90;
+
+/** Plays one payment to its end and prints every hop of it, in the order in which they happened. @throws DemoStopped */
+export async function playJourney(journey: Journey, parts: JourneyParts): Promise<void> {
+  const { shop, observer, now, print } = parts;
+  const orderNumber = `demo-${now()
+    .toISOString()
+    .replace(/[^0-9]/g, '')}`;
+  const started = await startPayment(journey, orderNumber, parts);
+  if (started === undefined) return;
+  const { call, phone } = started;
+  const startedAt = call.startedAt.getTime();
+  const show = (hop: Hop): void => printHop(hop, startedAt, parts);
+
+  await until('the order is decided', now, async () => {
+    const { orderStatus } = await shop.verify(orderNumber);
+    return orderStatus === 'PENDING' ? undefined : orderStatus;
+  });
+  const { events } = await observer.order(orderNumber);
+  const paymentAttemptId =
+    events.flatMap(({ paymentAttempt }) => paymentAttempt?.paymentAttemptId ?? [])[0] ?? '';
+  const stray = journey.isStray ? await followBack(paymentAttemptId, parts) : undefined;
+  const { exchanges } = await observer.attempt(paymentAttemptId);
+  const prompts = await observer.prompts(paymentAttemptId, phone);
+  const hops = [
+    ...shopHops(call),
+    ...events.map(eventHop),
+    ...exchanges.map(exchangeHop),
+    ...prompts.map(promptHop),
+  ];
+  hops.sort((a, b) => a.at.getTime() - b.at.getTime());
+  hops.forEach(show);
+  if (stray !== undefined) show(stray);
+
+  const verified = await shop.verify(orderNumber);
+  show({
+    at: verified.startedAt,
+    where: 'shop → facade',
+    what: `POST ${verified.path}: ${verified.status} ${verified.orderStatus}`,
+    details: [JSON.stringify(verified.answer)],
+  });
+  const charges = await observer.charges(paymentAttemptId, phone);
+  const kept = charges.map(
+    ({ amount, currency, reversed }) =>
+      `${amount} ${currency} taken${reversed === '0' ? '' : `, ${reversed} ${currency} given back`}`,
+  );
+  print(
+    `  ${''.padStart(9)}  ${"wallet's ledger".padEnd(whereWidth)}${parts.style.strong(kept.join('; ') || 'nothing taken')}`,
+  );
+}
+
+/** Undefined when no phone may be asked now, which has been said then. */
+async function startPayment(
+  { payers, amount }: Journey,
+  orderNumber: string,
+  { shop, print }: JourneyParts,
+): Promise<{ call: ShopCall; phone: string } | undefined> {
+  for (const { phone, option } of payers) {
+    const body = { order_number: orderNumber, amount, currency: 'ETB', phone };
+    const call = await shop.startPayment(option, body);
+    if (call.status === 201) return { call, phone };
+    if (call.status !== 429)
+      throw new DemoStopped(`${call.path} answered ${call.status} ${JSON.stringify(call.answer)}`);
+  }
+  print(
+    '  The phones of this one have been asked too often: at most 5 times in 10 minutes. Try again a little later.',
+  );
+  return undefined;
+}
+
+async function followBack(paymentAttemptId: string, { observer, now }: JourneyParts): Promise<Hop> {
+  const stray = await until('the money went back', now, async () => {
+    const found = await observer.strayPayment(paymentAttemptId);
+    return found?.status === StrayPaymentStatus.REVERSED ? found : undefined;
+  });
+  const { strayPaymentId, amount, currency } = stray;
+  return {
+    at: now(),
+    where: 'core',
+    what: `stray payment REVERSED: the wallet confirms that ${amount} ${currency} went back`,
+    details: [strayPaymentId],
+  };
+}
+
+async function until<T>(what: string, now: () => Date, look: () => Promise<T | undefined>): Promise<T> {
+  const deadline = now().getTime() + deadlineMs;
+  for (;;) {
+    const found = await look();
+    if (found !== undefined) return found;
+    if (now().getTime() > deadline)
+      throw new DemoStopped(
+        `waited a minute in vain until ${what}. See what is wrong: npm run -s gatehouse -- doctor`,
+      );
+    await delay(lookIntervalMs);
+  }
+}
+
+function printHop(
+  { at, where, what, details }: Hop,
+  startedAt: number,
+  { print, style }: JourneyParts,
+): void {
+  const seconds = `${(Math.max(0, at.getTime() - startedAt) / 1000).toFixed(3)} s`;
+  print(`  ${seconds.padStart(9)}  ${where.padEnd(whereWidth)}${what}`);
+  for (const line of details.flatMap(wrap))
+    print(style.faint(`  ${''.padStart(9)}  ${''.padEnd(whereWidth)}${line}`));
+}
+
+/** Lines that an ordinary terminal has room for; JSON is broken behind its commas. */
+function wrap(text: string): string[] {
+  const lines = [''];
+  for (const part of text.split(/(?<=,)(?=")/)) {
+    const last = lines.at(-1) ?? '';
+    if (last !== '' && last.length + part.length > detailWidth) lines.push(part);
+    else lines[lines.length - 1] = last + part;
+  }
+  return lines;
+}

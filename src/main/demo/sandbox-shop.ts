@@ -1,0 +1,62 @@
+import { Type } from '@sinclair/typebox';
+import type { TSchema } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import { DemoStopped } from './demo-stopped.ts';
+
+/** One call to the merchant API, and what came back. */
+export interface ShopCall {
+  readonly path: string;
+  readonly body: object;
+  readonly status: number;
+  readonly answer: unknown;
+  readonly requestId: string;
+  readonly startedAt: Date;
+  readonly tookMs: number;
+}
+
+/** A merchant's server: it knows an address, an API key, and nothing of what is behind. */
+export interface SandboxShop {
+  readonly startPayment: (option: string, body: object) => Promise<ShopCall>;
+  readonly verify: (orderNumber: string) => Promise<ShopCall & { readonly orderStatus: string }>;
+}
+
+const timeoutMs = 15_000;
+const verified = Type.Object({ data: Type.Object({ status: Type.String() }) });
+
+export function openSandboxShop(origin: string, apiKey: string, now: () => Date): SandboxShop {
+  const call = async (path: string, body: object): Promise<ShopCall> => {
+    const startedAt = now();
+    const begun = performance.now();
+    const response = await fetch(`${origin}${path}`, {
+      method: 'POST',
+      headers: { apiKey, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(timeoutMs),
+    }).catch((error: unknown) => {
+      throw new DemoStopped(
+        `${origin}${path} does not answer (${String(error)}). Is npm start still running?`,
+      );
+    });
+    const answer: unknown = await response.json();
+    return {
+      ...{ path, body, answer, startedAt },
+      status: response.status,
+      requestId: response.headers.get('x-request-id') ?? '',
+      tookMs: performance.now() - begun,
+    };
+  };
+  return {
+    startPayment: (option, body) => call(`/api/v1/direct?payment_option=${option}`, body),
+    async verify(orderNumber) {
+      const verification = await call('/api/v1/verify', { order_number: orderNumber });
+      return { ...verification, orderStatus: read(verified, verification).data.status };
+    },
+  };
+}
+
+function read<T extends TSchema>(schema: T, { path, status, answer }: ShopCall) {
+  if (Value.Check(schema, answer)) return answer;
+  throw new DemoStopped(
+    `${path} answered ${status} ${JSON.stringify(answer)}, which the demo did not expect`,
+  );
+}

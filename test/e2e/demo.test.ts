@@ -1,0 +1,72 @@
+import { describe, expect, jest, test } from '@jest/globals';
+import { temporaryFolders } from '../unit/local/temporary-folder.ts';
+import { execute } from './cli-harness.ts';
+import type { Outcome } from './cli-harness.ts';
+import { oneCommand } from './one-command.ts';
+
+jest.setTimeout(120_000);
+
+const playDemo = (dataFolder: string): Promise<Outcome> =>
+  execute(process.execPath, ['src/main/demo.ts'], {
+    PATH: process.env['PATH'],
+    GATEHOUSE_DATA_DIR: dataFolder,
+  });
+
+describe('npm run demo', () => {
+  // In this order they are cleaned up: first the processes, then their folders.
+  const start = oneCommand();
+  const newFolder = temporaryFolders();
+
+  test('says what to do when nothing runs', async () => {
+    const { exitCode, stdout, stderr } = await playDemo(await newFolder());
+
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
+    expect(stderr).toContain('Gatehouse is not running here');
+    expect(stderr).toContain('Start it in another terminal with: npm start');
+  });
+
+  test('plays three payments against what npm start runs and tells each hop, and again when it is done', async () => {
+    const dataFolder = await newFolder();
+    const run = start({
+      dataFolder,
+      env: { GATEHOUSE_WALLET_CALLBACK_PORT: '0', GATEHOUSE_SIMULATOR_PORT: '0' },
+    });
+    await run.ready();
+
+    const first = await playDemo(dataFolder);
+    const second = await playDemo(dataFolder);
+
+    for (const { exitCode, stderr } of [first, second])
+      expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    const [, paid = '', poor = '', stray = ''] = first.stdout.split(/\n\n\d\. /);
+    const hops = ['shop → facade', 'core ', 'facade → shop', 'wallets → wallet', 'wallet → payer'];
+    for (const hop of [...hops, 'wallet → wallets']) expect(paid).toContain(hop);
+    expect(paid).toMatch(/event 3 COMPLETED: order COMPLETED, payment attempt SUCCEEDED$/m);
+    expect(paid).toMatch(/POST \/api\/v1\/verify: 200 COMPLETED$/m);
+    expect(paid).toMatch(/wallet's ledger +150 ETB taken$/m);
+    expect(poor).toMatch(/event 3 FAILED: .*insufficient_funds$/m);
+    expect(poor).toMatch(/wallet's ledger +nothing taken$/m);
+    expect(stray).toMatch(/stray payment REVERSED: the wallet confirms that 100\.5 ETB went back$/m);
+    expect(stray).toMatch(/wallet's ledger +100\.5 ETB taken, 100\.5 ETB given back$/m);
+    const seconds = [...paid.matchAll(/^ +(\d+\.\d{3}) s /gm)].map(([, text]) => Number(text));
+    expect(seconds.length).toBeGreaterThan(9);
+    expect(seconds).toEqual([...seconds].sort((a, b) => a - b));
+  });
+
+  test('says so when what ran is gone', async () => {
+    const dataFolder = await newFolder();
+    const run = start({
+      dataFolder,
+      env: { GATEHOUSE_WALLET_CALLBACK_PORT: '0', GATEHOUSE_SIMULATOR_PORT: '0' },
+    });
+    await run.ready();
+    run.process.kill('SIGTERM');
+    await run.ended;
+
+    const { exitCode, stderr } = await playDemo(dataFolder);
+
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain('does not answer');
+    expect(stderr).toContain('npm start');
+  });
+});
