@@ -10,6 +10,9 @@ import { descriptionSchema } from './schemas.ts';
 const text = Type.String();
 const party = Type.Object({ key: text, value: text });
 
+/** Its date was checked when it came, by a validator that knows formats; the one here does not. */
+const description = Type.Object({ ...descriptionSchema.properties, requestDate: Type.Optional(text) });
+
 /** A payment or a reversal was accepted. */
 const opened = Type.Object({
   kind: Type.Literal('opened'),
@@ -26,7 +29,7 @@ const opened = Type.Object({
     creditParty: Type.Array(party),
     amount: Type.String({ pattern: amountPattern }),
     currency: text,
-    description: descriptionSchema,
+    description,
     originalReference: Type.Optional(text),
     createdAt: text,
   }),
