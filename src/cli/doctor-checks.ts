@@ -5,6 +5,7 @@ import { HealthCheckResponse_ServingStatus as ServingStatus } from '../gen/healt
 import type { CoreClients } from './core-clients.ts';
 import { describeFailure } from './failure.ts';
 import { answered } from './output.ts';
+import type { Listener } from './target.ts';
 
 export type Result = 'ok' | 'warning' | 'failed';
 
@@ -137,8 +138,8 @@ function checkClock(
   };
 }
 
-/** Asks a REST listener whether it can serve requests. Never rejects. */
-export async function checkReadyz(name: string, url: string): Promise<Finding> {
+/** Asks a process in front of the cores whether it can serve requests. Never rejects. */
+export async function checkReadyz({ name, process, url }: Listener): Promise<Finding> {
   const found = { subject: `${name} ${url}`, check: 'ready' };
   try {
     const response = await fetch(`${url}/readyz`, {
@@ -151,16 +152,21 @@ export async function checkReadyz(name: string, url: string): Promise<Finding> {
       ...found,
       result: 'failed',
       detail: `${said} ${(await response.text()).slice(0, 200)}`,
-      advice:
-        'Look at the core first: a facade is ready when it reaches one. Then at the log of the rest-facade process.',
+      advice: `Look at the core first: this is ready when it reaches one. Then at the log of the ${process} process.`,
     };
   } catch (error) {
+    if (error instanceof Error && error.name === 'TimeoutError')
+      return {
+        ...found,
+        result: 'failed',
+        detail: `no answer within ${readyzDeadlineMs / 1000} seconds`,
+        advice: `Look at the log of the ${process} process: it hangs, or has more to do than it can. End it, and start it again.`,
+      };
     return {
       ...found,
       result: 'failed',
       detail: `no answer${causeOf(error)}`,
-      advice:
-        'Start the rest-facade process (npm start starts it with everything else), or name the right address.',
+      advice: `Start the ${process} process (npm start starts it with everything else), or name the right address.`,
     };
   }
 }

@@ -6,7 +6,7 @@ import { CliError, exitCodes } from './cli-error.ts';
 import { readHttpUrls } from './options.ts';
 import type { Output } from './output.ts';
 import { table } from './table.ts';
-import type { Target } from './target.ts';
+import type { Listener, Target } from './target.ts';
 
 export interface DoctorParts {
   readonly invocation: string;
@@ -26,7 +26,9 @@ export function addDoctorCommand(
 ): void {
   program
     .command('doctor')
-    .description('look at the cores, what they depend on and the REST listeners, and say what to do')
+    .description(
+      'look at the cores, what they depend on and the processes in front of them, and say what to do',
+    )
     .option('--rest <url,…>', 'also look at these REST listeners', readHttpUrls)
     .action(async ({ rest = [] }: { rest?: readonly string[] }) => {
       const findings = await diagnose(parts, rest);
@@ -37,10 +39,11 @@ export function addDoctorCommand(
 
 async function diagnose(parts: DoctorParts, restUrls: readonly string[]): Promise<readonly Finding[]> {
   const { target, problem } = await lookForTarget(parts);
-  const named = restUrls.map((url) => ['REST', url] as const);
-  const known = Object.entries(target?.rest ?? {}).map(([name, url]) => [`REST ${name}`, url] as const);
+  const named = restUrls.map((url): Listener => ({ name: 'REST', process: 'rest-facade', url }));
   const cores = (target?.addresses ?? []).map((address) => checkOneCore(parts, address, target?.token));
-  const listeners = [...known, ...named].map(async ([name, url]) => [await checkReadyz(name, url)]);
+  const listeners = [...(target?.listeners ?? []), ...named].map(async (listener) => [
+    await checkReadyz(listener),
+  ]);
   const findings = await Promise.all([...cores, ...listeners]);
   return [checkNode(parts.nodeVersion, parts.invocation), ...problem, ...findings.flat()];
 }

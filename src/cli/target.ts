@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Type } from '@sinclair/typebox';
+import type { Static } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import type { CliConfig } from '../runtime/config.ts';
 import { CliError, exitCodes } from './cli-error.ts';
@@ -10,16 +11,35 @@ export interface Target {
   readonly addresses: readonly string[];
   /** Undefined when the cores are known and a token for them is not. */
   readonly token: string | undefined;
-  /** The REST listeners in front of the cores, by name, as far as they are known. */
-  readonly rest: Readonly<Record<string, string>>;
+  /** The listeners of the processes in front of the cores, as far as they are known. */
+  readonly listeners: readonly Listener[];
+}
+
+/** Where a process in front of the cores answers HTTP. */
+export interface Listener {
+  /** As a report calls it. */
+  readonly name: string;
+  readonly process: 'rest-facade' | 'checkout' | 'wallets';
+  readonly url: string;
 }
 
 /** The part of `demo.json`, which `npm start` writes, that is of use here. */
 const DemoFile = Type.Object({
   grpc: Type.String(),
   rest: Type.Object({ production: Type.String(), sandbox: Type.String() }),
+  checkout: Type.Optional(Type.String()),
+  wallets: Type.Optional(Type.String()),
   tokens: Type.Object({ operator: Type.String() }),
 });
+
+function listenersOf({ rest, checkout, wallets }: Static<typeof DemoFile>): readonly Listener[] {
+  return [
+    { name: 'REST production', process: 'rest-facade', url: rest.production },
+    { name: 'REST sandbox', process: 'rest-facade', url: rest.sandbox },
+    ...(checkout === undefined ? [] : [{ name: 'checkout', process: 'checkout', url: checkout } as const]),
+    ...(wallets === undefined ? [] : [{ name: 'wallets', process: 'wallets', url: wallets } as const]),
+  ];
+}
 
 /** What `npm start` wrote in the data folder; undefined when it never ran there. */
 async function readDemoFile(path: string) {
@@ -60,13 +80,13 @@ export async function findTarget(flag: readonly string[] | undefined, config: Cl
   const demoPath = join(config.GATEHOUSE_DATA_DIR, 'demo.json');
   const named = flag ?? config.GATEHOUSE_CORE_ADDRESSES;
   if (named !== undefined && config.GATEHOUSE_SERVICE_TOKEN !== undefined)
-    return { addresses: named, token: config.GATEHOUSE_SERVICE_TOKEN, rest: {} };
+    return { addresses: named, token: config.GATEHOUSE_SERVICE_TOKEN, listeners: [] };
   const demo = await readDemoFile(demoPath);
   if (named !== undefined && named.join() !== demo?.grpc)
-    return { addresses: named, token: undefined, rest: {} };
+    return { addresses: named, token: undefined, listeners: [] };
   if (demo !== undefined) {
     const token = config.GATEHOUSE_SERVICE_TOKEN ?? demo.tokens.operator;
-    return { addresses: [demo.grpc], token, rest: demo.rest };
+    return { addresses: [demo.grpc], token, listeners: listenersOf(demo) };
   }
   throw new CliError(
     exitCodes.invalidInput,

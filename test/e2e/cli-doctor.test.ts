@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { openCore } from '../../src/cli/core-clients.ts';
 import { runCli } from '../../src/cli/program.ts';
@@ -17,18 +19,24 @@ let stack: Stack;
 let facade: Facade;
 let cli: CommandLine;
 
-beforeAll(async () => {
-  // The test run's own PostgreSQL gives up durability, which is among the things that doctor warns of.
-  postgres = await startTemporaryPostgres({ durable: true });
-  stack = await startStack({ settings: { GATEHOUSE_DATABASE_URL: postgres.url } });
-  facade = stack.facades[0]!;
-  cli = await openCommandLine({});
+/** What `npm start` writes, with what is peculiar to a test. */
+async function writeDemo(to: CommandLine, own: Readonly<Record<string, string>>): Promise<void> {
   const demo = {
     rest: { production: facade.production, sandbox: facade.sandbox },
     grpc: stack.addresses[0],
     tokens: { operator: stack.tokens.operator, reader: stack.tokens.reader },
+    ...own,
   };
-  await writeFile(join(cli.dataFolder, 'demo.json'), JSON.stringify(demo));
+  await writeFile(join(to.dataFolder, 'demo.json'), JSON.stringify(demo));
+}
+
+beforeAll(async () => {
+  // The test run's own PostgreSQL gives up durability, which is among the things that doctor warns of.
+  postgres = await startTemporaryPostgres({ durable: true });
+  stack = await startStack({ settings: { GATEHOUSE_DATABASE_URL: postgres.url }, checkouts: 1 });
+  facade = stack.facades[0]!;
+  cli = await openCommandLine({});
+  await writeDemo(cli, { checkout: stack.checkouts[0]!.origin });
 }, 60_000);
 
 afterAll(async () => {
@@ -55,6 +63,7 @@ describe('everything is up', () => {
     expect(stdout).toMatch(
       new RegExp(`^REST sandbox ${facade.sandbox}\n {2}ok +ready +/readyz answers 200$`, 'm'),
     );
+    expect(stdout).toMatch(/^checkout http:\S+\n {2}ok +ready +\/readyz answers 200$/m);
     expect(stdout).toContain('Everything is as it should be.');
     expect(widthOf(stdout)).toBeLessThanOrEqual(100);
   });
@@ -128,6 +137,40 @@ describe('something is down', () => {
       new RegExp(`^REST ${dead}\n {2}FAIL +ready +no answer: connect ECONNREFUSED `, 'm'),
     );
     expect(stdout).toMatch(/^ {2}ok +reachable /m);
+  });
+
+  test.each(['checkout', 'wallets'])('a %s process that is gone fails, and is named', async (process) => {
+    const dead = `http://${await deadAddress()}`;
+    const own = await openCommandLine({});
+    await writeDemo(own, { [process]: dead });
+
+    const { exitCode, stdout } = await own.run('doctor');
+
+    await own.stop();
+    expect(exitCode).toBe(1);
+    expect(stdout).toMatch(
+      new RegExp(`^${process} ${dead}\n {2}FAIL +ready +no answer: connect ECONNREFUSED `, 'm'),
+    );
+    expect(stdout).toContain(`> Start the ${process} process`);
+    expect(stdout).toMatch(/^ {2}ok +reachable /m);
+  });
+
+  test('a process that takes connections and does not answer hangs: its log is where to look', async () => {
+    const mute = createServer(() => undefined).listen(0, '127.0.0.1');
+    await once(mute, 'listening');
+    const address = mute.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    const own = await openCommandLine({});
+    await writeDemo(own, { checkout: `http://127.0.0.1:${port}` });
+
+    const { exitCode, stdout } = await own.run('doctor');
+
+    await own.stop();
+    mute.closeAllConnections();
+    mute.close();
+    expect(exitCode).toBe(1);
+    expect(stdout).toMatch(/^ {2}FAIL +ready +no answer within 5 seconds$/m);
+    expect(stdout).toMatch(/^ +> Look at the log of the checkout process/m);
   });
 
   test('a wrong token fails the diagnosis; that the core is up is still seen', async () => {

@@ -147,11 +147,12 @@ export async function startGatehouse(options: StartOptions): Promise<Gatehouse> 
 
     const merchant = await seed(dataFolder, secrets, addresses.grpc, report);
     const { operator = '', reader = '' } = secrets.service_tokens;
-    const { rest, checkout, simulator: simulatorUrl, grpc, connect } = addresses;
+    const { rest, checkout, simulator: simulatorUrl, walletCallback, grpc, connect } = addresses;
     const demo = {
       rest,
       checkout,
       simulator: simulatorUrl,
+      wallets: walletCallback,
       grpc,
       connect,
       merchant,

@@ -5,6 +5,8 @@ export interface DemoFile {
   readonly rest: { readonly production: string; readonly sandbox: string };
   readonly checkout: string;
   readonly simulator: string;
+  /** Where the process that talks to wallets answers. */
+  readonly wallets: string;
   readonly grpc: string;
   readonly connect: string;
   readonly merchant: DemoMerchant;
