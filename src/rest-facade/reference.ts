@@ -38,6 +38,16 @@ const pageSecurityPolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
+/** No reply has links: without their column, and with narrow first ones, a phone shows the page in its width. */
+const narrowTables = `
+.swagger-ui .response-col_links { display: none; }
+@media (max-width: 40rem) {
+  .swagger-ui .responses-inner { padding: 0.5rem; }
+  .swagger-ui table tbody tr td:first-of-type { max-width: none; min-width: 0; padding-right: 0.5rem; }
+  .swagger-ui .headers td { overflow-wrap: anywhere; }
+}
+`;
+
 const description = `Register payment orders, start direct mobile-money payments and ask where an order stands.
 
 Every request is a POST with a JSON body and your API key in the \`apiKey\` header. Test keys work in the sandbox, live
@@ -78,7 +88,10 @@ export async function addReference(
   await app.register(swaggerUi, {
     routePrefix: '/docs',
     staticCSP: pageSecurityPolicy,
-    theme: { title: 'Gatehouse merchant API' },
+    theme: {
+      title: 'Gatehouse merchant API',
+      css: [{ filename: 'narrow-tables.css', content: narrowTables }],
+    },
     uiConfig: { layout: 'BaseLayout', deepLinking: true, docExpansion: 'list', supportedSubmitMethods: [] },
   });
   let document: string | undefined;
