@@ -50,7 +50,8 @@ const escapeHtml = (text: string): string =>
 function pageHtml({ wallets, interactive }: PageOptions): string {
   const how = interactive
     ? 'Numbers without a fixed outcome wait for you to approve or decline.'
-    : 'Every number without a fixed outcome pays by itself. Start with --interactive to decide yourself.';
+    : 'Every number without a fixed outcome pays by itself. To decide yourself, start with ' +
+      '<code>GATEHOUSE_SIMULATOR_INTERACTIVE=true</code>.';
   return `<!doctype html>
 <html lang="en">
 <head>
