@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { newRandomId } from '../../../src/core/database/public-id.ts';
+import { openDatabase } from '../../../src/core/database/database.ts';
+import type { Database } from '../../../src/core/database/database.ts';
+import { scheduleReconciliations } from '../../../src/core/reconciliation/schedule-reconciliations.ts';
+import { createLogger } from '../../../src/runtime/logger.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack } from '../../support/stack.ts';
+import { openReconciliationDesk } from './reconciliation-desk.ts';
+import type { ReconciliationDesk } from './reconciliation-desk.ts';
+
+let stack: Stack;
+let desk: ReconciliationDesk;
+let database: Database;
+let rings = 0;
+
+beforeAll(async () => {
+  stack = await startStack({ facades: 0 });
+  desk = await openReconciliationDesk(stack);
+  database = await openDatabase({
+    url: stack.databaseUrl,
+    poolSize: 4,
+    applicationName: 'schedule test',
+    logger: createLogger({ process: 'test', instance: 'schedule', level: 'silent' }),
+  });
+});
+beforeEach(async () => {
+  await desk.clear();
+  // What earlier tests paid is none of the days looked at here, nor before them.
+  await desk.database.query("update core.payment_attempts set updated_at = '2026-06-01'");
+  rings = 0;
+});
+afterAll(async () => {
+  await database.close();
+  await desk.close();
+  await stack.stop();
+});
+
+const scheduleAt = (time: string): Promise<number> =>
+  scheduleReconciliations({
+    database,
+    offeredOptions: {
+      SANDBOX: ['WALLETA_USSD', 'WALLETA_WALLET', 'WALLETB_USSD'],
+      PRODUCTION: ['WALLETA_USSD'],
+    },
+    newId: newRandomId,
+    now: () => new Date(time),
+    onDue: () => (rings += 1),
+  });
+
+async function scheduled(): Promise<string[]> {
+  const { rows } = await desk.database.query<{ text: string }>(
+    "select concat_ws(' ', wallet, environment, day) as text from core.reconciliations where scheduled order by day",
+  );
+  return rows.map(({ text }) => text);
+}
+
+/** A payment through wallet A's sandbox, at noon of that day. */
+async function payOn(date: string): Promise<void> {
+  const { id: merchantId } = await stack.createMerchant();
+  const value = { providerTransactionId: `on-${date}`, amount: '100.50', currency: 'ETB' };
+  await desk.payment(merchantId, { case: 'completed', value });
+  await desk.moveTo(merchantId, date);
+}
+
+describe('every day that is over', () => {
+  test('is compared once for each wallet and environment that was ever paid through, however often this is asked', async () => {
+    await payOn('2026-03-10');
+
+    const first = await scheduleAt('2026-03-11T01:00:00Z');
+    const again = await scheduleAt('2026-03-11T13:00:00Z');
+
+    expect([first, again, rings]).toEqual([1, 0, 1]);
+    expect(await scheduled()).toEqual(['WALLETA SANDBOX 2026-03-10']);
+  });
+
+  test('begins an hour after midnight, UTC, so that the wallet has written it down', async () => {
+    await payOn('2026-03-10');
+
+    expect(await scheduleAt('2026-03-11T00:59:59Z')).toBe(0);
+    expect(await scheduleAt('2026-03-11T01:00:00Z')).toBe(1);
+  });
+
+  test('is caught up with for seven days, and not beyond them or before the first payment', async () => {
+    await payOn('2026-03-02');
+    expect(await scheduleAt('2026-03-05T12:00:00Z')).toBe(3);
+
+    const missed = await scheduleAt('2026-03-20T12:00:00Z');
+
+    expect(missed).toBe(7);
+    expect((await scheduled()).map((text) => text.slice(-2))).toEqual([
+      '02',
+      '03',
+      '04',
+      '13',
+      '14',
+      '15',
+      '16',
+      '17',
+      '18',
+      '19',
+    ]);
+  });
+
+  test('is compared by itself although an operator did so before', async () => {
+    await payOn('2026-03-10');
+    await desk.reconcile('2026-03-10', []);
+
+    expect(await scheduleAt('2026-03-11T12:00:00Z')).toBe(1);
+  });
+
+  test('is scheduled once by ten cores at the same moment', async () => {
+    await payOn('2026-03-10');
+
+    const made = await Promise.all(Array.from({ length: 10 }, () => scheduleAt('2026-03-11T12:00:00Z')));
+
+    expect(made.reduce((sum, count) => sum + count, 0)).toBe(1);
+  });
+});
