@@ -1,0 +1,144 @@
+import { randomInt } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, expect, test } from '@jest/globals';
+import { startProcess } from '../support/gatehouse-process.ts';
+import type { GatehouseProcess } from '../support/gatehouse-process.ts';
+import { startStack } from '../support/stack.ts';
+import { waitUntil } from '../support/wait-until.ts';
+import { openPaymentDesk } from '../integration/core/payment-desk.ts';
+import type { PaymentDesk } from '../integration/core/payment-desk.ts';
+import { openWalletSide } from '../integration/wallets/wallet-processes.ts';
+import type { WalletSide } from '../integration/wallets/wallet-processes.ts';
+import { PaymentOption } from '../../src/gen/gatehouse/v1/order_pb.js';
+
+const cleanUps: (() => Promise<unknown>)[] = [];
+
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+const rounds = 10;
+const paymentsPerRound = 40;
+
+/** Payers whose wallet loses its answer, errs, or calls back at odd moments, and then is paid all the same. */
+const oddRows = ['08', '11', '12', '14', '17', '21'];
+
+/** Starts a payment, and again with the same order_number until core has answered: as a shop would. */
+async function insist(
+  desk: PaymentDesk,
+  merchantId: string,
+  orderNumber: string,
+  phone: string,
+): Promise<void> {
+  const paymentOption = phone.startsWith('25170') ? PaymentOption.WALLETB_USSD : PaymentOption.WALLETA_USSD;
+  await waitUntil(
+    `${orderNumber} is accepted`,
+    () =>
+      desk.startDirect({ merchantId, orderNumber, phone, paymentOption }).then(
+        () => true,
+        () => false,
+      ),
+    30_000,
+  );
+}
+
+/** What is left of leases whose worker is dead ends now instead of after 45 s; living workers have theirs cut as well. */
+const endLeases = (desk: PaymentDesk): Promise<unknown> =>
+  desk.query(
+    `update core.payment_attempts set leased_until = now(), due_at = now() where leased_until > now() and due_at is not null`,
+  );
+
+async function countPending(desk: PaymentDesk): Promise<number> {
+  const [row] = await desk.query<{ pending: number }>(
+    `select count(*)::int as pending from core.orders where status = 'PENDING'`,
+  );
+  return row?.pending ?? 0;
+}
+
+/** Compares the wallet's ledger with the orders. Gives every disagreement. */
+async function disagreements(desk: PaymentDesk, side: WalletSide): Promise<string[]> {
+  const charges = await side.charges();
+  const byPayer = Map.groupBy(charges, ({ payer }) => payer.replace(/^\+/, ''));
+  const orders = await desk.query<{ phone: string; status: string; number: string; strays: number }>(
+    `select substr(a.phone, 2) as phone, o.status, o.order_number as number,
+       (select count(*)::int from core.stray_payments s where s.order_id = o.id) as strays
+     from core.orders o join core.payment_attempts a on a.order_id = o.id`,
+  );
+  const faults: string[] = [];
+  for (const { phone, status, number, strays } of orders) {
+    const taken = byPayer.get(phone) ?? [];
+    byPayer.delete(phone);
+    if (taken.length > 1) faults.push(`${number} was charged ${taken.length} times`);
+    if (status === 'COMPLETED' && (taken.length !== 1 || taken[0]?.amount !== '100.5'))
+      faults.push(`${number} is COMPLETED, the ledger says ${JSON.stringify(taken)}`);
+    if (taken.length > 0 && status !== 'COMPLETED' && strays === 0)
+      faults.push(`${number} is ${status}, the ledger says ${JSON.stringify(taken)}`);
+  }
+  for (const payer of byPayer.keys()) faults.push(`${payer} was charged for no order`);
+  return faults;
+}
+
+test('kill -9 of wallets and core around the send, 20 times: every payer is charged once, and every charge is known', async () => {
+  const stack = await startStack({ cores: 2, facades: 0 });
+  cleanUps.push(stack.stop);
+  const journal = await mkdtemp(join(tmpdir(), 'gatehouse-simulator-'));
+  cleanUps.push(() => rm(journal, { recursive: true }));
+  const side = openWalletSide(stack, 0.3);
+  cleanUps.push(side.stop);
+  const desk = await openPaymentDesk(stack);
+  cleanUps.push(desk.close);
+  const { id: merchantId } = await stack.createMerchant();
+  let simulator = await side.startSimulator({ GATEHOUSE_SIMULATOR_JOURNAL_DIR: journal });
+  const simulatorPort = new URL(side.simulatorUrl()).port;
+  const wallets = await Promise.all([side.startWallets(), side.startWallets()]);
+  let core = stack.cores[1];
+  const grpcPort = stack.addresses[1]?.split(':').at(-1) ?? '';
+  let kills = 0;
+  const inFlight: number[] = [];
+  const kill = async (process: GatehouseProcess): Promise<void> => {
+    kills += 1;
+    await process.stop('SIGKILL');
+  };
+  const shops: Promise<void>[] = [];
+
+  for (let round = 0; round < rounds; round += 1) {
+    for (let index = 0; index < paymentsPerRound; index += 1) {
+      const number = round * paymentsPerRound + index;
+      const phone = `${number % 2 === 0 ? '25190' : '25170'}1${String(number).padStart(6, '0')}`;
+      shops.push(insist(desk, merchantId, `K-${number}`, phone));
+    }
+    const odd = oddRows[round];
+    if (odd !== undefined)
+      for (const prefix of ['25190', '25170'])
+        shops.push(insist(desk, merchantId, `K-${prefix}-${odd}`, `${prefix}00000${odd}`));
+    // Any moment: while leasing, while sending, between the answer and the record, while calling back.
+    await delay(randomInt(400));
+    inFlight.push(await countPending(desk));
+    const killed = round % 3 === 2 ? wallets.splice(0) : wallets.splice(0, 1);
+    await Promise.all(killed.map(kill));
+    await endLeases(desk);
+    wallets.push(...(await Promise.all(killed.map(() => side.startWallets()))));
+    if (round % 2 === 1) {
+      if (core !== undefined) await kill(core);
+      core = await startProcess('core', { ...stack.coreSettings, GATEHOUSE_CORE_GRPC_PORT: grpcPort });
+      cleanUps.push(core.stop);
+    }
+    if (round % 3 === 1) {
+      await kill(simulator);
+      simulator = await side.startSimulator({
+        GATEHOUSE_SIMULATOR_JOURNAL_DIR: journal,
+        GATEHOUSE_SIMULATOR_PORT: simulatorPort,
+      });
+    }
+  }
+  await Promise.all(shops);
+  await endLeases(desk);
+  await waitUntil('every order is decided', async () => (await countPending(desk)) === 0, 60_000);
+
+  expect(await disagreements(desk, side)).toEqual([]);
+  expect(kills).toBeGreaterThanOrEqual(20);
+  console.log(`${kills} kills, with payments in flight: ${inFlight.join(', ')}`);
+}, 150_000);

@@ -1,0 +1,101 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { PaymentOption } from '../../src/gen/gatehouse/v1/order_pb.js';
+import { startProcess } from '../support/gatehouse-process.ts';
+import { startStack } from '../support/stack.ts';
+import { waitUntil } from '../support/wait-until.ts';
+import { openPaymentDesk } from '../integration/core/payment-desk.ts';
+import { completed, startMany } from '../integration/wallets/payment-times.ts';
+import { openWalletSide, startSilentServer } from '../integration/wallets/wallet-processes.ts';
+
+const cleanUps: (() => Promise<unknown>)[] = [];
+
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+async function openSide() {
+  const stack = await startStack({ facades: 0 });
+  cleanUps.push(stack.stop);
+  const side = openWalletSide(stack, 0.1);
+  cleanUps.push(side.stop);
+  const desk = await openPaymentDesk(stack);
+  cleanUps.push(desk.close);
+  const { id: merchantId } = await stack.createMerchant();
+  return { stack, side, desk, merchantId };
+}
+
+test('SIGTERM while a wallet hangs: gone within 10 s with 0, the cut calls on record, and followed up by the next', async () => {
+  const { side, desk, merchantId } = await openSide();
+  const silent = await startSilentServer();
+  cleanUps.push(silent.stop);
+  await side.startSimulator();
+  const wallets = await side.startWallets({
+    walleta: { base_url: silent.url, call_timeout_ms: 30_000 },
+    walletb: { base_url: silent.url, call_timeout_ms: 30_000 },
+  });
+  const started = await startMany(desk, merchantId, 20, PaymentOption.WALLETA_USSD, 'S');
+  await waitUntil('all have been taken', async () => {
+    const rows = await desk.query('select 1 from core.payment_attempts where leased_until > now()');
+    return rows.length === started.length;
+  });
+
+  const askedAt = performance.now();
+  const code = await wallets.stop('SIGTERM');
+  const tookMs = performance.now() - askedAt;
+
+  expect(code).toBe(0);
+  expect(tookMs).toBeLessThan(10_000);
+  const left = await desk.query('select 1 from core.payment_attempts where leased_until is not null');
+  expect(left).toEqual([]);
+  await side.startWallets();
+  await completed(desk, started);
+  expect(await side.charges()).toHaveLength(20);
+}, 60_000);
+
+test('SIGTERM under load, over and over: no payment is lost or charged twice', async () => {
+  const { side, desk, merchantId } = await openSide();
+  await side.startSimulator();
+  const started = startMany(desk, merchantId, 120, PaymentOption.WALLETB_USSD, 'L');
+  let running = await side.startWallets();
+
+  for (const share of [10, 40, 80]) {
+    await waitUntil(`${share} are COMPLETED`, async () => {
+      const rows = await desk.query(`select 1 from core.orders where status = 'COMPLETED'`);
+      return rows.length >= share;
+    });
+    const [code, next] = await Promise.all([running.stop('SIGTERM'), side.startWallets()]);
+    expect(code).toBe(0);
+    running = next;
+  }
+
+  await completed(desk, await started);
+  const payers = (await side.charges()).map(({ payer }) => payer);
+  expect(payers).toHaveLength(120);
+  expect(new Set(payers).size).toBe(120);
+}, 60_000);
+
+test('wallets that cannot reach core, at start or later, go on trying, and end within 10 s when told to', async () => {
+  const { stack, side, desk, merchantId } = await openSide();
+  await side.startSimulator();
+  const wallets = await side.startWallets();
+  const [core] = stack.cores;
+  const port = stack.addresses[0]?.split(':').at(-1) ?? '';
+  const started = await startMany(desk, merchantId, 10, PaymentOption.WALLETA_USSD, 'C');
+  await core?.stop('SIGKILL');
+  await waitUntil('it has noticed', () =>
+    wallets.log.some(({ msg }) => msg === 'core gave no work; it is asked again'),
+  );
+  const lonely = await side.startWallets();
+
+  const askedAt = performance.now();
+  expect(await lonely.stop('SIGTERM')).toBe(0);
+  expect(performance.now() - askedAt).toBeLessThan(10_000);
+
+  const again = await startProcess('core', { ...stack.coreSettings, GATEHOUSE_CORE_GRPC_PORT: port });
+  cleanUps.push(again.stop);
+  await desk.query(
+    'update core.payment_attempts set leased_until = now(), due_at = now() where leased_until > now()',
+  );
+  await completed(desk, started);
+  expect(await side.charges()).toHaveLength(10);
+}, 60_000);
