@@ -124,7 +124,9 @@ export function walletsProcess(settings: LocalSettings): ProcessSpec {
     base_url: `${addresses.simulator}/${wallet}`,
     ...secrets.simulated_wallets[wallet],
     payee: { type: 'accountid', id: '2999' },
-    currencies: (settings.environment['GATEHOUSE_CURRENCIES'] ?? 'ETB,USD').split(','),
+    currencies: (settings.environment['GATEHOUSE_CURRENCIES'] || 'ETB,USD')
+      .split(',')
+      .map((code) => code.trim()),
   }));
   const env = {
     ...settings.environment,
@@ -133,9 +135,9 @@ export function walletsProcess(settings: LocalSettings): ProcessSpec {
     GATEHOUSE_NATS_URL: settings.natsUrl,
     GATEHOUSE_WALLET_CALLBACK_PORT: String(addresses.ports.walletCallback),
     GATEHOUSE_WALLET_CALLBACK_BASE_URL:
-      settings.environment['GATEHOUSE_WALLET_CALLBACK_BASE_URL'] ?? addresses.walletCallback,
+      settings.environment['GATEHOUSE_WALLET_CALLBACK_BASE_URL'] || addresses.walletCallback,
     GATEHOUSE_WALLET_CALLBACK_KEY: secrets.wallet_callback_key,
-    GATEHOUSE_WALLETS: settings.environment['GATEHOUSE_WALLETS'] ?? JSON.stringify(simulated),
+    GATEHOUSE_WALLETS: settings.environment['GATEHOUSE_WALLETS'] || JSON.stringify(simulated),
   };
   readWalletsConfig(env);
   return nodeProcess('wallets', `callbacks ${addresses.walletCallback}`, settings, env);

@@ -1,0 +1,65 @@
+import { expect, test } from '@jest/globals';
+import { walletsProcess } from '../../../src/main/local/gatehouse-processes.ts';
+import type { LocalSettings } from '../../../src/main/local/gatehouse-processes.ts';
+
+const wallet = { client_id: 'shop', client_secret: 'secret', api_key: 'key' };
+
+const settings = (environment: LocalSettings['environment']): LocalSettings => ({
+  environment,
+  projectRoot: '/project',
+  dataFolder: '/data',
+  databaseUrl: 'postgres://127.0.0.1/gatehouse',
+  natsUrl: 'nats://127.0.0.1:4222',
+  secrets: {
+    master_key: 'a'.repeat(64),
+    database_password: 'password',
+    nats_password: 'password',
+    service_tokens: { wallets: 'w'.repeat(32) },
+    wallet_callback_key: 'b'.repeat(64),
+    simulated_wallets: { walleta: wallet, walletb: wallet },
+  },
+  addresses: {
+    ports: {
+      restProduction: 8080,
+      restSandbox: 8081,
+      checkout: 8082,
+      walletCallback: 8084,
+      simulator: 8090,
+      coreGrpc: 50051,
+      coreConnect: 50052,
+      postgres: 5433,
+      nats: 4222,
+    },
+    grpc: '127.0.0.1:50051',
+    connect: 'http://127.0.0.1:50052',
+    rest: { production: 'http://127.0.0.1:8080', sandbox: 'http://127.0.0.1:8081' },
+    checkout: 'http://127.0.0.1:8082',
+    walletCallback: 'http://127.0.0.1:8084',
+    simulator: 'http://127.0.0.1:8090',
+  },
+});
+
+test('an empty setting of the wallets counts as not set', () => {
+  const empty = {
+    GATEHOUSE_WALLETS: '',
+    GATEHOUSE_WALLET_CALLBACK_BASE_URL: '',
+    GATEHOUSE_CURRENCIES: '',
+  };
+
+  const { env } = walletsProcess(settings(empty));
+
+  expect(env['GATEHOUSE_WALLET_CALLBACK_BASE_URL']).toBe('http://127.0.0.1:8084');
+  expect(JSON.parse(env['GATEHOUSE_WALLETS'] ?? '')).toMatchObject([
+    { wallet: 'walleta', currencies: ['ETB', 'USD'] },
+    { wallet: 'walletb', currencies: ['ETB', 'USD'] },
+  ]);
+});
+
+test('currencies may have spaces between, as core allows', () => {
+  const { env } = walletsProcess(settings({ GATEHOUSE_CURRENCIES: 'ETB, USD' }));
+
+  expect(JSON.parse(env['GATEHOUSE_WALLETS'] ?? '')).toMatchObject([
+    { currencies: ['ETB', 'USD'] },
+    { currencies: ['ETB', 'USD'] },
+  ]);
+});
