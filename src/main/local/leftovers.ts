@@ -21,9 +21,24 @@ async function attempt<T>(read: Promise<T>): Promise<T | undefined> {
   return read.catch(() => undefined);
 }
 
-async function isOurs(pid: number, dataFolder: string, postgresData: string | undefined): Promise<boolean> {
-  // PostgreSQL writes its process titles over its environment, but works in its data folder.
-  if (postgresData !== undefined && (await attempt(readlink(`/proc/${pid}/cwd`))) === postgresData)
+/** The name of the program a process runs; undefined for a zombie, which has none and holds nothing any more. */
+async function programOf(pid: number): Promise<string | undefined> {
+  const executable = await attempt(readlink(`/proc/${pid}/exe`));
+  return executable === undefined ? undefined : basename(executable).replace(/ \(deleted\)$/, '');
+}
+
+async function isOurs(
+  { pid, name }: Leftover,
+  dataFolder: string,
+  postgresData: string | undefined,
+): Promise<boolean> {
+  // PostgreSQL writes its process titles over its environment, but works in its data folder. So may the shell of
+  // somebody who looks around there.
+  if (
+    postgresData !== undefined &&
+    name === 'postgres' &&
+    (await attempt(readlink(`/proc/${pid}/cwd`))) === postgresData
+  )
     return true;
   const environment = (await attempt(readFile(`/proc/${pid}/environ`, 'utf8'))) ?? '';
   return environment.split('\0').includes(`${dataFolderMarker}=${dataFolder}`);
@@ -33,12 +48,9 @@ async function findLeftovers(dataFolder: string, postgresData: string | undefine
   const pids = (await readdir('/proc')).filter((name) => /^[0-9]+$/.test(name)).map(Number);
   const found = await Promise.all(
     pids.map(async (pid) => {
-      if (pid === process.pid || !(await isOurs(pid, dataFolder, postgresData))) return [];
-      const executable = await attempt(readlink(`/proc/${pid}/exe`));
-      // A zombie has no executable: it holds nothing any more.
-      return executable === undefined
-        ? []
-        : [{ pid, name: basename(executable).replace(/ \(deleted\)$/, '') }];
+      const name = pid === process.pid ? undefined : await programOf(pid);
+      if (name === undefined) return [];
+      return (await isOurs({ pid, name }, dataFolder, postgresData)) ? [{ pid, name }] : [];
     }),
   );
   return found.flat();

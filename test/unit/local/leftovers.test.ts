@@ -19,10 +19,10 @@ describe('what an earlier start left running', () => {
     return child;
   }
 
-  async function end(dataFolder: string, deadlineMs = 10_000): Promise<string[]> {
+  async function end(dataFolder: string, deadlineMs = 10_000, postgresData?: string): Promise<string[]> {
     const reports: string[] = [];
     const report = (line: string) => reports.push(line);
-    await endLeftovers({ dataFolder, postgresData: undefined, report, deadlineMs });
+    await endLeftovers({ dataFolder, postgresData, report, deadlineMs });
     return reports;
   }
 
@@ -49,5 +49,15 @@ describe('what an earlier start left running', () => {
     expect(other.exitCode ?? other.signalCode).toBeNull();
     other.kill('SIGKILL');
     await once(other, 'exit');
+  });
+
+  test('is told apart from whoever looks around in the folder of the database', async () => {
+    const database = await newFolder();
+    const visitor = spawn(process.execPath, ['-e', keepRunning], { cwd: database, env: {}, stdio: 'pipe' });
+    await once(visitor.stdout, 'data');
+    expect(await end(await newFolder(), 10_000, database)).toEqual([]);
+    expect(visitor.exitCode ?? visitor.signalCode).toBeNull();
+    visitor.kill('SIGKILL');
+    await once(visitor, 'exit');
   });
 });
