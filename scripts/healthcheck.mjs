@@ -20,9 +20,14 @@ const core = ask(
     body: '{}',
   },
 );
-const facade = ask(`http://127.0.0.1:${port('GATEHOUSE_REST_PRODUCTION_PORT', 8080)}/healthz`);
+const others = [
+  port('GATEHOUSE_REST_PRODUCTION_PORT', 8080),
+  port('GATEHOUSE_CHECKOUT_PORT', 8082),
+  port('GATEHOUSE_WALLET_CALLBACK_PORT', 8084),
+  port('GATEHOUSE_SIMULATOR_PORT', 8090),
+].map((number) => ask(`http://127.0.0.1:${number}/healthz`));
 
-const answers = (await Promise.all([core, facade])).filter((answer) => answer !== undefined);
+const answers = (await Promise.all([core, ...others])).filter((answer) => answer !== undefined);
 const isHealthy =
   answers.length > 0 && answers.every(({ status }) => status === 'SERVING' || status === 'ok');
 if (!isHealthy)

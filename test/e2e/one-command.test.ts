@@ -115,16 +115,24 @@ describe('the one command', () => {
   test('satisfies the health check of the container image', async () => {
     const run = start({ dataFolder: await newFolder() });
     await run.ready();
-    const { connect, rest } = await run.demo();
-    const check = (connectPort: string | number, restPort: string | number) =>
+    const { connect, rest, checkout, simulator } = await run.demo();
+    const [unused = 0] = await choosePorts([{ setting: 'any', host: '127.0.0.1', port: 0 }]);
+    const listeners = [
+      ...['CORE_CONNECT', 'REST_PRODUCTION', 'CHECKOUT', 'WALLET_CALLBACK', 'SIMULATOR'],
+    ].map((name) => `GATEHOUSE_${name}_PORT`);
+    /** As in a container that has these listeners and no others. */
+    const check = (urls: Readonly<Record<string, string>>) =>
       execute(process.execPath, ['scripts/healthcheck.mjs'], {
         cwd: projectRoot,
-        env: { GATEHOUSE_CORE_CONNECT_PORT: `${connectPort}`, GATEHOUSE_REST_PRODUCTION_PORT: `${restPort}` },
+        env: Object.fromEntries(
+          listeners.map((name) => [name, urls[name] === undefined ? `${unused}` : new URL(urls[name]).port]),
+        ),
       });
-    const [unused = 0] = await choosePorts([{ setting: 'any', host: '127.0.0.1', port: 0 }]);
-    await expect(check(new URL(connect).port, new URL(rest.production).port)).resolves.toBeDefined();
-    await expect(check(new URL(connect).port, unused)).resolves.toBeDefined();
-    await expect(check(unused, new URL(rest.production).port)).resolves.toBeDefined();
-    await expect(check(unused, unused)).rejects.toThrow('nothing listens');
+    const core = { GATEHOUSE_CORE_CONNECT_PORT: connect };
+    const facade = { GATEHOUSE_REST_PRODUCTION_PORT: rest.production };
+    const pages = { GATEHOUSE_CHECKOUT_PORT: checkout };
+    for (const urls of [core, facade, pages, { GATEHOUSE_SIMULATOR_PORT: simulator }, { ...core, ...facade }])
+      await expect(check(urls)).resolves.toBeDefined();
+    await expect(check({})).rejects.toThrow('nothing listens');
   });
 });
