@@ -18,8 +18,9 @@ export async function* compareStatement(
   scope: WalletScope,
   period: ComparedPeriod,
 ): AsyncGenerator<FoundDifference> {
+  const reversed = await findReversed(em, reconciliationId);
   for await (const entries of readEntries(em, reconciliationId)) {
-    const recordsOf = await findRecords(em, reconciliationId, scope, entries);
+    const recordsOf = await findRecords(em, scope, entries, reversed);
     for (const entry of entries) {
       const difference = compareEntry(entry, recordsOf(entry), period);
       if (difference !== undefined) yield difference;
@@ -48,9 +49,9 @@ async function* readEntries(em: EntityManager, reconciliationId: string): AsyncG
 /** What we have on record about some entries, read at once. */
 async function findRecords(
   em: EntityManager,
-  reconciliationId: string,
   scope: WalletScope,
   entries: readonly Entry[],
+  reversed: ReadonlySet<string>,
 ): Promise<(entry: Entry) => Records> {
   const transactions = await findByTransaction(em, scope, textsOf(entries, transactionIdsOf));
   // Our own ids are looked up only where the wallet's say nothing: that is rare, and costs more.
@@ -60,7 +61,6 @@ async function findRecords(
   const requestIds = textsOf(strangers, ({ requestId }) => storedRequestId(requestId) ?? []);
   const requests =
     requestIds.length === 0 ? new Map<string, KnownMoney>() : await findByRequest(em, scope, requestIds);
-  const reversed = await findReversed(em, reconciliationId, entries);
   return (entry) => ({
     byTransaction: transactions.get(entry.providerTransactionId),
     byRequest: requests.get(storedRequestId(entry.requestId) ?? ''),
@@ -88,22 +88,12 @@ function storedRequestId(requestId: string): string | undefined {
   return isPublicId('stp', requestId) ? storedId('stp', requestId) : undefined;
 }
 
-/** Which of these payments the same statement has a reversal of. */
-async function findReversed(
-  em: EntityManager,
-  reconciliationId: string,
-  entries: readonly Entry[],
-): Promise<ReadonlySet<string>> {
-  const payments = entries.filter(({ type }) => type === 'PAYMENT');
+/** Which payments the statement has a reversal of. They are few beside the payments: read once, not with every batch. */
+async function findReversed(em: EntityManager, reconciliationId: string): Promise<ReadonlySet<string>> {
   const reversals = await em.find(
     StatementEntryRow,
-    {
-      reconciliationId,
-      type: 'REVERSAL',
-      status: 'COMPLETED',
-      originalTransactionId: { $in: payments.map(({ providerTransactionId }) => providerTransactionId) },
-    },
-    { disableIdentityMap: true },
+    { reconciliationId, type: 'REVERSAL', status: 'COMPLETED' },
+    { fields: ['originalTransactionId'], disableIdentityMap: true },
   );
   return new Set(reversals.map(({ originalTransactionId }) => originalTransactionId));
 }

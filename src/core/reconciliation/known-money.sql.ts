@@ -95,18 +95,29 @@ export function findMissing(
   reconciliationId: string,
   { from, until }: Day,
 ): Promise<KnownMoney[]> {
-  const unlisted = (row: string): string => `not exists (
-  select from core.statement_entries e
-  where e.reconciliation_id = ? and e.provider_transaction_id = ${row}.provider_transaction_id and e.type = 'PAYMENT'
+  // Looked for first and by itself (offset 0), so that only what is missing is joined with anything.
+  const isUnlisted = (
+    row: string,
+    table: string,
+    condition: string,
+  ): string => `(${row}.merchant_id, ${row}.id) in (
+  select m.merchant_id, m.id from core.${table} m
+  where m.environment = ?::core.environment and m.payment_option = any(?::core.payment_option[]) and ${condition}
+    and not exists (
+      select from core.statement_entries e
+      where e.reconciliation_id = ? and e.provider_transaction_id = m.provider_transaction_id and e.type = 'PAYMENT'
+    )
+  offset 0
 ) order by ${row}.id`;
+  const attemptCondition = `m.status = 'SUCCEEDED' and m.updated_at >= ? and m.updated_at < ?`;
   return read(
     em,
     scope,
     {
-      attempts: `a.status = 'SUCCEEDED' and a.updated_at >= ? and a.updated_at < ? and ${unlisted('a')}`,
-      strays: `s.created_at >= ? and s.created_at < ? and ${unlisted('s')}`,
+      attempts: isUnlisted('a', 'payment_attempts', attemptCondition),
+      strays: isUnlisted('s', 'stray_payments', 'm.created_at >= ? and m.created_at < ?'),
     },
-    [from.toISOString(), until.toISOString(), reconciliationId],
+    [...scopeValues(scope), from.toISOString(), until.toISOString(), reconciliationId],
   );
 }
 

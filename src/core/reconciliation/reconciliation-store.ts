@@ -3,6 +3,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Database } from '../database/database.ts';
 import { ReconciliationDifferenceRow, ReconciliationRow, StatementEntryRow } from '../database/entities.ts';
 import type { WalletName } from '../database/entities.ts';
+import { readClock } from '../database/read-clock.ts';
 import { publicId, storedId } from '../database/public-id.ts';
 import type { NewId } from '../database/public-id.ts';
 import type { Environment } from '../domain/order.ts';
@@ -119,7 +120,7 @@ export function createReconciliationStore(options: ReconciliationStoreOptions): 
 
     lease: ({ wallet, environment }, leaseMs) =>
       database.fork().transactional(async (em) => {
-        const at = await databaseTime(em);
+        const at = await readClock(em);
         const row = await em.findOne(
           ReconciliationRow,
           { wallet, environment, dueAt: { $lte: at } },
@@ -152,7 +153,7 @@ export function createReconciliationStore(options: ReconciliationStoreOptions): 
         if (!found.ok) return found;
         const row = found.value;
         const added = await addEntries(em, row.id, entries);
-        const at = await databaseTime(em);
+        const at = await readClock(em);
         em.assign(row, {
           entries: row.entries + added.length,
           otherEntries: row.otherEntries + added.filter(({ type }) => type === 'OTHER').length,
@@ -215,12 +216,6 @@ export function createReconciliationStore(options: ReconciliationStoreOptions): 
 }
 
 const underWay = { status: { $in: ['WAITING' as const, 'RUNNING' as const] } };
-
-/** Leases are between processes: they count by the clock that all of them share. */
-async function databaseTime(em: EntityManager): Promise<Date> {
-  const [clock] = await em.execute<{ now: string }[]>('select now() as now');
-  return new Date(clock?.now ?? NaN);
-}
 
 const scopeOf = ({ wallet, environment }: ReconciliationRow): WalletScope => ({
   environment,
