@@ -1,0 +1,216 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { createLogger } from '../../../src/runtime/logger.ts';
+import { createWakeSignal } from '../../../src/runtime/wake-signal.ts';
+import { createWalletBreaker, runLeaseWorker } from '../../../src/wallets/lease-worker.ts';
+import type { LeasedWork } from '../../../src/wallets/lease-worker.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+
+const logger = createLogger({ process: 'test', instance: 'lease-worker', level: 'silent' });
+const stops: (() => Promise<void>)[] = [];
+
+afterEach(async () => {
+  for (const stop of stops.splice(0)) await stop();
+});
+
+interface Gate {
+  readonly open: () => void;
+  readonly passed: Promise<void>;
+}
+
+function createGate(): Gate {
+  let open = (): void => {};
+  const passed = new Promise<void>((resolve) => (open = resolve));
+  return { open, passed };
+}
+
+interface WorkerOptions {
+  readonly maxInFlight?: number;
+  readonly idleMs?: number;
+  readonly restMs?: number;
+}
+
+/** Starts a worker on a list of work, and stops it when the test is over. */
+function start(
+  work: Pick<LeasedWork<number>, 'lease' | 'serve'>,
+  { maxInFlight = 4, idleMs = 5, restMs = 50 }: WorkerOptions = {},
+) {
+  const signal = createWakeSignal();
+  const breaker = createWalletBreaker({ wallet: 'test', logger, restMs, threshold: 3 });
+  const stopping = new AbortController();
+  const options = { maxInFlight, idleMs, breaker, signal, logger };
+  const running = runLeaseWorker({ name: 'test', ...work }, options, stopping.signal);
+  const stop = async (): Promise<void> => {
+    stopping.abort();
+    await running;
+  };
+  stops.push(stop);
+  return { signal, breaker, stop };
+}
+
+/** Gives the numbers from 0 on, as many as are asked for. */
+function endless() {
+  let next = 0;
+  const limits: number[] = [];
+  return {
+    limits,
+    async lease(limit: number): Promise<number[]> {
+      await turn();
+      limits.push(limit);
+      return Array.from({ length: limit }, () => next++);
+    },
+  };
+}
+
+test('no more pieces are under way than allowed, and the next are taken as soon as one is done', async () => {
+  const work = endless();
+  const gates: Gate[] = [];
+  const { stop } = start({
+    lease: work.lease,
+    async serve(item) {
+      await (gates[item] = createGate()).passed;
+      return true;
+    },
+  });
+  await waitUntil('all places are taken', () => gates.length === 4);
+
+  gates[0]?.open();
+  await waitUntil('the free place is taken', () => gates.length === 5);
+
+  expect(work.limits).toEqual([4, 1]);
+  const stopped = stop();
+  gates.forEach(({ open }) => open());
+  await stopped;
+});
+
+test('a ring while core is answering is heard: what became due meanwhile is asked for at once', async () => {
+  const answers = createGate();
+  let asked = 0;
+  const { signal } = start(
+    {
+      lease: async () => {
+        asked += 1;
+        if (asked === 1) await answers.passed;
+        return [];
+      },
+      serve: () => Promise.resolve(true),
+    },
+    { idleMs: 60_000 },
+  );
+  await waitUntil('core is asked', () => asked === 1);
+
+  signal.ring();
+  answers.open();
+
+  await waitUntil('core is asked again', () => asked === 2, 2_000);
+});
+
+test('a core that fails to answer is asked again, and so is one that fails to record', async () => {
+  let asked = 0;
+  let served = 0;
+  start({
+    async lease() {
+      await turn();
+      asked += 1;
+      if (asked === 1) throw new Error('away');
+      return [asked];
+    },
+    serve: () => {
+      served += 1;
+      return Promise.reject(new Error('not recorded'));
+    },
+  });
+
+  await waitUntil('work goes on', () => served > 10);
+});
+
+test('told to stop, it takes nothing new and ends what it has begun', async () => {
+  const work = endless();
+  const gate = createGate();
+  const done: number[] = [];
+  const { stop } = start({
+    lease: work.lease,
+    async serve(item) {
+      await gate.passed;
+      done.push(item);
+      return true;
+    },
+  });
+  await waitUntil('it is at work', () => work.limits.length === 1);
+
+  const stopped = stop();
+  gate.open();
+  await stopped;
+
+  expect(done).toEqual([0, 1, 2, 3]);
+  expect(work.limits).toEqual([4]);
+});
+
+describe('a wallet in trouble', () => {
+  test('is left alone, then asked with one request, and given all again when it is well', async () => {
+    const work = endless();
+    let isWell = false;
+    let served = 0;
+    start({
+      lease: work.lease,
+      serve: () => {
+        served += 1;
+        return Promise.resolve(isWell);
+      },
+    });
+    await waitUntil('one request was made after the rest', () => work.limits.includes(1));
+    const inTrouble = [...work.limits];
+
+    isWell = true;
+    await waitUntil('it is given all again', () => work.limits.lastIndexOf(4) > inTrouble.length);
+
+    expect(inTrouble.slice(0, 2)).toEqual([4, 1]);
+    expect(served).toBeGreaterThan(inTrouble.length);
+  });
+
+  test('still gets what was taken for it just before', async () => {
+    const gate = createGate();
+    const served: number[] = [];
+    let asked = 0;
+    start(
+      {
+        lease: async () => {
+          await turn();
+          asked += 1;
+          if (asked === 1) return [0, 1, 2];
+          if (asked > 2) return [];
+          await gate.passed;
+          return [3];
+        },
+        serve(item) {
+          served.push(item);
+          if (item === 2) setImmediate(gate.open);
+          return Promise.resolve(false);
+        },
+      },
+      { restMs: 60_000 },
+    );
+
+    await waitUntil('the fourth is served', () => served.includes(3));
+  });
+
+  test('is one that was so several times in a row; a good answer between starts the count anew', async () => {
+    const breaker = createWalletBreaker({ wallet: 'test', logger, restMs: 60_000, threshold: 3 });
+    const answer = (isWell: boolean) => breaker.watch(() => Promise.resolve(isWell));
+
+    for (const isWell of [false, false, true, false, false]) await answer(isWell);
+    expect(breaker.allows()).toBe('all');
+
+    await answer(false);
+    expect(breaker.allows()).toBe('nothing');
+  });
+
+  test('is not one whose answers core would not record', async () => {
+    const breaker = createWalletBreaker({ wallet: 'test', logger, restMs: 60_000, threshold: 1 });
+
+    for (let time = 0; time < 5; time += 1)
+      await breaker.watch(() => Promise.reject(new Error('core is away'))).catch(() => {});
+
+    expect(breaker.allows()).toBe('all');
+  });
+});
