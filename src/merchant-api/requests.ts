@@ -50,7 +50,10 @@ export const registerBodySchema = Type.Object(
     order_number: orderNumber,
     return_url: url('Where the customer goes after the payment.', 'https://shop.example/thanks'),
     webhook_url: Type.Optional(
-      url('Where status updates are sent; leave it out to get none.', 'https://shop.example/webhooks'),
+      url(
+        'Where status updates are to be sent (this version keeps it and does not send any yet); leave it out to get none.',
+        'https://shop.example/webhooks',
+      ),
     ),
     amount,
     currency,

@@ -250,11 +250,15 @@ const checkout = {
 const wallets = {
   ...process,
   ...client,
-  GATEHOUSE_NATS_URL: natsUrl(),
+  GATEHOUSE_NATS_URL: natsUrl({ desc: 'where NATS with JetStream is', example: 'nats://127.0.0.1:4222' }),
   GATEHOUSE_WALLET_CALLBACK_PORT: port({ default: 8084 }),
   GATEHOUSE_WALLET_CALLBACK_BASE_URL: httpUrl({ default: undefined }),
-  GATEHOUSE_WALLET_CALLBACK_KEY: masterKey(),
-  GATEHOUSE_WALLETS: str(),
+  GATEHOUSE_WALLET_CALLBACK_KEY: masterKey({
+    desc: '64 hexadecimal digits, the same for every wallets process; made with openssl rand -hex 32',
+  }),
+  GATEHOUSE_WALLETS: str({
+    desc: 'JSON with an object for each wallet; docs/operating/wallets.md has an example',
+  }),
   GATEHOUSE_TRUSTED_PROXIES: networks({ default: undefined }),
 };
 

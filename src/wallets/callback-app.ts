@@ -2,7 +2,7 @@ import { BlockList, isIPv6 } from 'node:net';
 import type { Client } from '@connectrpc/connect';
 import { Code, ConnectError } from '@connectrpc/connect';
 import Fastify from 'fastify';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { PaymentAttemptService } from '../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import type { Logger } from '../runtime/logger.ts';
 import type { CallbackTokens } from './callback-token.ts';
@@ -46,10 +46,18 @@ export function buildCallbackApp(options: CallbackAppOptions): FastifyInstance {
     requestTimeout: 10_000,
     trustProxy: options.trustedProxies.length > 0 && [...options.trustedProxies],
     genReqId: () => options.newRequestId(),
+    // A path that cannot be read is answered like any other address that does not exist, without repeating it.
+    frameworkErrors: (_error, _request, reply: FastifyReply) => {
+      void reply.code(404).send();
+    },
   });
   // A callback is a hint: its bytes are kept as they came, whatever they claim to be.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  // One that names no type properly is a hint like any other.
+  app.addHook('onRequest', async (request) => {
+    request.headers['content-type'] = 'application/octet-stream';
+  });
   app.setNotFoundHandler((_request, reply) => reply.code(404).send());
   app.setErrorHandler((error, request, reply) => {
     const status = statusOf(error);
@@ -68,7 +76,7 @@ export function buildCallbackApp(options: CallbackAppOptions): FastifyInstance {
       const { wallet: name, id, token } = request.params;
       const wallet = byName.get(name);
       const merchantId = tokens.merchantOf(id, token);
-      const facts = { request_id: request.id, wallet: name, ip: request.ip };
+      const facts = { request_id: request.id, wallet: wallet?.name ?? 'unknown', ip: request.ip };
       if (wallet === undefined || merchantId === undefined || !wallet.allowed(request.ip)) {
         logger.warn(
           { ...facts, known_wallet: wallet !== undefined, token_ok: merchantId !== undefined },

@@ -1,6 +1,6 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
-import { PaymentOption } from '../gen/gatehouse/v1/order_pb.js';
+import { PaymentAttemptStatus, PaymentOption } from '../gen/gatehouse/v1/order_pb.js';
 import type {
   LeasedPaymentAttempt,
   RecordPaymentOutcomeRequestSchema,
@@ -122,14 +122,22 @@ class AttemptWork {
         return this.#query(result.providerReference);
       case 'unknown':
         return unknown(result.detail);
-      case 'not_found': {
-        // The same request once more charges once at most, and prompts nobody after the time to answer is over.
-        const mayPrompt = now() < promptUntil(this.#leased);
-        if (!connector.capabilities.idempotentInitiate || !mayPrompt)
-          return unknown('the wallet does not know the request');
-        return this.#sendAgain();
-      }
+      case 'not_found':
+        return this.#unheardOf(now());
     }
+  }
+
+  /** The wallet says that it does not know the request. */
+  async #unheardOf(now: Date): Promise<Outcome> {
+    const { idempotentInitiate } = this.#parts.connector.capabilities;
+    const promptEndsMs = promptUntil(this.#leased).getTime();
+    // What has ended is asked about, never asked for: its order was told so, or is being paid in another way by now.
+    const isOpen = openStatuses.has(this.#leased.paymentAttempt?.status ?? PaymentAttemptStatus.UNSPECIFIED);
+    // The same request once more charges once at most, and prompts nobody after the time to answer is over.
+    if (isOpen && idempotentInitiate && now.getTime() < promptEndsMs) return this.#sendAgain();
+    // Long after anybody could have been prompted the wallet still does not know it: nothing was, or will be, paid.
+    if (isOpen && now.getTime() > promptEndsMs + unheardOfForMs) return { case: 'timedOut', value: {} };
+    return unknown('the wallet does not know the request');
   }
 
   /** A no to a repeat says nothing of the first request, which may still be on its way. */
@@ -146,6 +154,11 @@ class AttemptWork {
     this.isWell &&= isWell;
   }
 }
+
+const openStatuses = new Set([PaymentAttemptStatus.SENT, PaymentAttemptStatus.UNKNOWN]);
+
+/** How long after the prompt a request must be unknown to its wallet to count as never made (docs/adr/0007). */
+const unheardOfForMs = 10 * 60_000;
 
 const promptUntil = ({ promptUntil: time }: LeasedPaymentAttempt): Date =>
   time === undefined ? new Date(0) : timestampDate(time);

@@ -74,11 +74,7 @@ export async function serveReversal(
       case 'accepted':
         return query(acknowledgement.providerReference);
       case 'refused':
-        // After an earlier request this would say nothing of that one; it is asked about first, so there is none.
-        return {
-          case: 'refused',
-          value: { detail: `${acknowledgement.reason} ${acknowledgement.providerText}`.trim() },
-        };
+        return refusedAtSending(leased, `${acknowledgement.reason} ${acknowledgement.providerText}`.trim());
       case 'unknown':
         return acknowledgement.why === 'duplicate_request' ? recover() : pending('', acknowledgement.detail);
       case 'not_sent':
@@ -107,6 +103,22 @@ export async function serveReversal(
     ? await send()
     : await (leased.providerReference === '' ? recoverOrSend() : query(leased.providerReference));
   return { outcome, exchanges, isWell };
+}
+
+/** How often a reversal whose repeat is refused is looked for before a person has to. */
+const looksBeforeRefused = 8;
+
+/**
+ * A no to the first request is a no. A no to a repeat says nothing of the first one, which may have gone through: it is
+ * looked for some more, and whoever settles it by hand is warned.
+ */
+function refusedAtSending({ sentBefore, strayPayment }: LeasedReversal, detail: string): ReversalReport {
+  if (!sentBefore) return { case: 'refused', value: { detail } };
+  if ((strayPayment?.tries ?? 0) < looksBeforeRefused)
+    return pending('', `sent again and refused: ${detail}`);
+  const warning =
+    'asked for more than once: see with the wallet whether it went back before paying it by hand';
+  return { case: 'refused', value: { detail: `${detail} (${warning})` } };
 }
 
 function reportOf(result: ReversalOutcome, providerReference: string): ReversalReport {

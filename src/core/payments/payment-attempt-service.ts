@@ -5,7 +5,7 @@ import type {
   ListPaymentAttemptsRequest,
   RecordPaymentOutcomeRequest,
 } from '../../gen/gatehouse/v1/payment_attempt_service_pb.js';
-import { annotate, callerOf } from '../../runtime/rpc/call-context.ts';
+import { annotate, callerOf, markUneventful } from '../../runtime/rpc/call-context.ts';
 import { invalidFields, rpcError } from '../../runtime/rpc/rpc-error.ts';
 import { rpcService } from '../../runtime/rpc/rpc-service.ts';
 import type { RpcService } from '../../runtime/rpc/rpc-service.ts';
@@ -47,6 +47,7 @@ export function paymentAttemptService(parts: PaymentAttemptServiceParts): RpcSer
       async leasePaymentAttempts(request, context) {
         const attempts = await parts.leaseAttempts(parseLeaseRequest(request));
         annotate(context, { items: attempts.length });
+        if (attempts.length === 0) markUneventful(context);
         return { attempts: attempts.map(leasedMessage) };
       },
       async recordPaymentOutcome(request, context) {

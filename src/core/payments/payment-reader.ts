@@ -38,6 +38,15 @@ export interface PaymentReader {
 }
 
 const maxExchanges = 200;
+/** Well under the limit on messages, for what else the answer holds. */
+const maxExchangeBytes = 3 * 1024 * 1024;
+
+/** Newest first comes in, oldest first goes out; the oldest are left out when all would be too much. */
+function latestThatFit(payloads: readonly Uint8Array[]): Uint8Array[] {
+  let bytes = 0;
+  const kept = payloads.filter(({ length }) => (bytes += length) <= maxExchangeBytes);
+  return kept.reverse();
+}
 
 export function createPaymentReader(database: Database): PaymentReader {
   return {
@@ -59,7 +68,7 @@ export function createPaymentReader(database: Database): PaymentReader {
       const exchanges = await em.find(
         WalletExchangeRow,
         { merchantId: key.merchantId, paymentAttemptId: key.id },
-        { orderBy: { id: 'asc' }, limit: maxExchanges },
+        { orderBy: { id: 'desc' }, limit: maxExchanges },
       );
       return {
         order: orderOf(order, latest),
@@ -67,7 +76,9 @@ export function createPaymentReader(database: Database): PaymentReader {
         providerReference: row.providerReference ?? '',
         providerTransactionId: row.providerTransactionId ?? '',
         dueAt: row.dueAt ?? null,
-        exchanges: exchanges.map(({ payload }) => fromBinary(WalletExchangeSchema, payload)),
+        exchanges: latestThatFit(exchanges.map(({ payload }) => payload)).map((payload) =>
+          fromBinary(WalletExchangeSchema, payload),
+        ),
       };
     },
     async list({ merchantId, environment, statuses, beforeId, limit }) {

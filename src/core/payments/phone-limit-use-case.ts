@@ -50,19 +50,32 @@ from (
     });
     return Math.max(0, Number(row?.busy_ms ?? 0), Number(row?.window_ms ?? 0));
   };
-  const latest = new Map<string, Promise<unknown>>();
+  const queues = new Map<string, { readonly last: Promise<unknown>; readonly length: number }>();
   return async (asked, start) => {
     if (limit === 0) return start(0);
+    const key = queueOf(asked);
+    const { last, length } = queues.get(key) ?? { last: Promise.resolve(), length: 0 };
+    if (length >= maxQueued) refuseBusyPhone(busyRetryMs);
     const run = async () => start(await waitOf(asked));
-    const started = (latest.get(asked.phone) ?? Promise.resolve()).then(run, run);
-    latest.set(asked.phone, started);
+    const started = last.then(run, run);
+    queues.set(key, { last: started, length: length + 1 });
     try {
       return await started;
     } finally {
-      if (latest.get(asked.phone) === started) latest.delete(asked.phone);
+      const queue = queues.get(key);
+      if (queue?.last === started) queues.delete(key);
+      else if (queue !== undefined) queues.set(key, { ...queue, length: queue.length - 1 });
     }
   };
 }
+
+/** Payments for one phone that wait for each other; more than this many are nobody's honest customer. */
+const maxQueued = 100;
+const busyRetryMs = 2_000;
+
+/** Who counts together waits together, and nobody else: a sandbox never holds up real payments. */
+const queueOf = ({ phone, environment, merchantId }: AskedPhone): string =>
+  environment === 'PRODUCTION' ? phone : `${merchantId} ${phone}`;
 
 /** @throws RESOURCE_EXHAUSTED PHONE_LIMIT when the phone may not be asked now. */
 export function refuseBusyPhone(waitMs: number): void {

@@ -7,7 +7,7 @@ import { storedId } from '../database/public-id.ts';
 import type { NewId } from '../database/public-id.ts';
 import { Currency } from '../domain/currency.ts';
 import { Money } from '../domain/money.ts';
-import type { Changed, DeclineReason, Order, PaymentAttempt } from '../domain/order.ts';
+import type { Changed, DeclineReason, Order, PaymentAttempt, PaymentOption } from '../domain/order.ts';
 import { isInFlight } from '../domain/order.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
@@ -86,6 +86,11 @@ export function createRecordOutcome(parts: RecordOutcomeParts): RecordOutcome {
     const { locked, row } = one;
     if (row.status === 'SUCCEEDED' && row.providerTransactionId === money.providerTransactionId)
       return [locked.order, ''];
+    if (await hasPaidAnother(one.em, row, money.providerTransactionId)) {
+      row.detail = `the wallet names transaction ${money.providerTransactionId}, which has paid another order`;
+      const lost = await apply(one, { type: 'lose_attempt', attemptId });
+      return [lost.ok ? lost.value.order : locked.order, ''];
+    }
     if (row.status !== 'SUCCEEDED') row.providerTransactionId = money.providerTransactionId;
     const debited = parseDebited(money);
     const confirmed =
@@ -150,7 +155,7 @@ export function createRecordOutcome(parts: RecordOutcomeParts): RecordOutcome {
       report.outcome,
     );
     row.leasedUntil = null;
-    row.dueAt = row.status === 'SUCCEEDED' ? null : (hastenedTo ?? followUp(row, order, at));
+    row.dueAt = row.status === 'SUCCEEDED' ? null : (hastenedTo ?? followUp(row, order, report.outcome, at));
     return ok({ order, attempt: attemptOf(row), dueAt: row.dueAt, strayPaymentId });
   };
 
@@ -160,6 +165,25 @@ export function createRecordOutcome(parts: RecordOutcomeParts): RecordOutcome {
     return recorded;
   };
 }
+
+/** One transaction of a wallet pays one order: the same one twice is a mistake of the wallet's, or worse. */
+async function hasPaidAnother(
+  em: EntityManager,
+  row: PaymentAttemptRow,
+  transaction: string,
+): Promise<boolean> {
+  const { environment, merchantId, id } = row;
+  const paymentOption = { $in: row.paymentOption === 'WALLETB_USSD' ? walletB : walletA };
+  const others = await em.find(
+    PaymentAttemptRow,
+    { environment, paymentOption, providerTransactionId: transaction, status: 'SUCCEEDED' },
+    { limit: 2, disableIdentityMap: true },
+  );
+  return others.some((other) => other.id !== id || other.merchantId !== merchantId);
+}
+
+const walletA: PaymentOption[] = ['WALLETA_USSD', 'WALLETA_WALLET'];
+const walletB: PaymentOption[] = ['WALLETB_USSD'];
 
 /** What was said under a lease is recorded once: a repeat, whose first answer was lost, finds what that made. */
 async function recordedBefore(
@@ -172,8 +196,15 @@ async function recordedBefore(
   return { order, attempt: attemptOf(row), dueAt: row.dueAt ?? null, strayPaymentId: strayPaymentId ?? '' };
 }
 
-const followUp = (row: PaymentAttemptRow, order: Order, now: Date): Date | null =>
-  isInFlight(row) ? nextLook(now, { ...row, sessionEndsAt: order.expiresAt }) : null;
+/** A wallet that was asked about an ended attempt and could not say is asked again, but not for ever. */
+const secondLooksForMs = 24 * 60 * 60_000;
+
+function followUp(row: PaymentAttemptRow, order: Order, outcome: WalletOutcome, now: Date): Date | null {
+  const look = (): Date => nextLook(now, { ...row, sessionEndsAt: order.expiresAt });
+  if (isInFlight(row)) return look();
+  const isUnsettled = outcome.type === 'pending' || outcome.type === 'unknown';
+  return isUnsettled && now.getTime() - row.updatedAt.getTime() < secondLooksForMs ? look() : null;
+}
 
 /** What a wallet says it debited; undefined when it is no amount of money that we know. */
 function parseDebited({ amount, currency }: FoundMoney): Money | undefined {

@@ -1,7 +1,7 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { ReconciliationService } from '../../gen/gatehouse/v1/reconciliation_service_pb.js';
 import type { ListReconciliationsRequest } from '../../gen/gatehouse/v1/reconciliation_service_pb.js';
-import { annotate } from '../../runtime/rpc/call-context.ts';
+import { annotate, markUneventful } from '../../runtime/rpc/call-context.ts';
 import { rpcError } from '../../runtime/rpc/rpc-error.ts';
 import { rpcService } from '../../runtime/rpc/rpc-service.ts';
 import type { RpcService } from '../../runtime/rpc/rpc-service.ts';
@@ -58,6 +58,7 @@ export function reconciliationService({ store, now }: ReconciliationServiceParts
           }),
         );
         const leased = await store.lease(key, leaseMs);
+        if (leased === undefined) markUneventful(context);
         annotate(context, { items: leased === undefined ? 0 : 1 });
         if (leased === undefined) return {};
         return {

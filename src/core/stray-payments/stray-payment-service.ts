@@ -12,7 +12,7 @@ import type {
   RecordReversalOutcomeRequest,
   StrayPayment as StrayPaymentMessage,
 } from '../../gen/gatehouse/v1/stray_payment_service_pb.js';
-import { annotate } from '../../runtime/rpc/call-context.ts';
+import { annotate, markUneventful } from '../../runtime/rpc/call-context.ts';
 import { rpcError } from '../../runtime/rpc/rpc-error.ts';
 import { rpcService } from '../../runtime/rpc/rpc-service.ts';
 import type { RpcService } from '../../runtime/rpc/rpc-service.ts';
@@ -57,6 +57,7 @@ export function strayPaymentService(store: StrayPaymentStore): RpcService {
         const { environment, options, limit, leaseMs } = parseLeaseRequest(request);
         const leased = await store.lease(environment, options, limit, leaseMs);
         annotate(context, { items: leased.length });
+        if (leased.length === 0) markUneventful(context);
         const reversals = leased.map(({ stray, leaseId, sentBefore }) => ({
           strayPayment: strayMessage(stray),
           leaseId,

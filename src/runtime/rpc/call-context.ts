@@ -18,6 +18,12 @@ export const callerKey = createContextKey<Caller>(nobody, { description: 'caller
 /** Fields that a handler adds to the one line its call leaves in the log. */
 export const logFieldsKey = createContextKey<Record<string, unknown>>({}, { description: 'log fields' });
 
+/** Whether a call that went well is nothing to tell of: one that looks for work, say, and finds none. */
+export const uneventfulKey = createContextKey(false, { description: 'uneventful' });
+
+/** Has the call's log line written at debug when it goes well. */
+export const markUneventful = (context: HandlerContext): void => void context.values.set(uneventfulKey, true);
+
 export const callerOf = (context: HandlerContext): Caller => context.values.get(callerKey);
 
 /** Adds to the call's log line. Never phones unmasked, never secrets. */

@@ -2,7 +2,7 @@ import type { DescMessage, Message, MessageInitShape } from '@bufbuild/protobuf'
 import { Code, ConnectError } from '@connectrpc/connect';
 import type { HandlerContext, MethodImplSpec, ServiceImplSpec } from '@connectrpc/connect';
 import type { Logger } from '../logger.ts';
-import { callerKey, logFieldsKey } from './call-context.ts';
+import { callerKey, logFieldsKey, uneventfulKey } from './call-context.ts';
 import type { Caller } from './call-context.ts';
 import { reasonOf, rpcError } from './rpc-error.ts';
 import type { Access, RpcService } from './rpc-service.ts';
@@ -171,7 +171,7 @@ function logCall(
 ): void {
   const caller = context.values.get(callerKey);
   if (caller.role === 'anyone' && error === undefined) return;
-  options.logger[levelOf(error)](
+  options.logger[error === undefined && context.values.get(uneventfulKey) ? 'debug' : levelOf(error)](
     {
       request_id: caller.requestId,
       rpc: `${context.service.name}/${context.method.name}`,

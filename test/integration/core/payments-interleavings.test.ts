@@ -51,7 +51,9 @@ async function work(byOrder: ReadonlyMap<string, Subject>, stop: AbortSignal): P
     const leased = await desk.lease();
     const served = leased.map((lease) => {
       const subject = byOrder.get(lease.paymentAttempt?.orderId ?? '');
-      return subject === undefined ? ['a lease of an order that is not ours'] : serve(desk, subject, lease);
+      return subject === undefined
+        ? Promise.resolve(['a lease of an order that is not ours'])
+        : serve(desk, subject, lease);
     });
     faults.push(...(await Promise.all(served)).flat());
   }
@@ -102,8 +104,9 @@ async function faultsOf({ order, told }: Subject): Promise<string[]> {
     ),
   ]);
   const faults: string[] = [];
-  const must = (holds: boolean, what: string): void =>
-    void (holds || faults.push(`${order.orderId}: ${what}`));
+  const must = (holds: boolean, what: string): void => {
+    if (!holds) faults.push(`${order.orderId}: ${what}`);
+  };
   const succeeded = attempts.filter(({ status }) => status === 'SUCCEEDED');
   must(
     succeeded.length === (row?.status === 'COMPLETED' ? 1 : 0),

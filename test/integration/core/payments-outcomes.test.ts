@@ -4,7 +4,7 @@ import { OrderStatus, PaymentAttemptStatus } from '../../../src/gen/gatehouse/v1
 import { failureOf } from '../../support/rpc-failure.ts';
 import { startStack } from '../../support/stack.ts';
 import type { Stack } from '../../support/stack.ts';
-import { openPaymentDesk, outcomes } from './payment-desk.ts';
+import { openPaymentDesk, outcomes, transactionOf } from './payment-desk.ts';
 import type { PaymentDesk } from './payment-desk.ts';
 
 let stack: Stack;
@@ -39,7 +39,7 @@ describe('what a wallet said of a direct payment', () => {
       strayPaymentId: '',
     });
     expect(recorded.dueTime).toBeUndefined();
-    expect((await desk.story(payment)).providerTransactionId).toBe('t-1');
+    expect((await desk.story(payment)).providerTransactionId).toBe(transactionOf(payment.merchantId, 't-1'));
     expect(await desk.history(payment)).toEqual(['1 CREATED', '2 PAYMENT_STARTED', '3 COMPLETED']);
   });
 

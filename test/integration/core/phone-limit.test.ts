@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { RetryInfoSchema } from '../../../src/gen/google/rpc/error_details_pb.js';
-import { ConnectError } from '@connectrpc/connect';
+import type { ConnectError } from '@connectrpc/connect';
 import { Environment, PaymentOption } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { failureOf } from '../../support/rpc-failure.ts';
 import { startStack } from '../../support/stack.ts';

@@ -17,7 +17,7 @@ import { failureOf } from '../../support/rpc-failure.ts';
 import { startStack } from '../../support/stack.ts';
 import type { Stack } from '../../support/stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
-import { openPaymentDesk, outcomes } from './payment-desk.ts';
+import { openPaymentDesk, outcomes, transactionOf } from './payment-desk.ts';
 import type { PaymentDesk } from './payment-desk.ts';
 
 let stack: Stack;
@@ -99,7 +99,7 @@ describe('money that is not the order’s', () => {
         strayPaymentId,
         orderId: payment.orderId,
         paymentAttemptId: payment.attemptId,
-        providerTransactionId: 't-1',
+        providerTransactionId: transactionOf(merchantId, 't-1'),
         amount,
         currency,
         kind: StrayPaymentKind.WRONG_AMOUNT,
@@ -118,7 +118,9 @@ describe('money that is not the order’s', () => {
     const paid = await desk.settle(second, outcomes.completed('t-2'));
 
     expect(paid.order).toMatchObject({ status: OrderStatus.COMPLETED, deducted: '100.50' });
-    expect(await desk.strays(merchantId)).toMatchObject([{ providerTransactionId: 't-1' }]);
+    expect(await desk.strays(merchantId)).toMatchObject([
+      { providerTransactionId: transactionOf(merchantId, 't-1') },
+    ]);
     expect(await desk.history(hosted)).toEqual([
       '1 CREATED',
       '2 PAYMENT_STARTED',
@@ -171,9 +173,13 @@ describe('money that is not the order’s', () => {
 
     expect(order).toMatchObject({ status: OrderStatus.COMPLETED, deducted: '100.50' });
     expect(await desk.strays(merchantId)).toMatchObject([
-      { strayPaymentId, providerTransactionId: 't-2', kind: StrayPaymentKind.LATE },
+      {
+        strayPaymentId,
+        providerTransactionId: transactionOf(merchantId, 't-2'),
+        kind: StrayPaymentKind.LATE,
+      },
     ]);
-    expect((await desk.story(payment)).providerTransactionId).toBe('t-1');
+    expect((await desk.story(payment)).providerTransactionId).toBe(transactionOf(merchantId, 't-1'));
   });
 
   test('told again of a COMPLETED order by the same transaction is the order’s own', async () => {

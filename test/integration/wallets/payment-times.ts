@@ -1,6 +1,7 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
-import { OrderStatus, PaymentOption } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { OrderStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import type { PaymentOption } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { waitUntil } from '../../support/wait-until.ts';
 import type { Payment, PaymentDesk } from '../core/payment-desk.ts';
 

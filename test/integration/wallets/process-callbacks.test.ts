@@ -130,13 +130,13 @@ describe('a callback that is not authentic is 404 and changes nothing', () => {
   });
 
   test('when its token is longer than any of ours', async () => {
-    expect((await send(url(one.attemptId, 'A'.repeat(4_096)))).status).toBe(414);
+    expect((await send(url(one.attemptId, 'A'.repeat(4_096)))).status).toBe(404);
     await expectNothingHeard();
   });
 
   test('with a path that is no text', async () => {
-    expect((await send('/callbacks/walleta-sandbox/%ff%fe/%00')).status).toBeGreaterThanOrEqual(400);
-    expect((await send('/callbacks/%/x/y')).status).toBe(400);
+    expect((await send('/callbacks/walleta-sandbox/%ff%fe/%00')).status).toBe(404);
+    expect((await send('/callbacks/%/x/y')).status).toBe(404);
     await expectNothingHeard();
   });
 });

@@ -54,7 +54,7 @@ function endless() {
   const limits: number[] = [];
   return {
     limits,
-    async lease(limit: number): Promise<number[]> {
+    lease: async (limit: number): Promise<number[]> => {
       await turn();
       limits.push(limit);
       return Array.from({ length: limit }, () => next++);

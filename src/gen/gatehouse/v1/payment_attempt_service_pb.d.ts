@@ -634,7 +634,7 @@ export declare type GetPaymentAttemptResponse = Message<"gatehouse.v1.GetPayment
   dueTime?: Timestamp | undefined;
 
   /**
-   * Every exchange with the wallet, oldest first; at most the first 200.
+   * The exchanges with the wallet, oldest first; at most the latest 200.
    *
    * @generated from field: repeated gatehouse.v1.WalletExchange exchanges = 6;
    */
