@@ -37,7 +37,11 @@ export function createEventFeed(database: Database, signal: WakeSignal): EventFe
     if (last !== undefined && events.length > limit)
       return { events: page, next: last.cursor, hasMore: true };
     // Past all that the filter left out, too: it would be read again with every look otherwise.
-    return { events: page, next: laterCursor(after, horizon), hasMore: false };
+    return {
+      events: page,
+      next: laterCursor(laterCursor(after, horizon), last?.cursor ?? after),
+      hasMore: false,
+    };
   };
 
   async function* follow(

@@ -27,9 +27,12 @@ export interface EventReading {
 }
 
 /**
- * Events in commit order, and always one row that says how far could be seen. A row is shown only when every transaction that began before its own has ended
- * (xid below the snapshot's xmin): from then on no row can appear before it, and a cursor never skips one. Positions
- * alone would not do, since a transaction that drew an earlier number may commit later.
+ * Events in commit order, and always one row that says how far could be seen. A row is shown only when every transaction
+ * that began before its own has ended (xid below the snapshot's xmin): from then on no row can appear before it, and a
+ * cursor never skips one. Positions alone would not do, since a transaction that drew an earlier number may commit later.
+ *
+ * One order's events are shown as soon as they are committed: whoever adds one locks the order first, so that none can
+ * appear before it either, whatever other transactions are doing.
  */
 function statementFor(filter: EventFilter): { text: string; values: string[] } {
   // Conditions are left out rather than made always true, so that the planner sees which index answers.
@@ -40,6 +43,7 @@ function statementFor(filter: EventFilter): { text: string; values: string[] } {
   ];
   const given = wanted.flatMap(([column, value]) => (value === undefined ? [] : [{ column, value }]));
   const conditions = given.map(({ column }, index) => `and e.${column} = $${index + 4}`).join(' ');
+  const upTo = filter.orderId === undefined ? 'and e.xid < seen.horizon' : '';
   const text = `
 select
   seen.horizon::text as horizon, event.xid::text as xid, event.position::text as position, event.id, event.merchant_id,
@@ -48,7 +52,7 @@ from (select pg_snapshot_xmin(pg_current_snapshot()) as horizon) seen
 left join lateral (
   select e.xid, e.position, e.id, e.merchant_id, e.environment, e.type, e.payload
   from core.order_events e
-  where (e.xid, e.position) > ($1::xid8, $2::bigint) and e.xid < seen.horizon ${conditions}
+  where (e.xid, e.position) > ($1::xid8, $2::bigint) ${upTo} ${conditions}
   order by e.xid, e.position
   limit $3
 ) event on true

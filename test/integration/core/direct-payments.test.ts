@@ -44,8 +44,11 @@ async function attemptsOf(
   return rows;
 }
 
-async function historyOf(merchantId: string, orderId = ''): Promise<[OrderEventType, bigint][]> {
-  const { entries } = await events.listOrderEvents({ merchantId, orderId });
+async function historyOf(
+  merchantId: string,
+  orderId: string | undefined,
+): Promise<[OrderEventType, bigint][]> {
+  const { entries } = await events.listOrderEvents({ merchantId, orderId: orderId ?? 'ord_none' });
   return entries.map(({ event }) => [event?.type ?? OrderEventType.UNSPECIFIED, event?.sequence ?? 0n]);
 }
 
@@ -172,7 +175,7 @@ describe('repeating a direct payment', () => {
 
     expect(answers.filter(({ repeated }) => !repeated)).toHaveLength(1);
     expect(await attemptsOf(merchantId)).toHaveLength(1);
-    expect(await historyOf(merchantId)).toEqual([
+    expect(await historyOf(merchantId, answers[0]?.order?.orderId)).toEqual([
       [OrderEventType.CREATED, 1n],
       [OrderEventType.PAYMENT_STARTED, 2n],
     ]);

@@ -195,18 +195,21 @@ describe.each([
   test('follows events from a cursor and sees a new one as it is committed', async () => {
     const { nextCursor } = await lastEvents(orders);
     const leave = new AbortController();
-    const seen: [OrderEventType, string | undefined][] = [];
     const orderNumber = newOrderNumber();
+    let registered: Promise<unknown> | undefined;
+    const seen: OrderEventType[] = [];
     const watch = orders.watchOrderEvents({ afterCursor: nextCursor, merchantId }, { signal: leave.signal });
     const watching = (async () => {
       for await (const { event } of watch) {
-        if (event === undefined) await orders.registerOrder(registration({ merchantId, orderNumber }));
-        else seen.push([event.type, event.order?.orderNumber]);
+        registered ??= orders.registerOrder(registration({ merchantId, orderNumber }));
+        await registered;
+        // Events of the tests before may come first: they are shown once every older transaction has ended.
+        if (event?.order?.orderNumber === orderNumber) seen.push(event.type);
         if (seen.length === 1) leave.abort();
       }
     })();
     await expect(watching).rejects.toMatchObject({ code: 1 });
-    expect(seen).toEqual([[OrderEventType.CREATED, orderNumber]]);
+    expect(seen).toEqual([OrderEventType.CREATED]);
   });
 });
 

@@ -669,7 +669,7 @@ export declare type ListOrderEventsRequest = Message<"gatehouse.v1.ListOrderEven
   environment: Environment;
 
   /**
-   * Only events of this order; requires merchant_id.
+   * Only events of this order; requires merchant_id. A cursor from such a list goes on within that order alone.
    *
    * @generated from field: string order_id = 4;
    */
