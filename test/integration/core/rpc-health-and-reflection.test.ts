@@ -38,6 +38,7 @@ const servedServices = [
   'gatehouse.v1.PaymentAttemptService',
   'gatehouse.v1.StrayPaymentService',
   'gatehouse.v1.CheckoutService',
+  'gatehouse.v1.ReconciliationService',
 ];
 
 describe('grpc.health.v1, without a token', () => {
