@@ -20,5 +20,5 @@ export default {
   },
   // Many tests start real servers: one for each core of a small machine, and time for the slow start of a busy one.
   maxWorkers: 2,
-  testTimeout: 30_000,
+  testTimeout: 60_000,
 };

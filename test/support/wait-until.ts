@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 export async function waitUntil<T>(
   what: string,
   condition: () => Promise<T | undefined | false> | T | undefined | false,
-  timeoutMs = 15_000,
+  timeoutMs = 30_000,
 ): Promise<T> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {
