@@ -152,7 +152,9 @@ const services = [
     }),
     now,
   }),
-  checkoutService(createCheckouts({ ...paymentParts, tokens, findMerchant, phoneGate, offeredOptions })),
+  checkoutService(
+    createCheckouts({ ...paymentParts, tokens, findMerchant: merchants.terms, phoneGate, offeredOptions }),
+  ),
   merchantService(merchants),
   apiKeyService({
     store: apiKeys,

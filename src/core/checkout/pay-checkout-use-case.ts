@@ -49,6 +49,7 @@ export interface CheckoutParts {
   readonly database: Database;
   readonly changes: OrderChanges;
   readonly tokens: CheckoutTokens;
+  /** As the database has it now: a suspension just made counts for the next payment. */
   readonly findMerchant: FindMerchant;
   readonly phoneGate: PhoneGate;
   /** The payment options that wallets are set up for. */
