@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../core/database/database.ts';
-import { isDatabaseUnavailable } from '../core/database/explain-error.ts';
+import { isDatabaseUnavailable } from '../runtime/database/explain-error.ts';
 import type { Logger } from '../runtime/logger.ts';
 
 const retryMs = 1_000;

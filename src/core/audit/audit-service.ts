@@ -5,7 +5,7 @@ import type { RpcService } from '../../runtime/rpc/rpc-service.ts';
 import type { Database } from '../database/database.ts';
 import { AuditEntryRow } from '../database/entities.ts';
 import { pageOf, parsePageSize, parsePageToken } from '../rpc/page-token.ts';
-import { publicId, storedId } from '../database/public-id.ts';
+import { publicId, storedId } from '../../runtime/public-id.ts';
 import { combine } from '../domain/combine.ts';
 import { parseOptionalId, valuesOrThrow } from '../rpc/request-fields.ts';
 

@@ -2,8 +2,8 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { HandlerContext } from '@connectrpc/connect';
 import { callerOf } from '../../runtime/rpc/call-context.ts';
 import { AuditEntryRow } from '../database/entities.ts';
-import { storedId } from '../database/public-id.ts';
-import type { NewId } from '../database/public-id.ts';
+import { storedId } from '../../runtime/public-id.ts';
+import type { NewId } from '../../runtime/public-id.ts';
 
 /** Who does something, under which request. */
 export interface Actor {

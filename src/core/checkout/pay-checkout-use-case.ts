@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { invalidFields, rpcError } from '../../runtime/rpc/rpc-error.ts';
 import type { Database } from '../database/database.ts';
-import { storedId } from '../database/public-id.ts';
-import type { NewId } from '../database/public-id.ts';
+import { storedId } from '../../runtime/public-id.ts';
+import type { NewId } from '../../runtime/public-id.ts';
 import type { Changed, Environment, Order, PaymentOption } from '../domain/order.ts';
 import { isInFlight } from '../domain/order.ts';
 import type { PhoneNumber } from '../domain/phone-number.ts';

@@ -1,6 +1,6 @@
 import { CheckResult } from '../../gen/gatehouse/v1/diagnostics_service_pb.js';
 import type { Database } from '../database/database.ts';
-import { runStatement } from '../database/run-statement.ts';
+import { runStatement } from '../../runtime/database/run-statement.ts';
 
 export interface CheckOutcome {
   readonly name: string;

@@ -1,8 +1,8 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import type { Database } from '../database/database.ts';
 import { MerchantRow } from '../database/entities.ts';
-import { publicId, storedId } from '../database/public-id.ts';
-import type { NewId } from '../database/public-id.ts';
+import { publicId, storedId } from '../../runtime/public-id.ts';
+import type { NewId } from '../../runtime/public-id.ts';
 import type { Actor } from '../audit/record-audit-use-case.ts';
 import { recordAudit } from '../audit/record-audit-use-case.ts';
 import type { MerchantTerms } from './find-merchant-use-case.ts';

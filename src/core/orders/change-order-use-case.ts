@@ -4,8 +4,8 @@ import { OrderEventSchema } from '../../gen/gatehouse/v1/order_pb.js';
 import { encodeMessage } from '../../runtime/rpc/message-bytes.ts';
 import { OrderEventRow, OrderRow, PaymentAttemptRow } from '../database/entities.ts';
 import { attemptValuesOf, newAttemptSchedule, orderOf, orderValuesOf } from '../database/order-rows.ts';
-import { storedId } from '../database/public-id.ts';
-import type { NewId } from '../database/public-id.ts';
+import { storedId } from '../../runtime/public-id.ts';
+import type { NewId } from '../../runtime/public-id.ts';
 import type { Changed, Environment, Order, OrderEvent, PaymentAttempt } from '../domain/order.ts';
 import { eventMessage } from '../rpc/order-messages.ts';
 

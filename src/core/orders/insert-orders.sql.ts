@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { runStatement } from '../database/run-statement.ts';
+import { runStatement } from '../../runtime/database/run-statement.ts';
 import { newAttemptSchedule } from '../database/order-rows.ts';
 import type { OrderValues, PaymentAttemptValues } from '../database/order-rows.ts';
 import type { NewEventValues } from './change-order-use-case.ts';

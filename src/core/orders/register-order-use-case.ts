@@ -1,5 +1,5 @@
 import { rpcError } from '../../runtime/rpc/rpc-error.ts';
-import type { NewId } from '../database/public-id.ts';
+import type { NewId } from '../../runtime/public-id.ts';
 import type { Order, OrderFacts } from '../domain/order.ts';
 import { registerOrder, sameRegistration } from '../domain/order.ts';
 import type { FindMerchant } from '../merchants/find-merchant-use-case.ts';

@@ -1,5 +1,5 @@
 import { rpcError } from '../../runtime/rpc/rpc-error.ts';
-import type { NewId } from '../database/public-id.ts';
+import type { NewId } from '../../runtime/public-id.ts';
 import { Money } from '../domain/money.ts';
 import type { Changed, Order, OrderFacts, PaymentAttempt } from '../domain/order.ts';
 import { isInFlight, registerOrder } from '../domain/order.ts';

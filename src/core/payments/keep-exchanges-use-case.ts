@@ -4,8 +4,8 @@ import type { WalletExchange } from '../../gen/gatehouse/v1/payment_attempt_serv
 import { encodeMessage } from '../../runtime/rpc/message-bytes.ts';
 import { WalletExchangeRow } from '../database/entities.ts';
 import type { PaymentAttemptRow } from '../database/entities.ts';
-import { storedId } from '../database/public-id.ts';
-import type { NewId } from '../database/public-id.ts';
+import { storedId } from '../../runtime/public-id.ts';
+import type { NewId } from '../../runtime/public-id.ts';
 
 /** Keeps what went over the wire with the attempt; ids sort by time, and within the transaction by order. */
 export function keepExchanges(

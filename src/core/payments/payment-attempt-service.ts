@@ -9,7 +9,7 @@ import { annotate, callerOf, markUneventful } from '../../runtime/rpc/call-conte
 import { invalidFields, rpcError } from '../../runtime/rpc/rpc-error.ts';
 import { rpcService } from '../../runtime/rpc/rpc-service.ts';
 import type { RpcService } from '../../runtime/rpc/rpc-service.ts';
-import { publicId } from '../database/public-id.ts';
+import { publicId } from '../../runtime/public-id.ts';
 import { combine } from '../domain/combine.ts';
 import type { Issue } from '../domain/issue.ts';
 import { declineReasons } from '../domain/order.ts';

@@ -1,6 +1,6 @@
-import { runStatement } from '../database/run-statement.ts';
+import { runStatement } from '../../runtime/database/run-statement.ts';
 import type { Database } from '../database/database.ts';
-import { storedId } from '../database/public-id.ts';
+import { storedId } from '../../runtime/public-id.ts';
 import type { Environment } from '../domain/order.ts';
 import { rpcError } from '../../runtime/rpc/rpc-error.ts';
 

@@ -4,7 +4,7 @@ import type {
   StatementEntryType,
   StrayPaymentStatus,
 } from '../database/entities.ts';
-import { publicId } from '../database/public-id.ts';
+import { publicId } from '../../runtime/public-id.ts';
 import type { PaymentAttemptStatus } from '../domain/order.ts';
 import { isOn } from './reconciliation-day.ts';
 import type { Day } from './reconciliation-day.ts';

@@ -1,6 +1,6 @@
 import type { Database } from '../database/database.ts';
 import type { WalletName } from '../database/entities.ts';
-import { runStatement } from '../database/run-statement.ts';
+import { runStatement } from '../../runtime/database/run-statement.ts';
 import type { Environment } from '../domain/order.ts';
 import { optionsOf } from './wallet-options.ts';
 

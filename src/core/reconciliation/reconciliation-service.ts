@@ -6,7 +6,7 @@ import { rpcError } from '../../runtime/rpc/rpc-error.ts';
 import { rpcService } from '../../runtime/rpc/rpc-service.ts';
 import type { RpcService } from '../../runtime/rpc/rpc-service.ts';
 import { actorOf } from '../audit/record-audit-use-case.ts';
-import { publicId } from '../database/public-id.ts';
+import { publicId } from '../../runtime/public-id.ts';
 import { combine } from '../domain/combine.ts';
 import type { Issue } from '../domain/issue.ts';
 import { err, ok } from '../domain/result.ts';

@@ -3,7 +3,7 @@ import type { HandlerContext } from '@connectrpc/connect';
 import type { Status } from '../../gen/google/rpc/status_pb.js';
 import { annotate } from '../../runtime/rpc/call-context.ts';
 import { invalidFields, rpcError, toStatus } from '../../runtime/rpc/rpc-error.ts';
-import { explainDatabaseError } from '../database/explain-error.ts';
+import { explainDatabaseError } from '../../runtime/database/explain-error.ts';
 
 const maxBatchSize = 500;
 

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import type { Issue } from '../domain/issue.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
-import { isPublicId } from '../database/public-id.ts';
-import type { IdPrefix } from '../database/public-id.ts';
+import { isPublicId } from '../../runtime/public-id.ts';
+import type { IdPrefix } from '../../runtime/public-id.ts';
 
 const defaultPageSize = 50;
 const maxPageSize = 500;

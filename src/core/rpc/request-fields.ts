@@ -1,6 +1,6 @@
 import { invalidFields } from '../../runtime/rpc/rpc-error.ts';
-import { isPublicId } from '../database/public-id.ts';
-import type { IdPrefix } from '../database/public-id.ts';
+import { isPublicId } from '../../runtime/public-id.ts';
+import type { IdPrefix } from '../../runtime/public-id.ts';
 import type { Issue } from '../domain/issue.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';

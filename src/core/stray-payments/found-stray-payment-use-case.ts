@@ -1,8 +1,8 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { PaymentAttemptRow, StrayPaymentKind } from '../database/entities.ts';
 import { StrayPaymentRow } from '../database/entities.ts';
-import { publicId, storedId } from '../database/public-id.ts';
-import type { NewId } from '../database/public-id.ts';
+import { publicId, storedId } from '../../runtime/public-id.ts';
+import type { NewId } from '../../runtime/public-id.ts';
 
 export interface FoundMoney {
   readonly providerTransactionId: string;

@@ -18,7 +18,7 @@ import { rpcService } from '../../runtime/rpc/rpc-service.ts';
 import type { RpcService } from '../../runtime/rpc/rpc-service.ts';
 import { actorOf } from '../audit/record-audit-use-case.ts';
 import type { StrayPaymentStatus } from '../database/entities.ts';
-import { publicId } from '../database/public-id.ts';
+import { publicId } from '../../runtime/public-id.ts';
 import { combine } from '../domain/combine.ts';
 import type { Issue } from '../domain/issue.ts';
 import { err, ok } from '../domain/result.ts';

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Client } from '@connectrpc/connect';
 import { fromBinary } from '@bufbuild/protobuf';
 import pg from 'pg';
-import { publicId } from '../../../src/core/database/public-id.ts';
+import { publicId } from '../../../src/runtime/public-id.ts';
 import { Environment, OrderEventSchema } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { ownNats } from '../../faults/stoppable-servers.ts';

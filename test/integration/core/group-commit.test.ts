@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { ConnectError } from '@connectrpc/connect';
 import pg from 'pg';
-import { explainDatabaseError } from '../../../src/core/database/explain-error.ts';
-import { createGroupCommit } from '../../../src/core/database/group-commit.ts';
+import { explainDatabaseError } from '../../../src/runtime/database/explain-error.ts';
+import { createGroupCommit } from '../../../src/runtime/database/group-commit.ts';
 import { RetryInfoSchema } from '../../../src/gen/google/rpc/error_details_pb.js';
 import { reasonOf } from '../../../src/runtime/rpc/rpc-error.ts';
 import { createTestDatabase } from '../../support/test-database.ts';

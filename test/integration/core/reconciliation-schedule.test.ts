@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { newRandomId } from '../../../src/core/database/public-id.ts';
+import { newRandomId } from '../../../src/runtime/public-id.ts';
 import { openDatabase } from '../../../src/core/database/database.ts';
 import type { Database } from '../../../src/core/database/database.ts';
 import { scheduleReconciliations } from '../../../src/core/reconciliation/schedule-reconciliations.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { publicId } from '../../../src/core/database/public-id.ts';
+import { publicId } from '../../../src/runtime/public-id.ts';
 import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
 import {
   Environment,

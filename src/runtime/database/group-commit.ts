@@ -1,5 +1,5 @@
 import DataLoader from 'dataloader';
-import { rpcError } from '../../runtime/rpc/rpc-error.ts';
+import { rpcError } from '../rpc/rpc-error.ts';
 import { isDataRefused } from './explain-error.ts';
 
 export interface GroupCommitOptions<Item, Outcome> {

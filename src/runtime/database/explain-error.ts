@@ -1,5 +1,5 @@
 import type { ConnectError } from '@connectrpc/connect';
-import { rpcError } from '../../runtime/rpc/rpc-error.ts';
+import { rpcError } from '../rpc/rpc-error.ts';
 
 /** Node's own names for a connection that could not be made or was lost. */
 const connectionErrors = new Set([

@@ -1,0 +1,94 @@
+import { Migrator } from '@mikro-orm/migrations';
+import type { Migration } from '@mikro-orm/migrations';
+import { MikroORM } from '@mikro-orm/postgresql';
+import type { EntityManager, EntitySchema } from '@mikro-orm/postgresql';
+import type { Pool } from 'pg';
+import type { Logger } from '../logger.ts';
+import { allowSilence, closeSilentConnections } from './silent-connections.ts';
+
+export interface DatabaseOptions {
+  readonly url: string;
+  readonly poolSize: number;
+  /** Shown in pg_stat_activity. */
+  readonly applicationName: string;
+  readonly logger: Logger;
+}
+
+/** What a process keeps in the database: everything of it is in one schema of its own. */
+export interface DatabaseSchema {
+  readonly schema: string;
+  readonly entities: readonly EntitySchema[];
+  readonly migrations: readonly (new (...args: ConstructorParameters<typeof Migration>) => Migration)[];
+  /** Held while migrating; any number that no other user of the database's advisory locks takes. */
+  readonly migrationLock: number;
+}
+
+/** A process's database. Close it when done. */
+export interface Database {
+  /** A unit of work of its own: one per request, never shared, thrown away after a failed flush. */
+  readonly fork: () => EntityManager;
+  /** The same connections without the ORM, for the few statements that are SQL. */
+  readonly pool: Pool;
+  /** Brings the schema up to date. Safe from several processes at once: one migrates, the others wait for it. */
+  readonly migrate: () => Promise<void>;
+  /** Names of migrations this build has and the database has not. */
+  readonly pendingMigrations: () => Promise<string[]>;
+  readonly close: () => Promise<void>;
+}
+
+/** No statement of ours is meant to take this long; one that does must not hold a connection for ever. */
+const statementTimeoutMs = 10_000;
+
+/** A connection that does not even say that a statement took too long is dead. */
+const silenceMs = 15_000;
+
+export async function openSchema(own: DatabaseSchema, options: DatabaseOptions): Promise<Database> {
+  const { url, poolSize, applicationName, logger } = options;
+  const orm = await MikroORM.init({
+    clientUrl: url,
+    entities: [...own.entities],
+    extensions: [Migrator],
+    pool: { min: 1, max: poolSize },
+    driverOptions: {
+      application_name: applicationName,
+      statement_timeout: statementTimeoutMs,
+      idle_in_transaction_session_timeout: statementTimeoutMs,
+      connectionTimeoutMillis: 5_000,
+      keepAlive: true,
+      onPoolCreated: (created: Pool) => closeSilentConnections(created, silenceMs),
+    },
+    migrations: {
+      migrationsList: [...own.migrations],
+      schema: own.schema,
+      tableName: 'migrations',
+      snapshot: false,
+    },
+    logger: (message) => logger.debug({ message }, 'orm'),
+    ensureDatabase: false,
+  });
+  const connection = orm.em.getConnection();
+  await connection.connect();
+  const pool = await connection.getNativeClient();
+  return {
+    fork: () => orm.em.fork({ clear: true }),
+    pool,
+    migrate: () => migrate(orm, pool, own),
+    pendingMigrations: async () => (await orm.migrator.getPending()).map(({ name }) => name),
+    close: () => orm.close(true),
+  };
+}
+
+async function migrate(orm: MikroORM, pool: Pool, { schema, migrationLock }: DatabaseSchema): Promise<void> {
+  const client = await pool.connect();
+  try {
+    // Waiting for another process to finish may take longer than any statement of ours should, and so may our own turn.
+    allowSilence(client);
+    await client.query('set statement_timeout = 0');
+    await client.query('select pg_advisory_lock($1)', [migrationLock]);
+    await client.query(`create schema if not exists ${schema}`);
+    await orm.migrator.up();
+  } finally {
+    // Ends the session, and with it the lock and the setting.
+    client.release(true);
+  }
+}
