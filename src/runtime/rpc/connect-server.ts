@@ -9,6 +9,7 @@ import { connectNodeAdapter } from '@connectrpc/connect-node';
 import { file_google_rpc_error_details } from '../../gen/google/rpc/error_details_pb.js';
 import type { Logger } from '../logger.ts';
 import { defaultDeadlineMs, maxMessageBytes } from './grpc-server.ts';
+import { streamResetLimits } from './stream-resets.ts';
 
 export interface ConnectServer {
   /** Where it listens, as host:port. */
@@ -42,7 +43,10 @@ export async function startConnectServer(options: ConnectServerOptions): Promise
   const { host, port, services, logger } = options;
   const handler = requestHandler(services);
   const sessions = new Set<ServerHttp2Session>();
-  const http2 = createHttp2Server({ settings: { maxConcurrentStreams: 1024 } }, handler);
+  const http2 = createHttp2Server(
+    { settings: { maxConcurrentStreams: 1024 }, ...streamResetLimits },
+    handler,
+  );
   http2.on('session', (session) => {
     sessions.add(session);
     // A peer that breaks off mid-frame is its own problem; without a listener it would be the process's.

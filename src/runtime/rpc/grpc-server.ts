@@ -20,6 +20,7 @@ import type {
 import type { Logger } from '../logger.ts';
 import { encodeMessage } from './message-bytes.ts';
 import { encodeStatus, toStatus } from './rpc-error.ts';
+import { streamResetLimits } from './stream-resets.ts';
 
 /** The largest message taken or given: a full batch of the largest orders fits with room to spare. */
 export const maxMessageBytes = 4 * 1024 * 1024;
@@ -61,6 +62,7 @@ export async function startGrpcServer({
     'grpc.keepalive_time_ms': 10_000,
     'grpc.keepalive_timeout_ms': 5_000,
   });
+  raiseStreamResetLimits(server);
   for (const spec of services) server.addService(definitionOf(spec), implementationOf(spec, logger));
   const boundPort = await new Promise<number>((resolve, reject) => {
     server.bindAsync(
@@ -73,6 +75,17 @@ export async function startGrpcServer({
     );
   });
   return { address: `${host}:${boundPort}`, stop: (timeoutMs) => drain(server, timeoutMs) };
+}
+
+/**
+ * grpc-js makes its HTTP/2 servers with options of its own choice and offers no way to add these two, so they are put among
+ * what it keeps for that. @throws when this version keeps it elsewhere: to be noticed at the start, not in an overload.
+ */
+function raiseStreamResetLimits(server: Server): void {
+  const http2Options: unknown = Reflect.get(server, 'commonServerOptions');
+  if (typeof http2Options !== 'object' || http2Options === null)
+    throw new Error('this version of grpc-js does not keep its HTTP/2 options where they are expected');
+  Object.assign(http2Options, streamResetLimits);
 }
 
 async function drain(server: Server, timeoutMs: number): Promise<void> {
