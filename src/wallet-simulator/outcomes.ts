@@ -29,7 +29,7 @@ export interface Outcome {
   readonly callbackTimes: 0 | 1 | 3;
   readonly callbackTells: 'truth' | 'failure';
   readonly chargesAnotherAmount: boolean;
-  readonly reversal: 'done' | 'refused' | 'unknown-then-done';
+  readonly reversal: 'done' | 'refused' | 'unknown-then-done' | 'failed-once';
   readonly statement: 'true' | 'missing' | 'another-amount';
 }
 
@@ -47,8 +47,20 @@ const success: Outcome = {
 /** What happens to payers whose number says nothing else. */
 export const ordinaryOutcome: Outcome = success;
 
-/** A reversal's own course, once it has been accepted. */
-export const reversalOutcome: Outcome = { ...success, ending: { status: 'completed', after: 'reversal' } };
+const reversalDone: Outcome = { ...success, ending: { status: 'completed', after: 'reversal' } };
+
+const reversalFailed: Outcome = {
+  ...success,
+  ending: {
+    status: 'failed',
+    after: 'reversal',
+    refusal: refusal('businessRule', 'insufficientFunds', "The merchant's account has too little money"),
+  },
+};
+
+/** A reversal's own course, once it has been accepted; by what is reversed, and whether that was tried before. */
+export const outcomeOfReversal = ({ reversal }: Outcome, isFirst: boolean): Outcome =>
+  reversal === 'failed-once' && isFirst ? reversalFailed : reversalDone;
 
 /** No answer in time. The contract has no code for it; the profile marks it with `providerCode`. */
 export const promptExpired: Refusal = refusal(
@@ -145,6 +157,7 @@ const outcomes: readonly Outcome[] = [
   { ...success, summary: "paid; reversal's outcome unknown, then done", reversal: 'unknown-then-done' },
   { ...success, summary: 'paid; missing from the statement', statement: 'missing' },
   { ...success, summary: 'paid; statement shows another amount', statement: 'another-amount' },
+  { ...success, summary: 'paid; first reversal accepted and failed', reversal: 'failed-once' },
 ];
 
 const numbers: Readonly<Record<WalletName, RegExp>> = {

@@ -1,7 +1,7 @@
 import { parseAmount } from './amount.ts';
 import type { Journal, OpenedEntry } from './journal.ts';
 import type { Ledger } from './ledger.ts';
-import { ordinaryOutcome, outcomeOfNumber, reversalOutcome } from './outcomes.ts';
+import { ordinaryOutcome, outcomeOfNumber, outcomeOfReversal } from './outcomes.ts';
 import type { Outcome, WalletName } from './outcomes.ts';
 import { conclude } from './request-course.ts';
 import type { TransactionBook } from './transaction-book.ts';
@@ -25,11 +25,7 @@ export function restore({
 }: RestoreOptions): readonly PaymentRequest[] {
   for (const entry of journal.entries()) {
     if (entry.kind === 'opened') {
-      const request = revive(entry, wallet, promptExpiryMs);
-      const { amount, originalReference } = request.transaction;
-      const original = originalReference === undefined ? undefined : book.transaction(originalReference);
-      if (original !== undefined) original.reversing += amount;
-      book.addRequest(request);
+      book.addRequest(revive(entry, outcomeOf(entry.transaction, wallet, book), promptExpiryMs));
     } else {
       const transaction = book.request(entry.serverCorrelationId)?.transaction;
       if (transaction !== undefined) conclude(transaction, ledger, new Date(entry.at), entry.refusal);
@@ -38,8 +34,7 @@ export function restore({
   return book.requests().filter(({ transaction }) => transaction.state.status === 'open');
 }
 
-function revive(entry: OpenedEntry, wallet: WalletName, promptExpiryMs: number): PaymentRequest {
-  const outcome = outcomeOf(entry.transaction, wallet);
+function revive(entry: OpenedEntry, outcome: Outcome, promptExpiryMs: number): PaymentRequest {
   const createdAt = new Date(entry.transaction.createdAt);
   return {
     serverCorrelationId: entry.serverCorrelationId,
@@ -55,7 +50,6 @@ function revive(entry: OpenedEntry, wallet: WalletName, promptExpiryMs: number):
       outcome,
       createdAt,
       modifiedAt: createdAt,
-      reversing: 0n,
       state: openState(outcome),
     },
   };
@@ -69,10 +63,15 @@ export const openState = ({ ending }: Outcome): Transaction['state'] => ({
 
 /** A payment by authorisation code has no prompt for its payer's number to decide about. */
 function outcomeOf(
-  { type, debitAccount, description }: Pick<Transaction, 'type' | 'debitAccount' | 'description'>,
+  { type, debitAccount, description, originalReference = '' }: OpenedEntry['transaction'],
   wallet: WalletName,
+  book: TransactionBook,
 ): Outcome {
-  if (type !== 'merchantpay') return reversalOutcome;
+  if (type !== 'merchantpay') {
+    const original = book.transaction(originalReference);
+    const isFirst = book.reversalsOf(originalReference).length === 0;
+    return outcomeOfReversal(original?.outcome ?? ordinaryOutcome, isFirst);
+  }
   const byCode = description.oneTimeCode !== undefined && description.oneTimeCode !== '';
   return (
     (byCode ? undefined : outcomeOfNumber(wallet, debitAccount.replace(/^msisdn@/, ''))) ?? ordinaryOutcome

@@ -32,7 +32,6 @@ export function seedTransactions(wallet: WalletName): readonly Transaction[] {
       outcome: ordinaryOutcome,
       createdAt: at,
       amount: BigInt(100 + index) * oneUnit,
-      reversing: 0n,
       modifiedAt: at,
       state: { status: 'open', shownAs: 'pending' },
     };

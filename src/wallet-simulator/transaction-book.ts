@@ -9,6 +9,8 @@ export interface TransactionBook {
   readonly requestOfClient: (clientCorrelationId: string) => PaymentRequest | undefined;
   /** Newest first. */
   readonly requests: () => readonly PaymentRequest[];
+  /** Those that give a payment back, whatever became of them. */
+  readonly reversalsOf: (reference: string) => readonly Transaction[];
   /** Those that debit or credit the account, newest first, as the contract wants statements. */
   readonly ofAccount: (account: string) => readonly Transaction[];
 }
@@ -20,10 +22,16 @@ export function createTransactionBook(): TransactionBook {
   const transactions = new Map<string, Transaction>();
   const requests = new Map<string, PaymentRequest>();
   const requestsOfClients = new Map<string, PaymentRequest>();
+  const reversals = new Map<string, Transaction[]>();
   return {
     addTransaction: (transaction) => void transactions.set(transaction.reference, transaction),
     addRequest: (request) => {
-      transactions.set(request.transaction.reference, request.transaction);
+      const { transaction } = request;
+      const { reference, originalReference } = transaction;
+      transactions.set(reference, transaction);
+      if (originalReference !== undefined) {
+        reversals.set(originalReference, [...(reversals.get(originalReference) ?? []), transaction]);
+      }
       requests.set(sameCase(request.serverCorrelationId), request);
       if (request.clientCorrelationId !== undefined) {
         requestsOfClients.set(sameCase(request.clientCorrelationId), request);
@@ -33,6 +41,7 @@ export function createTransactionBook(): TransactionBook {
     request: (id) => requests.get(sameCase(id)),
     requestOfClient: (id) => requestsOfClients.get(sameCase(id)),
     requests: () => [...requests.values()].reverse(),
+    reversalsOf: (reference) => reversals.get(reference) ?? [],
     ofAccount: (account) =>
       [...transactions.values()]
         .filter(({ debitAccount, creditAccount }) => debitAccount === account || creditAccount === account)

@@ -27,8 +27,6 @@ export interface Transaction {
   readonly createdAt: Date;
   /** In ten-thousandths; what was asked for until completed, then what was charged. */
   amount: bigint;
-  /** How much of a payment has been given back, or is about to be. */
-  reversing: bigint;
   modifiedAt: Date;
   state: TransactionState;
 }

@@ -7,7 +7,7 @@ import type { CallbackSender } from './callbacks.ts';
 import type { DelaysMs } from './delays.ts';
 import type { Journal } from './journal.ts';
 import type { Ledger } from './ledger.ts';
-import { declinedByPayer, ordinaryOutcome, outcomeOfNumber, reversalOutcome } from './outcomes.ts';
+import { declinedByPayer, ordinaryOutcome, outcomeOfNumber, outcomeOfReversal } from './outcomes.ts';
 import type { WalletName } from './outcomes.ts';
 import { RefusedError, refuse } from './refusal.ts';
 import { conclude, createRequestCourse } from './request-course.ts';
@@ -121,7 +121,6 @@ export function createWallet(options: WalletOptions): Wallet {
       description: describe(body),
       createdAt,
       modifiedAt: createdAt,
-      reversing: 0n,
       state: openState(parts.outcome),
     };
   }
@@ -194,15 +193,16 @@ export function createWallet(options: WalletOptions): Wallet {
       refuseRepetition(origin);
       const original = book.transaction(reference);
       if (original === undefined) throw unknownTransaction(reference);
-      const amount = reversibleAmount(original, body);
+      const earlier = book.reversalsOf(reference);
+      const amount = reversibleAmount(original, earlier, body);
       if (original.outcome.reversal === 'refused') {
         throw refuse('businessRule', 'incorrectState', 'This payment cannot be reversed');
       }
-      original.reversing += amount;
       const transaction = newTransaction({
         ...{ type: body.type, debitAccount: original.creditAccount, creditAccount: original.debitAccount },
         ...{ debitParty: original.creditParty, creditParty: original.debitParty, amount, body },
-        ...{ currency: original.currency, outcome: reversalOutcome, originalReference: reference },
+        ...{ currency: original.currency, originalReference: reference },
+        outcome: outcomeOfReversal(original.outcome, earlier.length === 0),
       });
       const request = open({ transaction, origin, awaitsPerson: false });
       course.letTimePass(request);
@@ -248,13 +248,18 @@ export const unknownTransaction = (reference: string): RefusedError =>
     transactionReference: reference.slice(0, 256),
   });
 
-function reversibleAmount(original: Transaction, body: ReversalBody): bigint {
+function reversibleAmount(
+  original: Transaction,
+  earlier: readonly Transaction[],
+  body: ReversalBody,
+): bigint {
   if (original.type !== 'merchantpay' || original.state.status !== 'completed') {
     throw refuse('businessRule', 'incorrectState', 'Only a completed payment can be reversed');
   }
   if (body.currency !== undefined && body.currency !== original.currency)
     throw unsupportedCurrency(body.currency);
-  const left = original.amount - original.reversing;
+  const taken = earlier.filter(({ state }) => state.status !== 'failed');
+  const left = taken.reduce((rest, { amount }) => rest - amount, original.amount);
   if (left === 0n) throw refuse('businessRule', 'incorrectState', 'This payment has been reversed already');
   const amount = body.amount === undefined ? left : payableAmount(body.amount, original.currency);
   if (amount <= left) return amount;

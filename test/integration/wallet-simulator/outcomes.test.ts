@@ -68,7 +68,7 @@ test.each([
 test.each([
   ['walleta', '+251700000001'],
   ['walletb', '+251900000001'],
-  ['walleta', '+251900000026'],
+  ['walleta', '+251900000027'],
 ] as const)('in %s the number %s is one like any other', async (wallet, payer) => {
   await simulator.pay(payer, { wallet });
   simulator.time.pass(1_000);
@@ -388,5 +388,27 @@ describe('payments whose trouble comes later', () => {
     expect(await onStatement('statemententries', reference)).toMatchObject([{ amount: '101.5' }]);
     expect((await recover(correlationId)).json['amount']).toBe('100.5');
     expect(await charged()).toEqual(['100.5']);
+  });
+
+  test('26: the first reversal is accepted and fails, however often it is asked for; the next one is done', async () => {
+    const { reference } = await paid('26');
+    const correlationId = randomUUID();
+
+    const first = await reverse(reference, correlationId);
+    simulator.time.pass(1_000);
+    const again = await reverse(reference, correlationId);
+    const failed = await recover(correlationId);
+    const second = await reverse(reference, randomUUID());
+    simulator.time.pass(1_000);
+    const third = await reverse(reference, randomUUID());
+
+    expect([first.status, second.status]).toEqual([202, 202]);
+    expect(again.json['errorCode']).toBe('duplicateRequest');
+    expect(failed.json).toMatchObject({
+      transactionStatus: 'failed',
+      metadata: expect.arrayContaining([{ key: 'errorCode', value: 'insufficientFunds' }]),
+    });
+    expect(third.json['errorCode']).toBe('incorrectState');
+    expect(await simulator.charges()).toMatchObject([{ amount: '100.5', reversed: '100.5' }]);
   });
 });

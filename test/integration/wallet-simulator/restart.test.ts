@@ -56,6 +56,25 @@ test('what was paid, failed and reversed is known again, to the last balance', a
   expect(before.charges).toMatchObject([{ amount: '101.5', reversed: '1.5' }]);
 });
 
+test('a reversal that failed is known to have failed, and the next one is done', async () => {
+  const first = await start();
+  const paid = await first.pay('251900000026');
+  first.time.pass(1_000);
+  const reverse = ({ call }: SimulatorUnderTest) =>
+    call(`/transactions/${String(paid.json['objectReference'])}/reversals`, { body: { type: 'reversal' } });
+  await reverse(first);
+
+  const second = await start(createManualTime(first.time.now().toISOString()));
+  second.time.pass(1_000);
+  const afterFirst = await second.charges();
+  const third = await start(second.time);
+  await reverse(third);
+  third.time.pass(1_000);
+
+  expect(afterFirst).toMatchObject([{ reversed: '0' }]);
+  expect(await third.charges()).toMatchObject([{ reversed: '100.5' }]);
+});
+
 test('an open payment goes on where it was, and calls back', async () => {
   const receiver = await startCallbackReceiver();
   const first = await start();
