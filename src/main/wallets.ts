@@ -15,8 +15,10 @@ import { createWakeSignal } from '../runtime/wake-signal.ts';
 import { buildCallbackApp } from '../wallets/callback-app.ts';
 import { createCallbackTokens } from '../wallets/callback-token.ts';
 import { GsmaConnector } from '../wallets/gsma/gsma-connector.ts';
-import { createWalletBreaker, runLeaseWorker } from '../wallets/lease-worker.ts';
+import type { Health } from '../wallets/connector/outcomes.ts';
+import { runLeaseWorker } from '../wallets/lease-worker.ts';
 import { reconcileWork } from '../wallets/reconcile-work.ts';
+import { createWalletBreaker } from '../wallets/wallet-breaker.ts';
 import { parseWalletSettings } from '../wallets/wallet-settings.ts';
 import { attemptWork, reversalWork } from '../wallets/wallet-work.ts';
 import { readConfigOrExit } from './read-config.ts';
@@ -26,8 +28,11 @@ const idleMs = 500;
 const reconcileIdleMs = 10_000;
 const standardMaxInFlight = 32;
 const standardCallTimeoutMs = 20_000;
-const breakerRestMs = 10_000;
-const breakerThreshold = 8;
+const breaking = { restMs: 5_000, threshold: 8 };
+/** A wallet that does not say soon how it is, is not well. */
+const healthTimeoutMs = 5_000;
+/** For an access token, the heartbeat and a page of the statement, beside the payments and reversals. */
+const connectionsBeside = 3;
 
 const { config, wallets } = readConfigOrExit((environment) => {
   const settings = readWalletsConfig(environment);
@@ -79,7 +84,8 @@ const served = wallets.map((settings) => {
       },
       currencies: settings.currencies,
       timeouts: { connectMs: 5_000, callMs: settings.call_timeout_ms ?? standardCallTimeoutMs },
-      maxConnections: maxInFlight,
+      // However many requests hang, nothing that is begun waits for a connection.
+      maxConnections: 2 * maxInFlight + connectionsBeside,
     },
     now,
   );
@@ -111,14 +117,14 @@ const workers = served.flatMap(({ name, settings, connector, maxInFlight }) => {
     now,
     newRequestId: () => v7(),
     logger,
+    maxInFlight,
     stop: leaving.signal,
   };
-  const breaker = createWalletBreaker({
-    wallet: name,
-    logger,
-    restMs: breakerRestMs,
-    threshold: breakerThreshold,
-  });
+  const ask = async (): Promise<Health> => {
+    const signal = AbortSignal.any([leaving.signal, AbortSignal.timeout(healthTimeoutMs)]);
+    return (await connector.health({ signal })).result;
+  };
+  const breaker = createWalletBreaker({ wallet: name, logger, ask, ...breaking });
   const options = { maxInFlight, idleMs, breaker, logger };
   const signals = {
     payments: createWakeSignal(),
@@ -144,8 +150,9 @@ const workers = served.flatMap(({ name, settings, connector, maxInFlight }) => {
         breaker: createWalletBreaker({
           logger,
           wallet: `${name} statement`,
-          restMs: breakerRestMs,
-          threshold: breakerThreshold,
+          // How the wallet is says nothing of its statements: only reading one does.
+          ask: () => Promise.resolve({ kind: 'untold', detail: 'statements have no heartbeat' }),
+          ...breaking,
         }),
         signal: signals.reconciliations,
         logger,

@@ -1,12 +1,6 @@
-import {
-  BrokenCircuitError,
-  CircuitState,
-  ConsecutiveBreaker,
-  circuitBreaker,
-  handleWhenResult,
-} from 'cockatiel';
 import type { Logger } from '../runtime/logger.ts';
 import type { WakeSignal } from '../runtime/wake-signal.ts';
+import type { WalletBreaker } from './wallet-breaker.ts';
 
 /** Work that is leased from core, a piece at a time. */
 export interface LeasedWork<Item> {
@@ -24,55 +18,6 @@ export interface LeaseWorkerOptions {
   readonly breaker: WalletBreaker;
   readonly signal: WakeSignal;
   readonly logger: Logger;
-}
-
-/** Watches how a wallet does. */
-export interface WalletBreaker {
-  /** How much the wallet may be given: all one has, one request to see whether it is better, or nothing. */
-  readonly allows: () => 'all' | 'one' | 'nothing';
-  /** Does a piece of work, whatever is allowed by now, and counts whether the wallet was well. */
-  readonly watch: (work: () => Promise<boolean>) => Promise<void>;
-}
-
-export interface WalletBreakerOptions {
-  readonly wallet: string;
-  readonly logger: Logger;
-  /** How long a wallet in trouble is left alone. */
-  readonly restMs: number;
-  /** Troubled answers in a row that make a wallet one in trouble. */
-  readonly threshold: number;
-}
-
-/** One a wallet: a wallet in trouble is left alone for a while, and asked with one request whether it is better. */
-export function createWalletBreaker(options: WalletBreakerOptions): WalletBreaker {
-  const { wallet, logger, restMs, threshold } = options;
-  const policy = circuitBreaker(
-    handleWhenResult((isWell) => isWell === false),
-    { halfOpenAfter: restMs, breaker: new ConsecutiveBreaker(threshold) },
-  );
-  // The policy itself ends a rest only when it is used after it, and nothing would be: work is not even leased meanwhile.
-  let isRested = true;
-  policy.onBreak(() => {
-    isRested = false;
-    setTimeout(() => (isRested = true), restMs).unref();
-    logger.warn({ wallet, rest_ms: restMs }, 'the wallet is in trouble; it is left alone for a while');
-  });
-  policy.onReset(() => logger.info({ wallet }, 'the wallet is well again'));
-  return {
-    allows() {
-      if (policy.state === CircuitState.Closed) return 'all';
-      return isRested ? 'one' : 'nothing';
-    },
-    async watch(work) {
-      try {
-        await policy.execute(work);
-      } catch (error) {
-        if (!(error instanceof BrokenCircuitError)) throw error;
-        // Leased just before the rest began: one call more hurts less than nobody having it until the lease ends.
-        await work();
-      }
-    },
-  };
 }
 
 /** Takes due work and does it, a bounded number of pieces at a time, until `stop` aborts; then ends what it has begun. */

@@ -9,6 +9,7 @@ import type { LeasedReversal, StrayPaymentService } from '../gen/gatehouse/v1/st
 import type { Logger } from '../runtime/logger.ts';
 import type { CallbackTokens } from './callback-token.ts';
 import type { WalletConnector } from './connector/wallet-connector.ts';
+import { createMerchantShare } from './merchant-share.ts';
 import { exchangeMessage } from './exchange-messages.ts';
 import type { LeasedWork } from './lease-worker.ts';
 import { serveAttempt } from './serve-attempt.ts';
@@ -26,6 +27,8 @@ export interface WalletWorkParts {
   readonly now: () => Date;
   readonly newRequestId: () => string;
   readonly logger: Logger;
+  /** Pieces of each kind of work that are under way at once. */
+  readonly maxInFlight: number;
   /** Ends the calls to the wallet when the process must go. */
   readonly stop: AbortSignal;
 }
@@ -40,51 +43,55 @@ const workSignal = (stop: AbortSignal): AbortSignal => AbortSignal.any([stop, Ab
 /** Payment attempts of one wallet: taken from core, brought to the wallet, its word brought back. */
 export function attemptWork(parts: WalletWorkParts): LeasedWork<LeasedPaymentAttempt> {
   const { wallet, environment, paymentOptions, payments, logger, newRequestId } = parts;
+  const share = createMerchantShare(parts.maxInFlight);
+  const serve = async (leased: LeasedPaymentAttempt): Promise<boolean> => {
+    const startedAt = performance.now();
+    const requestId = newRequestId();
+    const served = await serveAttempt(parts, leased, { signal: workSignal(parts.stop) });
+    const paymentAttemptId = leased.paymentAttempt?.paymentAttemptId ?? '';
+    const { order, paymentAttempt, strayPaymentId } = await payments.recordPaymentOutcome(
+      {
+        merchantId: leased.merchantId,
+        paymentAttemptId,
+        leaseId: leased.leaseId,
+        outcome: served.outcome,
+        exchanges: served.exchanges.map(exchangeMessage),
+      },
+      { headers: { 'x-request-id': requestId } },
+    );
+    logger.info(
+      {
+        request_id: requestId,
+        wallet,
+        payment_attempt_id: paymentAttemptId,
+        order_id: order?.orderId,
+        sent_before: leased.sentBefore,
+        leases: leased.leases,
+        calls: served.exchanges.map(({ purpose, status }) => `${purpose} ${status ?? 'no answer'}`),
+        outcome: served.outcome.case,
+        attempt_status: PaymentAttemptStatus[paymentAttempt?.status ?? 0],
+        order_status: OrderStatus[order?.status ?? 0],
+        ...(strayPaymentId === '' ? {} : { stray_payment_id: strayPaymentId }),
+        duration_ms: Math.round(performance.now() - startedAt),
+      },
+      'payment',
+    );
+    return served.isWell;
+  };
   return {
     name: `${wallet} payments`,
-    async lease(maxAttempts) {
-      const request = {
+    async lease(limit) {
+      const { attempts } = await payments.leasePaymentAttempts({
         environment,
         paymentOptions: [...paymentOptions],
-        maxAttempts,
+        exceptMerchantIds: share.full(),
+        maxAttempts: share.free(limit),
         lease: { seconds: leaseSeconds },
-      };
-      return (await payments.leasePaymentAttempts(request)).attempts;
+      });
+      for (const { merchantId } of attempts) share.take(merchantId);
+      return attempts;
     },
-    async serve(leased) {
-      const startedAt = performance.now();
-      const requestId = newRequestId();
-      const served = await serveAttempt(parts, leased, { signal: workSignal(parts.stop) });
-      const paymentAttemptId = leased.paymentAttempt?.paymentAttemptId ?? '';
-      const { order, paymentAttempt, strayPaymentId } = await payments.recordPaymentOutcome(
-        {
-          merchantId: leased.merchantId,
-          paymentAttemptId,
-          leaseId: leased.leaseId,
-          outcome: served.outcome,
-          exchanges: served.exchanges.map(exchangeMessage),
-        },
-        { headers: { 'x-request-id': requestId } },
-      );
-      logger.info(
-        {
-          request_id: requestId,
-          wallet,
-          payment_attempt_id: paymentAttemptId,
-          order_id: order?.orderId,
-          sent_before: leased.sentBefore,
-          leases: leased.leases,
-          calls: served.exchanges.map(({ purpose, status }) => `${purpose} ${status ?? 'no answer'}`),
-          outcome: served.outcome.case,
-          attempt_status: PaymentAttemptStatus[paymentAttempt?.status ?? 0],
-          order_status: OrderStatus[order?.status ?? 0],
-          ...(strayPaymentId === '' ? {} : { stray_payment_id: strayPaymentId }),
-          duration_ms: Math.round(performance.now() - startedAt),
-        },
-        'payment',
-      );
-      return served.isWell;
-    },
+    serve: (leased) => serve(leased).finally(() => share.giveBack(leased.merchantId)),
   };
 }
 

@@ -2,6 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Database } from '../database/database.ts';
 import { OrderRow, PaymentAttemptRow } from '../database/entities.ts';
 import { attemptOf } from '../database/order-rows.ts';
+import { storedId } from '../../runtime/public-id.ts';
 import { readClock } from '../database/read-clock.ts';
 import type { Environment, Order, PaymentAttempt, PaymentOption } from '../domain/order.ts';
 import { isInFlight } from '../domain/order.ts';
@@ -13,6 +14,8 @@ import type { DueAttempt } from './lock-due-attempts.sql.ts';
 export interface LeaseRequest {
   readonly environment: Environment;
   readonly paymentOptions: readonly PaymentOption[];
+  /** Merchants whose attempts are left where they are. */
+  readonly exceptMerchantIds: readonly string[];
   readonly limit: number;
   readonly leaseMs: number;
 }
@@ -98,7 +101,8 @@ export function createLeaseAttempts({ database, changes, newLeaseId }: LeaseAtte
 
   return (request) =>
     database.fork().transactional(async (em) => {
-      const found = await lockDueAttempts(em, request.environment, request.paymentOptions, request.limit);
+      const exceptMerchantIds = request.exceptMerchantIds.map((id) => storedId('mer', id));
+      const found = await lockDueAttempts(em, { ...request, exceptMerchantIds });
       if (found.length === 0) return [];
       const now = await readClock(em);
       const leased: LeasedAttempt[] = [];

@@ -20,15 +20,24 @@ where a.environment = ?::core.environment
   and a.payment_option = any(?::core.payment_option[])
   and a.due_at <= now()
   and (a.leased_until is null or a.leased_until <= now())
+  and a.merchant_id <> all(?::uuid[])
 order by a.due_at
 limit ?
 for update of o skip locked`;
 
-export async function lockDueAttempts(
-  em: EntityManager,
-  environment: Environment,
-  options: readonly PaymentOption[],
-  limit: number,
-): Promise<DueAttempt[]> {
-  return em.execute<DueAttempt[]>(statement, [environment, `{${options.join(',')}}`, limit]);
+export interface DueAttemptFilter {
+  readonly environment: Environment;
+  readonly paymentOptions: readonly PaymentOption[];
+  /** Stored ids. */
+  readonly exceptMerchantIds: readonly string[];
+  readonly limit: number;
 }
+
+export async function lockDueAttempts(em: EntityManager, filter: DueAttemptFilter): Promise<DueAttempt[]> {
+  const { environment, paymentOptions, exceptMerchantIds, limit } = filter;
+  const values = [environment, listOf(paymentOptions), listOf(exceptMerchantIds), limit];
+  return em.execute<DueAttempt[]>(statement, values);
+}
+
+/** An array as PostgreSQL reads it; the elements have nothing in them that would need quotes. */
+const listOf = (elements: readonly string[]): string => `{${elements.join(',')}}`;

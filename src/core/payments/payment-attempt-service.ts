@@ -113,8 +113,17 @@ function parseLeaseRequest(request: LeasePaymentAttemptsRequest) {
       paymentOptions: parsePaymentOptions(request.paymentOptions),
       limit: parseLeaseLimit(request.maxAttempts, 'max_attempts'),
       leaseMs: parseLease(request.lease),
+      exceptMerchantIds: parseExcepted(request.exceptMerchantIds),
     }),
   );
+}
+
+const maxExcepted = 100;
+
+function parseExcepted(ids: readonly string[]): Result<string[], Issue> {
+  const field = 'except_merchant_ids';
+  if (ids.length > maxExcepted) return err({ field, issue: `must name at most ${maxExcepted} merchants` });
+  return ids.map((id) => parseId('mer', id, field)).find((parsed) => !parsed.ok) ?? ok([...ids]);
 }
 
 const parseKey = (request: { readonly merchantId: string; readonly paymentAttemptId: string }) => ({

@@ -123,4 +123,6 @@ export type Recovery =
 export type Health =
   | { readonly kind: 'available' }
   | { readonly kind: 'degraded'; readonly detail: string }
-  | { readonly kind: 'unavailable'; readonly detail: string };
+  | { readonly kind: 'unavailable'; readonly detail: string }
+  /** The wallet is there and does not answer this question: it says nothing of itself, neither good nor bad. */
+  | { readonly kind: 'untold'; readonly detail: string };

@@ -208,7 +208,8 @@ function readRecovery(reply: GsmaReply): Recovery {
 
 function readHealth(reply: GsmaReply): Health {
   if (reply.kind !== 'answered' || reply.status !== 200) {
-    return { kind: 'unavailable', detail: unansweredQuestion(reply).detail };
+    const kind = reply.kind === 'answered' && offersNoHeartbeat(reply.status) ? 'untold' : 'unavailable';
+    return { kind, detail: unansweredQuestion(reply).detail };
   }
   if (!reply.body.ok) return { kind: 'unavailable', detail: reply.body.problem };
   if (!Value.Check(heartbeatSchema, reply.body.json)) {
@@ -219,3 +220,7 @@ function readHealth(reply: GsmaReply): Health {
   const kind = status === 'degraded' ? 'degraded' : 'unavailable';
   return { kind, detail: `the wallet says it is ${status.slice(0, 64)}` };
 }
+
+/** Not every wallet has one: the answer says that the question, not the wallet, is amiss. */
+const offersNoHeartbeat = (status: number): boolean =>
+  status === 501 || (status >= 400 && status < 500 && status !== 408 && status !== 429);

@@ -41,10 +41,12 @@ describe('all that is wrong is told at once', () => {
       paymentOptions: [],
       maxAttempts: 101,
       lease: { seconds: 301n },
+      exceptMerchantIds: [unknownIds.merchantId, unknownIds.paymentAttemptId],
     };
 
     expect(await issuesOf(desk.payments.leasePaymentAttempts(wrong))).toEqual([
       'environment',
+      'except_merchant_ids',
       'lease',
       'max_attempts',
       'payment_options',
@@ -68,6 +70,18 @@ describe('all that is wrong is told at once', () => {
       'payment_attempt_id',
     ]);
   });
+});
+
+test('more than a hundred merchants to leave out are refused', async () => {
+  const request = {
+    environment: Environment.SANDBOX,
+    paymentOptions: [PaymentOption.WALLETA_USSD],
+    maxAttempts: 1,
+    lease: { seconds: 60n },
+    exceptMerchantIds: Array.from({ length: 101 }, () => unknownIds.merchantId),
+  };
+
+  expect(await issuesOf(desk.payments.leasePaymentAttempts(request))).toEqual(['except_merchant_ids']);
 });
 
 describe.each([0n, 4n, -1n, 301n, 2n ** 62n])('a lease of %s s', (seconds) => {

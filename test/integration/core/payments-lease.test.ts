@@ -64,6 +64,26 @@ describe('taking an attempt', () => {
     expect(await desk.lease()).toEqual([]);
   });
 
+  test('passes over the merchants whom the caller has enough of', async () => {
+    const other = await stack.createMerchant();
+    const [mine, others] = await Promise.all([
+      desk.startDirect({ merchantId }),
+      desk.startDirect({ merchantId: other.id }),
+    ]);
+
+    const { attempts } = await desk.payments.leasePaymentAttempts({
+      environment: Environment.SANDBOX,
+      paymentOptions: [PaymentOption.WALLETA_USSD],
+      maxAttempts: 10,
+      lease: { seconds: 60n },
+      exceptMerchantIds: [merchantId],
+    });
+
+    const taken = attempts.map(({ paymentAttempt }) => paymentAttempt?.paymentAttemptId);
+    expect(taken).toEqual([others.attemptId]);
+    expect(await desk.take(mine)).toMatchObject({ leases: 1 });
+  });
+
   test('of a worker that died is possible once the lease has lapsed, as sent before, and the dead one has lost it', async () => {
     const payment = await desk.startDirect({ merchantId });
     const dead = await desk.take(payment);

@@ -421,3 +421,18 @@ test.each([
 
   expect((await subject.connector.health(options)).result).toEqual(expected);
 });
+
+test.each([
+  [401, 'untold'],
+  [404, 'untold'],
+  [405, 'untold'],
+  [501, 'untold'],
+  [408, 'unavailable'],
+  [429, 'unavailable'],
+  [500, 'unavailable'],
+  [503, 'unavailable'],
+])('a heartbeat answered %d is %s: not every wallet has one', async (status, expected) => {
+  subject.wallet.on(routes.heartbeat, json(status, error('internal', 'genericError')));
+
+  expect((await subject.connector.health(options)).result.kind).toBe(expected);
+});

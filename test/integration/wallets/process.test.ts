@@ -73,7 +73,7 @@ test('a wallet that is down at start, and for long, is paid through once it is t
   });
   const started = await startMany(desk, merchantId, 20, WALLETA_USSD, 'D');
   await waitUntil('the wallet is left alone', () =>
-    wallets.log.some(({ wallet, rest_ms: restMs }) => wallet === 'walleta-sandbox' && restMs === 10_000),
+    wallets.log.some(({ wallet, rest_ms: restMs }) => wallet === 'walleta-sandbox' && restMs === 5_000),
   );
 
   await side.startSimulator({ GATEHOUSE_SIMULATOR_PORT: String(port) });

@@ -2,8 +2,10 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { createLogger } from '../../../src/runtime/logger.ts';
 import { createWakeSignal } from '../../../src/runtime/wake-signal.ts';
-import { createWalletBreaker, runLeaseWorker } from '../../../src/wallets/lease-worker.ts';
+import type { Health } from '../../../src/wallets/connector/outcomes.ts';
+import { runLeaseWorker } from '../../../src/wallets/lease-worker.ts';
 import type { LeasedWork } from '../../../src/wallets/lease-worker.ts';
+import { createWalletBreaker } from '../../../src/wallets/wallet-breaker.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
 const logger = createLogger({ process: 'test', instance: 'lease-worker', level: 'silent' });
@@ -28,15 +30,18 @@ interface WorkerOptions {
   readonly maxInFlight?: number;
   readonly idleMs?: number;
   readonly restMs?: number;
+  readonly ask?: () => Promise<Health>;
 }
+
+const untold: Health = { kind: 'untold', detail: 'no heartbeat' };
 
 /** Starts a worker on a list of work, and stops it when the test is over. */
 function start(
   work: Pick<LeasedWork<number>, 'lease' | 'serve'>,
-  { maxInFlight = 4, idleMs = 5, restMs = 50 }: WorkerOptions = {},
+  { maxInFlight = 4, idleMs = 5, restMs = 50, ask = () => Promise.resolve(untold) }: WorkerOptions = {},
 ) {
   const signal = createWakeSignal();
-  const breaker = createWalletBreaker({ wallet: 'test', logger, restMs, threshold: 3 });
+  const breaker = createWalletBreaker({ wallet: 'test', logger, restMs, threshold: 3, ask });
   const stopping = new AbortController();
   const options = { maxInFlight, idleMs, breaker, signal, logger };
   const running = runLeaseWorker({ name: 'test', ...work }, options, stopping.signal);
@@ -194,23 +199,25 @@ describe('a wallet in trouble', () => {
     await waitUntil('the fourth is served', () => served.includes(3));
   });
 
-  test('is one that was so several times in a row; a good answer between starts the count anew', async () => {
-    const breaker = createWalletBreaker({ wallet: 'test', logger, restMs: 60_000, threshold: 3 });
-    const answer = (isWell: boolean) => breaker.watch(() => Promise.resolve(isWell));
+  test('that says how it is gets nothing until it says that it is well', async () => {
+    const work = endless();
+    let health: Health = { kind: 'unavailable', detail: 'no answer' };
+    let asked = 0;
+    start(
+      { lease: work.lease, serve: () => Promise.resolve(health.kind === 'available') },
+      {
+        restMs: 5,
+        ask: async () => {
+          asked += 1;
+          return health;
+        },
+      },
+    );
+    await waitUntil('it was asked after some rests', () => asked > 4);
+    expect(work.limits).toEqual([4]);
 
-    for (const isWell of [false, false, true, false, false]) await answer(isWell);
-    expect(breaker.allows()).toBe('all');
+    health = { kind: 'available' };
 
-    await answer(false);
-    expect(breaker.allows()).toBe('nothing');
-  });
-
-  test('is not one whose answers core would not record', async () => {
-    const breaker = createWalletBreaker({ wallet: 'test', logger, restMs: 60_000, threshold: 1 });
-
-    for (let time = 0; time < 5; time += 1)
-      await breaker.watch(() => Promise.reject(new Error('core is away'))).catch(() => {});
-
-    expect(breaker.allows()).toBe('all');
+    await waitUntil('it is given all again', () => work.limits.length > 10);
   });
 });

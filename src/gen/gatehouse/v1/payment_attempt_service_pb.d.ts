@@ -45,6 +45,13 @@ export declare type LeasePaymentAttemptsRequest = Message<"gatehouse.v1.LeasePay
    * @generated from field: google.protobuf.Duration lease = 4;
    */
   lease?: Duration | undefined;
+
+  /**
+   * Merchants whose attempts are not taken this time, because the caller has enough of theirs: "mer_…". At most 100.
+   *
+   * @generated from field: repeated string except_merchant_ids = 5;
+   */
+  exceptMerchantIds: string[];
 };
 
 /**

@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { OrderStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack } from '../../support/stack.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { openPaymentDesk } from '../core/payment-desk.ts';
+import type { PaymentDesk } from '../core/payment-desk.ts';
+import { openWalletSide } from './wallet-processes.ts';
+import type { WalletSide } from './wallet-processes.ts';
+
+let stack: Stack;
+let side: WalletSide;
+let desk: PaymentDesk;
+let wallets: GatehouseProcess;
+
+beforeAll(async () => {
+  // As many prompts as one likes, since all of them are for the one number that hangs and creates nothing.
+  stack = await startStack({ facades: 0, settings: { GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: '0' } });
+  side = openWalletSide(stack);
+  desk = await openPaymentDesk(stack);
+  await side.startSimulator();
+  wallets = await side.startWallets({ walleta: { max_in_flight: 8 } });
+}, 60_000);
+afterAll(async () => {
+  await desk.close();
+  await side.stop();
+  await stack.stop();
+});
+
+const hanging = '251900000015';
+const moreThanItsPlaces = 20;
+
+test('one merchant’s payments that hang, however many, keep no other’s on the same wallet waiting', async () => {
+  const [one, another] = await Promise.all([stack.createMerchant(), stack.createMerchant()]);
+  const stuck = await Promise.all(
+    Array.from({ length: moreThanItsPlaces }, (_, index) =>
+      desk.startDirect({ merchantId: one.id, orderNumber: `H-${index}`, phone: hanging }),
+    ),
+  );
+  await waitUntil('enough have timed out to look like a wallet in trouble', async () => {
+    const lost = await desk.query(`select 1 from core.payment_attempts where status = 'UNKNOWN'`);
+    return lost.length > 8;
+  });
+
+  const ordinary = await desk.startDirect({ merchantId: another.id, phone: '251900000000' });
+
+  await waitUntil(
+    'the ordinary payment completes',
+    async () => (await desk.story(ordinary)).order?.status === OrderStatus.COMPLETED,
+  );
+  const stories = await Promise.all(stuck.map(desk.story));
+  expect(stories.map(({ order }) => order?.status)).toEqual(stuck.map(() => OrderStatus.PENDING));
+  expect(wallets.log.filter(({ msg }) => String(msg).startsWith('the wallet is in trouble'))).toEqual([]);
+}, 60_000);

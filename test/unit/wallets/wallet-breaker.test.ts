@@ -1,0 +1,143 @@
+import { describe, expect, test } from '@jest/globals';
+import { createLogger } from '../../../src/runtime/logger.ts';
+import type { Health } from '../../../src/wallets/connector/outcomes.ts';
+import { createWalletBreaker } from '../../../src/wallets/wallet-breaker.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+
+const logger = createLogger({ process: 'test', instance: 'wallet-breaker', level: 'silent' });
+const available: Health = { kind: 'available' };
+const unavailable: Health = { kind: 'unavailable', detail: 'no answer' };
+const untold: Health = { kind: 'untold', detail: 'no heartbeat' };
+
+/** A breaker that opens at the third troubled answer in a row, and a wallet whose health a test sets. */
+function begin(first: Health | Promise<Health>, { restMs = 60_000, threshold = 3 } = {}) {
+  const wallet = { health: first, asked: 0 };
+  const breaker = createWalletBreaker({
+    ...{ wallet: 'test', logger, restMs, threshold },
+    ask: async () => {
+      wallet.asked += 1;
+      return wallet.health;
+    },
+  });
+  const answer = async (...areWell: readonly boolean[]): Promise<void> => {
+    await Promise.all(areWell.map((isWell) => breaker.watch(() => Promise.resolve(isWell))));
+  };
+  const isLeftAlone = () => breaker.allows() === 'nothing';
+  return { wallet, breaker, answer, isLeftAlone };
+}
+
+describe('troubled answers', () => {
+  test('in a row have the wallet asked how it is; a good answer between starts the count anew', async () => {
+    const { wallet, breaker, answer, isLeftAlone } = begin(unavailable);
+
+    for (const isWell of [false, false, true, false, false]) await answer(isWell);
+    expect(wallet.asked).toBe(0);
+    expect(breaker.allows()).toBe('all');
+
+    await answer(false);
+    await waitUntil('it is left alone', isLeftAlone);
+    expect(wallet.asked).toBe(1);
+  });
+
+  test.each<[string, Health]>([
+    ['well', available],
+    ['degraded', { kind: 'degraded', detail: 'slow' }],
+  ])('however many, of a wallet that says it is %s stop nothing', async (_name, health) => {
+    const { wallet, breaker, answer } = begin(health);
+
+    for (let time = 0; time < 30; time += 1) await answer(false);
+
+    expect(breaker.allows()).toBe('all');
+    // Not asked after every one of them either.
+    expect(wallet.asked).toBe(10);
+  });
+
+  test('are forgotten when the wallet answers somebody while it is asked', async () => {
+    let tell: (health: Health) => void = () => {};
+    const { wallet, breaker, answer } = begin(new Promise((resolve) => (tell = resolve)));
+    await answer(false, false, false);
+    await waitUntil('it is asked', () => wallet.asked === 1);
+
+    await answer(true);
+    tell(unavailable);
+
+    await answer(false, false);
+    expect(breaker.allows()).toBe('all');
+  });
+
+  test('that core would not record are not the wallet’s', async () => {
+    const { wallet, breaker } = begin(unavailable, { threshold: 1 });
+
+    for (let time = 0; time < 5; time += 1)
+      await breaker.watch(() => Promise.reject(new Error('core is away'))).catch(() => {});
+
+    expect(wallet.asked).toBe(0);
+    expect(breaker.allows()).toBe('all');
+  });
+});
+
+describe('a wallet in trouble', () => {
+  test('is asked how it is after each rest, and given all again when it says that it is well', async () => {
+    const { wallet, breaker, answer, isLeftAlone } = begin(unavailable, { restMs: 5 });
+    await answer(false, false, false);
+    await waitUntil('it is left alone', isLeftAlone);
+    await waitUntil('it is asked after some rests', () => wallet.asked > 4);
+    expect(breaker.allows()).toBe('nothing');
+
+    wallet.health = available;
+
+    await waitUntil('it is given all again', () => breaker.allows() === 'all');
+  });
+
+  test('is asked by nobody else: stragglers that fail ask no more often', async () => {
+    const { wallet, answer, isLeftAlone } = begin(unavailable);
+    await answer(false, false, false);
+    await waitUntil('it is left alone', isLeftAlone);
+
+    for (let time = 0; time < 20; time += 1) await answer(false);
+
+    expect(wallet.asked).toBe(1);
+  });
+
+  test('that cannot be asked is tried with one request, and given all again when that went well', async () => {
+    const { breaker, answer, isLeftAlone } = begin(untold, { restMs: 5 });
+    await answer(false, false, false);
+    await waitUntil('it is left alone', isLeftAlone);
+
+    await waitUntil('one is allowed after a rest', () => breaker.allows() === 'one');
+    await answer(false);
+    expect(breaker.allows()).toBe('nothing');
+
+    await waitUntil('one is allowed after another', () => breaker.allows() === 'one');
+    await answer(true);
+    expect(breaker.allows()).toBe('all');
+  });
+
+  test('is tried now and then though it says it is unwell: its word on that may be wrong', async () => {
+    const { wallet, breaker, answer } = begin(unavailable, { restMs: 2 });
+    await answer(false, false, false);
+
+    await waitUntil('one is allowed', () => breaker.allows() === 'one');
+    const { asked } = wallet;
+    await answer(true);
+
+    expect(asked).toBeGreaterThan(10);
+    expect(breaker.allows()).toBe('all');
+  });
+
+  test('that was let back stays so: nothing of its last rest comes after', async () => {
+    const { wallet, breaker, answer } = begin(untold, { restMs: 20 });
+    await answer(false, false, false);
+    await waitUntil('one is allowed', () => breaker.allows() === 'one');
+    await answer(true);
+    const { asked } = wallet;
+
+    // Longer than the rest: another breaker's whole round goes by.
+    const other = begin(untold, { restMs: 40 });
+    await other.answer(false, false, false);
+    await waitUntil('the other has rested', () => other.breaker.allows() === 'one');
+
+    expect(breaker.allows()).toBe('all');
+    expect(wallet.asked).toBe(asked);
+  });
+});
