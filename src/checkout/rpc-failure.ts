@@ -56,6 +56,11 @@ const kinds: Readonly<Record<ErrorReason, CheckoutFailureKind>> = {
   RECONCILIATION_NOT_FOUND: 'unavailable',
   LEASE_LOST: 'unavailable',
   REVERSAL_NOT_REFUSED: 'unavailable',
+  NO_NEXT_SECRET: 'unavailable',
+  REDELIVERY_RUNNING: 'unavailable',
+  DELIVERY_NOT_FOUND: 'unavailable',
+  REDELIVERY_NOT_FOUND: 'unavailable',
+  ENDPOINT_NOT_FOUND: 'unavailable',
 };
 
 /** What the customer is told when a call to core threw. */

@@ -111,6 +111,38 @@ const serviceTokens = makeExactValidator<ServiceTokens>((input) => {
   return tokens;
 });
 
+/** A key and the name that what it encrypted remembers it by. */
+export interface NamedKey {
+  readonly name: string;
+  readonly key: Buffer;
+}
+
+const secretKeys = makeExactValidator<readonly [NamedKey, ...NamedKey[]]>((input) => {
+  const keys = input.split(',').map((entry): NamedKey => {
+    const [, name = '', digits = ''] = /^([a-z0-9-]{1,32}):([0-9a-f]{64})$/i.exec(entry.trim()) ?? [];
+    if (name === '') {
+      throw new EnvError(
+        'must be name:key with commas between: a name of letters, digits and hyphens, and 64 hexadecimal digits ' +
+          '(make them with: openssl rand -hex 32). The first encrypts; the others only decrypt what they encrypted before',
+      );
+    }
+    return { name, key: Buffer.from(digits, 'hex') };
+  });
+  if (new Set(keys.map(({ name }) => name)).size < keys.length) {
+    throw new EnvError('has two keys of the same name; what was encrypted remembers its key by name');
+  }
+  const [first, ...others] = keys;
+  if (first === undefined) throw new EnvError('must hold at least one name:key');
+  return [first, ...others];
+});
+
+/** Longer than the 76 hours that a delivery may be on its way. */
+const retentionDays = makeExactValidator<number>((input) => {
+  if (!/^[0-9]{1,5}$/.test(input) || Number(input) < 7)
+    throw new EnvError('must be a number of days, 7 or more');
+  return Number(input);
+});
+
 /** What a wallet and its client share, as the simulator is told it. */
 export interface SimulatorCredentials {
   readonly clientId: string;
@@ -262,8 +294,32 @@ const wallets = {
   GATEHOUSE_TRUSTED_PROXIES: networks({ default: undefined }),
 };
 
+const webhooks = {
+  ...process,
+  ...client,
+  GATEHOUSE_WEBHOOKS_GRPC_PORT: port({ default: 50053 }),
+  GATEHOUSE_WEBHOOKS_CONNECT_PORT: port({ default: 50054 }),
+  GATEHOUSE_DATABASE_URL: databaseUrl({
+    desc: "where PostgreSQL is; core's own, or another",
+    example: 'postgres://gatehouse:<password>@127.0.0.1:5432/gatehouse',
+  }),
+  GATEHOUSE_DATABASE_POOL_SIZE: poolSize({ default: 12 }),
+  GATEHOUSE_NATS_URL: natsUrl({ desc: 'where NATS with JetStream is', example: 'nats://127.0.0.1:4222' }),
+  GATEHOUSE_SERVICE_TOKENS: serviceTokens({
+    desc: 'who may call, as role:token,role:token; tokens are made with openssl rand -hex 32',
+  }),
+  GATEHOUSE_WEBHOOK_SECRET_KEYS: secretKeys({
+    desc: 'what signing secrets are encrypted with at rest, as name:key,name:key; keys are made with openssl rand -hex 32',
+  }),
+  // Nothing but public addresses, until an operator says so; and never for real money.
+  GATEHOUSE_WEBHOOK_SANDBOX_NETWORKS: networks({ default: [] }),
+  GATEHOUSE_WEBHOOK_MAX_IN_FLIGHT: poolSize({ default: 256 }),
+  GATEHOUSE_WEBHOOK_RETENTION_DAYS: retentionDays({ default: 90 }),
+};
+
 const cli = {
   GATEHOUSE_CORE_ADDRESSES: addresses({ default: undefined }),
+  GATEHOUSE_WEBHOOKS_ADDRESSES: addresses({ default: undefined }),
   GATEHOUSE_SERVICE_TOKEN: str({ default: undefined }),
   GATEHOUSE_DATA_DIR: str({ default: '.gatehouse' }),
 };
@@ -280,6 +336,8 @@ const local = {
   GATEHOUSE_SIMULATOR_PORT: port({ default: 8090 }),
   GATEHOUSE_CORE_GRPC_PORT: port({ default: 50051 }),
   GATEHOUSE_CORE_CONNECT_PORT: port({ default: 50052 }),
+  GATEHOUSE_WEBHOOKS_GRPC_PORT: port({ default: 50053 }),
+  GATEHOUSE_WEBHOOKS_CONNECT_PORT: port({ default: 50054 }),
   GATEHOUSE_POSTGRES_PORT: port({ default: 5433 }),
   GATEHOUSE_NATS_PORT: port({ default: 4222 }),
 };
@@ -323,6 +381,10 @@ export type CheckoutConfig = ReturnType<typeof readCheckoutConfig>;
 /** Settings of the `wallets` process. @throws ConfigError */
 export const readWalletsConfig = (environment: ProcessEnvironment) => read(environment, wallets);
 export type WalletsConfig = ReturnType<typeof readWalletsConfig>;
+
+/** Settings of the `webhooks` process. @throws ConfigError */
+export const readWebhooksConfig = (environment: ProcessEnvironment) => read(environment, webhooks);
+export type WebhooksConfig = ReturnType<typeof readWebhooksConfig>;
 
 /** Settings of the command line client. @throws ConfigError */
 export const readCliConfig = (environment: ProcessEnvironment) => read(environment, cli);

@@ -92,6 +92,11 @@ const expected: Record<ErrorReason, { register: object; direct: object; verify: 
   CHECKOUT_NOT_FOUND: internal,
   LEASE_LOST: internal,
   REVERSAL_NOT_REFUSED: internal,
+  NO_NEXT_SECRET: internal,
+  REDELIVERY_RUNNING: internal,
+  DELIVERY_NOT_FOUND: internal,
+  REDELIVERY_NOT_FOUND: internal,
+  ENDPOINT_NOT_FOUND: internal,
   CHECKOUT_IN_USE: internal,
   INTERNAL: internal,
 };

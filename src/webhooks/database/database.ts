@@ -1,0 +1,13 @@
+import { openSchema } from '../../runtime/database/open-database.ts';
+import type { Database, DatabaseOptions } from '../../runtime/database/open-database.ts';
+import { entities } from './entities.ts';
+import { Migration001Webhooks } from './migrations/migration-001-webhooks.ts';
+
+export type { Database } from '../../runtime/database/open-database.ts';
+
+/** The webhooks process's database: core's, or one of its own. Close it when done. */
+export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
+  openSchema(
+    { schema: 'webhooks', entities, migrations: [Migration001Webhooks], migrationLock: 7_142_101 },
+    options,
+  );

@@ -1,0 +1,164 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import type { InferEntity } from '@mikro-orm/core';
+import type { AttemptResult, DeliveryState, Environment } from '../domain/delivery.ts';
+
+/*
+ * Rows as they are stored. They stay inside the stores: everything above them speaks the domain's types.
+ * The schema itself is in the migrations, which say more (checks, partial indexes) than an entity can.
+ */
+
+const schema = 'webhooks';
+const time = () => p.datetime(3);
+const environment = () => p.string().columnType('webhooks.environment').$type<Environment>();
+const deliveryState = () => p.string().columnType('webhooks.delivery_state').$type<DeliveryState>();
+
+export const EventReaderRow = defineEntity({
+  name: 'EventReaderRow',
+  tableName: 'event_readers',
+  schema,
+  properties: {
+    reader: p.text().primary(),
+    cursor: p.text(),
+    readAt: time(),
+  },
+});
+export type EventReaderRow = InferEntity<typeof EventReaderRow>;
+
+export const LaneRow = defineEntity({
+  name: 'LaneRow',
+  tableName: 'lanes',
+  schema,
+  properties: {
+    merchantId: p.text().primary(),
+    environment: environment().primary(),
+    endpoint: p.text().primary(),
+    nextDueAt: time().nullable(),
+    leaseId: p.uuid().nullable(),
+    leasedUntil: time().nullable(),
+    consecutiveFailures: p.integer().default(0),
+    restingUntil: time().nullable(),
+    pausedAt: time().nullable(),
+    pauseReason: p.text().default(''),
+    resumedAt: time().nullable(),
+    lastSuccessAt: time().nullable(),
+    lastFailureAt: time().nullable(),
+    lastResult: p.text().default(''),
+    createdAt: time(),
+  },
+});
+export type LaneRow = InferEntity<typeof LaneRow>;
+
+export const DeliveryRow = defineEntity({
+  name: 'DeliveryRow',
+  tableName: 'deliveries',
+  schema,
+  properties: {
+    merchantId: p.text().primary(),
+    id: p.text().primary(),
+    environment: environment(),
+    endpoint: p.text(),
+    eventId: p.text(),
+    eventType: p.text(),
+    orderId: p.text(),
+    orderNumber: p.text(),
+    sequence: p.bigint(),
+    url: p.text(),
+    body: p.blob().lazy(),
+    state: deliveryState(),
+    dueAt: time().nullable(),
+    attemptCount: p.integer().default(0),
+    roundAttempts: p.integer().default(0),
+    roundStartedAt: time(),
+    createdAt: time(),
+    lastAttemptAt: time().nullable(),
+    lastResult: p.text().default(''),
+    deliveredAt: time().nullable(),
+    redeliveryId: p.text().nullable(),
+  },
+});
+export type DeliveryRow = InferEntity<typeof DeliveryRow>;
+
+export const DeliveryAttemptRow = defineEntity({
+  name: 'DeliveryAttemptRow',
+  tableName: 'delivery_attempts',
+  schema,
+  properties: {
+    merchantId: p.text().primary(),
+    deliveryId: p.text().primary(),
+    number: p.integer().primary(),
+    startedAt: time(),
+    durationMs: p.integer(),
+    result: p.string().columnType('webhooks.attempt_result').$type<AttemptResult>(),
+    statusCode: p.smallint(),
+    detail: p.text(),
+    remoteAddress: p.text(),
+    responseBody: p.blob(),
+    retryAfter: p.text(),
+  },
+});
+export type DeliveryAttemptRow = InferEntity<typeof DeliveryAttemptRow>;
+
+export const SigningSecretRow = defineEntity({
+  name: 'SigningSecretRow',
+  tableName: 'signing_secrets',
+  schema,
+  properties: {
+    merchantId: p.text().primary(),
+    environment: environment().primary(),
+    id: p.text().primary(),
+    isCurrent: p.boolean(),
+    keyId: p.text(),
+    sealed: p.blob(),
+    ending: p.text(),
+    shown: p.boolean(),
+    createdAt: time(),
+    promoteAt: time().nullable(),
+  },
+});
+export type SigningSecretRow = InferEntity<typeof SigningSecretRow>;
+
+export const RedeliveryRow = defineEntity({
+  name: 'RedeliveryRow',
+  tableName: 'redeliveries',
+  schema,
+  properties: {
+    merchantId: p.text().primary(),
+    id: p.text().primary(),
+    environment: environment(),
+    createdFrom: time(),
+    createdTo: time(),
+    states: p.array<DeliveryState>().columnType('webhooks.delivery_state[]'),
+    afterId: p.text(),
+    redeliveredCount: p.bigint().default(0),
+    leaseId: p.uuid().nullable(),
+    leasedUntil: time().nullable(),
+    createdAt: time(),
+    endedAt: time().nullable(),
+  },
+});
+export type RedeliveryRow = InferEntity<typeof RedeliveryRow>;
+
+export const FindingRow = defineEntity({
+  name: 'FindingRow',
+  tableName: 'findings',
+  schema,
+  properties: {
+    id: p.text().primary(),
+    foundAt: time(),
+    merchantId: p.text(),
+    orderId: p.text(),
+    isRepaired: p.boolean(),
+    detail: p.text(),
+  },
+});
+export type FindingRow = InferEntity<typeof FindingRow>;
+
+export const entities = [
+  EventReaderRow,
+  LaneRow,
+  DeliveryRow,
+  DeliveryAttemptRow,
+  SigningSecretRow,
+  RedeliveryRow,
+  FindingRow,
+];

@@ -1,0 +1,68 @@
+/** Which of the two separate worlds a delivery belongs to. */
+export type Environment = 'SANDBOX' | 'PRODUCTION';
+
+/** Where a delivery stands. GIVEN_UP is the end of its schedule, not of it: it can be redelivered. */
+export type DeliveryState = 'PENDING' | 'DELIVERED' | 'GIVEN_UP';
+
+/** What merchants are told of. The last is sent on request only. */
+export type WebhookEventType = 'order.completed' | 'order.failed' | 'order.expired' | 'webhook.test';
+
+/** How an attempt ended. */
+export type AttemptResult =
+  | 'DELIVERED'
+  /** Another status than 2xx; redirects are not followed. */
+  | 'REFUSED'
+  /** 410: the receiver wants no more of them. */
+  | 'GONE'
+  | 'TIMED_OUT'
+  | 'CONNECTION_FAILED'
+  | 'TLS_FAILED'
+  | 'NAME_NOT_RESOLVED'
+  /** The address is not public: nothing was connected to. */
+  | 'ADDRESS_NOT_ALLOWED';
+
+/** An endpoint of a merchant: what its deliveries of one environment share, and what is leased. */
+export interface LaneKey {
+  readonly merchantId: string;
+  readonly environment: Environment;
+  /** Scheme, host and port, as `endpointOf` writes them. */
+  readonly endpoint: string;
+}
+
+/** What sending needs to know of a delivery. */
+export interface OutgoingDelivery extends LaneKey {
+  readonly id: string;
+  readonly eventId: string;
+  readonly eventType: WebhookEventType;
+  /** Empty on a test event. */
+  readonly orderId: string;
+  readonly sequence: bigint;
+  readonly url: string;
+  readonly body: Buffer;
+  /** Number of the attempt that is next, from 1, over all redeliveries. */
+  readonly attemptNumber: number;
+  /** Attempts made since its schedule began. */
+  readonly roundAttempts: number;
+  /** When its schedule began, or its lane was resumed after that. */
+  readonly roundStartedAt: Date;
+}
+
+/** What an attempt came to, as it is stored. */
+export interface AttemptReport {
+  readonly startedAt: Date;
+  readonly durationMs: number;
+  readonly result: AttemptResult;
+  /** 0 when nothing was answered. */
+  readonly statusCode: number;
+  /** What went wrong, in words for the merchant's developer; empty when delivered. */
+  readonly detail: string;
+  /** Empty when nothing was connected to. */
+  readonly remoteAddress: string;
+  /** The first part of the answer's body. */
+  readonly responseBody: Buffer;
+  /** The answer's Retry-After as sent; empty when there was none. */
+  readonly retryAfter: string;
+}
+
+/** Scheme, host and port of a URL, the port left out when it is the scheme's own. */
+export const endpointOf = (url: string): string => new URL(url).origin;
