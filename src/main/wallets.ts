@@ -89,7 +89,8 @@ const served = wallets.map((settings) => {
     },
     now,
   );
-  return { name, settings, connector, maxInFlight, sources: settings.callback_sources ?? [] };
+  const sources = settings.callback_sources ?? [];
+  return { name, settings, connector, maxInFlight, sources, apiKey: settings.callback_api_key };
 });
 
 const app = buildCallbackApp({

@@ -5,6 +5,7 @@ import Fastify from 'fastify';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { PaymentAttemptService } from '../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import type { Logger } from '../runtime/logger.ts';
+import { carriesKey } from './callback-credentials.ts';
 import type { CallbackTokens } from './callback-token.ts';
 import { exchangeMessage } from './exchange-messages.ts';
 import type { WalletConnector } from './connector/wallet-connector.ts';
@@ -15,6 +16,8 @@ export interface CallbackWallet {
   readonly connector: WalletConnector;
   /** Addresses and networks that its callbacks come from; any when empty. */
   readonly sources: readonly string[];
+  /** What its callbacks must carry in X-API-Key; nothing when undefined. */
+  readonly apiKey: string | undefined;
 }
 
 export interface CallbackAppOptions {
@@ -33,7 +36,8 @@ const bodyLimit = 64 * 1024;
 
 /**
  * Listens for wallets that say there is news: `PUT /callbacks/<wallet>/<our id>/<token>`. Nothing they say is believed;
- * an authentic one has the wallet asked at once, and every other is answered as if the address did not exist.
+ * an authentic one has the wallet asked at once, and every other is answered as if the address did not exist, or 401 when
+ * all that it lacks is the wallet's key.
  */
 export function buildCallbackApp(options: CallbackAppOptions): FastifyInstance {
   const { wallets, payments, tokens, logger } = options;
@@ -83,6 +87,11 @@ export function buildCallbackApp(options: CallbackAppOptions): FastifyInstance {
           'callback refused',
         );
         return reply.code(404).send();
+      }
+      // Who got this far knows the address: the wallet, set up otherwise than we are, is to hear what is amiss.
+      if (!carriesKey(request.headers, wallet.apiKey)) {
+        logger.warn({ ...facts, merchant_id: merchantId, about: id, key_ok: false }, 'callback refused');
+        return reply.code(401).send();
       }
       const hint = wallet.connector.parseCallback({
         method: request.method,

@@ -18,6 +18,8 @@ const walletSettings = Type.Object(
     payee: Type.Object({ type: text, id: text }, { additionalProperties: false }),
     currencies: Type.Array(Type.String({ pattern: '^[A-Z]{3}$' }), { minItems: 1 }),
     callback_sources: Type.Optional(Type.Array(text)),
+    // Not to be guessed, and fit for a header.
+    callback_api_key: Type.Optional(Type.String({ pattern: '^[\\x21-\\x7e]{16,256}$' })),
     max_in_flight: Type.Optional(Type.Integer({ minimum: 1, maximum: 500 })),
     // Below the time that all calls under one lease have together.
     call_timeout_ms: Type.Optional(Type.Integer({ minimum: 100, maximum: 30_000 })),

@@ -19,6 +19,7 @@ export function simulatedWallets(timeScale: number) {
           environment: 'sandbox',
           base_url: `${simulatorUrl}/${wallet}`,
           ...known[wallet],
+          callback_api_key: known[wallet].api_key,
           payee: { type: 'accountid', id: '2999' },
           currencies: ['ETB', 'USD'],
           // A wallet that hangs is given up on soon, so that a test sees what follows.

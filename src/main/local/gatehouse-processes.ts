@@ -123,6 +123,8 @@ export function walletsProcess(settings: LocalSettings): ProcessSpec {
     environment: 'sandbox',
     base_url: `${addresses.simulator}/${wallet}`,
     ...secrets.simulated_wallets[wallet],
+    // The simulated wallets call back with the key that they are called with.
+    callback_api_key: secrets.simulated_wallets[wallet].api_key,
     payee: { type: 'accountid', id: '2999' },
     currencies: (settings.environment['GATEHOUSE_CURRENCIES'] || 'ETB,USD')
       .split(',')

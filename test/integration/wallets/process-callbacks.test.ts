@@ -15,6 +15,8 @@ let side: WalletSide;
 let desk: PaymentDesk;
 let wallets: GatehouseProcess;
 let guarded: GatehouseProcess;
+let keyed: GatehouseProcess;
+const callbackKey = 'what-callbacks-must-carry';
 /** Payments that their wallet leaves pending for ever, of two merchants. */
 let one: Payment;
 let another: Payment;
@@ -27,8 +29,12 @@ beforeAll(async () => {
   side = openWalletSide(stack);
   desk = await openPaymentDesk(stack);
   await side.startSimulator();
-  wallets = await side.startWallets();
-  guarded = await side.startWallets({ walleta: { callback_sources: ['192.0.2.0/24', '2001:db8::1'] } });
+  const noKey = { callback_api_key: undefined };
+  wallets = await side.startWallets({ walleta: noKey, walletb: noKey });
+  guarded = await side.startWallets({
+    walleta: { ...noKey, callback_sources: ['192.0.2.0/24', '2001:db8::1'] },
+  });
+  keyed = await side.startWallets({ walleta: { callback_api_key: callbackKey }, walletb: noKey });
   const [first, second] = await Promise.all([stack.createMerchant(), stack.createMerchant()]);
   one = await desk.startDirect({ merchantId: first.id, phone: '251900000020' });
   another = await desk.startDirect({ merchantId: second.id, phone: '251900000020' });
@@ -138,6 +144,62 @@ describe('a callback that is not authentic is 404 and changes nothing', () => {
     expect((await send('/callbacks/walleta-sandbox/%ff%fe/%00')).status).toBe(404);
     expect((await send('/callbacks/%/x/y')).status).toBe(404);
     await expectNothingHeard();
+  });
+});
+
+describe('where a key was agreed on with the wallet, an authentic callback', () => {
+  const path = () => `/callbacks/walleta-sandbox/${another.attemptId}/${tokenOf(another)}`;
+
+  test.each<[string, Record<string, string>]>([
+    ['without it', {}],
+    ['with an empty one', { 'x-api-key': '' }],
+    ['with another', { 'x-api-key': callbackKey.toUpperCase() }],
+    ['with part of it', { 'x-api-key': callbackKey.slice(0, -1) }],
+    ['with more than it', { 'x-api-key': `${callbackKey}!` }],
+    ['with it in another header', { authorization: `Bearer ${callbackKey}` }],
+  ])('%s is 401 and changes nothing', async (_name, headers) => {
+    const response = await send(path(), { headers }, keyed);
+
+    expect(response.status).toBe(401);
+    expect(await response.text()).toBe('');
+    await expectNothingHeard();
+  });
+
+  test('without it is logged, and neither key nor token is', () => {
+    const refused = keyed.log.filter(({ msg }) => msg === 'callback refused');
+
+    expect(refused).toContainEqual(
+      expect.objectContaining({ wallet: 'walleta-sandbox', about: another.attemptId, key_ok: false }),
+    );
+    const log = JSON.stringify(keyed.log);
+    expect(log).not.toContain(callbackKey);
+    expect(log).not.toContain(callbackKey.toUpperCase());
+    expect(log).not.toContain(tokenOf(another).split('.')[1] ?? 'none');
+  });
+
+  test('with it, but of a guessed address, is 404 like any other', async () => {
+    const guessed = `/callbacks/walleta-sandbox/${another.attemptId}/${another.merchantId}.${'A'.repeat(43)}`;
+
+    expect((await send(guessed, { headers: { 'x-api-key': callbackKey } }, keyed)).status).toBe(404);
+    await expectNothingHeard();
+  });
+
+  test('with it has the wallet asked, and what is kept of it has no key', async () => {
+    const before = await callbacksHeard(another);
+
+    const response = await send(path(), { headers: { 'x-api-key': callbackKey } }, keyed);
+
+    expect(response.status).toBe(204);
+    expect(await callbacksHeard(another)).toBe(before + 1);
+    expect(
+      JSON.stringify((await desk.story(another)).exchanges.map(({ requestBody }) => requestBody)),
+    ).not.toContain(callbackKey);
+  });
+
+  test('of a wallet with which none was agreed on needs none', async () => {
+    const url = `/callbacks/walletb-sandbox/${another.attemptId}/${tokenOf(another)}`;
+
+    expect((await send(url, {}, keyed)).status).toBe(204);
   });
 });
 

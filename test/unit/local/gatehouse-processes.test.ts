@@ -63,3 +63,14 @@ test('currencies may have spaces between, as core allows', () => {
     { currencies: ['ETB', 'USD'] },
   ]);
 });
+
+test('callbacks of the simulated wallets must carry the key that these send with them', () => {
+  const { env } = walletsProcess(settings({}));
+
+  const wallets = JSON.parse(env['GATEHOUSE_WALLETS'] ?? '') as {
+    api_key: string;
+    callback_api_key: string;
+  }[];
+  expect(wallets.map(({ callback_api_key: key }) => key)).toEqual(wallets.map(({ api_key: key }) => key));
+  expect(wallets[0]?.callback_api_key).toMatch(/./);
+});

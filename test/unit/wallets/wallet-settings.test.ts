@@ -29,6 +29,12 @@ describe('wallet settings', () => {
     expect(parse({ ...wallet, callback_sources: sources })[0]?.callback_sources).toEqual(sources);
   });
 
+  test('take a key that callbacks must carry', () => {
+    const key = 'what-callbacks-must-carry';
+
+    expect(parse({ ...wallet, callback_api_key: key })[0]?.callback_api_key).toBe(key);
+  });
+
   test('that name a wallet twice in one environment are refused', () => {
     expect(() => parse(wallet, wallet)).toThrow('GATEHOUSE_WALLETS names walleta-sandbox twice');
   });
@@ -51,6 +57,18 @@ describe('wallet settings', () => {
     ],
     ['a source with too many bits', { callback_sources: ['10.0.0.0/33'] }, '/1/callback_sources/0'],
     ['a source with bits that are none', { callback_sources: ['10.0.0.0/x'] }, '/1/callback_sources/0'],
+    ['an empty key of callbacks', { callback_api_key: '' }, '/1/callback_api_key'],
+    [
+      'a key of callbacks that can be guessed',
+      { callback_api_key: 'fifteen-letters' },
+      '/1/callback_api_key',
+    ],
+    [
+      'a key of callbacks that fits no header',
+      { callback_api_key: 'sixteen letters\n' },
+      '/1/callback_api_key',
+    ],
+    ['a key of callbacks that is no text', { callback_api_key: 7 }, '/1/callback_api_key'],
     ['no request at a time', { max_in_flight: 0 }, '/1/max_in_flight'],
     ['calls longer than a lease', { call_timeout_ms: 30_001 }, '/1/call_timeout_ms'],
     ['an option nobody knows', { colour: 'red' }, '/1/colour'],
@@ -68,6 +86,7 @@ describe('wallet settings', () => {
     const wrong = [
       { ...wallet, api_key: [secret] },
       { ...wallet, client_secret: 5, api_key: secret },
+      { ...wallet, callback_api_key: `${secret} ` },
     ];
 
     for (const settings of [...wrong.map((one) => JSON.stringify([one])), `[${secret}`]) {
