@@ -30,7 +30,10 @@ const pending = (providerReference: string, detail: string): ReversalReport => (
   value: { providerReference, detail },
 });
 
-/** Has stray money sent back, or finds out what became of that. The same reversal is never asked for under two names. */
+/**
+ * Has stray money sent back, or finds out what became of that. Each reversal has one name at the wallet, which core gives
+ * and changes only when nothing asked for under the old one can still be carried out.
+ */
 export async function serveReversal(
   parts: ServeReversalParts,
   leased: LeasedReversal,
@@ -46,8 +49,7 @@ export async function serveReversal(
     return result;
   };
   const { connector, tokens, now } = parts;
-  const stray = leased.strayPayment;
-  const reversalId = stray?.strayPaymentId ?? '';
+  const { strayPayment: stray, reversalId } = leased;
   const providerTransactionId = stray?.providerTransactionId ?? '';
 
   const query = async (providerReference: string): Promise<ReversalReport> => {
@@ -113,12 +115,12 @@ const looksBeforeRefused = 8;
  * looked for some more, and whoever settles it by hand is warned.
  */
 function refusedAtSending({ sentBefore, strayPayment }: LeasedReversal, detail: string): ReversalReport {
-  if (!sentBefore) return { case: 'refused', value: { detail } };
+  if (!sentBefore) return { case: 'refused', value: { detail, definite: true } };
   if ((strayPayment?.tries ?? 0) < looksBeforeRefused)
     return pending('', `sent again and refused: ${detail}`);
   const warning =
     'asked for more than once: see with the wallet whether it went back before paying it by hand';
-  return { case: 'refused', value: { detail: `${detail} (${warning})` } };
+  return { case: 'refused', value: { detail: `${detail} (${warning})`, definite: false } };
 }
 
 function reportOf(result: ReversalOutcome, providerReference: string): ReversalReport {
@@ -128,7 +130,10 @@ function reportOf(result: ReversalOutcome, providerReference: string): ReversalR
     case 'completed':
       return { case: 'done', value: {} };
     case 'failed':
-      return { case: 'refused', value: { detail: `${result.reason} ${result.providerText}`.trim() } };
+      return {
+        case: 'refused',
+        value: { detail: `${result.reason} ${result.providerText}`.trim(), definite: true },
+      };
     case 'unknown':
       return pending(providerReference, result.detail);
   }

@@ -4,6 +4,7 @@ import { entities } from './entities.ts';
 import { Migration001Core } from './migrations/migration-001-core.ts';
 import { Migration002Payments } from './migrations/migration-002-payments.ts';
 import { Migration003Reconciliation } from './migrations/migration-003-reconciliation.ts';
+import { Migration004Reversals } from './migrations/migration-004-reversals.ts';
 
 export type { Database } from '../../runtime/database/open-database.ts';
 
@@ -13,7 +14,7 @@ export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
     {
       schema: 'core',
       entities,
-      migrations: [Migration001Core, Migration002Payments, Migration003Reconciliation],
+      migrations: [Migration001Core, Migration002Payments, Migration003Reconciliation, Migration004Reversals],
       migrationLock: 7_142_001,
     },
     options,

@@ -186,6 +186,8 @@ export const StrayPaymentRow = defineEntity({
     status: p.string().columnType('core.stray_payment_status').$type<StrayPaymentStatus>(),
     detail: p.text(),
     tries: p.integer(),
+    /** What the wallet knows the reversal by; the stray payment's own id until somebody has it tried again. */
+    reversalId: p.uuid(),
     maybeSent: p.boolean(),
     providerReference: p.text().nullable(),
     dueAt: time().nullable(),

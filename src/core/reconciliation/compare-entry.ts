@@ -42,6 +42,8 @@ export type KnownMoney =
       readonly what: 'stray';
       readonly status: StrayPaymentStatus;
       readonly strayPaymentId: string;
+      /** What the wallet knows the reversal by; stored. */
+      readonly reversalId: string;
     });
 
 /** What we have on record that an entry may be about. */

@@ -82,7 +82,7 @@ const textsOf = (entries: readonly Entry[], of: (entry: Entry) => string | strin
   ...new Set(entries.flatMap(of).filter((text) => text !== '')),
 ];
 
-/** The stored id of an attempt or a stray payment of ours; undefined when the wallet repeats something else. */
+/** The stored id of an attempt, a stray payment or a reversal of ours; undefined when the wallet repeats something else. */
 function storedRequestId(requestId: string): string | undefined {
   if (isPublicId('pat', requestId)) return storedId('pat', requestId);
   return isPublicId('stp', requestId) ? storedId('stp', requestId) : undefined;

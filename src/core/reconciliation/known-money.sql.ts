@@ -26,6 +26,7 @@ interface StrayRow {
   readonly merchant_id: string;
   readonly payment_attempt_id: string;
   readonly stray_payment_id: string;
+  readonly reversal_id: string;
   readonly provider_transaction_id: string;
   readonly amount: string;
   readonly currency: string;
@@ -41,8 +42,8 @@ join core.orders o on o.merchant_id = a.merchant_id and o.environment = a.enviro
 where a.environment = ?::core.environment and a.payment_option = any(?::core.payment_option[])`;
 
 const strays = `
-select s.merchant_id, s.payment_attempt_id, s.id as stray_payment_id, s.provider_transaction_id, s.amount, s.currency,
-  s.status, s.updated_at
+select s.merchant_id, s.payment_attempt_id, s.id as stray_payment_id, s.reversal_id, s.provider_transaction_id, s.amount,
+  s.currency, s.status, s.updated_at
 from core.stray_payments s
 where s.environment = ?::core.environment and s.payment_option = any(?::core.payment_option[])`;
 
@@ -75,18 +76,22 @@ export async function findByTransaction(
   return new Map(known.map((money) => [money.providerTransactionId, money]));
 }
 
-/** Attempts and stray payments by our own stored ids. */
+/** Attempts and stray payments by our own stored ids, those of a reversal tried again included. */
 export async function findByRequest(
   em: EntityManager,
   scope: WalletScope,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, KnownMoney>> {
-  const column = 'id = any(?::uuid[])';
-  const known = await read(em, scope, { attempts: `a.${column}`, strays: `s.${column}` }, [list(ids)]);
-  return new Map(
-    known.map((money) => [money.what === 'stray' ? money.strayPaymentId : money.paymentAttemptId, money]),
-  );
+  const where = {
+    attempts: 'a.id = any(?::uuid[])',
+    strays: 'array[s.id, s.reversal_id] && ?::uuid[]',
+  };
+  const known = await read(em, scope, where, [list(ids)]);
+  return new Map(known.flatMap((money) => idsOf(money).map((id): [string, KnownMoney] => [id, money])));
 }
+
+const idsOf = (money: KnownMoney): string[] =>
+  money.what === 'stray' ? [money.strayPaymentId, money.reversalId] : [money.paymentAttemptId];
 
 /** What we learned of between two instants and the statement that was read does not have. */
 export function findMissing(
@@ -160,6 +165,7 @@ const strayMoney = (row: StrayRow): KnownMoney => ({
   merchantId: row.merchant_id,
   paymentAttemptId: row.payment_attempt_id,
   strayPaymentId: row.stray_payment_id,
+  reversalId: row.reversal_id,
   providerTransactionId: row.provider_transaction_id,
   amount: row.amount,
   currency: row.currency,

@@ -36,9 +36,10 @@ export async function recordStrayPayment(
   if (known !== undefined) return known;
   const { merchantId, id: paymentAttemptId } = attempt;
   const id = newId('stp', now);
+  const stored = storedId('stp', id);
   em.create(StrayPaymentRow, {
     merchantId,
-    id: storedId('stp', id),
+    id: stored,
     environment: attempt.environment,
     orderId: attempt.orderId,
     paymentAttemptId,
@@ -48,6 +49,7 @@ export async function recordStrayPayment(
     status: 'REVERSAL_DUE',
     detail: '',
     tries: 0,
+    reversalId: stored,
     maybeSent: false,
     dueAt: now,
     createdAt: now,

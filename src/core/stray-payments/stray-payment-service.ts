@@ -29,7 +29,7 @@ import { paymentOptions } from '../rpc/order-messages.ts';
 import { pageOf, parsePageSize, parsePageToken } from '../rpc/page-token.ts';
 import { parseId, parseOptionalId, valuesOrThrow } from '../rpc/request-fields.ts';
 import { walletText } from '../rpc/wallet-text.ts';
-import { shownId } from './stray-payment-store.ts';
+import { reversalName, shownId } from './stray-payment-store.ts';
 import type { ReversalOutcome, StrayPayment, StrayPaymentStore } from './stray-payment-store.ts';
 
 const maxReference = 800;
@@ -63,6 +63,7 @@ export function strayPaymentService(store: StrayPaymentStore): RpcService {
           leaseId,
           sentBefore,
           providerReference: stray.providerReference ?? '',
+          reversalId: reversalName(stray),
         }));
         return { reversals };
       },
@@ -82,7 +83,7 @@ export function strayPaymentService(store: StrayPaymentStore): RpcService {
         if (retried.error === 'not_found') throw notFound(key.strayPaymentId);
         throw rpcError(
           'REVERSAL_NOT_REFUSED',
-          'only a refused reversal can be tried again; this one is under way or done',
+          `only a refused reversal can be tried again; ${notRefused[retried.error]}`,
         );
       },
     },
@@ -97,6 +98,12 @@ export function strayPaymentService(store: StrayPaymentStore): RpcService {
 
 const notFound = (id: string) =>
   rpcError('STRAY_PAYMENT_NOT_FOUND', `the merchant has no stray payment ${id}`);
+
+const notRefused = {
+  under_way:
+    'the wallet has not said what becomes of this one, and a second one could send the money back twice',
+  reversed: 'the money of this one went back',
+} as const;
 
 const parseKey = (request: { readonly merchantId: string; readonly strayPaymentId: string }) => ({
   merchantId: parseId('mer', request.merchantId, 'merchant_id'),
@@ -138,7 +145,11 @@ function parseOutcome({ outcome }: RecordReversalOutcomeRequest): Result<Reversa
     case 'done':
       return ok({ type: 'done' });
     case 'refused':
-      return ok({ type: 'refused', detail: walletText(outcome.value.detail, maxDetail) });
+      return ok({
+        type: 'refused',
+        detail: walletText(outcome.value.detail, maxDetail),
+        definite: outcome.value.definite,
+      });
     case undefined:
       return err({ field: 'outcome', issue: 'is required' });
   }

@@ -35,7 +35,8 @@ export interface LeasedReversal {
 export type ReversalOutcome =
   | { readonly type: 'pending'; readonly providerReference: string; readonly detail: string }
   | { readonly type: 'done' }
-  | { readonly type: 'refused'; readonly detail: string };
+  /** Definite when nothing that was asked under this reversal's id can still be carried out. */
+  | { readonly type: 'refused'; readonly detail: string; readonly definite: boolean };
 
 export interface StrayPaymentStore {
   /** Newest first. */
@@ -52,10 +53,11 @@ export interface StrayPaymentStore {
     outcome: ReversalOutcome,
     exchanges: readonly WalletExchange[],
   ) => Promise<Result<StrayPayment, 'not_found' | 'lease_lost'>>;
+  /** Errors: `under_way` while the wallet has not decided, `reversed` when the money went back. */
   readonly retry: (
     key: StrayPaymentKey,
     by: Actor,
-  ) => Promise<Result<StrayPayment, 'not_found' | 'not_refused'>>;
+  ) => Promise<Result<StrayPayment, 'not_found' | 'under_way' | 'reversed'>>;
 }
 
 /** Ids as they are shown. */
@@ -133,22 +135,17 @@ export function createStrayPaymentStore(options: StrayPaymentStoreOptions): Stra
       const retried = await database.fork().transactional(async (em) => {
         const row = await lock(em, key);
         if (row === null) return err('not_found' as const);
-        if (row.status !== 'REVERSAL_REFUSED') return err('not_refused' as const);
+        if (row.status === 'REVERSAL_DUE') return err('under_way' as const);
+        if (row.status === 'REVERSED') return err('reversed' as const);
         const at = now();
-        // The wallet's no was definite: this is a new request, not a question about the old one.
-        em.assign(row, {
-          status: 'REVERSAL_DUE',
-          dueAt: at,
-          maybeSent: false,
-          providerReference: null,
-          updatedAt: at,
-        });
+        const reversal = row.maybeSent ? {} : newReversal(newId, at);
+        em.assign(row, { ...reversal, status: 'REVERSAL_DUE', dueAt: at, updatedAt: at });
         const { merchantId, strayPaymentId: targetId } = key;
         recordAudit(em, newId, at, by, {
           action: 'stray_payment.retry_reversal',
           merchantId,
           targetId,
-          details: {},
+          details: { reversal_id: reversalName(row) },
         });
         return ok({ ...row });
       });
@@ -169,9 +166,28 @@ function afterOutcome(outcome: ReversalOutcome, row: StrayPaymentRow, at: Date):
     case 'done':
       return { status: 'REVERSED', detail: '', dueAt: null };
     case 'refused':
-      return { status: 'REVERSAL_REFUSED', detail: outcome.detail, dueAt: null };
+      return {
+        status: 'REVERSAL_REFUSED',
+        detail: outcome.detail,
+        dueAt: null,
+        maybeSent: !outcome.definite,
+      };
   }
 }
 
+/**
+ * A wallet remembers what it refused, and answers the same again for ever: another try needs another name. Only for what
+ * was definitely refused, or the money could go back under both names.
+ */
+const newReversal = (newId: NewId, at: Date): Partial<StrayPayment> => ({
+  reversalId: storedId('stp', newId('stp', at)),
+  providerReference: null,
+  tries: 0,
+});
+
 /** The id of a stray payment as it is shown. */
 export const shownId = ({ id }: Pick<StrayPayment, 'id'>): string => publicId('stp', id);
+
+/** What the wallet knows the reversal by. */
+export const reversalName = ({ reversalId }: Pick<StrayPayment, 'reversalId'>): string =>
+  publicId('stp', reversalId);

@@ -106,6 +106,36 @@ describe('migrating', () => {
   });
 });
 
+test('money that was on its way back before reversals had names keeps the one its wallet knows', async () => {
+  const { url, drop } = await createTestDatabase();
+  const client = new pg.Client({ connectionString: url });
+  const database = await open(url);
+  try {
+    await client.connect();
+    const merchantId = v7();
+    const orderId = await insertOrder(client, merchantId);
+    await insertAttempt(client, merchantId, orderId, 'DECLINED');
+    await client.query('alter table core.stray_payments drop column reversal_id');
+    await client.query(`delete from core.migrations where name = '004-reversals'`);
+    await client.query(
+      `insert into core.stray_payments (merchant_id, id, environment, order_id, payment_attempt_id, payment_option,
+         provider_transaction_id, amount, currency, kind, status, detail, tries, maybe_sent, due_at, created_at, updated_at)
+       select merchant_id, $1, environment, order_id, id, payment_option, 't-1', '1', 'ETB', 'LATE', 'REVERSAL_DUE', '', 1,
+         true, now(), now(), now() from core.payment_attempts`,
+      [v7()],
+    );
+
+    await database.migrate();
+
+    const { rows } = await client.query('select reversal_id = id as same from core.stray_payments');
+    expect(rows).toEqual([{ same: true }]);
+  } finally {
+    await client.end();
+    await database.close();
+    await drop();
+  }
+});
+
 describe('the schema', () => {
   let database: TestDatabase;
   let client: pg.Client;

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
+import { v7 } from 'uuid';
+import { publicId, storedId } from '../../../src/runtime/public-id.ts';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import {
   DifferenceKind,
@@ -270,6 +272,25 @@ describe('stray payments', () => {
     ]);
 
     expect(differences).toEqual([]);
+  });
+
+  test('one that went back at the second try is known by the name that the wallet repeats of it', async () => {
+    const { strayPaymentId } = await desk.payment(merchantId, completed('st-1', '101.50'));
+    const reversalId = publicId('stp', v7());
+    await desk.database.query(
+      `update core.stray_payments set reversal_id = $1, status = 'REVERSAL_REFUSED', due_at = null where id = $2`,
+      [storedId('stp', reversalId), storedId('stp', strayPaymentId)],
+    );
+    await desk.moveTo(merchantId, day);
+
+    const { differences } = await desk.reconcile(day, [
+      strayEntry,
+      reversal({ amount: '101.5', originalTransactionId: '', requestId: reversalId }),
+    ]);
+
+    expect(differences).toMatchObject([
+      { kind: DifferenceKind.STATUS_DIFFERS, strayPaymentId, ourStatus: 'reversal_refused' },
+    ]);
   });
 
   test('one that the wallet said went back, without a word of that on the statement, differs', async () => {

@@ -227,7 +227,10 @@ describe('the way back', () => {
       code: 'FailedPrecondition',
       reason: 'REVERSAL_NOT_REFUSED',
     });
-    await recordReversal(leased, { case: 'refused', value: { detail: 'account \0 closed' } });
+    await recordReversal(leased, {
+      case: 'refused',
+      value: { detail: 'account \0 closed', definite: true },
+    });
     expect(await leaseReversals()).toEqual([]);
 
     await desk.strayPayments.retryReversal(key, { headers: { 'x-gatehouse-actor': 'sara' } });
@@ -244,14 +247,109 @@ describe('the way back', () => {
     ).toContain('sara');
   });
 
+  const makeDue = () => desk.query('update core.stray_payments set due_at = now() where due_at is not null');
+  const refused = (definite: boolean) => ({ case: 'refused' as const, value: { detail: 'no', definite } });
+
+  test('goes by one name at the wallet, the stray payment’s own, however often it is asked about', async () => {
+    const { leased, strayPaymentId } = await findMoney();
+    expect(leased.reversalId).toBe(strayPaymentId);
+    await recordReversal(leased, { case: 'pending', value: { providerReference: 'rv-1' } });
+    await makeDue();
+
+    const [asked] = await leaseReversals();
+    await makeDue();
+    const [takenOver] = await leaseReversals();
+
+    expect(asked).toMatchObject({ sentBefore: true, reversalId: strayPaymentId });
+    expect(takenOver).toMatchObject({ sentBefore: true, reversalId: strayPaymentId });
+  });
+
+  test('tried again after a definite no goes by a new name each time, which it keeps', async () => {
+    const { leased, strayPaymentId } = await findMoney();
+    const key = { merchantId, strayPaymentId };
+    await recordReversal(leased, { case: 'pending', value: { providerReference: 'rv-1' } });
+    await makeDue();
+    const [asked] = await leaseReversals();
+    if (asked === undefined) throw new Error('not due');
+    await recordReversal(asked, refused(true));
+    await desk.strayPayments.retryReversal(key);
+
+    const [second] = await leaseReversals();
+    if (second === undefined) throw new Error('not due');
+    await makeDue();
+    const [again] = await leaseReversals();
+    if (again === undefined) throw new Error('not due');
+    await recordReversal(again, refused(true));
+    await desk.strayPayments.retryReversal(key);
+    const [third] = await leaseReversals();
+
+    expect(second).toMatchObject({
+      sentBefore: false,
+      providerReference: '',
+      reversalId: expect.stringMatching(/^stp_/),
+      strayPayment: { strayPaymentId, tries: 1 },
+    });
+    expect(again).toMatchObject({ sentBefore: true, reversalId: second.reversalId });
+    expect(third).toMatchObject({ sentBefore: false });
+    expect(new Set([strayPaymentId, second.reversalId, third?.reversalId]).size).toBe(3);
+  });
+
+  test('tried again after a no that says nothing of the first request stays that request', async () => {
+    const { leased, strayPaymentId } = await findMoney();
+    await recordReversal(leased, refused(false));
+
+    await desk.strayPayments.retryReversal({ merchantId, strayPaymentId });
+
+    expect(await leaseReversals()).toMatchObject([
+      { sentBefore: true, reversalId: strayPaymentId, strayPayment: { tries: 2 } },
+    ]);
+  });
+
+  test.each([
+    ['is with a worker', undefined, 'could send the money back twice'],
+    [
+      'is with the wallet',
+      { case: 'pending' as const, value: { providerReference: 'rv-1' } },
+      'could send the money back twice',
+    ],
+    ['has no known outcome', { case: 'pending' as const, value: {} }, 'could send the money back twice'],
+    ['is done', { case: 'done' as const, value: {} }, 'went back'],
+  ])('cannot be tried again while the last try %s', async (_name, outcome, why) => {
+    const { leased, strayPaymentId } = await findMoney();
+    if (outcome !== undefined) await recordReversal(leased, outcome);
+
+    const retry = desk.strayPayments.retryReversal({ merchantId, strayPaymentId });
+
+    await expect(retry).rejects.toThrow(why);
+    expect(await failureOf(retry)).toMatchObject({
+      code: 'FailedPrecondition',
+      reason: 'REVERSAL_NOT_REFUSED',
+    });
+    await makeDue();
+    expect((await leaseReversals()).map(({ reversalId }) => reversalId)).toEqual(
+      outcome?.case === 'done' ? [] : [strayPaymentId],
+    );
+  });
+
+  test('tried again by ten people at once is tried again once', async () => {
+    const { leased, strayPaymentId } = await findMoney();
+    await recordReversal(leased, refused(true));
+
+    const tries = await Promise.allSettled(
+      Array.from({ length: 10 }, () => desk.strayPayments.retryReversal({ merchantId, strayPaymentId })),
+    );
+
+    expect(tries.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    expect(await leaseReversals()).toHaveLength(1);
+  });
+
   test('told of twice under one lease changes nothing more', async () => {
     const { leased, strayPaymentId } = await findMoney();
-    const refused = { case: 'refused' as const, value: { detail: 'no' } };
-    await recordReversal(leased, refused);
+    await recordReversal(leased, refused(true));
     await desk.strayPayments.retryReversal({ merchantId, strayPaymentId });
 
     // The answer to the first was lost, and its repeat comes after somebody had it tried again.
-    await recordReversal(leased, refused);
+    await recordReversal(leased, refused(true));
 
     const [next] = await leaseReversals();
     if (next === undefined) throw new Error('the retry was undone');

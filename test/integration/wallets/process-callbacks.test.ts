@@ -268,4 +268,14 @@ describe('an authentic callback', () => {
 
     expect((await send(`/callbacks/walleta-sandbox/${attemptId}/${tokenOf(gone)}`)).status).toBe(204);
   });
+
+  test('about a reversal is thanked for, by any name it ever had, and asks for nothing', async () => {
+    const reversal = { ...one, attemptId: 'stp_01m7xnstxmevpaa4ekcx5f30ma' };
+    const before = await callbacksHeard(one);
+
+    const answer = await send(`/callbacks/walleta-sandbox/${reversal.attemptId}/${tokenOf(reversal)}`);
+
+    expect(answer.status).toBe(204);
+    expect(await callbacksHeard(one)).toBe(before);
+  });
 });

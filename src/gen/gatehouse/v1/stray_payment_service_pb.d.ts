@@ -104,7 +104,7 @@ export declare type StrayPayment = Message<"gatehouse.v1.StrayPayment"> & {
   detail: string;
 
   /**
-   * How often the wallet was asked.
+   * How often the wallet was asked for this reversal, or about it.
    *
    * @generated from field: int32 tries = 13;
    */
@@ -300,6 +300,14 @@ export declare type LeasedReversal = Message<"gatehouse.v1.LeasedReversal"> & {
    * @generated from field: string provider_reference = 4;
    */
   providerReference: string;
+
+  /**
+   * What the wallet knows the reversal by: the stray payment's own id at first, an id of the same form when it was
+   * refused and somebody had it tried again.
+   *
+   * @generated from field: string reversal_id = 5;
+   */
+  reversalId: string;
 };
 
 /**
@@ -358,7 +366,7 @@ export declare type RecordReversalOutcomeRequest = Message<"gatehouse.v1.RecordR
     case: "done";
   } | {
     /**
-     * The wallet says a definite no.
+     * The wallet says no.
      *
      * @generated from field: gatehouse.v1.ReversalRefused refused = 6;
      */
@@ -433,6 +441,14 @@ export declare type ReversalRefused = Message<"gatehouse.v1.ReversalRefused"> & 
    * @generated from field: string detail = 1;
    */
   detail: string;
+
+  /**
+   * True when nothing that the wallet was asked under this reversal_id can still be carried out. Only then is a retry a
+   * new reversal.
+   *
+   * @generated from field: bool definite = 2;
+   */
+  definite: boolean;
 };
 
 /**
@@ -622,8 +638,10 @@ export declare const StrayPaymentService: GenService<{
     output: typeof RecordReversalOutcomeResponseSchema;
   },
   /**
-   * Has a refused reversal tried again. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND STRAY_PAYMENT_NOT_FOUND;
-   * FAILED_PRECONDITION REVERSAL_NOT_REFUSED.
+   * Has a refused reversal tried again: as a new one, of which the wallet knows nothing, when every earlier request was
+   * definitely refused. Otherwise the same one is asked about, and for, once more, so that it never goes back twice.
+   * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND STRAY_PAYMENT_NOT_FOUND; FAILED_PRECONDITION
+   * REVERSAL_NOT_REFUSED, also while the wallet has not decided.
    *
    * @generated from rpc gatehouse.v1.StrayPaymentService.RetryReversal
    */

@@ -1,0 +1,103 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { v7 } from 'uuid';
+import pg from 'pg';
+import { publicId } from '../../src/runtime/public-id.ts';
+import { startStack } from '../support/stack.ts';
+import type { Stack, TestMerchant } from '../support/stack.ts';
+import { waitUntil } from '../support/wait-until.ts';
+import { openCommandLine } from './cli-harness.ts';
+import type { CommandLine } from './cli-harness.ts';
+
+let stack: Stack;
+let merchant: TestMerchant;
+let cli: CommandLine;
+let database: pg.Client;
+
+beforeAll(async () => {
+  stack = await startStack({ wallets: 2 });
+  merchant = await stack.createMerchant();
+  cli = await openCommandLine({
+    GATEHOUSE_CORE_ADDRESSES: stack.addresses.join(','),
+    GATEHOUSE_SERVICE_TOKEN: stack.tokens.operator,
+  });
+  database = new pg.Client({ connectionString: stack.databaseUrl });
+  await database.connect();
+}, 60_000);
+
+afterAll(async () => {
+  await database.end();
+  await cli.stop();
+  await stack.stop();
+});
+
+async function simulator<T>(list: string, query = ''): Promise<T[]> {
+  const response = await fetch(`${stack.simulatorUrl}/simulator/${list}${query}`);
+  return ((await response.json()) as Record<string, T[]>)[list] ?? [];
+}
+
+/** Pays, and then has core believe that it was too late, so that the money is to go back. */
+async function payTooLate(phone: string): Promise<string> {
+  const post = (path: string, body: object) =>
+    fetch(`${stack.facades[0]?.sandbox}${path}`, {
+      method: 'POST',
+      headers: { apiKey: merchant.testKey, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  const order_number = `too-late-${phone}`;
+  await post('/api/v1/direct?payment_option=walleta_ussd', {
+    ...{ order_number, amount: '100.50', currency: 'ETB', phone },
+  });
+  await waitUntil('it is paid', async () => {
+    const answer = await post('/api/v1/verify', { order_number });
+    return ((await answer.json()) as { data: { status: string } }).data.status === 'COMPLETED';
+  });
+  const id = v7();
+  await database.query(
+    `insert into core.stray_payments (merchant_id, id, environment, order_id, payment_attempt_id, payment_option,
+       provider_transaction_id, amount, currency, kind, status, detail, tries, maybe_sent, reversal_id, due_at, created_at,
+       updated_at)
+     select merchant_id, $1, environment, order_id, id, payment_option, provider_transaction_id, '100.50', 'ETB', 'LATE',
+       'REVERSAL_DUE', '', 0, false, $1, now(), now(), now()
+     from core.payment_attempts where phone = $2`,
+    [id, phone],
+  );
+  return publicId('stp', id);
+}
+
+const strayIn = (status: string): Promise<{ stray_payment_id: string; detail: string }> =>
+  waitUntil(
+    `the stray payment is ${status}`,
+    async () => {
+      const { stray_payments } = await cli.json('payment', 'strays', '--status', status);
+      return (stray_payments as { stray_payment_id: string; detail: string }[])[0];
+    },
+    30_000,
+  );
+
+test('a reversal that was accepted and then failed goes through when it is tried again, and only once', async () => {
+  const payer = '+251900000026';
+  const id = await payTooLate(payer);
+  const failed = await strayIn('reversal_refused');
+  const [before] = await simulator<{ reversed: string }>('charges', `?payer=${encodeURIComponent(payer)}`);
+
+  const retried = await cli.run('payment', 'retry-reversal', merchant.id, id);
+  const early = await cli.run('payment', 'retry-reversal', merchant.id, id);
+  await strayIn('reversed');
+  const late = await cli.run('payment', 'retry-reversal', merchant.id, id);
+
+  expect(failed).toMatchObject({
+    stray_payment_id: id,
+    detail: expect.stringContaining('insufficient_funds'),
+  });
+  expect(before).toMatchObject({ reversed: '0' });
+  expect(retried).toMatchObject({ exitCode: 0, stderr: '' });
+  expect([early.exitCode, late.exitCode]).toEqual([4, 4]);
+  expect(late.stderr).toContain('the money of this one went back');
+  expect(await simulator('charges', `?payer=${encodeURIComponent(payer)}`)).toMatchObject([
+    { amount: '100.5', reversed: '100.5' },
+  ]);
+  const asked = await simulator<{ kind: string; correlation_id: string; answer: string }>('requests');
+  const reversals = asked.filter(({ kind }) => kind === 'reversal');
+  expect(reversals.map(({ answer }) => answer)).toEqual(['accepted', 'accepted']);
+  expect(new Set(reversals.map(({ correlation_id }) => correlation_id)).size).toBe(2);
+}, 60_000);
