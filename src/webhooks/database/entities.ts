@@ -73,6 +73,7 @@ export const DeliveryRow = defineEntity({
     lastAttemptAt: time().nullable(),
     lastResult: p.text().default(''),
     deliveredAt: time().nullable(),
+    givenUpAt: time().nullable(),
     redeliveryId: p.text().nullable(),
   },
 });

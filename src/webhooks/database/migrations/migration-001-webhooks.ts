@@ -74,16 +74,19 @@ create table webhooks.deliveries (
   last_attempt_at timestamptz(3),
   last_result text not null default '',
   delivered_at timestamptz(3),
+  given_up_at timestamptz(3),
   redelivery_id text collate "C",
   primary key (merchant_id, id),
   foreign key (merchant_id, environment, endpoint) references webhooks.lanes,
-  check ((state = 'PENDING') = (due_at is not null))
+  check ((state = 'PENDING') = (due_at is not null)),
+  check ((state = 'GIVEN_UP') = (given_up_at is not null))
 ) with (fillfactor = 80);
 -- An event becomes one delivery, however often it is read.
 create unique index deliveries_event on webhooks.deliveries (merchant_id, event_id);
 create index deliveries_due on webhooks.deliveries (merchant_id, environment, endpoint, due_at, id) where state = 'PENDING';
 create index deliveries_order on webhooks.deliveries (merchant_id, order_id, sequence) where order_id <> '';
 create index deliveries_order_number on webhooks.deliveries (merchant_id, order_number) where order_number <> '';
+create index deliveries_given_up on webhooks.deliveries (given_up_at) where given_up_at is not null;
 create index deliveries_redelivery on webhooks.deliveries (merchant_id, redelivery_id) where redelivery_id is not null;
 
 create table webhooks.delivery_attempts (
