@@ -26,8 +26,10 @@ import { collectPages, showMore } from './paging.ts';
 import type { PageOptions } from './paging.ts';
 import { plainJson, wordOf } from './plain-json.ts';
 import { addStrayPaymentCommands } from './stray-payment-commands.ts';
-import { fields, printable, table } from './table.ts';
+import { fields } from './table.ts';
 import { showInstant, showTime } from './time.ts';
+import { exchangesOption, showExchanges } from './wallet-exchanges.ts';
+import type { ShownExchanges } from './wallet-exchanges.ts';
 
 interface ListOptions extends PageOptions {
   readonly environment: Environment;
@@ -54,11 +56,14 @@ export function addPaymentCommands(program: Command, run: Runner): void {
 
   payment
     .command('show')
-    .description('show one payment attempt, its order, and everything that was said to the wallet and by it')
+    .description('show one payment attempt, its order, and what was said to the wallet and by it')
     .argument('<merchant_id>', 'mer_…')
     .argument('<payment_attempt_id>', 'pat_…')
-    .action((merchantId: string, paymentAttemptId: string) =>
-      run(async ({ payments }) => show(await payments.getPaymentAttempt({ merchantId, paymentAttemptId }))),
+    .addOption(exchangesOption())
+    .action((merchantId: string, paymentAttemptId: string, options: { exchanges: ShownExchanges }) =>
+      run(async ({ payments }) =>
+        show(await payments.getPaymentAttempt({ merchantId, paymentAttemptId }), options.exchanges),
+      ),
     );
 
   addStrayPaymentCommands(payment, run);
@@ -93,7 +98,12 @@ async function list(
   };
 }
 
-function show(story: GetPaymentAttemptResponse): Output {
+const howToRead = {
+  ends: 'What was said: > is sent, < is answered, … is left out (all of it: --exchanges all)',
+  all: 'What was said: > is sent, < is answered',
+} as const satisfies Record<ShownExchanges, string>;
+
+function show(story: GetPaymentAttemptResponse, shown: ShownExchanges): Output {
   const attempt = answered(story.paymentAttempt);
   const order = answered(story.order);
   const due = showTime(story.dueTime);
@@ -117,7 +127,7 @@ function show(story: GetPaymentAttemptResponse): Output {
     ]),
     story.exchanges.length === 0
       ? 'Nothing has been said to the wallet yet'
-      : `What was said: > is sent, < is answered\n${showExchanges(story.exchanges)}`,
+      : `${howToRead[shown]}\n${showExchanges(story.exchanges, shown)}`,
   ];
   return {
     json: {
@@ -131,39 +141,3 @@ function show(story: GetPaymentAttemptResponse): Output {
     text: sections.join('\n\n'),
   };
 }
-
-/** More of a body is for --json. */
-const mostOfBody = 300;
-
-type Exchange = GetPaymentAttemptResponse['exchanges'][number];
-
-const showExchanges = (exchanges: readonly Exchange[]): string =>
-  exchanges
-    .map((exchange) => {
-      const { startTime, purpose } = exchange;
-      const columns = [{ head: '' }, { head: '', gives: true }];
-      return `${showInstant(startTime)}  ${printable(purpose)}${showTook(exchange)}\n${table(columns, tell(exchange))}`;
-    })
-    .join('\n');
-
-function showTook({ duration, status }: Exchange): string {
-  if (duration === undefined || status === 0) return '';
-  return `, ${Number(duration.seconds) * 1000 + Math.round(duration.nanos / 1e6)} ms`;
-}
-
-/** Both directions: of a callback it is the wallet who sends. */
-function tell({ purpose, method, url, requestBody, status, responseBody, error }: Exchange): string[][] {
-  const answer = [status === 0 ? '' : String(status), shorten(responseBody), error]
-    .filter((part) => part !== '')
-    .join(' ');
-  return [
-    ['  >', `${method} ${url}`],
-    ...(requestBody === '' ? [] : [['  >', shorten(requestBody)]]),
-    ...(answer === '' && purpose === 'callback' ? [] : [['  <', answer === '' ? 'no answer' : answer]]),
-  ];
-}
-
-const shorten = (body: string): string => {
-  const line = body.replace(/\s+/g, ' ').trim();
-  return line.length <= mostOfBody ? line : `${line.slice(0, mostOfBody)}… (--json has all)`;
-};

@@ -97,6 +97,19 @@ describe('payment list and show', () => {
     expect(widthOf(stdout)).toBeLessThanOrEqual(100);
   });
 
+  test('everything that was said is shown whole when asked for', async () => {
+    const { payment_attempt_id: id } = await attemptWith('00');
+
+    const all = await cli.run('payment', 'show', merchant.id, id, '--exchanges', 'all');
+    const some = await cli.run('payment', 'show', merchant.id, id, '--exchanges', 'some');
+
+    const usual = await cli.run('payment', 'show', merchant.id, id);
+    const lastOfBody = '"modificationDate"';
+    expect(usual.stdout.replace(/\s/g, '')).not.toContain(lastOfBody);
+    expect(all.stdout.replace(/\s/g, '')).toContain(lastOfBody);
+    expect(some).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('ends, all') });
+  });
+
   test('--json has each exchange, with its secrets and phones masked', async () => {
     const { payment_attempt_id: id } = await attemptWith('00');
 

@@ -1,0 +1,67 @@
+import { Option } from 'commander';
+import type { WalletExchange } from '../gen/gatehouse/v1/payment_attempt_service_pb.js';
+import { printable, table } from './table.ts';
+import { showInstant } from './time.ts';
+
+/** Which exchanges are shown: those at both ends, or every one that was kept. */
+export type ShownExchanges = 'ends' | 'all';
+
+export const exchangesOption = (): Option =>
+  new Option('--exchanges <which>', 'the first and the last exchanges with the wallet, or all of them')
+    .choices(['ends', 'all'] satisfies ShownExchanges[])
+    .default('ends');
+
+/** How it began; and what it came to, with room for the callback and the questions after it. */
+const shownAtStart = 3;
+const shownAtEnd = 5;
+
+/** As far as a transaction's status and amount; more of a body is for `--exchanges all`. */
+const mostOfBody = 300;
+
+/**
+ * Exchanges with a wallet as a conversation, oldest first. A wallet that decides late is asked many times and answers the
+ * same: what lies between the first and the last is counted, unless all are asked for, and then nothing is cut.
+ */
+export function showExchanges(exchanges: readonly WalletExchange[], shown: ShownExchanges): string {
+  const longest = shown === 'all' ? Infinity : mostOfBody;
+  const tellAll = (some: readonly WalletExchange[]): string[] => some.map((one) => tell(one, longest));
+  const between = exchanges.slice(shownAtStart, -shownAtEnd);
+  if (shown === 'all' || between.length < 2) return tellAll(exchanges).join('\n');
+  return [
+    ...tellAll(exchanges.slice(0, shownAtStart)),
+    `… ${between.length} more: ${countPurposes(between)}`,
+    ...tellAll(exchanges.slice(-shownAtEnd)),
+  ].join('\n');
+}
+
+/** As in "12 query, 1 callback", in the order in which they first came. */
+function countPurposes(exchanges: readonly WalletExchange[]): string {
+  const counts = new Map<string, number>();
+  for (const { purpose } of exchanges) counts.set(purpose, (counts.get(purpose) ?? 0) + 1);
+  return [...counts].map(([purpose, count]) => `${count} ${printable(purpose)}`).join(', ');
+}
+
+/** Both directions: of a callback it is the wallet who sends. */
+function tell(exchange: WalletExchange, longest: number): string {
+  const { startTime, purpose, method, url, requestBody, status, responseBody, error } = exchange;
+  const answer = [status === 0 ? '' : String(status), shorten(responseBody, longest), error]
+    .filter((part) => part !== '')
+    .join(' ');
+  const said = [
+    ['  >', `${method} ${url}`],
+    ...(requestBody === '' ? [] : [['  >', shorten(requestBody, longest)]]),
+    ...(answer === '' && purpose === 'callback' ? [] : [['  <', answer === '' ? 'no answer' : answer]]),
+  ];
+  const columns = [{ head: '' }, { head: '', gives: true }];
+  return `${showInstant(startTime)}  ${printable(purpose)}${showTook(exchange)}\n${table(columns, said)}`;
+}
+
+function showTook({ duration, status }: WalletExchange): string {
+  if (duration === undefined || status === 0) return '';
+  return `, ${Number(duration.seconds) * 1000 + Math.round(duration.nanos / 1e6)} ms`;
+}
+
+function shorten(body: string, longest: number): string {
+  const line = body.replace(/\s+/g, ' ').trim();
+  return line.length <= longest ? line : `${line.slice(0, longest)}…`;
+}
