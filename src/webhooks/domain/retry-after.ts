@@ -1,0 +1,30 @@
+const days = '(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)';
+const longDays = '(?:Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday)';
+const months = '(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)';
+const time = '[0-9]{2}:[0-9]{2}:[0-9]{2}';
+
+/** The one form that is written today. */
+const imfFixdate = new RegExp(`^${days}, [0-9]{2} ${months} [0-9]{4} ${time} GMT$`);
+/** Two obsolete forms that must be understood all the same. */
+const rfc850Date = new RegExp(`^${longDays}, [0-9]{2}-${months}-[0-9]{2} ${time} GMT$`);
+const asctimeDate = new RegExp(`^${days} ${months} [ 0-9][0-9] ${time} [0-9]{4}$`);
+
+/**
+ * Reads the header Retry-After (RFC 9110, 10.2.3): a number of seconds, or a date in one of the three forms of 5.6.7.
+ *
+ * @returns milliseconds from `now`, 0 for a date that has passed; undefined for everything else, which receivers do send.
+ */
+export function retryAfterMs(text: string, now: Date): number | undefined {
+  const trimmed = text.trim();
+  if (/^[0-9]+$/.test(trimmed)) return Number(trimmed) * 1000;
+  const at = httpDate(trimmed);
+  return at === undefined ? undefined : Math.max(0, at - now.getTime());
+}
+
+function httpDate(text: string): number | undefined {
+  const isDate = imfFixdate.test(text) || rfc850Date.test(text) || asctimeDate.test(text);
+  if (!isDate) return undefined;
+  // asctime's is the only one that does not say that it is UTC.
+  const at = Date.parse(text.endsWith(' GMT') ? text : `${text} GMT`);
+  return Number.isNaN(at) ? undefined : at;
+}

@@ -1,0 +1,44 @@
+import { createHmac } from 'node:crypto';
+
+/** The secrets a merchant's webhooks are signed with, as they were shown: "whsec_" and base64. */
+export interface LiveSecrets {
+  readonly current: string;
+  /** While a rotation is under way: the secret that will be current. */
+  readonly next?: string;
+}
+
+const prefix = 'whsec_';
+
+/**
+ * What one attempt to send `body` says about itself: its type, its event, its time and its signatures.
+ *
+ * - `X-SVC-HMAC-Signature`: lowercase hexadecimal HMAC-SHA256 of the body, keyed with the current secret's whole text. It
+ *   holds one signature, so receivers see a rotation in it only when the next secret becomes current.
+ * - `webhook-id`, `webhook-timestamp` (Unix seconds) and `webhook-signature` as Standard Webhooks defines them: `v1,` and
+ *   the base64 HMAC-SHA256 of id, timestamp and body joined by full stops, keyed with the bytes behind "whsec_", once for
+ *   each live secret, the current one first.
+ *
+ * @see https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
+ */
+export function signedHeaders(input: {
+  readonly eventId: string;
+  readonly body: Uint8Array;
+  readonly at: Date;
+  readonly secrets: LiveSecrets;
+}): Record<string, string> {
+  const { eventId, body, secrets } = input;
+  const timestamp = String(Math.floor(input.at.getTime() / 1000));
+  const live = secrets.next === undefined ? [secrets.current] : [secrets.current, secrets.next];
+  return {
+    'content-type': 'application/json',
+    'X-SVC-HMAC-Signature': createHmac('sha256', secrets.current).update(body).digest('hex'),
+    'webhook-id': eventId,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': live.map((secret) => standardSignature(secret, eventId, timestamp, body)).join(' '),
+  };
+}
+
+function standardSignature(secret: string, id: string, timestamp: string, body: Uint8Array): string {
+  const key = Buffer.from(secret.slice(prefix.length), 'base64');
+  return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest('base64')}`;
+}

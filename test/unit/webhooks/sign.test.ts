@@ -1,0 +1,92 @@
+import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { describe, expect, test } from '@jest/globals';
+import { Webhook } from 'standardwebhooks';
+import type { LiveSecrets } from '../../../src/webhooks/secrets/sign.ts';
+import { signedHeaders } from '../../../src/webhooks/secrets/sign.ts';
+
+const newSecret = () => `whsec_${randomBytes(32).toString('base64')}`;
+const current = newSecret();
+const next = newSecret();
+const eventId = 'evt_01jd4s6w3hfk0a8m2x7v5n9q1r';
+const body = Buffer.from('{"id":"evt_01jd4s6w3hfk0a8m2x7v5n9q1r","data":{"reason":"ሦስት መጻሕፍት 📚"}}');
+
+// The library compares the timestamp with its own clock, so these are signed now.
+const sign = (secrets: LiveSecrets, at = new Date()) => signedHeaders({ eventId, body, at, secrets });
+const verify = (secret: string, headers: Record<string, string>, text = body.toString()) =>
+  new Webhook(secret).verify(text, headers);
+
+test('says which event, when, and that it is JSON', () => {
+  const headers = sign({ current }, new Date('2026-11-06T08:49:37.999Z'));
+
+  expect(headers).toMatchObject({
+    'content-type': 'application/json',
+    'webhook-id': eventId,
+    'webhook-timestamp': '1793954977',
+  });
+});
+
+describe('Standard Webhooks', () => {
+  test('one secret: its library verifies it', () => {
+    expect(verify(current, sign({ current }))).toEqual(JSON.parse(body.toString()));
+  });
+
+  test('two secrets: whoever has either verifies it', () => {
+    const headers = sign({ current, next });
+
+    expect(headers['webhook-signature']!.split(' ')).toHaveLength(2);
+    expect(() => verify(current, headers)).not.toThrow();
+    expect(() => verify(next, headers)).not.toThrow();
+  });
+
+  test("another's secret does not", () => {
+    expect(() => verify(newSecret(), sign({ current, next }))).toThrow('No matching signature found');
+  });
+
+  test('the current secret signs first', () => {
+    const at = new Date();
+
+    const [first] = sign({ current, next }, at)['webhook-signature']!.split(' ');
+
+    expect(first).toBe(sign({ current }, at)['webhook-signature']);
+  });
+
+  test.each([
+    ['webhook-id', 'evt_01jd4s6w3hfk0a8m2x7v5n9q1s'],
+    ['webhook-timestamp', String(Math.floor(Date.now() / 1000) - 1)],
+    ['webhook-signature', `v1,${randomBytes(32).toString('base64')}`],
+  ])('another %s is found out', (header, value) => {
+    const headers = { ...sign({ current, next }), [header]: value };
+
+    expect(() => verify(current, headers)).toThrow('No matching signature found');
+  });
+
+  test('a changed body is found out', () => {
+    const headers = sign({ current, next });
+
+    expect(() => verify(current, headers, `${body.toString()} `)).toThrow('No matching signature found');
+  });
+});
+
+describe('X-SVC-HMAC-Signature', () => {
+  test('is what openssl makes of the body and the whole text of the secret', () => {
+    const printed = execFileSync('openssl', ['dgst', '-sha256', '-hmac', current, '-hex'], { input: body });
+
+    expect(sign({ current })['X-SVC-HMAC-Signature']).toBe(printed.toString().trim().split(' ').at(-1));
+  });
+
+  test('is by the current secret alone while there are two', () => {
+    expect(sign({ current, next })['X-SVC-HMAC-Signature']).toBe(sign({ current })['X-SVC-HMAC-Signature']);
+    expect(sign({ current: next })['X-SVC-HMAC-Signature']).not.toBe(
+      sign({ current })['X-SVC-HMAC-Signature'],
+    );
+  });
+
+  test('depends on the body and on nothing else that changes between attempts', () => {
+    const first = sign({ current }, new Date(0));
+    const second = sign({ current }, new Date(86_400_000));
+
+    expect(second['X-SVC-HMAC-Signature']).toBe(first['X-SVC-HMAC-Signature']);
+    expect(second['webhook-signature']).not.toBe(first['webhook-signature']);
+  });
+});
