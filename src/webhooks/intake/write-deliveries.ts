@@ -1,0 +1,69 @@
+import type { Pool, PoolClient } from 'pg';
+import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
+import type { NewId } from '../../runtime/public-id.ts';
+import { endpointOf } from '../domain/delivery.ts';
+import { environmentOf, eventBody, webhookEventType } from './event-body.ts';
+import { insertDeliveries } from './insert-deliveries.sql.ts';
+import type { NewDelivery, ReaderPosition } from './insert-deliveries.sql.ts';
+
+/** What came of a batch of events. */
+export interface WrittenDeliveries {
+  /** How many deliveries are new. */
+  readonly created: number;
+}
+
+/** Turns events into deliveries. */
+export interface DeliveryWriter {
+  /**
+   * Makes a delivery of each event that ended an order with a webhook_url, unless there is one, and moves the reader:
+   * all in one short transaction. Safe to repeat. Written over `client` when given, else over any connection.
+   * @throws TypeError for an event that this build cannot tell; nothing is written then.
+   */
+  readonly write: (
+    events: readonly OrderEvent[],
+    position?: ReaderPosition,
+    client?: PoolClient,
+  ) => Promise<WrittenDeliveries>;
+}
+
+export interface DeliveryWriterParts {
+  readonly database: { readonly pool: Pool };
+  readonly newId: NewId;
+  readonly now: () => Date;
+}
+
+export function createDeliveryWriter({ database, newId, now }: DeliveryWriterParts): DeliveryWriter {
+  return {
+    async write(events, position, client) {
+      const at = now();
+      const deliveries = events.filter(isTold).map((event) => newDelivery(event, newId('whd', at)));
+      if (deliveries.length === 0 && position === undefined) return { created: 0 };
+      const created = await insertDeliveries(client ?? database.pool, deliveries, position);
+      return { created: created.size };
+    },
+  };
+}
+
+/** Whether a merchant is told of the event: it ended an order, and somebody wants to know. */
+export const isTold = (event: OrderEvent): boolean =>
+  webhookEventType(event) !== undefined && (event.order?.webhookUrl ?? '') !== '';
+
+function newDelivery(event: OrderEvent, id: string): NewDelivery {
+  const { order } = event;
+  const eventType = webhookEventType(event);
+  if (order === undefined || eventType === undefined)
+    throw new TypeError(`event ${event.eventId} is none that a merchant is told of`);
+  return {
+    merchantId: order.merchantId,
+    id,
+    environment: environmentOf(event),
+    endpoint: endpointOf(order.webhookUrl),
+    eventId: event.eventId,
+    eventType,
+    orderId: order.orderId,
+    orderNumber: order.orderNumber,
+    sequence: event.sequence,
+    url: order.webhookUrl,
+    body: eventBody(event),
+  };
+}
