@@ -10,6 +10,7 @@ import { newRandomId } from '../runtime/public-id.ts';
 import { diagnosticsService } from '../core/diagnostics/diagnostics-service.ts';
 import { createWakeSignal } from '../runtime/wake-signal.ts';
 import { createEventFeed } from '../core/events/follow-events-use-case.ts';
+import { addRelayMetrics } from '../core/events/relay-metrics-use-case.ts';
 import { relayEvents } from '../core/events/relay-events.ts';
 import { createFindMerchant } from '../core/merchants/find-merchant-use-case.ts';
 import { merchantService } from '../core/merchants/merchant-service.ts';
@@ -35,11 +36,13 @@ import { scheduleReconciliations } from '../core/reconciliation/schedule-reconci
 import { strayPaymentService } from '../core/stray-payments/stray-payment-service.ts';
 import { createStrayPaymentStore } from '../core/stray-payments/stray-payment-store.ts';
 import type { PaymentOption } from '../core/domain/order.ts';
+import { addBrokerMetrics } from '../runtime/broker-metrics.ts';
 import type { PaymentOptionName } from '../runtime/config.ts';
 import { readCoreConfig } from '../runtime/config.ts';
 import { deriveKey } from '../runtime/derive-key.ts';
 import { stopOnSignal } from '../runtime/lifecycle.ts';
 import { createLogger } from '../runtime/logger.ts';
+import { createMetrics } from '../runtime/metrics.ts';
 import { openEventBus } from '../runtime/nats-event-bus.ts';
 import { repeatEvery } from '../runtime/repeat-every.ts';
 import { startConnectServer } from '../runtime/rpc/connect-server.ts';
@@ -183,12 +186,17 @@ const served = [
   }),
 );
 
+const metrics = createMetrics({ logger, nowMs: () => performance.now() });
+addBrokerMetrics(metrics, bus);
+addRelayMetrics(metrics, { database, stream: bus.stream, now });
+
 const host = config.GATEHOUSE_HOST;
 const grpc = await startGrpcServer({ host, port: config.GATEHOUSE_CORE_GRPC_PORT, services: served, logger });
 const connect = await startConnectServer({
   host,
   port: config.GATEHOUSE_CORE_CONNECT_PORT,
   services: served,
+  pages: { '/metrics': metrics.page },
   logger,
 });
 

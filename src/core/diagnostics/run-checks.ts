@@ -1,5 +1,6 @@
 import { CheckResult } from '../../gen/gatehouse/v1/diagnostics_service_pb.js';
 import type { Database } from '../database/database.ts';
+import { readRelayLag } from '../events/relay-lag-use-case.ts';
 import { runStatement } from '../../runtime/database/run-statement.ts';
 
 export interface CheckOutcome {
@@ -138,21 +139,8 @@ async function checkEventOrder({ database }: ChecksParts): Promise<CheckOutcome>
 }
 
 async function checkRelay({ database, stream, now }: ChecksParts): Promise<CheckOutcome> {
-  const rows = await runStatement<{ waiting: string; oldest: Date | null }>(database.pool, {
-    text: `
-select count(*)::text as waiting, min(e.occurred_at) as oldest from (
-  select occurred_at from core.order_events
-  where (xid, position) > (
-    coalesce((select xid from core.event_relay where stream = $1), '0'::xid8),
-    coalesce((select position from core.event_relay where stream = $1), 0)
-  )
-  order by xid, position limit 10000
-) e`,
-    values: [stream],
-  });
-  const waiting = Number(rows[0]?.waiting ?? 0);
-  const oldest = rows[0]?.oldest ?? null;
-  const lagMs = oldest === null ? 0 : now().getTime() - oldest.getTime();
+  const { waiting, oldestAt } = await readRelayLag(database, stream);
+  const lagMs = oldestAt === undefined ? 0 : now().getTime() - oldestAt.getTime();
   const seen =
     waiting === 0
       ? 'every event has been published'

@@ -8,6 +8,7 @@ import type { ConnectRouter, MethodImplSpec, ServiceImplSpec } from '@connectrpc
 import { connectNodeAdapter } from '@connectrpc/connect-node';
 import { file_google_rpc_error_details } from '../../gen/google/rpc/error_details_pb.js';
 import type { Logger } from '../logger.ts';
+import type { Page } from '../metrics.ts';
 import { defaultDeadlineMs, maxMessageBytes } from './grpc-server.ts';
 import { streamResetLimits } from './stream-resets.ts';
 
@@ -24,6 +25,8 @@ export interface ConnectServerOptions {
   readonly port: number;
   /** Guarded services. */
   readonly services: readonly ServiceImplSpec[];
+  /** Given to everybody who GETs their path: nothing in them may be a secret, or a merchant's. */
+  readonly pages?: Readonly<Record<`/${string}`, () => Promise<Page>>>;
   readonly logger: Logger;
 }
 
@@ -40,8 +43,8 @@ const tcpKeepAlive = { keepAlive: true, keepAliveInitialDelay: 60_000 };
  * @throws when the port cannot be had.
  */
 export async function startConnectServer(options: ConnectServerOptions): Promise<ConnectServer> {
-  const { host, port, services, logger } = options;
-  const handler = requestHandler(services);
+  const { host, port, logger } = options;
+  const handler = requestHandler(options);
   const sessions = new Set<ServerHttp2Session>();
   const http2 = createHttp2Server(
     { settings: { maxConcurrentStreams: 1024 }, ...streamResetLimits },
@@ -96,8 +99,10 @@ export async function startConnectServer(options: ConnectServerOptions): Promise
   return { address: `${host}:${boundPort}`, stop };
 }
 
+type RequestHandler = ReturnType<typeof connectNodeAdapter>;
+
 /** Answers 400 where the adapter throws: it reads no request whose Host is missing (HTTP/1.0) or is no host. */
-function requestHandler(services: readonly ServiceImplSpec[]): ReturnType<typeof connectNodeAdapter> {
+function requestHandler({ services, pages = {}, logger }: ConnectServerOptions): RequestHandler {
   const serve = connectNodeAdapter({
     routes: (router) => services.forEach((spec) => addRoutes(router, spec)),
     readMaxBytes: maxMessageBytes,
@@ -106,7 +111,15 @@ function requestHandler(services: readonly ServiceImplSpec[]): ReturnType<typeof
     // An item of a batch that failed carries its details as Any, which JSON can say only of types it knows.
     jsonOptions: { registry: createRegistry(file_google_rpc_error_details) },
   });
+  const pageOf = new Map(Object.entries(pages));
   return (request, response) => {
+    const page = request.method === 'GET' ? pageOf.get(request.url?.split('?')[0] ?? '') : undefined;
+    if (page !== undefined) {
+      // Whoever asked may have left by now.
+      response.on('error', () => undefined);
+      void givePage(page, response, logger);
+      return;
+    }
     try {
       serve(request, response);
     } catch {
@@ -114,6 +127,22 @@ function requestHandler(services: readonly ServiceImplSpec[]): ReturnType<typeof
       response.end();
     }
   };
+}
+
+async function givePage(
+  read: () => Promise<Page>,
+  response: Parameters<RequestHandler>[1],
+  logger: Logger,
+): Promise<void> {
+  try {
+    const { contentType, body } = await read();
+    response.writeHead(200, { 'content-type': contentType, 'cache-control': 'no-store' });
+    response.end(body);
+  } catch (error) {
+    logger.error({ err: error }, 'a page could not be given');
+    if (!response.headersSent) response.writeHead(500);
+    response.end();
+  }
 }
 
 function addRoutes(router: ConnectRouter, { methods }: ServiceImplSpec): void {

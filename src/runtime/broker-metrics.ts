@@ -1,0 +1,15 @@
+import { Gauge } from 'prom-client';
+import type { Metrics } from './metrics.ts';
+import type { EventBus } from './nats-event-bus.ts';
+
+/** Shows whether this process reaches the broker. */
+export function addBrokerMetrics({ registry }: Metrics, bus: Pick<EventBus, 'isConnected'>): void {
+  new Gauge({
+    name: 'gatehouse_broker_connected',
+    help: 'Whether this process reaches the broker: 1 or 0.',
+    registers: [registry],
+    collect() {
+      this.set(bus.isConnected() ? 1 : 0);
+    },
+  });
+}

@@ -1,0 +1,97 @@
+import { Counter, Registry, collectDefaultMetrics } from 'prom-client';
+import type { Logger } from './logger.ts';
+
+/** A page that a server gives to whoever asks for its path. */
+export interface Page {
+  readonly contentType: string;
+  readonly body: string;
+}
+
+/** What a process counts and measures, in the text format that Prometheus and most others read. */
+export interface Metrics {
+  /** For counters and histograms, which are told of each thing as it happens. */
+  readonly registry: Registry;
+  /**
+   * Adds gauges whose values have to be read somewhere. `prepare` makes them in the registry it is given, and gives what
+   * reads and sets them; that runs before the page is shown, though not more often than every two seconds. When it
+   * fails or takes too long, its gauges are missing from the page rather than shown as they were.
+   */
+  readonly addReading: (name: string, prepare: (registry: Registry) => () => Promise<void>) => void;
+  /** The page. A reading that failed does not make it fail. */
+  readonly page: () => Promise<Page>;
+}
+
+export interface MetricsOptions {
+  readonly logger: Logger;
+  /** A monotonic clock, in milliseconds. */
+  readonly nowMs: () => number;
+}
+
+/** Several collectors, or somebody who reloads, must not become as many readings of the database. */
+const readingHoldsForMs = 2_000;
+const readingTimeoutMs = 3_000;
+
+/** Metrics of this process, with those of Node and the system: memory, CPU, event loop, garbage collection. */
+export function createMetrics({ logger, nowMs }: MetricsOptions): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const failures = new Counter({
+    name: 'gatehouse_metrics_readings_failed_total',
+    help: 'Readings for this page that failed or took too long; their metrics were missing from it.',
+    labelNames: ['reading'],
+    registers: [registry],
+  });
+  const readings: (() => Promise<Registry | undefined>)[] = [];
+  return {
+    registry,
+    addReading: (name, prepare) => {
+      failures.inc({ reading: name }, 0);
+      const own = new Registry();
+      const read = notOftener(prepare(own), nowMs);
+      readings.push(async () => {
+        try {
+          await inTime(read());
+          return own;
+        } catch (error) {
+          logger.warn({ err: error, reading: name }, 'metrics could not be read; they are left out');
+          failures.inc({ reading: name });
+          return undefined;
+        }
+      });
+    },
+    page: async () => {
+      const read = await Promise.all(readings.map((reading) => reading()));
+      const shown = [registry, ...read.filter((own) => own !== undefined)];
+      const parts = await Promise.all(shown.map((each) => each.metrics()));
+      return { contentType: registry.contentType, body: parts.join('\n') };
+    },
+  };
+}
+
+/** The same reading for everybody who asks while it runs, and for a while after. */
+function notOftener(read: () => Promise<void>, nowMs: () => number): () => Promise<void> {
+  let current: Promise<void> | undefined;
+  let endedAtMs: number | undefined;
+  return () => {
+    if (current === undefined || (endedAtMs !== undefined && nowMs() - endedAtMs >= readingHoldsForMs)) {
+      endedAtMs = undefined;
+      current = read().finally(() => {
+        endedAtMs = nowMs();
+      });
+    }
+    return current;
+  };
+}
+
+async function inTime(reading: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    const error = new Error(`no answer within ${readingTimeoutMs / 1000} seconds`);
+    timer = setTimeout(() => reject(error), readingTimeoutMs);
+  });
+  try {
+    await Promise.race([reading, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
