@@ -1,0 +1,198 @@
+import type { Client } from '@connectrpc/connect';
+import { timestampDate } from '@bufbuild/protobuf/wkt';
+import type { OrderService } from '../../gen/gatehouse/v1/order_service_pb.js';
+import { runStatement } from '../../runtime/database/run-statement.ts';
+import type { Database } from '../database/database.ts';
+
+/** How the pipeline from events to merchants is doing, over all merchants and all processes. Counts go up to 10,000. */
+export interface PipelineStatus {
+  /** Whether some process takes in events now. */
+  readonly isTakingIn: boolean;
+  /** When an event was last taken in, or core was last found to have no more. */
+  readonly intakeAt: Date | undefined;
+  /** Committed events that are not taken in yet; undefined when core did not say. */
+  readonly eventLag: number | undefined;
+  /** When the oldest of those happened. */
+  readonly oldestEventAt: Date | undefined;
+  readonly isBrokerConnected: boolean;
+  /** Pending deliveries on open endpoints whose time has come. */
+  readonly dueCount: number;
+  /** Since when the one of those that has waited longest has been due. */
+  readonly oldestDueAt: Date | undefined;
+  readonly pendingCount: number;
+  /** Open endpoints with something to send, now or later. */
+  readonly activeEndpoints: number;
+  readonly restingEndpoints: number;
+  readonly pausedEndpoints: number;
+  /** Deliveries given up in the last 24 hours. */
+  readonly givenUpCount: number;
+  readonly secretsWithOldKey: number;
+  /** When the reconciler last finished. */
+  readonly reconciledAt: Date | undefined;
+  /** Missing deliveries that the reconciler created in the last 24 hours. */
+  readonly repairedCount: number;
+  /** What it found in that time and could not repair, in words; the latest 20. */
+  readonly gaps: readonly string[];
+  /** All of those. */
+  readonly gapCount: number;
+}
+
+export interface PipelineStatusParts {
+  readonly database: Database;
+  readonly orders: Pick<Client<typeof OrderService>, 'listOrderEvents'>;
+  /** Name of the key that seals secrets now. */
+  readonly currentKey: string;
+  readonly isBrokerConnected: () => boolean;
+  readonly now: () => Date;
+}
+
+/** The reader that is the intake, and the one that is the reconciler. */
+export const intakeReader = 'intake';
+export const reconcileReader = 'reconcile';
+
+/** It reads something at least every ten seconds, and another process takes over within a few. */
+const intakeSilenceMs = 30_000;
+const countLimit = 10_000;
+const eventPageSize = 500;
+/** Whoever asks waits; what was counted by then is said. */
+const countingMs = 2_000;
+
+/** Reads the status. @throws the database's errors; a core that is away only leaves `eventLag` unknown */
+export function createPipelineStatus(parts: PipelineStatusParts): () => Promise<PipelineStatus> {
+  return async () => {
+    const now = parts.now();
+    const [readers, lanes, deliveries, others] = await Promise.all([
+      readReaders(parts.database),
+      countLanes(parts.database),
+      countDeliveries(parts.database, now),
+      readOthers(parts, now),
+    ]);
+    const intake = readers.get(intakeReader);
+    const lag = await countEvents(parts, intake?.cursor ?? '');
+    return {
+      isTakingIn: intake !== undefined && now.getTime() - intake.readAt.getTime() < intakeSilenceMs,
+      intakeAt: intake?.readAt,
+      eventLag: lag?.count,
+      oldestEventAt: lag?.oldestAt,
+      isBrokerConnected: parts.isBrokerConnected(),
+      reconciledAt: readers.get(reconcileReader)?.readAt,
+      ...lanes,
+      ...deliveries,
+      ...others,
+    };
+  };
+}
+
+async function readReaders({ pool }: Database) {
+  const rows = await runStatement<{ reader: string; cursor: string; read_at: Date }>(pool, {
+    text: 'select reader, cursor, read_at from webhooks.event_readers',
+  });
+  return new Map(rows.map(({ reader, cursor, read_at: readAt }) => [reader, { cursor, readAt }]));
+}
+
+async function countLanes({ pool }: Database) {
+  const [row] = await runStatement<{ active: string; resting: string; paused: string }>(pool, {
+    text: `
+select
+  (select count(*) from webhooks.lanes
+   where next_due_at is not null and paused_at is null and resting_until is null)::text as active,
+  (select count(*) from webhooks.lanes
+   where resting_until is not null and paused_at is null)::text as resting,
+  (select count(*) from webhooks.lanes where paused_at is not null)::text as paused`,
+  });
+  return {
+    activeEndpoints: Number(row?.active ?? 0),
+    restingEndpoints: Number(row?.resting ?? 0),
+    pausedEndpoints: Number(row?.paused ?? 0),
+  };
+}
+
+/**
+ * Goes from open lanes to their deliveries, so that a million rows on an endpoint that rests cost nothing. What is behind
+ * an earlier delivery of its order is not due yet, whatever its time.
+ */
+async function countDeliveries({ pool }: Database, now: Date) {
+  const [row] = await runStatement<{
+    due: string;
+    oldest: Date | null;
+    pending: string;
+    given_up: string;
+  }>(pool, {
+    text: `
+with due as (
+  select head.due_at
+  from webhooks.lanes l
+  cross join lateral (
+    select d.due_at from webhooks.deliveries d
+    where d.merchant_id = l.merchant_id and d.environment = l.environment and d.endpoint = l.endpoint
+      and d.state = 'PENDING' and d.due_at <= $1
+      and not exists (
+        select from webhooks.deliveries e
+        where e.merchant_id = d.merchant_id and e.order_id = d.order_id and d.order_id <> ''
+          and e.sequence < d.sequence and e.state = 'PENDING')
+    order by d.due_at, d.id limit $2
+  ) head
+  where l.next_due_at <= $1 and l.paused_at is null and l.resting_until is null
+  limit $2
+)
+select count(*)::text as due, min(due_at) as oldest,
+  (select count(*) from (
+    select from webhooks.deliveries where state = 'PENDING' limit $2) p)::text as pending,
+  (select count(*) from (
+    select from webhooks.deliveries where given_up_at > $1::timestamptz - interval '24 hours' limit $2) g)::text as given_up
+from due`,
+    values: [now, countLimit],
+  });
+  return {
+    dueCount: Number(row?.due ?? 0),
+    oldestDueAt: row?.oldest ?? undefined,
+    pendingCount: Number(row?.pending ?? 0),
+    givenUpCount: Number(row?.given_up ?? 0),
+  };
+}
+
+async function readOthers({ database: { pool }, currentKey }: PipelineStatusParts, now: Date) {
+  const [row] = await runStatement<{ old_key: string; repaired: string; gaps: string; details: string[] }>(
+    pool,
+    {
+      text: `
+with lately as (
+  select is_repaired, found_at, detail from webhooks.findings
+  where found_at > $1::timestamptz - interval '24 hours'
+)
+select (select count(*) from webhooks.signing_secrets where key_id <> $2)::text as old_key,
+  (select count(*) from lately where is_repaired)::text as repaired,
+  (select count(*) from lately where not is_repaired)::text as gaps,
+  array(select detail from lately where not is_repaired order by found_at desc limit 20) as details`,
+      values: [now, currentKey],
+    },
+  );
+  return {
+    secretsWithOldKey: Number(row?.old_key ?? 0),
+    repairedCount: Number(row?.repaired ?? 0),
+    gapCount: Number(row?.gaps ?? 0),
+    gaps: row?.details ?? [],
+  };
+}
+
+/** Reads on from where the intake is. Mostly that is one page with nothing in it. */
+async function countEvents({ orders }: PipelineStatusParts, cursor: string) {
+  const signal = AbortSignal.timeout(countingMs);
+  let counted: { readonly count: number; readonly oldestAt: Date | undefined } | undefined;
+  let afterCursor = cursor;
+  try {
+    for (let hasMore = true; hasMore && (counted?.count ?? 0) < countLimit;) {
+      const page = await orders.listOrderEvents({ afterCursor, pageSize: eventPageSize }, { signal });
+      const occurredAt = page.entries[0]?.event?.occurTime;
+      counted = {
+        count: (counted?.count ?? 0) + page.entries.length,
+        oldestAt: counted?.oldestAt ?? (occurredAt && timestampDate(occurredAt)),
+      };
+      afterCursor = page.nextCursor;
+      hasMore = page.hasMore;
+    }
+  } catch {
+    // A core that does not answer is somebody else's alarm; the rest of the status is worth having.
+  }
+  return counted;
+}

@@ -1,0 +1,169 @@
+import { Counter, Gauge, Histogram } from 'prom-client';
+import type { Metrics } from '../../runtime/metrics.ts';
+import type { AttemptReport, AttemptResult, OutgoingDelivery } from '../domain/delivery.ts';
+import type { PipelineStatus } from './pipeline-status.ts';
+
+/** Is told of every attempt whose result was recorded. */
+export interface AttemptMetrics {
+  readonly attempted: (
+    delivery: Pick<OutgoingDelivery, 'environment' | 'body' | 'attemptNumber'>,
+    report: Pick<AttemptReport, 'result' | 'durationMs' | 'startedAt'>,
+  ) => void;
+}
+
+const results = [
+  'DELIVERED',
+  'REFUSED',
+  'GONE',
+  'TIMED_OUT',
+  'CONNECTION_FAILED',
+  'TLS_FAILED',
+  'NAME_NOT_RESOLVED',
+  'ADDRESS_NOT_ALLOWED',
+] as const satisfies readonly AttemptResult[];
+const environments = ['SANDBOX', 'PRODUCTION'] as const;
+
+/** An attempt takes 15 seconds at most. */
+const attemptSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15];
+const receiptSeconds = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3600];
+
+/** Counts and times of attempts, of this process. Merchants are not told apart: there may be any number of them. */
+export function createAttemptMetrics({ registry }: Metrics): AttemptMetrics {
+  const registers = [registry];
+  const attempts = new Counter({
+    name: 'gatehouse_webhook_attempts_total',
+    help: 'Attempts to send a webhook, by how they ended.',
+    labelNames: ['environment', 'result'],
+    registers,
+  });
+  for (const environment of environments)
+    for (const result of results) attempts.inc({ environment: word(environment), result: word(result) }, 0);
+  const duration = new Histogram({
+    name: 'gatehouse_webhook_attempt_duration_seconds',
+    help: 'How long attempts took, from the name lookup to the last byte of the answer.',
+    labelNames: ['environment'],
+    buckets: attemptSeconds,
+    registers,
+  });
+  const receipt = new Histogram({
+    name: 'gatehouse_webhook_commit_to_delivery_seconds',
+    help: "From an order's end to the 2xx, for webhooks that the first attempt delivered.",
+    labelNames: ['environment'],
+    buckets: receiptSeconds,
+    registers,
+  });
+  return {
+    attempted: ({ environment, body, attemptNumber }, { result, durationMs, startedAt }) => {
+      const labels = { environment: word(environment) };
+      attempts.inc({ ...labels, result: word(result) });
+      duration.observe(labels, durationMs / 1000);
+      const occurredAt = result === 'DELIVERED' && attemptNumber === 1 ? createdAtOf(body) : undefined;
+      if (occurredAt !== undefined)
+        receipt.observe(labels, Math.max(0, startedAt.getTime() + durationMs - occurredAt) / 1000);
+    },
+  };
+}
+
+const word = (name: string): string => name.toLowerCase();
+
+/** The event's own time stands at the beginning of the body that was made of it. */
+function createdAtOf(body: Buffer): number | undefined {
+  const [, text] = /"created_at":"([^"]+)"/.exec(body.toString('latin1', 0, 200)) ?? [];
+  const time = Date.parse(text ?? '');
+  return Number.isNaN(time) ? undefined : time;
+}
+
+interface StatusGauge {
+  readonly name: string;
+  readonly help: string;
+  readonly read: (status: PipelineStatus, secondsSince: (at: Date | undefined) => number) => number;
+}
+
+/** Counts go up to 10,000. NaN stands for what is not known. */
+const statusGauges: readonly StatusGauge[] = [
+  {
+    name: 'taking_in_events',
+    help: 'Whether some process takes in events: 1 or 0.',
+    read: ({ isTakingIn }) => (isTakingIn ? 1 : 0),
+  },
+  {
+    name: 'events_lag',
+    help: 'Committed events not taken in yet; NaN when core does not say.',
+    read: ({ eventLag }) => eventLag ?? NaN,
+  },
+  {
+    name: 'events_lag_seconds',
+    help: 'How long ago the oldest event not taken in happened; 0 when there is none, NaN when core does not say.',
+    read: ({ eventLag, oldestEventAt }, secondsSince) => (eventLag === 0 ? 0 : secondsSince(oldestEventAt)),
+  },
+  {
+    name: 'deliveries_due',
+    help: 'Deliveries due now on open endpoints.',
+    read: ({ dueCount }) => dueCount,
+  },
+  {
+    name: 'oldest_due_seconds',
+    help: 'How long the one of those that waits longest has been due; 0 when there is none.',
+    read: ({ oldestDueAt }, secondsSince) => (oldestDueAt === undefined ? 0 : secondsSince(oldestDueAt)),
+  },
+  {
+    name: 'deliveries_pending',
+    help: 'Deliveries neither delivered nor given up.',
+    read: ({ pendingCount }) => pendingCount,
+  },
+  {
+    name: 'deliveries_given_up_lately',
+    help: 'Deliveries given up in the last 24 hours.',
+    read: ({ givenUpCount }) => givenUpCount,
+  },
+  {
+    name: 'secrets_with_old_key',
+    help: 'Signing secrets still encrypted with an older key.',
+    read: ({ secretsWithOldKey }) => secretsWithOldKey,
+  },
+  {
+    name: 'reconciled_seconds_ago',
+    help: 'Since the reconciler last finished; NaN before.',
+    read: ({ reconciledAt }, secondsSince) => secondsSince(reconciledAt),
+  },
+  {
+    name: 'repaired_lately',
+    help: 'Missing deliveries that the reconciler created in the last 24 hours.',
+    read: ({ repairedCount }) => repairedCount,
+  },
+  {
+    name: 'gaps_lately',
+    help: 'Gaps that the reconciler found in the last 24 hours and could not repair.',
+    read: ({ gapCount }) => gapCount,
+  },
+];
+
+/** Gauges of the whole pipeline. Every webhooks process shows the same. */
+export function addPipelineMetrics(
+  metrics: Metrics,
+  readStatus: () => Promise<PipelineStatus>,
+  now: () => Date,
+): void {
+  const secondsSince = (at: Date | undefined): number =>
+    at === undefined ? NaN : Math.max(0, (now().getTime() - at.getTime()) / 1000);
+  metrics.addReading('webhook pipeline', (registry) => {
+    const registers = [registry];
+    const gauges = statusGauges.map(({ name, help, read }) => ({
+      gauge: new Gauge({ name: `gatehouse_webhook_${name}`, help, registers }),
+      read,
+    }));
+    const endpoints = new Gauge({
+      name: 'gatehouse_webhook_endpoints',
+      help: 'Endpoints that are active (open, with something to send now or later), resting or paused.',
+      labelNames: ['state'],
+      registers,
+    });
+    return async () => {
+      const status = await readStatus();
+      for (const { gauge, read } of gauges) gauge.set(read(status, secondsSince));
+      endpoints.set({ state: 'active' }, status.activeEndpoints);
+      endpoints.set({ state: 'resting' }, status.restingEndpoints);
+      endpoints.set({ state: 'paused' }, status.pausedEndpoints);
+    };
+  });
+}
