@@ -4,6 +4,7 @@ import type { EventPublisher } from '../../runtime/nats-event-bus.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Database } from '../database/database.ts';
 import { publicId } from '../../runtime/public-id.ts';
+import { withAdvisoryLock } from '../../runtime/database/advisory-lock.ts';
 import { runStatement } from '../../runtime/database/run-statement.ts';
 import { beginning, formatCursor } from './event-cursor.ts';
 import type { EventCursor } from './event-cursor.ts';
@@ -18,16 +19,14 @@ export interface RelayOptions {
   readonly logger: Logger;
 }
 
-/** Held by the one core that relays. PostgreSQL drops it with the session, so another core takes over when this one dies. */
-const relayLock = 7_142_002;
 const batchSize = 500;
 /** How soon events are seen that no signal announced: those of other cores while the broker is down. */
 const idleMs = 250;
 /**
- * The server ends the session of a relay that asks nothing for this long, so that another core can have the lock: one
- * that hangs, or that the network has cut off. Longer than the broker may take to confirm a batch.
+ * Held by the one core that relays. PostgreSQL drops it with the session, so another core takes over when this one dies,
+ * or is silent for longer than the broker may take to confirm a batch.
  */
-const silenceMs = 20_000;
+const relayLock = { key: 7_142_002, silenceMs: 20_000 };
 /** How soon a core that does not relay asks whether it may, and a relay that failed tries again. */
 const standbyMs = 2_000;
 
@@ -41,7 +40,9 @@ export async function relayEvents(options: RelayOptions, stop: AbortSignal): Pro
 
 async function relayOrStandBy(options: RelayOptions, stop: AbortSignal): Promise<void> {
   try {
-    const held = await withRelayLock(options.database, (client) => relayUntilStopped(client, options, stop));
+    const held = await withAdvisoryLock(options.database.pool, relayLock, (client, lost) =>
+      relayUntilStopped(client, options, AbortSignal.any([stop, lost])),
+    );
     if (!held) await pause(standbyMs, stop);
   } catch (error) {
     if (stop.aborted) return;
@@ -68,7 +69,8 @@ async function relayUntilStopped(
       await signal.wait(idleMs, stop);
       continue;
     }
-    await publisher.publish(events.map(messageOf));
+    const before = [cursor, ...events.map((event) => event.cursor)];
+    await publisher.publish(events.map((event, index) => messageOf(event, before[index] ?? cursor)));
     cursor = last.cursor;
     await writeRelayCursor(client, publisher.stream, cursor);
   }
@@ -76,41 +78,17 @@ async function relayUntilStopped(
 
 const subjectWord = { SANDBOX: 'sandbox', PRODUCTION: 'production' } as const;
 
-function messageOf(event: StoredEvent) {
+/** With the event's place, and that of the one published before it: so a reader knows whether it has seen everything. */
+function messageOf(event: StoredEvent, previous: EventCursor) {
   return {
     subject: `orders.${subjectWord[event.environment]}.${publicId('mer', event.merchantId)}.${event.type.toLowerCase()}`,
     id: publicId('evt', event.id),
-    headers: { 'Gatehouse-Cursor': formatCursor(event.cursor) },
+    headers: {
+      'Gatehouse-Cursor': formatCursor(event.cursor),
+      'Gatehouse-Previous-Cursor': formatCursor(previous),
+    },
     body: event.payload,
   };
-}
-
-async function withRelayLock(
-  database: Database,
-  work: (client: PoolClient) => Promise<void>,
-): Promise<boolean> {
-  const client = await database.pool.connect();
-  let failed: Error | undefined;
-  try {
-    const { rows } = await client.query<{ held: boolean }>('select pg_try_advisory_lock($1) as held', [
-      relayLock,
-    ]);
-    if (rows[0]?.held !== true) return false;
-    await client.query(`set idle_session_timeout = ${silenceMs}`);
-    try {
-      await work(client);
-    } finally {
-      await client.query('select pg_advisory_unlock($1)', [relayLock]);
-      await client.query('reset idle_session_timeout');
-    }
-    return true;
-  } catch (error) {
-    failed = error instanceof Error ? error : new Error(String(error));
-    throw failed;
-  } finally {
-    // A connection that failed may still hold the lock on the server: ending the session is what surely gives it back.
-    client.release(failed);
-  }
 }
 
 async function readRelayCursor(client: PoolClient, stream: string): Promise<EventCursor> {

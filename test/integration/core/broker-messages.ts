@@ -6,6 +6,8 @@ export interface StoredMessage {
   readonly subject: string;
   readonly id: string;
   readonly cursor: string;
+  /** That of the message published before it. */
+  readonly previousCursor: string;
   readonly body: Buffer;
 }
 
@@ -35,5 +37,6 @@ const storedMessage = ({ subject, headers, data }: JsMsg): StoredMessage => ({
   subject,
   id: headers?.get('Nats-Msg-Id') ?? '',
   cursor: headers?.get('Gatehouse-Cursor') ?? '',
+  previousCursor: headers?.get('Gatehouse-Previous-Cursor') ?? '',
   body: Buffer.from(data),
 });

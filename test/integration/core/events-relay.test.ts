@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Client } from '@connectrpc/connect';
 import { fromBinary } from '@bufbuild/protobuf';
 import pg from 'pg';
+import { formatCursor } from '../../../src/core/events/event-cursor.ts';
 import { publicId } from '../../../src/runtime/public-id.ts';
 import { Environment, OrderEventSchema } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
@@ -79,6 +80,17 @@ async function storedEvents(databaseUrl: string): Promise<EventRow[]> {
   return rows.map(({ id, payload }) => ({ id: publicId('evt', id), payload }));
 }
 
+/** Ends every session that holds an advisory lock in this database. */
+async function endLockedSessions(databaseUrl: string): Promise<void> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  await client.query(
+    `select pg_terminate_backend(pid) from pg_locks
+     where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())`,
+  );
+  await client.end();
+}
+
 const relays = ({ log }: GatehouseProcess): boolean => log.some(({ msg }) => msg === 'relaying events');
 
 describe('the relay', () => {
@@ -130,6 +142,39 @@ describe('the relay', () => {
       .listOrderEvents({ afterCursor: first?.cursor ?? '' });
 
     expect(entries.map(({ event }) => event?.order?.orderNumber)).toEqual(['C-2']);
+  });
+
+  test('names with each event the one before it, in an unbroken chain from the beginning', async () => {
+    await broker.start();
+    const { stack: running, orders } = await start(1);
+    const { id: merchantId } = await running.createMerchant();
+    await registerAll(orders, merchantId, numbered('P', 20));
+    await untilStored(numbered('P', 20));
+    await registerAll(orders, merchantId, numbered('Q', 20));
+
+    const messages = await untilStored(numbered('Q', 20));
+
+    const beginning = formatCursor({ xid: '0', position: '0' });
+    expect(messages.map(({ previousCursor }) => previousCursor)).toEqual([
+      beginning,
+      ...messages.slice(0, -1).map(({ cursor }) => cursor),
+    ]);
+  });
+
+  test('goes on by itself when the session that holds its lock is ended', async () => {
+    await broker.start();
+    const { stack: running, orders } = await start(1);
+    const { id: merchantId } = await running.createMerchant();
+    await registerAll(orders, merchantId, ['T-1']);
+    await untilStored(['T-1']);
+
+    await endLockedSessions(running.databaseUrl);
+    await registerAll(orders, merchantId, ['T-2']);
+
+    const messages = await untilStored(['T-2']);
+    expect(messages).toHaveLength(2);
+    expect(messages[1]?.previousCursor).toBe(messages[0]?.cursor);
+    expect(await running.cores[0]?.stop()).toBe(0);
   });
 
   test('runs in one of two cores, and the other takes over when that one is killed: nothing is missing or doubled', async () => {
