@@ -1,7 +1,8 @@
 import pg from 'pg';
-import { openDatabase } from '../../src/core/database/database.ts';
+import { openDatabase as openCoreDatabase } from '../../src/core/database/database.ts';
 import { startTemporaryNats, startTemporaryPostgres } from '../../src/main/local/temporary-servers.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
+import { openDatabase as openWebhooksDatabase } from '../../src/webhooks/database/database.ts';
 import { databaseUrl, shareServers, templateDatabase } from './servers.ts';
 import { stopServers } from './global-teardown.ts';
 
@@ -13,13 +14,15 @@ export default async function setUp(): Promise<void> {
   await client.connect();
   await client.query(`create database ${templateDatabase}`);
   await client.end();
-  const database = await openDatabase({
-    url: databaseUrl(postgres.url, templateDatabase),
-    poolSize: 2,
-    applicationName: 'test setup',
-    logger: createLogger({ process: 'test', instance: 'setup', level: 'silent' }),
-  });
-  await database.migrate();
-  await database.close();
+  for (const openDatabase of [openCoreDatabase, openWebhooksDatabase]) {
+    const database = await openDatabase({
+      url: databaseUrl(postgres.url, templateDatabase),
+      poolSize: 2,
+      applicationName: 'test setup',
+      logger: createLogger({ process: 'test', instance: 'setup', level: 'silent' }),
+    });
+    await database.migrate();
+    await database.close();
+  }
   shareServers({ postgresUrl: databaseUrl(postgres.url, 'postgres'), natsUrl: nats.url });
 }
