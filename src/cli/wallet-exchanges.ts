@@ -29,21 +29,27 @@ export function showExchanges(exchanges: readonly WalletExchange[], shown: Shown
   if (shown === 'all' || between.length < 2) return tellAll(exchanges).join('\n');
   return [
     ...tellAll(exchanges.slice(0, shownAtStart)),
-    `… ${between.length} more: ${countPurposes(between)}`,
+    `… ${countAll(between)} more: ${countPurposes(between)}`,
     ...tellAll(exchanges.slice(-shownAtEnd)),
   ].join('\n');
 }
 
+/** Those that are no longer kept among them. */
+const countAll = (exchanges: readonly WalletExchange[]): number =>
+  exchanges.reduce((count, { omitted }) => count + Math.max(omitted, 1), 0);
+
 /** As in "12 query, 1 callback", in the order in which they first came. */
 function countPurposes(exchanges: readonly WalletExchange[]): string {
   const counts = new Map<string, number>();
-  for (const { purpose } of exchanges) counts.set(purpose, (counts.get(purpose) ?? 0) + 1);
+  for (const { purpose, omitted } of exchanges)
+    counts.set(purpose, (counts.get(purpose) ?? 0) + Math.max(omitted, 1));
   return [...counts].map(([purpose, count]) => `${count} ${printable(purpose)}`).join(', ');
 }
 
 /** Both directions: of a callback it is the wallet who sends. */
 function tell(exchange: WalletExchange, longest: number): string {
   const { startTime, purpose, method, url, requestBody, status, responseBody, error } = exchange;
+  if (exchange.omitted > 0) return `${showInstant(startTime)}  … ${exchange.omitted} that are no longer kept`;
   const answer = [status === 0 ? '' : String(status), shorten(responseBody, longest), error]
     .filter((part) => part !== '')
     .join(' ');

@@ -6,7 +6,7 @@ import type {
   RecordPaymentOutcomeRequestSchema,
 } from '../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import type { CallbackTokens } from './callback-token.ts';
-import type { Acknowledgement, PaymentOutcome } from './connector/outcomes.ts';
+import type { Acknowledgement, PaymentOutcome, Recovery } from './connector/outcomes.ts';
 import type { RawExchange } from './connector/raw-exchange.ts';
 import type { CallOptions, WalletConnector } from './connector/wallet-connector.ts';
 
@@ -18,6 +18,8 @@ export interface Served {
   readonly exchanges: readonly RawExchange[];
   /** Whether the wallet answered as a wallet should; what the circuit breaker counts by. */
   readonly isWell: boolean;
+  /** How long the wallet asked to be left alone; 0 when it did not. */
+  readonly retryAfterMs: number;
 }
 
 export interface ServeAttemptParts {
@@ -37,13 +39,15 @@ export async function serveAttempt(
 ): Promise<Served> {
   const work = new AttemptWork(parts, leased, options);
   const outcome = await (leased.sentBefore ? work.followUp(leased.providerReference) : work.send());
-  return { outcome, exchanges: work.exchanges, isWell: work.isWell };
+  const { exchanges, isWell, retryAfterMs } = work;
+  return { outcome, exchanges, isWell, retryAfterMs };
 }
 
 /** One lease's worth of talking to the wallet. */
 class AttemptWork {
   readonly exchanges: RawExchange[] = [];
   isWell = true;
+  retryAfterMs = 0;
   readonly #parts: ServeAttemptParts;
   readonly #leased: LeasedPaymentAttempt;
   readonly #options: CallOptions;
@@ -98,7 +102,7 @@ class AttemptWork {
       },
       this.#options,
     );
-    this.#note(exchanges, result.kind !== 'not_sent' && !(result.kind === 'unknown' && isUnwell(result.why)));
+    this.#note(result, exchanges);
     return result;
   }
 
@@ -106,7 +110,7 @@ class AttemptWork {
     const reference = providerReference === '' ? {} : { providerReference };
     const inquiry = { attemptId: this.#attemptId, ...reference };
     const { result, exchanges } = await this.#parts.connector.query(inquiry, this.#options);
-    this.#note(exchanges, !(result.kind === 'unknown' && isUnwell(result.why)));
+    this.#note(result, exchanges);
     return outcomeOf(result, providerReference);
   }
 
@@ -116,7 +120,7 @@ class AttemptWork {
     if (!connector.capabilities.recovery)
       return unknown('the answer was lost and this wallet cannot be asked about it');
     const { result, exchanges } = await connector.recover(this.#attemptId, this.#options);
-    this.#note(exchanges, !(result.kind === 'unknown' && isUnwell(result.why)));
+    this.#note(result, exchanges);
     switch (result.kind) {
       case 'found':
         return this.#query(result.providerReference);
@@ -149,9 +153,13 @@ class AttemptWork {
     return unknown(acknowledgement.detail);
   }
 
-  #note(exchanges: readonly RawExchange[], isWell: boolean): void {
+  #note(result: Acknowledgement | PaymentOutcome | Recovery, exchanges: readonly RawExchange[]): void {
     this.exchanges.push(...exchanges);
-    this.isWell &&= isWell;
+    if (result.kind === 'unknown') {
+      this.isWell &&= !isUnwell(result.why);
+      this.retryAfterMs = Math.max(this.retryAfterMs, result.retryAfterMs ?? 0);
+    }
+    if (result.kind === 'not_sent') this.isWell = false;
   }
 }
 

@@ -1,3 +1,4 @@
+import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import type { Client } from '@connectrpc/connect';
 import type { Environment, PaymentOption } from '../gen/gatehouse/v1/order_pb.js';
 import type {
@@ -56,6 +57,7 @@ export function attemptWork(parts: WalletWorkParts): LeasedWork<LeasedPaymentAtt
         leaseId: leased.leaseId,
         outcome: served.outcome,
         exchanges: served.exchanges.map(exchangeMessage),
+        ...(served.retryAfterMs === 0 ? {} : { retryAfter: durationFromMs(served.retryAfterMs) }),
       },
       { headers: { 'x-request-id': requestId } },
     );

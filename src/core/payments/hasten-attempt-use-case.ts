@@ -47,7 +47,8 @@ export function createHastenAttempt({
       const locked = await lockOrderOf(em, changes, key);
       if (locked === undefined) return undefined;
       const row = await em.findOneOrFail(PaymentAttemptRow, key);
-      if (exchange !== undefined) keepExchanges(em, row, [exchange], newId, now());
+      if (exchange !== undefined)
+        await keepExchanges(em, row, { exchanges: [exchange], areDecisive: false, newId, at: now() });
       // Whoever has it at the moment records what it sees; then it is due at once. What ended unsent stays unsent.
       if (row.status !== 'SUCCEEDED' && (isInFlight(row) || row.maybeSent)) row.dueAt = await readClock(em);
       return { order: locked.order, attempt: attemptOf(row) };

@@ -1,4 +1,4 @@
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { durationMs, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { PaymentAttemptService } from '../../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import type {
   LeasePaymentAttemptsRequest,
@@ -53,7 +53,9 @@ export function paymentAttemptService(parts: PaymentAttemptServiceParts): RpcSer
       async recordPaymentOutcome(request, context) {
         const report = parseReport(request);
         const { requestId } = callerOf(context);
-        const recorded = await parts.recordOutcome({ ...report, exchanges: request.exchanges, requestId });
+        const { exchanges, retryAfter } = request;
+        const retryAfterMs = retryAfter === undefined ? 0 : durationMs(retryAfter);
+        const recorded = await parts.recordOutcome({ ...report, exchanges, retryAfterMs, requestId });
         annotate(context, { payment_attempt_id: report.attemptId, outcome: report.outcome.type });
         if (!recorded.ok) throw refusal(recorded.error, report.attemptId);
         const { order, attempt, dueAt, strayPaymentId } = recorded.value;

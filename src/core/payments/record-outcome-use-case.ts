@@ -35,6 +35,8 @@ export interface OutcomeReport {
   readonly leaseId: string;
   readonly outcome: WalletOutcome;
   readonly exchanges: readonly WalletExchange[];
+  /** How long the wallet asked to be left alone; 0 when it did not. */
+  readonly retryAfterMs: number;
   readonly requestId: string;
 }
 
@@ -149,13 +151,15 @@ export function createRecordOutcome(parts: RecordOutcomeParts): RecordOutcome {
     // The lease made it due at its own end; any earlier time is that of news which came since.
     const hastenedTo = row.dueAt != null && row.dueAt < row.leasedUntil ? row.dueAt : null;
     row.maybeSent = isReached;
-    keepExchanges(em, row, report.exchanges, newId, at);
+    const { status, providerTransactionId } = row;
     const [order, strayPaymentId] = await follow(
       { em, row, locked, now: at, requestId: report.requestId },
       report.outcome,
     );
+    const areDecisive = isDecided({ status, providerTransactionId }, row, report.outcome);
+    await keepExchanges(em, row, { exchanges: report.exchanges, areDecisive, newId, at });
     row.leasedUntil = null;
-    row.dueAt = row.status === 'SUCCEEDED' ? null : (hastenedTo ?? followUp(row, order, report.outcome, at));
+    row.dueAt = row.status === 'SUCCEEDED' ? null : (hastenedTo ?? followUp(row, order, report, at));
     return ok({ order, attempt: attemptOf(row), dueAt: row.dueAt, strayPaymentId });
   };
 
@@ -199,11 +203,30 @@ async function recordedBefore(
 /** A wallet that was asked about an ended attempt and could not say is asked again, but not for ever. */
 const secondLooksForMs = 24 * 60 * 60_000;
 
-function followUp(row: PaymentAttemptRow, order: Order, outcome: WalletOutcome, now: Date): Date | null {
-  const look = (): Date => nextLook(now, { ...row, sessionEndsAt: order.expiresAt });
+function followUp(
+  row: PaymentAttemptRow,
+  order: Order,
+  { outcome, retryAfterMs }: OutcomeReport,
+  now: Date,
+): Date | null {
+  const promptUntil = row.promptUntil ?? now;
+  const look = (): Date =>
+    nextLook(now, { ...row, promptUntil, retryAfterMs, sessionEndsAt: order.expiresAt });
   if (isInFlight(row)) return look();
   const isUnsettled = outcome.type === 'pending' || outcome.type === 'unknown';
   return isUnsettled && now.getTime() - row.updatedAt.getTime() < secondLooksForMs ? look() : null;
+}
+
+/** Whether the attempt ended by this outcome, or money turned up by it that was not known of. */
+function isDecided(
+  before: Pick<PaymentAttemptRow, 'status' | 'providerTransactionId'>,
+  row: PaymentAttemptRow,
+  outcome: WalletOutcome,
+): boolean {
+  if (isInFlight(before) && !isInFlight(row)) return true;
+  return (
+    outcome.type === 'completed' && outcome.providerTransactionId !== (before.providerTransactionId ?? '')
+  );
 }
 
 /** What a wallet says it debited; undefined when it is no amount of money that we know. */

@@ -126,7 +126,8 @@ export function createStrayPaymentStore(options: StrayPaymentStoreOptions): Stra
         if (row.leasedUntil == null) return ok({ ...row });
         const at = now();
         const { merchantId, paymentAttemptId } = row;
-        keepExchanges(em, { merchantId, id: paymentAttemptId }, exchanges, newId, at);
+        const areDecisive = outcome.type !== 'pending';
+        await keepExchanges(em, { merchantId, id: paymentAttemptId }, { exchanges, areDecisive, newId, at });
         em.assign(row, { ...afterOutcome(outcome, row, at), leasedUntil: null, updatedAt: at });
         return ok({ ...row });
       }),

@@ -134,7 +134,7 @@ function isTokenRefused(reply: GsmaReply): boolean {
 function readReply(reply: WalletReply, now: Date): GsmaReply {
   if (reply.kind === 'lost') return { kind: 'unknown', why: reply.why, detail: reply.detail };
   if (reply.kind === 'not_sent') return reply;
-  const wait = retryAfterMs(reply.headers['retry-after'], now);
+  const wait = retryAfterMs(reply.headers, now);
   return {
     kind: 'answered',
     status: reply.status,

@@ -35,6 +35,17 @@ describe('the exchanges of a payment', () => {
     expect(shown[3]).toBe('… 18 more: 17 query, 1 callback');
   });
 
+  test('that are no longer kept are told as such, and counted with those left out', () => {
+    const kept = [
+      ...asked(20),
+      create(WalletExchangeSchema, { purpose: 'omitted', omitted: 70 }),
+      ...asked(30),
+    ];
+
+    expect(heads(showExchanges(kept, 'ends'))[3]).toMatch(/^… 112 more: .*70 omitted/);
+    expect(showExchanges(kept, 'all')).toContain('… 70 that are no longer kept');
+  });
+
   test('are every one, whole, when all are asked for', () => {
     const shown = showExchanges([...asked(200), exchange('query', 1, 'x'.repeat(16_000))], 'all');
 

@@ -131,7 +131,24 @@ describe('Retry-After', () => {
     ['2026-01-01', undefined],
     [undefined, undefined],
   ])('%s comes to %s ms', (header, milliseconds) => {
-    expect(retryAfterMs(header, now)).toBe(milliseconds);
+    expect(retryAfterMs(header === undefined ? {} : { 'retry-after': header }, now)).toBe(milliseconds);
+  });
+
+  test.each([
+    ['hours ahead', 5],
+    ['hours behind', -5],
+  ])('as a date is counted by the clock of a wallet that is %s', (_name, hours) => {
+    const itsTime = now.getTime() + hours * 3_600_000;
+    const dateAfter = (seconds: number): string => new Date(itsTime + seconds * 1000).toUTCString();
+
+    expect(retryAfterMs({ 'retry-after': dateAfter(30), date: dateAfter(0) }, now)).toBe(30_000);
+    expect(retryAfterMs({ 'retry-after': dateAfter(-30), date: dateAfter(0) }, now)).toBe(0);
+  });
+
+  test('as a date beside an unreadable one is counted by our clock', () => {
+    const header = new Date(now.getTime() + 30_000).toUTCString();
+
+    expect(retryAfterMs({ 'retry-after': header, date: 'today' }, now)).toBe(30_000);
   });
 });
 

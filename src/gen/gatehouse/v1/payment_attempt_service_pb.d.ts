@@ -265,6 +265,14 @@ export declare type RecordPaymentOutcomeRequest = Message<"gatehouse.v1.RecordPa
    * @generated from field: repeated gatehouse.v1.WalletExchange exchanges = 10;
    */
   exchanges: WalletExchange[];
+
+  /**
+   * How long the wallet asked to be left alone with this attempt; absent when it did not. Heeded from 1 second to 5
+   * minutes, and not beyond the end of the payment session or of the time in which the request can be sent again.
+   *
+   * @generated from field: google.protobuf.Duration retry_after = 11;
+   */
+  retryAfter?: Duration | undefined;
 };
 
 /**
@@ -469,6 +477,21 @@ export declare type WalletExchange = Message<"gatehouse.v1.WalletExchange"> & {
    * @generated from field: string error = 9;
    */
   error: string;
+
+  /**
+   * Set by core on what the attempt, its money or its reversal was decided by; ignored when recorded.
+   *
+   * @generated from field: bool decisive = 10;
+   */
+  decisive: boolean;
+
+  /**
+   * Set by core on an entry that stands, in the place of the first of them, for so many exchanges that are no longer
+   * kept; ignored when recorded.
+   *
+   * @generated from field: int32 omitted = 11;
+   */
+  omitted: number;
 };
 
 /**
@@ -641,7 +664,8 @@ export declare type GetPaymentAttemptResponse = Message<"gatehouse.v1.GetPayment
   dueTime?: Timestamp | undefined;
 
   /**
-   * The exchanges with the wallet, oldest first; at most the latest 200.
+   * The exchanges with the wallet, oldest first: the first 20, the latest 30, and of those between every request to pay
+   * and what decided; the others are counted.
    *
    * @generated from field: repeated gatehouse.v1.WalletExchange exchanges = 6;
    */

@@ -1,0 +1,141 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { durationFromMs, timestampDate } from '@bufbuild/protobuf/wkt';
+import { startStack } from '../../support/stack.ts';
+import type { Stack } from '../../support/stack.ts';
+import { openPaymentDesk, outcomes } from './payment-desk.ts';
+import type { Outcome, Payment, PaymentDesk } from './payment-desk.ts';
+
+let stack: Stack;
+let desk: PaymentDesk;
+let merchantId: string;
+
+beforeAll(async () => {
+  stack = await startStack({ facades: 0 });
+  desk = await openPaymentDesk(stack);
+});
+beforeEach(async () => {
+  await desk.clear();
+  ({ id: merchantId } = await stack.createMerchant());
+});
+afterAll(async () => {
+  await desk.close();
+  await stack.stop();
+});
+
+/** Takes an attempt and records an outcome with one exchange for each URL. */
+async function settleBy(payment: Payment, outcome: Outcome, urls: readonly string[], purpose = 'query') {
+  await desk.makeDue(payment);
+  const exchanges = urls.map((url) => ({ purpose, url }));
+  return desk.record(await desk.take(payment), outcome, exchanges);
+}
+
+/** The wallet leaves it pending time and again; each time two exchanges were made. */
+async function leavePending(payment: Payment, times: number, name: string): Promise<void> {
+  for (let time = 0; time < times; time += 1)
+    await settleBy(payment, outcomes.pending('r-1'), [`${name}-${time}-a`, `${name}-${time}-b`]);
+}
+
+const heard = async (payment: Payment): Promise<string[]> =>
+  (await desk.story(payment)).exchanges.map(({ url, purpose, omitted }) =>
+    omitted > 0 ? `${purpose} ${omitted}` : url,
+  );
+
+describe('of very many exchanges', () => {
+  test('fifty are all kept', async () => {
+    const payment = await desk.startDirect({ merchantId });
+
+    await leavePending(payment, 25, 'q');
+
+    const kept = await heard(payment);
+    expect(kept).toHaveLength(50);
+    expect(kept.at(0)).toBe('q-0-a');
+    expect(kept.at(-1)).toBe('q-24-b');
+  });
+
+  test('the first twenty and the latest thirty are kept, and those between are counted', async () => {
+    const payment = await desk.startDirect({ merchantId });
+
+    await leavePending(payment, 60, 'q');
+
+    const kept = await heard(payment);
+    expect(kept).toHaveLength(51);
+    expect(kept.slice(0, 2)).toEqual(['q-0-a', 'q-0-b']);
+    expect(kept.slice(19, 22)).toEqual(['q-9-b', 'omitted 70', 'q-45-a']);
+    expect(kept.at(-1)).toBe('q-59-b');
+  });
+
+  test('what decided stays among those between, and so do requests to pay', async () => {
+    const payment = await desk.startDirect({ merchantId });
+    await leavePending(payment, 12, 'early');
+    await settleBy(payment, outcomes.unknown(), ['sent-again'], 'initiate');
+    await leavePending(payment, 3, 'pending');
+    await settleBy(payment, outcomes.declined(), ['said-no']);
+    await leavePending(payment, 20, 'no');
+    await settleBy(payment, outcomes.completed('t-1'), ['said-paid']);
+
+    await leavePending(payment, 20, 'late');
+
+    const kept = await heard(payment);
+    expect(kept.filter((url) => /^(sent|said|omitted)/.test(url))).toEqual([
+      'omitted 60',
+      'sent-again',
+      'said-no',
+      'said-paid',
+    ]);
+    const { exchanges } = await desk.story(payment);
+    expect(exchanges.filter(({ decisive }) => decisive).map(({ url }) => url)).toEqual([
+      'said-no',
+      'said-paid',
+    ]);
+  });
+
+  test('that callbacks bring no more are kept either', async () => {
+    const payment = await desk.startDirect({ merchantId });
+    await settleBy(payment, outcomes.completed('t-1'), ['said-paid']);
+
+    for (let time = 0; time < 80; time += 1)
+      await desk.payments.hastenPaymentAttempt({
+        merchantId,
+        paymentAttemptId: payment.attemptId,
+        exchange: { purpose: 'callback', url: `c-${time}` },
+      });
+
+    const kept = await heard(payment);
+    expect(kept.at(0)).toBe('said-paid');
+    expect(kept).toContain('omitted 31');
+    expect(kept).toHaveLength(51);
+  });
+
+  test('none is taken for decisive, or for others left out, because it says so', async () => {
+    const payment = await desk.startDirect({ merchantId });
+    await desk.makeDue(payment);
+
+    await desk.record(await desk.take(payment), outcomes.pending('r-1'), [{ decisive: true, omitted: 7 }]);
+
+    expect((await desk.story(payment)).exchanges).toMatchObject([{ decisive: false, omitted: 0 }]);
+  });
+});
+
+describe('a wallet that asks to be left alone', () => {
+  const waitAfter = async (retryAfterMs: number): Promise<number> => {
+    const payment = await desk.startDirect({ merchantId });
+    const { leaseId } = await desk.take(payment);
+    const before = Date.now();
+    const { dueTime } = await desk.payments.recordPaymentOutcome({
+      merchantId,
+      paymentAttemptId: payment.attemptId,
+      leaseId,
+      outcome: outcomes.unknown('429'),
+      retryAfter: durationFromMs(retryAfterMs),
+    });
+    return (dueTime === undefined ? NaN : timestampDate(dueTime).getTime() - before) / 1000;
+  };
+
+  test('is asked when that time is over', async () => {
+    expect(await waitAfter(60_000)).toBeGreaterThanOrEqual(60);
+  });
+
+  test('is asked while the request can still be sent again', async () => {
+    expect(await waitAfter(86_400_000)).toBeLessThan(180);
+  });
+});

@@ -1,0 +1,83 @@
+import { create } from '@bufbuild/protobuf';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { PaymentAttemptStatus, PaymentOption } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { LeasedPaymentAttemptSchema } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
+import { createCallbackTokens } from '../../../src/wallets/callback-token.ts';
+import { serveAttempt } from '../../../src/wallets/serve-attempt.ts';
+import type { FaultySubject } from './connector-conformance.ts';
+import { attemptId, requestStateId, routes, startGsma } from './gsma-subject.ts';
+import { json } from './scripted-wallet.ts';
+
+let subject: FaultySubject;
+
+beforeEach(async () => {
+  subject = await startGsma();
+});
+afterEach(async () => {
+  await subject.connector.close();
+  await subject.wallet.close();
+});
+
+const serve = (over: { readonly sentBefore: boolean; readonly providerReference?: string }) =>
+  serveAttempt(
+    {
+      connector: subject.connector,
+      tokens: createCallbackTokens(Buffer.alloc(32)),
+      now: () => new Date(),
+    },
+    create(LeasedPaymentAttemptSchema, {
+      paymentAttempt: {
+        paymentAttemptId: attemptId,
+        status: PaymentAttemptStatus.SENT,
+        paymentOption: PaymentOption.WALLETA_USSD,
+        phone: '+251911223344',
+      },
+      merchantId: 'mer_01k9z3t5y8e6wbv2n4m7q1h0cd',
+      ...{ amount: '100.50', currency: 'ETB', orderNumber: 'R-1' },
+      promptUntil: timestampFromDate(new Date(Date.now() + 60_000)),
+      ...over,
+    }),
+    { signal: new AbortController().signal },
+  );
+
+const busy = (status: number, seconds: string) =>
+  json(
+    status,
+    { errorCategory: 'serviceUnavailable', errorCode: 'genericError' },
+    { 'retry-after': seconds },
+  );
+
+test('a request that is to be made later is unknown, and how much later is told', async () => {
+  subject.wallet.on(routes.initiate, busy(429, '30'));
+
+  const served = await serve({ sentBefore: false });
+
+  expect(served).toMatchObject({ outcome: { case: 'unknown' }, isWell: false, retryAfterMs: 30_000 });
+});
+
+test('a question that is to be asked later tells how much later too', async () => {
+  subject.wallet.on(routes.requestState, busy(503, '12'));
+
+  const served = await serve({ sentBefore: true, providerReference: `requeststates/${requestStateId}` });
+
+  expect(served).toMatchObject({ outcome: { case: 'unknown' }, retryAfterMs: 12_000 });
+});
+
+test('of several answers the one that asks for most counts', async () => {
+  subject.wallet.on(
+    routes.responses,
+    json(404, { errorCategory: 'identification', errorCode: 'identifierError' }),
+  );
+  subject.wallet.on(routes.initiate, busy(503, '7'));
+
+  expect(await serve({ sentBefore: true })).toMatchObject({ retryAfterMs: 7_000 });
+});
+
+test('a wallet that asks for nothing is not waited for', async () => {
+  expect(await serve({ sentBefore: false })).toMatchObject({
+    outcome: { case: 'pending' },
+    isWell: true,
+    retryAfterMs: 0,
+  });
+});

@@ -1,0 +1,53 @@
+import { describe, expect, test } from '@jest/globals';
+import { nextLook } from '../../../src/core/payments/next-look.ts';
+import type { OpenAttempt } from '../../../src/core/payments/next-look.ts';
+
+const now = new Date('2026-01-01T08:00:00.000Z');
+const inSeconds = (seconds: number): Date => new Date(now.getTime() + seconds * 1000);
+
+/** Seconds until an attempt, just begun and taken for the first time, is looked at again. */
+const waitOf = (own: Partial<OpenAttempt> = {}): number => {
+  const attempt = {
+    leases: 1,
+    createdAt: now,
+    sessionEndsAt: inSeconds(3_600),
+    promptUntil: inSeconds(180),
+    retryAfterMs: 0,
+    ...own,
+  };
+  return (nextLook(now, attempt).getTime() - now.getTime()) / 1000;
+};
+
+describe('a wallet that asks to be left alone for a while', () => {
+  test.each([
+    ['less than we would wait anyway', 0.5, 2],
+    ['a while', 20, 20],
+    ['longer than the request can be sent again', 170, 150],
+    ['a day', 86_400, 150],
+  ])('for %s is asked after as many seconds as is good', (_name, seconds, expected) => {
+    expect(waitOf({ retryAfterMs: seconds * 1000 })).toBe(expected);
+  });
+
+  test('for a day is asked after five minutes once the prompt is over', () => {
+    expect(waitOf({ retryAfterMs: 86_400_000, promptUntil: inSeconds(-1) })).toBe(300);
+    expect(waitOf({ retryAfterMs: 86_400_000, promptUntil: inSeconds(20) })).toBe(300);
+  });
+
+  test('is asked at the end of the session all the same', () => {
+    expect(waitOf({ retryAfterMs: 120_000, sessionEndsAt: inSeconds(60) })).toBe(60);
+  });
+
+  test('is not asked sooner for it than an old attempt would be', () => {
+    const old = { leases: 50, createdAt: inSeconds(-7_200), promptUntil: inSeconds(-7_020) };
+
+    expect(waitOf({ ...old, retryAfterMs: 5_000 })).toBe(720);
+  });
+});
+
+test('without being asked for more, the first looks are soon and the later ones a tenth of the age apart', () => {
+  const first = [1, 2, 3, 4, 5, 6, 7, 8].map((leases) => waitOf({ leases }));
+
+  expect(first).toEqual([2, 3, 3, 5, 5, 10, 15, 30]);
+  expect(waitOf({ leases: 9, createdAt: inSeconds(-1_000) })).toBe(100);
+  expect(waitOf({ leases: 99, createdAt: inSeconds(-86_400) })).toBe(3_600);
+});
