@@ -18,6 +18,7 @@ import type { RateLimitSettings } from './rate-limits.ts';
 import { answerClientError, answerEveryRequest } from './raw-http.ts';
 import { addReference } from './reference.ts';
 import type { PublicUrls } from './reference.ts';
+import { createOrderCalls } from './order-calls.ts';
 import { addRegisterEndpoint, registerFields, registerPath } from './register-endpoint.ts';
 import { invalidRequest } from './request-failure.ts';
 import { logWhenOver } from './request-log.ts';
@@ -157,9 +158,10 @@ function addMerchantApi(app: FastifyInstance, options: RestFacadeOptions): void 
   app.addHook('preValidation', async (request) => {
     request.body ??= {};
   });
-  addRegisterEndpoint(app, { orders, environment });
-  addDirectEndpoint(app, { orders, environment });
-  addVerifyEndpoint(app, { orders, environment });
+  const context = { calls: createOrderCalls(orders, nowMs), orders, environment };
+  addRegisterEndpoint(app, context);
+  addDirectEndpoint(app, context);
+  addVerifyEndpoint(app, context);
 }
 
 /** The client's own id for its request, when it is one that can be written into logs and headers as it is. */

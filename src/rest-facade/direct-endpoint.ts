@@ -5,7 +5,7 @@ import { directPaymentOption, directPaymentOptions } from '../merchant-api/payme
 import { directReply } from '../merchant-api/replies.ts';
 import { directBodySchema, directQuerySchema, fieldNames } from '../merchant-api/requests.ts';
 import { callerOf } from './authentication.ts';
-import { callOptions } from './endpoint.ts';
+import { checkOptions } from './endpoint.ts';
 import type { EndpointContext } from './endpoint.ts';
 import { readFields, refusal } from './field-reading.ts';
 import { errorResponses, successResponse } from './openapi-responses.ts';
@@ -50,7 +50,7 @@ export function addDirectEndpoint(app: FastifyInstance, context: EndpointContext
 async function startDirectPayment(
   request: FastifyRequest,
   reply: FastifyReply,
-  { orders, environment }: EndpointContext,
+  { calls, orders, environment }: EndpointContext,
 ): Promise<FastifyReply> {
   const option = readPaymentOption(request.query);
   const reading = readFields(request, directFields);
@@ -68,10 +68,10 @@ async function startDirectPayment(
   const problems = 'problem' in option ? [option.problem, ...reading.problems] : reading.problems;
   if (problems.length > 0 || reading.schemaProblems.length > 0) {
     throw await refusal({ ...reading, problems }, ['payment_option', ...directFields], () =>
-      orders.startDirectPayment({ ...message, validateOnly: true }, callOptions(request)),
+      orders.startDirectPayment({ ...message, validateOnly: true }, checkOptions(request)),
     );
   }
-  await orders.startDirectPayment(message, callOptions(request));
+  await calls.startDirectPayment(message, request.id);
   return reply.code(201).send(directReply());
 }
 

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { registerReply } from '../merchant-api/replies.ts';
 import { fieldNames, registerBodySchema } from '../merchant-api/requests.ts';
 import { callerOf } from './authentication.ts';
-import { callOptions } from './endpoint.ts';
+import { checkOptions } from './endpoint.ts';
 import type { EndpointContext } from './endpoint.ts';
 import { readFields, refusal } from './field-reading.ts';
 import { errorResponses, successResponse } from './openapi-responses.ts';
@@ -17,7 +17,10 @@ Safe to repeat: the same values for an \`order_number\` whose order is still PEN
 Any other use of an \`order_number\` that is taken is a 400 with a detail on it.`;
 
 /** POST /api/v1/register; spec, "Register payment order". */
-export function addRegisterEndpoint(app: FastifyInstance, { orders, environment }: EndpointContext): void {
+export function addRegisterEndpoint(
+  app: FastifyInstance,
+  { calls, orders, environment }: EndpointContext,
+): void {
   app.route({
     method: 'POST',
     url: registerPath,
@@ -52,10 +55,10 @@ export function addRegisterEndpoint(app: FastifyInstance, { orders, environment 
       };
       if (reading.problems.length > 0 || reading.schemaProblems.length > 0) {
         throw await refusal(reading, registerFields, () =>
-          orders.registerOrder({ ...message, validateOnly: true }, callOptions(request)),
+          orders.registerOrder({ ...message, validateOnly: true }, checkOptions(request)),
         );
       }
-      const { checkoutUrl } = await orders.registerOrder(message, callOptions(request));
+      const { checkoutUrl } = await calls.register(message, request.id);
       return reply.code(201).send(registerReply(checkoutUrl));
     },
   });

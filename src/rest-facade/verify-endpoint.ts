@@ -3,7 +3,6 @@ import { orderToJson } from '../merchant-api/order-json.ts';
 import { verifyReply } from '../merchant-api/replies.ts';
 import { fieldNames, verifyBodySchema } from '../merchant-api/requests.ts';
 import { callerOf } from './authentication.ts';
-import { callOptions } from './endpoint.ts';
 import type { EndpointContext } from './endpoint.ts';
 import { readFields, refusal } from './field-reading.ts';
 import { errorResponses, successResponse } from './openapi-responses.ts';
@@ -17,7 +16,7 @@ const description = `Tells where an order stands.
 404 when you have no order with this \`order_number\` in this environment.`;
 
 /** POST /api/v1/verify; spec, "Check payment order status". */
-export function addVerifyEndpoint(app: FastifyInstance, { orders, environment }: EndpointContext): void {
+export function addVerifyEndpoint(app: FastifyInstance, { calls, environment }: EndpointContext): void {
   app.route({
     method: 'POST',
     url: verifyPath,
@@ -40,10 +39,7 @@ export function addVerifyEndpoint(app: FastifyInstance, { orders, environment }:
       logOrderNumber(request, orderNumber);
       const { merchantId } = callerOf(request);
       const read = () =>
-        orders.getOrder(
-          { merchantId, environment, key: { case: 'orderNumber', value: orderNumber } },
-          callOptions(request),
-        );
+        calls.find({ merchantId, environment, key: { case: 'orderNumber', value: orderNumber } }, request.id);
       if (reading.problems.length > 0 || reading.schemaProblems.length > 0) {
         throw await refusal(reading, verifyFields, read);
       }

@@ -15,7 +15,7 @@ import type {
   StartDirectPaymentRequest,
   StartDirectPaymentResponse,
 } from '../../gen/gatehouse/v1/order_service_pb.js';
-import { annotate, callerOf } from '../../runtime/rpc/call-context.ts';
+import { annotate, callerOf, isRequestId } from '../../runtime/rpc/call-context.ts';
 import { rpcError } from '../../runtime/rpc/rpc-error.ts';
 import { rpcService } from '../../runtime/rpc/rpc-service.ts';
 import type { RpcService } from '../../runtime/rpc/rpc-service.ts';
@@ -65,7 +65,7 @@ export function orderService(parts: OrderServiceParts): RpcService {
   ): Promise<RegisterOrderResponse> => {
     const registration = valuesOrThrow(parseRegistration(request, parts.currencies));
     if (request.validateOnly) return create(RegisterOrderResponseSchema);
-    const { order, repeated } = await parts.registerOrder(registration, scope);
+    const { order, repeated } = await parts.registerOrder(registration, scopeFor(request, scope));
     return create(RegisterOrderResponseSchema, {
       order: orderMessage(order),
       checkoutUrl: parts.checkoutUrlOf(order),
@@ -78,7 +78,7 @@ export function orderService(parts: OrderServiceParts): RpcService {
   ): Promise<StartDirectPaymentResponse> => {
     const payment = valuesOrThrow(parseDirectPayment(request, parts.currencies, parts.offeredOptions));
     if (request.validateOnly) return create(StartDirectPaymentResponseSchema);
-    const { order, attempt, repeated } = await parts.startDirectPayment(payment, scope);
+    const { order, attempt, repeated } = await parts.startDirectPayment(payment, scopeFor(request, scope));
     const messages = { order: orderMessage(order), paymentAttempt: attemptMessage(order, attempt) };
     return create(StartDirectPaymentResponseSchema, { ...messages, repeated });
   };
@@ -195,6 +195,11 @@ export function orderService(parts: OrderServiceParts): RpcService {
 
 function scopeOf(context: HandlerContext): CallScope {
   return { requestId: callerOf(context).requestId, signal: context.signal };
+}
+
+/** An item of a batch may say which request it is of. */
+function scopeFor({ requestId }: { readonly requestId: string }, scope: CallScope): CallScope {
+  return isRequestId(requestId) ? { ...scope, requestId } : scope;
 }
 
 function counted<T extends { readonly result: { readonly case: string } }>(

@@ -12,9 +12,12 @@ export interface GroupCommitOptions<Item, Outcome> {
   readonly maxWaiting: number;
 }
 
+/** Whether nobody waits for an item any more: its caller's AbortSignal, say. */
+export type Leaving = Pick<AbortSignal, 'aborted'>;
+
 interface Entry<Item> {
   readonly item: Item;
-  readonly signal: AbortSignal;
+  readonly signal: Leaving;
 }
 
 /**
@@ -24,7 +27,7 @@ interface Entry<Item> {
  */
 export function createGroupCommit<Item, Outcome>(
   options: GroupCommitOptions<Item, Outcome>,
-): (item: Item, signal: AbortSignal) => Promise<Outcome> {
+): (item: Item, signal: Leaving) => Promise<Outcome> {
   const { run, maxItems, maxInFlight, maxWaiting } = options;
   const ready: (() => void)[] = [];
   let inFlight = 0;

@@ -10,6 +10,9 @@ export interface Caller {
   readonly requestId: string;
 }
 
+/** Whether a text can be written into logs and headers as the id of a request. */
+export const isRequestId = (text: string): boolean => /^[\w.-]{1,64}$/.test(text);
+
 const nobody: Caller = { role: 'anyone', actor: '', requestId: '' };
 
 /** Set before a handler runs. */

@@ -2,7 +2,7 @@ import type { DescMessage, Message, MessageInitShape } from '@bufbuild/protobuf'
 import { Code, ConnectError } from '@connectrpc/connect';
 import type { HandlerContext, MethodImplSpec, ServiceImplSpec } from '@connectrpc/connect';
 import type { Logger } from '../logger.ts';
-import { callerKey, logFieldsKey, uneventfulKey } from './call-context.ts';
+import { callerKey, isRequestId, logFieldsKey, uneventfulKey } from './call-context.ts';
 import type { Caller } from './call-context.ts';
 import { reasonOf, rpcError } from './rpc-error.ts';
 import type { Access, RpcService } from './rpc-service.ts';
@@ -100,7 +100,7 @@ async function* many(
 
 function admit(context: HandlerContext, access: Access, { tokens, newRequestId }: GuardOptions): void {
   const given = context.requestHeader.get('x-request-id') ?? '';
-  const requestId = /^[\w.-]{1,64}$/.test(given) ? given : newRequestId();
+  const requestId = isRequestId(given) ? given : newRequestId();
   const actor = (context.requestHeader.get('x-gatehouse-actor') ?? '').slice(0, 64);
   const role = authenticateService(tokens, context.requestHeader.get('authorization'));
   const caller: Caller = { role: role ?? 'anyone', actor, requestId };

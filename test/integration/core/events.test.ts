@@ -89,6 +89,24 @@ describe('the history of an order', () => {
     expect(entry?.event?.requestId).toBe('the-request-7');
   });
 
+  test('has the request of each item of a batch; one that is no id counts as the whole call', async () => {
+    const { id: merchantId } = await stack.createMerchant();
+    const headers = { 'x-request-id': 'the-batch' };
+    const requests = ['its-own', 'not an id', ''].map((requestId, index) =>
+      registration({ merchantId, orderNumber: `H-B-${index}`, requestId }),
+    );
+    await orders.batchRegisterOrders({ requests }, { headers });
+
+    const entries = await listed({ merchantId }, 3);
+
+    const found = entries.map(({ event }) => [event?.order?.orderNumber, event?.requestId]);
+    expect(Object.fromEntries(found)).toEqual({
+      'H-B-0': 'its-own',
+      'H-B-1': 'the-batch',
+      'H-B-2': 'the-batch',
+    });
+  });
+
   test('counts 1, 2, 3 without a gap through payments, each event with the order as it left it', async () => {
     const { id: merchantId } = await stack.createMerchant();
     const registered = await register(merchantId, 'H-3');

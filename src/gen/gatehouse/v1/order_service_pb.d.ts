@@ -102,6 +102,14 @@ export declare type RegisterOrderRequest = Message<"gatehouse.v1.RegisterOrderRe
    * @generated from field: bool validate_only = 12;
    */
   validateOnly: boolean;
+
+  /**
+   * The id of the request that wants the order, for its history: up to 64 letters, digits, dots, underscores and
+   * hyphens. The call's x-request-id when it is not of that form; one batch may carry many requests.
+   *
+   * @generated from field: string request_id = 13;
+   */
+  requestId: string;
 };
 
 /**
@@ -281,6 +289,13 @@ export declare type StartDirectPaymentRequest = Message<"gatehouse.v1.StartDirec
    * @generated from field: bool validate_only = 8;
    */
   validateOnly: boolean;
+
+  /**
+   * As in RegisterOrderRequest.
+   *
+   * @generated from field: string request_id = 9;
+   */
+  requestId: string;
 };
 
 /**

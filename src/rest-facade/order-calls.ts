@@ -1,0 +1,130 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { ConnectError } from '@connectrpc/connect';
+import type { CallOptions, Client } from '@connectrpc/connect';
+import type {
+  GetOrderRequestSchema,
+  GetOrderResponse,
+  OrderService,
+  RegisterOrderRequestSchema,
+  RegisterOrderResponse,
+  StartDirectPaymentRequestSchema,
+  StartDirectPaymentResponse,
+} from '../gen/gatehouse/v1/order_service_pb.js';
+import type { Status } from '../gen/google/rpc/status_pb.js';
+import { createGroupCommit } from '../runtime/database/group-commit.ts';
+import { fromStatus, rpcError } from '../runtime/rpc/rpc-error.ts';
+
+type RegisterOrder = MessageInitShape<typeof RegisterOrderRequestSchema>;
+type StartDirectPayment = MessageInitShape<typeof StartDirectPaymentRequestSchema>;
+type GetOrder = MessageInitShape<typeof GetOrderRequestSchema>;
+
+/** What merchants ask of core. Each call answers, or fails, as the unary method of OrderService would. */
+export interface OrderCalls {
+  readonly register: (request: RegisterOrder, requestId: string) => Promise<RegisterOrderResponse>;
+  readonly startDirectPayment: (
+    request: StartDirectPayment,
+    requestId: string,
+  ) => Promise<StartDirectPaymentResponse>;
+  readonly find: (request: GetOrder, requestId: string) => Promise<GetOrderResponse>;
+}
+
+/** Long enough for a core that is being restarted, and short enough to answer before a request times out. */
+const deadlineMs = 8_000;
+
+/**
+ * Few batches on their way, so that what comes meanwhile makes the next one larger; several, so that core, which
+ * gathers them anew, always has some to write. Beyond `maxWaiting` a request is refused at once.
+ */
+const limits = { maxItems: 250, maxInFlight: 8, maxWaiting: 4_000 };
+
+/**
+ * Makes one batch RPC of the requests that arrive in one turn of the event loop, or while others are on their way. A
+ * request that comes alone is a unary call. None is cancelled when its client goes away: a write that is under way is
+ * finished, so that the merchant's retry finds it done. Errors besides core's: RESOURCE_EXHAUSTED OVERLOADED.
+ */
+export function createOrderCalls(orders: Client<typeof OrderService>, nowMs: () => number): OrderCalls {
+  return {
+    register: gather<RegisterOrder, RegisterOrderResponse>({
+      nowMs,
+      one: (request, options) => orders.registerOrder(request, options),
+      many: async (requests, options) => (await orders.batchRegisterOrders({ requests }, options)).results,
+    }),
+    startDirectPayment: gather<StartDirectPayment, StartDirectPaymentResponse>({
+      nowMs,
+      one: (request, options) => orders.startDirectPayment(request, options),
+      many: async (requests, options) =>
+        (await orders.batchStartDirectPayments({ requests }, options)).results,
+    }),
+    find: gather<GetOrder, GetOrderResponse>({
+      nowMs,
+      one: (request, options) => orders.getOrder(request, options),
+      many: async (requests, options) => (await orders.batchGetOrders({ requests }, options)).results,
+    }),
+  };
+}
+
+interface Result<Response> {
+  readonly result:
+    | { readonly case: 'response'; readonly value: Response }
+    | { readonly case: 'error'; readonly value: Status }
+    | { readonly case: undefined; readonly value?: undefined };
+}
+
+interface Methods<Request, Response> {
+  readonly nowMs: () => number;
+  readonly one: (request: Request, options: CallOptions) => Promise<Response>;
+  readonly many: (requests: Request[], options: CallOptions) => Promise<readonly Result<Response>[]>;
+}
+
+interface Waiting<Request> {
+  readonly request: Request;
+  readonly requestId: string;
+  /** On the monotonic clock. */
+  readonly deadline: number;
+}
+
+function gather<Request extends object, Response>({
+  nowMs,
+  one,
+  many,
+}: Methods<Request, Response>): (request: Request, requestId: string) => Promise<Response> {
+  const optionsOf = (items: readonly Waiting<Request>[]): CallOptions => ({
+    timeoutMs: Math.max(1, Math.floor(Math.min(...items.map(({ deadline }) => deadline)) - nowMs())),
+    headers: { 'x-request-id': items[0]?.requestId ?? '' },
+  });
+  const answerAll = async (
+    items: readonly Waiting<Request>[],
+  ): Promise<readonly (Response | ConnectError)[]> => {
+    const [first, ...others] = items;
+    if (first === undefined) return [];
+    if (others.length === 0) return [await one(first.request, optionsOf(items))];
+    const results = await many(
+      items.map(({ request, requestId }) => ({ ...request, requestId })),
+      optionsOf(items),
+    );
+    return items.map((_, index) => outcomeOf(results[index]));
+  };
+  const call = createGroupCommit({ ...limits, run: answerAll });
+  return async (request, requestId) => {
+    const deadline = nowMs() + deadlineMs;
+    const isLate = {
+      get aborted(): boolean {
+        return nowMs() >= deadline;
+      },
+    };
+    const outcome = await call({ request, requestId, deadline }, isLate);
+    if (outcome instanceof ConnectError) throw outcome;
+    return outcome;
+  };
+}
+
+function outcomeOf<Response>(answer: Result<Response> | undefined): Response | ConnectError {
+  switch (answer?.result.case) {
+    case 'response':
+      return answer.result.value;
+    case 'error':
+      return fromStatus(answer.result.value);
+    case undefined:
+      return rpcError('INTERNAL', 'core answered fewer items than it was sent');
+  }
+}

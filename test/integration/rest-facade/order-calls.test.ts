@@ -1,0 +1,136 @@
+import { describe, expect, test } from '@jest/globals';
+import { create } from '@bufbuild/protobuf';
+import { Code, ConnectError, createClient, createRouterTransport } from '@connectrpc/connect';
+import type { HandlerContext, ServiceImpl } from '@connectrpc/connect';
+import { OrderService, RegisterOrderResultSchema } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import type {
+  BatchRegisterOrdersRequest,
+  RegisterOrderRequest,
+} from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { createOrderCalls } from '../../../src/rest-facade/order-calls.ts';
+import { reasonOf, rpcError, toStatus } from '../../../src/runtime/rpc/rpc-error.ts';
+import { failureOf } from '../../support/rpc-failure.ts';
+
+const callsOn = (core: Partial<ServiceImpl<typeof OrderService>>, nowMs = () => performance.now()) => {
+  const transport = createRouterTransport((router) => void router.service(OrderService, core));
+  return createOrderCalls(createClient(OrderService, transport), nowMs);
+};
+
+/** A core that notes how it was called, and refuses order numbers that begin with "taken". */
+function notingCore() {
+  const alone: { request: RegisterOrderRequest; requestId: string | null }[] = [];
+  const batches: BatchRegisterOrdersRequest[] = [];
+  const core = {
+    registerOrder: (request: RegisterOrderRequest, context: HandlerContext) => {
+      alone.push({ request, requestId: context.requestHeader.get('x-request-id') });
+      return { checkoutUrl: `url of ${request.orderNumber}` };
+    },
+    batchRegisterOrders: (batch: BatchRegisterOrdersRequest) => {
+      batches.push(batch);
+      return {
+        results: batch.requests.map(({ orderNumber }) =>
+          create(RegisterOrderResultSchema, {
+            result: orderNumber.startsWith('taken')
+              ? { case: 'error', value: toStatus(rpcError('ORDER_NUMBER_TAKEN', 'taken')) }
+              : { case: 'response', value: { checkoutUrl: `url of ${orderNumber}` } },
+          }),
+        ),
+      };
+    },
+  };
+  return { core, alone, batches };
+}
+
+describe('the calls of the hot path', () => {
+  test('a request that comes alone is a unary call under its own id', async () => {
+    const { core, alone, batches } = notingCore();
+
+    const response = await callsOn(core).register({ orderNumber: 'a' }, 'request-1');
+
+    expect(response.checkoutUrl).toBe('url of a');
+    expect(alone).toMatchObject([{ request: { orderNumber: 'a' }, requestId: 'request-1' }]);
+    expect(batches).toEqual([]);
+  });
+
+  test('requests of one turn are one batch, each under its own id and with its own answer', async () => {
+    const { core, alone, batches } = notingCore();
+    const calls = callsOn(core);
+
+    const names = ['a', 'b', 'c'];
+    const responses = await Promise.all(
+      names.map((name) => calls.register({ orderNumber: name }, `request-of-${name}`)),
+    );
+
+    expect(responses.map(({ checkoutUrl }) => checkoutUrl)).toEqual(['url of a', 'url of b', 'url of c']);
+    expect(alone).toEqual([]);
+    expect(batches).toMatchObject([
+      { requests: names.map((name) => ({ orderNumber: name, requestId: `request-of-${name}` })) },
+    ]);
+  });
+
+  test('an item that core refuses fails alone, with the reason it would have had by itself', async () => {
+    const { core } = notingCore();
+    const calls = callsOn(core);
+
+    const [good, taken] = await Promise.allSettled(
+      ['a', 'taken'].map((name) => calls.register({ orderNumber: name }, name)),
+    );
+
+    expect(good).toMatchObject({ status: 'fulfilled', value: { checkoutUrl: 'url of a' } });
+    const reason: unknown = taken?.status === 'rejected' ? taken.reason : undefined;
+    expect(reason).toBeInstanceOf(ConnectError);
+    expect(reason instanceof ConnectError && [reason.code, reasonOf(reason)]).toEqual([
+      Code.AlreadyExists,
+      'ORDER_NUMBER_TAKEN',
+    ]);
+  });
+
+  test('a batch that fails as a whole fails each of its requests', async () => {
+    const calls = callsOn({
+      batchRegisterOrders: () => {
+        throw rpcError('DATABASE_UNAVAILABLE', 'the database does not answer');
+      },
+    });
+
+    const failures = await Promise.all(
+      ['a', 'b'].map((name) => failureOf(calls.register({ orderNumber: name }, name))),
+    );
+
+    expect(failures).toMatchObject([{ reason: 'DATABASE_UNAVAILABLE' }, { reason: 'DATABASE_UNAVAILABLE' }]);
+  });
+
+  test('answers that core left out are errors, not silence', async () => {
+    const calls = callsOn({ batchRegisterOrders: () => ({ results: [] }) });
+
+    const failures = await Promise.all(
+      ['a', 'b'].map((name) => failureOf(calls.register({ orderNumber: name }, name))),
+    );
+
+    expect(failures).toMatchObject([{ reason: 'INTERNAL' }, { reason: 'INTERNAL' }]);
+  });
+
+  test('a request whose time is over before it could be sent is not sent', async () => {
+    const { core, alone } = notingCore();
+    let now = 0;
+    const calls = callsOn(core, () => now);
+
+    const late = failureOf(calls.register({ orderNumber: 'late' }, 'request-1'));
+    now = 8_000;
+
+    expect(await late).toMatchObject({ reason: 'CALL_CANCELLED' });
+    expect(alone).toEqual([]);
+  });
+
+  test('beyond what may wait, a request is refused at once', async () => {
+    const { core } = notingCore();
+    const calls = callsOn(core);
+
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 4_001 }, (_, index) => calls.register({ orderNumber: `n${index}` }, `r${index}`)),
+    );
+
+    const refused = outcomes.filter(({ status }) => status === 'rejected');
+    expect(refused).toHaveLength(1);
+    expect(outcomes.at(-1)?.status).toBe('rejected');
+  });
+});
