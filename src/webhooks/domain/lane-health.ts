@@ -1,0 +1,47 @@
+/** How a lane has done lately, as far as it decides what is sent on it. */
+export interface LaneHealth {
+  readonly consecutiveFailures: number;
+  /** Nothing is sent before; then one delivery probes the lane. */
+  readonly restingUntil: Date | undefined;
+}
+
+/** So many failures in a row, and a lane rests. */
+export const failuresBeforeRest = 5;
+const firstRestMs = 5_000;
+const longestRestMs = 5 * 60_000;
+/** A rest is this part longer or shorter, so that lanes which failed together are not probed together. */
+const jitter = 0.2;
+
+/** How many deliveries a healthy lane has on their way at once, at most. */
+export const maxInFlight = 8;
+
+/** What an attempt means for the health of its lane. */
+export interface LaneAttempt {
+  readonly isDelivered: boolean;
+  readonly endedAt: Date;
+  /** From 0 to below 1. */
+  readonly random: () => number;
+}
+
+/**
+ * A lane's health after an attempt on it. One success opens it. From the fifth failure in a row on it rests: 5 seconds,
+ * twice as long after each probe that fails, 5 minutes at most, give or take a fifth. Attempts that were under way when
+ * the rest began, and fail during it, say nothing new and do not prolong it.
+ */
+export function healthAfter(health: LaneHealth, { isDelivered, endedAt, random }: LaneAttempt): LaneHealth {
+  if (isDelivered) return { consecutiveFailures: 0, restingUntil: undefined };
+  if (health.restingUntil !== undefined && endedAt < health.restingUntil) return health;
+  const consecutiveFailures = health.consecutiveFailures + 1;
+  if (consecutiveFailures < failuresBeforeRest) return { consecutiveFailures, restingUntil: undefined };
+  const plannedMs = Math.min(firstRestMs * 2 ** (consecutiveFailures - failuresBeforeRest), longestRestMs);
+  const restMs = Math.round(plannedMs * (1 + jitter * (2 * random() - 1)));
+  return { consecutiveFailures, restingUntil: new Date(endedAt.getTime() + restMs) };
+}
+
+/** How many deliveries may be on their way at once on a lane that has just been taken: one where the last one failed. */
+export const firstInFlight = ({ consecutiveFailures }: LaneHealth): number =>
+  consecutiveFailures === 0 ? 2 : 1;
+
+/** How many may be on their way after an attempt: trust grows with each success and is gone with a failure. */
+export const inFlightAfter = (current: number, isDelivered: boolean): number =>
+  isDelivered ? Math.min(current * 2, maxInFlight) : 1;

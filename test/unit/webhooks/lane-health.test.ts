@@ -1,0 +1,90 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { firstInFlight, healthAfter, inFlightAfter } from '../../../src/webhooks/domain/lane-health.ts';
+import type { LaneHealth } from '../../../src/webhooks/domain/lane-health.ts';
+
+const now = new Date('2026-03-01T12:00:00.000Z');
+const middle = (): number => 0.5;
+const well: LaneHealth = { consecutiveFailures: 0, restingUntil: undefined };
+const failing = (consecutiveFailures: number): LaneHealth => ({
+  consecutiveFailures,
+  restingUntil: undefined,
+});
+const failed = (health: LaneHealth, endedAt = now): LaneHealth =>
+  healthAfter(health, { isDelivered: false, endedAt, random: middle });
+const restMs = ({ restingUntil }: LaneHealth, from = now): number | undefined =>
+  restingUntil && restingUntil.getTime() - from.getTime();
+
+describe('a lane rests', () => {
+  test('not before the fifth failure in a row', () => {
+    const fourth = failed(failed(failed(failed(well))));
+
+    expect(fourth).toEqual({ consecutiveFailures: 4, restingUntil: undefined });
+    expect(restMs(failed(fourth))).toBe(5_000);
+  });
+
+  test.each([
+    [5, 5_000],
+    [6, 10_000],
+    [7, 20_000],
+    [8, 40_000],
+    [9, 80_000],
+    [10, 160_000],
+    [11, 300_000],
+    [12, 300_000],
+    [5_000, 300_000],
+  ])('after %i failures in a row about %i ms', (failures, ms) => {
+    expect(restMs(failed(failing(failures - 1)))).toBe(ms);
+  });
+
+  test('a fifth more or less than planned at most', () => {
+    fc.assert(
+      fc.property(
+        fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+        fc.integer({ min: 5, max: 40 }),
+        (roll, failures) => {
+          const health = healthAfter(failing(failures - 1), {
+            isDelivered: false,
+            endedAt: now,
+            random: () => roll,
+          });
+          const planned = Math.min(5_000 * 2 ** (failures - 5), 300_000);
+          expect(restMs(health)).toBeGreaterThanOrEqual(planned * 0.8 - 1);
+          expect(restMs(health)).toBeLessThanOrEqual(planned * 1.2 + 1);
+        },
+      ),
+    );
+  });
+
+  test('no longer because of attempts that were under way when the rest began', () => {
+    const resting = failed(failing(4));
+
+    expect(failed(resting, new Date(now.getTime() + 4_999))).toEqual(resting);
+  });
+
+  test('again, and longer, when the probe after it fails', () => {
+    const probed = new Date(now.getTime() + 5_000);
+
+    expect(restMs(failed(failed(failing(4)), probed), probed)).toBe(10_000);
+  });
+
+  test('no more after one success', () => {
+    const health = healthAfter(failed(failing(9)), { isDelivered: true, endedAt: now, random: middle });
+
+    expect(health).toEqual(well);
+  });
+});
+
+describe('how many deliveries are on their way at once', () => {
+  test('begins with two on a healthy lane and with one where the last attempt failed', () =>
+    expect([firstInFlight(well), firstInFlight(failing(1)), firstInFlight(failing(7))]).toEqual([2, 1, 1]));
+
+  test('doubles with each success up to eight, and is one after a failure', () =>
+    expect([
+      inFlightAfter(1, true),
+      inFlightAfter(2, true),
+      inFlightAfter(4, true),
+      inFlightAfter(8, true),
+      inFlightAfter(8, false),
+    ]).toEqual([2, 4, 8, 8, 1]));
+});

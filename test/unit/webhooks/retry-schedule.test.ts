@@ -1,0 +1,136 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { nextAttempt, roundMs, waitsMs } from '../../../src/webhooks/domain/retry-schedule.ts';
+
+const start = new Date('2026-03-01T12:00:00.000Z');
+const hour = 3_600_000;
+const after = (ms: number): Date => new Date(start.getTime() + ms);
+const middle = (): number => 0.5;
+const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
+
+/** The times of all attempts of a delivery that is always refused at once, from the first one on. */
+function attemptTimes(dice: () => number, durationMs = 0): number[] {
+  const times = [0];
+  for (;;) {
+    const endedAt = after((times.at(-1) ?? 0) + durationMs);
+    const next = nextAttempt({ roundAttempts: times.length, roundStartedAt: start, endedAt, random: dice });
+    if (next.type === 'give_up') return times;
+    times.push(next.at.getTime() - start.getTime());
+  }
+}
+
+describe('the schedule', () => {
+  test.each([
+    [1, '5 s', 5_000],
+    [2, '30 s', 30_000],
+    [3, '2 min', 120_000],
+    [4, '10 min', 600_000],
+    [5, '30 min', 1_800_000],
+    [6, '1 h', hour],
+    [7, '2 h', 2 * hour],
+    [8, '4 h', 4 * hour],
+    [9, '8 h', 8 * hour],
+    [10, '12 h', 12 * hour],
+    [11, '24 h', 24 * hour],
+    [12, '24 h', 24 * hour],
+  ])('waits after attempt %i about %s', (roundAttempts, _words, waitMs) => {
+    const next = nextAttempt({ roundAttempts, roundStartedAt: start, endedAt: start, random: middle });
+
+    expect(next).toEqual({ type: 'at', at: after(waitMs) });
+  });
+
+  test('ends after the 13th attempt', () => {
+    const next = nextAttempt({ roundAttempts: 13, roundStartedAt: start, endedAt: start, random: middle });
+
+    expect(next).toEqual({ type: 'give_up' });
+  });
+
+  test('ends with the first attempt that fails when 76 hours are over', () => {
+    const at = (ms: number) =>
+      nextAttempt({ roundAttempts: 2, roundStartedAt: start, endedAt: after(ms), random: middle }).type;
+
+    expect([at(roundMs - 1), at(roundMs), at(roundMs + hour)]).toEqual(['at', 'give_up', 'give_up']);
+  });
+
+  test('counts from a later beginning when the endpoint was paused in between', () => {
+    const endedAt = after(100 * hour);
+
+    const next = nextAttempt({ roundAttempts: 3, roundStartedAt: after(99 * hour), endedAt, random: middle });
+
+    expect(next).toEqual({ type: 'at', at: after(100 * hour + 120_000) });
+  });
+
+  test('has 13 attempts within 76 hours, whatever the dice say and however slow the receiver is', () => {
+    fc.assert(
+      fc.property(
+        fc.array(random, { minLength: 12, maxLength: 12 }),
+        fc.integer({ min: 0, max: 15_000 }),
+        (rolls, durationMs) => {
+          let roll = 0;
+          const times = attemptTimes(() => rolls[roll++ % rolls.length]!, durationMs);
+          expect(times).toHaveLength(13);
+          expect(times.at(-1)).toBeLessThanOrEqual(roundMs);
+          expect(times.at(-1)).toBeGreaterThan(68 * hour);
+        },
+      ),
+    );
+  });
+
+  test('waits within a tenth of what was planned, unless the round ends before', () => {
+    fc.assert(
+      fc.property(random, fc.integer({ min: 1, max: 12 }), (roll, roundAttempts) => {
+        const dice = (): number => roll;
+        const next = nextAttempt({ roundAttempts, roundStartedAt: start, endedAt: start, random: dice });
+        if (next.type !== 'at') throw new Error('given up');
+        const planned = waitsMs[roundAttempts - 1]!;
+        const wait = next.at.getTime() - start.getTime();
+        expect(wait).toBeGreaterThanOrEqual(planned * 0.9 - 1);
+        expect(wait).toBeLessThanOrEqual(planned * 1.1 + 1);
+      }),
+    );
+  });
+});
+
+describe('Retry-After', () => {
+  const asked = (retryAfterMs: number, { endedAt = start, roundAttempts = 2 } = {}) =>
+    nextAttempt({ roundAttempts, roundStartedAt: start, endedAt, retryAfterMs, random: middle });
+
+  test('shorter than planned changes nothing', () =>
+    expect(asked(1_000)).toEqual({ type: 'at', at: after(30_000) }));
+
+  test('longer than planned is waited for', () =>
+    expect(asked(90_000)).toEqual({ type: 'at', at: after(90_000) }));
+
+  test('of more than a day is a day', () =>
+    expect(asked(72 * hour)).toEqual({ type: 'at', at: after(24 * hour) }));
+
+  test('longer than what is left of the round ends it', () =>
+    expect(asked(2 * hour, { endedAt: after(75 * hour) })).toEqual({ type: 'give_up' }));
+
+  test('does not bring an attempt after the last one', () =>
+    expect(asked(1_000, { roundAttempts: 13 })).toEqual({ type: 'give_up' }));
+});
+
+test('the next attempt is never before this one ended, nor after the round or the day that was asked for', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 20 }),
+      fc.integer({ min: 0, max: 100 * hour }),
+      fc.option(fc.integer({ min: 0, max: 100 * hour }), { nil: undefined }),
+      random,
+      (roundAttempts, elapsedMs, retryAfterMs, roll) => {
+        const endedAt = after(elapsedMs);
+        const next = nextAttempt({
+          roundAttempts,
+          roundStartedAt: start,
+          endedAt,
+          ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+          random: () => roll,
+        });
+        if (next.type === 'give_up') return;
+        expect(next.at.getTime()).toBeGreaterThanOrEqual(endedAt.getTime());
+        expect(next.at.getTime()).toBeLessThanOrEqual(start.getTime() + roundMs);
+      },
+    ),
+  );
+});
