@@ -11,6 +11,8 @@ import {
   PaymentTypeSchema,
 } from '../gen/gatehouse/v1/order_pb.js';
 import type { Order, OrderEvent, OrderStatus } from '../gen/gatehouse/v1/order_pb.js';
+import { StrayPaymentSchema } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
+import type { StrayPayment } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
 import type { CoreClients } from './core-clients.ts';
 import {
   environmentOption,
@@ -26,6 +28,7 @@ import type { Output, Runner } from './output.ts';
 import { collectPages, showMore } from './paging.ts';
 import type { PageOptions } from './paging.ts';
 import { plainJson, wordOf } from './plain-json.ts';
+import { showStrays, straysOf } from './stray-payment-commands.ts';
 import { fields, table } from './table.ts';
 import { showTime } from './time.ts';
 
@@ -54,12 +57,16 @@ export function addOrderCommands(program: Command, run: Runner): void {
     .argument('<order>', "the merchant's order_number, or ord_…")
     .addOption(environment())
     .action((merchantId: string, name: string, options: { environment: Environment }) =>
-      run(async ({ orders }) => {
+      run(async ({ orders, strayPayments }, invocation) => {
         const key = isOrderId(name)
           ? ({ case: 'orderId', value: name } as const)
           : ({ case: 'orderNumber', value: name } as const);
-        const { order: found } = await orders.getOrder({ merchantId, ...options, key });
-        return show(answered(found), await readEvents(orders, answered(found)));
+        const order = answered((await orders.getOrder({ merchantId, ...options, key })).order);
+        const [events, strays] = await Promise.all([
+          readEvents(orders, order),
+          straysOf(strayPayments, order),
+        ]);
+        return show(order, events, strays, invocation);
       }),
     );
 
@@ -95,7 +102,12 @@ async function readEvents(orders: Orders, order: Order): Promise<readonly OrderE
   return events;
 }
 
-function show(order: Order, events: readonly OrderEvent[]): Output {
+function show(
+  order: Order,
+  events: readonly OrderEvent[],
+  strays: readonly StrayPayment[],
+  invocation: string,
+): Output {
   const attempts = attemptsOf(events);
   const sections = [
     `Order ${order.orderNumber} in ${showEnvironment(order.environment)}`,
@@ -117,12 +129,16 @@ function show(order: Order, events: readonly OrderEvent[]): Output {
       ['To be paid by', showTime(order.expireTime)],
     ]),
     attempts.length === 0 ? 'No payment attempts' : `Payment attempts\n${showAttempts(attempts)}`,
+    ...(strays.length === 0
+      ? []
+      : [`Money that the order could not take\n${showStrays(strays, order, invocation)}`]),
     `What happened\n${showTimeline(order, events)}`,
   ];
   return {
     json: {
       ...plainJson(OrderSchema, order),
       payment_attempts: attempts.map((attempt) => plainJson(PaymentAttemptSchema, attempt)),
+      stray_payments: strays.map((stray) => plainJson(StrayPaymentSchema, stray)),
       events: events.map((event) => plainJson(OrderEventSchema, event)),
     },
     text: sections.join('\n\n'),

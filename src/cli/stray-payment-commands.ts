@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { Environment, PaymentOptionSchema } from '../gen/gatehouse/v1/order_pb.js';
+import type { Order } from '../gen/gatehouse/v1/order_pb.js';
 import {
   StrayPaymentKindSchema,
   StrayPaymentSchema,
@@ -25,6 +26,7 @@ import { showTime } from './time.ts';
 
 interface ListOptions extends PageOptions {
   readonly merchant?: string;
+  readonly order?: string;
   readonly environment?: Environment;
   readonly status?: readonly StrayPaymentStatus[];
 }
@@ -39,6 +41,7 @@ export function addStrayPaymentCommands(payment: Command, run: Runner): void {
     .command('strays')
     .description('list money that no order could take, newest first, and how far it is on its way back')
     .option('--merchant <merchant_id>', "only this merchant's")
+    .option('--order <order_id>', 'only those meant for this order: ord_…')
     .addOption(environmentOption())
     .addOption(statusesOption('stray payments', StrayPaymentStatusSchema))
     .addOption(limitOption())
@@ -60,14 +63,41 @@ export function addStrayPaymentCommands(payment: Command, run: Runner): void {
     );
 }
 
+/** What an order could not take, newest first. */
+export async function straysOf(
+  strayPayments: CoreClients['strayPayments'],
+  { merchantId, orderId }: Order,
+): Promise<readonly StrayPayment[]> {
+  return (await strayPayments.listStrayPayments({ merchantId, orderId })).strayPayments;
+}
+
+/** Names the stray payments that came of an order's attempts, and the command that tells the rest. */
+export function showStrays(strays: readonly StrayPayment[], { orderId }: Order, invocation: string): string {
+  const columns = [
+    { head: 'STRAY PAYMENT, ATTEMPT', gives: true },
+    { head: 'STATUS' },
+    { head: 'WHY' },
+    { head: 'AMOUNT', right: true },
+    { head: 'FOUND' },
+  ];
+  const rows = strays.map((stray) => [
+    `${stray.strayPaymentId}\n${stray.paymentAttemptId}`,
+    showStatus(stray),
+    showKind(stray),
+    showAmount(stray),
+    showTime(stray.createTime),
+  ]);
+  return `${table(columns, rows)}\nMore about it: ${invocation} payment strays --order ${orderId}`;
+}
+
 async function list(
   strayPayments: CoreClients['strayPayments'],
   options: ListOptions,
   invocation: string,
 ): Promise<Output> {
-  const { merchant = '', environment = Environment.UNSPECIFIED, status = [] } = options;
+  const { merchant = '', order = '', environment = Environment.UNSPECIFIED, status = [] } = options;
   const page = await collectPages(options, async (request) => {
-    const filter = { merchantId: merchant, environment, statuses: [...status] };
+    const filter = { merchantId: merchant, orderId: order, environment, statuses: [...status] };
     const reply = await strayPayments.listStrayPayments({ ...request, ...filter });
     return { items: reply.strayPayments, nextPageToken: reply.nextPageToken };
   });

@@ -190,6 +190,22 @@ describe('stray payments', () => {
     await database.query("delete from core.stray_payments where kind = 'LATE'");
   });
 
+  test('are named by the order that could not take them, with the command that tells more', async () => {
+    const shown = await cli.run('order', 'show', merchant.id, 'order-19');
+    const [id = ''] = /stp_[0-9a-z]{26}/.exec(shown.stdout) ?? [];
+    const [, orderId = ''] = /payment strays --order (ord_[0-9a-z]{26})$/m.exec(shown.stdout) ?? [];
+    const listed = await cli.run('payment', 'strays', '--order', orderId);
+    const paid = await cli.run('order', 'show', merchant.id, 'order-00');
+    const json = await cli.json('order', 'show', merchant.id, 'order-19');
+
+    expect(shown.stdout).toContain('provider_error');
+    expect(shown.stdout).toMatch(/^stp_\w+ +revers\w+ +wrong_amount +101\.5 ETB .*\npat_\w+$/m);
+    expect(widthOf(shown.stdout)).toBeLessThanOrEqual(100);
+    expect(listed.stdout.match(/stp_[0-9a-z]{26}/g)).toEqual([id]);
+    expect(paid.stdout).not.toContain('Money that the order could not take');
+    expect(json['stray_payments']).toMatchObject([{ stray_payment_id: id, kind: 'wrong_amount' }]);
+  });
+
   test('one that was not refused cannot be tried again: 4', async () => {
     const { strayPayments } = await stack
       .client(StrayPaymentService, 'reader')

@@ -164,10 +164,11 @@ const statuses = {
 const kinds = { LATE: StrayPaymentKind.LATE, WRONG_AMOUNT: StrayPaymentKind.WRONG_AMOUNT } as const;
 
 function parseFilter(request: ListStrayPaymentsRequest) {
-  const key = [request.merchantId, request.environment, request.statuses];
+  const key = [request.merchantId, request.orderId, request.environment, request.statuses];
   const filter = valuesOrThrow(
     combine({
       merchantId: parseOptionalId('mer', request.merchantId, 'merchant_id'),
+      orderId: parseOptionalId('ord', request.orderId, 'order_id'),
       environment: parseOptionalEnvironment(request.environment),
       statuses: parseStatuses(request),
       beforeId: parsePageToken(request.pageToken, 'stp', key),

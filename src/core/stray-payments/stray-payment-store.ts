@@ -19,6 +19,7 @@ export type StrayPayment = Omit<StrayPaymentRow, symbol>;
 
 export interface StrayPaymentFilter {
   readonly merchantId: string | undefined;
+  readonly orderId: string | undefined;
   readonly environment: Environment | undefined;
   readonly statuses: readonly StrayPaymentStatus[];
   readonly beforeId: string | undefined;
@@ -90,9 +91,10 @@ export function createStrayPaymentStore(options: StrayPaymentStoreOptions): Stra
     );
 
   return {
-    async list({ merchantId, environment, statuses, beforeId, limit }) {
+    async list({ merchantId, orderId, environment, statuses, beforeId, limit }) {
       const where = {
         ...(merchantId === undefined ? {} : { merchantId: storedId('mer', merchantId) }),
+        ...(orderId === undefined ? {} : { orderId: storedId('ord', orderId) }),
         ...(environment === undefined ? {} : { environment }),
         ...(statuses.length === 0 ? {} : { status: { $in: [...statuses] } }),
         ...(beforeId === undefined ? {} : { id: { $lt: storedId('stp', beforeId) } }),

@@ -357,6 +357,26 @@ describe('the way back', () => {
     expect(await recordReversal(next, { case: 'pending', value: {} })).toEqual(done);
   });
 
+  test('is listed by the order it was meant for', async () => {
+    const { strayPaymentId, payment } = await findMoney();
+    const other = await desk.startDirect({ merchantId, orderNumber: 'another' });
+    await desk.settle(other, outcomes.completed('t-2', '99.00'));
+
+    const { orderId } = payment;
+    const { strayPayments } = await desk.strayPayments.listStrayPayments({ merchantId, orderId });
+    const none = await desk.strayPayments.listStrayPayments({
+      merchantId,
+      orderId: publicId('ord', '01900000-0000-7000-8000-000000000000'),
+    });
+
+    expect(strayPayments.map((stray) => stray.strayPaymentId)).toEqual([strayPaymentId]);
+    expect(none.strayPayments).toEqual([]);
+    expect(await failureOf(desk.strayPayments.listStrayPayments({ orderId: merchantId }))).toMatchObject({
+      code: 'InvalidArgument',
+      issues: { order_id: expect.any(String) },
+    });
+  });
+
   test('of a stray payment that does not exist is NOT_FOUND', async () => {
     const strayPaymentId = publicId('stp', '01900000-0000-7000-8000-000000000000');
 

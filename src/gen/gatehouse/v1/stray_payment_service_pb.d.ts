@@ -171,6 +171,13 @@ export declare type ListStrayPaymentsRequest = Message<"gatehouse.v1.ListStrayPa
    * @generated from field: string page_token = 5;
    */
   pageToken: string;
+
+  /**
+   * Only those meant for this order; for any when empty.
+   *
+   * @generated from field: string order_id = 6;
+   */
+  orderId: string;
 };
 
 /**
