@@ -139,6 +139,23 @@ export const RedeliveryRow = defineEntity({
 });
 export type RedeliveryRow = InferEntity<typeof RedeliveryRow>;
 
+export const AuditOutboxRow = defineEntity({
+  name: 'AuditOutboxRow',
+  tableName: 'audit_outbox',
+  schema,
+  properties: {
+    id: p.text().primary(),
+    createdAt: time(),
+    actor: p.text(),
+    action: p.text(),
+    merchantId: p.text(),
+    targetId: p.text(),
+    requestId: p.text(),
+    details: p.json<Record<string, string | number | boolean | null>>(),
+  },
+});
+export type AuditOutboxRow = InferEntity<typeof AuditOutboxRow>;
+
 export const FindingRow = defineEntity({
   name: 'FindingRow',
   tableName: 'findings',
@@ -161,5 +178,6 @@ export const entities = [
   DeliveryAttemptRow,
   SigningSecretRow,
   RedeliveryRow,
+  AuditOutboxRow,
   FindingRow,
 ];

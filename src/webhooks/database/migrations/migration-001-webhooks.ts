@@ -123,6 +123,7 @@ create table webhooks.signing_secrets (
   check (is_current = (promote_at is null))
 );
 create unique index signing_secrets_one_each on webhooks.signing_secrets (merchant_id, environment, is_current);
+create index signing_secrets_promote on webhooks.signing_secrets (promote_at) where promote_at is not null;
 
 create table webhooks.redeliveries (
   merchant_id text collate "C" not null,
@@ -141,6 +142,18 @@ create table webhooks.redeliveries (
   primary key (merchant_id, id)
 );
 create unique index redeliveries_one_running on webhooks.redeliveries (merchant_id, environment) where ended_at is null;
+
+-- What operators changed, written with the change and gone once core has it in its audit log.
+create table webhooks.audit_outbox (
+  id text collate "C" primary key,
+  created_at timestamptz(3) not null,
+  actor text not null,
+  action text not null,
+  merchant_id text collate "C" not null,
+  target_id text not null,
+  request_id text not null,
+  details jsonb not null
+);
 
 -- What the reconciler found missing: repaired, or a gap that only a person can explain.
 create table webhooks.findings (

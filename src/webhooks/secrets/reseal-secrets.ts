@@ -1,0 +1,87 @@
+import type { Pool } from 'pg';
+import { runStatement } from '../../runtime/database/run-statement.ts';
+import type { Environment } from '../domain/delivery.ts';
+import { SecretUnusableError } from './secret-cipher.ts';
+import type { SecretCipher } from './secret-cipher.ts';
+
+/** What came of a round. */
+export interface Resealed {
+  readonly resealed: number;
+  /** Secrets that could not be opened, and so stay as they are. */
+  readonly unusable: number;
+  /** The first of them. */
+  readonly problem?: SecretUnusableError;
+}
+
+interface Row {
+  readonly merchant_id: string;
+  readonly environment: Environment;
+  readonly id: string;
+  readonly key_id: string;
+  readonly sealed: Buffer;
+}
+
+const batchSize = 100;
+
+const nextBatch = `
+select merchant_id, environment, id, key_id, sealed
+from webhooks.signing_secrets
+where key_id <> $1 and (merchant_id, environment, id) > ($2, $3, $4)
+order by merchant_id, environment, id
+limit ${batchSize}`;
+
+// What changed meanwhile is left to the round after.
+const replace = `
+update webhooks.signing_secrets as secrets
+set key_id = $1, sealed = fresh.sealed
+from unnest($2::text[], $3::webhooks.environment[], $4::text[], $5::bytea[], $6::bytea[])
+  as fresh (merchant_id, environment, id, old_sealed, sealed)
+where (secrets.merchant_id, secrets.environment, secrets.id) = (fresh.merchant_id, fresh.environment, fresh.id)
+  and secrets.sealed = fresh.old_sealed
+returning secrets.id`;
+
+/** Goes once through all secrets that are not encrypted with the cipher's own key, in small batches. */
+export async function resealSecrets(pool: Pool, cipher: SecretCipher): Promise<Resealed> {
+  let resealed = 0;
+  let unusable = 0;
+  let problem: SecretUnusableError | undefined;
+  let last: Pick<Row, 'merchant_id' | 'environment' | 'id'> = {
+    merchant_id: '',
+    environment: 'SANDBOX',
+    id: '',
+  };
+  for (;;) {
+    const rows = await runStatement<Row>(pool, {
+      text: nextBatch,
+      values: [cipher.keyId, last.merchant_id, last.environment, last.id],
+    });
+    const fresh = rows.flatMap((row) => {
+      const name = { merchantId: row.merchant_id, environment: row.environment, id: row.id };
+      try {
+        const text = cipher.open({ keyId: row.key_id, sealed: row.sealed }, name);
+        return [{ ...row, fresh: cipher.seal(text, name).sealed }];
+      } catch (error) {
+        if (!(error instanceof SecretUnusableError)) throw error;
+        unusable += 1;
+        problem ??= error;
+        return [];
+      }
+    });
+    const written = await runStatement(pool, {
+      text: replace,
+      values: [
+        cipher.keyId,
+        fresh.map((row) => row.merchant_id),
+        fresh.map((row) => row.environment),
+        fresh.map((row) => row.id),
+        fresh.map((row) => row.sealed),
+        fresh.map((row) => row.fresh),
+      ],
+    });
+    resealed += written.length;
+    const lastRow = rows.at(-1);
+    if (lastRow === undefined || rows.length < batchSize) break;
+    last = lastRow;
+  }
+  return { resealed, unusable, ...(problem === undefined ? {} : { problem }) };
+}

@@ -1,0 +1,88 @@
+import { createCipheriv, createDecipheriv } from 'node:crypto';
+import type { NamedKey } from '../../runtime/config.ts';
+import type { Environment } from '../domain/delivery.ts';
+
+/** Which secret it is: bound to what is sealed, so that a row copied to another merchant opens for nobody. */
+export interface SecretName {
+  readonly merchantId: string;
+  readonly environment: Environment;
+  readonly id: string;
+}
+
+export interface SealedSecret {
+  /** Name of the key in the settings. */
+  readonly keyId: string;
+  /** 12 bytes nonce, ciphertext, 16 bytes tag. */
+  readonly sealed: Buffer;
+}
+
+/** A stored secret cannot be read now. The message says what to do, and holds nothing of the secret or of a key. */
+export class SecretUnusableError extends Error {
+  readonly keyId: string;
+  constructor(message: string, keyId: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'SecretUnusableError';
+    this.keyId = keyId;
+  }
+}
+
+export interface SecretCipher {
+  /** The key that seals. */
+  readonly keyId: string;
+  readonly seal: (text: string, name: SecretName) => SealedSecret;
+  /** @throws SecretUnusableError when the key is not among the settings, or what is stored was not sealed with it as this. */
+  readonly open: (stored: SealedSecret, name: SecretName) => string;
+}
+
+const algorithm = 'aes-256-gcm';
+/** NIST SP 800-38D, 8.2: 96 bits, made anew by chance for each of the few secrets there are. */
+const nonceBytes = 12;
+const tagBytes = 16;
+
+const boundTo = ({ merchantId, environment, id }: SecretName): Buffer =>
+  Buffer.from(`${merchantId}|${environment}|${id}`);
+
+/** AES-256-GCM with the first key; whatever any of the keys sealed can be opened. */
+export function createSecretCipher(
+  keys: readonly [NamedKey, ...NamedKey[]],
+  randomBytes: (length: number) => Buffer,
+): SecretCipher {
+  const [sealing] = keys;
+  return {
+    keyId: sealing.name,
+    seal(text, name) {
+      const nonce = randomBytes(nonceBytes);
+      const cipher = createCipheriv(algorithm, sealing.key, nonce, { authTagLength: tagBytes });
+      cipher.setAAD(boundTo(name));
+      const sealed = Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+      return { keyId: sealing.name, sealed };
+    },
+    open({ keyId, sealed }, name) {
+      const known = keys.find((key) => key.name === keyId);
+      if (known === undefined) {
+        throw new SecretUnusableError(
+          `the signing secret ${name.id} is encrypted with the key "${keyId}", which is not in GATEHOUSE_WEBHOOK_SECRET_KEYS; ` +
+            'put that key back behind the others',
+          keyId,
+        );
+      }
+      try {
+        if (sealed.length < nonceBytes + tagBytes) throw new Error('too short to be sealed');
+        const nonce = sealed.subarray(0, nonceBytes);
+        const decipher = createDecipheriv(algorithm, known.key, nonce, { authTagLength: tagBytes });
+        decipher.setAAD(boundTo(name));
+        decipher.setAuthTag(sealed.subarray(-tagBytes));
+        return (
+          decipher.update(sealed.subarray(nonceBytes, -tagBytes), undefined, 'utf8') + decipher.final('utf8')
+        );
+      } catch (cause) {
+        throw new SecretUnusableError(
+          `the signing secret ${name.id} does not open with the key "${keyId}": that key in GATEHOUSE_WEBHOOK_SECRET_KEYS ` +
+            'is another than the one it was encrypted with, or the stored bytes were changed',
+          keyId,
+          { cause },
+        );
+      }
+    },
+  };
+}

@@ -1,0 +1,266 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { createLogger } from '../../../src/runtime/logger.ts';
+import { newRandomId } from '../../../src/runtime/public-id.ts';
+import { openDatabase } from '../../../src/webhooks/database/database.ts';
+import type { Database } from '../../../src/webhooks/database/database.ts';
+import { createSigningSecrets } from '../../../src/webhooks/secrets/signing-secrets.ts';
+import type { SigningSecretsParts } from '../../../src/webhooks/secrets/signing-secrets.ts';
+import { createTestDatabase } from '../../support/test-database.ts';
+import type { TestDatabase } from '../../support/test-database.ts';
+
+const day = 24 * 3600_000;
+const by = { actor: 'operator:abebe', requestId: 'req-1' };
+const namedKey = (name: string) => ({ name, key: randomBytes(32) });
+const key = namedKey('k1');
+
+let testDatabase: TestDatabase;
+let database: Database;
+let merchantId: string;
+let clock: Date;
+/** What the readers of the clock see; a test moves it. */
+const passTime = (ms: number): void => void (clock = new Date(clock.getTime() + ms));
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  database = await openDatabase({
+    url: testDatabase.url,
+    poolSize: 8,
+    applicationName: 'test',
+    logger: createLogger({ process: 'test', instance: 'secrets', level: 'silent' }),
+  });
+  await database.migrate();
+});
+beforeEach(async () => {
+  await database.pool.query('truncate webhooks.signing_secrets, webhooks.audit_outbox');
+  merchantId = newRandomId('mer', new Date());
+  clock = new Date();
+});
+afterAll(async () => {
+  await database.close();
+  await testDatabase.drop();
+});
+
+/** The secrets as one process has them, with its own memory. */
+const openSecrets = (own: Partial<SigningSecretsParts> = {}) =>
+  createSigningSecrets({ database, keys: [key], newId: newRandomId, randomBytes, now: () => clock, ...own });
+
+const sandbox = () => ({ merchantId, environment: 'SANDBOX' as const });
+const stored = async (): Promise<unknown[]> =>
+  (await database.pool.query('select * from webhooks.signing_secrets order by is_current desc')).rows;
+
+describe('the first secret', () => {
+  test('is made when something has to be signed, current and not shown', async () => {
+    const secrets = openSecrets();
+
+    const live = await secrets.live(merchantId, 'SANDBOX');
+
+    expect(live).toEqual({ current: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/) });
+    expect(await secrets.list(merchantId, undefined)).toMatchObject([
+      { state: 'CURRENT', shown: false, ending: live.current.slice(-4), promoteAt: null },
+    ]);
+  });
+
+  test('is one, however many ask for it at once in several processes', async () => {
+    const processes = [openSecrets(), openSecrets(), openSecrets(), openSecrets()];
+
+    const lives = await Promise.all(
+      Array.from({ length: 40 }, (_, index) => processes[index % 4]!.live(merchantId, 'SANDBOX')),
+    );
+
+    expect(new Set(lives.map(({ current }) => current)).size).toBe(1);
+    expect(await stored()).toHaveLength(1);
+  });
+
+  test('differs from that of the other environment and of another merchant', async () => {
+    const secrets = openSecrets();
+    const other = newRandomId('mer', new Date());
+    const lives = await Promise.all([
+      secrets.live(merchantId, 'SANDBOX'),
+      secrets.live(merchantId, 'PRODUCTION'),
+      secrets.live(other, 'SANDBOX'),
+    ]);
+    expect(new Set(lives.map(({ current }) => current)).size).toBe(3);
+    expect(await secrets.list(other, undefined)).toHaveLength(1);
+  });
+
+  test('is current at once when it is asked for, and so is one in place of a secret nobody was shown', async () => {
+    const secrets = openSecrets();
+    const asked = await secrets.rotate({ merchantId, environment: 'PRODUCTION' }, day, by);
+    await secrets.live(merchantId, 'SANDBOX');
+    const replaced = await secrets.rotate(sandbox(), day, by);
+
+    expect(asked.secret).toMatchObject({ state: 'CURRENT', shown: true, promoteAt: null });
+    expect(replaced.secret).toMatchObject({ state: 'CURRENT', shown: true });
+    expect(await secrets.live(merchantId, 'SANDBOX')).toEqual({ current: replaced.text });
+  });
+});
+
+describe('rotation', () => {
+  test('both sign until the time has come, then the new one alone, to the millisecond and before any sweep', async () => {
+    const secrets = openSecrets();
+    const first = await secrets.rotate(sandbox(), day, by);
+    const second = await secrets.rotate(sandbox(), day, by);
+
+    expect(second.secret).toMatchObject({ state: 'NEXT', promoteAt: new Date(clock.getTime() + day) });
+    expect(await secrets.live(merchantId, 'SANDBOX')).toEqual({ current: first.text, next: second.text });
+    passTime(day - 1);
+    expect(await secrets.live(merchantId, 'SANDBOX')).toEqual({ current: first.text, next: second.text });
+    passTime(1);
+    expect(await secrets.live(merchantId, 'SANDBOX')).toEqual({ current: second.text });
+    expect(await openSecrets().live(merchantId, 'SANDBOX')).toEqual({ current: second.text });
+    expect(await secrets.list(merchantId, 'SANDBOX')).toMatchObject([
+      { id: second.secret.id, state: 'CURRENT', promoteAt: null },
+    ]);
+  });
+
+  test('the sweep removes the one before, and once is enough', async () => {
+    const secrets = openSecrets();
+    await secrets.rotate(sandbox(), day, by);
+    const second = await secrets.rotate(sandbox(), day, by);
+    expect(await secrets.promoteDue()).toBe(0);
+    passTime(day);
+
+    const counts = await Promise.all([secrets.promoteDue(), openSecrets().promoteDue()]);
+
+    expect(counts.sort()).toEqual([0, 1]);
+    expect(await stored()).toMatchObject([{ id: second.secret.id, is_current: true, promote_at: null }]);
+  });
+
+  test('a second rotation replaces the next secret; after its time has passed, it is the current one that stays', async () => {
+    const secrets = openSecrets();
+    const first = await secrets.rotate(sandbox(), day, by);
+    await secrets.rotate(sandbox(), day, by);
+    const third = await secrets.rotate(sandbox(), day, by);
+    expect(await secrets.live(merchantId, 'SANDBOX')).toEqual({ current: first.text, next: third.text });
+    passTime(day);
+    const fourth = await secrets.rotate(sandbox(), day, by);
+    expect(await secrets.live(merchantId, 'SANDBOX')).toEqual({ current: third.text, next: fourth.text });
+  });
+
+  test('at once when asked so', async () => {
+    const secrets = openSecrets();
+    await secrets.rotate(sandbox(), day, by);
+    await secrets.rotate(sandbox(), day, by);
+    const last = await secrets.rotate(sandbox(), 0, by);
+    expect(last.secret.state).toBe('CURRENT');
+    expect(await secrets.live(merchantId, 'SANDBOX')).toEqual({ current: last.text });
+    expect(await stored()).toHaveLength(1);
+  });
+
+  test('promotion by hand ends the rotation, once', async () => {
+    const secrets = openSecrets();
+    await secrets.rotate(sandbox(), day, by);
+    expect(await secrets.promote(sandbox(), by)).toBeUndefined();
+    const second = await secrets.rotate(sandbox(), day, by);
+
+    expect(await secrets.promote(sandbox(), by)).toMatchObject({ id: second.secret.id, state: 'CURRENT' });
+    expect(await secrets.live(merchantId, 'SANDBOX')).toEqual({ current: second.text });
+    expect(await secrets.promote(sandbox(), by)).toBeUndefined();
+  });
+
+  test('two at once leave one current and one next, both of them among those that were given out', async () => {
+    const secrets = openSecrets();
+    const first = await secrets.rotate(sandbox(), day, by);
+    const made = await Promise.all([
+      openSecrets().rotate(sandbox(), day, by),
+      openSecrets().rotate(sandbox(), day, by),
+      openSecrets().rotate(sandbox(), day, by),
+    ]);
+    const live = await openSecrets().live(merchantId, 'SANDBOX');
+    expect(live.current).toBe(first.text);
+    expect(made.map(({ text }) => text)).toContain(live.next);
+    expect(await stored()).toHaveLength(2);
+  });
+
+  test('another process signs with what is new after at most 5 seconds', async () => {
+    const [here, there] = [openSecrets(), openSecrets()];
+    const first = await here.rotate(sandbox(), day, by);
+    expect(await there.live(merchantId, 'SANDBOX')).toEqual({ current: first.text });
+    const second = await here.rotate(sandbox(), day, by);
+    passTime(5_001);
+    expect(await there.live(merchantId, 'SANDBOX')).toEqual({ current: first.text, next: second.text });
+  });
+
+  test('is in the audit log with the change, without the secret', async () => {
+    const secrets = openSecrets();
+    await secrets.rotate(sandbox(), day, by);
+    const { secret, text } = await secrets.rotate(sandbox(), day, by);
+    await secrets.promote(sandbox(), by);
+    const { rows } = await database.pool.query('select * from webhooks.audit_outbox order by created_at, id');
+    expect(rows).toMatchObject([
+      { action: 'signing_secret.rotate', details: { promote_time: null } },
+      {
+        action: 'signing_secret.rotate',
+        target_id: secret.id,
+        merchant_id: merchantId,
+        ...{ actor: by.actor },
+      },
+      { action: 'signing_secret.promote', target_id: secret.id, request_id: 'req-1' },
+    ]);
+    expect(JSON.stringify(rows)).not.toContain(text.slice(6));
+  });
+});
+
+describe('encryption at rest', () => {
+  test('no column of the schema holds a secret or its bytes', async () => {
+    const secrets = openSecrets();
+    const first = await secrets.rotate(sandbox(), day, by);
+    const second = await secrets.rotate(sandbox(), day, by);
+
+    const { rows } = await database.pool.query<{ text: string }>(
+      `select schema_to_xml('webhooks', true, false, '')::text as text`,
+    );
+
+    const dump = rows[0]!.text;
+    // Bytes are dumped in base64, here and there broken into lines.
+    const bytes = [...dump.matchAll(/<sealed>([^<]+)<\/sealed>/g)].map(([, base64 = '']) =>
+      Buffer.from(base64, 'base64'),
+    );
+    expect(bytes.length).toBeGreaterThan(0);
+    for (const { text } of [first, second]) {
+      const canaries = [text, text.slice(6), Buffer.from(text.slice(6), 'base64').toString('hex')];
+      for (const canary of canaries) expect(dump.replaceAll(/\s/g, '')).not.toContain(canary);
+      for (const each of bytes) {
+        expect(each.includes(text.slice(6))).toBe(false);
+        expect(each.includes(Buffer.from(text.slice(6), 'base64'))).toBe(false);
+      }
+    }
+  });
+
+  test('a new first key takes over, in batches, while both are known', async () => {
+    const old = openSecrets();
+    const merchants = Array.from({ length: 250 }, () => newRandomId('mer', new Date()));
+    const before = await Promise.all(merchants.map((id) => old.live(id, 'SANDBOX')));
+    const newKey = namedKey('k2');
+    const rotating = [openSecrets({ keys: [newKey, key] }), openSecrets({ keys: [newKey, key] })];
+
+    const rounds = await Promise.all(rotating.map((each) => each.reseal()));
+
+    expect(rounds.reduce((sum, { resealed }) => sum + resealed, 0)).toBe(250);
+    expect(await rotating[0]!.reseal()).toEqual({ resealed: 0, unusable: 0 });
+    const withNewOnly = openSecrets({ keys: [newKey] });
+    const after = await Promise.all(merchants.map((id) => withNewOnly.live(id, 'SANDBOX')));
+    expect(after).toEqual(before);
+  });
+
+  test('a secret of an unknown key is named, holds up no other, and can be replaced at once', async () => {
+    await openSecrets().live(merchantId, 'SANDBOX');
+    const other = newRandomId('mer', new Date());
+    const without = openSecrets({ keys: [namedKey('k2')] });
+
+    await expect(without.live(merchantId, 'SANDBOX')).rejects.toThrow('encrypted with the key "k1"');
+    expect(await without.live(other, 'SANDBOX')).toMatchObject({ current: expect.any(String) });
+    expect(await without.reseal()).toMatchObject({ resealed: 0, unusable: 1, problem: { keyId: 'k1' } });
+    const { text } = await without.rotate(sandbox(), 0, by);
+    expect(await without.live(merchantId, 'SANDBOX')).toEqual({ current: text });
+  });
+
+  test('a row copied to another merchant signs for nobody', async () => {
+    const secrets = openSecrets();
+    await secrets.live(merchantId, 'SANDBOX');
+    const thief = newRandomId('mer', new Date());
+    await database.pool.query('update webhooks.signing_secrets set merchant_id = $1', [thief]);
+    await expect(secrets.live(thief, 'SANDBOX')).rejects.toThrow('does not open');
+  });
+});

@@ -1,0 +1,101 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { SecretUnusableError, createSecretCipher } from '../../../src/webhooks/secrets/secret-cipher.ts';
+import type { SecretName } from '../../../src/webhooks/secrets/secret-cipher.ts';
+
+const key = (name: string) => ({ name, key: randomBytes(32) });
+const first = key('first');
+const cipher = createSecretCipher([first], randomBytes);
+const name: SecretName = { merchantId: 'mer_1', environment: 'SANDBOX', id: 'whs_1' };
+const names = fc.record({
+  merchantId: fc.string(),
+  environment: fc.constantFrom('SANDBOX' as const, 'PRODUCTION' as const),
+  id: fc.string(),
+});
+
+describe('what was sealed', () => {
+  test('opens to the same text, whatever the text and the name', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme' }), names, (text, of) => {
+        expect(cipher.open(cipher.seal(text, of), of)).toBe(text);
+      }),
+    );
+  });
+
+  test('never looks the same twice and never holds the text', () => {
+    const text = `whsec_${randomBytes(32).toString('base64')}`;
+    const sealed = Array.from({ length: 100 }, () => cipher.seal(text, name).sealed);
+    expect(new Set(sealed.map((bytes) => bytes.toString('hex'))).size).toBe(100);
+    expect(sealed.some((bytes) => bytes.includes(text) || bytes.includes(text.slice(6)))).toBe(false);
+  });
+
+  test('does not open once any bit of any byte was changed', () => {
+    const stored = cipher.seal('whsec_secret', name);
+    for (let index = 0; index < stored.sealed.length; index += 1) {
+      for (const bit of [1, 2, 4, 8, 16, 32, 64, 128]) {
+        const sealed = Buffer.from(stored.sealed);
+        sealed[index]! ^= bit;
+        expect(() => cipher.open({ ...stored, sealed }, name)).toThrow(SecretUnusableError);
+      }
+    }
+  });
+
+  test('does not open when it was cut short or made longer', () => {
+    const stored = cipher.seal('whsec_secret', name);
+    for (let length = 0; length < stored.sealed.length; length += 1) {
+      const cut = { ...stored, sealed: stored.sealed.subarray(0, length) };
+      expect(() => cipher.open(cut, name)).toThrow(SecretUnusableError);
+    }
+    const longer = { ...stored, sealed: Buffer.concat([stored.sealed, Buffer.of(0)]) };
+    expect(() => cipher.open(longer, name)).toThrow(SecretUnusableError);
+  });
+
+  test.each([
+    ['another merchant', { ...name, merchantId: 'mer_2' }],
+    ['the other environment', { ...name, environment: 'PRODUCTION' as const }],
+    ['another secret', { ...name, id: 'whs_2' }],
+  ])('does not open as that of %s', (_of, other) => {
+    expect(() => cipher.open(cipher.seal('whsec_secret', name), other)).toThrow(SecretUnusableError);
+  });
+
+  test('opens under its own name only', () => {
+    const ids = fc.stringMatching(/^[a-z]{3}_[0-9a-z]{1,26}$/);
+    const real = fc.record({
+      merchantId: ids,
+      environment: fc.constantFrom('SANDBOX' as const, 'PRODUCTION' as const),
+      id: ids,
+    });
+    fc.assert(
+      fc.property(real, real, (of, other) => {
+        fc.pre(JSON.stringify(of) !== JSON.stringify(other));
+        expect(() => cipher.open(cipher.seal('whsec_secret', of), other)).toThrow(SecretUnusableError);
+      }),
+    );
+  });
+});
+
+describe('several keys', () => {
+  test('the first seals, all open what they sealed', () => {
+    const second = key('second');
+    const stored = cipher.seal('whsec_secret', name);
+    const both = createSecretCipher([second, first], randomBytes);
+    expect(both.open(stored, name)).toBe('whsec_secret');
+    expect(both.seal('whsec_secret', name).keyId).toBe('second');
+  });
+
+  test('a key that is not there is named, with what to do', () => {
+    const stored = cipher.seal('whsec_secret', name);
+    const without = createSecretCipher([key('other')], randomBytes);
+    expect(() => without.open(stored, name)).toThrow(
+      'the signing secret whs_1 is encrypted with the key "first", which is not in GATEHOUSE_WEBHOOK_SECRET_KEYS; ' +
+        'put that key back behind the others',
+    );
+  });
+
+  test('another key under the same name is told apart from a missing one', () => {
+    const stored = cipher.seal('whsec_secret', name);
+    const without = createSecretCipher([key('first')], randomBytes);
+    expect(() => without.open(stored, name)).toThrow('does not open with the key "first"');
+  });
+});
