@@ -5,6 +5,8 @@ import type { DescService } from '@bufbuild/protobuf';
 import { ApiKeyService } from '../../src/gen/gatehouse/v1/api_key_service_pb.js';
 import { MerchantService } from '../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
+import { WebhookService } from '../../src/gen/gatehouse/v1/webhook_service_pb.js';
+import { startTemporaryNats } from '../../src/main/local/temporary-servers.ts';
 import { createGrpcTransport } from '../../src/runtime/rpc/grpc-transport.ts';
 import type { Role } from '../../src/runtime/rpc/service-tokens.ts';
 import { roles } from '../../src/runtime/rpc/service-tokens.ts';
@@ -22,6 +24,8 @@ export interface StackOptions {
   /** The simulated wallets' delays, as a factor of what people get. */
   readonly walletTimeScale?: number;
   readonly checkouts?: number;
+  /** Processes that send webhooks; those of the sandbox may go to this machine. */
+  readonly webhooks?: number;
   /** Added to every process's settings. */
   readonly settings?: Readonly<Record<string, string>>;
 }
@@ -47,6 +51,7 @@ export interface Stack {
   /** Where the wallet simulator is; empty without wallets. */
   readonly simulatorUrl: string;
   readonly checkouts: readonly CheckoutPages[];
+  readonly webhooks: readonly GatehouseProcess[];
   /** gRPC addresses of the cores. */
   readonly addresses: readonly string[];
   readonly connectUrl: string;
@@ -54,9 +59,13 @@ export interface Stack {
   /** What another core of this stack is started with. */
   readonly coreSettings: Readonly<Record<string, string>>;
   readonly client: <S extends DescService>(service: S, role: Role) => Client<S>;
+  /** Asks one of the webhooks processes; the first unless said otherwise. */
+  readonly webhookClient: (role: Role, webhooks?: GatehouseProcess) => Client<typeof WebhookService>;
   readonly createMerchant: (options?: { productionActivated?: boolean }) => Promise<TestMerchant>;
   /** Starts one more process that talks to the wallets. */
   readonly startWallets: () => Promise<GatehouseProcess>;
+  /** Starts one more process that sends webhooks. */
+  readonly startWebhooks: () => Promise<GatehouseProcess>;
   /** Starts one more core, known to no facade. */
   readonly startCore: () => Promise<GatehouseProcess>;
   readonly stop: () => Promise<void>;
@@ -75,6 +84,7 @@ export async function startStack({
   wallets = 0,
   walletTimeScale = 0.02,
   checkouts = 0,
+  webhooks = 0,
   settings = {},
 }: StackOptions = {}): Promise<Stack> {
   const database = await createTestDatabase();
@@ -82,13 +92,21 @@ export async function startStack({
   const stop = async (): Promise<void> => {
     for (const cleanUp of cleanUps.reverse()) await cleanUp();
   };
+  // Who reads the events shares its place among them with everybody of its name on that broker: it gets one of its own.
+  const openBroker = async (): Promise<string> => {
+    if (webhooks === 0 || 'GATEHOUSE_NATS_URL' in settings) return sharedServers().natsUrl;
+    const broker = await startTemporaryNats();
+    cleanUps.push(broker.stop);
+    return broker.url;
+  };
+  const natsUrl = await openBroker();
   const tokens = Object.fromEntries(roles.map((role) => [role, randomBytes(16).toString('hex')])) as Record<
     Role,
     string
   >;
   const coreSettings = {
     GATEHOUSE_DATABASE_URL: database.url,
-    GATEHOUSE_NATS_URL: sharedServers().natsUrl,
+    GATEHOUSE_NATS_URL: natsUrl,
     GATEHOUSE_MASTER_KEY: randomBytes(32).toString('hex'),
     GATEHOUSE_SERVICE_TOKENS: roles.map((role) => `${role}:${tokens[role]}`).join(','),
     GATEHOUSE_CORE_GRPC_PORT: '0',
@@ -142,7 +160,7 @@ export async function startStack({
       start('wallets', {
         GATEHOUSE_CORE_ADDRESSES: addresses.join(','),
         GATEHOUSE_SERVICE_TOKEN: tokens.wallets,
-        GATEHOUSE_NATS_URL: sharedServers().natsUrl,
+        GATEHOUSE_NATS_URL: natsUrl,
         GATEHOUSE_WALLET_CALLBACK_PORT: '0',
         GATEHOUSE_WALLET_CALLBACK_KEY: simulated.callbackKey,
         GATEHOUSE_WALLETS: simulated.walletsAt(simulatorUrl),
@@ -150,10 +168,33 @@ export async function startStack({
       });
     const walletProcesses: GatehouseProcess[] = [];
     for (let index = 0; index < wallets; index += 1) walletProcesses.push(await startWallets());
+    const webhookSettings = {
+      GATEHOUSE_CORE_ADDRESSES: addresses.join(','),
+      GATEHOUSE_SERVICE_TOKEN: tokens.webhooks,
+      GATEHOUSE_SERVICE_TOKENS: coreSettings.GATEHOUSE_SERVICE_TOKENS,
+      GATEHOUSE_DATABASE_URL: database.url,
+      GATEHOUSE_NATS_URL: natsUrl,
+      GATEHOUSE_WEBHOOKS_GRPC_PORT: '0',
+      GATEHOUSE_WEBHOOKS_CONNECT_PORT: '0',
+      GATEHOUSE_WEBHOOK_SECRET_KEYS: `test:${randomBytes(32).toString('hex')}`,
+      GATEHOUSE_WEBHOOK_SANDBOX_NETWORKS: '127.0.0.0/8',
+      ...settings,
+    };
+    const startWebhooks = (): Promise<GatehouseProcess> => start('webhooks', webhookSettings);
+    const webhookProcesses: GatehouseProcess[] = [];
+    for (let index = 0; index < webhooks; index += 1) webhookProcesses.push(await startWebhooks());
     const client = <S extends DescService>(service: S, role: Role): Client<S> => {
       const transport = createGrpcTransport({ addresses, token: tokens[role] });
       cleanUps.push(async () => transport.close());
       return createClient(service, transport);
+    };
+    const webhookClient = (role: Role, asked = webhookProcesses[0]): Client<typeof WebhookService> => {
+      const transport = createGrpcTransport({
+        addresses: [String(asked?.ready['grpc'])],
+        token: tokens[role],
+      });
+      cleanUps.push(async () => transport.close());
+      return createClient(WebhookService, transport);
     };
     return {
       databaseUrl: database.url,
@@ -163,6 +204,9 @@ export async function startStack({
       simulatorUrl,
       startWallets,
       checkouts: checkoutProcesses,
+      webhooks: webhookProcesses,
+      startWebhooks,
+      webhookClient,
       addresses,
       connectUrl: `http://${String(coreProcesses[0]?.ready['connect'])}`,
       tokens,
