@@ -19,7 +19,8 @@ import { annotate, callerOf, isRequestId } from '../../runtime/rpc/call-context.
 import { rpcError } from '../../runtime/rpc/rpc-error.ts';
 import { rpcService } from '../../runtime/rpc/rpc-service.ts';
 import type { RpcService } from '../../runtime/rpc/rpc-service.ts';
-import { pageOf, parsePageSize } from '../rpc/page-token.ts';
+import { pageOf } from '../../runtime/rpc/page-token.ts';
+import { parsePageSize } from '../rpc/page-token.ts';
 import { combine } from '../domain/combine.ts';
 import { formatCursor, parseCursor } from '../events/follow-events-use-case.ts';
 import type { EventFeed } from '../events/follow-events-use-case.ts';
