@@ -13,7 +13,8 @@ import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
 import { parseEnvironment, parseOptionalEnvironment } from '../rpc/environment.ts';
 import { parseLease } from '../rpc/lease-fields.ts';
-import { pageOf, parsePageSize, parsePageToken } from '../rpc/page-token.ts';
+import { pageOf } from '../../runtime/rpc/page-token.ts';
+import { parsePageSize, parsePageToken } from '../rpc/page-token.ts';
 import { parseId, valuesOrThrow } from '../rpc/request-fields.ts';
 import { parseDay } from './reconciliation-day.ts';
 import {

@@ -1,0 +1,161 @@
+import type { AttemptWords } from './explain-answer.ts';
+import { nameStatus } from './explain-answer.ts';
+import type { ConnectPhase } from './open-socket.ts';
+import { ConnectTimeoutError } from './open-socket.ts';
+import { AddressNotAllowedError, codeOf, NameNotResolvedError } from './resolve-host.ts';
+
+/** What is known of an attempt that brought no whole answer. */
+export interface FailedAttempt {
+  readonly url: URL;
+  /** Of the answer that had begun; 0 when none had. */
+  readonly status: number;
+  /** How far the connection had got. */
+  readonly phase: ConnectPhase | 'connected';
+  /** Whether its time was over. */
+  readonly isTooLate: boolean;
+  readonly totalMs: number;
+  readonly connectMs: number;
+}
+
+const lostCodes: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
+
+/** Whether the other side, or something on the way, closed a connection that had been there. */
+export const isConnectionLost = (error: unknown): boolean => lostCodes.has(codeOf(error));
+
+/**
+ * What a failure means. The words are for the merchant's developer and hold nothing of what was sent or answered, nor what
+ * a name resolved to: whoever may register a webhook_url could ask after names of the operator's own network with it.
+ */
+export function explainFailure(error: unknown, attempt: FailedAttempt): AttemptWords {
+  const { url, phase } = attempt;
+  if (error instanceof AddressNotAllowedError) {
+    return {
+      result: 'ADDRESS_NOT_ALLOWED',
+      detail: `${url.hostname} is not an address on the public internet, nor the name of one; nothing was sent`,
+    };
+  }
+  if (error instanceof NameNotResolvedError)
+    return { result: 'NAME_NOT_RESOLVED', detail: unresolved(error.code, url) };
+  const isLate = attempt.isTooLate || error instanceof ConnectTimeoutError;
+  if (isLate)
+    return tooLate(attempt, error instanceof ConnectTimeoutError ? attempt.connectMs : attempt.totalMs);
+  const code = codeOf(error);
+  switch (phase) {
+    case 'resolving':
+    case 'connecting':
+      return { result: 'CONNECTION_FAILED', detail: unconnected(code, url) };
+    case 'handshaking':
+      return { result: 'TLS_FAILED', detail: untrusted(code, url) };
+    case 'connected':
+      // With TLS 1.3 a server refuses the client when the client already takes the connection for made.
+      return code.startsWith('ERR_SSL_')
+        ? { result: 'TLS_FAILED', detail: untrusted(code, url) }
+        : { result: 'CONNECTION_FAILED', detail: broken(error, code, attempt) };
+  }
+}
+
+function unresolved(code: string, { hostname }: URL): string {
+  switch (code) {
+    case 'ENOTFOUND':
+      return `there is no host ${hostname}: is the name right, and registered?`;
+    case 'ENODATA':
+      return `${hostname} has no IP address: its DNS needs an A or AAAA record`;
+    default:
+      return `the name servers did not say which address ${hostname} has (${code})`;
+  }
+}
+
+function tooLate({ url, phase, status, totalMs }: FailedAttempt, ms: number): AttemptWords {
+  const within = `within ${ms / 1000} s`;
+  switch (phase) {
+    case 'resolving':
+      return {
+        result: 'NAME_NOT_RESOLVED',
+        detail: `the name servers did not say ${within} which address ${url.hostname} has`,
+      };
+    case 'connecting':
+      return {
+        result: 'CONNECTION_FAILED',
+        detail: `no connection to ${hostAndPort(url)} ${within}: is the host up, and does its firewall let Gatehouse in?`,
+      };
+    case 'handshaking':
+      return { result: 'TLS_FAILED', detail: `${hostAndPort(url)} did not agree on TLS ${within}` };
+    case 'connected':
+      return {
+        result: 'TIMED_OUT',
+        detail:
+          status === 0
+            ? `no answer within ${totalMs / 1000} s: answer 2xx as soon as the webhook is stored, and work on it afterwards`
+            : `answered ${nameStatus(status)}, but its body did not end within ${totalMs / 1000} s`,
+      };
+  }
+}
+
+function unconnected(code: string, url: URL): string {
+  switch (code) {
+    case 'ECONNREFUSED':
+      return `${hostAndPort(url)} refused the connection: nothing listens on that port, or a firewall says no`;
+    case 'EHOSTUNREACH':
+    case 'ENETUNREACH':
+      return `there is no way to ${hostAndPort(url)} (${code})`;
+    case 'ETIMEDOUT':
+      return `no connection to ${hostAndPort(url)}: is the host up, and does its firewall let Gatehouse in?`;
+    default:
+      return `no connection to ${hostAndPort(url)} (${code})`;
+  }
+}
+
+function untrusted(code: string, url: URL): string {
+  switch (code) {
+    case 'CERT_HAS_EXPIRED':
+      return `the certificate of ${url.hostname} has expired: renew it`;
+    case 'CERT_NOT_YET_VALID':
+      return `the certificate of ${url.hostname} is not valid yet`;
+    case 'ERR_TLS_CERT_ALTNAME_INVALID':
+      return `the certificate is not for ${url.hostname}: it must name the host of the webhook_url`;
+    case 'DEPTH_ZERO_SELF_SIGNED_CERT':
+    case 'SELF_SIGNED_CERT_IN_CHAIN':
+      return `the certificate of ${url.hostname} is signed by itself: get one from a public authority`;
+    case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
+    case 'UNABLE_TO_GET_ISSUER_CERT':
+    case 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY':
+      return `the certificate of ${url.hostname} is by no authority that is trusted publicly, or the server does not send the intermediate certificates with it`;
+    case 'ERR_SSL_WRONG_VERSION_NUMBER':
+    case 'ERR_SSL_PACKET_LENGTH_TOO_LONG':
+    case 'ERR_SSL_HTTP_REQUEST':
+      return `${hostAndPort(url)} does not speak TLS: is it plain HTTP, or another port?`;
+    case 'ECONNRESET':
+      return `${hostAndPort(url)} closed the connection before TLS was agreed on`;
+    default:
+      return `TLS with ${hostAndPort(url)} failed (${code})`;
+  }
+}
+
+function broken(error: unknown, code: string, { url, status }: FailedAttempt): string {
+  const begun = status === 0 ? '' : `answered ${nameStatus(status)}, but `;
+  if (code.startsWith('HPE_'))
+    return `${begun}what ${hostAndPort(url)} sent is not HTTP${hintAtTls(error, url)}`;
+  switch (code) {
+    case 'UND_ERR_HEADERS_OVERFLOW':
+      return 'the headers of the answer are longer than 16 kB';
+    case 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH':
+      return `${begun}its body is not as long as its Content-Length says`;
+    case 'UND_ERR_SOCKET':
+    case 'ECONNRESET':
+    case 'EPIPE':
+      return status === 0
+        ? `${hostAndPort(url)} closed the connection without an answer that can be used`
+        : `${begun}the connection was closed before the end of the body`;
+    default:
+      return `${begun}the connection to ${hostAndPort(url)} failed (${code})`;
+  }
+}
+
+/** A TLS server tells whoever speaks HTTP to it by an alert record: type 21, version 3. */
+function hintAtTls(error: unknown, url: URL): string {
+  if (url.protocol !== 'http:' || !(error instanceof Error) || !('data' in error)) return '';
+  return String(error.data).startsWith('\u0015\u0003') ? ': it speaks TLS, so is the URL an https one?' : '';
+}
+
+const hostAndPort = (url: URL): string =>
+  `${url.hostname}:${url.port || (url.protocol === 'https:' ? '443' : '80')}`;

@@ -1,0 +1,158 @@
+import type { AttemptReport, Environment, OutgoingDelivery } from '../domain/delivery.ts';
+import type { PooledConnection } from './connection-pool.ts';
+import { ConnectionPool } from './connection-pool.ts';
+import { explainAnswer } from './explain-answer.ts';
+import { explainFailure, isConnectionLost } from './explain-failure.ts';
+import type { ConnectSettings } from './open-socket.ts';
+import type { Exchange, PinnedRequest } from './pinned-connection.ts';
+import { PinnedConnection } from './pinned-connection.ts';
+import { guardAddresses } from './public-address.ts';
+import type { Resolve } from './resolve-host.ts';
+
+/** Sends webhooks. */
+export interface WebhookSender {
+  /**
+   * Makes one attempt and says what came of it, at most `totalMs` later. Headers are sent as given, and `user-agent`.
+   *
+   * @throws the reason of `stop` when it aborts, or an AbortError after `close`: what came of the attempt is not known then
+   */
+  send(
+    delivery: OutgoingDelivery,
+    headers: Readonly<Record<string, string>>,
+    stop: AbortSignal,
+  ): Promise<AttemptReport>;
+  /** Ends what is under way and closes all connections. */
+  close(): Promise<void>;
+}
+
+export interface WebhookSenderOptions {
+  /**
+   * IP addresses and networks that sandbox webhooks may go to although they are not public. For production there is no
+   * such thing: a merchant's URL must never reach into the network that Gatehouse runs in.
+   */
+  readonly sandboxNetworks: readonly string[];
+  /** Of Gatehouse, for the user agent. */
+  readonly version: string;
+  /** How long an attempt may take, from looking up the name to the last byte that is read of the answer. */
+  readonly totalMs: number;
+  /** How long a connection may take, within that. */
+  readonly connectMs: number;
+  readonly now: () => Date;
+  readonly resolve: Resolve;
+  /** Certificate authorities to trust; those that come with Node.js when absent. */
+  readonly ca?: ConnectSettings['ca'];
+}
+
+/** The attempt has taken as long as it may. */
+class DeadlineError extends Error {}
+
+/**
+ * A sender with connections of its own, kept for a few seconds between two webhooks to the same origin. The environments
+ * share none, because not every address is allowed in both.
+ */
+export function createWebhookSender(options: WebhookSenderOptions): WebhookSender {
+  const { now, totalMs, connectMs, resolve } = options;
+  const tls = options.ca === undefined ? {} : { ca: options.ca };
+  const settings: Readonly<Record<Environment, ConnectSettings>> = {
+    SANDBOX: { resolve, connectMs, isAllowed: guardAddresses(options.sandboxNetworks), ...tls },
+    PRODUCTION: { resolve, connectMs, isAllowed: guardAddresses([]), ...tls },
+  };
+  const userAgent = `Gatehouse-Webhooks/${options.version}`;
+  const pool = new ConnectionPool(now);
+  const closing = new AbortController();
+
+  const open = (url: URL, environment: Environment): PooledConnection => {
+    const connection: PinnedConnection = new PinnedConnection(url, settings[environment], () =>
+      pool.remove(connection),
+    );
+    return { connection, key: `${environment} ${url.origin}`, openedAt: now() };
+  };
+
+  /** The answer, and the connection that it came over, or should have. */
+  const exchange = async (
+    url: URL,
+    environment: Environment,
+    request: PinnedRequest,
+    signal: AbortSignal,
+  ): Promise<{ readonly answer: Exchange; readonly over: PinnedConnection }> => {
+    const kept = pool.take(`${environment} ${url.origin}`);
+    if (kept !== undefined) {
+      const answer = await kept.connection.post(request, signal);
+      pool.give(kept);
+      // The receiver closed the idle connection while the request was on its way. No receiver should have to wait for the
+      // next attempt because of that; in the rare case that it had read it, it gets the same event twice, as it may.
+      const isStale = answer.status === 0 && isConnectionLost(answer.failure?.error);
+      if (!isStale) return { answer, over: kept.connection };
+    }
+    const fresh = open(url, environment);
+    const answer = await fresh.connection.post(request, signal);
+    if (fresh.connection.isOpen) pool.give(fresh);
+    else fresh.connection.destroy();
+    return { answer, over: fresh.connection };
+  };
+
+  return {
+    async send(delivery, headers, stop) {
+      const startedAt = now();
+      const url = new URL(delivery.url);
+      const request = {
+        path: url.pathname + url.search,
+        headers: { ...headers, 'user-agent': userAgent },
+        body: delivery.body,
+      };
+      const limit = limitedBy([stop, closing.signal], totalMs);
+      const { answer, over } = await exchange(url, delivery.environment, request, limit.signal);
+      limit.clear();
+      if (answer.failure !== undefined && limit.signal.aborted && !isDeadline(limit.signal)) {
+        throw limit.signal.reason;
+      }
+      const words =
+        answer.failure === undefined
+          ? explainAnswer(answer, url)
+          : explainFailure(answer.failure.error, {
+              url,
+              status: answer.status,
+              phase: over.phase,
+              isTooLate: isDeadline(limit.signal),
+              totalMs,
+              connectMs,
+            });
+      return {
+        startedAt,
+        durationMs: Math.max(0, now().getTime() - startedAt.getTime()),
+        ...words,
+        statusCode: answer.status,
+        remoteAddress: over.remoteAddress,
+        responseBody: answer.body,
+        retryAfter: answer.retryAfter.slice(0, 128),
+      };
+    },
+    async close() {
+      closing.abort(new DOMException('the sender was closed', 'AbortError'));
+      pool.close();
+    },
+  };
+}
+
+const isDeadline = (signal: AbortSignal): boolean => signal.reason instanceof DeadlineError;
+
+/** A signal that aborts with the first of `signals`, or with a DeadlineError. Nothing is left of it after `clear`. */
+function limitedBy(
+  signals: readonly AbortSignal[],
+  afterMs: number,
+): { readonly signal: AbortSignal; clear(): void } {
+  const controller = new AbortController();
+  const stops = signals.map((signal) => ({ signal, stop: () => controller.abort(signal.reason) }));
+  for (const { signal, stop } of stops) {
+    if (signal.aborted) stop();
+    else signal.addEventListener('abort', stop);
+  }
+  const timer = setTimeout(() => controller.abort(new DeadlineError()), afterMs);
+  return {
+    signal: controller.signal,
+    clear() {
+      clearTimeout(timer);
+      for (const { signal, stop } of stops) signal.removeEventListener('abort', stop);
+    },
+  };
+}

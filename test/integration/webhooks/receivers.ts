@@ -1,0 +1,211 @@
+import { once } from 'node:events';
+import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import { createServer as createTcpServer } from 'node:net';
+import { gzipSync } from 'node:zlib';
+
+/** A webhook that arrived whole. */
+export interface ReceivedWebhook {
+  readonly method: string;
+  /** Path and query as sent. */
+  readonly target: string;
+  /** Names in lower case. */
+  readonly headers: IncomingHttpHeaders;
+  /** The exact bytes. */
+  readonly body: Buffer;
+  /** The port it came from: the same for two that came over one connection. */
+  readonly remotePort: number;
+}
+
+/** What a receiver does with one webhook: with the HTTP library, or with raw bytes on the socket. */
+export type Behaviour = (exchange: {
+  readonly webhook: ReceivedWebhook;
+  readonly response: ServerResponse;
+  readonly socket: Socket;
+}) => void;
+
+/** A merchant's server on a port of its own. */
+export interface Receiver {
+  /** Such as http://127.0.0.1:40123. */
+  readonly origin: string;
+  readonly port: number;
+  /** Everything that arrived whole, in order. */
+  readonly webhooks: readonly ReceivedWebhook[];
+  /** How often somebody connected. */
+  readonly connectionCount: () => number;
+  /** What it does from now on. */
+  readonly behave: (behaviour: Behaviour) => void;
+  /** Closes every connection, those in use too, and the port. */
+  readonly close: () => Promise<void>;
+}
+
+export interface ReceiverOptions {
+  /** 127.0.0.1 when absent. */
+  readonly host?: string;
+  /** A free one when absent. */
+  readonly port?: number;
+  /** PEM texts: the receiver speaks TLS with them. */
+  readonly tls?: { readonly key: string; readonly cert: string };
+}
+
+/** Starts a receiver that does to each webhook what `behaviour` says. */
+export async function startReceiver(
+  behaviour: Behaviour = answer(204),
+  { host = '127.0.0.1', port = 0, tls }: ReceiverOptions = {},
+): Promise<Receiver> {
+  let current = behaviour;
+  let connections = 0;
+  const webhooks: ReceivedWebhook[] = [];
+  const receive = (message: IncomingMessage, response: ServerResponse) => {
+    void readWebhook(message).then((webhook) => {
+      if (webhook === undefined) return;
+      webhooks.push(webhook);
+      current({ webhook, response, socket: message.socket });
+    });
+  };
+  // Longer than any test: what ends a connection is the behaviour or the sender.
+  const options = { keepAliveTimeout: 120_000 };
+  const server: Server =
+    tls === undefined ? createServer(options, receive) : createSecureServer({ ...options, ...tls }, receive);
+  server.on('connection', (socket: Socket) => {
+    connections += 1;
+    socket.on('error', () => {});
+  });
+  server.listen(port, host);
+  await once(server, 'listening');
+  const { port: boundPort } = server.address() as AddressInfo;
+
+  return {
+    origin: `http${tls === undefined ? '' : 's'}://${host.includes(':') ? `[${host}]` : host}:${boundPort}`,
+    port: boundPort,
+    webhooks,
+    connectionCount: () => connections,
+    behave: (next) => {
+      current = next;
+    },
+    close: async () => {
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    },
+  };
+}
+
+/** Undefined when the sender went away before the whole webhook was there. */
+async function readWebhook(message: IncomingMessage): Promise<ReceivedWebhook | undefined> {
+  const chunks: Buffer[] = [];
+  const remotePort = message.socket.remotePort ?? 0;
+  try {
+    for await (const chunk of message) chunks.push(chunk as Buffer);
+  } catch {
+    return undefined;
+  }
+  return {
+    method: message.method ?? '',
+    target: message.url ?? '',
+    headers: message.headers,
+    body: Buffer.concat(chunks),
+    remotePort,
+  };
+}
+
+/** A port nobody listens on. It was free a moment ago; nothing else can be promised of a port. */
+export async function closedPort(): Promise<number> {
+  const server = createTcpServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/** A server that does something else than HTTP with each connection. Every connection is closed with it. */
+export async function startTcpServer(
+  serve: (socket: Socket) => void,
+): Promise<{ readonly port: number; readonly close: () => Promise<void> }> {
+  const sockets = new Set<Socket>();
+  const server = createTcpServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {});
+    socket.on('close', () => sockets.delete(socket));
+    serve(socket);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    close: async () => {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      await once(server, 'close');
+    },
+  };
+}
+
+/** Answers, as a receiver should. */
+export const answer =
+  (status: number, headers: Readonly<Record<string, string>> = {}, body: string | Buffer = ''): Behaviour =>
+  ({ response }) => {
+    response.writeHead(status, headers).end(body);
+  };
+
+/** Never answers. */
+export const silence: Behaviour = () => {};
+
+/** Answers one way to the webhooks that a test picks, another way to all others. */
+export const onlyFor =
+  (isPicked: (webhook: ReceivedWebhook) => boolean, picked: Behaviour, others: Behaviour): Behaviour =>
+  (exchange) =>
+    (isPicked(exchange.webhook) ? picked : others)(exchange);
+
+/** Begins an answer and never goes on. */
+export const silenceAfterHeaders =
+  (status = 200): Behaviour =>
+  ({ socket }) => {
+    socket.write(`HTTP/1.1 ${status} Whatever\r\ncontent-length: 100\r\n\r\n`);
+  };
+
+/** Closes the connection hard: at once, or after these bytes. */
+export const reset =
+  (before = ''): Behaviour =>
+  ({ socket }) => {
+    if (before === '') socket.resetAndDestroy();
+    else socket.write(before, () => socket.resetAndDestroy());
+  };
+
+/** Writes bytes that need not be HTTP, and closes the connection, or leaves it open. */
+export const raw =
+  (bytes: string | Buffer, { isLeftOpen = false } = {}): Behaviour =>
+  ({ socket }) => {
+    if (isLeftOpen) socket.write(bytes);
+    else socket.end(bytes);
+  };
+
+/** A good answer that takes for ever: a byte every few milliseconds here, every second in life. */
+export const byteByByte: Behaviour = ({ socket }) => {
+  socket.write('HTTP/1.1 200 OK\r\ncontent-length: 10000\r\n\r\n');
+  const drip = setInterval(() => socket.write('.'), 5);
+  socket.on('close', () => clearInterval(drip));
+};
+
+/** A body without end, written as fast as it is read. */
+export const endless =
+  (status = 200): Behaviour =>
+  ({ response }) => {
+    response.writeHead(status, { 'content-type': 'text/plain' });
+    const chunk = Buffer.alloc(16 * 1024, 'x');
+    const pour = () => {
+      while (!response.destroyed && response.write(chunk));
+      if (!response.destroyed) response.once('drain', pour);
+    };
+    pour();
+  };
+
+/** 100 MB of zeros in 100 kB. */
+export const gzipBomb: Behaviour = ({ response }) => {
+  const bomb = gzipSync(Buffer.alloc(100 * 1024 * 1024));
+  response.writeHead(200, { 'content-encoding': 'gzip', 'content-type': 'application/json' }).end(bomb);
+};
