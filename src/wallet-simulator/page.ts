@@ -103,7 +103,7 @@ function promptHtml(prompt: PromptView): string {
 <p class="amount">${escapeHtml(`${amount} ${currency}`)}</p>
 <p>${escapeHtml(`+${payer}`)} ${where}, ${wallet}</p>
 <p>${escapeHtml(description)}</p>
-<p class="small">${escapeHtml(`${prompt.shown_status}${reason}; ${prompt.outcome}; ${prompt.created_at}`)}</p>
+<p class="small">${escapeHtml(`${prompt.shown_status}${reason}; ${prompt.outcome};`)} ${timeHtml(prompt.created_at)}</p>
 ${awaits && status === 'open' ? buttonsHtml(prompt) : ''}</li>`;
 }
 
@@ -119,5 +119,7 @@ function chargeHtml(charge: ChargeView): string {
   return `<li class="completed">
 <p class="amount">${escapeHtml(`${charge.amount} ${charge.currency}`)}</p>
 <p>${escapeHtml(`+${charge.payer}, ${charge.wallet}${reversed}`)}</p>
-<p class="small">${escapeHtml(`${charge.transaction_reference}; ${charge.charged_at}`)}</p></li>`;
+<p class="small">${escapeHtml(`${charge.transaction_reference};`)} ${timeHtml(charge.charged_at)}</p></li>`;
 }
+
+const timeHtml = (time: string): string => `<time datetime="${time}">${time}</time>`;
