@@ -34,12 +34,11 @@ export function refusedForm(form: PaymentForm, failure: CheckoutFailure, languag
   const messages = messagesIn(language);
   const sent = { ...form, optionError: undefined, phoneError: undefined };
   switch (failure.kind) {
+    case 'phone_busy':
     case 'phone_limit': {
+      const { title, body } = failure.kind === 'phone_busy' ? messages.phoneBusy : messages.phoneLimit;
       const wait = durationText(failure.retryAfterSeconds ?? 60, language);
-      return {
-        ...sent,
-        alert: { title: messages.phoneLimit.title, body: messages.phoneLimit.body(wait) },
-      };
+      return { ...sent, alert: { title, body: body(wait) } };
     }
     case 'merchant_closed':
       return { ...sent, alert: messages.merchantClosed };
@@ -61,6 +60,7 @@ export function refusedForm(form: PaymentForm, failure: CheckoutFailure, languag
 /** The status code of a page that shows the form again. */
 export function refusedStatus({ kind }: CheckoutFailure): number {
   switch (kind) {
+    case 'phone_busy':
     case 'phone_limit':
       return 429;
     case 'merchant_closed':

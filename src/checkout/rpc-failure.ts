@@ -11,6 +11,7 @@ export type CheckoutFailureKind =
   /** The checkout is not as its page showed it: the page says how it is now. */
   | 'changed_meanwhile'
   | 'invalid_fields'
+  | 'phone_busy'
   | 'phone_limit'
   | 'merchant_closed'
   | 'unavailable';
@@ -32,6 +33,7 @@ const kinds: Readonly<Record<ErrorReason, CheckoutFailureKind>> = {
   PAYMENT_IN_PROGRESS: 'changed_meanwhile',
   ORDER_NOT_PAYABLE: 'changed_meanwhile',
   INVALID_FIELDS: 'invalid_fields',
+  PHONE_BUSY: 'phone_busy',
   PHONE_LIMIT: 'phone_limit',
   MERCHANT_SUSPENDED: 'merchant_closed',
   PRODUCTION_NOT_ACTIVATED: 'merchant_closed',

@@ -64,6 +64,20 @@ export const errorMessages: Readonly<Record<ErrorDialect, Readonly<Record<ErrorS
   },
 };
 
+/** What there was too much of. */
+export type ReachedLimit = 'requests' | 'open_prompts' | 'recent_prompts';
+
+const limitMessages: Readonly<Record<ReachedLimit, string>> = {
+  requests: 'Too many requests',
+  open_prompts: 'The phone has another payment to confirm',
+  recent_prompts: 'The phone has been asked to pay too often',
+};
+
+/** The body of a 429. */
+export function tooManyRequestsEnvelope(limit: ReachedLimit): ErrorEnvelope {
+  return { code: 429, message: limitMessages[limit] };
+}
+
 /** The body of an error without details. */
 export function errorEnvelope(dialect: ErrorDialect, status: ErrorStatus): ErrorEnvelope {
   return { code: status, message: errorMessages[dialect][status] };

@@ -1,6 +1,10 @@
 import { ConnectError } from '@connectrpc/connect';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { badRequestEnvelope, errorEnvelope } from '../merchant-api/error-envelope.ts';
+import {
+  badRequestEnvelope,
+  errorEnvelope,
+  tooManyRequestsEnvelope,
+} from '../merchant-api/error-envelope.ts';
 import type { ErrorDialect, ErrorEnvelope, ErrorStatus } from '../merchant-api/error-envelope.ts';
 import { contentTypeProblem } from './body-parser.ts';
 import { RequestFailure, invalidRequest } from './request-failure.ts';
@@ -47,7 +51,7 @@ export function envelopeOf(
     case 'not_found':
       return plain(404);
     case 'too_many_requests':
-      return plain(429);
+      return { status: 429, body: tooManyRequestsEnvelope(failure.limit ?? 'requests') };
     case 'internal':
       return plain(500);
   }

@@ -18,7 +18,7 @@ const descriptions: Readonly<Record<ErrorStatus, string>> = {
   401: 'The API key is missing, unknown, revoked or of the other environment.',
   403: 'The merchant may not use this environment: it is suspended, or not activated for production.',
   404: 'There is no such endpoint, or no such order.',
-  429: 'Too many requests. Wait for as long as Retry-After says.',
+  429: 'A limit was reached; `message` says which. Wait for as long as Retry-After says.',
   500: 'Something went wrong on our side. The request may be repeated as it was.',
 };
 

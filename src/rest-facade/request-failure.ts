@@ -1,4 +1,4 @@
-import type { ErrorDetail } from '../merchant-api/error-envelope.ts';
+import type { ErrorDetail, ReachedLimit } from '../merchant-api/error-envelope.ts';
 
 /** Every way a request can fail, as far as the merchant is told. */
 export type Failure =
@@ -6,7 +6,12 @@ export type Failure =
   | { readonly kind: 'unauthorized' }
   | { readonly kind: 'forbidden' }
   | { readonly kind: 'not_found' }
-  | { readonly kind: 'too_many_requests'; readonly retryAfterSeconds: number }
+  | {
+      readonly kind: 'too_many_requests';
+      readonly retryAfterSeconds: number;
+      /** That of requests when it does not say. */
+      readonly limit?: ReachedLimit;
+    }
   | { readonly kind: 'internal' };
 
 /** A request that is answered with an error. The cause and the reason are for the log alone. */

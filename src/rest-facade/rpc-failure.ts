@@ -30,7 +30,8 @@ const failures: Readonly<Record<ErrorReason, (error: ConnectError) => Failure>> 
   MERCHANT_SUSPENDED: forbidden,
   PRODUCTION_NOT_ACTIVATED: forbidden,
   OVERLOADED: tooManyRequests,
-  PHONE_LIMIT: tooManyRequests,
+  PHONE_BUSY: (error) => ({ ...tooManyRequests(error), limit: 'open_prompts' }),
+  PHONE_LIMIT: (error) => ({ ...tooManyRequests(error), limit: 'recent_prompts' }),
   INVALID_API_KEY: internal,
   INVALID_SERVICE_TOKEN: internal,
   ROLE_NOT_ALLOWED: internal,
@@ -87,7 +88,7 @@ function violationsOf(error: ConnectError): ErrorDetail[] {
 const isMerchants = ({ field }: ErrorDetail): boolean =>
   !['merchant_id', 'environment', 'payment_type', 'validate_only', 'order_id', ''].includes(field);
 
-function tooManyRequests(error: ConnectError): Failure {
+function tooManyRequests(error: ConnectError): Extract<Failure, { kind: 'too_many_requests' }> {
   const delay = error.findDetails(RetryInfoSchema)[0]?.retryDelay;
   const seconds = delay === undefined ? 1 : Number(delay.seconds) + (delay.nanos > 0 ? 1 : 0);
   return { kind: 'too_many_requests', retryAfterSeconds: Math.max(1, seconds) };

@@ -140,10 +140,15 @@ export const english: Messages = {
       other: 'The wallet did not accept the payment. Try again, or choose another wallet.',
     },
   },
-  phoneLimit: {
-    title: 'This phone cannot be asked right now',
+  phoneBusy: {
+    title: 'This phone has another payment to confirm',
     body: (wait) =>
-      `It has another payment to confirm, or was asked too often. Try again in ${wait}, or use another number.`,
+      `Confirm or decline that one first, then try again. If you cannot see it, try again in ${wait}, or use another number.`,
+  },
+  phoneLimit: {
+    title: 'This phone was asked too often',
+    body: (wait) =>
+      `It has had several payments to confirm in a short time. Try again in ${wait}, or use another number.`,
   },
   merchantClosed: {
     title: 'This shop cannot take payments right now',

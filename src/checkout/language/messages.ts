@@ -84,6 +84,9 @@ export interface Messages {
   readonly closePage: string;
   /** Above the form, when another try is possible. */
   readonly refused: { readonly title: string; readonly why: Readonly<Record<RefusalCause, string>> };
+  /** A payment waits for its confirmation on the phone. */
+  readonly phoneBusy: { readonly title: string; readonly body: (wait: string) => string };
+  /** The phone has had all the prompts it is to have for now. */
   readonly phoneLimit: { readonly title: string; readonly body: (wait: string) => string };
   readonly merchantClosed: Notice;
   readonly correctForm: string;

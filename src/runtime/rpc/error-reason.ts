@@ -21,6 +21,7 @@ export const errorReasons = {
   API_KEY_NOT_USABLE: Code.FailedPrecondition,
   TOO_MANY_API_KEYS: Code.ResourceExhausted,
   OVERLOADED: Code.ResourceExhausted,
+  PHONE_BUSY: Code.ResourceExhausted,
   PHONE_LIMIT: Code.ResourceExhausted,
   PAYMENT_ATTEMPT_NOT_FOUND: Code.NotFound,
   STRAY_PAYMENT_NOT_FOUND: Code.NotFound,

@@ -243,7 +243,7 @@ export declare const CheckoutService: GenService<{
   /**
    * Starts a payment, and binds the checkout to the browser that does so first. A repeat while the same payment runs
    * gives that one. Errors: CHECKOUT_NOT_FOUND; INVALID_ARGUMENT INVALID_FIELDS; FAILED_PRECONDITION
-   * CHECKOUT_IN_USE for another browser, PAYMENT_IN_PROGRESS, ORDER_NOT_PAYABLE; RESOURCE_EXHAUSTED PHONE_LIMIT;
+   * CHECKOUT_IN_USE for another browser, PAYMENT_IN_PROGRESS, ORDER_NOT_PAYABLE; RESOURCE_EXHAUSTED PHONE_BUSY, PHONE_LIMIT;
    * PERMISSION_DENIED MERCHANT_SUSPENDED or PRODUCTION_NOT_ACTIVATED.
    *
    * @generated from rpc gatehouse.v1.CheckoutService.SubmitCheckoutPayment
