@@ -28,7 +28,7 @@ import { createHastenAttempt } from '../core/payments/hasten-attempt-use-case.ts
 import { createLeaseAttempts } from '../core/payments/lease-attempts-use-case.ts';
 import { paymentAttemptService } from '../core/payments/payment-attempt-service.ts';
 import { createPaymentReader } from '../core/payments/payment-reader.ts';
-import { createPhoneGate } from '../core/payments/phone-limit-use-case.ts';
+import { createPhoneLimit } from '../core/payments/phone-limit-use-case.ts';
 import { createRecordOutcome } from '../core/payments/record-outcome-use-case.ts';
 import { reconciliationService } from '../core/reconciliation/reconciliation-service.ts';
 import { createReconciliationStore } from '../core/reconciliation/reconciliation-store.ts';
@@ -92,20 +92,21 @@ const announceEvents = (): void => {
 
 const merchants = createMerchantStore({ database, newId: newRandomId, now });
 const apiKeys = createApiKeyStore({ database, newId: newRandomId, now });
-const changes = createOrderChanges(newRandomId);
+const phoneLimit = createPhoneLimit({
+  promptsPerTenMinutes: config.GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES,
+});
+const changes = createOrderChanges(newRandomId, phoneLimit);
 const announceAttempts = (): void => bus.ring('payment_attempts');
 const store = createOrderStore({
   database,
   changes,
+  phoneLimit,
   onEvents: announceEvents,
   onAttempts: announceAttempts,
 });
 const findMerchant = createFindMerchant(merchants.terms);
 const feed = createEventFeed(database, eventSignal);
-const phoneGate = createPhoneGate(database, {
-  promptsPerTenMinutes: config.GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES,
-});
-const orderParts = { store, findMerchant, phoneGate, newId: newRandomId, now };
+const orderParts = { store, findMerchant, phoneLimit, newId: newRandomId, now };
 const offeredOptions = {
   SANDBOX: config.GATEHOUSE_PAYMENT_OPTIONS_SANDBOX.map(paymentOptionNamed),
   PRODUCTION: config.GATEHOUSE_PAYMENT_OPTIONS_PRODUCTION.map(paymentOptionNamed),
@@ -156,7 +157,7 @@ const services = [
     now,
   }),
   checkoutService(
-    createCheckouts({ ...paymentParts, tokens, findMerchant: merchants.terms, phoneGate, offeredOptions }),
+    createCheckouts({ ...paymentParts, tokens, findMerchant: merchants.terms, phoneLimit, offeredOptions }),
   ),
   merchantService(merchants),
   apiKeyService({

@@ -12,8 +12,7 @@ import type { FindMerchant, MerchantTerms } from '../merchants/find-merchant-use
 import { requireMerchant } from '../merchants/find-merchant-use-case.ts';
 import type { CheckoutTokens, TokenSubject } from '../orders/checkout-token-use-case.ts';
 import type { LockedOrder, OrderChanges } from '../orders/change-order-use-case.ts';
-import type { PhoneGate } from '../payments/phone-limit-use-case.ts';
-import { refuseBusyPhone } from '../payments/phone-limit-use-case.ts';
+import type { PhoneLimit } from '../payments/phone-limit-use-case.ts';
 
 /** What a customer's page shows. */
 export interface Checkout {
@@ -34,7 +33,7 @@ export interface CheckoutPayment {
 export interface Checkouts {
   /** Changes nothing. @throws CHECKOUT_NOT_FOUND */
   readonly get: (token: string, browserSecret: string) => Promise<Checkout>;
-  /** @throws CHECKOUT_NOT_FOUND, CHECKOUT_IN_USE, PAYMENT_IN_PROGRESS, ORDER_NOT_PAYABLE, PHONE_LIMIT, MERCHANT_SUSPENDED */
+  /** @throws CHECKOUT_NOT_FOUND, CHECKOUT_IN_USE, PAYMENT_IN_PROGRESS, ORDER_NOT_PAYABLE, PHONE_BUSY, PHONE_LIMIT, MERCHANT_SUSPENDED */
   readonly pay: (
     token: string,
     browserSecret: string,
@@ -51,7 +50,7 @@ export interface CheckoutParts {
   readonly tokens: CheckoutTokens;
   /** As the database has it now: a suspension just made counts for the next payment. */
   readonly findMerchant: FindMerchant;
-  readonly phoneGate: PhoneGate;
+  readonly phoneLimit: PhoneLimit;
   /** The payment options that wallets are set up for. */
   readonly offeredOptions: Readonly<Record<Environment, readonly PaymentOption[]>>;
   readonly newId: NewId;
@@ -66,7 +65,7 @@ const notOffered = () =>
 const notFound = () => rpcError('CHECKOUT_NOT_FOUND', 'this checkout link is not one of ours');
 
 export function createCheckouts(parts: CheckoutParts): Checkouts {
-  const { database, changes, tokens, findMerchant, phoneGate, newId, now } = parts;
+  const { database, changes, tokens, findMerchant, phoneLimit, newId, now } = parts;
 
   const open = (token: string): TokenSubject => {
     const subject = tokens.open(token);
@@ -124,14 +123,13 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
       const subject = open(token);
       await requireMerchant(findMerchant, subject.merchantId, subject.environment);
       if (!parts.offeredOptions[subject.environment].includes(paymentOption)) throw notOffered();
-      const order = await phoneGate({ ...subject, phone: phone.e164 }, (waitMs) =>
+      const order = await phoneLimit.inTurn({ ...subject, phone: phone.e164 }, () =>
         change(token, browserSecret, requestId, true, (current) => {
           if (isSamePayment(current, paymentOption, phone)) return undefined;
           const at = now();
           const start: Command = { type: 'start_payment', attemptId: newId('pat', at), paymentOption, phone };
           const started = transition(current, start, at);
           if (!started.ok) throw refusal(started.error);
-          refuseBusyPhone(waitMs);
           return started.value;
         }),
       );

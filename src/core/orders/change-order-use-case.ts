@@ -7,6 +7,7 @@ import { attemptValuesOf, newAttemptSchedule, orderOf, orderValuesOf } from '../
 import { storedId } from '../../runtime/public-id.ts';
 import type { NewId } from '../../runtime/public-id.ts';
 import type { Changed, Environment, Order, OrderEvent, PaymentAttempt } from '../domain/order.ts';
+import type { PhoneLimit } from '../payments/phone-limit-use-case.ts';
 import { eventMessage } from '../rpc/order-messages.ts';
 
 /** Stored ids. */
@@ -38,7 +39,10 @@ export interface OrderChanges {
   readonly read: (em: EntityManager, key: OrderRowKey) => Promise<LockedOrder | undefined>;
   /** The order of a row that the caller has locked already. */
   readonly load: (em: EntityManager, row: OrderRow) => Promise<LockedOrder>;
-  /** Writes the changed order, its latest attempt and its events with the transaction's other changes. */
+  /**
+   * Writes the changed order, its latest attempt and its events with the transaction's other changes.
+   * @throws PHONE_BUSY, PHONE_LIMIT when a new attempt's phone may not be asked now.
+   */
   readonly apply: (
     em: EntityManager,
     locked: LockedOrder,
@@ -50,7 +54,7 @@ export interface OrderChanges {
 
 const final = new Set<PaymentAttempt['status']>(['SUCCEEDED', 'DECLINED', 'TIMED_OUT']);
 
-export function createOrderChanges(newId: NewId): OrderChanges {
+export function createOrderChanges(newId: NewId, phoneLimit: PhoneLimit): OrderChanges {
   const eventValues = (event: OrderEvent, requestId: string): NewEventValues => {
     const id = newId('evt', event.occurredAt);
     return {
@@ -73,10 +77,12 @@ export function createOrderChanges(newId: NewId): OrderChanges {
     if (attempt === null || attempt === before.latestAttempt) return;
     const values = attemptValuesOf(order, attempt);
     const existing = await em.findOne(PaymentAttemptRow, { merchantId: values.merchantId, id: values.id });
-    if (existing === null)
+    if (existing === null) {
+      await phoneLimit.demand(em, { ...attempt, ...order });
       em.create(PaymentAttemptRow, { ...values, ...newAttemptSchedule(attempt.createdAt) });
-    else
+    } else {
       em.assign(existing, final.has(attempt.status) ? { ...values, dueAt: null, leasedUntil: null } : values);
+    }
   };
 
   return {

@@ -1,4 +1,4 @@
-import type { Pool } from 'pg';
+import type { Pool, PoolClient } from 'pg';
 import { runStatement } from '../../runtime/database/run-statement.ts';
 import { newAttemptSchedule } from '../database/order-rows.ts';
 import type { OrderValues, PaymentAttemptValues } from '../database/order-rows.ts';
@@ -61,13 +61,16 @@ with input as (
 select id from inserted`;
 
 /** Inserts what can be inserted and gives the ids of those orders; the others' order_numbers were taken. */
-export async function insertOrders(pool: Pool, items: readonly NewOrderRows[]): Promise<ReadonlySet<string>> {
+export async function insertOrders(
+  client: Pool | PoolClient,
+  items: readonly NewOrderRows[],
+): Promise<ReadonlySet<string>> {
   const orders = items.map(({ order }) => order);
   const attempts = items.flatMap(({ attempt }) => (attempt === null ? [] : [attempt]));
   const events = items.flatMap(({ order, events: own }) =>
     own.map((event) => ({ orderId: order.id, ...event })),
   );
-  const rows = await runStatement<{ id: string }>(pool, {
+  const rows = await runStatement<{ id: string }>(client, {
     name: 'insert-orders',
     text: statement,
     values: [

@@ -1,11 +1,14 @@
 import { LockMode } from '@mikro-orm/postgresql';
+import type { Pool, PoolClient } from 'pg';
 import type { Database } from '../database/database.ts';
 import { OrderRow, PaymentAttemptRow } from '../database/entities.ts';
 import { readClock } from '../database/read-clock.ts';
 import { createGroupCommit } from '../../runtime/database/group-commit.ts';
+import { inTransaction } from '../../runtime/database/in-transaction.ts';
 import { lowestStoredIdAt, storedId } from '../../runtime/public-id.ts';
-import type { Changed, Environment, Order, OrderStatus } from '../domain/order.ts';
+import type { Changed, Environment, Order, OrderStatus, PaymentAttempt } from '../domain/order.ts';
 import type { Result } from '../domain/result.ts';
+import type { AskedPhone, PhoneAnswer, PhoneLimit } from '../payments/phone-limit-use-case.ts';
 import type { OrderChanges } from './change-order-use-case.ts';
 import { findOrders } from './find-orders.sql.ts';
 import type { FoundOrder, OrderKey } from './find-orders.sql.ts';
@@ -43,6 +46,12 @@ export interface CallScope {
 export interface OrderStore {
   /** Commits a new order; 'taken' when the merchant has used its order_number before. Errors: OVERLOADED. */
   readonly insert: (changed: Changed, scope: CallScope) => Promise<'inserted' | 'taken'>;
+  /** The same for an order with an attempt; gives the answer of the phone limit when the phone is not free. */
+  readonly insertWithAttempt: (
+    changed: Changed,
+    attempt: PaymentAttempt,
+    scope: CallScope,
+  ) => Promise<InsertedPaying>;
   readonly find: (name: OrderName, scope: CallScope) => Promise<Order | undefined>;
   /** Newest first. */
   readonly list: (filter: OrderFilter) => Promise<Order[]>;
@@ -67,24 +76,54 @@ export interface OrderStore {
 export interface OrderStoreOptions {
   readonly database: Database;
   readonly changes: OrderChanges;
+  readonly phoneLimit: PhoneLimit;
   /** Called after every commit that added events. */
   readonly onEvents: () => void;
   /** Called after every commit that made an attempt due. */
   readonly onAttempts: () => void;
 }
 
-export function createOrderStore({ database, changes, onEvents, onAttempts }: OrderStoreOptions): OrderStore {
+/** A new order whose attempt asks a phone. */
+interface PayingOrderRows extends NewOrderRows {
+  readonly asked: AskedPhone;
+}
+
+type InsertedPaying = 'inserted' | 'taken' | Exclude<PhoneAnswer, 'free'>;
+
+export function createOrderStore(options: OrderStoreOptions): OrderStore {
+  const { database, changes, phoneLimit, onEvents, onAttempts } = options;
   // What waits, with what is being written, stays below the calls that one connection to the gRPC server may have open:
   // beyond those, calls would queue unseen in the client until their deadline, and nobody would be refused in time.
   const limits = { maxItems: 500, maxInFlight: 3, maxWaiting: 2_000 };
   const insert = createGroupCommit<NewOrderRows, 'inserted' | 'taken'>({
     run: async (items) => {
-      const inserted = await insertOrders(database.pool, items);
-      if (inserted.size > 0) onEvents();
-      if (items.some(({ attempt }) => attempt !== null)) onAttempts();
-      return items.map(({ order }) => (inserted.has(order.id) ? 'inserted' : 'taken'));
+      const outcomes = await insertEach(database.pool, items);
+      if (outcomes.includes('inserted')) onEvents();
+      return outcomes;
     },
     ...limits,
+  });
+
+  const insertPaying = createGroupCommit<PayingOrderRows, InsertedPaying>({
+    run: async (items) => {
+      const outcomes = phoneLimit.isSet
+        ? await insertIfFree(database.pool, phoneLimit, items)
+        : await insertEach(database.pool, items);
+      if (outcomes.includes('inserted')) {
+        onEvents();
+        onAttempts();
+      }
+      return outcomes;
+    },
+    ...limits,
+    // A lock each: PostgreSQL has room for some thousand, of all cores together.
+    maxItems: 100,
+  });
+
+  const rowsOf = ({ order, events }: Changed, requestId: string): NewOrderRows => ({
+    order: orderValuesOf(order),
+    attempt: order.latestAttempt === null ? null : attemptValuesOf(order, order.latestAttempt),
+    events: events.map((event) => changes.eventValues(event, requestId)),
   });
 
   const find = createGroupCommit<OrderKey, FoundOrder | 'none'>({
@@ -93,15 +132,10 @@ export function createOrderStore({ database, changes, onEvents, onAttempts }: Or
   });
 
   return {
-    insert: ({ order, events }, { requestId, signal }) =>
-      insert(
-        {
-          order: orderValuesOf(order),
-          attempt: order.latestAttempt === null ? null : attemptValuesOf(order, order.latestAttempt),
-          events: events.map((event) => changes.eventValues(event, requestId)),
-        },
-        signal,
-      ),
+    insert: (changed, { requestId, signal }) => insert(rowsOf(changed, requestId), signal),
+
+    insertWithAttempt: (changed, { phone }, { requestId, signal }) =>
+      insertPaying({ ...rowsOf(changed, requestId), asked: { ...changed.order, phone } }, signal),
 
     async find({ merchantId, environment, by, value }, { signal }) {
       const key = {
@@ -180,6 +214,30 @@ export function createOrderStore({ database, changes, onEvents, onAttempts }: Or
       return taken;
     },
   };
+}
+
+async function insertEach(
+  client: Pool | PoolClient,
+  items: readonly NewOrderRows[],
+): Promise<('inserted' | 'taken')[]> {
+  const inserted = await insertOrders(client, items);
+  return items.map(({ order }) => (inserted.has(order.id) ? 'inserted' : 'taken'));
+}
+
+/** Inserts the orders whose phones may be asked, and keeps anybody else from asking them meanwhile. */
+function insertIfFree(
+  pool: Pool,
+  phoneLimit: PhoneLimit,
+  items: readonly PayingOrderRows[],
+): Promise<InsertedPaying[]> {
+  const claim = phoneLimit.claim(items.map(({ asked }) => asked));
+  return inTransaction(pool, claim.statements, async (client, claimed) => {
+    const answers = claim.answers(claimed);
+    const free = items.filter((_, index) => answers[index] === 'free');
+    const inserted = free.length === 0 ? [] : await insertEach(client, free);
+    let next = 0;
+    return answers.map((answer) => (answer === 'free' ? (inserted[next++] ?? 'taken') : answer));
+  });
 }
 
 /** The first text after all that start with this prefix, in the byte order that order numbers are stored in. */

@@ -9,8 +9,8 @@ import type { Command, Rejection } from '../domain/transition.ts';
 import { transition } from '../domain/transition.ts';
 import type { FindMerchant } from '../merchants/find-merchant-use-case.ts';
 import { requireMerchant } from '../merchants/find-merchant-use-case.ts';
-import type { PhoneGate } from '../payments/phone-limit-use-case.ts';
-import { refuseBusyPhone } from '../payments/phone-limit-use-case.ts';
+import type { PhoneLimit } from '../payments/phone-limit-use-case.ts';
+import { phoneRefusal } from '../payments/phone-limit-use-case.ts';
 import type { DirectPayment } from './order-requests.ts';
 import type { CallScope, OrderStore } from './order-store.ts';
 import { findTaken, orderNumberTaken } from './register-order-use-case.ts';
@@ -27,7 +27,7 @@ export type StartDirectPayment = (payment: DirectPayment, scope: CallScope) => P
 export interface StartDirectPaymentParts {
   readonly store: OrderStore;
   readonly findMerchant: FindMerchant;
-  readonly phoneGate: PhoneGate;
+  readonly phoneLimit: PhoneLimit;
   readonly newId: NewId;
   readonly now: () => Date;
 }
@@ -35,10 +35,10 @@ export interface StartDirectPaymentParts {
 /**
  * Commits a payment attempt: on a new DIRECT order, or on the PENDING order that has this order_number, amount and
  * currency and no attempt in flight. A repeat of the payment that is in flight gives that one again.
- * Errors: those of registering an order; PAYMENT_IN_PROGRESS; ORDER_NOT_PAYABLE; PHONE_LIMIT.
+ * Errors: those of registering an order; PAYMENT_IN_PROGRESS; ORDER_NOT_PAYABLE; PHONE_BUSY, PHONE_LIMIT.
  */
 export function createStartDirectPayment(parts: StartDirectPaymentParts): StartDirectPayment {
-  const { store, findMerchant, phoneGate, newId, now } = parts;
+  const { store, findMerchant, phoneLimit, newId, now } = parts;
   return async (payment, scope) => {
     const terms = await requireMerchant(findMerchant, payment.merchantId, payment.environment);
     const createdAt = now();
@@ -51,11 +51,12 @@ export function createStartDirectPayment(parts: StartDirectPaymentParts): StartD
     };
 
     const asked = { ...payment, phone: payment.phone.e164 };
-    return phoneGate(asked, async (waitMs) => {
-      if (waitMs > 0 && (await wouldPrompt(store, payment, scope))) refuseBusyPhone(waitMs);
+    return phoneLimit.inTurn(asked, async () => {
       const created = mustStart(startOnNewOrder(facts, start, createdAt));
-      if ((await store.insert(created, scope)) === 'inserted')
-        return { ...attemptOn(created.order), repeated: false };
+      const { attempt } = attemptOn(created.order);
+      const inserted = await store.insertWithAttempt(created, attempt, scope);
+      if (inserted === 'inserted') return { order: created.order, attempt, repeated: false };
+      if (inserted !== 'taken' && (await wouldPrompt(store, payment, scope))) throw phoneRefusal(inserted);
 
       const existing = await findTaken(store, facts, scope);
       if (!Money.equal(existing.amount, payment.amount)) throw orderNumberTaken(existing);

@@ -194,9 +194,25 @@ test('a phone that was asked too often is spared, and the customer hears for how
 
   expect(refused.status).toBe(429);
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
-  expect(refused.body).toContain('This phone cannot be asked right now');
+  expect(refused.body).toContain('This phone was asked too often');
   expect(refused.body).toMatch(/Try again in \d+ (minutes?|seconds?), or use another number/);
   expect(await orders.attempts(order)).toEqual([]);
+});
+
+test('a phone that has a payment to confirm is not asked for another one, and the customer hears why', async () => {
+  const phone = '0944556688';
+  const [first, second] = await Promise.all([
+    orders.register({ environment: Environment.PRODUCTION }),
+    orders.register({ environment: Environment.PRODUCTION }),
+  ]);
+  await createCustomer().post(first.url, { ...payment, phone });
+
+  const refused = await (await atThePage(second.url)).post(second.url, { ...payment, phone });
+
+  expect(refused.status).toBe(429);
+  expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(180);
+  expect(refused.body).toContain('This phone has another payment to confirm');
+  expect(await orders.attempts(second)).toEqual([]);
 });
 
 test('phones are masked in the log, and tokens and secrets are not in it', async () => {

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { RetryInfoSchema } from '../../../src/gen/google/rpc/error_details_pb.js';
 import type { ConnectError } from '@connectrpc/connect';
+import pg from 'pg';
+import { phoneLockOf } from '../../../src/core/payments/phone-limit-use-case.ts';
 import { Environment, PaymentOption } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { failureOf } from '../../support/rpc-failure.ts';
 import { startStack } from '../../support/stack.ts';
@@ -24,9 +26,30 @@ afterAll(async () => {
   await stack.stop();
 });
 
-const refusedForPhone = async (call: Promise<unknown>): Promise<void> => {
-  expect(await failureOf(call)).toMatchObject({ code: 'ResourceExhausted', reason: 'PHONE_LIMIT' });
+const refusedForPhone = async (
+  call: Promise<unknown>,
+  reason: 'PHONE_BUSY' | 'PHONE_LIMIT' = 'PHONE_BUSY',
+): Promise<void> => {
+  expect(await failureOf(call)).toMatchObject({ code: 'ResourceExhausted', reason });
 };
+
+/** What became of calls made together, by reason; '' for those that succeeded. */
+async function reasonsOf(calls: readonly Promise<unknown>[]): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const call of calls) {
+    const reason = await call.then(
+      () => '',
+      async () => (await failureOf(call)).reason ?? 'none',
+    );
+    counts[reason] = (counts[reason] ?? 0) + 1;
+  }
+  return counts;
+}
+
+const attemptsOn = (phone: string) =>
+  desk.query<{ id: string }>('select id from core.payment_attempts where phone = $1', [
+    `+251${phone.slice(1)}`,
+  ]);
 
 /** Starts a payment and has its wallet refuse it, so that the phone is free again. */
 async function payAndFail(merchantId: string, orderNumber: string, phone: string): Promise<void> {
@@ -78,7 +101,7 @@ describe('a phone', () => {
     const phone = newPhone();
     for (let index = 1; index <= 5; index += 1) await payAndFail(merchantId, `P-${index}`, phone);
 
-    await refusedForPhone(desk.startDirect({ merchantId, orderNumber: 'P-6', phone }));
+    await refusedForPhone(desk.startDirect({ merchantId, orderNumber: 'P-6', phone }), 'PHONE_LIMIT');
 
     await desk.query(
       `update core.payment_attempts set created_at = now() - interval '10 minutes' where id =
@@ -141,28 +164,113 @@ describe('over the merchant API', () => {
     const repeats = await Promise.all(Array.from({ length: 10 }, () => post(merchant, 'R-1', phone)));
 
     expect(other.status).toBe(429);
-    expect(await other.json()).toEqual({ code: 429, message: 'Too many requests' });
+    expect(await other.json()).toEqual({ code: 429, message: 'The phone has another payment to confirm' });
     expect(Number(other.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(Number(other.headers.get('retry-after'))).toBeLessThanOrEqual(180);
     expect(repeats.map(({ status }) => status)).toEqual(repeats.map(() => 201));
-    const rows = await desk.query('select 1 from core.payment_attempts where phone = $1', [
-      `+251${phone.slice(1)}`,
-    ]);
-    expect(rows).toHaveLength(1);
+    expect(await attemptsOn(phone)).toHaveLength(1);
   });
 
-  test('twenty payments for one phone in the same moment prompt it at most once a core', async () => {
+  test('a phone that was asked five times is 429 until ten minutes after the first', async () => {
     const merchant = await stack.createMerchant();
     const phone = newPhone();
+    for (let index = 1; index <= 5; index += 1) await payAndFail(merchant.id, `T-${index}`, phone);
 
-    const answers = await Promise.all(
-      Array.from({ length: 20 }, (_, index) => post(merchant, `S-${index}`, phone)),
+    const refused = await post(merchant, 'T-6', phone);
+
+    expect(refused.status).toBe(429);
+    expect(await refused.json()).toEqual({ code: 429, message: 'The phone has been asked to pay too often' });
+    const retryAfter = Number(refused.headers.get('retry-after'));
+    expect(retryAfter).toBeGreaterThan(180);
+    expect(retryAfter).toBeLessThanOrEqual(600);
+  });
+});
+
+describe('with two cores', () => {
+  test('forty payments for one phone in the same moment prompt it once', async () => {
+    const { id: merchantId } = await stack.createMerchant();
+    const phone = newPhone();
+
+    const counts = await reasonsOf(
+      Array.from({ length: 40 }, (_, index) =>
+        desk.startDirect({ merchantId, orderNumber: `S-${index}`, phone }),
+      ),
     );
 
-    const accepted = answers.filter(({ status }) => status === 201);
-    expect(accepted.length).toBeGreaterThanOrEqual(1);
-    expect(accepted.length).toBeLessThanOrEqual(stack.cores.length);
-    expect(answers.filter(({ status }) => status === 429)).toHaveLength(20 - accepted.length);
+    expect(counts).toEqual({ '': 1, PHONE_BUSY: 39 });
+    expect(await attemptsOn(phone)).toHaveLength(1);
+  });
+
+  test('twenty checkouts, twenty registered orders and twenty direct payments for one phone prompt it once', async () => {
+    const { id: merchantId } = await stack.createMerchant();
+    const phone = newPhone();
+    const register = (letter: string) =>
+      Promise.all(
+        Array.from({ length: 20 }, (_, index) =>
+          desk.registerHosted({ merchantId, orderNumber: `${letter}-${index}` }),
+        ),
+      );
+    const checkouts = await register('H');
+    await register('R');
+
+    const counts = await reasonsOf(
+      checkouts.flatMap((order, index) => [
+        desk.payHosted(order, PaymentOption.WALLETA_USSD, phone),
+        desk.startDirect({ merchantId, orderNumber: `R-${index}`, phone }),
+        desk.startDirect({ merchantId, orderNumber: `D-${index}`, phone }),
+      ]),
+    );
+
+    expect(counts).toEqual({ '': 1, PHONE_BUSY: 59 });
+    expect(await attemptsOn(phone)).toHaveLength(1);
+  });
+
+  test('the same payment forty times in the same moment is one payment, and none of them hears of the phone', async () => {
+    const { id: merchantId } = await stack.createMerchant();
+    const phone = newPhone();
+
+    const payments = await Promise.all(
+      Array.from({ length: 40 }, () => desk.startDirect({ merchantId, orderNumber: 'S-1', phone })),
+    );
+
+    expect(new Set(payments.map(({ attemptId }) => attemptId)).size).toBe(1);
+    expect(await attemptsOn(phone)).toHaveLength(1);
+  });
+
+  test('batches with the same phones in any order neither wait in a circle nor prompt a phone twice', async () => {
+    const { id: merchantId } = await stack.createMerchant();
+    const some = Array.from({ length: 50 }, newPhone);
+
+    const counts = await reasonsOf(
+      Array.from({ length: 6 }, (_, round) =>
+        (round % 2 === 0 ? some : some.toReversed()).map((phone) =>
+          desk.startDirect({ merchantId, orderNumber: `B-${round}-${phone}`, phone }),
+        ),
+      ).flat(),
+    );
+
+    expect(counts).toEqual({ '': 50, PHONE_BUSY: 250 });
+    for (const phone of some) expect(await attemptsOn(phone)).toHaveLength(1);
+  });
+
+  test('a core that hangs over a phone keeps others from asking that one, and no other', async () => {
+    const { id: merchantId } = await stack.createMerchant();
+    const [held, free] = [newPhone(), newPhone()];
+    const hanging = new pg.Client({ connectionString: stack.databaseUrl });
+    await hanging.connect();
+    try {
+      const phone = { phone: `+251${held.slice(1)}`, environment: 'SANDBOX', merchantId } as const;
+      await hanging.query('select pg_advisory_lock($1)', [phoneLockOf(phone)]);
+
+      const waiting = desk.startDirect({ merchantId, orderNumber: 'H-1', phone: held });
+      await desk.startDirect({ merchantId, orderNumber: 'H-2', phone: free });
+
+      await refusedForPhone(waiting);
+      expect(await attemptsOn(held)).toEqual([]);
+    } finally {
+      await hanging.end();
+    }
+    await desk.startDirect({ merchantId, orderNumber: 'H-1', phone: held });
   });
 });
 

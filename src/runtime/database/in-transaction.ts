@@ -1,0 +1,31 @@
+import { types } from 'pg';
+import type { Pool, PoolClient, QueryResultRow } from 'pg';
+
+/**
+ * Runs `work` in a transaction of its own, without the ORM; what it throws undoes everything. The `opening` statements
+ * travel with the transaction's beginning, and `work` gets the rows of each; they must have no values beside them.
+ */
+export async function inTransaction<T>(
+  pool: Pool,
+  opening: readonly string[],
+  work: (client: PoolClient, opened: readonly QueryResultRow[][]) => Promise<T>,
+): Promise<T> {
+  const client = await pool.connect();
+  let isBroken = false;
+  try {
+    const began: unknown = await client.query({ text: ['begin', ...opening].join(';\n'), types });
+    const [, ...opened] = (Array.isArray(began) ? began : [began]) as { rows: QueryResultRow[] }[];
+    const result = await work(
+      client,
+      opened.map(({ rows }) => rows),
+    );
+    await client.query('commit');
+    return result;
+  } catch (error) {
+    await client.query('rollback').catch(() => (isBroken = true));
+    throw error;
+  } finally {
+    // A connection that cannot even roll back is not used again.
+    client.release(isBroken);
+  }
+}
