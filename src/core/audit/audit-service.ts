@@ -1,5 +1,9 @@
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { AuditService } from '../../gen/gatehouse/v1/audit_service_pb.js';
+import { create } from '@bufbuild/protobuf';
+import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import { AuditEntrySchema, AuditService } from '../../gen/gatehouse/v1/audit_service_pb.js';
+import type { RecordAuditEntryRequest } from '../../gen/gatehouse/v1/audit_service_pb.js';
+import { annotate } from '../../runtime/rpc/call-context.ts';
 import { rpcService } from '../../runtime/rpc/rpc-service.ts';
 import type { RpcService } from '../../runtime/rpc/rpc-service.ts';
 import type { Database } from '../database/database.ts';
@@ -8,7 +12,16 @@ import { pageOf } from '../../runtime/rpc/page-token.ts';
 import { parsePageSize, parsePageToken } from '../rpc/page-token.ts';
 import { publicId, storedId } from '../../runtime/public-id.ts';
 import { combine } from '../domain/combine.ts';
-import { parseOptionalId, valuesOrThrow } from '../rpc/request-fields.ts';
+import { requiredIssue } from '../domain/issue.ts';
+import type { Issue } from '../domain/issue.ts';
+import { err, ok } from '../domain/result.ts';
+import type { Result } from '../domain/result.ts';
+import { parseText } from '../domain/text.ts';
+import { parseId, parseOptionalId, valuesOrThrow } from '../rpc/request-fields.ts';
+import { recordEntry } from './record-entry.sql.ts';
+import type { AuditEntry } from './record-entry.sql.ts';
+
+const maxText = 255;
 
 /** gatehouse.v1.AuditService. */
 export function auditService(database: Database): RpcService {
@@ -48,7 +61,39 @@ export function auditService(database: Database): RpcService {
           nextPageToken: page.nextPageToken,
         };
       },
+      async recordAuditEntry(request, context) {
+        const entry = parseEntry(request);
+        annotate(context, { audit_entry_id: request.entry?.auditEntryId, action: entry.action });
+        await recordEntry(database.pool, entry);
+        return {};
+      },
     },
-    { listAuditEntries: ['operator', 'reader'] },
+    { listAuditEntries: ['operator', 'reader'], recordAuditEntry: ['webhooks'] },
   );
 }
+
+function parseEntry(request: RecordAuditEntryRequest): AuditEntry {
+  const entry = request.entry ?? create(AuditEntrySchema);
+  const text = (value: string, name: string) =>
+    parseText(value, `entry.${name}`, { max: maxText, required: true });
+  const values = valuesOrThrow(
+    combine({
+      id: parseId('aud', entry.auditEntryId, 'entry.audit_entry_id'),
+      createdAt: parseTime(entry.createTime),
+      actor: text(entry.actor, 'actor'),
+      action: text(entry.action, 'action'),
+      merchantId: parseId('mer', entry.merchantId, 'entry.merchant_id'),
+      targetId: text(entry.targetId, 'target_id'),
+      requestId: text(entry.requestId, 'request_id'),
+    }),
+  );
+  return {
+    ...values,
+    id: storedId('aud', values.id),
+    merchantId: storedId('mer', values.merchantId),
+    details: entry.details ?? {},
+  };
+}
+
+const parseTime = (time: Timestamp | undefined): Result<Date, Issue> =>
+  time === undefined ? err({ field: 'entry.create_time', issue: requiredIssue }) : ok(timestampDate(time));

@@ -12,6 +12,7 @@ import { Client, Metadata, credentials } from '@grpc/grpc-js';
 import type { ServiceError } from '@grpc/grpc-js';
 import { ApiKeyService } from '../../gen/gatehouse/v1/api_key_service_pb.js';
 import { MerchantService } from '../../gen/gatehouse/v1/merchant_service_pb.js';
+import { WebhookService } from '../../gen/gatehouse/v1/webhook_service_pb.js';
 import { StatusSchema } from '../../gen/google/rpc/status_pb.js';
 import { defaultDeadlineMs, maxMessageBytes } from './grpc-server.ts';
 import { encodeMessage } from './message-bytes.ts';
@@ -34,6 +35,8 @@ const notRepeatable = [
   { service: MerchantService.typeName, method: MerchantService.method.createMerchant.name },
   { service: ApiKeyService.typeName, method: ApiKeyService.method.issueApiKey.name },
   { service: ApiKeyService.typeName, method: ApiKeyService.method.rotateApiKey.name },
+  { service: WebhookService.typeName, method: WebhookService.method.rotateSigningSecret.name },
+  { service: WebhookService.typeName, method: WebhookService.method.sendTestEvent.name },
 ];
 
 /**

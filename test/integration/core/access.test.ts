@@ -45,6 +45,7 @@ const matrix: Readonly<Record<string, string>> = {
   'gatehouse.v1.ApiKeyService/RevokeApiKey': /*             */ '- - - - Y - -',
   'gatehouse.v1.ApiKeyService/ListApiKeys': /*              */ '- - - - Y - Y',
   'gatehouse.v1.AuditService/ListAuditEntries': /*          */ '- - - - Y - Y',
+  'gatehouse.v1.AuditService/RecordAuditEntry': /*          */ '- - - Y - - -',
   'gatehouse.v1.PaymentAttemptService/LeasePaymentAttempts': '- - Y - - - -',
   'gatehouse.v1.PaymentAttemptService/RecordPaymentOutcome': '- - Y - - - -',
   'gatehouse.v1.PaymentAttemptService/HastenPaymentAttempt': '- - Y - Y - -',

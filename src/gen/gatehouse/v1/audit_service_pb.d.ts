@@ -142,7 +142,41 @@ export declare type ListAuditEntriesResponse = Message<"gatehouse.v1.ListAuditEn
 export declare const ListAuditEntriesResponseSchema: GenMessage<ListAuditEntriesResponse>;
 
 /**
- * Reads the append-only record of who changed what.
+ * The change to put on record.
+ *
+ * @generated from message gatehouse.v1.RecordAuditEntryRequest
+ */
+export declare type RecordAuditEntryRequest = Message<"gatehouse.v1.RecordAuditEntryRequest"> & {
+  /**
+   * All of its fields are required but details.
+   *
+   * @generated from field: gatehouse.v1.AuditEntry entry = 1;
+   */
+  entry?: AuditEntry | undefined;
+};
+
+/**
+ * Describes the message gatehouse.v1.RecordAuditEntryRequest.
+ * Use `create(RecordAuditEntryRequestSchema)` to create a new message.
+ */
+export declare const RecordAuditEntryRequestSchema: GenMessage<RecordAuditEntryRequest>;
+
+/**
+ * It is on record.
+ *
+ * @generated from message gatehouse.v1.RecordAuditEntryResponse
+ */
+export declare type RecordAuditEntryResponse = Message<"gatehouse.v1.RecordAuditEntryResponse"> & {
+};
+
+/**
+ * Describes the message gatehouse.v1.RecordAuditEntryResponse.
+ * Use `create(RecordAuditEntryResponseSchema)` to create a new message.
+ */
+export declare const RecordAuditEntryResponseSchema: GenMessage<RecordAuditEntryResponse>;
+
+/**
+ * Keeps the append-only record of who changed what.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.
  *
@@ -158,6 +192,17 @@ export declare const AuditService: GenService<{
     methodKind: "unary";
     input: typeof ListAuditEntriesRequestSchema;
     output: typeof ListAuditEntriesResponseSchema;
+  },
+  /**
+   * Puts a change on record that was made in another process. Safe to repeat: an entry is known by its id.
+   * Errors: INVALID_ARGUMENT INVALID_FIELDS.
+   *
+   * @generated from rpc gatehouse.v1.AuditService.RecordAuditEntry
+   */
+  recordAuditEntry: {
+    methodKind: "unary";
+    input: typeof RecordAuditEntryRequestSchema;
+    output: typeof RecordAuditEntryResponseSchema;
   },
 }>;
 

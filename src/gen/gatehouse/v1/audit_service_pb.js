@@ -9,7 +9,7 @@ import { file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bu
  * Describes the file gatehouse/v1/audit_service.proto.
  */
 export const file_gatehouse_v1_audit_service = /*@__PURE__*/
-  fileDesc("CiBnYXRlaG91c2UvdjEvYXVkaXRfc2VydmljZS5wcm90bxIMZ2F0ZWhvdXNlLnYxItoBCgpBdWRpdEVudHJ5EhYKDmF1ZGl0X2VudHJ5X2lkGAEgASgJEi8KC2NyZWF0ZV90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVhY3RvchgDIAEoCRIOCgZhY3Rpb24YBCABKAkSEwoLbWVyY2hhbnRfaWQYBSABKAkSEQoJdGFyZ2V0X2lkGAYgASgJEhIKCnJlcXVlc3RfaWQYByABKAkSKAoHZGV0YWlscxgIIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QiVQoXTGlzdEF1ZGl0RW50cmllc1JlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkiXgoYTGlzdEF1ZGl0RW50cmllc1Jlc3BvbnNlEikKB2VudHJpZXMYASADKAsyGC5nYXRlaG91c2UudjEuQXVkaXRFbnRyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkycQoMQXVkaXRTZXJ2aWNlEmEKEExpc3RBdWRpdEVudHJpZXMSJS5nYXRlaG91c2UudjEuTGlzdEF1ZGl0RW50cmllc1JlcXVlc3QaJi5nYXRlaG91c2UudjEuTGlzdEF1ZGl0RW50cmllc1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_struct, file_google_protobuf_timestamp]);
+  fileDesc("CiBnYXRlaG91c2UvdjEvYXVkaXRfc2VydmljZS5wcm90bxIMZ2F0ZWhvdXNlLnYxItoBCgpBdWRpdEVudHJ5EhYKDmF1ZGl0X2VudHJ5X2lkGAEgASgJEi8KC2NyZWF0ZV90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVhY3RvchgDIAEoCRIOCgZhY3Rpb24YBCABKAkSEwoLbWVyY2hhbnRfaWQYBSABKAkSEQoJdGFyZ2V0X2lkGAYgASgJEhIKCnJlcXVlc3RfaWQYByABKAkSKAoHZGV0YWlscxgIIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QiVQoXTGlzdEF1ZGl0RW50cmllc1JlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkiXgoYTGlzdEF1ZGl0RW50cmllc1Jlc3BvbnNlEikKB2VudHJpZXMYASADKAsyGC5nYXRlaG91c2UudjEuQXVkaXRFbnRyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiQgoXUmVjb3JkQXVkaXRFbnRyeVJlcXVlc3QSJwoFZW50cnkYASABKAsyGC5nYXRlaG91c2UudjEuQXVkaXRFbnRyeSIaChhSZWNvcmRBdWRpdEVudHJ5UmVzcG9uc2Uy1AEKDEF1ZGl0U2VydmljZRJhChBMaXN0QXVkaXRFbnRyaWVzEiUuZ2F0ZWhvdXNlLnYxLkxpc3RBdWRpdEVudHJpZXNSZXF1ZXN0GiYuZ2F0ZWhvdXNlLnYxLkxpc3RBdWRpdEVudHJpZXNSZXNwb25zZRJhChBSZWNvcmRBdWRpdEVudHJ5EiUuZ2F0ZWhvdXNlLnYxLlJlY29yZEF1ZGl0RW50cnlSZXF1ZXN0GiYuZ2F0ZWhvdXNlLnYxLlJlY29yZEF1ZGl0RW50cnlSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
  * Describes the message gatehouse.v1.AuditEntry.
@@ -33,7 +33,21 @@ export const ListAuditEntriesResponseSchema = /*@__PURE__*/
   messageDesc(file_gatehouse_v1_audit_service, 2);
 
 /**
- * Reads the append-only record of who changed what.
+ * Describes the message gatehouse.v1.RecordAuditEntryRequest.
+ * Use `create(RecordAuditEntryRequestSchema)` to create a new message.
+ */
+export const RecordAuditEntryRequestSchema = /*@__PURE__*/
+  messageDesc(file_gatehouse_v1_audit_service, 3);
+
+/**
+ * Describes the message gatehouse.v1.RecordAuditEntryResponse.
+ * Use `create(RecordAuditEntryResponseSchema)` to create a new message.
+ */
+export const RecordAuditEntryResponseSchema = /*@__PURE__*/
+  messageDesc(file_gatehouse_v1_audit_service, 4);
+
+/**
+ * Keeps the append-only record of who changed what.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.
  *

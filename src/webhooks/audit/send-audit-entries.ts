@@ -1,0 +1,37 @@
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { Code, ConnectError } from '@connectrpc/connect';
+import type { Client } from '@connectrpc/connect';
+import type { AuditService } from '../../gen/gatehouse/v1/audit_service_pb.js';
+import type { Logger } from '../../runtime/logger.ts';
+import type { Database } from '../database/database.ts';
+import { AuditOutboxRow } from '../database/entities.ts';
+
+export interface SendAuditParts {
+  readonly database: Database;
+  readonly audit: Client<typeof AuditService>;
+  readonly logger: Logger;
+}
+
+const batchSize = 100;
+
+/**
+ * Carries what operators changed to core's audit log, oldest first. An entry is removed once core has it, so it may be
+ * sent twice, by two processes or after a lost answer; core keeps it once. One that core refuses stays, is complained of,
+ * and holds up no other. @throws what core fails with while it is away.
+ */
+export async function sendAuditEntries({ database, audit, logger }: SendAuditParts): Promise<void> {
+  const em = database.fork();
+  const rows = await em.find(AuditOutboxRow, {}, { orderBy: { id: 'asc' }, limit: batchSize });
+  for (const { id, createdAt, ...row } of rows) {
+    try {
+      await audit.recordAuditEntry({
+        entry: { ...row, auditEntryId: id, createTime: timestampFromDate(createdAt) },
+      });
+    } catch (error) {
+      if (!(error instanceof ConnectError) || error.code !== Code.InvalidArgument) throw error;
+      logger.error({ err: error, audit_entry_id: id }, 'core does not take an audit entry; it is sent again');
+      continue;
+    }
+    await em.nativeDelete(AuditOutboxRow, { id });
+  }
+}

@@ -1,0 +1,134 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { createLogger } from '../../../src/runtime/logger.ts';
+import { newRandomId } from '../../../src/runtime/public-id.ts';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
+import { sendAuditEntries } from '../../../src/webhooks/audit/send-audit-entries.ts';
+import { openDatabase } from '../../../src/webhooks/database/database.ts';
+import type { Database } from '../../../src/webhooks/database/database.ts';
+import { failureOf } from '../../support/rpc-failure.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack } from '../../support/stack.ts';
+
+const logger = createLogger({ process: 'test', instance: 'audit', level: 'silent' });
+
+let stack: Stack;
+let database: Database;
+beforeAll(async () => {
+  stack = await startStack({ facades: 0 });
+  database = await openDatabase({ url: stack.databaseUrl, poolSize: 2, applicationName: 'test', logger });
+  await database.migrate();
+});
+afterAll(async () => {
+  await database.close();
+  await stack.stop();
+});
+
+const newMerchantId = (): string => newRandomId('mer', new Date());
+const entryOf = (merchantId: string) => ({
+  auditEntryId: newRandomId('aud', new Date()),
+  createTime: timestampFromDate(new Date('2026-11-21T00:00:00.123Z')),
+  actor: 'operator:abebe',
+  action: 'endpoint.pause',
+  merchantId,
+  targetId: 'https://shop.example',
+  requestId: 'req-1',
+  details: { environment: 'SANDBOX' },
+});
+const listed = async (merchantId: string) =>
+  (await stack.client(AuditService, 'reader').listAuditEntries({ merchantId })).entries;
+
+describe('an entry of another process', () => {
+  test('is listed as it was sent, once, however often it is sent', async () => {
+    const merchantId = newMerchantId();
+    const entry = entryOf(merchantId);
+    const audit = stack.client(AuditService, 'webhooks');
+
+    await Promise.all([audit.recordAuditEntry({ entry }), audit.recordAuditEntry({ entry })]);
+    await audit.recordAuditEntry({ entry });
+
+    expect(await listed(merchantId)).toMatchObject([entry]);
+  });
+
+  test('cannot be altered by sending it again', async () => {
+    const merchantId = newMerchantId();
+    const entry = entryOf(merchantId);
+    const audit = stack.client(AuditService, 'webhooks');
+    await audit.recordAuditEntry({ entry });
+    await audit.recordAuditEntry({ entry: { ...entry, actor: 'operator:nobody' } });
+    expect(await listed(merchantId)).toMatchObject([{ actor: 'operator:abebe' }]);
+  });
+
+  test('is refused with all that is missing', async () => {
+    const failure = await failureOf(stack.client(AuditService, 'webhooks').recordAuditEntry({}));
+    expect(failure).toMatchObject({ code: 'InvalidArgument', reason: 'INVALID_FIELDS' });
+    expect(Object.keys(failure.issues).sort()).toEqual([
+      'entry.action',
+      'entry.actor',
+      'entry.audit_entry_id',
+      'entry.create_time',
+      'entry.merchant_id',
+      'entry.request_id',
+      'entry.target_id',
+    ]);
+  });
+});
+
+describe('the outbox', () => {
+  const put = async (merchantId: string, own: Partial<ReturnType<typeof entryOf>> = {}): Promise<void> => {
+    const entry = { ...entryOf(merchantId), ...own };
+    const client = new pg.Client({ connectionString: stack.databaseUrl });
+    await client.connect();
+    await client.query(
+      `insert into webhooks.audit_outbox (id, created_at, actor, action, merchant_id, target_id, request_id, details)
+       values ($1, now(), $2, $3, $4, $5, $6, $7)`,
+      [
+        entry.auditEntryId,
+        entry.actor,
+        entry.action,
+        merchantId,
+        entry.targetId,
+        entry.requestId,
+        entry.details,
+      ],
+    );
+    await client.end();
+  };
+  const left = async () =>
+    (await database.pool.query<{ id: string }>('select id from webhooks.audit_outbox')).rows;
+
+  test('is carried to the audit log and empty then, also by two processes at once', async () => {
+    const merchantId = newMerchantId();
+    await put(merchantId);
+    await put(merchantId);
+    const audit = stack.client(AuditService, 'webhooks');
+
+    await Promise.all([
+      sendAuditEntries({ database, audit, logger }),
+      sendAuditEntries({ database, audit, logger }),
+    ]);
+
+    expect(await listed(merchantId)).toHaveLength(2);
+    expect(await left()).toEqual([]);
+  });
+
+  test('keeps its entries while core does not take them', async () => {
+    const merchantId = newMerchantId();
+    await put(merchantId);
+    const notAllowed = stack.client(AuditService, 'reader');
+    await expect(sendAuditEntries({ database, audit: notAllowed, logger })).rejects.toThrow('role reader');
+    expect(await left()).toHaveLength(1);
+    await sendAuditEntries({ database, audit: stack.client(AuditService, 'webhooks'), logger });
+    expect(await listed(merchantId)).toHaveLength(1);
+  });
+
+  test('one that core refuses holds up no other', async () => {
+    const merchantId = newMerchantId();
+    await put(merchantId, { actor: '' });
+    await put(merchantId);
+    await sendAuditEntries({ database, audit: stack.client(AuditService, 'webhooks'), logger });
+    expect(await listed(merchantId)).toHaveLength(1);
+    expect(await left()).toHaveLength(1);
+  });
+});
