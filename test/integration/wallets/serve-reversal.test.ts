@@ -1,0 +1,102 @@
+import { create } from '@bufbuild/protobuf';
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import {
+  LeasedReversalSchema,
+  StrayPaymentSchema,
+} from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
+import { createCallbackTokens } from '../../../src/wallets/callback-token.ts';
+import { correlationId } from '../../../src/wallets/gsma/correlation-id.ts';
+import { serveReversal } from '../../../src/wallets/serve-reversal.ts';
+import type { FaultySubject } from './connector-conformance.ts';
+import { requestState, reversalStateId, routes, startGsma } from './gsma-subject.ts';
+import { json } from './scripted-wallet.ts';
+
+const merchantId = 'mer_01k9z3t5y8e6wbv2n4m7q1h0cd';
+const strayPaymentId = 'stp_01k9z3t5y8e6wbv2n4m7q1h0cd';
+const reversalId = 'stp_01m7xnstxmevpaa4ekcx5f30ma';
+const tokens = createCallbackTokens(Buffer.alloc(32, 7));
+
+let subject: FaultySubject;
+beforeEach(async () => {
+  subject = await startGsma();
+});
+afterEach(() => subject.close());
+
+const serve = (leased: MessageInitShape<typeof LeasedReversalSchema> = {}, tries = 1) => {
+  const money = { providerTransactionId: 'REF-1', amount: '99.00', currency: 'ETB' };
+  const strayPayment = create(StrayPaymentSchema, { merchantId, strayPaymentId, tries, ...money });
+  const parts = { connector: subject.connector, tokens, now: () => new Date() };
+  return serveReversal(parts, create(LeasedReversalSchema, { strayPayment, reversalId, ...leased }), {
+    signal: new AbortController().signal,
+  });
+};
+
+const refusal = {
+  errorCategory: 'businessRule',
+  errorCode: 'incorrectState',
+  errorDescription: 'cannot be reversed',
+  errorDateTime: '2026-01-01T08:00:03.000Z',
+};
+const unheardOf = { ...refusal, errorCategory: 'identification', errorCode: 'identifierError' };
+const failed = requestState({ serverCorrelationId: reversalStateId, status: 'failed', error: refusal });
+const saysNo = json(400, refusal);
+
+test('everything the wallet is told bears the name of the reversal, not that of the stray payment', async () => {
+  await serve();
+
+  const [request] = subject.wallet.requestsTo(routes.reverse);
+  const token = tokens.make(merchantId, reversalId);
+  expect(request?.headers).toMatchObject({
+    'x-correlationid': correlationId(reversalId),
+    'x-callback-url': `https://gatehouse.example/callbacks/walleta/${reversalId}/${token}`,
+  });
+  expect(JSON.parse(request?.body ?? '')).toMatchObject({
+    requestingOrganisationTransactionReference: reversalId,
+  });
+});
+
+test('what may have been sent is looked for, and sent again, under the same name', async () => {
+  subject.wallet.on(routes.responses, json(404, unheardOf));
+
+  await serve({ sentBefore: true });
+
+  const [looked] = subject.wallet.requestsTo(routes.responses);
+  expect(looked?.target).toContain(correlationId(reversalId));
+  expect(subject.wallet.requestsTo(routes.reverse)).toMatchObject([
+    { headers: { 'x-correlationid': correlationId(reversalId) } },
+  ]);
+});
+
+test('a no to the first request is definite', async () => {
+  subject.wallet.on(routes.reverse, saysNo);
+
+  const { outcome } = await serve();
+
+  expect(outcome).toMatchObject({ case: 'refused', value: { definite: true } });
+});
+
+test.each([
+  ['by its acknowledgement', {}],
+  ['by the reference it gave', { sentBefore: true, providerReference: `requeststates/${reversalStateId}` }],
+])('a reversal that the wallet says has failed, found %s, is refused definitely', async (_name, leased) => {
+  subject.wallet.on(routes.reversalState, json(200, failed));
+
+  const { outcome } = await serve(leased);
+
+  expect(outcome).toMatchObject({ case: 'refused', value: { definite: true } });
+});
+
+test('a no to a repeat is looked into for some time, and never definite', async () => {
+  subject.wallet.on(routes.responses, json(404, unheardOf));
+  subject.wallet.on(routes.reverse, saysNo);
+
+  const { outcome: early } = await serve({ sentBefore: true }, 7);
+  const { outcome: late } = await serve({ sentBefore: true }, 8);
+
+  expect(early.case).toBe('pending');
+  expect(late).toMatchObject({
+    case: 'refused',
+    value: { definite: false, detail: expect.stringContaining('asked for more than once') },
+  });
+});
