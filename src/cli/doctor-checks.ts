@@ -72,7 +72,7 @@ export async function checkCore(target: CoreToCheck): Promise<readonly Finding[]
   } catch (error) {
     return [failedCall(target, 'reachable', error)];
   }
-  return [judgeStatus(target, status), ...(await askForDiagnosis(target))];
+  return [judgeStatus(subjectOf(target), status), ...(await askForDiagnosis(target))];
 }
 
 const subjectOf = ({ address }: CoreToCheck): string => `core ${address}`;
@@ -83,8 +83,9 @@ function failedCall(target: CoreToCheck, check: string, error: unknown): Finding
   return { subject: subjectOf(target), check, result: 'failed', detail: message, advice };
 }
 
-function judgeStatus(target: CoreToCheck, status: ServingStatus): Finding {
-  const found = { subject: subjectOf(target), check: 'reachable' };
+/** What the answer of a server's health service means. */
+export function judgeStatus(subject: string, status: ServingStatus): Finding {
+  const found = { subject, check: 'reachable' };
   if (status === ServingStatus.SERVING)
     return { ...found, result: 'ok', detail: 'it answers, and is ready', advice: '' };
   return {

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { CoreClients } from './core-clients.ts';
+import { checkWebhooks } from './doctor-webhooks.ts';
 import { checkCore, checkNode, checkReadyz, settingsFailed } from './doctor-checks.ts';
 import type { Finding, Result } from './doctor-checks.ts';
 import { CliError, exitCodes } from './cli-error.ts';
@@ -7,6 +8,7 @@ import { readHttpUrls } from './options.ts';
 import type { Output } from './output.ts';
 import { table } from './table.ts';
 import type { Listener, Target } from './target.ts';
+import type { WebhookClients } from './webhook-clients.ts';
 
 export interface DoctorParts {
   readonly invocation: string;
@@ -14,6 +16,7 @@ export interface DoctorParts {
   readonly now: () => Date;
   readonly findTarget: () => Promise<Target>;
   readonly openCore: (addresses: readonly string[], token: string) => CoreClients;
+  readonly openWebhooks: (addresses: readonly string[], token: string) => WebhookClients;
 }
 
 const marks: Readonly<Record<Result, string>> = { ok: 'ok', warning: 'warn', failed: 'FAIL' };
@@ -26,9 +29,7 @@ export function addDoctorCommand(
 ): void {
   program
     .command('doctor')
-    .description(
-      'look at the cores, what they depend on and the processes in front of them, and say what to do',
-    )
+    .description('look at the cores, what they depend on and the processes around them, and say what to do')
     .option('--rest <url,…>', 'also look at these REST listeners', readHttpUrls)
     .action(async ({ rest = [] }: { rest?: readonly string[] }) => {
       const findings = await diagnose(parts, rest);
@@ -41,10 +42,12 @@ async function diagnose(parts: DoctorParts, restUrls: readonly string[]): Promis
   const { target, problem } = await lookForTarget(parts);
   const named = restUrls.map((url): Listener => ({ name: 'REST', process: 'rest-facade', url }));
   const cores = (target?.addresses ?? []).map((address) => checkOneCore(parts, address, target?.token));
+  const { addresses = [], token } = target?.webhooks ?? {};
+  const webhooks = addresses.map((address) => checkOneWebhooks(parts, address, token));
   const listeners = [...(target?.listeners ?? []), ...named].map(async (listener) => [
     await checkReadyz(listener),
   ]);
-  const findings = await Promise.all([...cores, ...listeners]);
+  const findings = await Promise.all([...cores, ...webhooks, ...listeners]);
   return [checkNode(parts.nodeVersion, parts.invocation), ...problem, ...findings.flat()];
 }
 
@@ -71,6 +74,19 @@ async function checkOneCore(
     return await checkCore({ address, core, now, invocation });
   } finally {
     core.close();
+  }
+}
+
+async function checkOneWebhooks(
+  { openWebhooks, now, invocation }: DoctorParts,
+  address: string,
+  token: string | undefined,
+): Promise<readonly Finding[]> {
+  const clients = openWebhooks([address], token ?? '');
+  try {
+    return await checkWebhooks({ address, clients, now, invocation });
+  } finally {
+    clients.close();
   }
 }
 

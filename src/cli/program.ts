@@ -14,6 +14,7 @@ import { addPaymentCommands } from './payment-commands.ts';
 import { addReconcileCommands } from './reconcile-commands.ts';
 import { findTarget, tokenOf } from './target.ts';
 import type { Target } from './target.ts';
+import type { WebhookClients } from './webhook-clients.ts';
 
 /** What the program has around it. */
 export interface Surroundings {
@@ -22,6 +23,7 @@ export interface Surroundings {
   /** @throws ConfigError */
   readonly readConfig: () => CliConfig;
   readonly openCore: (addresses: readonly string[], token: string) => CoreClients;
+  readonly openWebhooks: (addresses: readonly string[], token: string) => WebhookClients;
   readonly stdout: (text: string) => void;
   readonly stderr: (text: string) => void;
   readonly now: () => Date;
@@ -40,7 +42,9 @@ const helpWidth = 100;
 
 const settingsHelp = `Where the core is:
   --address and GATEHOUSE_SERVICE_TOKEN; else GATEHOUSE_CORE_ADDRESSES and GATEHOUSE_SERVICE_TOKEN;
-  else the core that npm start runs on this machine, from .gatehouse/demo.json.`;
+  else the core that npm start runs on this machine, from .gatehouse/demo.json.
+Where the webhooks process is:
+  GATEHOUSE_WEBHOOKS_ADDRESSES; else the one that npm start runs beside that core.`;
 
 /** Runs one command. Promises its exit code, one of `exitCodes`; never rejects. */
 export async function runCli(args: readonly string[], surroundings: Surroundings): Promise<number> {

@@ -4,7 +4,10 @@ import { BadRequestSchema } from '../gen/google/rpc/error_details_pb.js';
 import type { ErrorReason } from '../runtime/rpc/error-reason.ts';
 import { reasonOf } from '../runtime/rpc/rpc-error.ts';
 import { exitCodes } from './cli-error.ts';
-import { requestIdOf } from './core-clients.ts';
+import { requestIdOf } from './named-transport.ts';
+
+/** What a command talks to, as it is called in a sentence. */
+export type Server = 'core' | 'webhooks process';
 
 /** An error as the user is told of it. */
 export interface Failure {
@@ -23,8 +26,10 @@ export interface Failure {
 export interface FailureContext {
   /** How the program is called, so that advice can be pasted. */
   readonly invocation: string;
-  /** The cores the command was meant for. */
+  /** The servers the command was meant for. */
   readonly addresses: readonly string[];
+  /** What those are; cores unless said otherwise. */
+  readonly server?: Server;
   /** Whether doctor itself failed on the core: advice to run it would lead in a circle, and it changes nothing. */
   readonly isDoctor?: boolean;
 }
@@ -42,10 +47,9 @@ const exitCodeOfStatus: Partial<Record<Code, number>> = {
 };
 
 const adviceFor = (reason: string, context: FailureContext): string => {
-  const { invocation } = context;
+  const { invocation, server = 'core' } = context;
   const advice: Partial<Record<ErrorReason, string>> = {
-    INVALID_SERVICE_TOKEN:
-      "Set GATEHOUSE_SERVICE_TOKEN to an operator token of this core: one of those in the core's GATEHOUSE_SERVICE_TOKENS.",
+    INVALID_SERVICE_TOKEN: `Set GATEHOUSE_SERVICE_TOKEN to an operator token of this ${server}: one of those in the ${server}'s GATEHOUSE_SERVICE_TOKENS.`,
     ROLE_NOT_ALLOWED: 'Set GATEHOUSE_SERVICE_TOKEN to a token of a role that may, such as operator.',
     MERCHANT_NOT_FOUND: `See which there are: ${invocation} merchant list`,
     API_KEY_NOT_FOUND: `See which the merchant has: ${invocation} key list <merchant_id>`,
@@ -58,7 +62,7 @@ const adviceFor = (reason: string, context: FailureContext): string => {
     API_KEY_NOT_USABLE: `That is: ${invocation} key issue <merchant_id>`,
     TOO_MANY_API_KEYS: `Revoke one that is not used any more: ${invocation} key revoke <merchant_id> <api_key_id>`,
     OVERLOADED: 'Try again in a few seconds.',
-    SERVER_DRAINING: 'The core is being stopped. Try again when it, or another, is up.',
+    SERVER_DRAINING: `The ${server} is being stopped. Try again when it, or another, is up.`,
     DATABASE_UNAVAILABLE: seeDoctor(context),
     INTERNAL: seeDoctor(context),
   };
@@ -67,6 +71,7 @@ const adviceFor = (reason: string, context: FailureContext): string => {
 
 /** Says of an error that a call ended with what happened, what to do and which exit code it comes to. */
 export function describeRpcFailure(error: ConnectError, context: FailureContext): Failure {
+  const { server = 'core' } = context;
   const reason = reasonOf(error);
   const common = {
     exitCode: exitCodeOfStatus[error.code] ?? exitCodes.unexpected,
@@ -79,45 +84,47 @@ export function describeRpcFailure(error: ConnectError, context: FailureContext)
   };
   if (reason === undefined) return { ...common, ...describeTransportFailure(error, context) };
   const message =
-    reason === 'INVALID_SERVICE_TOKEN' ? 'the core does not know this service token' : error.rawMessage;
+    reason === 'INVALID_SERVICE_TOKEN' ? `the ${server} does not know this service token` : error.rawMessage;
   return {
     ...common,
-    message: common.issues.length > 0 ? 'the core did not accept the input' : message,
+    message: common.issues.length > 0 ? `the ${server} did not accept the input` : message,
     advice: adviceFor(reason, context),
   };
 }
 
-/** Of an error that did not come from a Gatehouse core, but from the way to it. */
+/** Of an error that did not come from Gatehouse, but from the way to it. */
 function describeTransportFailure(error: ConnectError, context: FailureContext) {
+  const { server = 'core' } = context;
   const where = context.addresses.join(', ');
   if (error.code === Code.Unimplemented)
     return {
-      message: `what answers at ${where} is no core, or one of another version (${error.rawMessage})`,
-      advice: 'Use the command line that came with that core.',
+      message: `what answers at ${where} is no ${server}, or one of another version (${error.rawMessage})`,
+      advice: `Use the command line that came with that ${server}.`,
     };
   if (error.code === Code.DeadlineExceeded && wasConnected(error)) {
     const doubt =
       'If the command was to change something, that may have happened all the same: look before you repeat it.';
     return {
-      message: `the core at ${where} did not finish in time`,
+      message: `the ${server} at ${where} did not finish in time`,
       advice: context.isDoctor
-        ? 'See the log of the core; restart it if it hangs.'
+        ? `See the log of the ${server}; restart it if it hangs.`
         : `${doubt}\n${seeDoctor(context)}`,
     };
   }
   if (error.code !== Code.Unavailable && error.code !== Code.DeadlineExceeded)
     return { message: error.rawMessage, advice: seeDoctor(context) };
   return {
-    message: `no core answers at ${where}${causeOf(error)}`,
-    advice: [
-      'Start Gatehouse on this machine with: npm start',
-      'Or name a core that runs, with --address or GATEHOUSE_CORE_ADDRESSES.',
-      seeDoctor(context),
-    ]
+    message: `no ${server} answers at ${where}${causeOf(error)}`,
+    advice: ['Start Gatehouse on this machine with: npm start', howToName[server], seeDoctor(context)]
       .join('\n')
       .trimEnd(),
   };
 }
+
+const howToName: Readonly<Record<Server, string>> = {
+  core: 'Or name a core that runs, with --address or GATEHOUSE_CORE_ADDRESSES.',
+  'webhooks process': 'Or name a webhooks process that runs, with GATEHOUSE_WEBHOOKS_ADDRESSES.',
+};
 
 const seeDoctor = ({ invocation, isDoctor }: FailureContext): string =>
   isDoctor ? '' : `See what is wrong: ${invocation} doctor`;

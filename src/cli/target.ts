@@ -11,8 +11,17 @@ export interface Target {
   readonly addresses: readonly string[];
   /** Undefined when the cores are known and a token for them is not. */
   readonly token: string | undefined;
+  /** The processes that send webhooks; undefined when they are not known. */
+  readonly webhooks: Servers | undefined;
   /** The listeners of the processes in front of the cores, as far as they are known. */
   readonly listeners: readonly Listener[];
+}
+
+/** Processes of one kind, and how to be let in. */
+export interface Servers {
+  readonly addresses: readonly string[];
+  /** Undefined when they are known and a token for them is not. */
+  readonly token: string | undefined;
 }
 
 /** Where a process in front of the cores answers HTTP. */
@@ -29,6 +38,7 @@ const DemoFile = Type.Object({
   rest: Type.Object({ production: Type.String(), sandbox: Type.String() }),
   checkout: Type.Optional(Type.String()),
   wallets: Type.Optional(Type.String()),
+  webhooks: Type.Optional(Type.Object({ grpc: Type.String() })),
   tokens: Type.Object({ operator: Type.String() }),
 });
 
@@ -79,15 +89,19 @@ function parseJson(text: string): unknown {
 export async function findTarget(flag: readonly string[] | undefined, config: CliConfig): Promise<Target> {
   const demoPath = join(config.GATEHOUSE_DATA_DIR, 'demo.json');
   const named = flag ?? config.GATEHOUSE_CORE_ADDRESSES;
-  if (named !== undefined && config.GATEHOUSE_SERVICE_TOKEN !== undefined)
-    return { addresses: named, token: config.GATEHOUSE_SERVICE_TOKEN, listeners: [] };
+  const token = config.GATEHOUSE_SERVICE_TOKEN;
+  if (named !== undefined && token !== undefined)
+    return { addresses: named, token, webhooks: webhooksOf(config, undefined), listeners: [] };
   const demo = await readDemoFile(demoPath);
   if (named !== undefined && named.join() !== demo?.grpc)
-    return { addresses: named, token: undefined, listeners: [] };
-  if (demo !== undefined) {
-    const token = config.GATEHOUSE_SERVICE_TOKEN ?? demo.tokens.operator;
-    return { addresses: [demo.grpc], token, listeners: listenersOf(demo) };
-  }
+    return { addresses: named, token: undefined, webhooks: webhooksOf(config, undefined), listeners: [] };
+  if (demo !== undefined)
+    return {
+      addresses: [demo.grpc],
+      token: token ?? demo.tokens.operator,
+      webhooks: webhooksOf(config, demo),
+      listeners: listenersOf(demo),
+    };
   throw new CliError(
     exitCodes.invalidInput,
     `no core is known: there is no ${demoPath}, and neither --address nor GATEHOUSE_CORE_ADDRESSES is set`,
@@ -96,6 +110,14 @@ export async function findTarget(flag: readonly string[] | undefined, config: Cl
       'Or set GATEHOUSE_CORE_ADDRESSES=<host:port> and GATEHOUSE_SERVICE_TOKEN=<a token with the role operator>.',
     ].join('\n'),
   );
+}
+
+/** Those of the settings, else those that run beside the core that was found. */
+function webhooksOf(config: CliConfig, demo: Static<typeof DemoFile> | undefined): Servers | undefined {
+  const { GATEHOUSE_WEBHOOKS_ADDRESSES: named, GATEHOUSE_SERVICE_TOKEN: token } = config;
+  const beside = demo?.webhooks;
+  if (named !== undefined && named.join() !== beside?.grpc) return { addresses: named, token };
+  return beside && { addresses: [beside.grpc], token: token ?? demo.tokens.operator };
 }
 
 /** The token of a target. @throws CliError when there is none */

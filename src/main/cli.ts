@@ -4,6 +4,7 @@ import { userInfo } from 'node:os';
 import { resolve } from 'node:path';
 import { openCore } from '../cli/core-clients.ts';
 import { runCli } from '../cli/program.ts';
+import { openWebhooks } from '../cli/webhook-clients.ts';
 import { readCliConfig } from '../runtime/config.ts';
 
 const projectRoot = resolve(import.meta.dirname, '../..');
@@ -34,6 +35,8 @@ process.exitCode = await runCli(process.argv.slice(2), {
   },
   openCore: (addresses, token) =>
     openCore({ addresses, token, actor: actorName(), newRequestId: randomUUID }),
+  openWebhooks: (addresses, token) =>
+    openWebhooks({ addresses, token, actor: actorName(), newRequestId: randomUUID }),
   stdout: (text) => void process.stdout.write(text),
   stderr: (text) => void process.stderr.write(text),
   now: () => new Date(),

@@ -5,6 +5,7 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { openCore } from '../../src/cli/core-clients.ts';
 import { runCli } from '../../src/cli/program.ts';
+import { openWebhooks } from '../../src/cli/webhook-clients.ts';
 import { startTemporaryPostgres } from '../../src/main/local/temporary-servers.ts';
 import type { TemporaryServer } from '../../src/main/local/temporary-servers.ts';
 import { readCliConfig } from '../../src/runtime/config.ts';
@@ -93,6 +94,8 @@ describe('everything is up', () => {
       readConfig: () => readCliConfig({ GATEHOUSE_DATA_DIR: cli.dataFolder }),
       openCore: (addresses, token) =>
         openCore({ addresses, token, actor: 'test', newRequestId: () => 'test' }),
+      openWebhooks: (addresses, token) =>
+        openWebhooks({ addresses, token, actor: 'test', newRequestId: () => 'test' }),
       stdout: (text) => (stdout += text),
       stderr: () => undefined,
       now: () => new Date(Date.now() + 60_000),

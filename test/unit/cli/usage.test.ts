@@ -15,6 +15,9 @@ async function runWith(settings: Readonly<Record<string, string>>, ...args: read
     openCore: () => {
       throw new Error('a core was called');
     },
+    openWebhooks: () => {
+      throw new Error('a webhooks process was called');
+    },
     stdout: (text) => (printed.stdout += text),
     stderr: (text) => (printed.stderr += text),
     now: () => new Date(0),

@@ -1,0 +1,161 @@
+import { timestampDate } from '@bufbuild/protobuf/wkt';
+import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import type { GetPipelineStatusResponse } from '../gen/gatehouse/v1/webhook_service_pb.js';
+import { judgeStatus } from './doctor-checks.ts';
+import type { Finding, Result } from './doctor-checks.ts';
+import { describeFailure } from './failure.ts';
+import type { WebhookClients } from './webhook-clients.ts';
+
+/** One webhooks process to look at. */
+export interface WebhooksToCheck {
+  readonly address: string;
+  readonly clients: WebhookClients;
+  readonly now: () => Date;
+  readonly invocation: string;
+}
+
+/** It may ask core, and count. */
+const statusDeadlineMs = 8_000;
+/** A delivery on an open endpoint goes out within a second, unless there are more than the processes can send. */
+const toleratedWaitMs = 30_000;
+const toleratedLag = 1_000;
+const toleratedReconcileAgeMs = 60 * 60_000;
+
+/** Looks at one webhooks process from here, and asks it how the pipeline is doing. Never rejects. */
+export async function checkWebhooks(target: WebhooksToCheck): Promise<readonly Finding[]> {
+  const subject = `webhooks ${target.address}`;
+  const failedCall = (check: string, error: unknown): Finding => {
+    const context = {
+      invocation: target.invocation,
+      addresses: [target.address],
+      server: 'webhooks process',
+      isDoctor: true,
+    } as const;
+    const { message, advice } = describeFailure(error, context);
+    return { subject, check, result: 'failed', detail: message, advice };
+  };
+  let reachable: Finding;
+  try {
+    const { status } = await target.clients.health.check({ service: '' });
+    reachable = judgeStatus(subject, status);
+  } catch (error) {
+    return [failedCall('reachable', error)];
+  }
+  try {
+    const status = await target.clients.webhooks.getPipelineStatus({}, { timeoutMs: statusDeadlineMs });
+    const now = target.now();
+    const judged = judgements.map(([check, judge]): Finding => {
+      const [result, detail, advice = ''] = judge(status, now);
+      return { subject, check, result, detail, advice };
+    });
+    return [reachable, ...judged];
+  } catch (error) {
+    return [reachable, failedCall('pipeline', error)];
+  }
+}
+
+type Judgement = readonly [result: Result, detail: string, advice?: string];
+type Judge = (status: GetPipelineStatusResponse, now: Date) => Judgement;
+
+const ageMs = (time: Timestamp | undefined, now: Date): number =>
+  time === undefined ? 0 : Math.max(0, now.getTime() - timestampDate(time).getTime());
+
+const seconds = (ms: number): string => `${Math.round(ms / 1000)} s`;
+
+const judgeBroker: Judge = ({ isBrokerConnected }) =>
+  isBrokerConnected
+    ? ['ok', 'connected to NATS']
+    : [
+        'warning',
+        'not connected to NATS',
+        'check GATEHOUSE_NATS_URL and that nats-server runs with JetStream; webhooks go on, some seconds later',
+      ];
+
+const judgeIntake: Judge = ({ isTakingIn, intakeTime, eventLag }, now) => {
+  if (!isTakingIn)
+    return [
+      'failed',
+      intakeTime === undefined
+        ? 'no process has taken in an event yet'
+        : `no process has taken in events for ${seconds(ageMs(intakeTime, now))}`,
+      "look for 'taking in' in the logs of the webhooks processes: they need core, their database, or both. " +
+        'Nothing is lost meanwhile',
+    ];
+  const seen = eventLag === 0n ? 'every event has been taken in' : `${eventLag} events are not taken in yet`;
+  if (eventLag <= toleratedLag) return ['ok', seen];
+  return ['warning', seen, 'it is catching up; look again in a minute, and at the log when it is more then'];
+};
+
+const judgeDeliveries: Judge = ({ dueCount, oldestDueTime, pendingCount }, now) => {
+  const waitedMs = ageMs(oldestDueTime, now);
+  const seen =
+    dueCount === 0n
+      ? `none is due, ${pendingCount} wait for their time`
+      : `${dueCount} due, the oldest for ${seconds(waitedMs)}; ${pendingCount} pending in all`;
+  if (waitedMs <= toleratedWaitMs) return ['ok', seen];
+  return [
+    'warning',
+    seen,
+    'more is due than is sent: see that all webhooks processes run, and start another one if they do',
+  ];
+};
+
+const judgeGivenUp: Judge = ({ givenUpCount }) =>
+  givenUpCount === 0n
+    ? ['ok', 'none in the last 24 hours']
+    : [
+        'warning',
+        `${givenUpCount} in the last 24 hours, after 76 hours of trying`,
+        'tell the merchants, and send them again when they are ready, with: webhook redeliver',
+      ];
+
+const judgeEndpoints: Judge = ({ restingEndpoints, pausedEndpoints }) => {
+  const seen = `${restingEndpoints} rest because they do not answer, ${pausedEndpoints} are paused`;
+  if (pausedEndpoints === 0n) return ['ok', seen];
+  return [
+    'warning',
+    seen,
+    'nothing is sent to paused ones. See them with: webhook endpoints, then: webhook resume',
+  ];
+};
+
+const judgeSecrets: Judge = ({ secretsWithOldKey }) =>
+  secretsWithOldKey === 0n
+    ? ['ok', 'all are encrypted with the first key of GATEHOUSE_WEBHOOK_SECRET_KEYS']
+    : [
+        'warning',
+        `${secretsWithOldKey} are still encrypted with an older key`,
+        'leave the older keys in GATEHOUSE_WEBHOOK_SECRET_KEYS until this is none; it takes a minute',
+      ];
+
+const judgeReconciler: Judge = ({ reconcileTime, repairedCount, gaps }, now) => {
+  if (gaps.length > 0)
+    return [
+      'failed',
+      `in the last 24 hours it found what it could not repair: ${gaps.join('; ')}`,
+      'these merchants have not been told: look at each order, and tell them',
+    ];
+  const age = ageMs(reconcileTime, now);
+  if (age > toleratedReconcileAgeMs)
+    return ['warning', `it last finished ${seconds(age)} ago`, "look for 'reconciling' in the logs"];
+  if (repairedCount > 0n)
+    return [
+      'warning',
+      `it created ${repairedCount} deliveries that were missing, in the last 24 hours`,
+      'nothing is missing now, but nothing should have been: look at the logs of that time',
+    ];
+  return [
+    'ok',
+    reconcileTime === undefined ? 'it has not run yet' : `nothing missing; it finished ${seconds(age)} ago`,
+  ];
+};
+
+const judgements: readonly (readonly [check: string, judge: Judge])[] = [
+  ['broker', judgeBroker],
+  ['event intake', judgeIntake],
+  ['deliveries', judgeDeliveries],
+  ['given up', judgeGivenUp],
+  ['endpoints', judgeEndpoints],
+  ['signing secrets', judgeSecrets],
+  ['reconciler', judgeReconciler],
+];

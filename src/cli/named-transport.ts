@@ -1,0 +1,50 @@
+import { ConnectError } from '@connectrpc/connect';
+import type { Transport } from '@connectrpc/connect';
+import { createGrpcTransport } from '../runtime/rpc/grpc-transport.ts';
+
+export interface NamedTransportOptions {
+  readonly addresses: readonly string[];
+  readonly token: string;
+  /** The person who asks, for the audit log. */
+  readonly actor: string;
+  readonly newRequestId: () => string;
+}
+
+/** Somebody waits at a terminal: a server that has said nothing for this long is as good as gone. */
+const callDeadlineMs = 5_000;
+
+const requestIdHeader = 'x-request-id';
+
+/** A transport whose calls say who asks, and carry a request id that a failed one is found by. Close it when done. */
+export function openNamedTransport({
+  addresses,
+  token,
+  actor,
+  newRequestId,
+}: NamedTransportOptions): Transport & { readonly close: () => void } {
+  const transport = createGrpcTransport({ addresses, token });
+  return {
+    unary: async (method, signal, timeoutMs, header, input) => {
+      const requestId = newRequestId();
+      const headers = withHeaders(header, { [requestIdHeader]: requestId, 'x-gatehouse-actor': actor });
+      try {
+        return await transport.unary(method, signal, timeoutMs ?? callDeadlineMs, headers, input);
+      } catch (error) {
+        if (error instanceof ConnectError) error.metadata.set(requestIdHeader, requestId);
+        throw error;
+      }
+    },
+    stream: transport.stream.bind(transport),
+    close: transport.close,
+  };
+}
+
+function withHeaders(header: unknown, more: Readonly<Record<string, string>>): Headers {
+  const headers = new Headers(header as Record<string, string>);
+  for (const [name, value] of Object.entries(more)) headers.set(name, value);
+  return headers;
+}
+
+/** The id of the request that failed, as the server's log has it; undefined when none was sent. */
+export const requestIdOf = (error: ConnectError): string | undefined =>
+  error.metadata.get(requestIdHeader) ?? undefined;
