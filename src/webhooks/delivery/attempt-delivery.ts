@@ -1,0 +1,95 @@
+import type { Logger } from '../../runtime/logger.ts';
+import type { AttemptReport, Environment, OutgoingDelivery } from '../domain/delivery.ts';
+import { signedHeaders } from '../secrets/sign.ts';
+import type { LiveSecrets } from '../secrets/sign.ts';
+import { afterAttempt } from './after-attempt.ts';
+import type { EndedAttempt } from './write-attempts.sql.ts';
+
+export interface AttemptParts {
+  /** Rejects only when it is stopped. */
+  readonly sender: {
+    readonly send: (
+      delivery: OutgoingDelivery,
+      headers: Readonly<Record<string, string>>,
+      stop: AbortSignal,
+    ) => Promise<AttemptReport>;
+  };
+  readonly secrets: {
+    readonly live: (merchantId: string, environment: Environment) => Promise<LiveSecrets>;
+  };
+  readonly logger: Logger;
+  readonly now: () => Date;
+  readonly random: () => number;
+}
+
+export interface AttemptTerms {
+  /** Whether the attempt may still begin: asked last thing before it does. */
+  readonly mayBegin: () => boolean;
+  /** The database's clock, by which schedules count. */
+  readonly databaseTime: () => Date;
+  /** Ends the attempt without an outcome. */
+  readonly cut: AbortSignal;
+}
+
+export type Attempted =
+  | { readonly type: 'ended'; readonly attempt: EndedAttempt }
+  | { readonly type: 'not_begun' }
+  /** Nobody knows what the receiver made of it: it is sent again. */
+  | { readonly type: 'cut' }
+  /** It could not be signed, or there is a mistake in the program. */
+  | { readonly type: 'failed'; readonly error: unknown };
+
+/** Signs a delivery and sends it once. Never rejects. */
+export async function attemptDelivery(
+  { sender, secrets, now, random }: AttemptParts,
+  delivery: OutgoingDelivery,
+  { mayBegin, databaseTime, cut }: AttemptTerms,
+): Promise<Attempted> {
+  try {
+    const live = await secrets.live(delivery.merchantId, delivery.environment);
+    if (!mayBegin()) return { type: 'not_begun' };
+    const headers = signedHeaders({
+      eventId: delivery.eventId,
+      body: delivery.body,
+      at: now(),
+      secrets: live,
+    });
+    const report = await sender.send(delivery, headers, cut);
+    const endedAt = databaseTime();
+    const startedAt = new Date(endedAt.getTime() - report.durationMs);
+    const next = afterAttempt(delivery, report, endedAt, random);
+    return { type: 'ended', attempt: { delivery, report: { ...report, startedAt }, endedAt, next } };
+  } catch (error) {
+    return cut.aborted ? { type: 'cut' } : { type: 'failed', error };
+  }
+}
+
+/** The one line that says all of an attempt. Neither path nor query of the URL: they may hold secrets. */
+export function logAttempt(
+  logger: Logger,
+  { delivery, report, next }: EndedAttempt,
+  isRecorded: boolean,
+): void {
+  const line = {
+    delivery_id: delivery.id,
+    merchant_id: delivery.merchantId,
+    environment: delivery.environment.toLowerCase(),
+    event_id: delivery.eventId,
+    event_type: delivery.eventType,
+    order_id: delivery.orderId,
+    endpoint: delivery.endpoint,
+    attempt: delivery.attemptNumber,
+    result: report.result,
+    status: report.statusCode,
+    duration_ms: Math.round(report.durationMs),
+    remote_address: report.remoteAddress,
+    ...(next.type === 'again' ? { next_attempt_at: next.at.toISOString() } : {}),
+    ...(next.type === 'give_up' ? { given_up: true } : {}),
+    ...(next.type === 'pause' ? { endpoint_paused: true } : {}),
+    // Another process has the lane, or the database refused it: the delivery may be sent again.
+    ...(isRecorded ? {} : { not_recorded: true }),
+    detail: report.detail,
+  };
+  if (report.result === 'DELIVERED' && isRecorded) logger.info(line, 'webhook attempt');
+  else logger.warn(line, 'webhook attempt');
+}

@@ -1,0 +1,108 @@
+import type { Pool } from 'pg';
+import { runStatement } from '../../runtime/database/run-statement.ts';
+import type { LaneKey, OutgoingDelivery } from '../domain/delivery.ts';
+import type { LaneHealth } from '../domain/lane-health.ts';
+import { headOf, headsOf } from './head-rows.sql.ts';
+import type { HeadRow } from './head-rows.sql.ts';
+import { laneText } from './lane-arrays.ts';
+
+export interface ClaimRequest {
+  /** At most so many lanes whose last attempt did not fail. */
+  readonly lanes: number;
+  /** And so many whose last attempt did. */
+  readonly lanesInTrouble: number;
+  readonly exceptMerchantIds: readonly string[];
+  readonly leaseId: string;
+  readonly leaseMs: number;
+}
+
+/** A lane that is ours for as long as its lease, and what is to be sent on it first. */
+export interface ClaimedLane {
+  readonly lane: LaneKey;
+  readonly leaseId: string;
+  readonly health: LaneHealth;
+  readonly heads: readonly OutgoingDelivery[];
+  /** Whether there are as many as were asked for, and so perhaps more. */
+  readonly isFilled: boolean;
+}
+
+export interface Claimed {
+  readonly lanes: readonly ClaimedLane[];
+  /** The database's clock; undefined when nothing was claimed. */
+  readonly now: Date | undefined;
+}
+
+/** How many heads come with a lane. One that is in trouble is given one delivery to prove itself. */
+const headsWithClaim = 8;
+
+const dueLanes = (health: string, limit: string): string => `
+  select l.ctid from webhooks.lanes l
+  where l.next_due_at <= now() and l.paused_at is null
+    and (l.leased_until is null or l.leased_until <= now())
+    and (l.resting_until is null or l.resting_until <= now())
+    and ${health}
+    and l.merchant_id <> all($3::text[])
+  order by l.next_due_at
+  limit ${limit}
+  for no key update skip locked`;
+
+/**
+ * Takes lanes and their first deliveries in one round trip: that is all that stands between a commit and its webhook.
+ * Lanes are found by their own index, so that what is due on a lane costs nothing until the lane has its turn.
+ *
+ * By ctid: a lane that somebody changed since this statement began is not taken, because the deliveries that are read
+ * with it would be those from before the change. It is taken the next time.
+ */
+const statement = `
+with healthy as (${dueLanes('l.consecutive_failures = 0', '$1::int')}
+), in_trouble as (${dueLanes('l.consecutive_failures > 0', '$2::int')}
+), due as materialized (
+  select ctid from healthy union all select ctid from in_trouble
+), claimed as (
+  update webhooks.lanes l
+  set lease_id = $4::uuid, leased_until = now() + $5::float8 * interval '1 millisecond'
+  from due where l.ctid = due.ctid
+  returning l.merchant_id, l.environment, l.endpoint, l.consecutive_failures, l.resting_until, l.resumed_at
+)
+select
+  claimed.merchant_id, claimed.environment, claimed.endpoint, claimed.consecutive_failures, claimed.resting_until,
+  now() as now, head.*
+from claimed
+left join lateral (${headsOf('claimed', `case when claimed.consecutive_failures = 0 then ${headsWithClaim} else 1 end`, "'{}'::text[]")}
+) head on true`;
+
+interface ClaimedRow extends HeadRow {
+  readonly consecutive_failures: number;
+  readonly resting_until: Date | null;
+  readonly now: Date;
+}
+
+export async function claimLanes(pool: Pool, request: ClaimRequest): Promise<Claimed> {
+  const { lanes, lanesInTrouble, exceptMerchantIds, leaseId, leaseMs } = request;
+  const rows = await runStatement<ClaimedRow & Record<string, unknown>>(pool, {
+    name: 'claim-lanes',
+    text: statement,
+    values: [lanes, lanesInTrouble, exceptMerchantIds, leaseId, leaseMs],
+  });
+  const byLane = Map.groupBy(rows, laneOfRow);
+  return { lanes: [...byLane.values()].map((own) => claimedLane(own, leaseId)), now: rows[0]?.now };
+}
+
+const laneOfRow = (row: ClaimedRow): string =>
+  laneText({ merchantId: row.merchant_id, environment: row.environment, endpoint: row.endpoint });
+
+function claimedLane(rows: readonly ClaimedRow[], leaseId: string): ClaimedLane {
+  const [first] = rows;
+  if (first === undefined) throw new Error('a lane without rows');
+  const heads = rows.map(headOf).filter((head) => head !== undefined);
+  return {
+    lane: { merchantId: first.merchant_id, environment: first.environment, endpoint: first.endpoint },
+    leaseId,
+    health: {
+      consecutiveFailures: first.consecutive_failures,
+      restingUntil: first.resting_until ?? undefined,
+    },
+    heads,
+    isFilled: heads.length === (first.consecutive_failures === 0 ? headsWithClaim : 1),
+  };
+}

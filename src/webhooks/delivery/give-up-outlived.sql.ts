@@ -1,0 +1,51 @@
+import type { Pool } from 'pg';
+import { runStatement } from '../../runtime/database/run-statement.ts';
+import { roundMs } from '../domain/retry-schedule.ts';
+import type { HeldLease } from './renew-leases.sql.ts';
+
+/**
+ * Only those that have been due for longest are looked at, however many there are: what has had its turn since then is
+ * given up by its own next attempt, or comes to the front in time. A delivery is given up only if the lane failed while
+ * it waited: nobody's webhooks end because Gatehouse did not run.
+ */
+const statement = `
+with lane as (
+  select merchant_id, environment, endpoint, resumed_at, last_failure_at from webhooks.lanes
+  where merchant_id = $1 and environment = $2::webhooks.environment and endpoint = $3 and lease_id = $4
+    and paused_at is null
+  for no key update
+), oldest as (
+  select d.merchant_id, d.id, greatest(d.round_started_at, lane.resumed_at) as round_started_at, lane.last_failure_at
+  from lane
+  cross join lateral (
+    select * from webhooks.deliveries d
+    where d.merchant_id = lane.merchant_id and d.environment = lane.environment and d.endpoint = lane.endpoint
+      and d.state = 'PENDING' and d.due_at <= now()
+    order by d.due_at, d.id
+    limit $5
+  ) d
+)
+update webhooks.deliveries d
+set state = 'GIVEN_UP', due_at = null, last_result = $7
+from oldest
+where d.merchant_id = oldest.merchant_id and d.id = oldest.id and d.state = 'PENDING'
+  and oldest.round_started_at <= now() - $6::float8 * interval '1 millisecond'
+  and oldest.last_failure_at >= oldest.round_started_at
+returning d.id`;
+
+/** Stands where otherwise the latest attempt's outcome does. */
+const words = 'given up unsent: its endpoint did not answer for 76 hours';
+
+/** Gives up deliveries of a lane of ours whose time ended before they had their turn; `limit` at most. Gives how many. */
+export async function giveUpOutlived(
+  pool: Pool,
+  { lane, leaseId }: HeldLease,
+  limit: number,
+): Promise<number> {
+  const rows = await runStatement(pool, {
+    name: 'give-up-outlived',
+    text: statement,
+    values: [lane.merchantId, lane.environment, lane.endpoint, leaseId, limit, roundMs, words],
+  });
+  return rows.length;
+}

@@ -1,0 +1,63 @@
+import type { Environment, OutgoingDelivery, WebhookEventType } from '../domain/delivery.ts';
+
+/**
+ * Deliveries of a lane that may be sent now: due, and the first of their order that is still pending. They are read in
+ * the order of `deliveries_due`, so that a lane with a million due rows costs no more than one with ten. What is before a
+ * delivery in its order is asked for row by row: as a join it could become one over everything that is pending.
+ *
+ * `lane` is a row with the lane's key and resumed_at; `limit` and `except` (ids that are not wanted) are expressions.
+ */
+export const headsOf = (lane: string, limit: string, except: string): string => `
+  select
+    d.id, d.event_id, d.event_type, d.order_id, d.sequence, d.url, d.body, d.attempt_count, d.round_attempts,
+    greatest(d.round_started_at, ${lane}.resumed_at) as round_started_at
+  from webhooks.deliveries d
+  where d.merchant_id = ${lane}.merchant_id and d.environment = ${lane}.environment and d.endpoint = ${lane}.endpoint
+    and d.state = 'PENDING' and d.due_at <= now() and d.id <> all(${except})
+    and ${isFirstOfItsOrder}
+  order by d.due_at, d.id
+  limit ${limit}`;
+
+/** Whether nothing before delivery `d` in its order is still to be sent. */
+export const isFirstOfItsOrder = `(d.order_id = '' or (
+      select true from webhooks.deliveries e
+      where e.merchant_id = d.merchant_id and e.order_id = d.order_id and e.order_id <> ''
+        and e.sequence < d.sequence and e.state = 'PENDING'
+      limit 1
+    ) is null)`;
+
+/** A row of `headsOf`; of a lane without any, all is null. */
+export interface HeadRow {
+  readonly merchant_id: string;
+  readonly environment: Environment;
+  readonly endpoint: string;
+  readonly id: string | null;
+  readonly event_id: string;
+  readonly event_type: WebhookEventType;
+  readonly order_id: string;
+  readonly sequence: string;
+  readonly url: string;
+  readonly body: Buffer;
+  readonly attempt_count: number;
+  readonly round_attempts: number;
+  readonly round_started_at: Date;
+}
+
+export function headOf(row: HeadRow): OutgoingDelivery | undefined {
+  if (row.id === null) return undefined;
+  return {
+    merchantId: row.merchant_id,
+    environment: row.environment,
+    endpoint: row.endpoint,
+    id: row.id,
+    eventId: row.event_id,
+    eventType: row.event_type,
+    orderId: row.order_id,
+    sequence: BigInt(row.sequence),
+    url: row.url,
+    body: row.body,
+    attemptNumber: row.attempt_count + 1,
+    roundAttempts: row.round_attempts,
+    roundStartedAt: row.round_started_at,
+  };
+}

@@ -1,0 +1,12 @@
+import type { LaneKey } from '../domain/delivery.ts';
+
+/** Lanes as the first three arrays of a statement: `unnest($1::text[], $2::webhooks.environment[], $3::text[], …)`. */
+export const laneArrays = (lanes: readonly LaneKey[]): [string[], string[], string[]] => [
+  lanes.map(({ merchantId }) => merchantId),
+  lanes.map(({ environment }) => environment),
+  lanes.map(({ endpoint }) => endpoint),
+];
+
+/** A lane as the key of a Map. An endpoint has no spaces, nor has anything before it. */
+export const laneText = ({ merchantId, environment, endpoint }: LaneKey): string =>
+  `${merchantId} ${environment} ${endpoint}`;

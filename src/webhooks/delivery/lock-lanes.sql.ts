@@ -1,0 +1,55 @@
+import type { PoolClient } from 'pg';
+import { runStatement } from '../../runtime/database/run-statement.ts';
+import type { Environment, LaneKey } from '../domain/delivery.ts';
+import type { LaneHealth } from '../domain/lane-health.ts';
+import { laneArrays, laneText } from './lane-arrays.ts';
+
+export interface LockedLane {
+  readonly lane: LaneKey;
+  /** Empty when nobody has it. */
+  readonly leaseId: string;
+  readonly health: LaneHealth;
+  readonly isPaused: boolean;
+}
+
+/** In the order in which everybody locks several lanes. New deliveries, which only refer to lanes, are not held up. */
+const statement = `
+select
+  l.merchant_id, l.environment, l.endpoint, l.lease_id, l.consecutive_failures, l.resting_until,
+  l.paused_at is not null as is_paused
+from unnest($1::text[], $2::webhooks.environment[], $3::text[]) as wanted (merchant_id, environment, endpoint)
+join webhooks.lanes l using (merchant_id, environment, endpoint)
+order by l.merchant_id, l.environment, l.endpoint
+for no key update of l`;
+
+interface LaneLockRow {
+  readonly merchant_id: string;
+  readonly environment: Environment;
+  readonly endpoint: string;
+  readonly lease_id: string | null;
+  readonly consecutive_failures: number;
+  readonly resting_until: Date | null;
+  readonly is_paused: boolean;
+}
+
+/** Locks lanes, each given once, until the transaction ends. Gives those that there are, by `laneText`. */
+export async function lockLanes(
+  client: PoolClient,
+  lanes: readonly LaneKey[],
+): Promise<ReadonlyMap<string, LockedLane>> {
+  const rows = await runStatement<LaneLockRow & Record<string, unknown>>(client, {
+    name: 'lock-lanes',
+    text: statement,
+    values: laneArrays(lanes),
+  });
+  return new Map(
+    rows.map((row) => {
+      const lane = { merchantId: row.merchant_id, environment: row.environment, endpoint: row.endpoint };
+      const health = {
+        consecutiveFailures: row.consecutive_failures,
+        restingUntil: row.resting_until ?? undefined,
+      };
+      return [laneText(lane), { lane, leaseId: row.lease_id ?? '', health, isPaused: row.is_paused }];
+    }),
+  );
+}

@@ -1,0 +1,43 @@
+import type { Pool, PoolClient } from 'pg';
+import { runStatement } from '../../runtime/database/run-statement.ts';
+import type { LaneKey } from '../domain/delivery.ts';
+
+const pauseStatement = `
+update webhooks.lanes
+set paused_at = coalesce(paused_at, now()), pause_reason = $4
+where merchant_id = $1 and environment = $2::webhooks.environment and endpoint = $3
+returning merchant_id`;
+
+/** What becomes of the time that was spent paused is said by resumed_at: schedules count from it. */
+const resumeStatement = `
+update webhooks.lanes
+set resumed_at = case when paused_at is null then resumed_at else now() end,
+    paused_at = null, pause_reason = '',
+    consecutive_failures = 0, resting_until = null,
+    next_due_at = date_trunc('milliseconds', now())
+where merchant_id = $1 and environment = $2::webhooks.environment and endpoint = $3
+returning merchant_id`;
+
+const laneValues = ({ merchantId, environment, endpoint }: LaneKey): string[] => [
+  merchantId,
+  environment,
+  endpoint,
+];
+
+/**
+ * Begins no more attempts on a lane until it is resumed; a process that sends on it just now hears of it within seconds,
+ * and what it has on its way is recorded. Deliveries stay as they are. Gives whether there is such a lane.
+ */
+export async function pauseLane(client: Pool | PoolClient, lane: LaneKey, reason: string): Promise<boolean> {
+  const rows = await runStatement(client, { text: pauseStatement, values: [...laneValues(lane), reason] });
+  return rows.length > 0;
+}
+
+/**
+ * Lets a lane that is paused, or rests, send again: what is due goes out as soon as a dispatcher is woken or looks.
+ * Gives whether there is such a lane.
+ */
+export async function resumeLane(client: Pool | PoolClient, lane: LaneKey): Promise<boolean> {
+  const rows = await runStatement(client, { text: resumeStatement, values: laneValues(lane) });
+  return rows.length > 0;
+}

@@ -1,0 +1,61 @@
+/** A merchant's deliveries that are on their way at once, over all its lanes. */
+const maxPerMerchant = 16;
+
+/** Lanes share this part of the places, so that one that has just become due does not wait for another to finish. */
+const sharedPart = 0.75;
+
+/** How many deliveries this process has on their way, and whose they are. */
+export interface Places {
+  readonly addLane: (merchantId: string) => void;
+  readonly removeLane: (merchantId: string) => void;
+  /** Merchants who have as many lanes here as one may have. */
+  readonly fullMerchants: () => string[];
+  readonly isFull: (merchantId: string) => boolean;
+  /** How many more lanes can be taken. */
+  readonly lanesLeft: () => number;
+  /** Whether there are so many lanes that each must make way for another after a while. */
+  readonly isCrowded: () => boolean;
+  /** How many deliveries one lane of a merchant may have on their way. */
+  readonly share: (merchantId: string) => number;
+  /** Whether one more delivery of the merchant may go. */
+  readonly isFree: (merchantId: string) => boolean;
+  readonly take: (merchantId: string) => void;
+  readonly giveBack: (merchantId: string) => void;
+}
+
+interface MerchantPlaces {
+  lanes: number;
+  taken: number;
+}
+
+export function createPlaces(maxInFlight: number): Places {
+  const merchants = new Map<string, MerchantPlaces>();
+  let lanes = 0;
+  let taken = 0;
+  const of = (merchantId: string): MerchantPlaces => merchants.get(merchantId) ?? { lanes: 0, taken: 0 };
+  const change = (merchantId: string, by: MerchantPlaces): void => {
+    const before = of(merchantId);
+    const after = { lanes: before.lanes + by.lanes, taken: before.taken + by.taken };
+    lanes += by.lanes;
+    taken += by.taken;
+    if (after.lanes === 0 && after.taken === 0) merchants.delete(merchantId);
+    else merchants.set(merchantId, after);
+  };
+  const isFull = (merchantId: string): boolean => of(merchantId).lanes >= maxPerMerchant;
+  return {
+    addLane: (merchantId) => change(merchantId, { lanes: 1, taken: 0 }),
+    removeLane: (merchantId) => change(merchantId, { lanes: -1, taken: 0 }),
+    fullMerchants: () => [...merchants.keys()].filter(isFull),
+    isFull,
+    lanesLeft: () => Math.max(0, maxInFlight - lanes),
+    isCrowded: () => lanes >= sharedPart * maxInFlight,
+    share: (merchantId) => {
+      const ofAll = Math.floor((sharedPart * maxInFlight) / Math.max(1, lanes));
+      const ofMerchant = Math.floor(maxPerMerchant / Math.max(1, of(merchantId).lanes));
+      return Math.max(1, Math.min(ofAll, ofMerchant));
+    },
+    isFree: (merchantId) => taken < maxInFlight && of(merchantId).taken < maxPerMerchant,
+    take: (merchantId) => change(merchantId, { lanes: 0, taken: 1 }),
+    giveBack: (merchantId) => change(merchantId, { lanes: 0, taken: -1 }),
+  };
+}

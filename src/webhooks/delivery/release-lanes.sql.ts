@@ -1,0 +1,62 @@
+import type { PoolClient } from 'pg';
+import { runStatement } from '../../runtime/database/run-statement.ts';
+import type { Environment, LaneKey } from '../domain/delivery.ts';
+import { isFirstOfItsOrder } from './head-rows.sql.ts';
+import { laneArrays, laneText } from './lane-arrays.ts';
+
+/** A lane to give up, and how long it is to be left alone at least. */
+export interface LaneRelease {
+  readonly lane: LaneKey;
+  readonly delayMs: number;
+}
+
+/**
+ * What is left on the lane is read by a statement of its own, after another one has locked the lane: deliveries that were
+ * committed while it was worked on have either been seen by now, or wake the lane after this transaction. A lane with
+ * something left to send is due from now on, not since the delivery was: lanes that have waited longer come first.
+ */
+const statement = `
+update webhooks.lanes l
+set lease_id = null, leased_until = null,
+    next_due_at = case when left_over.due_at is not null then greatest(
+      left_over.due_at, l.resting_until,
+      date_trunc('milliseconds', now() + released.delay_ms * interval '1 millisecond')
+    ) end
+from unnest($1::text[], $2::webhooks.environment[], $3::text[], $4::float8[])
+  as released (merchant_id, environment, endpoint, delay_ms)
+left join lateral (
+  select d.due_at from webhooks.deliveries d
+  where d.merchant_id = released.merchant_id and d.environment = released.environment
+    and d.endpoint = released.endpoint and d.state = 'PENDING'
+    and ${isFirstOfItsOrder}
+  order by d.due_at, d.id
+  limit 1
+) left_over on true
+where l.merchant_id = released.merchant_id and l.environment = released.environment and l.endpoint = released.endpoint
+returning l.merchant_id, l.environment, l.endpoint, l.next_due_at <= now() and l.paused_at is null as is_due`;
+
+interface ReleasedRow {
+  readonly merchant_id: string;
+  readonly environment: Environment;
+  readonly endpoint: string;
+  readonly is_due: boolean | null;
+}
+
+/** Gives up lanes that this transaction has locked and found to be its own. Gives those that are due (`laneText`). */
+export async function releaseLanes(
+  client: PoolClient,
+  releases: readonly LaneRelease[],
+): Promise<ReadonlySet<string>> {
+  const rows = await runStatement<ReleasedRow & Record<string, unknown>>(client, {
+    name: 'release-lanes',
+    text: statement,
+    values: [...laneArrays(releases.map(({ lane }) => lane)), releases.map(({ delayMs }) => delayMs)],
+  });
+  return new Set(
+    rows
+      .filter((row) => row.is_due === true)
+      .map((row) =>
+        laneText({ merchantId: row.merchant_id, environment: row.environment, endpoint: row.endpoint }),
+      ),
+  );
+}

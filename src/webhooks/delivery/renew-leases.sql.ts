@@ -1,0 +1,56 @@
+import type { Pool } from 'pg';
+import { runStatement } from '../../runtime/database/run-statement.ts';
+import type { Environment, LaneKey } from '../domain/delivery.ts';
+import { laneArrays, laneText } from './lane-arrays.ts';
+
+/** A lane and the lease it was taken with. */
+export interface HeldLease {
+  readonly lane: LaneKey;
+  readonly leaseId: string;
+}
+
+/**
+ * A lease that ended and that nobody took up is as good as one that did not: whoever takes a lane writes a new id. The
+ * rows are locked in the order in which everybody locks several lanes.
+ */
+const statement = `
+with ours as (
+  select merchant_id, environment, endpoint, lease_id
+  from unnest($1::text[], $2::webhooks.environment[], $3::text[], $4::uuid[])
+    as held (merchant_id, environment, endpoint, lease_id)
+  join webhooks.lanes l using (merchant_id, environment, endpoint, lease_id)
+  order by merchant_id, environment, endpoint
+  for no key update of l
+)
+update webhooks.lanes l
+set leased_until = now() + $5::float8 * interval '1 millisecond'
+from ours
+where l.merchant_id = ours.merchant_id and l.environment = ours.environment and l.endpoint = ours.endpoint
+  and l.lease_id = ours.lease_id
+returning l.merchant_id, l.environment, l.endpoint, l.paused_at is not null as is_paused`;
+
+interface RenewedRow {
+  readonly merchant_id: string;
+  readonly environment: Environment;
+  readonly endpoint: string;
+  readonly is_paused: boolean;
+}
+
+/** Holds lanes for longer. Gives those that are still ours (`laneText`), and whether they are paused. */
+export async function renewLeases(
+  pool: Pool,
+  leases: readonly HeldLease[],
+  leaseMs: number,
+): Promise<ReadonlyMap<string, { readonly isPaused: boolean }>> {
+  const rows = await runStatement<RenewedRow & Record<string, unknown>>(pool, {
+    name: 'renew-leases',
+    text: statement,
+    values: [...laneArrays(leases.map(({ lane }) => lane)), leases.map(({ leaseId }) => leaseId), leaseMs],
+  });
+  return new Map(
+    rows.map((row) => [
+      laneText({ merchantId: row.merchant_id, environment: row.environment, endpoint: row.endpoint }),
+      { isPaused: row.is_paused },
+    ]),
+  );
+}

@@ -1,0 +1,104 @@
+import type { Pool, PoolClient } from 'pg';
+import { inTransaction } from '../../runtime/database/in-transaction.ts';
+import type { LaneKey } from '../domain/delivery.ts';
+import { healthAfter } from '../domain/lane-health.ts';
+import { inFewWords } from './after-attempt.ts';
+import { laneText } from './lane-arrays.ts';
+import { lockLanes } from './lock-lanes.sql.ts';
+import type { LockedLane } from './lock-lanes.sql.ts';
+import { releaseLanes } from './release-lanes.sql.ts';
+import { writeAttempts } from './write-attempts.sql.ts';
+import type { EndedAttempt, LaneOutcome } from './write-attempts.sql.ts';
+
+/** Something to write of a lane that is held: an attempt that ended, that the lane is given up, or both. */
+export interface Settlement {
+  readonly lane: LaneKey;
+  readonly leaseId: string;
+  readonly attempt?: EndedAttempt;
+  /** Given: the lane is given up, and left alone for so long at least. */
+  readonly release?: { readonly delayMs: number };
+}
+
+export type Settled =
+  | {
+      readonly isHeld: true;
+      /** Nothing more is to be sent on it. */
+      readonly isPaused: boolean;
+      /** After a release: whether there is something to send at once. */
+      readonly isDue: boolean;
+    }
+  /** Somebody else has the lane, or it is gone: nothing was written. */
+  | { readonly isHeld: false };
+
+/**
+ * Writes all of it in one transaction, and what belongs to a lane only if the lane's lease is still the one it was taken
+ * with. Whether the lease's time is over does not matter as long as nobody has taken the lane: after a database's
+ * restart, what was sent before is recorded and not sent again.
+ */
+export function settleLanes(
+  pool: Pool,
+  settlements: readonly Settlement[],
+  options: { readonly leaseMs: number; readonly random: () => number },
+): Promise<Settled[]> {
+  return inTransaction(pool, [], async (client) => {
+    const byLane = Map.groupBy(settlements, ({ lane }) => laneText(lane));
+    const locked = await lockLanes(
+      client,
+      [...byLane.values()].flatMap(([first]) => (first === undefined ? [] : [first.lane])),
+    );
+    const isHeld = ({ lane, leaseId }: Settlement): boolean =>
+      locked.get(laneText(lane))?.leaseId === leaseId;
+    const held = settlements.filter(isHeld);
+    const outcomes = [...locked].flatMap(([text, lane]) =>
+      outcomeOf(lane, (byLane.get(text) ?? []).filter(isHeld), options.random),
+    );
+    const attempts = held.flatMap(({ attempt }) => attempt ?? []);
+    if (attempts.length > 0) await writeAttempts(client, attempts, outcomes, options.leaseMs);
+    const due = await release(client, held);
+    const paused = new Set([
+      ...outcomes.filter(({ pauseReason }) => pauseReason !== '').map(({ lane }) => laneText(lane)),
+      ...[...locked].filter(([, { isPaused }]) => isPaused).map(([text]) => text),
+    ]);
+    return settlements.map((settlement) => {
+      if (!isHeld(settlement)) return { isHeld: false };
+      const text = laneText(settlement.lane);
+      return { isHeld: true, isPaused: paused.has(text), isDue: due.has(text) };
+    });
+  });
+}
+
+async function release(client: PoolClient, held: readonly Settlement[]): Promise<ReadonlySet<string>> {
+  const releases = held.flatMap(({ lane, release }) =>
+    release === undefined ? [] : { lane, delayMs: release.delayMs },
+  );
+  return releases.length === 0 ? new Set() : releaseLanes(client, releases);
+}
+
+/** What the attempts of one lane mean for it, in the order in which they ended; nothing when there are none. */
+function outcomeOf(
+  { lane, health }: LockedLane,
+  settlements: readonly Settlement[],
+  random: () => number,
+): LaneOutcome[] {
+  const attempts = settlements
+    .flatMap(({ attempt }) => attempt ?? [])
+    .sort((a, b) => a.endedAt.getTime() - b.endedAt.getTime());
+  const last = attempts.at(-1);
+  if (last === undefined) return [];
+  const isDelivered = ({ next }: EndedAttempt): boolean => next.type === 'delivered';
+  const gone = attempts.find(({ next }) => next.type === 'pause');
+  return [
+    {
+      lane,
+      health: attempts.reduce(
+        (before, attempt) =>
+          healthAfter(before, { isDelivered: isDelivered(attempt), endedAt: attempt.endedAt, random }),
+        health,
+      ),
+      lastSuccessAt: attempts.findLast(isDelivered)?.endedAt ?? null,
+      lastFailureAt: attempts.findLast((attempt) => !isDelivered(attempt))?.endedAt ?? null,
+      lastResult: inFewWords(last.report),
+      pauseReason: gone === undefined ? '' : `answered 410 Gone to ${gone.delivery.id}`,
+    },
+  ];
+}

@@ -1,0 +1,35 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { isDatabaseUnavailable } from '../../runtime/database/explain-error.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import type { DeliveryStore } from './delivery-store.ts';
+import type { Settled, Settlement } from './settle-lanes.ts';
+
+const firstWaitMs = 50;
+const longestWaitMs = 1_000;
+
+/**
+ * Writes what came of an attempt, again and again while the database is away: what was delivered is not to be sent twice
+ * for that. Undefined when it cannot be written, which is logged, or `abandon` aborted; then the lease ends by itself.
+ */
+export async function settlePatiently(
+  store: Pick<DeliveryStore, 'settle'>,
+  settlement: Settlement,
+  { logger, abandon }: { readonly logger: Logger; readonly abandon: AbortSignal },
+): Promise<Settled | undefined> {
+  const isAbandoned = (): boolean => abandon.aborted;
+  for (let waitMs = firstWaitMs; !isAbandoned(); waitMs = Math.min(2 * waitMs, longestWaitMs)) {
+    try {
+      return await store.settle(settlement, abandon);
+    } catch (error) {
+      if (isAbandoned()) break;
+      const line = { err: error, ...settlement.lane, delivery_id: settlement.attempt?.delivery.id };
+      if (!isDatabaseUnavailable(error)) {
+        logger.error(line, 'what came of a webhook could not be written; it is sent again');
+        return undefined;
+      }
+      logger.warn(line, 'the database does not take what came of a webhook; it is tried again');
+    }
+    await delay(waitMs, undefined, { signal: abandon }).catch(() => undefined);
+  }
+  return undefined;
+}

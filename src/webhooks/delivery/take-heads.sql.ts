@@ -1,0 +1,55 @@
+import type { Pool } from 'pg';
+import { runStatement } from '../../runtime/database/run-statement.ts';
+import type { LaneKey, OutgoingDelivery } from '../domain/delivery.ts';
+import { headOf, headsOf } from './head-rows.sql.ts';
+import type { HeadRow } from './head-rows.sql.ts';
+import { laneArrays, laneText } from './lane-arrays.ts';
+
+/** A lane that is ours, and what is wanted of it. */
+export interface HeadRequest {
+  readonly lane: LaneKey;
+  readonly leaseId: string;
+  readonly limit: number;
+  /** Deliveries that are on their way. */
+  readonly exceptIds: readonly string[];
+}
+
+/** Reads only: nothing is written for having looked. Lanes that are not ours any more, or paused, are left out. */
+const statement = `
+select lane.merchant_id, lane.environment, lane.endpoint, head.*
+from unnest($1::text[], $2::webhooks.environment[], $3::text[], $4::uuid[], $5::int[], $6::text[])
+  as wanted (merchant_id, environment, endpoint, lease_id, heads, except_ids)
+join webhooks.lanes lane using (merchant_id, environment, endpoint, lease_id)
+left join lateral (${headsOf('lane', 'wanted.heads', "string_to_array(wanted.except_ids, ',')")}
+) head on true
+where lane.paused_at is null`;
+
+/** More deliveries of lanes that are ours, by lane (`laneText`). A lane that is missing is not ours, or paused. */
+export async function takeHeads(
+  pool: Pool,
+  requests: readonly HeadRequest[],
+): Promise<ReadonlyMap<string, readonly OutgoingDelivery[]>> {
+  const rows = await runStatement<HeadRow & Record<string, unknown>>(pool, {
+    name: 'take-heads',
+    text: statement,
+    values: [
+      ...laneArrays(requests.map(({ lane }) => lane)),
+      requests.map(({ leaseId }) => leaseId),
+      requests.map(({ limit }) => limit),
+      requests.map(({ exceptIds }) => exceptIds.join(',')),
+    ],
+  });
+  const taken = new Map<string, OutgoingDelivery[]>();
+  for (const row of rows) {
+    const lane = laneText({
+      merchantId: row.merchant_id,
+      environment: row.environment,
+      endpoint: row.endpoint,
+    });
+    const heads = taken.get(lane) ?? [];
+    const head = headOf(row);
+    if (head !== undefined) heads.push(head);
+    taken.set(lane, heads);
+  }
+  return taken;
+}
