@@ -59,6 +59,30 @@ export function createLogger(options: LoggerOptions, destination?: DestinationSt
     serializers: { err: describeError },
     hooks: { streamWrite: (line: string) => line.replace(secretMembers, '$1"[masked]"') },
   };
-  // Written at once: what waits to be written is lost with a killed process, and comes out of order when one exits.
-  return pino(settings, destination ?? pino.destination({ dest: 1, sync: true }));
+  return pino(settings, destination ?? standardOutput());
+}
+
+/** Room for a reader that is stuck for a while. Beyond it lines are dropped, and counted in a line of their own. */
+const maxWaitingBytes = 32 * 2 ** 20;
+
+/**
+ * Writes without waiting: a line goes out at once when none is being written, and with all others that have gathered
+ * when the one before is through. Pino writes what is left when the process exits; a killed one loses what was waiting.
+ */
+function standardOutput(): DestinationStream {
+  const output = pino.destination({ dest: 1, sync: false, maxLength: maxWaitingBytes });
+  let dropped = 0;
+  output.on('drop', () => (dropped += 1));
+  output.on('drain', () => {
+    if (dropped === 0) return;
+    const line = {
+      level: 'warn',
+      time: new Date().toISOString(),
+      dropped,
+      msg: 'log lines were dropped: nobody read them',
+    };
+    dropped = 0;
+    output.write(`${JSON.stringify(line)}\n`);
+  });
+  return output;
 }
