@@ -1,10 +1,13 @@
-import { Events, RetentionPolicy, StorageType, connect, headers as newHeaders, nanos } from 'nats';
+import { Events, connect, headers as newHeaders } from 'nats';
 import type { ConnectionOptions, NatsConnection } from 'nats';
 import type { Logger } from './logger.ts';
+import { createEventConsumer } from './nats-event-consumer.ts';
+import type { EventConsumer } from './nats-event-consumer.ts';
+import { brokerAnswerMs, createEventStream, eventStream } from './nats-event-stream.ts';
 
 /*
- * The one file that knows the NATS client, so that it can be exchanged. What it carries is never the truth: everything
- * published is in PostgreSQL, and a lost message only means that somebody looks a little later.
+ * This file and those beside it are all that know the NATS client, so that it can be exchanged. What it carries is never
+ * the truth: everything published is in PostgreSQL, and a lost message only means that somebody looks a little later.
  */
 
 export interface EventMessage {
@@ -22,8 +25,8 @@ export interface EventPublisher {
   readonly publish: (messages: readonly EventMessage[]) => Promise<void>;
 }
 
-/** What there may be news of: committed events to relay and follow, or payment attempts that are due. */
-export type Bell = 'order_events' | 'payment_attempts';
+/** What there may be news of: committed events to relay and follow, payment attempts or webhooks that are due. */
+export type Bell = 'order_events' | 'payment_attempts' | 'webhook_deliveries';
 
 export interface EventBus extends EventPublisher {
   readonly isConnected: () => boolean;
@@ -31,6 +34,8 @@ export interface EventBus extends EventPublisher {
   readonly ring: (bell: Bell) => void;
   /** Calls back at every such ring of another process. */
   readonly onRing: (bell: Bell, listener: () => void) => void;
+  /** The place in the stream that the broker remembers by this name. */
+  readonly eventConsumer: (name: string) => EventConsumer;
   readonly close: () => Promise<void>;
 }
 
@@ -41,12 +46,8 @@ export interface EventBusOptions {
   readonly logger: Logger;
 }
 
-const stream = 'ORDERS';
-const bells = ['order_events', 'payment_attempts'] as const satisfies readonly Bell[];
+const bells = ['order_events', 'payment_attempts', 'webhook_deliveries'] as const satisfies readonly Bell[];
 const subjectOf = (bell: Bell): string => `gatehouse.wake.${bell}`;
-const ackTimeoutMs = 5_000;
-const duplicateWindowMs = 10 * 60_000;
-const maxAgeMs = 7 * 24 * 60 * 60_000;
 
 /**
  * Connects in the background and for ever: a process starts and works while the broker is away, and uses it as soon as
@@ -80,7 +81,7 @@ export function openEventBus({ url, name, logger }: EventBusOptions): EventBus {
   );
 
   return {
-    stream,
+    stream: eventStream,
     isConnected: () => isReached,
     async publish(messages) {
       if (connection === undefined || !isReached) throw new Error('the broker is not reached');
@@ -96,6 +97,8 @@ export function openEventBus({ url, name, logger }: EventBusOptions): EventBus {
       });
     },
     onRing: (bell, listener) => void listeners.get(bell)?.add(listener),
+    eventConsumer: (consumer) =>
+      createEventConsumer({ name: consumer, reached: () => (isReached ? connection : undefined), logger }),
     async close() {
       closing.abort();
       isReached = false;
@@ -132,7 +135,7 @@ async function followStatus(
 }
 
 async function publishAll(connection: NatsConnection, messages: readonly EventMessage[]): Promise<void> {
-  const jetstream = connection.jetstream({ timeout: ackTimeoutMs });
+  const jetstream = connection.jetstream({ timeout: brokerAnswerMs });
   const send = (): Promise<unknown> =>
     Promise.all(
       messages.map(({ subject, id, headers, body }) => {
@@ -146,7 +149,7 @@ async function publishAll(connection: NatsConnection, messages: readonly EventMe
   } catch (error) {
     if (!isNoStream(error)) throw error;
     // A new broker, or one whose store was lost.
-    await createStream(connection);
+    await createEventStream(connection);
     await send();
   }
 }
@@ -154,15 +157,3 @@ async function publishAll(connection: NatsConnection, messages: readonly EventMe
 /** A subject that no stream takes is answered with 503, "no responders". */
 const isNoStream = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === '503';
-
-async function createStream(connection: NatsConnection): Promise<void> {
-  const manager = await connection.jetstreamManager({ timeout: ackTimeoutMs });
-  await manager.streams.add({
-    name: stream,
-    subjects: ['orders.>'],
-    retention: RetentionPolicy.Limits,
-    storage: StorageType.File,
-    max_age: nanos(maxAgeMs),
-    duplicate_window: nanos(duplicateWindowMs),
-  });
-}

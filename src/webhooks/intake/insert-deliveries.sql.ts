@@ -16,8 +16,8 @@ export interface NewDelivery extends LaneKey {
   readonly body: Buffer;
 }
 
-/** How far a reader of core's list of events has got. */
-export interface ReaderPosition {
+/** Where a reader of core's list of events has got to. */
+export interface ReaderMove {
   readonly reader: string;
   /** The cursor of the last event that was read; empty before the first. */
   readonly cursor: string;
@@ -72,7 +72,7 @@ select event_id from inserted`;
 export async function insertDeliveries(
   client: Pool | PoolClient,
   deliveries: readonly NewDelivery[],
-  position?: ReaderPosition,
+  move?: ReaderMove,
 ): Promise<ReadonlySet<string>> {
   const rows = await runStatement<{ event_id: string }>(client, {
     name: 'insert-deliveries',
@@ -89,8 +89,8 @@ export async function insertDeliveries(
       deliveries.map((row) => row.sequence),
       deliveries.map((row) => row.url),
       deliveries.map((row) => row.body),
-      position?.reader ?? null,
-      position?.cursor ?? null,
+      move?.reader ?? null,
+      move?.cursor ?? null,
     ],
   });
   return new Set(rows.map(({ event_id: eventId }) => eventId));

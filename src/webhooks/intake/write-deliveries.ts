@@ -4,7 +4,7 @@ import type { NewId } from '../../runtime/public-id.ts';
 import { endpointOf } from '../domain/delivery.ts';
 import { environmentOf, eventBody, webhookEventType } from './event-body.ts';
 import { insertDeliveries } from './insert-deliveries.sql.ts';
-import type { NewDelivery, ReaderPosition } from './insert-deliveries.sql.ts';
+import type { NewDelivery, ReaderMove } from './insert-deliveries.sql.ts';
 
 /** What came of a batch of events. */
 export interface WrittenDeliveries {
@@ -21,7 +21,7 @@ export interface DeliveryWriter {
    */
   readonly write: (
     events: readonly OrderEvent[],
-    position?: ReaderPosition,
+    move?: ReaderMove,
     client?: PoolClient,
   ) => Promise<WrittenDeliveries>;
 }
@@ -34,11 +34,11 @@ export interface DeliveryWriterParts {
 
 export function createDeliveryWriter({ database, newId, now }: DeliveryWriterParts): DeliveryWriter {
   return {
-    async write(events, position, client) {
+    async write(events, move, client) {
       const at = now();
       const deliveries = events.filter(isTold).map((event) => newDelivery(event, newId('whd', at)));
-      if (deliveries.length === 0 && position === undefined) return { created: 0 };
-      const created = await insertDeliveries(client ?? database.pool, deliveries, position);
+      if (deliveries.length === 0 && move === undefined) return { created: 0 };
+      const created = await insertDeliveries(client ?? database.pool, deliveries, move);
       return { created: created.size };
     },
   };

@@ -1,0 +1,193 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { fromBinary } from '@bufbuild/protobuf';
+import { timestampMs } from '@bufbuild/protobuf/wkt';
+import type { Client } from '@connectrpc/connect';
+import type { PoolClient } from 'pg';
+import { OrderEventSchema } from '../../gen/gatehouse/v1/order_pb.js';
+import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
+import type { OrderService } from '../../gen/gatehouse/v1/order_service_pb.js';
+import { withAdvisoryLock } from '../../runtime/database/advisory-lock.ts';
+import { isDatabaseUnavailable } from '../../runtime/database/explain-error.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import type { EventConsumer, ReceivedEvent, ReceivedEvents } from '../../runtime/nats-event-consumer.ts';
+import type { Database } from '../database/database.ts';
+import { followChain } from './follow-chain.ts';
+import { intakeReader, openReaderPosition } from './reader-position.ts';
+import type { PlacedEvent, ReaderPosition } from './reader-position.ts';
+import type { DeliveryWriter } from './write-deliveries.ts';
+
+export interface IntakeParts {
+  readonly database: Database;
+  readonly writer: DeliveryWriter;
+  readonly consumer: EventConsumer;
+  readonly orders: Client<typeof OrderService>;
+  /** There are new deliveries to send. */
+  readonly onDeliveries: () => void;
+  readonly logger: Logger;
+  readonly now: () => Date;
+}
+
+/** Held by the one process that takes in events. PostgreSQL drops it with the session, and another process takes over. */
+const intakeLock = { key: 7_142_102, silenceMs: 20_000 };
+/** How soon a process that does not take in asks whether it may, and one that failed tries again. */
+const standbyMs = 1_000;
+const batchSize = 500;
+/** When the broker has brought nothing for this long, core is asked whether there is something; and now and then anyway. */
+const quietMs = 2_000;
+const lookEveryMs = 10_000;
+/** What is younger is left to the broker, which is on its way with it. */
+const graceMs = 1_000;
+/** How often core is asked while the broker is away. */
+const awayMs = 300;
+const listTimeoutMs = 5_000;
+
+/**
+ * Makes deliveries of committed events until `stop` aborts. One process at a time takes in. The broker brings most of
+ * them, each with the place of the one before it; wherever that chain does not go on behind what was read last, and
+ * whenever the broker is silent or away, core's own list is read instead. So no event is missed, whatever the broker
+ * loses, repeats or brings in another order.
+ */
+export async function takeInEvents(parts: IntakeParts, stop: AbortSignal): Promise<void> {
+  while (!stop.aborted) await takeInOrStandBy(parts, stop);
+}
+
+async function takeInOrStandBy(parts: IntakeParts, stop: AbortSignal): Promise<void> {
+  const { database, logger } = parts;
+  try {
+    await withAdvisoryLock(database.pool, intakeLock, (client, lost) =>
+      takeInUntilStopped(client, parts, stop, lost),
+    );
+  } catch (error) {
+    if (stop.aborted) return;
+    const level = isDatabaseUnavailable(error) ? 'warn' : 'error';
+    logger[level]({ err: error }, 'taking in events failed; core keeps them, and it is tried again');
+  }
+  await pause(standbyMs, stop);
+}
+
+async function takeInUntilStopped(
+  client: PoolClient,
+  parts: IntakeParts,
+  stop: AbortSignal,
+  lost: AbortSignal,
+): Promise<void> {
+  const { writer, consumer, logger, now } = parts;
+  const leaving = new AbortController();
+  const ended = AbortSignal.any([stop, lost, leaving.signal]);
+  const position = await openReaderPosition(intakeReader, client, writer, now);
+  logger.info('taking in events');
+  const inbox = consumer.listen(ended);
+  let lookedAt = 0;
+  try {
+    while (!ended.aborted) {
+      const isOpen = inbox.isOpen();
+      const received = await inbox.take(batchSize, isOpen ? quietMs : awayMs);
+      if (received.events.length > 0) await takeInBatch(received, position, parts, ended);
+      if (received.events.length > 0 && now().getTime() - lookedAt < lookEveryMs) continue;
+      await lookForMore(isOpen ? graceMs : 0, position, parts, ended);
+      lookedAt = now().getTime();
+    }
+  } finally {
+    leaving.abort();
+  }
+}
+
+/** What the broker may bring again is acknowledged only when it is written. */
+async function takeInBatch(
+  received: ReceivedEvents,
+  position: ReaderPosition,
+  parts: IntakeParts,
+  stop: AbortSignal,
+): Promise<void> {
+  const links = received.events.map(linkOf);
+  const { next, isWhole } = followChain(position.cursor(), links, position.isKnown);
+  const events = isWhole ? next.map(placedEvent).filter((event) => event !== undefined) : [];
+  if (isWhole && events.length === next.length) await advance(events, 'the broker', position, parts);
+  // Whatever was published can be listed.
+  else if (!(await catchUp(0, position, parts, stop))) return;
+  received.acknowledge();
+}
+
+const linkOf = (received: ReceivedEvent) => ({
+  received,
+  cursor: received.header('Gatehouse-Cursor'),
+  previous: received.header('Gatehouse-Previous-Cursor'),
+});
+
+/** Undefined for bytes that are no event: then core's list says what it was. */
+function placedEvent({ cursor, received }: ReturnType<typeof linkOf>): PlacedEvent | undefined {
+  try {
+    return { cursor, event: fromBinary(OrderEventSchema, received.body) };
+  } catch {
+    return undefined;
+  }
+}
+
+async function lookForMore(
+  youngestMs: number,
+  position: ReaderPosition,
+  parts: IntakeParts,
+  stop: AbortSignal,
+): Promise<void> {
+  if (await catchUp(youngestMs, position, parts, stop)) return position.touch();
+  await position.keep();
+  await pause(standbyMs, stop);
+}
+
+/** Reads core's list to its end, or to what is younger than that. Gives false when core cannot be asked now. */
+async function catchUp(
+  youngestMs: number,
+  position: ReaderPosition,
+  parts: IntakeParts,
+  stop: AbortSignal,
+): Promise<boolean> {
+  for (;;) {
+    const page = await listEvents(position.cursor(), parts, stop);
+    if (page === undefined) return false;
+    const until = parts.now().getTime() - youngestMs;
+    const young = page.events.findIndex(({ event }) => occurredAt(event) > until);
+    const events = young === -1 ? page.events : page.events.slice(0, young);
+    await advance(events, "core's list", position, parts);
+    if (!page.hasMore || young !== -1 || stop.aborted) return true;
+  }
+}
+
+async function advance(
+  events: readonly PlacedEvent[],
+  source: 'the broker' | "core's list",
+  position: ReaderPosition,
+  { onDeliveries, logger }: IntakeParts,
+): Promise<void> {
+  if (events.length === 0) return;
+  const deliveries = await position.advance(events);
+  logger.debug({ events: events.length, deliveries, source }, 'took in events');
+  if (deliveries > 0) onDeliveries();
+}
+
+interface EventPage {
+  readonly events: readonly PlacedEvent[];
+  readonly hasMore: boolean;
+}
+
+/** Undefined when core does not answer: the broker may still bring what comes next. */
+async function listEvents(
+  afterCursor: string,
+  { orders, logger }: IntakeParts,
+  signal: AbortSignal,
+): Promise<EventPage | undefined> {
+  try {
+    const options = { signal, timeoutMs: listTimeoutMs };
+    const { entries, hasMore } = await orders.listOrderEvents({ afterCursor, pageSize: batchSize }, options);
+    const events = entries.flatMap(({ cursor, event }) => (event === undefined ? [] : [{ cursor, event }]));
+    return { events, hasMore };
+  } catch (error) {
+    if (!signal.aborted) logger.warn({ err: error }, 'core does not list its events; it is asked again');
+    return undefined;
+  }
+}
+
+const occurredAt = ({ occurTime }: OrderEvent): number =>
+  occurTime === undefined ? -Infinity : timestampMs(occurTime);
+
+const pause = (timeoutMs: number, signal: AbortSignal): Promise<void> =>
+  delay(timeoutMs, undefined, { signal }).catch(() => undefined);

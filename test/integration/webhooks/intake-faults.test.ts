@@ -1,0 +1,221 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { waitUntil } from '../../support/wait-until.ts';
+import { connectTo } from '../core/broker-messages.ts';
+import { eventIdsOf, numbered, openIntakeDesk } from './intake-under-test.ts';
+import type { IntakeDesk } from './intake-under-test.ts';
+
+let opened: IntakeDesk | undefined;
+
+afterEach(async () => {
+  await opened?.close();
+  opened = undefined;
+});
+
+const open = async (options?: Parameters<typeof openIntakeDesk>[0]): Promise<IntakeDesk> =>
+  (opened = await openIntakeDesk(options));
+
+/** Waits until the intake gets events from the broker again. */
+async function untilBrought({ stack, expireOrders }: IntakeDesk, brought: () => number): Promise<void> {
+  const before = brought();
+  const { id: merchantId } = await stack.createMerchant();
+  let round = 0;
+  await waitUntil('the broker brings events', async () => {
+    round += 1;
+    await expireOrders(merchantId, [`again-${round}`]);
+    return brought() > before;
+  });
+}
+
+describe('the intake misses nothing', () => {
+  test('when the whole store of the broker is lost, and uses it again by itself', async () => {
+    const desk = await open();
+    const { stack, broker, expireOrders, startIntake, toldEvents, untilAllTakenIn } = desk;
+    const { id: merchantId } = await stack.createMerchant();
+    const intake = startIntake();
+    await expireOrders(merchantId, numbered('A', 20));
+    await untilAllTakenIn(20);
+
+    await expireOrders(merchantId, numbered('B', 20));
+    await broker.stop();
+    await broker.wipe();
+    await expireOrders(merchantId, numbered('C', 20));
+    await broker.start();
+    await expireOrders(merchantId, numbered('D', 20));
+    await untilAllTakenIn(80);
+    await untilBrought(desk, intake.brought);
+
+    const rows = await untilAllTakenIn(81);
+    expect(eventIdsOf(rows)).toEqual([...(await toldEvents())].sort());
+  });
+
+  test('when stream and consumer are deleted under it', async () => {
+    const desk = await open();
+    const { stack, broker, expireOrders, startIntake, toldEvents, untilAllTakenIn } = desk;
+    const { id: merchantId } = await stack.createMerchant();
+    const intake = startIntake();
+    await expireOrders(merchantId, numbered('A', 20));
+    await untilAllTakenIn(20);
+
+    const connection = await connectTo(broker.url);
+    const manager = await connection.jetstreamManager();
+    await manager.consumers.delete('ORDERS', 'webhooks');
+    await expireOrders(merchantId, numbered('B', 20));
+    await untilAllTakenIn(40);
+    await untilBrought(desk, intake.brought);
+    await manager.streams.delete('ORDERS');
+    await connection.close();
+    await expireOrders(merchantId, numbered('C', 20));
+    await untilAllTakenIn(61);
+    await untilBrought(desk, intake.brought);
+
+    const rows = await untilAllTakenIn(62);
+    expect(eventIdsOf(rows)).toEqual([...(await toldEvents())].sort());
+  });
+
+  test('while the broker is away: core is asked, and what the broker brings later is known', async () => {
+    const desk = await open();
+    const { stack, broker, expireOrders, startIntake, toldEvents, untilAllTakenIn } = desk;
+    const { id: merchantId } = await stack.createMerchant();
+    const intake = startIntake();
+    await expireOrders(merchantId, numbered('A', 20));
+    await untilAllTakenIn(20);
+
+    await broker.stop();
+    await expireOrders(merchantId, numbered('B', 20));
+    await untilAllTakenIn(40);
+    await broker.start();
+    await untilBrought(desk, intake.brought);
+
+    const rows = await untilAllTakenIn(41);
+    expect(eventIdsOf(rows)).toEqual([...(await toldEvents())].sort());
+    expect(intake.log.filter(({ msg }) => msg === 'taking in events')).toHaveLength(1);
+  });
+
+  test('when the broker is killed while events come', async () => {
+    const { stack, broker, expireOrders, startIntake, toldEvents, untilAllTakenIn } = await open();
+    const { id: merchantId } = await stack.createMerchant();
+    startIntake();
+    const expiring = Array.from({ length: 10 }, (_, round) =>
+      expireOrders(merchantId, numbered(`K-${round}`, 30)),
+    );
+    broker.kill();
+    await Promise.all(expiring);
+
+    const rows = await untilAllTakenIn(300);
+
+    expect(eventIdsOf(rows)).toEqual([...(await toldEvents())].sort());
+  });
+
+  test('when it begins without a broker, and when it was away itself', async () => {
+    const desk = await open({ startBroker: false });
+    const { stack, broker, expireOrders, startIntake, toldEvents, untilAllTakenIn } = desk;
+    const { id: merchantId } = await stack.createMerchant();
+    const first = startIntake();
+    await expireOrders(merchantId, numbered('A', 20));
+    await untilAllTakenIn(20);
+    await first.stop();
+    await expireOrders(merchantId, numbered('B', 20));
+    await broker.start();
+
+    const second = startIntake();
+    await untilAllTakenIn(40);
+    await untilBrought(desk, second.brought);
+
+    const rows = await untilAllTakenIn(41);
+    expect(eventIdsOf(rows)).toEqual([...(await toldEvents())].sort());
+  });
+
+  test('when messages are lost from the stream, repeated in it, or are no events', async () => {
+    const desk = await open();
+    const { stack, broker, expireOrders, startIntake, toldEvents, untilAllTakenIn } = desk;
+    const { id: merchantId } = await stack.createMerchant();
+    const before = startIntake();
+    await expireOrders(merchantId, numbered('A', 10));
+    await untilAllTakenIn(10);
+    await before.stop();
+    await expireOrders(merchantId, numbered('B', 10));
+    const connection = await connectTo(broker.url);
+    const manager = await connection.jetstreamManager();
+    const stored = await waitUntil('all is published', async () => {
+      const { state } = await manager.streams.info('ORDERS');
+      return state.messages >= 40 && state;
+    });
+    for (const seq of [stored.last_seq - 1, stored.last_seq - 7])
+      await manager.streams.deleteMessage('ORDERS', seq);
+    const repeated = await manager.streams.getMessage('ORDERS', { seq: stored.last_seq - 3 });
+    const jetstream = connection.jetstream();
+    await jetstream.publish(repeated.subject, repeated.data, { headers: repeated.header });
+    await jetstream.publish('orders.sandbox.nobody.completed', Buffer.from([0xff, 0xff]));
+
+    const intake = startIntake();
+    await untilAllTakenIn(20);
+    await untilBrought(desk, intake.brought);
+
+    const rows = await untilAllTakenIn(21);
+    expect(eventIdsOf(rows)).toEqual([...(await toldEvents())].sort());
+    await waitUntil('all is acknowledged', async () => {
+      const info = await manager.consumers.info('ORDERS', 'webhooks');
+      return info.num_pending === 0 && info.num_ack_pending === 0;
+    });
+    await connection.close();
+  });
+
+  test('when it ends between the write and the acknowledgement: the repeat makes no second delivery', async () => {
+    const desk = await open();
+    const { stack, broker, expireOrders, startIntake, toldEvents, untilAllTakenIn } = desk;
+    const { id: merchantId } = await stack.createMerchant();
+    let crashes = 0;
+    const crashing = startIntake({
+      onDeliveries: () => {
+        crashes += 1;
+        throw new Error('the end, on purpose');
+      },
+    });
+    await waitUntil('the broker brings events', async () => {
+      await desk.desk.registerHosted({ merchantId, orderNumber: `A-${crashing.brought()}-${Date.now()}` });
+      return crashing.brought() > 0;
+    });
+    await expireOrders(merchantId, numbered('B', 5));
+    await waitUntil('it has ended', () => crashes > 0);
+    await crashing.stop();
+    const connection = await connectTo(broker.url);
+    const manager = await connection.jetstreamManager();
+    const unacknowledged = async (): Promise<number> =>
+      (await manager.consumers.info('ORDERS', 'webhooks')).num_ack_pending;
+    expect(await unacknowledged()).toBeGreaterThan(0);
+
+    startIntake();
+    await expireOrders(merchantId, numbered('C', 5));
+    const rows = await untilAllTakenIn(10);
+
+    // The broker brings again what nobody acknowledged after half a minute.
+    await waitUntil('all is acknowledged', async () => (await unacknowledged()) === 0, 50_000);
+    await connection.close();
+    expect(eventIdsOf(rows)).toEqual([...(await toldEvents())].sort());
+    expect(eventIdsOf(await desk.deliveries())).toEqual(eventIdsOf(rows));
+  });
+
+  test('while core is away: what the broker has is taken in', async () => {
+    const desk = await open();
+    const { stack, startIntake, toldEvents, untilAllTakenIn } = desk;
+    const { id: merchantId } = await stack.createMerchant();
+    const order = await desk.desk.registerHosted({ merchantId, orderNumber: 'A-1' });
+    const intake = startIntake();
+    await waitUntil('it reads the stream', async () => {
+      const rows = await desk.desk.query(`select 1 from webhooks.event_readers where cursor <> ''`);
+      return rows.length > 0;
+    });
+    await stack.cores[0]?.stop('SIGKILL');
+    await waitUntil('core is missed', () =>
+      intake.log.some(({ msg }) => msg === 'core does not list its events; it is asked again'),
+    );
+
+    // The one that the intake knows stays dead; another one ends the order, and publishes that.
+    await stack.startCore();
+    await desk.desk.endSession(order);
+
+    const rows = await untilAllTakenIn(1);
+    expect(eventIdsOf(rows)).toEqual(await toldEvents());
+    expect(intake.brought()).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,210 @@
+import { fromBinary } from '@bufbuild/protobuf';
+import type { Client } from '@connectrpc/connect';
+import { OrderEventSchema, OrderEventType } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import type { OrderEvent } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { createLogger } from '../../../src/runtime/logger.ts';
+import type { Logger } from '../../../src/runtime/logger.ts';
+import { openEventBus } from '../../../src/runtime/nats-event-bus.ts';
+import { newRandomId, storedId } from '../../../src/runtime/public-id.ts';
+import { openDatabase } from '../../../src/webhooks/database/database.ts';
+import type { Database } from '../../../src/webhooks/database/database.ts';
+import { takeInEvents } from '../../../src/webhooks/intake/take-in-events.ts';
+import { createDeliveryWriter } from '../../../src/webhooks/intake/write-deliveries.ts';
+import type { DeliveryWriter } from '../../../src/webhooks/intake/write-deliveries.ts';
+import { ownNats } from '../../faults/stoppable-servers.ts';
+import type { StoppableServer } from '../../faults/stoppable-servers.ts';
+import type { LogLine } from '../../support/gatehouse-process.ts';
+import { registration } from '../../support/order-requests.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack } from '../../support/stack.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { openPaymentDesk } from '../core/payment-desk.ts';
+import type { PaymentDesk } from '../core/payment-desk.ts';
+
+/** One process's intake, with a database pool and a broker connection of its own. */
+export interface RunningIntake {
+  readonly log: readonly LogLine[];
+  /** How often it has said that there are deliveries. */
+  readonly announced: () => number;
+  /** How many events it has taken from the broker; it reads the others in core's list. */
+  readonly brought: () => number;
+  readonly isTakingIn: () => boolean;
+  readonly stop: () => Promise<void>;
+}
+
+export interface DeliveryRow {
+  readonly merchant_id: string;
+  readonly id: string;
+  readonly environment: string;
+  readonly endpoint: string;
+  readonly event_id: string;
+  readonly event_type: string;
+  readonly order_id: string;
+  readonly order_number: string;
+  readonly sequence: string;
+  readonly url: string;
+  readonly body: Buffer;
+  readonly state: string;
+}
+
+/** Real cores, a real broker and a database, and the intake between them. */
+export interface IntakeDesk {
+  readonly stack: Stack;
+  readonly desk: PaymentDesk;
+  readonly broker: StoppableServer;
+  readonly database: Database;
+  readonly orders: Client<typeof OrderService>;
+  readonly writer: DeliveryWriter;
+  readonly logger: Logger;
+  readonly log: readonly LogLine[];
+  /** Starts one more process's intake. `onDeliveries` is called between the write and the acknowledgement. */
+  readonly startIntake: (options?: { readonly onDeliveries?: () => void }) => RunningIntake;
+  /** Registers orders with a webhook_url, and ends their payment sessions: core's sweep expires them. */
+  readonly expireOrders: (merchantId: string, orderNumbers: readonly string[]) => Promise<void>;
+  readonly deliveries: () => Promise<readonly DeliveryRow[]>;
+  /** Ids of all committed events that merchants must be told of, in commit order. */
+  readonly toldEvents: () => Promise<readonly string[]>;
+  /** Waits until these orders have ended and each event to be told has its delivery, and gives the deliveries. */
+  readonly untilAllTakenIn: (count: number) => Promise<readonly DeliveryRow[]>;
+  readonly close: () => Promise<void>;
+}
+
+const numbersOfEnds = new Set([OrderEventType.COMPLETED, OrderEventType.FAILED, OrderEventType.EXPIRED]);
+
+export async function openIntakeDesk({ cores = 1, startBroker = true } = {}): Promise<IntakeDesk> {
+  const cleanUps: (() => Promise<unknown>)[] = [];
+  const close = async (): Promise<void> => {
+    for (const cleanUp of cleanUps.reverse()) await cleanUp();
+  };
+  try {
+    const broker = await ownNats();
+    cleanUps.push(broker.remove);
+    if (startBroker) await broker.start();
+    const stack = await startStack({ cores, facades: 0, settings: { GATEHOUSE_NATS_URL: broker.url } });
+    cleanUps.push(stack.stop);
+    const desk = await openPaymentDesk(stack);
+    cleanUps.push(desk.close);
+    const { logger, log } = keptLog();
+    const database = await openWebhooksDatabase(stack.databaseUrl, logger);
+    cleanUps.push(database.close);
+    const orders = stack.client(OrderService, 'webhooks');
+    const now = (): Date => new Date();
+    const writer = createDeliveryWriter({ database, newId: newRandomId, now });
+
+    const startIntake: IntakeDesk['startIntake'] = ({ onDeliveries = () => undefined } = {}) => {
+      const intake = runIntake({ url: broker.url, databaseUrl: stack.databaseUrl, orders, onDeliveries });
+      cleanUps.push(intake.stop);
+      return intake;
+    };
+    const deliveries = (): Promise<readonly DeliveryRow[]> =>
+      desk.query<DeliveryRow & Record<string, unknown>>(
+        'select * from webhooks.deliveries order by event_id',
+      );
+    const toldEvents = async (): Promise<readonly string[]> =>
+      (await committedEvents(desk)).filter(mustBeTold).map(({ eventId }) => eventId);
+    return {
+      stack,
+      desk,
+      broker,
+      database,
+      orders,
+      writer,
+      logger,
+      log,
+      startIntake,
+      deliveries,
+      toldEvents,
+      async expireOrders(merchantId, orderNumbers) {
+        const registered = await Promise.all(
+          orderNumbers.map((orderNumber) =>
+            desk.orders.registerOrder(registration({ merchantId, orderNumber })),
+          ),
+        );
+        await desk.query(
+          'update core.orders set expires_at = now(), sweep_at = now() where id = any ($1::uuid[])',
+          [registered.map(({ order }) => storedId('ord', order?.orderId ?? ''))],
+        );
+      },
+      untilAllTakenIn: (count) =>
+        waitUntil(`the deliveries of ${count} events are there`, async () => {
+          const told = await toldEvents();
+          const rows = await deliveries();
+          return told.length >= count && rows.length >= told.length && rows;
+        }),
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+const openWebhooksDatabase = (url: string, logger: Logger): Promise<Database> =>
+  openDatabase({ url, poolSize: 4, applicationName: 'intake test', logger });
+
+interface IntakeOptions {
+  readonly url: string;
+  readonly databaseUrl: string;
+  readonly orders: Client<typeof OrderService>;
+  readonly onDeliveries: () => void;
+}
+
+function runIntake({ url, databaseUrl, orders, onDeliveries }: IntakeOptions): RunningIntake {
+  const { logger, log } = keptLog();
+  const stopping = new AbortController();
+  const now = (): Date => new Date();
+  let announced = 0;
+  const running = (async () => {
+    const database = await openWebhooksDatabase(databaseUrl, logger);
+    const bus = openEventBus({ url, name: 'intake test', logger });
+    const writer = createDeliveryWriter({ database, newId: newRandomId, now });
+    const consumer = bus.eventConsumer('webhooks');
+    const announce = (): void => {
+      announced += 1;
+      onDeliveries();
+    };
+    const parts = { database, writer, consumer, orders, onDeliveries: announce, logger, now };
+    await takeInEvents(parts, stopping.signal);
+    await bus.close();
+    await database.close();
+  })();
+  return {
+    log,
+    announced: () => announced,
+    brought: () =>
+      log
+        .filter(({ source }) => source === 'the broker')
+        .reduce((sum, { events }) => sum + Number(events), 0),
+    isTakingIn: () => log.some(({ msg }) => msg === 'taking in events'),
+    async stop() {
+      stopping.abort();
+      await running;
+    },
+  };
+}
+
+/** A logger whose lines are kept. */
+export function keptLog(): { readonly logger: Logger; readonly log: readonly LogLine[] } {
+  const log: LogLine[] = [];
+  const destination = { write: (line: string) => void log.push(JSON.parse(line) as LogLine) };
+  return { logger: createLogger({ process: 'test', instance: 'intake', level: 'debug' }, destination), log };
+}
+
+/** All events of core, in commit order. */
+export async function committedEvents(desk: PaymentDesk): Promise<OrderEvent[]> {
+  const rows = await desk.query<{ payload: Buffer }>(
+    'select payload from core.order_events order by xid, position',
+  );
+  return rows.map(({ payload }) => fromBinary(OrderEventSchema, payload));
+}
+
+const mustBeTold = ({ type, order }: OrderEvent): boolean =>
+  numbersOfEnds.has(type) && (order?.webhookUrl ?? '') !== '';
+
+export const numbered = (prefix: string, count: number): string[] =>
+  Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
+
+/** Event ids of deliveries, sorted, to compare with those of events. */
+export const eventIdsOf = (rows: readonly DeliveryRow[]): string[] =>
+  rows.map(({ event_id: eventId }) => eventId).sort();
