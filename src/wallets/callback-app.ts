@@ -96,7 +96,7 @@ export function buildCallbackApp(options: CallbackAppOptions): FastifyInstance {
       const hint = wallet.connector.parseCallback({
         method: request.method,
         url: `/callbacks/${name}/${id}/…`,
-        headers: request.headers,
+        headers: request.raw.headersDistinct,
         body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
         receivedAt: options.now(),
       });

@@ -220,7 +220,9 @@ describe('an authentic callback', () => {
     expect(story.exchanges.find(({ purpose }) => purpose === 'callback')).toMatchObject({
       method: 'PUT',
       requestBody: success,
+      error: '',
     });
+    expect(wallets.log.findLast(({ msg }) => msg === 'callback')).toMatchObject({ claim: 'completed' });
   });
 
   test('has no token in what is kept of it, or in the log', async () => {
