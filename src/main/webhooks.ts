@@ -1,7 +1,10 @@
 /** Tells merchants of their orders' ends: turns events into deliveries, sends them, and says what came of it. */
+import { randomBytes, randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { createClient } from '@connectrpc/connect';
 import { v7 } from 'uuid';
+import manifest from '../../package.json' with { type: 'json' };
+import { AuditService } from '../gen/gatehouse/v1/audit_service_pb.js';
 import { OrderService } from '../gen/gatehouse/v1/order_service_pb.js';
 import { addBrokerMetrics } from '../runtime/broker-metrics.ts';
 import { readWebhooksConfig } from '../runtime/config.ts';
@@ -10,6 +13,8 @@ import { stopOnSignal } from '../runtime/lifecycle.ts';
 import { createLogger } from '../runtime/logger.ts';
 import { createMetrics } from '../runtime/metrics.ts';
 import { openEventBus } from '../runtime/nats-event-bus.ts';
+import { newRandomId } from '../runtime/public-id.ts';
+import { repeatEvery } from '../runtime/repeat-every.ts';
 import { startConnectServer } from '../runtime/rpc/connect-server.ts';
 import { createGrpcTransport } from '../runtime/rpc/grpc-transport.ts';
 import { startGrpcServer } from '../runtime/rpc/grpc-server.ts';
@@ -17,11 +22,29 @@ import { guard } from '../runtime/rpc/guard.ts';
 import { healthService } from '../runtime/rpc/health-service.ts';
 import { reflectionService } from '../runtime/rpc/reflection-service.ts';
 import type { RpcService } from '../runtime/rpc/rpc-service.ts';
+import { createWakeSignal } from '../runtime/wake-signal.ts';
+import { sendAuditEntries } from '../webhooks/audit/send-audit-entries.ts';
 import { openDatabase } from '../webhooks/database/database.ts';
+import { createDeliveryStore } from '../webhooks/delivery/delivery-store.ts';
+import { dispatchDeliveries } from '../webhooks/delivery/dispatch-deliveries.ts';
 import { createPipelineStatus } from '../webhooks/health/pipeline-status.ts';
-import { addPipelineMetrics } from '../webhooks/health/webhook-metrics.ts';
+import { addPipelineMetrics, createAttemptMetrics } from '../webhooks/health/webhook-metrics.ts';
+import { takeInEvents } from '../webhooks/intake/take-in-events.ts';
+import { createDeliveryWriter } from '../webhooks/intake/write-deliveries.ts';
+import { createSigningSecrets } from '../webhooks/secrets/signing-secrets.ts';
+import { createResolve } from '../webhooks/sending/resolve-host.ts';
+import { createWebhookSender } from '../webhooks/sending/send-webhook.ts';
 import { migrateWhenReachable } from './migrate-when-reachable.ts';
 import { readConfigOrExit } from './read-config.ts';
+
+/** An attempt ends after this long, whatever the receiver does. */
+const attemptMs = 15_000;
+const connectMs = 5_000;
+/** How long a lane stays with a process that says nothing more. */
+const leaseMs = 20_000;
+const auditIntervalMs = 1_000;
+const promoteIntervalMs = 10_000;
+const resealIntervalMs = 60_000;
 
 const config = readConfigOrExit(readWebhooksConfig);
 const instance = config.GATEHOUSE_INSTANCE ?? `${hostname()}:${process.pid}`;
@@ -42,9 +65,18 @@ const transport = createGrpcTransport({
   token: config.GATEHOUSE_SERVICE_TOKEN,
 });
 const orders = createClient(OrderService, transport);
+const audit = createClient(AuditService, transport);
 const bus = openEventBus({ url: config.GATEHOUSE_NATS_URL, name: `webhooks ${instance}`, logger });
 
+const deliverySignal = createWakeSignal();
+bus.onRing('webhook_deliveries', deliverySignal.ring);
+const announceDeliveries = (): void => {
+  deliverySignal.ring();
+  bus.ring('webhook_deliveries');
+};
+
 const draining = new AbortController();
+const stopping = new AbortController();
 
 const readStatus = createPipelineStatus({
   database,
@@ -56,6 +88,23 @@ const readStatus = createPipelineStatus({
 const metrics = createMetrics({ logger, nowMs: () => performance.now() });
 addBrokerMetrics(metrics, bus);
 addPipelineMetrics(metrics, readStatus, now);
+
+const secrets = createSigningSecrets({
+  database,
+  keys: config.GATEHOUSE_WEBHOOK_SECRET_KEYS,
+  newId: newRandomId,
+  randomBytes,
+  now,
+});
+const writer = createDeliveryWriter({ database, newId: newRandomId, now });
+const sender = createWebhookSender({
+  sandboxNetworks: config.GATEHOUSE_WEBHOOK_SANDBOX_NETWORKS,
+  version: manifest.version,
+  totalMs: attemptMs,
+  connectMs,
+  now,
+  resolve: createResolve(),
+});
 
 const services: readonly RpcService[] = [];
 const descriptions = services.map(({ spec }) => spec.service);
@@ -90,17 +139,64 @@ const connect = await startConnectServer({
   logger,
 });
 
+const stop = stopping.signal;
+const everySo = (task: string, intervalMs: number, run: () => Promise<unknown>): Promise<void> =>
+  repeatEvery({ task, intervalMs, logger, stop }, run);
+
+const work = [
+  takeInEvents(
+    {
+      database,
+      writer,
+      consumer: bus.eventConsumer('webhooks'),
+      orders,
+      onDeliveries: announceDeliveries,
+      logger,
+      now,
+    },
+    stop,
+  ),
+  dispatchDeliveries(
+    {
+      store: createDeliveryStore({ database, newLeaseId: randomUUID, random: Math.random, leaseMs }),
+      sender,
+      secrets,
+      metrics: createAttemptMetrics(metrics),
+      signal: deliverySignal,
+      logger,
+      now,
+      random: Math.random,
+      maxInFlight: config.GATEHOUSE_WEBHOOK_MAX_IN_FLIGHT,
+      deadlineMs: attemptMs,
+    },
+    stop,
+  ),
+  everySo('carrying audit entries to core', auditIntervalMs, () =>
+    sendAuditEntries({ database, audit, logger }),
+  ),
+  everySo('promoting signing secrets', promoteIntervalMs, secrets.promoteDue),
+  everySo('encrypting signing secrets with the first key', resealIntervalMs, secrets.reseal),
+];
+
 logger.info({ grpc: grpc.address, connect: connect.address }, 'ready');
 
 stopOnSignal(logger, [
-  { name: 'drain', stop: () => draining.abort(), timeoutMs: 100 },
   {
-    name: 'servers',
-    stop: async () => {
-      await Promise.all([grpc.stop(3_000), connect.stop(3_000)]);
+    name: 'drain',
+    stop: () => {
+      draining.abort();
+      stopping.abort();
     },
-    timeoutMs: 4_000,
+    timeoutMs: 100,
   },
+  {
+    name: 'servers and work',
+    stop: async () => {
+      await Promise.all([grpc.stop(4_000), connect.stop(4_000), ...work]);
+    },
+    timeoutMs: 6_000,
+  },
+  { name: 'connections to merchants', stop: () => sender.close(), timeoutMs: 500 },
   { name: 'broker', stop: () => bus.close(), timeoutMs: 500 },
   { name: 'database', stop: () => database.close(), timeoutMs: 1_000 },
   { name: 'connections to core', stop: () => transport.close(), timeoutMs: 100 },

@@ -3,6 +3,7 @@ import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { OrderService } from '../../gen/gatehouse/v1/order_service_pb.js';
 import { runStatement } from '../../runtime/database/run-statement.ts';
 import type { Database } from '../database/database.ts';
+import { intakeReader, reconcileReader } from '../intake/reader-position.ts';
 
 /** How the pipeline from events to merchants is doing, over all merchants and all processes. Counts go up to 10,000. */
 export interface PipelineStatus {
@@ -45,10 +46,6 @@ export interface PipelineStatusParts {
   readonly isBrokerConnected: () => boolean;
   readonly now: () => Date;
 }
-
-/** The reader that is the intake, and the one that is the reconciler. */
-export const intakeReader = 'intake';
-export const reconcileReader = 'reconcile';
 
 /** It reads something at least every ten seconds, and another process takes over within a few. */
 const intakeSilenceMs = 30_000;
