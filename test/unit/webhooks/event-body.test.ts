@@ -1,0 +1,108 @@
+import { describe, expect, test } from '@jest/globals';
+import { create } from '@bufbuild/protobuf';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import {
+  Environment,
+  OrderEventSchema,
+  OrderEventType,
+  OrderStatus,
+  PaymentOption,
+  PaymentType,
+} from '../../../src/gen/gatehouse/v1/order_pb.js';
+import type { OrderEvent } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { orderToJson } from '../../../src/merchant-api/order-json.ts';
+import { eventBody, testEventBody, webhookEventType } from '../../../src/webhooks/intake/event-body.ts';
+
+const completed = (own: { type?: OrderEventType; environment?: Environment } = {}): OrderEvent =>
+  create(OrderEventSchema, {
+    eventId: 'evt_01jd2x8m5vf7e8r0c3q6t9w1ya',
+    type: own.type ?? OrderEventType.COMPLETED,
+    sequence: 3n,
+    occurTime: timestampFromDate(new Date('2026-11-21T09:30:00.007Z')),
+    previousStatus: OrderStatus.PENDING,
+    order: {
+      orderId: 'ord_01jd2x8m5vf7e8r0c3q6t9w1yb',
+      merchantId: 'mer_01jd2x8m5vf7e8r0c3q6t9w1yc',
+      environment: own.environment ?? Environment.SANDBOX,
+      orderNumber: 'INV-2026-0042',
+      status: OrderStatus.COMPLETED,
+      amount: '100.50',
+      deducted: '100.50',
+      currency: 'ETB',
+      paymentOption: PaymentOption.WALLETA_USSD,
+      paymentType: PaymentType.API,
+      customerPhone: '0911223344',
+      reason: 'ሁለት ጫማ "42" / €',
+      webhookUrl: 'https://shop.example/hook',
+      createTime: timestampFromDate(new Date('2026-11-21T09:29:00.000Z')),
+      updateTime: timestampFromDate(new Date('2026-11-21T09:30:00.007Z')),
+    },
+  });
+
+describe('the body of an event', () => {
+  test('is these bytes', () => {
+    expect(eventBody(completed()).toString()).toBe(
+      '{"id":"evt_01jd2x8m5vf7e8r0c3q6t9w1ya","type":"order.completed","created_at":"2026-11-21T09:30:00.007Z",' +
+        '"environment":"sandbox","sequence":3,"previous_status":"PENDING","data":{' +
+        '"order_id":"ord_01jd2x8m5vf7e8r0c3q6t9w1yb","order_number":"INV-2026-0042","status":"COMPLETED",' +
+        '"amount":"100.50","deducted":"100.50","currency":"ETB","payment_option":"walleta_ussd",' +
+        '"payment_type":"API","customer_phone":"0911223344","reason":"ሁለት ጫማ \\"42\\" / €",' +
+        '"created_timestamp":"2026-11-21T09:29:00.000Z","updated_timestamp":"2026-11-21T09:30:00.007Z"}}',
+    );
+  });
+
+  test('holds exactly what verify answers', () => {
+    const event = completed();
+    const { data } = JSON.parse(eventBody(event).toString()) as { data: unknown };
+    expect(event.order && orderToJson(event.order)).toEqual(data);
+  });
+
+  test.each([
+    [OrderEventType.COMPLETED, 'order.completed'],
+    [OrderEventType.FAILED, 'order.failed'],
+    [OrderEventType.EXPIRED, 'order.expired'],
+  ])('names the type of %i %s', (type, name) => {
+    expect(webhookEventType(completed({ type }))).toBe(name);
+    expect(JSON.parse(eventBody(completed({ type })).toString())).toMatchObject({ type: name });
+  });
+
+  test('names the environment', () => {
+    const body = eventBody(completed({ environment: Environment.PRODUCTION }));
+    expect(JSON.parse(body.toString())).toMatchObject({ environment: 'production' });
+  });
+
+  test.each([OrderEventType.CREATED, OrderEventType.PAYMENT_STARTED, OrderEventType.PAYMENT_DECLINED])(
+    'is there for no step on the way (%i)',
+    (type) => {
+      expect(webhookEventType(completed({ type }))).toBeUndefined();
+      expect(() => eventBody(completed({ type }))).toThrow(TypeError);
+    },
+  );
+
+  test('is not made up when the event lacks its order', () => {
+    const event = create(OrderEventSchema, { eventId: 'evt_1', type: OrderEventType.COMPLETED });
+    expect(() => eventBody(event)).toThrow(/evt_1/);
+  });
+});
+
+describe('the body of a test event', () => {
+  const at = new Date('2026-11-21T09:30:00.007Z');
+  const body = (environment: 'SANDBOX' | 'PRODUCTION'): Record<string, unknown> =>
+    JSON.parse(testEventBody({ eventId: 'evt_1', environment, at }).toString()) as Record<string, unknown>;
+
+  test('has the shape of any other event', () => {
+    const real = JSON.parse(eventBody(completed()).toString()) as { data: object };
+    expect(Object.keys(body('SANDBOX'))).toEqual(Object.keys(real));
+    expect(Object.keys(body('SANDBOX')['data'] as object)).toEqual(Object.keys(real.data));
+  });
+
+  test('says what it is, and that nothing was paid', () => {
+    expect(body('PRODUCTION')).toMatchObject({
+      id: 'evt_1',
+      type: 'webhook.test',
+      created_at: '2026-11-21T09:30:00.007Z',
+      environment: 'production',
+      data: { status: 'PENDING', deducted: '0.00' },
+    });
+  });
+});

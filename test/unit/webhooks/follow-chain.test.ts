@@ -1,0 +1,96 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { followChain } from '../../../src/webhooks/intake/follow-chain.ts';
+import type { ChainLink } from '../../../src/webhooks/intake/follow-chain.ts';
+
+const link = (index: number): ChainLink => ({ cursor: `c${index}`, previous: `c${index - 1}` });
+const links = (...indexes: number[]): ChainLink[] => indexes.map(link);
+const nothing = (): boolean => false;
+
+describe('a batch of events', () => {
+  test('that goes on behind the last one read is taken as it is', () => {
+    expect(followChain('c4', links(5, 6, 7), nothing)).toEqual({ next: links(5, 6, 7), isWhole: true });
+  });
+
+  test('in another order is taken in the order of the list', () => {
+    expect(followChain('c4', links(7, 5, 6), nothing)).toEqual({ next: links(5, 6, 7), isWhole: true });
+  });
+
+  test('with repeats is taken once', () => {
+    expect(followChain('c4', links(5, 6, 5, 6), nothing)).toEqual({ next: links(5, 6), isWhole: true });
+  });
+
+  test('with events known from before goes on behind them', () => {
+    const isKnown = (cursor: string): boolean => cursor === 'c3' || cursor === 'c4';
+    expect(followChain('c4', links(3, 4, 5), isKnown)).toEqual({ next: links(5), isWhole: true });
+  });
+
+  test('with a gap is not whole, and is taken up to the gap', () => {
+    expect(followChain('c4', links(5, 7), nothing)).toEqual({ next: links(5), isWhole: false });
+  });
+
+  test('that nothing is known of is not whole', () => {
+    expect(followChain('c4', links(2), nothing)).toEqual({ next: [], isWhole: false });
+  });
+
+  test('of a publisher that does not say what came before proves nothing, at the beginning neither', () => {
+    expect(followChain('', [{ cursor: 'c1', previous: '' }], nothing)).toEqual({ next: [], isWhole: false });
+    expect(followChain('c4', [{ cursor: '', previous: 'c4' }], nothing)).toEqual({
+      next: [],
+      isWhole: false,
+    });
+  });
+
+  test('that leads in a circle ends', () => {
+    const circle = [
+      { cursor: 'c5', previous: 'c4' },
+      { cursor: 'c4', previous: 'c5' },
+    ];
+    expect(followChain('c4', circle, nothing).next).toHaveLength(2);
+  });
+});
+
+/** What happens to a reader: events are committed, the broker brings some, core is asked, or the process dies. */
+const happening = fc.oneof(
+  fc.record({ type: fc.constant('commit' as const), count: fc.integer({ min: 1, max: 5 }) }),
+  fc.record({
+    type: fc.constant('bring' as const),
+    picks: fc.array(fc.nat(), { minLength: 1, maxLength: 8 }),
+  }),
+  fc.record({ type: fc.constant('bring the latest' as const), count: fc.integer({ min: 1, max: 8 }) }),
+  fc.record({ type: fc.constant('look' as const) }),
+  fc.record({ type: fc.constant('die' as const) }),
+);
+
+test('however events are lost, repeated and reordered, each is read once, in the order of the list', () => {
+  fc.assert(
+    fc.property(fc.array(happening, { maxLength: 60 }), (happenings) => {
+      const list: ChainLink[] = [];
+      const read: ChainLink[] = [];
+      let known = new Set<string>();
+      const cursor = (): string => read.at(-1)?.cursor ?? '';
+      const advance = (next: readonly ChainLink[]): void => {
+        read.push(...next);
+        for (const each of next) known.add(each.cursor);
+      };
+      const look = (): void => advance(list.slice(read.length));
+      const bring = (batch: readonly ChainLink[]): void => {
+        const { next, isWhole } = followChain(cursor(), batch, (each) => known.has(each));
+        if (isWhole) advance(next);
+        else look();
+      };
+      for (const each of happenings) {
+        if (each.type === 'commit')
+          for (let count = 0; count < each.count; count += 1) list.push(link(list.length + 1));
+        else if (each.type === 'look') look();
+        else if (each.type === 'die') known = new Set();
+        else if (each.type === 'bring the latest') bring(list.slice(-each.count));
+        else bring(each.picks.flatMap((pick) => list[pick % Math.max(1, list.length)] ?? []));
+        expect(read).toEqual(list.slice(0, read.length));
+      }
+      look();
+      expect(read).toEqual(list);
+    }),
+    { numRuns: 2_000 },
+  );
+});
