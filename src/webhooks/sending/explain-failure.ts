@@ -1,8 +1,9 @@
+import { codeOf, isError } from './error-code.ts';
 import type { AttemptWords } from './explain-answer.ts';
 import { nameStatus } from './explain-answer.ts';
 import type { ConnectPhase } from './open-socket.ts';
 import { ConnectTimeoutError } from './open-socket.ts';
-import { AddressNotAllowedError, codeOf, NameNotResolvedError } from './resolve-host.ts';
+import { AddressNotAllowedError, NameNotResolvedError } from './resolve-host.ts';
 
 /** What is known of an attempt that brought no whole answer. */
 export interface FailedAttempt {
@@ -133,7 +134,7 @@ function untrusted(code: string, url: URL): string {
 
 function broken(error: unknown, code: string, { url, status }: FailedAttempt): string {
   const begun = status === 0 ? '' : `answered ${nameStatus(status)}, but `;
-  if (code.startsWith('HPE_'))
+  if (code.startsWith('HPE_') || code === 'HTTPParserError')
     return `${begun}what ${hostAndPort(url)} sent is not HTTP${hintAtTls(error, url)}`;
   switch (code) {
     case 'UND_ERR_HEADERS_OVERFLOW':
@@ -153,7 +154,7 @@ function broken(error: unknown, code: string, { url, status }: FailedAttempt): s
 
 /** A TLS server tells whoever speaks HTTP to it by an alert record: type 21, version 3. */
 function hintAtTls(error: unknown, url: URL): string {
-  if (url.protocol !== 'http:' || !(error instanceof Error) || !('data' in error)) return '';
+  if (url.protocol !== 'http:' || !isError(error) || !('data' in error)) return '';
   return String(error.data).startsWith('\u0015\u0003') ? ': it speaks TLS, so is the URL an https one?' : '';
 }
 

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { Client } from 'undici';
 import type { Dispatcher } from 'undici';
+import { isError } from './error-code.ts';
 import type { ConnectPhase, ConnectSettings } from './open-socket.ts';
 import { openSocket } from './open-socket.ts';
 
@@ -55,7 +56,7 @@ export class PinnedConnection {
       connect: (_options, done) => {
         this.#connect(settings).then(
           (socket) => done(null, socket),
-          (error: unknown) => done(error instanceof Error ? error : new Error(String(error)), null),
+          (error: unknown) => done(isError(error) ? error : new Error(String(error)), null),
         );
       },
       allowH2: false,

@@ -1,5 +1,6 @@
 import { lookup, Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
+import { codeOf } from './error-code.ts';
 import type { AddressGuard } from './public-address.ts';
 
 /** Finds a host name's IP addresses. Rejects with a `code` as node:dns gives it when there are none. */
@@ -77,9 +78,3 @@ async function resolveName(hostname: string, resolve: Resolve): Promise<readonly
 }
 
 const isUnknown = (error: unknown): boolean => ['ENOTFOUND', 'ENODATA'].includes(codeOf(error));
-
-/** The code of whatever was thrown; its name when it has none. */
-export function codeOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown error';
-  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
-}

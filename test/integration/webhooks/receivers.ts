@@ -15,8 +15,6 @@ export interface ReceivedWebhook {
   readonly headers: IncomingHttpHeaders;
   /** The exact bytes. */
   readonly body: Buffer;
-  /** The port it came from: the same for two that came over one connection. */
-  readonly remotePort: number;
 }
 
 /** What a receiver does with one webhook: with the HTTP library, or with raw bytes on the socket. */
@@ -35,6 +33,8 @@ export interface Receiver {
   readonly webhooks: readonly ReceivedWebhook[];
   /** How often somebody connected. */
   readonly connectionCount: () => number;
+  /** How many connections are open now. */
+  readonly openConnectionCount: () => number;
   /** What it does from now on. */
   readonly behave: (behaviour: Behaviour) => void;
   /** Closes every connection, those in use too, and the port. */
@@ -57,6 +57,7 @@ export async function startReceiver(
 ): Promise<Receiver> {
   let current = behaviour;
   let connections = 0;
+  let openConnections = 0;
   const webhooks: ReceivedWebhook[] = [];
   const receive = (message: IncomingMessage, response: ServerResponse) => {
     void readWebhook(message).then((webhook) => {
@@ -71,6 +72,10 @@ export async function startReceiver(
     tls === undefined ? createServer(options, receive) : createSecureServer({ ...options, ...tls }, receive);
   server.on('connection', (socket: Socket) => {
     connections += 1;
+    openConnections += 1;
+    socket.on('close', () => {
+      openConnections -= 1;
+    });
     socket.on('error', () => {});
   });
   server.listen(port, host);
@@ -82,6 +87,7 @@ export async function startReceiver(
     port: boundPort,
     webhooks,
     connectionCount: () => connections,
+    openConnectionCount: () => openConnections,
     behave: (next) => {
       current = next;
     },
@@ -96,7 +102,6 @@ export async function startReceiver(
 /** Undefined when the sender went away before the whole webhook was there. */
 async function readWebhook(message: IncomingMessage): Promise<ReceivedWebhook | undefined> {
   const chunks: Buffer[] = [];
-  const remotePort = message.socket.remotePort ?? 0;
   try {
     for await (const chunk of message) chunks.push(chunk as Buffer);
   } catch {
@@ -107,7 +112,6 @@ async function readWebhook(message: IncomingMessage): Promise<ReceivedWebhook | 
     target: message.url ?? '',
     headers: message.headers,
     body: Buffer.concat(chunks),
-    remotePort,
   };
 }
 

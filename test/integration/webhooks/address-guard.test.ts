@@ -1,0 +1,253 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import type { Environment } from '../../../src/webhooks/domain/delivery.ts';
+import { createResolve } from '../../../src/webhooks/sending/resolve-host.ts';
+import type { WebhookSenderOptions } from '../../../src/webhooks/sending/send-webhook.ts';
+import { sendTo, testSender } from './outgoing.ts';
+import type { Receiver } from './receivers.ts';
+import { startReceiver } from './receivers.ts';
+
+const closing: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+function openSender(over: Partial<WebhookSenderOptions> = {}) {
+  const sender = testSender(over);
+  closing.push(() => sender.close());
+  return sender;
+}
+
+async function openReceiver(...options: Parameters<typeof startReceiver>): Promise<Receiver> {
+  const receiver = await startReceiver(...options);
+  closing.push(receiver.close);
+  return receiver;
+}
+
+/** Every way to write an address of this machine, or of its network, that a URL can hold. */
+const hosts: readonly string[] = [
+  '127.0.0.1',
+  '127.0.0.1.',
+  '127.1',
+  '127.0.1',
+  '127.255.255.254',
+  '2130706433',
+  '017700000001',
+  '0177.0.0.1',
+  '0177.0.0.01',
+  '0x7f.1',
+  '0X7F.0X0.0x0.0x1',
+  '0x7f000001',
+  '%31%32%37.0.0.1',
+  '127%2e0%2e0%2e1',
+  '１２７.0.0.1',
+  '１２７。０。０。１',
+  '⑫７．０．０．１',
+  '0',
+  '0.0.0.0',
+  'localhost',
+  'localhost.',
+  'LOCALHOST',
+  'lOcAlHoSt',
+  'ｌｏｃａｌｈｏｓｔ',
+  '%6c%6f%63alhost',
+  'shop.localhost',
+  '[::1]',
+  '[::]',
+  '[0:0:0:0:0:0:0:1]',
+  '[0000:0000:0000:0000:0000:0000:0000:0001]',
+  '[::ffff:127.0.0.1]',
+  '[::ffff:7f00:1]',
+  '[::FFFF:7F00:0001]',
+  '[0:0:0:0:0:ffff:127.0.0.1]',
+  '[::127.0.0.1]',
+  '[::7f00:1]',
+  '[64:ff9b::127.0.0.1]',
+  '[64:ff9b:1::7f00:1]',
+  '[2002:7f00:1::]',
+  '[2001:0:7f00:1::]',
+  '[fe80::1]',
+  '[fc00::1]',
+  '[ff02::1]',
+  '10.0.0.1',
+  '169.254.169.254',
+  '0xa9fea9fe',
+  '2852039166',
+  '192.168.0.1',
+  '100.64.0.1',
+  '255.255.255.255',
+];
+
+describe.each(['PRODUCTION', 'SANDBOX'] as const)('%s', (environment) => {
+  const strict = { sandboxNetworks: environment === 'SANDBOX' ? [] : ['127.0.0.0/8', '::1/128'] };
+
+  test.each(hosts)('nothing is sent to %s', async (host) => {
+    const receiver = await openReceiver();
+
+    const report = await sendTo(openSender(strict), `http://${host}:${receiver.port}/hook`, { environment });
+
+    expect(report).toMatchObject({
+      result: 'ADDRESS_NOT_ALLOWED',
+      statusCode: 0,
+      remoteAddress: '',
+      responseBody: Buffer.alloc(0),
+    });
+    expect(report.detail).toMatch(/^\S+ is not an address on the public internet, nor the name of one/);
+    expect(receiver.connectionCount()).toBe(0);
+  });
+
+  test.each([
+    ['loopback', ['127.0.0.1']],
+    ['this host', ['0.0.0.0']],
+    ['IPv6 loopback', ['::1']],
+    ['link-local with a zone', ['fe80::1%lo']],
+    ['mapped loopback', ['::ffff:127.0.0.1']],
+    ['several that are not public', ['10.0.0.1', '::1', '127.0.0.1', '169.254.169.254']],
+    ['what is no address', ['localhost']],
+  ])('nothing is sent to a name that resolves to %s', async (_what, addresses) => {
+    const receiver = await openReceiver();
+    const sender = openSender({ ...strict, resolve: async () => addresses });
+
+    const report = await sendTo(sender, `http://shop.example:${receiver.port}/hook`, { environment });
+
+    expect(report).toMatchObject({ result: 'ADDRESS_NOT_ALLOWED', remoteAddress: '' });
+    expect(report.detail).not.toContain(addresses[0]);
+    expect(receiver.connectionCount()).toBe(0);
+  });
+});
+
+describe('networks allowed to the sandbox', () => {
+  test.each(['127.0.0.1', 'localhost', '2130706433', '0x7f.1', '127.1', 'LOCALHOST', 'shop.localhost'])(
+    '%s is sent to',
+    async (host) => {
+      const receiver = await openReceiver();
+
+      const report = await sendTo(openSender(), `http://${host}:${receiver.port}/hook`);
+
+      expect(report).toMatchObject({ result: 'DELIVERED', remoteAddress: '127.0.0.1' });
+    },
+  );
+
+  test('IPv6 loopback is sent to', async () => {
+    const receiver = await openReceiver(undefined, { host: '::1' });
+
+    const report = await sendTo(openSender(), `${receiver.origin}/hook`);
+
+    expect(report).toMatchObject({ result: 'DELIVERED', remoteAddress: '::1' });
+  });
+
+  test('only they are: another private address is not', async () => {
+    const sender = openSender({ sandboxNetworks: ['127.0.0.2'] });
+    const receiver = await openReceiver();
+
+    const report = await sendTo(sender, `${receiver.origin}/hook`);
+
+    expect(report.result).toBe('ADDRESS_NOT_ALLOWED');
+    expect(receiver.connectionCount()).toBe(0);
+  });
+
+  test('production gets nothing of them, over a kept connection neither', async () => {
+    const receiver = await openReceiver();
+    const sender = openSender();
+    const send = (environment: Environment) => sendTo(sender, `${receiver.origin}/hook`, { environment });
+
+    const sandbox = await send('SANDBOX');
+    const production = await send('PRODUCTION');
+
+    expect([sandbox.result, production.result]).toEqual(['DELIVERED', 'ADDRESS_NOT_ALLOWED']);
+    expect(receiver.webhooks).toHaveLength(1);
+  });
+});
+
+describe('names with several addresses, or changing ones', () => {
+  const onlySecond = { sandboxNetworks: ['127.0.0.2'] };
+
+  test.each([
+    ['first', ['127.0.0.1', '127.0.0.2']],
+    ['last', ['127.0.0.2', '127.0.0.1']],
+    ['in between', ['127.0.0.1', '127.0.0.2', '::1', '127.0.0.3']],
+  ])('the addresses that are not allowed are not tried: %s', async (_where, addresses) => {
+    const allowed = await openReceiver(undefined, { host: '127.0.0.2' });
+    const forbidden = await openReceiver(undefined, { host: '127.0.0.1', port: allowed.port });
+    const sender = openSender({ ...onlySecond, resolve: async () => addresses });
+
+    const report = await sendTo(sender, `http://shop.example:${allowed.port}/hook`);
+
+    expect(report).toMatchObject({ result: 'DELIVERED', remoteAddress: '127.0.0.2' });
+    expect(forbidden.connectionCount()).toBe(0);
+  });
+
+  test('nor when the allowed one refuses', async () => {
+    const forbidden = await openReceiver();
+    const sender = openSender({ ...onlySecond, resolve: async () => ['127.0.0.2', '127.0.0.1', '::1'] });
+
+    const report = await sendTo(sender, `http://shop.example:${forbidden.port}/hook`);
+
+    expect(report).toMatchObject({ result: 'CONNECTION_FAILED', remoteAddress: '' });
+    expect(forbidden.connectionCount()).toBe(0);
+  });
+
+  test('of several allowed ones the next is tried when one refuses', async () => {
+    const receiver = await openReceiver(undefined, { host: '127.0.0.2' });
+    const sender = openSender({ resolve: async () => ['127.0.0.9', '127.0.0.2'] });
+
+    const report = await sendTo(sender, `http://shop.example:${receiver.port}/hook`);
+
+    expect(report).toMatchObject({ result: 'DELIVERED', remoteAddress: '127.0.0.2' });
+  });
+
+  test('rebinding: a name is asked once, and the connection goes to what was looked at', async () => {
+    const allowed = await openReceiver(undefined, { host: '127.0.0.2' });
+    const forbidden = await openReceiver(undefined, { host: '127.0.0.1', port: allowed.port });
+    const questions: string[] = [];
+    const sender = openSender({
+      ...onlySecond,
+      resolve: async (hostname) => {
+        questions.push(hostname);
+        return [questions.length === 1 ? '127.0.0.2' : '127.0.0.1'];
+      },
+    });
+
+    const report = await sendTo(sender, `http://shop.example:${allowed.port}/hook`);
+
+    expect(report).toMatchObject({ result: 'DELIVERED', remoteAddress: '127.0.0.2' });
+    expect(questions).toEqual(['shop.example']);
+    expect(forbidden.connectionCount()).toBe(0);
+  });
+
+  test('rebinding between two webhooks: a new connection is looked at anew', async () => {
+    const allowed = await openReceiver(
+      ({ response }) => response.writeHead(204, { connection: 'close' }).end(),
+      { host: '127.0.0.2' },
+    );
+    const forbidden = await openReceiver(undefined, { host: '127.0.0.1', port: allowed.port });
+    const answers = [['127.0.0.2'], ['127.0.0.1']];
+    const sender = openSender({ ...onlySecond, resolve: async () => answers.shift() ?? [] });
+    const url = `http://shop.example:${allowed.port}/hook`;
+
+    const reports = [await sendTo(sender, url), await sendTo(sender, url)];
+
+    expect(reports.map(({ result }) => result)).toEqual(['DELIVERED', 'ADDRESS_NOT_ALLOWED']);
+    expect(forbidden.connectionCount()).toBe(0);
+  });
+
+  test('rebinding while a connection is kept: it stays with the address that was looked at', async () => {
+    const allowed = await openReceiver(undefined, { host: '127.0.0.2' });
+    const forbidden = await openReceiver(undefined, { host: '127.0.0.1', port: allowed.port });
+    const answers = [['127.0.0.2'], ['127.0.0.1']];
+    const sender = openSender({ ...onlySecond, resolve: async () => answers.shift() ?? [] });
+    const url = `http://shop.example:${allowed.port}/hook`;
+
+    const reports = [await sendTo(sender, url), await sendTo(sender, url)];
+
+    expect(reports.map(({ remoteAddress }) => remoteAddress)).toEqual(['127.0.0.2', '127.0.0.2']);
+    expect(allowed.connectionCount()).toBe(1);
+    expect(forbidden.connectionCount()).toBe(0);
+  });
+});
+
+test.each(['localhost', 'localhost.', 'LocalHost', 'shop.localhost'])(
+  '%s is this machine, and no name server is asked',
+  async (name) => {
+    expect(await createResolve()(name)).toEqual(['127.0.0.1', '::1']);
+  },
+);

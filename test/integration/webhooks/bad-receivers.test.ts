@@ -1,0 +1,490 @@
+import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
+import type { WebhookSenderOptions } from '../../../src/webhooks/sending/send-webhook.ts';
+import { openAuthority } from './certificates.ts';
+import { sendTo, testSender } from './outgoing.ts';
+import type { Behaviour, ReceiverOptions } from './receivers.ts';
+import {
+  answer,
+  byteByByte,
+  closedPort,
+  endless,
+  gzipBomb,
+  raw,
+  reset,
+  silence,
+  silenceAfterHeaders,
+  startReceiver,
+  startTcpServer,
+} from './receivers.ts';
+
+const closing: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+function openSender(over: Partial<WebhookSenderOptions> = {}) {
+  const sender = testSender(over);
+  closing.push(() => sender.close());
+  return sender;
+}
+
+async function openReceiver(behaviour?: Behaviour, options?: ReceiverOptions) {
+  const receiver = await startReceiver(behaviour, options);
+  closing.push(receiver.close);
+  return receiver;
+}
+
+/** One webhook to a receiver that behaves so. */
+async function sendOnce(behaviour: Behaviour, over?: Partial<WebhookSenderOptions>) {
+  const receiver = await openReceiver(behaviour);
+  return sendTo(openSender(over), `${receiver.origin}/hook?shop=1`);
+}
+
+/** Time limits that a test can wait for; what hangs is given up after them and not before. */
+const impatient = { totalMs: 300, connectMs: 200 };
+
+describe('answers', () => {
+  test.each([
+    ['200', answer(200, {}, '{"ok":true}')],
+    ['200 without a body', answer(200)],
+    ['201', answer(201)],
+    ['202', answer(202)],
+    ['204', answer(204)],
+    ['299', answer(299)],
+    ['200 with an error page', answer(200, { 'content-type': 'text/html' }, '<h1>Fatal error</h1>')],
+    ['200 without a length, ended by closing', raw('HTTP/1.0 200 OK\r\n\r\nthanks')],
+    [
+      '200 after 103',
+      raw('HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'),
+    ],
+    ['200 in zip that is none', answer(200, { 'content-encoding': 'gzip' }, 'not zipped')],
+    ['200 with a body that has no end', endless()],
+    ['200 with a bomb of zip', gzipBomb],
+    [
+      '200 with more bytes than its length says',
+      raw('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nokHTTP/1.1 500 No\r\n\r\n'),
+    ],
+    ['200 with chunks', raw('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n')],
+    ['200 with a hundred cookies', answer(200, { 'set-cookie': 'a=b; '.repeat(100) })],
+  ])('%s is delivered', async (_name, behaviour) => {
+    const report = await sendOnce(behaviour);
+
+    expect(report).toMatchObject({ result: 'DELIVERED', detail: '', remoteAddress: '127.0.0.1' });
+    expect(Math.floor(report.statusCode / 100)).toBe(2);
+  });
+
+  test.each([
+    [400, 'answered 400 Bad Request; only 2xx counts as received'],
+    [
+      401,
+      'answered 401 Unauthorized; only 2xx counts as received: the URL must take webhooks without a login',
+    ],
+    [403, 'is a firewall or bot filter before it?'],
+    [404, 'is the path of the webhook_url right?'],
+    [405, 'the URL must take POST'],
+    [418, "answered 418 I'm a Teapot; only 2xx counts as received"],
+    [500, 'answered 500 Internal Server Error; only 2xx counts as received'],
+    [599, 'answered 599; only 2xx counts as received'],
+    [304, 'answered 304 Not Modified; only 2xx counts as received'],
+  ])('%i is refused, and what to do is said', async (status, detail) => {
+    const report = await sendOnce(answer(status));
+
+    expect(report).toMatchObject({ result: 'REFUSED', statusCode: status, remoteAddress: '127.0.0.1' });
+    expect(report.detail).toContain(detail);
+  });
+
+  test('410 asks for an end', async () => {
+    const report = await sendOnce(answer(410, {}, 'no longer here'));
+
+    expect(report).toMatchObject({ result: 'GONE', statusCode: 410 });
+    expect(report.detail).toMatch(
+      /^answered 410 Gone: nothing more is sent to http:\/\/127\.0\.0\.1:\d+ until/,
+    );
+  });
+
+  test.each(['1', '259200', 'Wed, 21 Oct 2026 07:28:00 GMT', 'when it suits you'])(
+    '429 with Retry-After %j is refused, and what was asked for is kept as it was sent',
+    async (retryAfter) => {
+      const report = await sendOnce(answer(429, { 'retry-after': retryAfter }));
+
+      expect(report).toMatchObject({ result: 'REFUSED', statusCode: 429, retryAfter });
+    },
+  );
+
+  test('of a Retry-After as long as a book only the beginning is kept', async () => {
+    const report = await sendOnce(answer(503, { 'retry-after': '9'.repeat(10_000) }));
+
+    expect(report.retryAfter).toBe('9'.repeat(128));
+  });
+
+  test('the first 2 kB of the body are kept, byte by byte as they were sent', async () => {
+    const page = Buffer.alloc(5_000, 'ሦስት\0\xff', 'latin1');
+
+    const report = await sendOnce(answer(500, {}, page));
+
+    expect(report.responseBody).toEqual(page.subarray(0, 2_048));
+  });
+
+  test('a bomb of zip is not unpacked', async () => {
+    const report = await sendOnce(gzipBomb);
+
+    expect(report.responseBody.subarray(0, 2)).toEqual(Buffer.from([0x1f, 0x8b]));
+    expect(report.responseBody).toHaveLength(2_048);
+  });
+
+  test('a refusal with a body that has no end is still that refusal', async () => {
+    const report = await sendOnce(endless(503));
+
+    expect(report).toMatchObject({ result: 'REFUSED', statusCode: 503 });
+  });
+});
+
+describe('redirects', () => {
+  test.each([301, 302, 303, 307, 308])('%i is not followed', async (status) => {
+    const elsewhere = await openReceiver();
+    const receiver = await openReceiver(answer(status, { location: `${elsewhere.origin}/secret` }));
+
+    const report = await sendTo(openSender(), `${receiver.origin}/hook`);
+
+    expect(report).toMatchObject({ result: 'REFUSED', statusCode: status });
+    expect(report.detail).toContain(`a redirect to ${elsewhere.origin}; redirects are not followed`);
+    expect(elsewhere.connectionCount()).toBe(0);
+  });
+
+  test.each([
+    ['http://127.0.0.1:8080/admin?token=s3cret', 'http://127.0.0.1:8080;'],
+    ['https://www.shop.example/hook?shop=1', 'the same path at https://www.shop.example;'],
+    ['/hook/?shop=1', 'the same path with a slash at its end;'],
+    ['/login?next=s3cret', 'another path of the same host;'],
+    ['/hook?shop=1', 'itself;'],
+    ['//evil.example', 'http://evil.example;'],
+    ['file:///etc/passwd', 'a file: URL;'],
+    ['http://[', 'something that is not a URL;'],
+  ])('the detail tells where %s points, without path and query', async (location, words) => {
+    const report = await sendOnce(answer(302, { location }));
+
+    expect(report.detail).toContain(`answered 302 Found, a redirect to ${words}`);
+    expect(report.detail).not.toContain('s3cret');
+  });
+});
+
+describe('broken answers', () => {
+  test.each([
+    ['a reset instead of an answer', reset(), 0, 'closed the connection without an answer'],
+    ['a close instead of an answer', raw(''), 0, 'closed the connection without an answer'],
+    [
+      'a reset in the headers',
+      reset('HTTP/1.1 200 OK\r\ncontent-'),
+      0,
+      'closed the connection without an answer',
+    ],
+    [
+      'a reset after the headers',
+      reset('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n'),
+      200,
+      'answered 200 OK, but the connection was closed before the end of the body',
+    ],
+    [
+      'half a body',
+      raw('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"half":'),
+      200,
+      'answered 200 OK, but the connection was closed before the end of the body',
+    ],
+    [
+      'a 410 that breaks off, which ends nothing',
+      reset('HTTP/1.1 410 Gone\r\ncontent-length: 100\r\n\r\n'),
+      410,
+      'answered 410 Gone, but the connection was closed before the end of the body',
+    ],
+    ['headers of 64 kB', answer(200, { 'x-long': 'x'.repeat(64 * 1024) }), 0, 'longer than 16 kB'],
+    [
+      'a thousand headers',
+      answer(200, Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [`x-${n}`, 'a'.repeat(40)]))),
+      0,
+      'longer than 16 kB',
+    ],
+    ['HTTP/0.9', raw('<html>hello</html>'), 0, 'is not HTTP'],
+    ['another protocol', raw('SSH-2.0-OpenSSH_9.2\r\n'), 0, 'is not HTTP'],
+    ['zeros', raw(Buffer.alloc(1_000)), 0, 'is not HTTP'],
+    ['a status that is no number', raw('HTTP/1.1 abc OK\r\n\r\n'), 0, 'is not HTTP'],
+    ['a header without a name', raw('HTTP/1.1 200 OK\r\n: x\r\n\r\n'), 0, 'is not HTTP'],
+    [
+      'two lengths',
+      raw('HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\nok'),
+      0,
+      'its body is not as long as its Content-Length says',
+    ],
+    [
+      'a length and chunks',
+      raw('HTTP/1.1 200 OK\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n'),
+      0,
+      '',
+    ],
+    ['a length below zero', raw('HTTP/1.1 200 OK\r\ncontent-length: -2\r\n\r\nok'), 0, ''],
+    [
+      'chunks that are none',
+      raw('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nnonsense'),
+      200,
+      'answered 200 OK, but what',
+    ],
+    [
+      'chunks that stop',
+      raw('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nab'),
+      200,
+      'answered 200 OK, but ',
+    ],
+    [
+      'an upgrade',
+      raw('HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n'),
+      0,
+      '',
+    ],
+    ['100 and then nothing', raw('HTTP/1.1 100 Continue\r\n\r\n'), 0, ''],
+  ])('%s: the connection failed', async (_name, behaviour, statusCode, detail) => {
+    const report = await sendOnce(behaviour);
+
+    expect(report).toMatchObject({ result: 'CONNECTION_FAILED', statusCode, remoteAddress: '127.0.0.1' });
+    expect(report.detail).toContain(detail);
+    expect(report.detail).not.toContain('/hook');
+  });
+
+  test('TLS on a URL that says http', async () => {
+    const authority = openAuthority();
+    closing.push(async () => authority.close());
+    const receiver = await openReceiver(answer(204), { tls: authority.selfSigned('IP:127.0.0.1') });
+
+    const report = await sendTo(openSender(), receiver.origin.replace('https', 'http'));
+
+    expect(report).toMatchObject({ result: 'CONNECTION_FAILED', statusCode: 0 });
+    expect(receiver.webhooks).toEqual([]);
+  });
+});
+
+test('a TLS alert on a URL that says http gets the hint', async () => {
+  const report = await sendOnce(raw(Buffer.from([0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 0x46])));
+
+  expect(report.result).toBe('CONNECTION_FAILED');
+  expect(report.detail).toContain('is not HTTP: it speaks TLS, so is the URL an https one?');
+});
+
+describe('receivers that take their time', () => {
+  test('silence times out', async () => {
+    const report = await sendOnce(silence, impatient);
+
+    expect(report).toMatchObject({ result: 'TIMED_OUT', statusCode: 0, remoteAddress: '127.0.0.1' });
+    expect(report.detail).toBe(
+      'no answer within 0.3 s: answer 2xx as soon as the webhook is stored, and work on it afterwards',
+    );
+  });
+
+  test('silence after good headers times out: the body counts', async () => {
+    const report = await sendOnce(silenceAfterHeaders(), impatient);
+
+    expect(report).toMatchObject({ result: 'TIMED_OUT', statusCode: 200 });
+    expect(report.detail).toBe('answered 200 OK, but its body did not end within 0.3 s');
+  });
+
+  test('a body byte by byte times out, and what came is kept', async () => {
+    const report = await sendOnce(byteByByte, impatient);
+
+    expect(report).toMatchObject({ result: 'TIMED_OUT', statusCode: 200 });
+    expect(report.responseBody.toString()).toMatch(/^\.+$/);
+  });
+
+  test('informational answers without end time out', async () => {
+    const report = await sendOnce(({ socket }) => {
+      const drip = setInterval(() => socket.write('HTTP/1.1 102 Processing\r\n\r\n'), 5);
+      socket.on('close', () => clearInterval(drip));
+    }, impatient);
+
+    expect(report).toMatchObject({ result: 'TIMED_OUT', statusCode: 0 });
+  });
+
+  test('headers without end time out', async () => {
+    const report = await sendOnce(({ socket }) => {
+      socket.write('HTTP/1.1 200 OK\r\nx-long: ');
+      const drip = setInterval(() => socket.write('x'), 5);
+      socket.on('close', () => clearInterval(drip));
+    }, impatient);
+
+    expect(report).toMatchObject({ result: 'TIMED_OUT', statusCode: 0 });
+  });
+
+  test('a server that accepts connections and does not speak TLS: TLS failed', async () => {
+    const server = await startTcpServer(() => {});
+    closing.push(server.close);
+
+    const report = await sendTo(openSender(impatient), `https://127.0.0.1:${server.port}/hook`);
+
+    expect(report).toMatchObject({ result: 'TLS_FAILED', statusCode: 0, remoteAddress: '' });
+    expect(report.detail).toBe(`127.0.0.1:${server.port} did not agree on TLS within 0.2 s`);
+  });
+
+  test('name servers that do not answer: the name is not resolved', async () => {
+    const sender = openSender({ ...impatient, resolve: () => new Promise(() => {}) });
+
+    const report = await sendTo(sender, 'https://shop.example/hook');
+
+    expect(report).toMatchObject({ result: 'NAME_NOT_RESOLVED', remoteAddress: '' });
+    expect(report.detail).toBe('the name servers did not say within 0.2 s which address shop.example has');
+  });
+
+  test('a connection that hung up on is not used again', async () => {
+    const receiver = await openReceiver(silence);
+    const sender = openSender(impatient);
+    await sendTo(sender, receiver.origin);
+    receiver.behave(answer(204));
+
+    const report = await sendTo(sender, receiver.origin);
+
+    expect(report.result).toBe('DELIVERED');
+    expect(receiver.connectionCount()).toBe(2);
+  });
+});
+
+describe('receivers that are not there', () => {
+  test('a port nobody listens on', async () => {
+    const port = await closedPort();
+
+    const report = await sendTo(openSender(), `http://127.0.0.1:${port}/hook`);
+
+    expect(report).toMatchObject({ result: 'CONNECTION_FAILED', statusCode: 0, remoteAddress: '' });
+    expect(report.detail).toBe(
+      `127.0.0.1:${port} refused the connection: nothing listens on that port, or a firewall says no`,
+    );
+  });
+
+  test('a name whose every address refuses', async () => {
+    const port = await closedPort();
+    const sender = openSender({ resolve: async () => ['127.0.0.1', '127.0.0.2', '::1'] });
+
+    const report = await sendTo(sender, `http://shop.example:${port}/hook`);
+
+    expect(report.result).toBe('CONNECTION_FAILED');
+    expect(report.detail).toContain(`shop.example:${port} refused the connection`);
+  });
+
+  test('a name that does not exist, asked of real name servers', async () => {
+    const report = await sendTo(openSender(), 'https://shop.invalid/hook');
+
+    expect(report).toMatchObject({ result: 'NAME_NOT_RESOLVED', statusCode: 0, remoteAddress: '' });
+    expect(report.detail).toContain('shop.invalid');
+  });
+
+  test.each([
+    ['ENOTFOUND', 'there is no host shop.example: is the name right, and registered?'],
+    ['ENODATA', 'shop.example has no IP address: its DNS needs an A or AAAA record'],
+    ['ESERVFAIL', 'the name servers did not say which address shop.example has (ESERVFAIL)'],
+  ])('a name that gives %s', async (code, detail) => {
+    const resolve = () => Promise.reject(Object.assign(new Error('query failed'), { code }));
+
+    const report = await sendTo(openSender({ resolve }), 'https://shop.example/hook');
+
+    expect(report).toMatchObject({ result: 'NAME_NOT_RESOLVED', detail });
+  });
+
+  test('a name without addresses', async () => {
+    const report = await sendTo(openSender({ resolve: async () => [] }), 'https://shop.example/hook');
+
+    expect(report.result).toBe('NAME_NOT_RESOLVED');
+  });
+});
+
+describe('TLS', () => {
+  const authority = openAuthority();
+  afterAll(() => authority.close());
+  const day = 24 * 3_600_000;
+  const name = 'DNS:shop.example';
+
+  /** A receiver with this certificate, and a sender that trusts the authority. */
+  async function sendOver(tls: { readonly key: string; readonly cert: string }) {
+    const receiver = await openReceiver(answer(204), { tls });
+    const sender = openSender({ ca: authority.cert, resolve: async () => ['127.0.0.1'] });
+    const report = await sendTo(sender, `https://shop.example:${receiver.port}/hook`);
+    return { receiver, report };
+  }
+
+  test('a good certificate', async () => {
+    const { report } = await sendOver(authority.issue({ names: name }));
+
+    expect(report).toMatchObject({ result: 'DELIVERED', statusCode: 204, remoteAddress: '127.0.0.1' });
+  });
+
+  test.each([
+    [
+      'an expired one',
+      () =>
+        authority.issue({
+          names: name,
+          validFrom: new Date(Date.now() - 2 * day),
+          validTo: new Date(Date.now() - day),
+        }),
+      'the certificate of shop.example has expired: renew it',
+    ],
+    [
+      'one that is not valid yet',
+      () =>
+        authority.issue({
+          names: name,
+          validFrom: new Date(Date.now() + day),
+          validTo: new Date(Date.now() + 2 * day),
+        }),
+      'the certificate of shop.example is not valid yet',
+    ],
+    [
+      "another host's",
+      () => authority.issue({ names: 'DNS:other.example' }),
+      'the certificate is not for shop.example: it must name the host of the webhook_url',
+    ],
+    [
+      'one signed by itself',
+      () => authority.selfSigned(name),
+      'the certificate of shop.example is signed by itself: get one from a public authority',
+    ],
+  ])('%s: nothing is sent', async (_name, makeCertificate, detail) => {
+    const { receiver, report } = await sendOver(makeCertificate());
+
+    expect(report).toMatchObject({ result: 'TLS_FAILED', statusCode: 0, detail, remoteAddress: '' });
+    expect(receiver.webhooks).toEqual([]);
+  });
+
+  test('one of an authority that nobody knows', async () => {
+    const receiver = await openReceiver(answer(204), { tls: authority.issue({ names: name }) });
+    const sender = openSender({ resolve: async () => ['127.0.0.1'] });
+
+    const report = await sendTo(sender, `https://shop.example:${receiver.port}/hook`);
+
+    expect(report.result).toBe('TLS_FAILED');
+    expect(report.detail).toContain('by no authority that is trusted publicly');
+    expect(receiver.webhooks).toEqual([]);
+  });
+
+  test('an address may have a certificate, too', async () => {
+    const receiver = await openReceiver(answer(204), { tls: authority.issue({ names: 'IP:127.0.0.1' }) });
+
+    const report = await sendTo(openSender({ ca: authority.cert }), `${receiver.origin}/hook`);
+
+    expect(report.result).toBe('DELIVERED');
+  });
+
+  test('plain HTTP on a URL that says https', async () => {
+    const receiver = await openReceiver();
+
+    const report = await sendTo(openSender(), receiver.origin.replace('http', 'https'));
+
+    expect(report).toMatchObject({ result: 'TLS_FAILED', statusCode: 0 });
+    expect(report.detail).toBe(
+      `127.0.0.1:${receiver.port} does not speak TLS: is it plain HTTP, or another port?`,
+    );
+  });
+
+  test('a server that hangs up instead of agreeing on TLS', async () => {
+    const server = await startTcpServer((socket) => socket.destroy());
+    closing.push(server.close);
+
+    const report = await sendTo(openSender(), `https://127.0.0.1:${server.port}/hook`);
+
+    expect(report).toMatchObject({ result: 'TLS_FAILED', statusCode: 0 });
+    expect(report.detail).toContain('closed the connection before TLS was agreed on');
+  });
+});

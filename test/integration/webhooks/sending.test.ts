@@ -1,0 +1,303 @@
+import { randomBytes } from 'node:crypto';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { Webhook } from 'standardwebhooks';
+import { signedHeaders } from '../../../src/webhooks/secrets/sign.ts';
+import type { WebhookSenderOptions } from '../../../src/webhooks/sending/send-webhook.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { buildDelivery, sendTo, testSender } from './outgoing.ts';
+import type { Behaviour, Receiver } from './receivers.ts';
+import { answer, silence, startReceiver } from './receivers.ts';
+
+const closing: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+function openSender(over: Partial<WebhookSenderOptions> = {}) {
+  const sender = testSender(over);
+  closing.push(() => sender.close());
+  return sender;
+}
+
+async function openReceiver(behaviour?: Behaviour): Promise<Receiver> {
+  const receiver = await startReceiver(behaviour);
+  closing.push(receiver.close);
+  return receiver;
+}
+
+const never = new AbortController().signal;
+
+describe('what arrives', () => {
+  test('a POST of the exact bytes to the exact URL, with the headers that were given and who it is from', async () => {
+    const receiver = await openReceiver();
+    const body = Buffer.from('{"data":{"reason":"ሦስት መጻሕፍት"}}');
+
+    await sendTo(openSender(), `${receiver.origin}/a/%20b?token=x%26y&z#part`, { body });
+
+    const [webhook] = receiver.webhooks;
+    expect(webhook).toMatchObject({ method: 'POST', target: '/a/%20b?token=x%26y&z', body });
+    expect(webhook!.headers).toMatchObject({
+      'content-type': 'application/json',
+      'content-length': String(body.length),
+      host: `127.0.0.1:${receiver.port}`,
+      'user-agent': 'Gatehouse-Webhooks/1.2.3',
+      'webhook-id': 'evt_01jd4s6w3hfk0a8m2x7v5n9q1r',
+    });
+  });
+
+  test('nothing else: no cookie of an answer before, no credentials', async () => {
+    const receiver = await openReceiver(answer(204, { 'set-cookie': 'session=1' }));
+    const sender = openSender();
+
+    await sendTo(sender, receiver.origin);
+    await sendTo(sender, receiver.origin);
+
+    for (const { headers } of receiver.webhooks) {
+      expect(Object.keys(headers).sort()).toEqual([
+        'connection',
+        'content-length',
+        'content-type',
+        'host',
+        'user-agent',
+        'webhook-id',
+        'webhook-signature',
+        'webhook-timestamp',
+        'x-svc-hmac-signature',
+      ]);
+    }
+  });
+
+  test('standardwebhooks verifies what arrived', async () => {
+    const receiver = await openReceiver();
+    const secret = `whsec_${randomBytes(32).toString('base64')}`;
+    const delivery = buildDelivery(receiver.origin);
+    const headers = signedHeaders({
+      eventId: delivery.eventId,
+      body: delivery.body,
+      at: new Date(),
+      secrets: { current: secret },
+    });
+
+    await openSender().send(delivery, headers, never);
+
+    const [webhook] = receiver.webhooks;
+    const arrived = Object.fromEntries(
+      Object.entries(webhook!.headers).map(([name, value]) => [name, String(value)]),
+    );
+    expect(new Webhook(secret).verify(webhook!.body, arrived)).toEqual(JSON.parse(delivery.body.toString()));
+  });
+
+  test('the report says when it began and how long it took, by the clock it was given', async () => {
+    const times = [1_000, 1_000, 1_250, 1_250].map((ms) => new Date(ms));
+    const receiver = await openReceiver(answer(200, {}, 'thanks'));
+
+    const report = await sendTo(openSender({ now: () => times.shift() ?? new Date(1_250) }), receiver.origin);
+
+    expect(report).toEqual({
+      startedAt: new Date(1_000),
+      durationMs: 250,
+      result: 'DELIVERED',
+      detail: '',
+      statusCode: 200,
+      remoteAddress: '127.0.0.1',
+      responseBody: Buffer.from('thanks'),
+      retryAfter: '',
+    });
+  });
+});
+
+describe('connections', () => {
+  test('one is kept for the next webhook to the same origin', async () => {
+    const receiver = await openReceiver();
+    const sender = openSender();
+
+    for (const path of ['/a', '/b', '/c']) await sendTo(sender, receiver.origin + path);
+
+    expect(receiver.connectionCount()).toBe(1);
+  });
+
+  test('webhooks at the same time have one each: nobody waits for another', async () => {
+    const receiver = await openReceiver(silence);
+    const sender = openSender();
+    const held: (() => void)[] = [];
+    receiver.behave(({ response }) => held.push(() => response.writeHead(204).end()));
+
+    const sent = Array.from({ length: 20 }, () => sendTo(sender, receiver.origin));
+    await waitUntil('all have arrived', () => held.length === 20);
+    for (const release of held) release();
+    const reports = await Promise.all(sent);
+
+    expect(reports.map(({ result }) => result)).toEqual(reports.map(() => 'DELIVERED'));
+    expect(receiver.connectionCount()).toBe(20);
+  });
+
+  test('a kept one that is closed under a webhook is replaced, and the webhook arrives', async () => {
+    const receiver = await openReceiver();
+    const sender = openSender();
+    await sendTo(sender, receiver.origin);
+    receiver.behave(({ socket }) => {
+      receiver.behave(answer(204));
+      socket.resetAndDestroy();
+    });
+
+    const report = await sendTo(sender, receiver.origin);
+
+    expect(report).toMatchObject({ result: 'DELIVERED', statusCode: 204 });
+    expect(receiver.connectionCount()).toBe(2);
+  });
+
+  test('that is done once: a receiver that always hangs up has failed', async () => {
+    const receiver = await openReceiver();
+    const sender = openSender();
+    await sendTo(sender, receiver.origin);
+    receiver.behave(({ socket }) => socket.resetAndDestroy());
+
+    const report = await sendTo(sender, receiver.origin);
+
+    expect(report.result).toBe('CONNECTION_FAILED');
+    expect(receiver.webhooks).toHaveLength(3);
+  });
+
+  test('a new one that is closed is not tried again', async () => {
+    const receiver = await openReceiver(({ socket }) => socket.resetAndDestroy());
+
+    const report = await sendTo(openSender(), receiver.origin);
+
+    expect(report.result).toBe('CONNECTION_FAILED');
+    expect(receiver.webhooks).toHaveLength(1);
+  });
+
+  test('an answer that began and broke off is not asked for again', async () => {
+    const receiver = await openReceiver();
+    const sender = openSender();
+    await sendTo(sender, receiver.origin);
+    receiver.behave(({ socket }) => {
+      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n', () => socket.resetAndDestroy());
+    });
+
+    const report = await sendTo(sender, receiver.origin);
+
+    expect(report).toMatchObject({ result: 'CONNECTION_FAILED', statusCode: 200 });
+    expect(receiver.webhooks).toHaveLength(2);
+  });
+
+  test('one whose server is gone in between is replaced', async () => {
+    const predecessor = await startReceiver();
+    const sender = openSender();
+    await sendTo(sender, predecessor.origin);
+    await predecessor.close();
+    const receiver = await startReceiver(answer(200), { port: predecessor.port });
+    closing.push(receiver.close);
+
+    const report = await sendTo(sender, receiver.origin);
+
+    expect(report).toMatchObject({ result: 'DELIVERED', statusCode: 200 });
+  });
+
+  test('an idle one is closed before the server said it would', async () => {
+    const receiver = await openReceiver(answer(204, { connection: 'keep-alive', 'keep-alive': 'timeout=3' }));
+
+    await sendTo(openSender(), receiver.origin);
+
+    await waitUntil('it is closed', () => receiver.openConnectionCount() === 0);
+  });
+
+  test('one that has served for a minute is closed, so that a new address of the name is found', async () => {
+    let clock = 0;
+    const receiver = await openReceiver();
+    const sender = openSender({ now: () => new Date(clock) });
+    await sendTo(sender, receiver.origin);
+    clock += 61_000;
+
+    await sendTo(sender, receiver.origin);
+    await sendTo(sender, receiver.origin);
+
+    expect(receiver.webhooks).toHaveLength(3);
+    expect(receiver.connectionCount()).toBe(2);
+  });
+
+  test('to however many origins, 512 are kept at most', async () => {
+    const receiver = await openReceiver();
+    const sender = openSender({ resolve: async () => ['127.0.0.1'] });
+
+    for (let shop = 0; shop < 600; shop += 1) {
+      await sendTo(sender, `http://shop-${shop}.example:${receiver.port}/`);
+    }
+
+    await waitUntil('the others are closed', () => receiver.openConnectionCount() <= 512);
+    await sendTo(sender, `http://shop-599.example:${receiver.port}/`);
+    expect(receiver.connectionCount()).toBe(600);
+  });
+
+  test('closing the sender closes them', async () => {
+    const receiver = await openReceiver();
+    const sender = openSender();
+    await sendTo(sender, receiver.origin);
+
+    await sender.close();
+
+    await waitUntil('it is closed', () => receiver.openConnectionCount() === 0);
+  });
+});
+
+describe('stopping', () => {
+  test.each([
+    ['while it is waiting for the answer', silence],
+    [
+      'while it is reading the answer',
+      ({ socket }) => void socket.write('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n'),
+    ],
+  ] satisfies [string, Behaviour][])(
+    '%s: there is no report, and the connection is closed',
+    async (_when, behaviour) => {
+      const receiver = await openReceiver(behaviour);
+      const stop = new AbortController();
+      const sent = openSender().send(buildDelivery(receiver.origin), {}, stop.signal);
+      await waitUntil('it has arrived', () => receiver.webhooks.length === 1);
+
+      stop.abort(new Error('the process ends'));
+
+      await expect(sent).rejects.toThrow('the process ends');
+      await waitUntil('it is closed', () => receiver.openConnectionCount() === 0);
+    },
+  );
+
+  test('while the name is looked up', async () => {
+    const stop = new AbortController();
+    const sender = openSender({ resolve: () => new Promise(() => {}) });
+    const sent = sender.send(buildDelivery('http://shop.example/'), {}, stop.signal);
+
+    stop.abort(new Error('the process ends'));
+
+    await expect(sent).rejects.toThrow('the process ends');
+  });
+
+  test('before it begins: nothing is sent', async () => {
+    const receiver = await openReceiver();
+    const stopped = AbortSignal.abort(new Error('the process ends'));
+
+    const sent = openSender().send(buildDelivery(receiver.origin), {}, stopped);
+
+    await expect(sent).rejects.toThrow('the process ends');
+    expect(receiver.connectionCount()).toBe(0);
+  });
+
+  test('closing the sender ends what is under way', async () => {
+    const receiver = await openReceiver(silence);
+    const sender = openSender();
+    const sent = sender.send(buildDelivery(receiver.origin), {}, never);
+    await waitUntil('it has arrived', () => receiver.webhooks.length === 1);
+
+    await Promise.all([expect(sent).rejects.toThrow('the sender was closed'), sender.close()]);
+  });
+
+  test('what was answered before counts', async () => {
+    const receiver = await openReceiver();
+    const stop = new AbortController();
+
+    const report = await openSender().send(buildDelivery(receiver.origin), {}, stop.signal);
+    stop.abort();
+
+    expect(report.result).toBe('DELIVERED');
+  });
+});
