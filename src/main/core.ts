@@ -4,6 +4,7 @@ import { v7 } from 'uuid';
 import { createApiKeyStore } from '../core/api-keys/api-key-store.ts';
 import { apiKeyService } from '../core/api-keys/api-key-service.ts';
 import { auditService } from '../core/audit/audit-service.ts';
+import { openDatabaseClock } from '../core/database/database-clock.ts';
 import { openDatabase } from '../core/database/database.ts';
 import { explainDatabaseError } from '../runtime/database/explain-error.ts';
 import { newRandomId } from '../runtime/public-id.ts';
@@ -55,6 +56,7 @@ import { migrateWhenReachable } from './migrate-when-reachable.ts';
 import { readConfigOrExit } from './read-config.ts';
 
 const sweepIntervalMs = 1_000;
+const clockIntervalMs = 5_000;
 const scheduleIntervalMs = 10 * 60_000;
 
 const paymentOptionNames = {
@@ -72,7 +74,6 @@ const config = readConfigOrExit((environment) => {
 });
 const instance = config.GATEHOUSE_INSTANCE ?? `${hostname()}:${process.pid}`;
 const logger = createLogger({ process: 'core', instance, level: config.GATEHOUSE_LOG_LEVEL });
-const now = (): Date => new Date();
 
 const database = await openDatabase({
   url: config.GATEHOUSE_DATABASE_URL,
@@ -81,6 +82,8 @@ const database = await openDatabase({
   logger,
 });
 await migrateWhenReachable(database, logger);
+const clock = await openDatabaseClock(database.pool, () => performance.now());
+const { now } = clock;
 
 const bus = openEventBus({ url: config.GATEHOUSE_NATS_URL, name: `core ${instance}`, logger });
 const eventSignal = createWakeSignal();
@@ -168,7 +171,13 @@ const services = [
     now,
   }),
   auditService(database),
-  diagnosticsService(instance, { database, isBrokerConnected: bus.isConnected, stream: bus.stream, now }),
+  // Compares the two clocks, so it has to have this machine's own.
+  diagnosticsService(instance, {
+    database,
+    isBrokerConnected: bus.isConnected,
+    stream: bus.stream,
+    now: () => new Date(),
+  }),
 ];
 const descriptions = services.map(({ spec }) => spec.service);
 const served = [
@@ -205,6 +214,10 @@ const sweeping = repeatEvery(
   { task: 'expiring orders', intervalMs: sweepIntervalMs, logger, stop: stopping.signal },
   (stop) => expireOrders(store, stop),
 );
+const timing = repeatEvery(
+  { task: "reading the database's clock", intervalMs: clockIntervalMs, logger, stop: stopping.signal },
+  clock.adjust,
+);
 const scheduling = repeatEvery(
   { task: 'scheduling reconciliations', intervalMs: scheduleIntervalMs, logger, stop: stopping.signal },
   () => scheduleReconciliations({ ...paymentParts, offeredOptions }),
@@ -226,7 +239,7 @@ stopOnSignal(logger, [
     name: 'background work',
     stop: async () => {
       stopping.abort();
-      await Promise.all([sweeping, relaying, scheduling]);
+      await Promise.all([sweeping, timing, relaying, scheduling]);
     },
     timeoutMs: 2_000,
   },

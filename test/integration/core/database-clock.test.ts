@@ -1,0 +1,59 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { openDatabaseClock } from '../../../src/core/database/database-clock.ts';
+import { createTestDatabase } from '../../support/test-database.ts';
+import type { TestDatabase } from '../../support/test-database.ts';
+
+let database: TestDatabase;
+let pool: pg.Pool;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = new pg.Pool({ connectionString: database.url, max: 1 });
+});
+afterAll(async () => {
+  await pool.end();
+  await database.drop();
+});
+
+const readDatabase = async (): Promise<number> => {
+  const { rows } = await pool.query<{ now: Date }>('select clock_timestamp() as now');
+  return rows[0]?.now.getTime() ?? NaN;
+};
+
+test('is not ahead of the database, and not behind it by more than the way there and back', async () => {
+  const before = await readDatabase();
+
+  const { now } = await openDatabaseClock(pool, () => performance.now());
+
+  const told = now().getTime();
+  expect(told).toBeGreaterThanOrEqual(before - 1);
+  expect(told).toBeLessThanOrEqual(await readDatabase());
+});
+
+test.each([
+  ['stood still for an hour, as on a machine that slept', -3_600_000],
+  ['ran an hour too far', 3_600_000],
+])('is right again when its own clock %s', async (_what, byMs) => {
+  let wrongMs = 0;
+  const { now, adjust } = await openDatabaseClock(pool, () => performance.now() + wrongMs);
+  wrongMs = byMs;
+
+  await adjust();
+
+  const told = now().getTime();
+  const read = await readDatabase();
+  expect(told).toBeLessThanOrEqual(read);
+  expect(told).toBeGreaterThan(read - 60_000);
+});
+
+test('keeps its time when the database cannot be asked', async () => {
+  const ending = new pg.Pool({ connectionString: database.url, max: 1 });
+  const { now, adjust } = await openDatabaseClock(ending, () => performance.now());
+  const told = now().getTime();
+  await ending.end();
+
+  await expect(adjust()).rejects.toThrow();
+
+  expect(now().getTime()).toBeGreaterThanOrEqual(told);
+});

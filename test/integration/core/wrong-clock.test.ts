@@ -1,0 +1,151 @@
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { DescService } from '@bufbuild/protobuf';
+import { createClient } from '@connectrpc/connect';
+import type { Client } from '@connectrpc/connect';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { CheckoutService } from '../../../src/gen/gatehouse/v1/checkout_service_pb.js';
+import { OrderStatus, PaymentAttemptStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { PaymentAttemptService } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
+import { createGrpcTransport } from '../../../src/runtime/rpc/grpc-transport.ts';
+import type { GrpcTransport } from '../../../src/runtime/rpc/grpc-transport.ts';
+import type { Role } from '../../../src/runtime/rpc/service-tokens.ts';
+import { storedId } from '../../../src/runtime/public-id.ts';
+import { directPayment } from '../../support/order-requests.ts';
+import { startProcess } from '../../support/gatehouse-process.ts';
+import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
+import { failureOf } from '../../support/rpc-failure.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack } from '../../support/stack.ts';
+import { openPaymentDesk, outcomes } from './payment-desk.ts';
+import type { PaymentDesk } from './payment-desk.ts';
+
+const shiftedClock = pathToFileURL(resolve(import.meta.dirname, '../../support/shifted-clock.ts')).href;
+const hourMs = 60 * 60_000;
+const clocks = [
+  ['an hour ahead', hourMs],
+  ['an hour behind', -hourMs],
+] as const;
+
+let stack: Stack;
+/** Goes to the core whose clock is right. */
+let desk: PaymentDesk;
+let phones = 0;
+const newPhone = (): string => `09113${String((phones += 1)).padStart(5, '0')}`;
+
+beforeAll(async () => {
+  stack = await startStack({ facades: 0, settings: { GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: '2' } });
+  desk = await openPaymentDesk(stack);
+});
+afterAll(async () => {
+  await desk.close();
+  await stack.stop();
+});
+
+describe.each(clocks)('a core whose clock is %s', (_name, shiftMs) => {
+  let core: GatehouseProcess;
+  const transports: GrpcTransport[] = [];
+  let orders: Client<typeof OrderService>;
+
+  beforeAll(async () => {
+    core = await startProcess('core', {
+      ...stack.coreSettings,
+      NODE_OPTIONS: `--import ${shiftedClock}`,
+      TEST_CLOCK_SHIFT_MS: String(shiftMs),
+    });
+    orders = clientOf(OrderService, 'writer');
+  });
+  afterAll(async () => {
+    for (const transport of transports) transport.close();
+    await core.stop();
+  });
+
+  const clientOf = <S extends DescService>(service: S, role: Role): Client<S> => {
+    const transport = createGrpcTransport({
+      addresses: [String(core.ready['grpc'])],
+      token: stack.tokens[role],
+    });
+    transports.push(transport);
+    return createClient(service, transport);
+  };
+
+  const pay = async (merchantId: string, orderNumber: string, phone: string) => {
+    const { order, paymentAttempt } = await orders.startDirectPayment(
+      directPayment({ merchantId, orderNumber, phone }),
+    );
+    return {
+      merchantId,
+      orderId: order?.orderId ?? '',
+      attemptId: paymentAttempt?.paymentAttemptId ?? '',
+    };
+  };
+
+  test('really has one', () => {
+    const said = Date.parse(String(core.ready['time']));
+    expect(Math.abs(said - Date.now() - shiftMs)).toBeLessThan(hourMs / 2);
+  });
+
+  test('starts payments that are due at once, with a whole session and a prompt of three minutes', async () => {
+    const { id: merchantId } = await stack.createMerchant();
+
+    const payment = await pay(merchantId, 'C-1', newPhone());
+
+    const [times] = await desk.query(
+      `select a.due_at <= now() as due, a.prompt_until - a.created_at = interval '3 minutes' as prompt,
+         o.expires_at between now() + interval '29 minutes' and now() + interval '30 minutes' as session
+       from core.payment_attempts a join core.orders o on o.id = a.order_id where a.id = $1`,
+      [storedId('pat', payment.attemptId)],
+    );
+    expect(times).toEqual({ due: true, prompt: true, session: true });
+    expect((await desk.take(payment)).paymentAttempt?.status).toBe(PaymentAttemptStatus.SENT);
+  });
+
+  test('has a phone asked once at a time, and twice in ten minutes, together with the other core', async () => {
+    const { id: merchantId } = await stack.createMerchant();
+    const phone = newPhone();
+    const first = await pay(merchantId, 'C-1', phone);
+
+    const busy = await failureOf(desk.startDirect({ merchantId, orderNumber: 'C-2', phone }));
+    await desk.settle(first, outcomes.declined());
+    await desk.settle(await desk.startDirect({ merchantId, orderNumber: 'C-3', phone }), outcomes.declined());
+    const often = await failureOf(pay(merchantId, 'C-4', phone));
+
+    expect(busy.reason).toBe('PHONE_BUSY');
+    expect(often.reason).toBe('PHONE_LIMIT');
+  });
+
+  test('neither ends an order before its time nor takes a payment after it', async () => {
+    const { id: merchantId } = await stack.createMerchant();
+    const payment = await desk.startDirect({ merchantId, orderNumber: 'C-1', phone: newPhone() });
+    const leased = await desk.take(payment);
+    const payments = clientOf(PaymentAttemptService, 'wallets');
+    const checkout = clientOf(CheckoutService, 'checkout');
+    const open = await desk.registerHosted({ merchantId, orderNumber: 'C-2' });
+    const over = await desk.registerHosted({ merchantId, orderNumber: 'C-3' });
+    // The sweep is kept away: what is asked here is what a payment that comes before it meets.
+    await desk.query(
+      `update core.orders set expires_at = now(), sweep_at = now() + interval '1 hour' where id = $1`,
+      [storedId('ord', over.orderId)],
+    );
+    const submit = (token: string) =>
+      checkout.submitCheckoutPayment({
+        token,
+        browserSecret: 'b'.repeat(43),
+        paymentOption: 1,
+        phone: newPhone(),
+      });
+
+    const { order } = await payments.recordPaymentOutcome({
+      merchantId,
+      paymentAttemptId: payment.attemptId,
+      leaseId: leased.leaseId,
+      outcome: outcomes.notReached(),
+    });
+    await submit(open.token);
+    const late = await failureOf(submit(over.token));
+
+    expect(order?.status).toBe(OrderStatus.PENDING);
+    expect(late.reason).toBe('ORDER_NOT_PAYABLE');
+  });
+});
