@@ -10,6 +10,7 @@ import { transition } from '../domain/transition.ts';
 import type { OrderChanges } from '../orders/change-order-use-case.ts';
 import { lockDueAttempts } from './lock-due-attempts.sql.ts';
 import type { DueAttempt } from './lock-due-attempts.sql.ts';
+import { isPromptOver } from './prompt-over.ts';
 
 export interface LeaseRequest {
   readonly environment: Environment;
@@ -37,13 +38,16 @@ export interface LeaseAttemptsParts {
   readonly database: Database;
   readonly changes: OrderChanges;
   readonly newLeaseId: () => string;
+  /** Called after every commit that may have added events. */
+  readonly onEvents: () => void;
 }
 
 /**
  * Takes attempts that are due. One that was never sent becomes SENT in the same transaction: whatever happens to the
  * caller from now on, the record says that a wallet may have been asked. Leases count by the database's clock.
  */
-export function createLeaseAttempts({ database, changes, newLeaseId }: LeaseAttemptsParts): LeaseAttempts {
+export function createLeaseAttempts(parts: LeaseAttemptsParts): LeaseAttempts {
+  const { database, changes, newLeaseId, onEvents } = parts;
   const take = async (
     em: EntityManager,
     due: DueAttempt,
@@ -72,10 +76,11 @@ export function createLeaseAttempts({ database, changes, newLeaseId }: LeaseAtte
       }
       await changes.apply(em, locked, sent.value, '');
       order = sent.value.order;
-    } else if (!sentBefore && (!isInFlight(row) || now >= order.expiresAt)) {
-      // Certainly never asked, and nobody is to be prompted for an order that cannot be paid any more.
+    }
+    if (!sentBefore && (!isInFlight(row) || now >= order.expiresAt || isPromptOver(row, now))) {
+      // Certainly never asked, and nobody is to be prompted late, or for an order that cannot be paid any more.
       const ended = transition(order, { type: 'time_out_attempt', attemptId: attemptOf(row).id }, now);
-      if (ended.ok) await changes.apply(em, locked, ended.value, '');
+      if (ended.ok) await changes.apply(em, { row: orderRow, order }, ended.value, '');
       row.dueAt = null;
       return undefined;
     }
@@ -99,8 +104,9 @@ export function createLeaseAttempts({ database, changes, newLeaseId }: LeaseAtte
     };
   };
 
-  return (request) =>
-    database.fork().transactional(async (em) => {
+  return async (request) => {
+    let ended = 0;
+    const attempts = await database.fork().transactional(async (em) => {
       const exceptMerchantIds = request.exceptMerchantIds.map((id) => storedId('mer', id));
       const found = await lockDueAttempts(em, { ...request, exceptMerchantIds });
       if (found.length === 0) return [];
@@ -110,6 +116,10 @@ export function createLeaseAttempts({ database, changes, newLeaseId }: LeaseAtte
         const attempt = await take(em, due, request, now);
         if (attempt !== undefined) leased.push(attempt);
       }
+      ended = found.length - leased.length;
       return leased;
     });
+    if (ended > 0) onEvents();
+    return attempts;
+  };
 }

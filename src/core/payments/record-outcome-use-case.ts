@@ -18,6 +18,7 @@ import { findStrayPayment, recordStrayPayment } from '../stray-payments/found-st
 import type { FoundMoney } from '../stray-payments/found-stray-payment-use-case.ts';
 import { keepExchanges } from './keep-exchanges-use-case.ts';
 import { lockOrderOf } from './lock-order-of-attempt.ts';
+import { isPromptOver } from './prompt-over.ts';
 import { nextLook } from './next-look.ts';
 
 /** What a wallet, asked by us, said of an attempt. */
@@ -130,7 +131,8 @@ export function createRecordOutcome(parts: RecordOutcomeParts): RecordOutcome {
       case 'not_reached':
         one.row.detail = outcome.detail;
         // Certainly not asked and no longer worth asking: nobody has been charged, and the order must not wait for ever.
-        if (one.now >= one.locked.order.expiresAt) return orderAfter({ type: 'time_out_attempt', attemptId });
+        if (one.now >= one.locked.order.expiresAt || isPromptOver(one.row, one.now))
+          return orderAfter({ type: 'time_out_attempt', attemptId });
         return [one.locked.order, ''];
     }
   };

@@ -34,6 +34,12 @@ const storedAttempt = async ({ attemptId }: Payment) => {
   return row;
 };
 
+/** Lets the time be over in which the payer is asked. */
+const endPrompt = ({ attemptId }: Payment) =>
+  desk.query('update core.payment_attempts set prompt_until = now() where id = $1', [
+    storedId('pat', attemptId),
+  ]);
+
 describe('taking an attempt', () => {
   test('gives all that is needed to ask the wallet, and has marked it SENT in the database', async () => {
     const payment = await desk.startDirect({ merchantId });
@@ -194,6 +200,49 @@ describe('an attempt that nobody has sent', () => {
       );
     });
     expect(await desk.lease()).toEqual([]);
+  });
+
+  test('within the three minutes of its prompt is not sent any more: the direct order is FAILED', async () => {
+    const payment = await desk.startDirect({ merchantId });
+    await endPrompt(payment);
+
+    expect(await desk.lease()).toEqual([]);
+
+    const { order, paymentAttempt } = await desk.story(payment);
+    expect(order?.status).toBe(OrderStatus.FAILED);
+    expect(paymentAttempt?.status).toBe(PaymentAttemptStatus.TIMED_OUT);
+    expect((await storedAttempt(payment))?.due_at).toBeNull();
+    expect(await desk.history(payment)).toEqual(['1 CREATED', '2 PAYMENT_STARTED', '3 FAILED']);
+  });
+
+  test('within the three minutes of its prompt gives the customer of a checkout another try', async () => {
+    const hosted = await desk.registerHosted({ merchantId });
+    const payment = await desk.payHosted(hosted);
+    await endPrompt(payment);
+
+    expect(await desk.lease()).toEqual([]);
+
+    const { order, paymentAttempt } = await desk.story(payment);
+    expect(order?.status).toBe(OrderStatus.PENDING);
+    expect(paymentAttempt?.status).toBe(PaymentAttemptStatus.TIMED_OUT);
+    const again = await desk.payHosted(hosted);
+    expect((await desk.take(again)).sentBefore).toBe(false);
+  });
+
+  test('because its wallet could not be reached is not sent any more when its prompt is over', async () => {
+    const first = await desk.startDirect({ merchantId, orderNumber: 'N-1' });
+    await desk.settle(first, outcomes.notReached());
+    await desk.makeDue(first);
+    await endPrompt(first);
+    expect(await desk.lease()).toEqual([]);
+    const second = await desk.startDirect({ merchantId, orderNumber: 'N-2' });
+    const taken = await desk.take(second);
+    await endPrompt(second);
+
+    const recorded = await desk.record(taken, outcomes.notReached());
+
+    expect(recorded.order?.status).toBe(OrderStatus.FAILED);
+    expect((await desk.story(first)).order?.status).toBe(OrderStatus.FAILED);
   });
 
   test('and has expired is not sent because somebody hastens it', async () => {
