@@ -51,6 +51,7 @@ afterAll(async () => {
 });
 
 const success = JSON.stringify({
+  type: 'merchantpay',
   transactionStatus: 'completed',
   transactionReference: 't-forged',
   amount: '100.5',
