@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
 import { publicId, storedId } from '../../runtime/public-id.ts';
 import type { Environment, Order } from '../domain/order.ts';
 
@@ -29,7 +29,9 @@ const uuidOf = (bytes: Buffer): string =>
  * be made again for a merchant that lost our answer, and nobody can make one without the key (docs/adr/0003).
  */
 export function createCheckoutTokens(baseUrl: string, key: Buffer): CheckoutTokens {
-  const macOf = (name: Buffer): Buffer => createHmac('sha256', key).update(name).digest();
+  // Prepared once: from a Buffer, every HMAC makes its key anew, which takes five times as long as the HMAC itself.
+  const secret = createSecretKey(key);
+  const macOf = (name: Buffer): Buffer => createHmac('sha256', secret).update(name).digest();
   return {
     urlOf({ id, merchantId, environment }) {
       const name = Buffer.concat([
