@@ -59,6 +59,7 @@ describe('everything is up', () => {
       'migrations',
       'broker',
       'event relay',
+      'order histories',
     ])
       expect(stdout).toMatch(new RegExp(`^ {2}ok +${check} `, 'm'));
     expect(stdout).toMatch(

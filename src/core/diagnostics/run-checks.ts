@@ -1,15 +1,9 @@
-import { CheckResult } from '../../gen/gatehouse/v1/diagnostics_service_pb.js';
 import type { Database } from '../database/database.ts';
 import { readRelayLag } from '../events/relay-lag-use-case.ts';
 import { runStatement } from '../../runtime/database/run-statement.ts';
-
-export interface CheckOutcome {
-  readonly name: string;
-  readonly result: CheckResult;
-  readonly detail: string;
-  /** What to do; empty when nothing is to be done. */
-  readonly advice: string;
-}
+import { checkOrderHistories } from './check-order-histories.ts';
+import { failed, good, warning } from './check-outcome.ts';
+import type { CheckOutcome } from './check-outcome.ts';
 
 export interface ChecksParts {
   readonly database: Database;
@@ -24,25 +18,6 @@ const checkTimeoutMs = 3_000;
 const toleratedClockSkewMs = 2_000;
 const toleratedRelayLagMs = 10_000;
 
-const good = (name: string, detail: string): CheckOutcome => ({
-  name,
-  result: CheckResult.OK,
-  detail,
-  advice: '',
-});
-const warning = (name: string, detail: string, advice: string): CheckOutcome => ({
-  name,
-  result: CheckResult.WARNING,
-  detail,
-  advice,
-});
-const failed = (name: string, detail: string, advice: string): CheckOutcome => ({
-  name,
-  result: CheckResult.FAILED,
-  detail,
-  advice,
-});
-
 /** Looks at everything the core depends on. Never throws: a check that cannot be made is a failed one. */
 export function runChecks(parts: ChecksParts): Promise<CheckOutcome[]> {
   return Promise.all([
@@ -54,6 +29,7 @@ export function runChecks(parts: ChecksParts): Promise<CheckOutcome[]> {
     within('migrations', () => checkMigrations(parts), 'fix the database first'),
     within('clock', () => checkClock(parts), 'fix the database first'),
     within('event order', () => checkEventOrder(parts), 'fix the database first'),
+    within('order histories', () => checkOrderHistories(parts.database), 'fix the database first'),
     within('event relay', () => checkRelay(parts), 'fix the database first'),
     within('stray payments', () => checkStrayPayments(parts), 'fix the database first'),
     within('reconciliation', () => checkReconciliations(parts), 'fix the database first'),

@@ -65,7 +65,7 @@ const matrix: Readonly<Record<string, string>> = {
   'gatehouse.v1.CheckoutService/GetCheckout': /*            */ '- Y - - - - -',
   'gatehouse.v1.CheckoutService/SubmitCheckoutPayment': /*  */ '- Y - - - - -',
   'gatehouse.v1.CheckoutService/CancelCheckout': /*         */ '- Y - - - - -',
-  'gatehouse.v1.DiagnosticsService/Diagnose': /*            */ '- - - - Y - Y',
+  'gatehouse.v1.DiagnosticsService/Diagnose': /*            */ '- - - Y Y - Y',
   'grpc.reflection.v1.ServerReflection/ServerReflectionInfo': 'Y Y Y Y Y Y Y',
 };
 
