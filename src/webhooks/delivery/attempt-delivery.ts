@@ -1,23 +1,14 @@
 import type { Logger } from '../../runtime/logger.ts';
-import type { AttemptReport, Environment, OutgoingDelivery } from '../domain/delivery.ts';
+import type { OutgoingDelivery } from '../domain/delivery.ts';
 import { signedHeaders } from '../secrets/sign.ts';
-import type { LiveSecrets } from '../secrets/sign.ts';
+import type { SigningSecrets } from '../secrets/signing-secrets.ts';
+import type { WebhookSender } from '../sending/send-webhook.ts';
 import { afterAttempt } from './after-attempt.ts';
 import type { EndedAttempt } from './write-attempts.sql.ts';
 
 export interface AttemptParts {
-  /** Rejects only when it is stopped. */
-  readonly sender: {
-    readonly send: (
-      delivery: OutgoingDelivery,
-      headers: Readonly<Record<string, string>>,
-      stop: AbortSignal,
-    ) => Promise<AttemptReport>;
-  };
-  readonly secrets: {
-    readonly live: (merchantId: string, environment: Environment) => Promise<LiveSecrets>;
-  };
-  readonly logger: Logger;
+  readonly sender: Pick<WebhookSender, 'send'>;
+  readonly secrets: Pick<SigningSecrets, 'live'>;
   readonly now: () => Date;
   readonly random: () => number;
 }

@@ -26,7 +26,7 @@ with lane as (
   ) d
 )
 update webhooks.deliveries d
-set state = 'GIVEN_UP', due_at = null, last_result = $7
+set state = 'GIVEN_UP', due_at = null, given_up_at = now(), last_result = $7
 from oldest
 where d.merchant_id = oldest.merchant_id and d.id = oldest.id and d.state = 'PENDING'
   and oldest.round_started_at <= now() - $6::float8 * interval '1 millisecond'

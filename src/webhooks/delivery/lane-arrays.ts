@@ -7,6 +7,13 @@ export const laneArrays = (lanes: readonly LaneKey[]): [string[], string[], stri
   lanes.map(({ endpoint }) => endpoint),
 ];
 
+/** A lane as it stands in the log. */
+export const laneFields = ({ merchantId, environment, endpoint }: LaneKey) => ({
+  merchant_id: merchantId,
+  environment: environment.toLowerCase(),
+  endpoint,
+});
+
 /** A lane as the key of a Map. An endpoint has no spaces, nor has anything before it. */
 export const laneText = ({ merchantId, environment, endpoint }: LaneKey): string =>
   `${merchantId} ${environment} ${endpoint}`;

@@ -6,6 +6,7 @@ import { attemptDelivery, logAttempt } from './attempt-delivery.ts';
 import type { AttemptParts, AttemptTerms } from './attempt-delivery.ts';
 import type { Claimed } from './claim-lanes.sql.ts';
 import type { DeliveryStore } from './delivery-store.ts';
+import { laneFields } from './lane-arrays.ts';
 import { headRequest, heldLane, isAtItsEnd, leaveLane, wantsHeads } from './held-lane.ts';
 import type { HeldLane } from './held-lane.ts';
 import { createPlaces } from './places.ts';
@@ -117,11 +118,15 @@ export function createLaneWork(parts: LaneWorkParts): LaneWork {
     try {
       for (let round = 0; round < outlivedRounds && !isLeaving; round += 1) {
         const count = await store.giveUpOutlived({ lane, leaseId }, outlivedAtOnce);
-        if (count > 0) logger.warn({ ...lane, count }, 'webhooks given up: their endpoint did not answer');
+        if (count > 0)
+          logger.warn({ ...laneFields(lane), count }, 'webhooks given up: their endpoint did not answer');
         if (count < outlivedAtOnce) return;
       }
     } catch (error) {
-      logger.warn({ err: error, ...lane }, 'old webhooks were not given up; they are after the next probe');
+      logger.warn(
+        { err: error, ...laneFields(lane) },
+        'old webhooks were not given up; they are after the next probe',
+      );
     }
   };
 
@@ -176,13 +181,16 @@ export function createLaneWork(parts: LaneWorkParts): LaneWork {
         advance(held);
         break;
       case 'cut':
-        logger.info({ ...held.lane, delivery_id: delivery.id }, 'a webhook was cut short; it is sent again');
+        logger.info(
+          { ...laneFields(held.lane), delivery_id: delivery.id },
+          'a webhook was cut short; it is sent again',
+        );
         leaveLane(held);
         advance(held);
         break;
       case 'failed':
         logger.error(
-          { err: attempted.error, ...held.lane, delivery_id: delivery.id },
+          { err: attempted.error, ...laneFields(held.lane), delivery_id: delivery.id },
           'a webhook could not be sent; it is tried again',
         );
         leaveLane(held, delayAfterFailureMs);
@@ -206,9 +214,9 @@ export function createLaneWork(parts: LaneWorkParts): LaneWork {
     if (next.type === 'pause' || isResting(held)) leaveLane(held);
     const failures = held.health.consecutiveFailures;
     if (before.consecutiveFailures < failuresBeforeRest && failures >= failuresBeforeRest)
-      logger.warn({ ...held.lane, failures }, 'an endpoint that keeps failing rests');
+      logger.warn({ ...laneFields(held.lane), failures }, 'an endpoint that keeps failing rests');
     if (before.consecutiveFailures >= failuresBeforeRest && failures === 0)
-      logger.info(held.lane, 'an endpoint is well again');
+      logger.info(laneFields(held.lane), 'an endpoint is well again');
   };
   const isResting = ({ health }: HeldLane): boolean =>
     health.restingUntil !== undefined && health.consecutiveFailures >= failuresBeforeRest;
@@ -289,7 +297,8 @@ export function createLaneWork(parts: LaneWorkParts): LaneWork {
       for (const each of held) {
         const own = renewed.get(each.text);
         if (own === undefined) {
-          if (each.state !== 'released') logger.warn(each.lane, 'a lane was lost to another process');
+          if (each.state !== 'released')
+            logger.warn(laneFields(each.lane), 'a lane was lost to another process');
           forget(each);
           continue;
         }

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isDatabaseUnavailable } from '../../runtime/database/explain-error.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { DeliveryStore } from './delivery-store.ts';
+import { laneFields } from './lane-arrays.ts';
 import type { Settled, Settlement } from './settle-lanes.ts';
 
 const firstWaitMs = 50;
@@ -22,7 +23,11 @@ export async function settlePatiently(
       return await store.settle(settlement, abandon);
     } catch (error) {
       if (isAbandoned()) break;
-      const line = { err: error, ...settlement.lane, delivery_id: settlement.attempt?.delivery.id };
+      const line = {
+        err: error,
+        ...laneFields(settlement.lane),
+        delivery_id: settlement.attempt?.delivery.id,
+      };
       if (!isDatabaseUnavailable(error)) {
         logger.error(line, 'what came of a webhook could not be written; it is sent again');
         return undefined;

@@ -50,6 +50,11 @@ with attempt as (
       round_attempts = d.round_attempts + 1,
       last_attempt_at = a.ended_at,
       last_result = a.words,
+      given_up_at = case
+        when a.state = 'DELIVERED' then null
+        when d.state <> 'PENDING' then d.given_up_at
+        when a.state = 'GIVEN_UP' then a.ended_at
+      end,
       delivered_at = case when a.state = 'DELIVERED' then a.ended_at else d.delivered_at end
   from attempt a
   where d.merchant_id = a.merchant_id and d.id = a.id and d.attempt_count = a.number - 1

@@ -1,0 +1,182 @@
+import { randomUUID } from 'node:crypto';
+import { createLogger } from '../../../src/runtime/logger.ts';
+import type { LogLine } from '../../support/gatehouse-process.ts';
+import { createTestDatabase } from '../../support/test-database.ts';
+import { runStatement } from '../../../src/runtime/database/run-statement.ts';
+import { createWakeSignal } from '../../../src/runtime/wake-signal.ts';
+import { newRandomId } from '../../../src/runtime/public-id.ts';
+import { openDatabase } from '../../../src/webhooks/database/database.ts';
+import type { Database } from '../../../src/webhooks/database/database.ts';
+import { createDeliveryStore } from '../../../src/webhooks/delivery/delivery-store.ts';
+import { dispatchDeliveries } from '../../../src/webhooks/delivery/dispatch-deliveries.ts';
+import { endpointOf } from '../../../src/webhooks/domain/delivery.ts';
+import { insertDeliveries } from '../../../src/webhooks/intake/insert-deliveries.sql.ts';
+import type { NewDelivery } from '../../../src/webhooks/intake/insert-deliveries.sql.ts';
+import { testSender } from './outgoing.ts';
+
+export interface DispatcherOptions {
+  readonly leaseMs?: number;
+  readonly deadlineMs?: number;
+  readonly maxInFlight?: number;
+}
+
+export interface RunningDispatcher {
+  readonly log: readonly LogLine[];
+  readonly ring: () => void;
+  readonly stop: () => Promise<void>;
+}
+
+export interface StoredDelivery {
+  readonly merchant_id: string;
+  readonly id: string;
+  readonly order_id: string;
+  readonly sequence: string;
+  readonly state: string;
+  readonly due_at: Date | null;
+  readonly attempt_count: number;
+  readonly round_attempts: number;
+  readonly last_result: string;
+}
+
+export interface StoredLane {
+  readonly merchant_id: string;
+  readonly endpoint: string;
+  readonly next_due_at: Date | null;
+  readonly lease_id: string | null;
+  readonly leased_until: Date | null;
+  readonly consecutive_failures: number;
+  readonly resting_until: Date | null;
+  readonly paused_at: Date | null;
+  readonly pause_reason: string;
+  readonly last_result: string;
+}
+
+/** A database with deliveries in it, and dispatchers that send them. */
+export interface DispatchDesk {
+  readonly database: Database;
+  readonly url: string;
+  /** Makes deliveries as the intake does, rings every dispatcher, and gives the deliveries. */
+  readonly add: (
+    ...deliveries: readonly (Partial<NewDelivery> & { readonly url: string })[]
+  ) => Promise<NewDelivery[]>;
+  /** Starts a dispatcher with database connections of its own. */
+  readonly startDispatcher: (options?: DispatcherOptions) => Promise<RunningDispatcher>;
+  readonly deliveries: () => Promise<StoredDelivery[]>;
+  readonly delivery: (id: string) => Promise<StoredDelivery>;
+  readonly lanes: () => Promise<StoredLane[]>;
+  /** Makes everything that is stored so much older, leases excepted, and rings. */
+  readonly letTimePass: (ms: number) => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+export const logInto = (log: LogLine[]) =>
+  createLogger(
+    { process: 'webhooks', instance: 'test', level: 'debug' },
+    { write: (line: string) => void log.push(JSON.parse(line) as LogLine) },
+  );
+
+const open = (url: string) =>
+  openDatabase({ url, poolSize: 6, applicationName: 'dispatch test', logger: logInto([]) });
+
+export const merchant = (): string => newRandomId('mer', new Date());
+
+export function newDelivery(over: Partial<NewDelivery> & { readonly url: string }): NewDelivery {
+  const id = newRandomId('whd', new Date());
+  const eventId = newRandomId('evt', new Date());
+  return {
+    id,
+    eventId,
+    merchantId: 'mer_01jd4s6w3hfk0a8m2x7v5n9q1r',
+    environment: 'SANDBOX',
+    endpoint: endpointOf(over.url),
+    eventType: 'order.completed',
+    orderId: newRandomId('ord', new Date()),
+    orderNumber: 'INV-1',
+    sequence: 1n,
+    body: Buffer.from(JSON.stringify({ id: eventId, created_at: new Date().toISOString() })),
+    ...over,
+  };
+}
+
+export async function openDispatchDesk(): Promise<DispatchDesk> {
+  const testDatabase = await createTestDatabase({ migrated: false });
+  const database = await open(testDatabase.url);
+  await database.migrate();
+  const dispatchers = new Set<RunningDispatcher>();
+  const { pool } = database;
+  const rows = <Row extends object>(text: string, values: unknown[] = []): Promise<Row[]> =>
+    runStatement<Row & Record<string, unknown>>(pool, { text, values });
+  const ring = (): void => dispatchers.forEach((each) => each.ring());
+
+  return {
+    database,
+    url: testDatabase.url,
+    async add(...deliveries) {
+      const made = deliveries.map(newDelivery);
+      await insertDeliveries(pool, made);
+      ring();
+      return made;
+    },
+    async startDispatcher({ leaseMs = 20_000, deadlineMs = 15_000, maxInFlight = 256 } = {}) {
+      const own = await open(testDatabase.url);
+      const log: LogLine[] = [];
+      const signal = createWakeSignal();
+      const stopping = new AbortController();
+      const sender = testSender({ totalMs: deadlineMs });
+      const running = dispatchDeliveries(
+        {
+          store: createDeliveryStore({
+            database: own,
+            newLeaseId: randomUUID,
+            random: Math.random,
+            leaseMs,
+          }),
+          sender,
+          secrets: { live: async () => ({ current: 'whsec_c2VjcmV0' }) },
+          metrics: { attempted: () => {} },
+          signal,
+          logger: logInto(log),
+          now: () => new Date(),
+          random: Math.random,
+          maxInFlight,
+          deadlineMs,
+        },
+        stopping.signal,
+      );
+      const stop = async (): Promise<void> => {
+        if (!dispatchers.delete(dispatcher)) return;
+        stopping.abort();
+        await running;
+        await sender.close();
+        await own.close();
+      };
+      const dispatcher: RunningDispatcher = { log, ring: signal.ring, stop };
+      dispatchers.add(dispatcher);
+      return dispatcher;
+    },
+    deliveries: () => rows('select * from webhooks.deliveries order by id'),
+    async delivery(id) {
+      const [row] = await rows<StoredDelivery>('select * from webhooks.deliveries where id = $1', [id]);
+      if (row === undefined) throw new Error(`no delivery ${id}`);
+      return row;
+    },
+    lanes: () => rows('select * from webhooks.lanes order by merchant_id, endpoint'),
+    async letTimePass(ms) {
+      const by = `$1::float8 * interval '1 millisecond'`;
+      await rows(
+        `with lane as (
+           update webhooks.lanes set next_due_at = next_due_at - ${by}, resting_until = resting_until - ${by},
+             paused_at = paused_at - ${by}, resumed_at = resumed_at - ${by}, last_failure_at = last_failure_at - ${by}
+         )
+         update webhooks.deliveries set due_at = due_at - ${by}, round_started_at = round_started_at - ${by}`,
+        [ms],
+      );
+      ring();
+    },
+    async close() {
+      for (const each of [...dispatchers]) await each.stop();
+      await database.close();
+      await testDatabase.drop();
+    },
+  };
+}
