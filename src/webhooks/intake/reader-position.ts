@@ -53,7 +53,7 @@ export async function openReaderPosition(
     cursor = to;
     movedAt = now().getTime();
     for (const { cursor: each } of events) known.set(each, true);
-    return created;
+    return created.size;
   };
   if (cursor !== '') known.set(cursor, true);
   return {

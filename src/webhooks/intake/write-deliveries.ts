@@ -8,8 +8,8 @@ import type { NewDelivery, ReaderMove } from './insert-deliveries.sql.ts';
 
 /** What came of a batch of events. */
 export interface WrittenDeliveries {
-  /** How many deliveries are new. */
-  readonly created: number;
+  /** The events whose deliveries are new, by their ids. */
+  readonly created: ReadonlySet<string>;
 }
 
 /** Turns events into deliveries. */
@@ -37,9 +37,9 @@ export function createDeliveryWriter({ database, newId, now }: DeliveryWriterPar
     async write(events, move, client) {
       const at = now();
       const deliveries = events.filter(isTold).map((event) => newDelivery(event, newId('whd', at)));
-      if (deliveries.length === 0 && move === undefined) return { created: 0 };
+      if (deliveries.length === 0 && move === undefined) return { created: new Set() };
       const created = await insertDeliveries(client ?? database.pool, deliveries, move);
-      return { created: created.size };
+      return { created };
     },
   };
 }

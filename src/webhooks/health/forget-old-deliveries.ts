@@ -1,0 +1,85 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { PoolClient } from 'pg';
+import { withAdvisoryLock } from '../../runtime/database/advisory-lock.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import { lowestStoredIdAt, publicId } from '../../runtime/public-id.ts';
+import type { Database } from '../database/database.ts';
+
+export interface ForgetParts {
+  readonly database: Database;
+  readonly retentionDays: number;
+  readonly logger: Logger;
+  readonly now: () => Date;
+}
+
+/** Held by the one process that deletes. */
+const forgetLock = { key: 7_142_104, silenceMs: 60_000 };
+/** Few enough for a fraction of a second, attempts included: core's event list waits for transactions that write. */
+const batchSize = 500;
+const breathMs = 50;
+const dayMs = 24 * 60 * 60_000;
+
+/**
+ * Ids tell when a delivery was created, and the index on them finds old ones of a merchant; each merchant that has
+ * deliveries has a lane. One that is made pending again meanwhile is kept.
+ */
+const deleteDeliveries = `
+delete from webhooks.deliveries delivery using (
+  select old.merchant_id, old.id
+  from (select distinct merchant_id from webhooks.lanes) merchant
+  cross join lateral (
+    select merchant_id, id from webhooks.deliveries
+    where merchant_id = merchant.merchant_id and id < $1
+      and ((state = 'DELIVERED' and delivered_at < $2) or (state = 'GIVEN_UP' and given_up_at < $2))
+    order by id limit $3
+  ) old
+  limit $3
+) old
+where delivery.merchant_id = old.merchant_id and delivery.id = old.id and delivery.state <> 'PENDING'`;
+
+/** A pause is somebody's decision: it stays, whether anything waits or not. */
+const deleteLanes = `
+delete from webhooks.lanes lane using (
+  select merchant_id, environment, endpoint from webhooks.lanes old
+  where next_due_at is null and lease_id is null and paused_at is null
+    and greatest(created_at, resumed_at, last_success_at, last_failure_at) < $1
+    and not exists (
+      select from webhooks.deliveries d
+      where d.merchant_id = old.merchant_id and d.environment = old.environment and d.endpoint = old.endpoint
+    )
+  limit $2
+) old
+where lane.merchant_id = old.merchant_id and lane.environment = old.environment and lane.endpoint = old.endpoint
+  and lane.next_due_at is null and lane.paused_at is null`;
+
+/**
+ * Deletes deliveries that ended longer ago than the retention, a few at a time, and lanes that have had none for as
+ * long. One process at a time does it; in the others it does nothing.
+ */
+export async function forgetOldDeliveries(parts: ForgetParts, stop: AbortSignal): Promise<void> {
+  const { database, retentionDays, logger, now } = parts;
+  const before = new Date(now().getTime() - retentionDays * dayMs);
+  const beforeId = publicId('whd', lowestStoredIdAt(before));
+  await withAdvisoryLock(database.pool, forgetLock, async (client, lost) => {
+    const ended = AbortSignal.any([stop, lost]);
+    const deliveries = await deleteInBatches(client, ended, deleteDeliveries, [beforeId, before]);
+    const lanes = await deleteInBatches(client, ended, deleteLanes, [before]);
+    if (deliveries > 0 || lanes > 0) logger.info({ deliveries, lanes }, 'forgot what ended long ago');
+  });
+}
+
+async function deleteInBatches(
+  client: PoolClient,
+  stop: AbortSignal,
+  statement: string,
+  values: readonly unknown[],
+): Promise<number> {
+  let deleted = 0;
+  while (!stop.aborted) {
+    const { rowCount } = await client.query(statement, [...values, batchSize]);
+    deleted += rowCount ?? 0;
+    if ((rowCount ?? 0) < batchSize) break;
+    await delay(breathMs, undefined, { signal: stop }).catch(() => undefined);
+  }
+  return deleted;
+}

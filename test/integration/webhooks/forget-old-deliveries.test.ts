@@ -1,0 +1,139 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { newRandomId } from '../../../src/runtime/public-id.ts';
+import { openDatabase } from '../../../src/webhooks/database/database.ts';
+import type { Database } from '../../../src/webhooks/database/database.ts';
+import { forgetOldDeliveries } from '../../../src/webhooks/health/forget-old-deliveries.ts';
+import { insertDeliveries } from '../../../src/webhooks/intake/insert-deliveries.sql.ts';
+import { createTestDatabase } from '../../support/test-database.ts';
+import type { TestDatabase } from '../../support/test-database.ts';
+import { keptLog } from './intake-under-test.ts';
+
+const dayMs = 24 * 60 * 60_000;
+const at = new Date('2026-11-21T12:00:00.000Z');
+const daysAgo = (days: number): Date => new Date(at.getTime() - days * dayMs);
+
+let server: TestDatabase;
+let database: Database;
+let client: pg.Client;
+
+beforeEach(async () => {
+  server = await createTestDatabase();
+  database = await openDatabase({
+    url: server.url,
+    poolSize: 2,
+    applicationName: 'forget test',
+    logger: keptLog().logger,
+  });
+  client = new pg.Client({ connectionString: server.url });
+  await client.connect();
+});
+
+afterEach(async () => {
+  await client.end();
+  await database.close();
+  await server.drop();
+});
+
+const merchantId = newRandomId('mer', at);
+
+/** Deliveries to an endpoint, as they are when they were made and ended so long ago. */
+async function put(
+  endpoint: string,
+  count: number,
+  { madeDaysAgo = 100, endedDaysAgo = 100, state = 'DELIVERED' } = {},
+): Promise<void> {
+  const made = daysAgo(madeDaysAgo);
+  await insertDeliveries(
+    database.pool,
+    Array.from({ length: count }, () => ({
+      merchantId,
+      id: newRandomId('whd', made),
+      environment: 'SANDBOX' as const,
+      endpoint,
+      eventId: newRandomId('evt', made),
+      eventType: 'order.completed' as const,
+      orderId: '',
+      orderNumber: '',
+      sequence: 2n,
+      url: `${endpoint}/hook`,
+      body: Buffer.from('{}'),
+    })),
+  );
+  await client.query(
+    `update webhooks.deliveries set state = $2::webhooks.delivery_state, created_at = $3,
+       due_at = case when $2 = 'PENDING' then $4::timestamptz end,
+       delivered_at = case when $2 = 'DELIVERED' then $4::timestamptz end,
+       given_up_at = case when $2 = 'GIVEN_UP' then $4::timestamptz end
+     where endpoint = $1`,
+    [endpoint, state, made, daysAgo(endedDaysAgo)],
+  );
+  await client.query(
+    `insert into webhooks.delivery_attempts
+       (merchant_id, delivery_id, number, started_at, duration_ms, result, status_code, detail, remote_address, response_body, retry_after)
+     select merchant_id, id, 1, $2, 5, 'DELIVERED', 204, '', '', '', '' from webhooks.deliveries where endpoint = $1`,
+    [endpoint, daysAgo(endedDaysAgo)],
+  );
+  await client.query(
+    `update webhooks.lanes set created_at = $2, last_success_at = $3,
+       next_due_at = case when $4 = 'PENDING' then next_due_at end
+     where endpoint = $1`,
+    [endpoint, made, daysAgo(endedDaysAgo), state],
+  );
+}
+
+async function forget(): Promise<void> {
+  const { logger } = keptLog();
+  const stop = new AbortController().signal;
+  await forgetOldDeliveries({ database, retentionDays: 90, logger, now: () => at }, stop);
+}
+
+async function left(table: 'deliveries' | 'delivery_attempts' | 'lanes'): Promise<number> {
+  const { rows } = await client.query<{ count: string }>(`select count(*) from webhooks.${table}`);
+  return Number(rows[0]?.count);
+}
+
+describe('what ended before the retention', () => {
+  test('is deleted with its attempts, however much it is, and then its lane', async () => {
+    await put('https://old.example', 1_200);
+    await put('https://older.example', 5, { state: 'GIVEN_UP' });
+
+    await forget();
+
+    expect(await left('deliveries')).toBe(0);
+    expect(await left('delivery_attempts')).toBe(0);
+    expect(await left('lanes')).toBe(0);
+  });
+
+  test('stays when it is pending, ended later, or was delivered again', async () => {
+    await put('https://pending.example', 2, { state: 'PENDING' });
+    await put('https://recent.example', 2, { madeDaysAgo: 80, endedDaysAgo: 80 });
+    await put('https://again.example', 2, { endedDaysAgo: 3 });
+
+    await forget();
+
+    expect(await left('deliveries')).toBe(6);
+    expect(await left('delivery_attempts')).toBe(6);
+    expect(await left('lanes')).toBe(3);
+  });
+
+  test('leaves a pause that somebody decided on', async () => {
+    await put('https://paused.example', 2);
+    await client.query(`update webhooks.lanes set paused_at = $1, pause_reason = 'asked to'`, [daysAgo(95)]);
+
+    await forget();
+
+    expect(await left('deliveries')).toBe(0);
+    expect(await left('lanes')).toBe(1);
+  });
+
+  test('leaves a lane that was begun lately', async () => {
+    await put('https://new.example', 1);
+    await client.query('update webhooks.lanes set created_at = $1', [daysAgo(1)]);
+
+    await forget();
+
+    expect(await left('deliveries')).toBe(0);
+    expect(await left('lanes')).toBe(1);
+  });
+});

@@ -1,0 +1,203 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { DiagnosticsService } from '../../../src/gen/gatehouse/v1/diagnostics_service_pb.js';
+import { newRandomId, storedId } from '../../../src/runtime/public-id.ts';
+import { createReconcileDeliveries } from '../../../src/webhooks/health/reconcile-deliveries.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { outcomes } from '../core/payment-desk.ts';
+import { committedEvents, keptLog, numbered, openIntakeDesk } from './intake-under-test.ts';
+import type { DeliveryRow, IntakeDesk, RunningIntake } from './intake-under-test.ts';
+
+const retentionDays = 90;
+const minuteMs = 60_000;
+const dayMs = 24 * 60 * minuteMs;
+
+let desk: IntakeDesk;
+let intake: RunningIntake;
+
+beforeAll(async () => {
+  desk = await openIntakeDesk();
+  intake = desk.startIntake();
+});
+
+afterAll(() => desk.close());
+
+afterEach(async () => {
+  await desk.desk.query('truncate webhooks.findings');
+});
+
+/** One round, by a clock that is ahead: what has just happened is old enough to be looked at. */
+async function reconcile({ aheadMs = 2 * minuteMs } = {}) {
+  const { database, writer, orders, stack } = desk;
+  const { logger, log } = keptLog();
+  let woken = 0;
+  const round = createReconcileDeliveries({
+    database,
+    writer,
+    orders,
+    diagnostics: stack.client(DiagnosticsService, 'webhooks'),
+    retentionDays,
+    onDeliveries: () => (woken += 1),
+    newId: newRandomId,
+    logger,
+    now: () => new Date(Date.now() + aheadMs),
+  });
+  await round(new AbortController().signal);
+  return { errors: log.filter(({ level }) => level === 'error'), woken };
+}
+
+/** Waits until the intake says that it has read everything there is. */
+async function untilRead(): Promise<void> {
+  await waitUntil('the intake has read everything', async () => {
+    const [row] = await desk.desk.query<{ cursor: string }>(
+      `select cursor from webhooks.event_readers where reader = 'intake'`,
+    );
+    const { entries } = await desk.orders.listOrderEvents({ afterCursor: row?.cursor ?? '' });
+    return row !== undefined && entries.length === 0;
+  });
+}
+
+/** Orders that have expired, and their deliveries. */
+async function expiredOrders(count: number): Promise<{ merchantId: string; rows: readonly DeliveryRow[] }> {
+  const { id: merchantId } = await desk.stack.createMerchant();
+  await desk.expireOrders(merchantId, numbered('R', count));
+  const rows = await waitUntil('they are delivered', async () => {
+    const own = (await desk.deliveries()).filter((row) => row.merchant_id === merchantId);
+    return own.length === count && own;
+  });
+  await untilRead();
+  return { merchantId, rows };
+}
+
+const deliveriesOf = async (merchantId: string): Promise<readonly DeliveryRow[]> =>
+  (await desk.deliveries()).filter((row) => row.merchant_id === merchantId);
+
+const findings = () =>
+  desk.desk.query<{ merchant_id: string; order_id: string; is_repaired: boolean; detail: string }>(
+    'select merchant_id, order_id, is_repaired, detail from webhooks.findings order by id',
+  );
+
+describe('a round of the reconciler', () => {
+  test('finds nothing when nothing is missing, and says that it has ended', async () => {
+    await expiredOrders(5);
+
+    const { errors, woken } = await reconcile();
+
+    expect({ errors, woken, findings: await findings() }).toEqual({ errors: [], woken: 0, findings: [] });
+    const [row] = await desk.desk.query<{ is_recent: boolean }>(
+      `select read_at > now() - interval '1 minute' as is_recent from webhooks.event_readers where reader = 'reconcile'`,
+    );
+    expect(row?.is_recent).toBe(true);
+  });
+
+  test('creates deliveries that are missing, due at once, and says so once', async () => {
+    const { merchantId, rows } = await expiredOrders(6);
+    const [first, second] = rows;
+    await desk.desk.query('delete from webhooks.deliveries where merchant_id = $1 and event_id = any ($2)', [
+      merchantId,
+      [first?.event_id, second?.event_id],
+    ]);
+    await desk.desk.query('update webhooks.lanes set next_due_at = null where merchant_id = $1', [
+      merchantId,
+    ]);
+
+    const round = await reconcile();
+    const again = await reconcile();
+
+    const content = (row: DeliveryRow) => ({ event: row.event_id, body: row.body.toString(), url: row.url });
+    expect((await deliveriesOf(merchantId)).map(content)).toEqual(rows.map(content));
+    expect(round).toMatchObject({ woken: 1, errors: [{ deliveries: 2 }] });
+    expect(again).toEqual({ woken: 0, errors: [] });
+    expect(await findings()).toEqual(
+      [first, second].map((row) => ({
+        merchant_id: merchantId,
+        order_id: row?.order_id,
+        is_repaired: true,
+        detail: `event ${row?.event_id} had no delivery; it has one now`,
+      })),
+    );
+    const due = await desk.desk.query(
+      'select 1 from webhooks.lanes where merchant_id = $1 and next_due_at <= now()',
+      [merchantId],
+    );
+    expect(due).toHaveLength(1);
+  });
+
+  test('leaves what happened in the last minute to the next one', async () => {
+    const { merchantId } = await expiredOrders(2);
+    await desk.desk.query('delete from webhooks.deliveries where merchant_id = $1', [merchantId]);
+
+    await reconcile({ aheadMs: 0 });
+    expect(await deliveriesOf(merchantId)).toEqual([]);
+
+    await reconcile();
+    expect(await deliveriesOf(merchantId)).toHaveLength(2);
+  });
+
+  test('does not miss what the intake has not read yet, nor what is older than the retention', async () => {
+    const { merchantId } = await expiredOrders(2);
+    await desk.desk.query('delete from webhooks.deliveries where merchant_id = $1', [merchantId]);
+    await reconcile({ aheadMs: retentionDays * dayMs });
+    expect(await deliveriesOf(merchantId)).toEqual([]);
+    await intake.stop();
+    await desk.expireOrders(merchantId, ['late']);
+    await waitUntil('it has expired', async () =>
+      (await committedEvents(desk.desk)).some(
+        ({ sequence, order }) => sequence === 2n && order?.orderNumber === 'late',
+      ),
+    );
+
+    await reconcile();
+
+    expect(await deliveriesOf(merchantId)).toEqual([]);
+    expect(await findings()).toEqual([]);
+    intake = desk.startIntake();
+    await waitUntil('it is delivered', async () => (await deliveriesOf(merchantId)).length === 1);
+  });
+
+  test('reports an order whose events have a gap, and what core finds, which it cannot repair', async () => {
+    const { id: merchantId } = await desk.stack.createMerchant();
+    const order = await desk.desk.registerHosted({ merchantId, orderNumber: 'G-1' });
+    await desk.desk.settle(await desk.desk.payHosted(order), outcomes.completed('t-1'));
+    await untilRead();
+    await desk.desk.query('alter table core.order_events disable trigger append_only');
+    await desk.desk.query('delete from core.order_events where order_id = $1 and sequence = 2', [
+      storedId('ord', order.orderId),
+    ]);
+
+    const { errors } = await reconcile();
+    const again = await reconcile();
+
+    expect(await findings()).toEqual([
+      {
+        merchant_id: merchantId,
+        order_id: order.orderId,
+        is_repaired: false,
+        detail: "core's list of events of the order lacks number 2",
+      },
+      {
+        merchant_id: '',
+        order_id: '',
+        is_repaired: false,
+        detail: expect.stringMatching(
+          new RegExp(`^core says: 1 of the latest [0-9]+ orders do not agree .*${order.orderId}`),
+        ),
+      },
+    ]);
+    expect(errors).toHaveLength(2);
+    expect(again.errors).toEqual([]);
+    await desk.desk.query('delete from core.order_events where order_id = $1', [
+      storedId('ord', order.orderId),
+    ]);
+  });
+
+  test('forgets old findings', async () => {
+    await desk.desk.query(
+      `insert into webhooks.findings (id, found_at, merchant_id, order_id, is_repaired, detail)
+       values ('whf_1', now() - interval '91 days', '', '', true, 'old'), ('whf_2', now(), '', '', true, 'new')`,
+    );
+
+    await reconcile();
+
+    expect((await findings()).map(({ detail }) => detail)).toEqual(['new']);
+  });
+});
