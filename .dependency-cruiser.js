@@ -84,9 +84,9 @@ export default {
     {
       name: 'main-is-imported-by-nobody',
       comment:
-        'A composition root is an end point. Tests may import it, and so may the scripts that npm runs.',
+        'A composition root is an end point. Tests may import it, and so may the scripts and benchmarks that npm runs.',
       severity: 'error',
-      from: { pathNot: '^(src/main|test|scripts)/' },
+      from: { pathNot: '^(src/main|test|scripts|bench)/' },
       to: { path: '^src/main/' },
     },
     {

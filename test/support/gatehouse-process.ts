@@ -19,12 +19,13 @@ export interface GatehouseProcess {
 
 const root = resolve(import.meta.dirname, '../..');
 
-/** Starts `src/main/<name>.ts` with just these settings and waits until it says it is ready. */
+/** Starts `src/main/<name>.ts`, or the file of that path, with just these settings and waits until it says it is ready. */
 export async function startProcess(
   name: string,
   settings: Readonly<Record<string, string>>,
 ): Promise<GatehouseProcess> {
-  const child = spawn(process.execPath, [`src/main/${name}.ts`], {
+  const file = name.endsWith('.ts') ? name : `src/main/${name}.ts`;
+  const child = spawn(process.execPath, [file], {
     cwd: root,
     env: { PATH: process.env['PATH'], GATEHOUSE_INSTANCE: name, ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
