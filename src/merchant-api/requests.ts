@@ -51,7 +51,7 @@ export const registerBodySchema = Type.Object(
     return_url: url('Where the customer goes after the payment.', 'https://shop.example/thanks'),
     webhook_url: Type.Optional(
       url(
-        'Where status updates are to be sent (this version keeps it and does not send any yet); leave it out to get none.',
+        'Where you are told that the order has ended, by a signed POST; leave it out to get none.',
         'https://shop.example/webhooks',
       ),
     ),
