@@ -39,6 +39,7 @@ const kinds: Readonly<Record<ErrorReason, CheckoutFailureKind>> = {
   PRODUCTION_NOT_ACTIVATED: 'merchant_closed',
   OVERLOADED: 'unavailable',
   DATABASE_UNAVAILABLE: 'unavailable',
+  CORE_UNAVAILABLE: 'unavailable',
   SERVER_DRAINING: 'unavailable',
   DEADLINE_EXCEEDED: 'unavailable',
   CALL_CANCELLED: 'unavailable',

@@ -63,6 +63,7 @@ const adviceFor = (reason: string, context: FailureContext): string => {
     TOO_MANY_API_KEYS: `Revoke one that is not used any more: ${invocation} key revoke <merchant_id> <api_key_id>`,
     OVERLOADED: 'Try again in a few seconds.',
     SERVER_DRAINING: `The ${server} is being stopped. Try again when it, or another, is up.`,
+    CORE_UNAVAILABLE: seeDoctor(context),
     DATABASE_UNAVAILABLE: seeDoctor(context),
     INTERNAL: seeDoctor(context),
   };

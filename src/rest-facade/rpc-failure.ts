@@ -43,6 +43,7 @@ const failures: Readonly<Record<ErrorReason, (error: ConnectError) => Failure>> 
   CALL_CANCELLED: internal,
   DEADLINE_EXCEEDED: internal,
   DATABASE_UNAVAILABLE: internal,
+  CORE_UNAVAILABLE: internal,
   SERVER_DRAINING: internal,
   PAYMENT_ATTEMPT_NOT_FOUND: internal,
   STRAY_PAYMENT_NOT_FOUND: internal,

@@ -38,6 +38,7 @@ export const errorReasons = {
   CALL_CANCELLED: Code.Canceled,
   DEADLINE_EXCEEDED: Code.DeadlineExceeded,
   DATABASE_UNAVAILABLE: Code.Unavailable,
+  CORE_UNAVAILABLE: Code.Unavailable,
   SERVER_DRAINING: Code.Unavailable,
   INTERNAL: Code.Internal,
 } as const satisfies Record<string, Code>;

@@ -86,6 +86,7 @@ const expected: Record<ErrorReason, { register: object; direct: object; verify: 
   CALL_CANCELLED: internal,
   DEADLINE_EXCEEDED: internal,
   DATABASE_UNAVAILABLE: internal,
+  CORE_UNAVAILABLE: internal,
   SERVER_DRAINING: internal,
   PAYMENT_ATTEMPT_NOT_FOUND: internal,
   STRAY_PAYMENT_NOT_FOUND: internal,
