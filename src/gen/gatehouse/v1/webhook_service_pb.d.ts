@@ -887,7 +887,7 @@ export declare type Redelivery = Message<"gatehouse.v1.Redelivery"> & {
   createTimeTo?: Timestamp | undefined;
 
   /**
-   * Deliveries in one of these states when it began.
+   * Deliveries in one of these states when their turn came.
    *
    * @generated from field: repeated gatehouse.v1.DeliveryState states = 6;
    */

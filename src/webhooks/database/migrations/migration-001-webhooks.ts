@@ -87,6 +87,8 @@ create index deliveries_due on webhooks.deliveries (merchant_id, environment, en
 create index deliveries_order on webhooks.deliveries (merchant_id, order_id, sequence) where order_id <> '';
 create index deliveries_order_number on webhooks.deliveries (merchant_id, order_number) where order_number <> '';
 create index deliveries_given_up on webhooks.deliveries (given_up_at) where given_up_at is not null;
+-- Looked for among very many that went well.
+create index deliveries_given_up_of_merchant on webhooks.deliveries (merchant_id, id) where state = 'GIVEN_UP';
 create index deliveries_redelivery on webhooks.deliveries (merchant_id, redelivery_id) where redelivery_id is not null;
 
 create table webhooks.delivery_attempts (
@@ -132,11 +134,11 @@ create table webhooks.redeliveries (
   created_from timestamptz(3) not null,
   created_to timestamptz(3) not null,
   states webhooks.delivery_state[] not null,
-  -- The last delivery that was looked at; they are walked by id.
+  -- The last delivery that was looked at; they are walked by id. Moves in the transaction that makes deliveries pending.
   after_id text collate "C" not null,
   redelivered_count bigint not null default 0,
-  lease_id uuid,
-  leased_until timestamptz(3),
+  -- When it had its last turn; all that run take turns.
+  worked_at timestamptz(3),
   created_at timestamptz(3) not null,
   ended_at timestamptz(3),
   primary key (merchant_id, id)

@@ -1,0 +1,55 @@
+import type { PoolClient } from 'pg';
+import { runStatement } from '../../runtime/database/run-statement.ts';
+import type { DeliveryState, LaneKey } from '../domain/delivery.ts';
+import { laneArrays, laneText } from '../delivery/lane-arrays.ts';
+import { lockLanes } from '../delivery/lock-lanes.sql.ts';
+
+/** A delivery to send again, and where it goes. */
+export interface Redelivered extends LaneKey {
+  readonly id: string;
+}
+
+const wakeLanes = `
+update webhooks.lanes l
+set next_due_at = least(l.next_due_at, greatest(date_trunc('milliseconds', now()), l.resting_until))
+from unnest($1::text[], $2::webhooks.environment[], $3::text[]) as woken (merchant_id, environment, endpoint)
+where l.merchant_id = woken.merchant_id and l.environment = woken.environment and l.endpoint = woken.endpoint`;
+
+/** Id, event and body stay as they are, and so does what was tried. */
+const makeDue = `
+update webhooks.deliveries
+set state = 'PENDING', due_at = date_trunc('milliseconds', now()), given_up_at = null,
+    round_attempts = 0, round_started_at = date_trunc('milliseconds', now()),
+    redelivery_id = coalesce($3, redelivery_id)
+where merchant_id = $1 and id = any($2::text[]) and state = any($4::webhooks.delivery_state[])
+returning id`;
+
+const anyState: readonly DeliveryState[] = ['PENDING', 'DELIVERED', 'GIVEN_UP'];
+
+/**
+ * Makes deliveries of one merchant due now, with the whole schedule before them, and wakes their lanes; those that rest
+ * or are paused stay so. A later delivery of the same order waits for one that is pending again, as always. Gives how
+ * many there were in one of the states.
+ */
+export async function makePending(
+  client: PoolClient,
+  merchantId: string,
+  deliveries: readonly Redelivered[],
+  { redeliveryId = null, states = anyState }: MakePendingOptions = {},
+): Promise<number> {
+  if (deliveries.length === 0) return 0;
+  const lanes = [...new Map(deliveries.map((each) => [laneText(each), each])).values()];
+  // Lanes first: whoever writes down an attempt locks in this order, too.
+  await lockLanes(client, lanes);
+  await runStatement(client, { text: wakeLanes, values: laneArrays(lanes) });
+  const made = await runStatement(client, {
+    text: makeDue,
+    values: [merchantId, deliveries.map(({ id }) => id), redeliveryId, states],
+  });
+  return made.length;
+}
+
+interface MakePendingOptions {
+  readonly redeliveryId?: string | null;
+  readonly states?: readonly DeliveryState[];
+}

@@ -1,0 +1,173 @@
+import type { Pool } from 'pg';
+import { inTransaction } from '../../runtime/database/in-transaction.ts';
+import { runStatement } from '../../runtime/database/run-statement.ts';
+import { lowestStoredIdAt, publicId } from '../../runtime/public-id.ts';
+import type { NewId } from '../../runtime/public-id.ts';
+import { recordAudit } from '../audit/record-audit.ts';
+import type { Actor } from '../audit/record-audit.ts';
+import type { DeliveryState, Environment } from '../domain/delivery.ts';
+import { makePending } from './make-pending.sql.ts';
+import type { Redelivered } from './make-pending.sql.ts';
+
+/** Many deliveries being sent again. */
+export interface Redelivery {
+  readonly id: string;
+  readonly merchantId: string;
+  readonly environment: Environment;
+  readonly createdFrom: Date;
+  readonly createdTo: Date;
+  readonly states: readonly DeliveryState[];
+  readonly createdAt: Date;
+  /** When all of them had been made pending. */
+  readonly endedAt: Date | null;
+  readonly redeliveredCount: bigint;
+  readonly pendingCount: bigint;
+  readonly deliveredCount: bigint;
+  readonly givenUpCount: bigint;
+}
+
+export interface RedeliveryRequest {
+  readonly merchantId: string;
+  readonly environment: Environment;
+  readonly createdFrom: Date;
+  /** Now when undefined. */
+  readonly createdTo: Date | undefined;
+  readonly states: readonly DeliveryState[];
+}
+
+export interface RedeliveryStore {
+  /** Makes one delivery due now, with the whole schedule before it. Gives whether the merchant has it. */
+  readonly redeliver: (merchantId: string, deliveryId: string, by: Actor) => Promise<boolean>;
+  /** Begins to send many again; undefined while another one of the merchant and environment runs. */
+  readonly start: (request: RedeliveryRequest, by: Actor) => Promise<Redelivery | undefined>;
+  readonly find: (merchantId: string, redeliveryId: string) => Promise<Redelivery | undefined>;
+}
+
+const findDelivery = `
+select id, merchant_id as "merchantId", environment, endpoint from webhooks.deliveries where merchant_id = $1 and id = $2`;
+
+const insert = `
+insert into webhooks.redeliveries (merchant_id, id, environment, created_from, created_to, states, after_id, created_at)
+values ($1, $2, $3, $4, $5, $6::webhooks.delivery_state[], $7, $8)
+on conflict (merchant_id, environment) where ended_at is null do nothing
+returning id`;
+
+// Those that a later redelivery made pending once more are counted there.
+const find = `
+select r.id, r.merchant_id as "merchantId", r.environment, r.created_from as "createdFrom", r.created_to as "createdTo",
+  r.states::text[] as states, r.created_at as "createdAt", r.ended_at as "endedAt",
+  r.redelivered_count as redelivered, counted.*
+from webhooks.redeliveries r, lateral (
+  select count(*) filter (where state = 'PENDING') as pending,
+    count(*) filter (where state = 'DELIVERED') as delivered,
+    count(*) filter (where state = 'GIVEN_UP') as given_up
+  from webhooks.deliveries d where d.merchant_id = r.merchant_id and d.redelivery_id = r.id
+) counted
+where r.merchant_id = $1 and r.id = $2`;
+
+interface FoundRow {
+  readonly id: string;
+  readonly merchantId: string;
+  readonly environment: Environment;
+  readonly createdFrom: Date;
+  readonly createdTo: Date;
+  readonly states: DeliveryState[];
+  readonly createdAt: Date;
+  readonly endedAt: Date | null;
+  readonly redelivered: string;
+  readonly pending: string;
+  readonly delivered: string;
+  readonly given_up: string;
+}
+
+/** Ids hold the time by the clock of the process that made them, created_at is by the database's. */
+const clocksDifferMs = 24 * 60 * 60 * 1000;
+
+/** An id before those of all deliveries that were created at `at` or later. */
+export const deliveryIdBefore = (at: Date): string =>
+  publicId('whd', lowestStoredIdAt(new Date(at.getTime() - clocksDifferMs)));
+
+/** An id after those of all deliveries that were created before `at`. */
+export const deliveryIdAfter = (at: Date): string =>
+  publicId('whd', lowestStoredIdAt(new Date(at.getTime() + clocksDifferMs)));
+
+export interface RedeliveryStoreParts {
+  readonly pool: Pool;
+  readonly newId: NewId;
+  readonly now: () => Date;
+}
+
+export function createRedeliveryStore({ pool, newId, now }: RedeliveryStoreParts): RedeliveryStore {
+  const read = async (merchantId: string, redeliveryId: string): Promise<Redelivery | undefined> => {
+    const [row] = await runStatement<FoundRow & Record<string, unknown>>(pool, {
+      text: find,
+      values: [merchantId, redeliveryId],
+    });
+    return row === undefined ? undefined : redeliveryOf(row);
+  };
+  return {
+    redeliver: (merchantId, deliveryId, by) =>
+      inTransaction(pool, [], async (client) => {
+        const [delivery] = await runStatement<Redelivered & Record<string, unknown>>(client, {
+          text: findDelivery,
+          values: [merchantId, deliveryId],
+        });
+        if (delivery === undefined || (await makePending(client, merchantId, [delivery])) === 0) return false;
+        const { environment, endpoint } = delivery;
+        await recordAudit(client, newId, now(), by, {
+          action: 'delivery.redeliver',
+          merchantId,
+          targetId: deliveryId,
+          details: { environment, endpoint },
+        });
+        return true;
+      }),
+
+    async start({ merchantId, environment, createdFrom, createdTo, states }, by) {
+      const at = now();
+      const id = newId('whr', at);
+      const to = createdTo ?? at;
+      const started = await inTransaction(pool, [], async (client) => {
+        const rows = await runStatement(client, {
+          text: insert,
+          values: [
+            merchantId,
+            id,
+            environment,
+            createdFrom,
+            to,
+            [...states],
+            deliveryIdBefore(createdFrom),
+            at,
+          ],
+        });
+        if (rows.length === 0) return false;
+        await recordAudit(client, newId, at, by, {
+          action: 'redelivery.start',
+          merchantId,
+          targetId: id,
+          details: {
+            environment,
+            create_time_from: createdFrom.toISOString(),
+            create_time_to: to.toISOString(),
+            states: states.join(', '),
+          },
+        });
+        return true;
+      });
+      return started ? read(merchantId, id) : undefined;
+    },
+
+    find: read,
+  };
+}
+
+function redeliveryOf({ redelivered, pending, delivered, given_up: givenUp, ...row }: FoundRow): Redelivery {
+  return {
+    ...row,
+    redeliveredCount: BigInt(redelivered),
+    pendingCount: BigInt(pending),
+    deliveredCount: BigInt(delivered),
+    givenUpCount: BigInt(givenUp),
+  };
+}

@@ -1,0 +1,129 @@
+import type { Pool, PoolClient } from 'pg';
+import { inTransaction } from '../../runtime/database/in-transaction.ts';
+import { runStatement } from '../../runtime/database/run-statement.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import type { WakeSignal } from '../../runtime/wake-signal.ts';
+import type { Database } from '../database/database.ts';
+import type { DeliveryState, Environment } from '../domain/delivery.ts';
+import { makePending } from './make-pending.sql.ts';
+import type { Redelivered } from './make-pending.sql.ts';
+import { deliveryIdAfter } from './redelivery-store.ts';
+
+export interface RunRedeliveriesParts {
+  readonly database: Database;
+  /** Rings when a redelivery was started. */
+  readonly signal: WakeSignal;
+  /** Called when deliveries became due. */
+  readonly onDue: () => void;
+  readonly logger: Logger;
+  /** How long to wait before looking again when there was nothing to do. */
+  readonly idleMs: number;
+}
+
+/** Looked at in one transaction: it lasts some tens of milliseconds, in which nothing is written down for their lanes. */
+const batchSize = 500;
+
+/**
+ * Works off redeliveries until `stop` aborts, a batch at a time, each in its turn. A batch is one transaction that also
+ * says how far it has got, and holds the redelivery for as long as it lasts: whichever process ends in the middle, the
+ * batch was done or it was not, and the next process goes on from there at once.
+ */
+export async function runRedeliveries(parts: RunRedeliveriesParts, stop: AbortSignal): Promise<void> {
+  const { database, signal, onDue, logger, idleMs } = parts;
+  while (!stop.aborted) {
+    const worked = await redeliverBatch(database.pool).catch((error: unknown) => {
+      logger.warn({ err: error }, 'redelivering failed; it is tried again');
+      return undefined;
+    });
+    if (worked === undefined) {
+      await signal.wait(idleMs, stop);
+      continue;
+    }
+    if (worked.redelivered > 0) onDue();
+    if (worked.isEnded) {
+      const { merchantId, id: redeliveryId, total } = worked;
+      logger.info(
+        { merchant_id: merchantId, redelivery_id: redeliveryId, redelivered: total },
+        'redelivery ended',
+      );
+    }
+  }
+}
+
+interface RunningRow {
+  readonly merchant_id: string;
+  readonly id: string;
+  readonly environment: Environment;
+  readonly created_from: Date;
+  readonly created_to: Date;
+  readonly states: DeliveryState[];
+  readonly after_id: string;
+}
+
+/** The one whose turn is longest ago; those that another process works on are left to it. */
+const takeTurn = `
+select merchant_id, id, environment, created_from, created_to, states::text[] as states, after_id
+from webhooks.redeliveries
+where ended_at is null
+order by worked_at nulls first, created_at
+limit 1
+for update skip locked`;
+
+// By id alone, so that a batch costs the same however few of the deliveries match.
+const readBatch = `
+select id, merchant_id as "merchantId", environment, endpoint,
+  environment = $5 and created_at >= $6 and created_at < $7
+    and state = any($8::webhooks.delivery_state[]) as "isWanted"
+from webhooks.deliveries
+where merchant_id = $1 and id > $2 and id < $3
+order by id
+limit $4`;
+
+const endTurn = `
+update webhooks.redeliveries
+set after_id = $3, redelivered_count = redelivered_count + $4, worked_at = now(),
+    ended_at = case when $5 then now() end
+where merchant_id = $1 and id = $2
+returning redelivered_count`;
+
+interface WorkedBatch {
+  readonly merchantId: string;
+  readonly id: string;
+  readonly redelivered: number;
+  readonly isEnded: boolean;
+  /** In all its batches. */
+  readonly total: number;
+}
+
+/** Gives undefined when nothing is to be done, or others are doing it. */
+const redeliverBatch = (pool: Pool): Promise<WorkedBatch | undefined> =>
+  inTransaction(pool, [], async (client) => {
+    const [running] = await runStatement<RunningRow & Record<string, unknown>>(client, { text: takeTurn });
+    return running === undefined ? undefined : workOn(client, running);
+  });
+
+async function workOn(client: PoolClient, running: RunningRow): Promise<WorkedBatch> {
+  const { merchant_id: merchantId, id, created_to: createdTo, states } = running;
+  const deliveries = await runStatement<Redelivered & { readonly isWanted: boolean }>(client, {
+    text: readBatch,
+    values: [
+      merchantId,
+      running.after_id,
+      deliveryIdAfter(createdTo),
+      batchSize,
+      running.environment,
+      running.created_from,
+      createdTo,
+      states,
+    ],
+  });
+  const wanted = deliveries.filter(({ isWanted }) => isWanted);
+  const redelivered = await makePending(client, merchantId, wanted, { redeliveryId: id, states });
+  const isEnded = deliveries.length < batchSize;
+  const afterId = deliveries.at(-1)?.id ?? running.after_id;
+  const [row] = await runStatement<{ redelivered_count: string }>(client, {
+    text: endTurn,
+    values: [merchantId, id, afterId, redelivered, isEnded],
+  });
+  return { merchantId, id, redelivered, isEnded, total: Number(row?.redelivered_count) };
+}

@@ -1,0 +1,52 @@
+import type { Pool } from 'pg';
+import { inTransaction } from '../../runtime/database/in-transaction.ts';
+import type { NewId } from '../../runtime/public-id.ts';
+import { recordAudit } from '../audit/record-audit.ts';
+import type { Actor } from '../audit/record-audit.ts';
+import { pauseLane, resumeLane } from '../delivery/pause-lane.ts';
+import type { LaneKey } from '../domain/delivery.ts';
+
+export interface EndpointChanges {
+  /** Gives whether there is such an endpoint. */
+  readonly pause: (lane: LaneKey, reason: string, by: Actor) => Promise<boolean>;
+  /** Gives whether there is such an endpoint. */
+  readonly resume: (lane: LaneKey, by: Actor) => Promise<boolean>;
+}
+
+export interface EndpointChangesParts {
+  readonly pool: Pool;
+  readonly newId: NewId;
+  readonly now: () => Date;
+}
+
+/** What operators do to an endpoint, with its entry in the audit log. */
+export function createEndpointChanges({ pool, newId, now }: EndpointChangesParts): EndpointChanges {
+  return {
+    pause: (lane, reason, by) =>
+      inTransaction(pool, [], async (client) => {
+        const { merchantId, environment, endpoint } = lane;
+        // Whoever finds it paused must know whom to ask.
+        const isPaused = await pauseLane(client, lane, reason === '' ? `paused by ${by.actor}` : reason);
+        if (!isPaused) return false;
+        await recordAudit(client, newId, now(), by, {
+          action: 'endpoint.pause',
+          merchantId,
+          targetId: endpoint,
+          details: { environment, reason },
+        });
+        return true;
+      }),
+    resume: (lane, by) =>
+      inTransaction(pool, [], async (client) => {
+        const { merchantId, environment, endpoint } = lane;
+        if (!(await resumeLane(client, lane))) return false;
+        await recordAudit(client, newId, now(), by, {
+          action: 'endpoint.resume',
+          merchantId,
+          targetId: endpoint,
+          details: { environment },
+        });
+        return true;
+      }),
+  };
+}

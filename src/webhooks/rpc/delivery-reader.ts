@@ -1,0 +1,168 @@
+import type { Pool } from 'pg';
+import { runStatement } from '../../runtime/database/run-statement.ts';
+import type { AttemptReport, DeliveryState, Environment, LaneKey } from '../domain/delivery.ts';
+import { deliveryIdAfter, deliveryIdBefore } from '../redeliveries/redelivery-store.ts';
+
+/** A delivery as it stands, without its body. */
+export interface StoredDelivery extends LaneKey {
+  readonly id: string;
+  readonly eventId: string;
+  readonly eventType: string;
+  readonly orderId: string;
+  readonly orderNumber: string;
+  readonly sequence: bigint;
+  readonly url: string;
+  readonly state: DeliveryState;
+  readonly dueAt: Date | null;
+  readonly attemptCount: number;
+  readonly roundAttempts: number;
+  readonly createdAt: Date;
+  readonly lastAttemptAt: Date | null;
+  readonly lastResult: string;
+  readonly deliveredAt: Date | null;
+  readonly givenUpAt: Date | null;
+}
+
+export interface StoredAttempt extends AttemptReport {
+  readonly number: number;
+}
+
+export interface DeliveryFilter {
+  readonly merchantId: string;
+  readonly environment: Environment | undefined;
+  /** Any when empty. */
+  readonly states: readonly DeliveryState[];
+  readonly orderNumber: string | undefined;
+  readonly orderId: string | undefined;
+  readonly endpoint: string | undefined;
+  readonly createdFrom: Date | undefined;
+  readonly createdTo: Date | undefined;
+  /** Only older ones than this. */
+  readonly beforeId: string | undefined;
+  readonly limit: number;
+}
+
+/** What else decides when a pending delivery goes. */
+export interface DeliverySurroundings {
+  /** The latest attempt. */
+  readonly lastAttempt: StoredAttempt | undefined;
+  /** The next of its order that must go before it. */
+  readonly earlier: { readonly id: string; readonly eventType: string } | undefined;
+  /** Deliveries of its endpoint that are due and were so before it; counted up to 1,000. */
+  readonly dueBefore: number;
+}
+
+export interface DeliveryReader {
+  /** Newest first. */
+  readonly list: (filter: DeliveryFilter) => Promise<StoredDelivery[]>;
+  readonly find: (merchantId: string, deliveryId: string) => Promise<StoredDelivery | undefined>;
+  /** The frozen body, and the latest attempts, newest first. */
+  readonly read: (
+    merchantId: string,
+    deliveryId: string,
+  ) => Promise<{ readonly body: Buffer; readonly attempts: StoredAttempt[] }>;
+  readonly surroundings: (delivery: StoredDelivery) => Promise<DeliverySurroundings>;
+}
+
+export const maxAttemptsShown = 200;
+
+const columns = `
+  id, merchant_id as "merchantId", environment, endpoint, event_id as "eventId", event_type as "eventType",
+  order_id as "orderId", order_number as "orderNumber", sequence, url, state, due_at as "dueAt",
+  attempt_count as "attemptCount", round_attempts as "roundAttempts", created_at as "createdAt",
+  last_attempt_at as "lastAttemptAt", last_result as "lastResult", delivered_at as "deliveredAt", given_up_at as "givenUpAt"`;
+
+const find = `select ${columns} from webhooks.deliveries where merchant_id = $1 and id = $2`;
+
+const readBody = `select body from webhooks.deliveries where merchant_id = $1 and id = $2`;
+
+const readAttempts = `
+select number, started_at as "startedAt", duration_ms as "durationMs", result, status_code as "statusCode", detail,
+  remote_address as "remoteAddress", response_body as "responseBody", retry_after as "retryAfter"
+from webhooks.delivery_attempts
+where merchant_id = $1 and delivery_id = $2
+order by number desc
+limit $3`;
+
+const findEarlier = `
+select id, event_type as "eventType" from webhooks.deliveries
+where merchant_id = $1 and order_id = $2 and order_id <> '' and sequence < $3 and state = 'PENDING'
+order by sequence
+limit 1`;
+
+const countDueBefore = `
+select count(*)::int as count from (
+  select from webhooks.deliveries
+  where merchant_id = $1 and environment = $2 and endpoint = $3 and state = 'PENDING'
+    and due_at <= now() and (due_at, id) < ($4, $5)
+  limit 1000
+) due`;
+
+type Row = Omit<StoredDelivery, 'sequence'> & { readonly sequence: string };
+const deliveryOf = (row: Row): StoredDelivery => ({ ...row, sequence: BigInt(row.sequence) });
+
+export function createDeliveryReader(pool: Pool): DeliveryReader {
+  const attempts = (merchantId: string, deliveryId: string, limit: number): Promise<StoredAttempt[]> =>
+    runStatement(pool, { text: readAttempts, values: [merchantId, deliveryId, limit] });
+  return {
+    async list(filter) {
+      const rows = await runStatement<Row & Record<string, unknown>>(pool, listStatement(filter));
+      return rows.map(deliveryOf);
+    },
+    async find(merchantId, deliveryId) {
+      const [row] = await runStatement<Row & Record<string, unknown>>(pool, {
+        text: find,
+        values: [merchantId, deliveryId],
+      });
+      return row === undefined ? undefined : deliveryOf(row);
+    },
+    async read(merchantId, deliveryId) {
+      const [bodies, latest] = await Promise.all([
+        runStatement<{ body: Buffer }>(pool, { text: readBody, values: [merchantId, deliveryId] }),
+        attempts(merchantId, deliveryId, maxAttemptsShown),
+      ]);
+      return { body: bodies[0]?.body ?? Buffer.alloc(0), attempts: latest };
+    },
+    async surroundings({ merchantId, environment, endpoint, orderId, sequence, id, dueAt }) {
+      const [[lastAttempt], [earlier], [due]] = await Promise.all([
+        attempts(merchantId, id, 1),
+        runStatement<{ id: string; eventType: string }>(pool, {
+          text: findEarlier,
+          values: [merchantId, orderId, sequence],
+        }),
+        runStatement<{ count: number }>(pool, {
+          text: countDueBefore,
+          values: [merchantId, environment, endpoint, dueAt, id],
+        }),
+      ]);
+      return { lastAttempt, earlier, dueBefore: due?.count ?? 0 };
+    },
+  };
+}
+
+/** Conditions are put together as they are asked for, so that each list is read by the index made for it. */
+function listStatement(filter: DeliveryFilter): { text: string; values: unknown[] } {
+  const conditions = ['merchant_id = $1'];
+  const values: unknown[] = [filter.merchantId];
+  const add = (condition: (parameter: string) => string, value: unknown): void => {
+    if (value === undefined) return;
+    values.push(value);
+    conditions.push(condition(`$${values.length}`));
+  };
+  add((value) => `environment = ${value}`, filter.environment);
+  // Words of our own, never a caller's: the planner sees which partial index holds them.
+  if (filter.states.length > 0) {
+    conditions.push(`state in (${filter.states.map((state) => `'${state}'`).join(', ')})`);
+  }
+  add((value) => `order_number = ${value} and order_number <> ''`, filter.orderNumber);
+  add((value) => `order_id = ${value} and order_id <> ''`, filter.orderId);
+  add((value) => `endpoint = ${value}`, filter.endpoint);
+  add((value) => `created_at >= ${value}`, filter.createdFrom);
+  add((value) => `id > ${value}`, filter.createdFrom && deliveryIdBefore(filter.createdFrom));
+  add((value) => `created_at < ${value}`, filter.createdTo);
+  add((value) => `id < ${value}`, filter.createdTo && deliveryIdAfter(filter.createdTo));
+  add((value) => `id < ${value}`, filter.beforeId);
+  values.push(filter.limit);
+  const text = `select ${columns} from webhooks.deliveries where ${conditions.join(' and ')} order by id desc limit $${values.length}`;
+  return { text, values };
+}

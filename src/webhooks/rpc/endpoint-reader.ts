@@ -1,0 +1,121 @@
+import type { Pool } from 'pg';
+import { runStatement } from '../../runtime/database/run-statement.ts';
+import type { Environment, LaneKey } from '../domain/delivery.ts';
+
+/** How an endpoint is treated. */
+export type EndpointState = 'PAUSED' | 'RESTING' | 'OPEN';
+
+export interface StoredEndpoint extends LaneKey {
+  readonly state: EndpointState;
+  readonly consecutiveFailures: number;
+  readonly restingUntil: Date | null;
+  readonly pausedAt: Date | null;
+  readonly pauseReason: string;
+  readonly lastSuccessAt: Date | null;
+  readonly lastFailureAt: Date | null;
+  readonly lastResult: string;
+  /** Whether some process sends to it just now. */
+  readonly isHeld: boolean;
+  /** Counted up to 10,000. */
+  readonly pendingCount: bigint;
+}
+
+export interface EndpointFilter {
+  readonly merchantId: string | undefined;
+  readonly environment: Environment | undefined;
+  readonly onlyInTrouble: boolean;
+  /** Only those after this one, by `placeOf`. */
+  readonly after: string | undefined;
+  readonly limit: number;
+}
+
+export interface EndpointReader {
+  /** Paused ones, then resting ones, then open ones; each by merchant, environment and endpoint. */
+  readonly list: (filter: EndpointFilter) => Promise<StoredEndpoint[]>;
+  readonly find: (lane: LaneKey) => Promise<StoredEndpoint | undefined>;
+}
+
+const states = ['PAUSED', 'RESTING', 'OPEN'] as const satisfies EndpointState[];
+
+/** Where an endpoint is in the list of all. */
+export const placeOf = ({ state, merchantId, environment, endpoint }: StoredEndpoint): string =>
+  `${states.indexOf(state)} ${merchantId} ${environment} ${endpoint}`;
+
+export const isPlace = (text: string): boolean => /^[012] \S+ (?:SANDBOX|PRODUCTION) \S+$/.test(text);
+
+const rank = `case when paused_at is not null then 0 when resting_until is not null then 1 else 2 end`;
+
+/** Which endpoints, before their deliveries are counted: those of one page, not of all. */
+const select = (conditions: string): string => `
+select l.merchant_id as "merchantId", l.environment, l.endpoint, l.rank, l.consecutive_failures as "consecutiveFailures",
+  l.resting_until as "restingUntil", l.paused_at as "pausedAt", l.pause_reason as "pauseReason",
+  l.last_success_at as "lastSuccessAt", l.last_failure_at as "lastFailureAt", l.last_result as "lastResult",
+  coalesce(l.leased_until > now(), false) as "isHeld", pending.count as "pendingCount"
+from (
+  select *, ${rank} as rank from webhooks.lanes where ${conditions}
+) l, lateral (
+  select count(*) as count from (
+    select from webhooks.deliveries d
+    where d.merchant_id = l.merchant_id and d.environment = l.environment and d.endpoint = l.endpoint
+      and d.state = 'PENDING'
+    limit 10000
+  ) counted
+) pending
+order by l.rank, l.merchant_id, l.environment, l.endpoint`;
+
+const find = select('merchant_id = $1 and environment = $2::webhooks.environment and endpoint = $3');
+
+const list = (inTrouble: string): string =>
+  select(`(merchant_id, environment, endpoint) in (
+    select merchant_id, environment, endpoint from webhooks.lanes
+    where ($1::text is null or merchant_id = $1)
+      and ($2::webhooks.environment is null or environment = $2)
+      and ${inTrouble}
+      and ($3::int is null or (${rank}, merchant_id, environment, endpoint) > ($3, $4, $5::webhooks.environment, $6))
+    order by ${rank}, merchant_id, environment, endpoint
+    limit $7
+  )`);
+
+// Written as in the partial index of those in trouble.
+const listAll = list('true');
+const listInTrouble = list('(paused_at is not null or resting_until is not null)');
+
+interface Row extends Omit<StoredEndpoint, 'state' | 'pendingCount'>, Record<string, unknown> {
+  readonly rank: number;
+  readonly pendingCount: string;
+}
+
+export function createEndpointReader(pool: Pool): EndpointReader {
+  return {
+    async list({ merchantId, environment, onlyInTrouble, after, limit }) {
+      const [place = null, ...key] = after?.split(' ') ?? [];
+      const [afterMerchant = null, afterEnvironment = null, afterEndpoint = null] = key;
+      const rows = await runStatement<Row>(pool, {
+        text: onlyInTrouble ? listInTrouble : listAll,
+        values: [
+          merchantId ?? null,
+          environment ?? null,
+          place,
+          afterMerchant,
+          afterEnvironment,
+          afterEndpoint,
+          limit,
+        ],
+      });
+      return rows.map(endpointOf);
+    },
+    async find({ merchantId, environment, endpoint }) {
+      const [row] = await runStatement<Row>(pool, {
+        text: find,
+        values: [merchantId, environment, endpoint],
+      });
+      return row === undefined ? undefined : endpointOf(row);
+    },
+  };
+}
+
+const endpointOf = ({ rank: place, pendingCount, ...row }: Row): StoredEndpoint => ({
+  ...row,
+  state: states[place] ?? 'OPEN',
+  pendingCount: BigInt(pendingCount),
+});

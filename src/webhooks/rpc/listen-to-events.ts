@@ -1,0 +1,121 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { Code, ConnectError } from '@connectrpc/connect';
+import type { Client } from '@connectrpc/connect';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Environment } from '../../gen/gatehouse/v1/order_pb.js';
+import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
+import type { OrderService } from '../../gen/gatehouse/v1/order_service_pb.js';
+import type { ListenToSandboxEventsResponseSchema } from '../../gen/gatehouse/v1/webhook_service_pb.js';
+import { rpcError } from '../../runtime/rpc/rpc-error.ts';
+import { eventBody, webhookEventType } from '../intake/event-body.ts';
+import { SecretUnusableError } from '../secrets/secret-cipher.ts';
+import { signedHeaders } from '../secrets/sign.ts';
+import type { SigningSecrets } from '../secrets/signing-secrets.ts';
+import { explainCoreFailure } from './require-merchant.ts';
+
+export interface ListenParts {
+  readonly orders: Client<typeof OrderService>;
+  readonly secrets: Pick<SigningSecrets, 'live'>;
+  readonly now: () => Date;
+  /** How often a sign of life is given while nothing happens. */
+  readonly signOfLifeMs: number;
+}
+
+type Heard = MessageInitShape<typeof ListenToSandboxEventsResponseSchema>;
+
+const reconnectMs = 500;
+
+/**
+ * A merchant's sandbox events from now on, as webhooks, until `stop` aborts; then core's stream has ended, too. A core
+ * that goes away is followed on another one, behind the last event.
+ */
+export async function* listenToEvents(
+  { orders, secrets, now, signOfLifeMs }: ListenParts,
+  merchantId: string,
+  stop: AbortSignal,
+): AsyncIterable<Heard> {
+  const leave = new AbortController();
+  const events = followEvents(orders, merchantId, AbortSignal.any([stop, leave.signal]));
+  const ask = () => {
+    const answer = events.next();
+    // It may fail while whoever listens is slow to take what came before; it is looked at later.
+    answer.catch(() => undefined);
+    return answer;
+  };
+  let next = ask();
+  try {
+    while (!stop.aborted) {
+      const heard = await within(next, signOfLifeMs);
+      if (heard === 'nothing yet') {
+        yield {};
+        continue;
+      }
+      if (heard.done === true) return;
+      next = ask();
+      const event = heard.value;
+      const eventType = event === undefined ? undefined : webhookEventType(event);
+      if (event === undefined) yield {};
+      else if (eventType !== undefined) yield await webhookOf(event, eventType, merchantId, secrets, now());
+    }
+  } finally {
+    leave.abort();
+    await next.catch(() => undefined);
+  }
+}
+
+/** Events as core commits them, and undefined when core first says that it listens. */
+async function* followEvents(
+  orders: Client<typeof OrderService>,
+  merchantId: string,
+  stop: AbortSignal,
+): AsyncGenerator<OrderEvent | undefined, void> {
+  let cursor = '';
+  const isOver = (): boolean => stop.aborted;
+  while (!isOver()) {
+    try {
+      const request = { merchantId, environment: Environment.SANDBOX, onlyNew: true, afterCursor: cursor };
+      for await (const message of orders.watchOrderEvents(request, { signal: stop })) {
+        const isFirst = cursor === '';
+        cursor = message.cursor;
+        if (message.event !== undefined) yield message.event;
+        else if (isFirst) yield undefined;
+      }
+    } catch (error) {
+      if (isOver()) return;
+      if (!(error instanceof ConnectError) || error.code !== Code.Unavailable)
+        throw explainCoreFailure(error);
+    }
+    await delay(reconnectMs, undefined, { signal: stop }).catch(() => undefined);
+  }
+}
+
+async function webhookOf(
+  event: OrderEvent,
+  eventType: string,
+  merchantId: string,
+  secrets: Pick<SigningSecrets, 'live'>,
+  at: Date,
+): Promise<Heard> {
+  const body = eventBody(event);
+  const live = await secrets.live(merchantId, 'SANDBOX').catch((error: unknown) => {
+    if (error instanceof SecretUnusableError) throw rpcError('INTERNAL', error.message, { cause: error });
+    throw error;
+  });
+  return {
+    eventId: event.eventId,
+    eventType,
+    orderNumber: event.order?.orderNumber ?? '',
+    body,
+    headers: signedHeaders({ eventId: event.eventId, body, at, secrets: live }),
+  };
+}
+
+/** What the promise gives, unless that takes longer. */
+async function within<T>(promise: Promise<T>, ms: number): Promise<T | 'nothing yet'> {
+  const enough = new AbortController();
+  try {
+    return await Promise.race([promise, delay(ms, 'nothing yet' as const, { signal: enough.signal })]);
+  } finally {
+    enough.abort();
+  }
+}

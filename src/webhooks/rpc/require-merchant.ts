@@ -1,0 +1,34 @@
+import { Code, ConnectError } from '@connectrpc/connect';
+import type { Client } from '@connectrpc/connect';
+import type { MerchantService } from '../../gen/gatehouse/v1/merchant_service_pb.js';
+import { reasonOf, rpcError } from '../../runtime/rpc/rpc-error.ts';
+
+/** Says of a failed call to core what whoever called us can do about it. Errors that core explains are passed on. */
+export function explainCoreFailure(error: unknown): unknown {
+  if (!(error instanceof ConnectError)) return error;
+  const isAway = error.code === Code.Unavailable || error.code === Code.DeadlineExceeded;
+  if (!isAway && reasonOf(error) !== undefined) return error;
+  if (!isAway) return rpcError('INTERNAL', 'core did not do its part; the log says why', { cause: error });
+  return rpcError('CORE_UNAVAILABLE', 'core does not answer; try again in a moment', {
+    cause: error,
+    retryAfterMs: 1000,
+  });
+}
+
+const askMs = 5_000;
+
+/**
+ * Asks core whether there is such a merchant.
+ * @throws NOT_FOUND MERCHANT_NOT_FOUND; UNAVAILABLE CORE_UNAVAILABLE.
+ */
+export async function requireMerchant(
+  merchants: Client<typeof MerchantService>,
+  merchantId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await merchants.getMerchant({ merchantId }, { signal, timeoutMs: askMs });
+  } catch (error) {
+    throw explainCoreFailure(error);
+  }
+}

@@ -1,0 +1,56 @@
+import type { Pool } from 'pg';
+import { inTransaction } from '../../runtime/database/in-transaction.ts';
+import type { NewId } from '../../runtime/public-id.ts';
+import { recordAudit } from '../audit/record-audit.ts';
+import type { Actor } from '../audit/record-audit.ts';
+import { endpointOf } from '../domain/delivery.ts';
+import type { Environment } from '../domain/delivery.ts';
+import { testEventBody } from '../intake/event-body.ts';
+import { insertDeliveries } from '../intake/insert-deliveries.sql.ts';
+
+export interface TestEvent {
+  readonly merchantId: string;
+  readonly environment: Environment;
+  readonly url: string;
+}
+
+export interface SendTestEventParts {
+  readonly pool: Pool;
+  readonly newId: NewId;
+  readonly now: () => Date;
+}
+
+/** Makes a delivery of an event about no order, due at once. Gives its id. */
+export async function sendTestEvent(
+  { pool, newId, now }: SendTestEventParts,
+  { merchantId, environment, url }: TestEvent,
+  by: Actor,
+): Promise<string> {
+  const at = now();
+  const [id, eventId] = [newId('whd', at), newId('evt', at)];
+  const endpoint = endpointOf(url);
+  await inTransaction(pool, [], async (client) => {
+    await insertDeliveries(client, [
+      {
+        id,
+        merchantId,
+        environment,
+        endpoint,
+        url,
+        eventId,
+        eventType: 'webhook.test',
+        orderId: '',
+        orderNumber: '',
+        sequence: 1n,
+        body: testEventBody({ eventId, environment, at }),
+      },
+    ]);
+    await recordAudit(client, newId, at, by, {
+      action: 'test_event.send',
+      merchantId,
+      targetId: id,
+      details: { environment, endpoint },
+    });
+  });
+  return id;
+}

@@ -1,0 +1,164 @@
+import type {
+  GetDeliveryRequest,
+  GetRedeliveryRequest,
+  ListDeliveriesRequest,
+  ListEndpointsRequest,
+  ListSigningSecretsRequest,
+  ListenToSandboxEventsRequest,
+  PauseEndpointRequest,
+  PromoteSigningSecretRequest,
+  ResumeEndpointRequest,
+  RotateSigningSecretRequest,
+  SendTestEventRequest,
+  StartRedeliveryRequest,
+} from '../../gen/gatehouse/v1/webhook_service_pb.js';
+import { isPublicId } from '../../runtime/public-id.ts';
+import type { LaneKey } from '../domain/delivery.ts';
+import type { RedeliveryRequest } from '../redeliveries/redelivery-store.ts';
+import type { SecretOwner } from '../secrets/secret-rows.ts';
+import type { DeliveryFilter } from './delivery-reader.ts';
+import { isPlace } from './endpoint-reader.ts';
+import type { EndpointFilter } from './endpoint-reader.ts';
+import { readFields } from './request-fields.ts';
+import type { TestEvent } from './send-test-event.ts';
+
+/*
+ * What each request asks for, in the words of this process.
+ * All throw INVALID_ARGUMENT INVALID_FIELDS with everything that is wrong.
+ */
+
+const dayMs = 24 * 60 * 60 * 1000;
+const standardPromoteMs = dayMs;
+const maxPromoteMs = 30 * dayMs;
+const maxReason = 200;
+/** Of an order number; core takes none that is longer. */
+const maxOrderNumber = 64;
+
+export interface DeliveryKey {
+  readonly merchantId: string;
+  readonly deliveryId: string;
+}
+
+export const secretsToList = (request: ListSigningSecretsRequest) =>
+  readFields((fields) => ({
+    merchantId: fields.id('mer', request.merchantId, 'merchant_id'),
+    environment: fields.optionalEnvironment(request.environment),
+  }));
+
+export const secretOwner = (request: PromoteSigningSecretRequest): SecretOwner =>
+  readFields((fields) => ({
+    merchantId: fields.id('mer', request.merchantId, 'merchant_id'),
+    environment: fields.environment(request.environment),
+  }));
+
+export const secretToRotate = (request: RotateSigningSecretRequest) =>
+  readFields((fields) => ({
+    owner: {
+      merchantId: fields.id('mer', request.merchantId, 'merchant_id'),
+      environment: fields.environment(request.environment),
+    },
+    promoteAfterMs: fields.duration(request.promoteAfter, 'promote_after', standardPromoteMs, maxPromoteMs),
+  }));
+
+/** `key` is what a page token is bound to. */
+export function deliveriesToList(request: ListDeliveriesRequest): {
+  readonly filter: DeliveryFilter;
+  readonly key: unknown;
+} {
+  const { merchantId, environment, states, orderNumber, orderId, endpoint } = request;
+  const from = request.createTimeFrom;
+  const to = request.createTimeTo;
+  const key = [
+    [merchantId, environment, states, orderNumber, orderId, endpoint],
+    [from, to].map((time) => (time === undefined ? null : [String(time.seconds), time.nanos])),
+  ];
+  const filter = readFields((fields): DeliveryFilter => {
+    const createdFrom = fields.optionalTime(from, 'create_time_from');
+    const createdTo = fields.optionalTime(to, 'create_time_to');
+    fields.order(createdFrom, createdTo, 'create_time_to');
+    return {
+      merchantId: fields.id('mer', merchantId, 'merchant_id'),
+      environment: fields.optionalEnvironment(environment),
+      states: fields.states(states),
+      orderNumber: orderNumber === '' ? undefined : fields.text(orderNumber, 'order_number', maxOrderNumber),
+      orderId: fields.optionalId('ord', orderId, 'order_id'),
+      endpoint: fields.optionalEndpoint(endpoint),
+      createdFrom,
+      createdTo,
+      beforeId: fields.pageToken(request.pageToken, key, (text) => isPublicId('whd', text)),
+      limit: fields.pageSize(request.pageSize),
+    };
+  });
+  return { filter, key };
+}
+
+export const deliveryKey = (request: Pick<GetDeliveryRequest, 'merchantId' | 'deliveryId'>): DeliveryKey =>
+  readFields((fields) => ({
+    merchantId: fields.id('mer', request.merchantId, 'merchant_id'),
+    deliveryId: fields.id('whd', request.deliveryId, 'delivery_id'),
+  }));
+
+export const redeliveryToStart = (request: StartRedeliveryRequest): RedeliveryRequest =>
+  readFields((fields) => {
+    const createdFrom = fields.time(request.createTimeFrom, 'create_time_from');
+    const createdTo = fields.optionalTime(request.createTimeTo, 'create_time_to');
+    fields.order(createdFrom, createdTo, 'create_time_to');
+    const states = fields.states(request.states);
+    return {
+      merchantId: fields.id('mer', request.merchantId, 'merchant_id'),
+      environment: fields.environment(request.environment),
+      createdFrom,
+      createdTo,
+      states: states.length === 0 ? ['GIVEN_UP'] : states,
+    };
+  });
+
+export const redeliveryKey = (request: GetRedeliveryRequest) =>
+  readFields((fields) => ({
+    merchantId: fields.id('mer', request.merchantId, 'merchant_id'),
+    redeliveryId: fields.id('whr', request.redeliveryId, 'redelivery_id'),
+  }));
+
+export const testToSend = (request: SendTestEventRequest): TestEvent =>
+  readFields((fields) => ({
+    merchantId: fields.id('mer', request.merchantId, 'merchant_id'),
+    environment: fields.environment(request.environment),
+    url: fields.url(request.url, request.environment),
+  }));
+
+/** `key` is what a page token is bound to. */
+export function endpointsToList(request: ListEndpointsRequest): {
+  readonly filter: EndpointFilter;
+  readonly key: unknown;
+} {
+  const { merchantId, environment, onlyInTrouble } = request;
+  const key = [merchantId, environment, onlyInTrouble];
+  const filter = readFields((fields) => ({
+    merchantId: fields.optionalId('mer', merchantId, 'merchant_id'),
+    environment: fields.optionalEnvironment(environment),
+    onlyInTrouble,
+    after: fields.pageToken(request.pageToken, key, isPlace),
+    limit: fields.pageSize(request.pageSize),
+  }));
+  return { filter, key };
+}
+
+export const endpointKey = (request: ResumeEndpointRequest): LaneKey =>
+  readFields((fields) => ({
+    merchantId: fields.id('mer', request.merchantId, 'merchant_id'),
+    environment: fields.environment(request.environment),
+    endpoint: fields.endpoint(request.endpoint),
+  }));
+
+export const endpointToPause = (request: PauseEndpointRequest) =>
+  readFields((fields) => ({
+    lane: {
+      merchantId: fields.id('mer', request.merchantId, 'merchant_id'),
+      environment: fields.environment(request.environment),
+      endpoint: fields.endpoint(request.endpoint),
+    },
+    reason: fields.text(request.reason, 'reason', maxReason),
+  }));
+
+export const listener = (request: ListenToSandboxEventsRequest) =>
+  readFields((fields) => ({ merchantId: fields.id('mer', request.merchantId, 'merchant_id') }));

@@ -1,0 +1,258 @@
+import type { Client, HandlerContext } from '@connectrpc/connect';
+import type { MerchantService } from '../../gen/gatehouse/v1/merchant_service_pb.js';
+import { Environment as EnvironmentMessage } from '../../gen/gatehouse/v1/order_pb.js';
+import type { OrderService } from '../../gen/gatehouse/v1/order_service_pb.js';
+import { WebhookService } from '../../gen/gatehouse/v1/webhook_service_pb.js';
+import type { NewId } from '../../runtime/public-id.ts';
+import { annotate } from '../../runtime/rpc/call-context.ts';
+import { pageOf } from '../../runtime/rpc/page-token.ts';
+import { rpcError } from '../../runtime/rpc/rpc-error.ts';
+import { rpcService } from '../../runtime/rpc/rpc-service.ts';
+import type { RpcService } from '../../runtime/rpc/rpc-service.ts';
+import { actorOf } from '../audit/record-audit.ts';
+import type { Database } from '../database/database.ts';
+import type { LaneKey } from '../domain/delivery.ts';
+import { explainDelivery } from '../domain/explain-delivery.ts';
+import type { PipelineStatus } from '../health/pipeline-status.ts';
+import { createRedeliveryStore } from '../redeliveries/redelivery-store.ts';
+import { SecretUnusableError } from '../secrets/secret-cipher.ts';
+import type { SigningSecrets } from '../secrets/signing-secrets.ts';
+import { createEndpointChanges } from './change-endpoint.ts';
+import { createDeliveryReader } from './delivery-reader.ts';
+import type { StoredDelivery } from './delivery-reader.ts';
+import { createEndpointReader, placeOf } from './endpoint-reader.ts';
+import type { StoredEndpoint } from './endpoint-reader.ts';
+import { listenToEvents } from './listen-to-events.ts';
+import { requireMerchant } from './require-merchant.ts';
+import { sendTestEvent } from './send-test-event.ts';
+import {
+  attemptMessage,
+  deliveryMessage,
+  endpointMessage,
+  redeliveryMessage,
+  secretMessage,
+  statusMessage,
+  timeField,
+} from './webhook-messages.ts';
+import * as requests from './webhook-requests.ts';
+
+export interface WebhookServiceParts {
+  readonly database: Database;
+  readonly secrets: SigningSecrets;
+  /** Core's. */
+  readonly merchants: Client<typeof MerchantService>;
+  /** Core's. */
+  readonly orders: Client<typeof OrderService>;
+  readonly readStatus: () => Promise<PipelineStatus>;
+  readonly newId: NewId;
+  readonly now: () => Date;
+  /** Called when deliveries became due. */
+  readonly onDue: () => void;
+  /** Called when a redelivery was started. */
+  readonly onRedelivery: () => void;
+  /** Aborts when the process begins to stop: streams end, so that their callers go on elsewhere. */
+  readonly draining: AbortSignal;
+  /** How often a stream on which nothing happens gives a sign of life. */
+  readonly signOfLifeMs: number;
+}
+
+const readers = ['operator', 'reader'] as const;
+const changers = ['operator'] as const;
+
+/** gatehouse.v1.WebhookService. */
+export function webhookService(parts: WebhookServiceParts): RpcService {
+  const { secrets, merchants, now, onDue } = parts;
+  const { pool } = parts.database;
+  const stored = { pool, newId: parts.newId, now };
+  const deliveries = createDeliveryReader(pool);
+  const endpoints = createEndpointReader(pool);
+  const endpointChanges = createEndpointChanges(stored);
+  const redeliveries = createRedeliveryStore(stored);
+
+  const findDelivery = async (
+    key: requests.DeliveryKey,
+    context: HandlerContext,
+  ): Promise<StoredDelivery> => {
+    annotate(context, { merchant_id: key.merchantId, delivery_id: key.deliveryId });
+    const delivery = await deliveries.find(key.merchantId, key.deliveryId);
+    if (delivery === undefined) throw deliveryNotFound(key);
+    return delivery;
+  };
+  const findEndpoint = async (lane: LaneKey): Promise<StoredEndpoint> => {
+    const endpoint = await endpoints.find(lane);
+    if (endpoint === undefined) throw endpointNotFound(lane);
+    return endpoint;
+  };
+  const secretProblem = async ({ merchantId, environment }: LaneKey): Promise<string | undefined> => {
+    try {
+      await secrets.live(merchantId, environment);
+      return undefined;
+    } catch (error) {
+      if (error instanceof SecretUnusableError) return error.message;
+      throw error;
+    }
+  };
+
+  return rpcService(
+    WebhookService,
+    {
+      async listSigningSecrets(request) {
+        const { merchantId, environment } = requests.secretsToList(request);
+        const listed = await secrets.list(merchantId, environment);
+        return { signingSecrets: listed.map(secretMessage) };
+      },
+      async rotateSigningSecret(request, context) {
+        const { owner, promoteAfterMs } = requests.secretToRotate(request);
+        await requireMerchant(merchants, owner.merchantId, context.signal);
+        const { secret, text } = await secrets.rotate(owner, promoteAfterMs, actorOf(context));
+        annotate(context, { merchant_id: owner.merchantId, signing_secret_id: secret.id });
+        return { signingSecret: secretMessage(secret), secret: text };
+      },
+      async promoteSigningSecret(request, context) {
+        const owner = requests.secretOwner(request);
+        const secret = await secrets.promote(owner, actorOf(context));
+        if (secret === undefined) {
+          throw rpcError(
+            'NO_NEXT_SECRET',
+            `the merchant has no next signing secret in ${owner.environment}; rotate makes one`,
+          );
+        }
+        annotate(context, { merchant_id: owner.merchantId, signing_secret_id: secret.id });
+        return { signingSecret: secretMessage(secret) };
+      },
+
+      async listDeliveries(request) {
+        const { filter, key } = requests.deliveriesToList(request);
+        const page = pageOf(await deliveries.list({ ...filter, limit: filter.limit + 1 }), filter.limit, key);
+        return { deliveries: page.items.map(deliveryMessage), nextPageToken: page.nextPageToken };
+      },
+      async getDelivery(request, context) {
+        const delivery = await findDelivery(requests.deliveryKey(request), context);
+        const { body, attempts } = await deliveries.read(delivery.merchantId, delivery.id);
+        return { delivery: deliveryMessage(delivery), body, attempts: attempts.map(attemptMessage) };
+      },
+      async explainDelivery(request, context) {
+        const delivery = await findDelivery(requests.deliveryKey(request), context);
+        const [endpoint, surroundings, problem] = await Promise.all([
+          findEndpoint(delivery),
+          deliveries.surroundings(delivery),
+          delivery.state === 'PENDING' ? secretProblem(delivery) : undefined,
+        ]);
+        const { sentences, nextAttemptAt } = explainDelivery({
+          now: now(),
+          delivery,
+          endpoint,
+          secretProblem: problem,
+          ...surroundings,
+        });
+        return {
+          delivery: deliveryMessage(delivery),
+          endpoint: endpointMessage(endpoint),
+          sentences: [...sentences],
+          ...timeField('nextAttemptTime', nextAttemptAt),
+        };
+      },
+      async redeliverDelivery(request, context) {
+        const key = requests.deliveryKey(request);
+        const isMade = await redeliveries.redeliver(key.merchantId, key.deliveryId, actorOf(context));
+        if (!isMade) throw deliveryNotFound(key);
+        onDue();
+        return { delivery: deliveryMessage(await findDelivery(key, context)) };
+      },
+
+      async startRedelivery(request, context) {
+        const wanted = requests.redeliveryToStart(request);
+        const redelivery = await redeliveries.start(wanted, actorOf(context));
+        if (redelivery === undefined) {
+          throw rpcError(
+            'REDELIVERY_RUNNING',
+            `a redelivery of the merchant in ${wanted.environment} has not ended; start another one when it has`,
+          );
+        }
+        annotate(context, { merchant_id: wanted.merchantId, redelivery_id: redelivery.id });
+        parts.onRedelivery();
+        return { redelivery: redeliveryMessage(redelivery) };
+      },
+      async getRedelivery(request) {
+        const { merchantId, redeliveryId } = requests.redeliveryKey(request);
+        const redelivery = await redeliveries.find(merchantId, redeliveryId);
+        if (redelivery === undefined)
+          throw rpcError('REDELIVERY_NOT_FOUND', `the merchant has no redelivery ${redeliveryId}`);
+        return { redelivery: redeliveryMessage(redelivery) };
+      },
+      async sendTestEvent(request, context) {
+        const test = requests.testToSend(request);
+        await requireMerchant(merchants, test.merchantId, context.signal);
+        const deliveryId = await sendTestEvent(stored, test, actorOf(context));
+        onDue();
+        return { delivery: deliveryMessage(await findDelivery({ ...test, deliveryId }, context)) };
+      },
+
+      async listEndpoints(request) {
+        const { filter, key } = requests.endpointsToList(request);
+        const listed = await endpoints.list({ ...filter, limit: filter.limit + 1 });
+        const places = listed.map((endpoint) => ({ id: placeOf(endpoint), endpoint }));
+        const page = pageOf(places, filter.limit, key);
+        return {
+          endpoints: page.items.map(({ endpoint }) => endpointMessage(endpoint)),
+          nextPageToken: page.nextPageToken,
+        };
+      },
+      async pauseEndpoint(request, context) {
+        const { lane, reason } = requests.endpointToPause(request);
+        annotate(context, { merchant_id: lane.merchantId, endpoint: lane.endpoint });
+        if (!(await endpointChanges.pause(lane, reason, actorOf(context)))) throw endpointNotFound(lane);
+        return { endpoint: endpointMessage(await findEndpoint(lane)) };
+      },
+      async resumeEndpoint(request, context) {
+        const lane = requests.endpointKey(request);
+        annotate(context, { merchant_id: lane.merchantId, endpoint: lane.endpoint });
+        if (!(await endpointChanges.resume(lane, actorOf(context)))) throw endpointNotFound(lane);
+        onDue();
+        return { endpoint: endpointMessage(await findEndpoint(lane)) };
+      },
+
+      async *listenToSandboxEvents(request, context) {
+        const { merchantId } = requests.listener(request);
+        annotate(context, {
+          merchant_id: merchantId,
+          environment: EnvironmentMessage[EnvironmentMessage.SANDBOX],
+        });
+        await requireMerchant(merchants, merchantId, context.signal);
+        yield* listenToEvents(parts, merchantId, AbortSignal.any([context.signal, parts.draining]));
+        if (parts.draining.aborted)
+          throw rpcError('SERVER_DRAINING', 'this server is stopping; listen on another');
+      },
+      async getPipelineStatus() {
+        return statusMessage(await parts.readStatus());
+      },
+    },
+    {
+      listSigningSecrets: readers,
+      rotateSigningSecret: changers,
+      promoteSigningSecret: changers,
+      listDeliveries: readers,
+      getDelivery: readers,
+      explainDelivery: readers,
+      redeliverDelivery: changers,
+      startRedelivery: changers,
+      getRedelivery: readers,
+      sendTestEvent: changers,
+      listEndpoints: readers,
+      pauseEndpoint: changers,
+      resumeEndpoint: changers,
+      // What it gives is signed with the merchant's secret.
+      listenToSandboxEvents: changers,
+      getPipelineStatus: readers,
+    },
+  );
+}
+
+const deliveryNotFound = ({ deliveryId }: requests.DeliveryKey) =>
+  rpcError('DELIVERY_NOT_FOUND', `the merchant has no delivery ${deliveryId}`);
+
+const endpointNotFound = ({ environment, endpoint }: LaneKey) =>
+  rpcError(
+    'ENDPOINT_NOT_FOUND',
+    `nothing was ever to be sent to ${endpoint} for the merchant in ${environment}`,
+  );
