@@ -24,8 +24,7 @@ export class AddressNotAllowedError extends Error {}
  * servers are silent, and a few dead merchants would hold up everybody's deliveries; it is asked only about names that
  * the name servers know nothing of, which may be in this machine's hosts file.
  */
-export function createResolve(): Resolve {
-  const resolver = new Resolver({ timeout: 1_500, tries: 2 });
+export function createResolve(resolver = new Resolver({ timeout: 1_500, tries: 2 })): Resolve {
   return async (hostname) => {
     const name = hostname.toLowerCase().replace(/\.$/, '');
     // RFC 6761, 6.3: never a question for name servers.

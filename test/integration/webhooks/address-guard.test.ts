@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { Environment } from '../../../src/webhooks/domain/delivery.ts';
-import { createResolve } from '../../../src/webhooks/sending/resolve-host.ts';
 import type { WebhookSenderOptions } from '../../../src/webhooks/sending/send-webhook.ts';
 import { sendTo, testSender } from './outgoing.ts';
 import type { Receiver } from './receivers.ts';
@@ -244,10 +243,3 @@ describe('names with several addresses, or changing ones', () => {
     expect(forbidden.connectionCount()).toBe(0);
   });
 });
-
-test.each(['localhost', 'localhost.', 'LocalHost', 'shop.localhost'])(
-  '%s is this machine, and no name server is asked',
-  async (name) => {
-    expect(await createResolve()(name)).toEqual(['127.0.0.1', '::1']);
-  },
-);

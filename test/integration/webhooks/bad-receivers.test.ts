@@ -40,8 +40,8 @@ async function sendOnce(behaviour: Behaviour, over?: Partial<WebhookSenderOption
   return sendTo(openSender(over), `${receiver.origin}/hook?shop=1`);
 }
 
-/** Time limits that a test can wait for; what hangs is given up after them and not before. */
-const impatient = { totalMs: 300, connectMs: 200 };
+/** Time limits that a test can wait for, and that a busy machine keeps to when nothing hangs. */
+const impatient = { totalMs: 1_500, connectMs: 1_000 };
 
 describe('answers', () => {
   test.each([
@@ -273,7 +273,7 @@ describe('receivers that take their time', () => {
 
     expect(report).toMatchObject({ result: 'TIMED_OUT', statusCode: 0, remoteAddress: '127.0.0.1' });
     expect(report.detail).toBe(
-      'no answer within 0.3 s: answer 2xx as soon as the webhook is stored, and work on it afterwards',
+      'no answer within 1.5 s: answer 2xx as soon as the webhook is stored, and work on it afterwards',
     );
   });
 
@@ -281,7 +281,7 @@ describe('receivers that take their time', () => {
     const report = await sendOnce(silenceAfterHeaders(), impatient);
 
     expect(report).toMatchObject({ result: 'TIMED_OUT', statusCode: 200 });
-    expect(report.detail).toBe('answered 200 OK, but its body did not end within 0.3 s');
+    expect(report.detail).toBe('answered 200 OK, but its body did not end within 1.5 s');
   });
 
   test('a body byte by byte times out, and what came is kept', async () => {
@@ -317,7 +317,7 @@ describe('receivers that take their time', () => {
     const report = await sendTo(openSender(impatient), `https://127.0.0.1:${server.port}/hook`);
 
     expect(report).toMatchObject({ result: 'TLS_FAILED', statusCode: 0, remoteAddress: '' });
-    expect(report.detail).toBe(`127.0.0.1:${server.port} did not agree on TLS within 0.2 s`);
+    expect(report.detail).toBe(`127.0.0.1:${server.port} did not agree on TLS within 1 s`);
   });
 
   test('name servers that do not answer: the name is not resolved', async () => {
@@ -326,7 +326,7 @@ describe('receivers that take their time', () => {
     const report = await sendTo(sender, 'https://shop.example/hook');
 
     expect(report).toMatchObject({ result: 'NAME_NOT_RESOLVED', remoteAddress: '' });
-    expect(report.detail).toBe('the name servers did not say within 0.2 s which address shop.example has');
+    expect(report.detail).toBe('the name servers did not say within 1 s which address shop.example has');
   });
 
   test('a connection that hung up on is not used again', async () => {
@@ -408,6 +408,15 @@ describe('TLS', () => {
     const { report } = await sendOver(authority.issue({ names: name }));
 
     expect(report).toMatchObject({ result: 'DELIVERED', statusCode: 204, remoteAddress: '127.0.0.1' });
+  });
+
+  test('a name written with its final dot', async () => {
+    const receiver = await openReceiver(answer(204), { tls: authority.issue({ names: name }) });
+    const sender = openSender({ ca: authority.cert, resolve: async () => ['127.0.0.1'] });
+
+    const report = await sendTo(sender, `https://shop.example.:${receiver.port}/hook`);
+
+    expect(report.result).toBe('DELIVERED');
   });
 
   test.each([

@@ -1,0 +1,116 @@
+import { createSocket } from 'node:dgram';
+import { Resolver } from 'node:dns/promises';
+import { once } from 'node:events';
+import { afterEach, expect, test } from '@jest/globals';
+import { createResolve } from '../../../src/webhooks/sending/resolve-host.ts';
+
+const closing: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+const types = { A: 1, AAAA: 28 };
+type RecordType = keyof typeof types;
+const codes = { NOERROR: 0, SERVFAIL: 2, NXDOMAIN: 3 };
+
+/** An address as its bytes, or what the name server says instead; undefined: it is silent. */
+type Answer = readonly number[] | keyof typeof codes | undefined;
+
+/** Resolves with a real name server that answers every question about a type in the same way. */
+async function resolveWith(answers: Readonly<Record<RecordType, Answer>>) {
+  const questions: string[] = [];
+  const socket = createSocket('udp4', (message, peer) => {
+    const { name, type, end } = readQuestion(message);
+    questions.push(`${name} ${type}`);
+    const answer = answers[type];
+    if (answer !== undefined)
+      socket.send(reply(message.subarray(0, end), type, answer), peer.port, peer.address);
+  });
+  socket.bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+  const resolver = new Resolver({ timeout: 100, tries: 1 });
+  resolver.setServers([`127.0.0.1:${socket.address().port}`]);
+  closing.push(async () => {
+    resolver.cancel();
+    socket.close();
+    await once(socket, 'close');
+  });
+  return { resolve: createResolve(resolver), questions };
+}
+
+/** RFC 1035, 4.1.2 */
+function readQuestion(message: Buffer): { name: string; type: RecordType; end: number } {
+  const labels: string[] = [];
+  let at = 12;
+  for (let length = message[at]!; length > 0; length = message[at]!) {
+    labels.push(message.toString('latin1', at + 1, at + 1 + length));
+    at += 1 + length;
+  }
+  const type = message.readUInt16BE(at + 1) === types.A ? 'A' : 'AAAA';
+  return { name: labels.join('.').toLowerCase(), type, end: at + 5 };
+}
+
+/** RFC 1035, 4.1: the question again, and one record about its name, or none. */
+function reply(question: Buffer, type: RecordType, answer: NonNullable<Answer>): Buffer {
+  const address = typeof answer === 'string' ? [] : answer;
+  const message = Buffer.from(question);
+  message.writeUInt16BE(0x8180 | (typeof answer === 'string' ? codes[answer] : codes.NOERROR), 2);
+  message.writeUInt16BE(address.length > 0 ? 1 : 0, 6);
+  message.writeUInt16BE(0, 10);
+  if (address.length === 0) return message;
+  const record = [0xc0, 12, 0, types[type], 0, 1, 0, 0, 0, 60, 0, address.length, ...address];
+  return Buffer.concat([message, Buffer.from(record)]);
+}
+
+const v4 = [198, 51, 100, 7];
+const v6 = [0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7];
+
+test('a name has the addresses of both kinds', async () => {
+  const { resolve, questions } = await resolveWith({ A: v4, AAAA: v6 });
+
+  expect(await resolve('Shop.example')).toEqual(['198.51.100.7', '2001:db8::7']);
+  expect([...questions].sort()).toEqual(['shop.example A', 'shop.example AAAA']);
+});
+
+test.each([
+  ['of one kind only', { A: v4, AAAA: 'NOERROR' }, ['198.51.100.7']],
+  ['of the other kind only', { A: 'NOERROR', AAAA: v6 }, ['2001:db8::7']],
+  ['of one kind while asking for the other fails', { A: v4, AAAA: 'SERVFAIL' }, ['198.51.100.7']],
+  ['of one kind while asking for the other meets silence', { A: undefined, AAAA: v6 }, ['2001:db8::7']],
+] satisfies [string, Record<RecordType, Answer>, string[]][])(
+  'a name has the addresses %s',
+  async (_what, answers, addresses) => {
+    const { resolve } = await resolveWith(answers);
+
+    expect(await resolve('shop.example')).toEqual(addresses);
+  },
+);
+
+test.each([
+  ['silence', { A: undefined, AAAA: undefined }, 'ETIMEOUT'],
+  ['failure', { A: 'SERVFAIL', AAAA: 'SERVFAIL' }, 'ESERVFAIL'],
+  ['failure beside no address', { A: 'NXDOMAIN', AAAA: 'SERVFAIL' }, 'ESERVFAIL'],
+] satisfies [string, Record<RecordType, Answer>, string][])(
+  '%s is told as it is, and the system is not asked as well',
+  async (_what, answers, code) => {
+    const { resolve } = await resolveWith(answers);
+
+    await expect(resolve('shop.example')).rejects.toMatchObject({ code });
+  },
+);
+
+test('a name that name servers do not know, and neither this machine, is not found', async () => {
+  const { resolve } = await resolveWith({ A: 'NXDOMAIN', AAAA: 'NXDOMAIN' });
+
+  await expect(resolve('shop.invalid')).rejects.toMatchObject({ code: 'ENOTFOUND' });
+});
+
+test.each(['localhost', 'localhost.', 'LocalHost', 'shop.localhost'])(
+  '%s is this machine, and no name server is asked',
+  async (name) => {
+    const { resolve, questions } = await resolveWith({ A: v4, AAAA: v6 });
+
+    expect(await resolve(name)).toEqual(['127.0.0.1', '::1']);
+    expect(questions).toEqual([]);
+  },
+);
