@@ -1,22 +1,16 @@
-import { Events, connect, headers as newHeaders } from 'nats';
+import { Events, connect } from 'nats';
 import type { ConnectionOptions, NatsConnection } from 'nats';
 import type { Logger } from './logger.ts';
 import { createEventConsumer } from './nats-event-consumer.ts';
 import type { EventConsumer } from './nats-event-consumer.ts';
 import { brokerAnswerMs, createEventStream, eventStream } from './nats-event-stream.ts';
+import { publishStored } from './nats-publish-stored.ts';
+import type { EventMessage } from './nats-publish-stored.ts';
 
 /*
  * This file and those beside it are all that know the NATS client, so that it can be exchanged. What it carries is never
  * the truth: everything published is in PostgreSQL, and a lost message only means that somebody looks a little later.
  */
-
-export interface EventMessage {
-  readonly subject: string;
-  /** A repeat with the same id within the stream's window is stored once. */
-  readonly id: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: Uint8Array;
-}
 
 export interface EventPublisher {
   /** The stream that published messages end up in. */
@@ -114,7 +108,7 @@ function connectionOptions(url: string, name: string): ConnectionOptions {
   return {
     servers: host,
     name,
-    ...(pass === '' ? (user === '' ? {} : { token: user }) : { user, pass }),
+    ...(pass === '' ? (user === '' ? {} : { token: user }) : { user, pass, ...ownInbox(user) }),
     ...(url.startsWith('tls:') ? { tls: {} } : {}),
     waitOnFirstConnect: true,
     maxReconnectAttempts: -1,
@@ -123,6 +117,10 @@ function connectionOptions(url: string, name: string): ConnectionOptions {
     pingInterval: 10_000,
   };
 }
+
+/** Answers come to a subject named after the user: so a broker's permissions can keep users from reading each other's. */
+const ownInbox = (user: string): Pick<ConnectionOptions, 'inboxPrefix'> =>
+  /^[\w-]+$/.test(user) ? { inboxPrefix: `_INBOX_${user}` } : {};
 
 async function followStatus(
   connection: NatsConnection,
@@ -135,25 +133,10 @@ async function followStatus(
 }
 
 async function publishAll(connection: NatsConnection, messages: readonly EventMessage[]): Promise<void> {
-  const jetstream = connection.jetstream({ timeout: brokerAnswerMs });
-  const send = (): Promise<unknown> =>
-    Promise.all(
-      messages.map(({ subject, id, headers, body }) => {
-        const own = newHeaders();
-        for (const [key, value] of Object.entries(headers)) own.set(key, value);
-        return jetstream.publish(subject, body, { msgID: id, headers: own });
-      }),
-    );
-  try {
-    await send();
-  } catch (error) {
-    if (!isNoStream(error)) throw error;
-    // A new broker, or one whose store was lost.
-    await createEventStream(connection);
-    await send();
-  }
+  const store = () => publishStored(connection, messages, { timeoutMs: brokerAnswerMs });
+  if ((await store()) === 'stored') return;
+  // A new broker, or one whose store was lost.
+  await createEventStream(connection);
+  if ((await store()) === 'no stream')
+    throw new Error('the broker has no stream for events, even after it made one');
 }
-
-/** A subject that no stream takes is answered with 503, "no responders". */
-const isNoStream = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === '503';

@@ -1,0 +1,69 @@
+import { createInbox, headers as newHeaders } from 'nats';
+import type { Msg, NatsConnection } from 'nats';
+
+export interface EventMessage {
+  readonly subject: string;
+  /** A repeat with the same id within the stream's window is stored once. */
+  readonly id: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+}
+
+export interface StoreOptions {
+  /** What the connection's inboxes begin with; the client's own "_INBOX" when not given. */
+  readonly inboxPrefix?: string;
+  readonly timeoutMs: number;
+}
+
+/**
+ * Publishes the messages in order without waiting between them, and resolves when a stream has stored every one, or with
+ * 'no stream' when none takes one of their subjects. One subscription hears all the answers: the client's own way, a
+ * request with a promise, a timer and an error in stock for each message, was two thirds of what relaying cost.
+ * @throws when an answer does not come in time, or is a refusal
+ */
+export function publishStored(
+  connection: NatsConnection,
+  messages: readonly EventMessage[],
+  { inboxPrefix, timeoutMs }: StoreOptions,
+): Promise<'stored' | 'no stream'> {
+  if (messages.length === 0) return Promise.resolve('stored');
+  return new Promise((resolve, reject) => {
+    const inbox = createInbox(inboxPrefix);
+    let missing = messages.length;
+    const end = (settle: () => void): void => {
+      clearTimeout(timer);
+      answers.unsubscribe();
+      settle();
+    };
+    const timer = setTimeout(
+      () =>
+        end(() =>
+          reject(new Error(`the broker confirmed all but ${missing} of ${messages.length} messages`)),
+        ),
+      timeoutMs,
+    );
+    const answers = connection.subscribe(inbox, {
+      callback: (error, answer) => {
+        const failure = error ?? refusalIn(answer);
+        if (failure === 'no stream') end(() => resolve('no stream'));
+        else if (failure !== undefined) end(() => reject(failure));
+        else if ((missing -= 1) === 0) end(() => resolve('stored'));
+      },
+    });
+    for (const { subject, id, headers, body } of messages) {
+      const own = newHeaders();
+      own.set('Nats-Msg-Id', id);
+      for (const [name, value] of Object.entries(headers)) own.set(name, value);
+      connection.publish(subject, body, { reply: inbox, headers: own });
+    }
+  });
+}
+
+/** A PubAck names the stream and the place in it; a refusal has an error instead. */
+function refusalIn(answer: Msg): Error | 'no stream' | undefined {
+  // "No responders": nothing listens to the subject, and so no stream takes it.
+  if (answer.headers?.code === 503) return 'no stream';
+  const ack = answer.json<{ readonly stream?: string; readonly error?: { readonly description?: string } }>();
+  if (ack.error === undefined && ack.stream !== undefined) return undefined;
+  return new Error(`the broker refused a message: ${ack.error?.description ?? 'for no stated reason'}`);
+}
