@@ -122,6 +122,10 @@ function connectionOptions(url: string, name: string): ConnectionOptions {
 const ownInbox = (user: string): Pick<ConnectionOptions, 'inboxPrefix'> =>
   /^[\w-]+$/.test(user) ? { inboxPrefix: `_INBOX_${user}` } : {};
 
+/** Answers come to a subject named after the user: so a broker's permissions can keep users from reading each other's. */
+const ownInbox = (user: string): Pick<ConnectionOptions, 'inboxPrefix'> =>
+  /^[\w-]+$/.test(user) ? { inboxPrefix: `_INBOX_${user}` } : {};
+
 async function followStatus(
   connection: NatsConnection,
   onReached: (reached: boolean) => void,
