@@ -1,3 +1,4 @@
+import { invalidFields } from '../../runtime/rpc/rpc-error.ts';
 import type { Database } from '../database/database.ts';
 import { laterCursor } from './event-cursor.ts';
 import type { EventCursor } from './event-cursor.ts';
@@ -15,7 +16,10 @@ export interface EventPage {
   readonly hasMore: boolean;
 }
 
-/** The list of all committed events, for whoever catches up with it or follows it. */
+/**
+ * The list of all committed events, for whoever catches up with it or follows it.
+ * Errors: INVALID_ARGUMENT INVALID_FIELDS for a cursor that this database server cannot have given out.
+ */
 export interface EventFeed {
   readonly list: (after: EventCursor, limit: number, filter: EventFilter) => Promise<EventPage>;
   readonly latest: () => Promise<EventCursor>;
@@ -23,6 +27,9 @@ export interface EventFeed {
   readonly follow: (after: EventCursor, filter: EventFilter, stop: AbortSignal) => AsyncIterable<EventPage>;
 }
 
+/** What became of the events is the same: only their places are others. */
+const foreignCursor =
+  'is of another database server, or of a later state of this one; start again without a cursor';
 const pageSize = 200;
 /** Promised at least every 15 seconds. */
 const signOfLifeMs = 10_000;
@@ -31,7 +38,9 @@ const idleMs = 500;
 
 export function createEventFeed(database: Database, signal: WakeSignal): EventFeed {
   const list = async (after: EventCursor, limit: number, filter: EventFilter): Promise<EventPage> => {
-    const { events, horizon } = await readEvents(database.pool, after, limit + 1, filter);
+    const { events, horizon, isAhead } = await readEvents(database.pool, after, limit + 1, filter);
+    // Nothing would ever come behind it, and whoever follows would not know.
+    if (isAhead) throw invalidFields([{ field: 'after_cursor', issue: foreignCursor }]);
     const page = events.slice(0, limit);
     const last = page.at(-1);
     if (last !== undefined && events.length > limit)

@@ -24,6 +24,8 @@ export interface EventReading {
   readonly events: readonly StoredEvent[];
   /** Behind every event that could be seen, whatever the filter: none can appear before it any more. */
   readonly horizon: EventCursor;
+  /** Whether the cursor is of a transaction that this server has not begun: it was given out by another one. */
+  readonly isAhead: boolean;
 }
 
 /**
@@ -46,9 +48,12 @@ function statementFor(filter: EventFilter): { text: string; values: string[] } {
   const upTo = filter.orderId === undefined ? 'and e.xid < seen.horizon' : '';
   const text = `
 select
-  seen.horizon::text as horizon, event.xid::text as xid, event.position::text as position, event.id, event.merchant_id,
+  seen.horizon::text as horizon, seen.is_ahead, event.xid::text as xid, event.position::text as position, event.id, event.merchant_id,
   event.environment, event.type, event.payload
-from (select pg_snapshot_xmin(pg_current_snapshot()) as horizon) seen
+from (
+  select pg_snapshot_xmin(pg_current_snapshot()) as horizon,
+    $1::xid8 >= pg_snapshot_xmax(pg_current_snapshot()) as is_ahead
+) seen
 left join lateral (
   select e.xid, e.position, e.id, e.merchant_id, e.environment, e.type, e.payload
   from core.order_events e
@@ -65,7 +70,11 @@ interface Horizon {
   readonly horizon: string;
 }
 
-interface EventRow extends Horizon {
+interface Reach extends Horizon {
+  readonly is_ahead: boolean;
+}
+
+interface EventRow extends Reach {
   readonly xid: string;
   readonly position: string;
   readonly id: string;
@@ -75,7 +84,7 @@ interface EventRow extends Horizon {
   readonly payload: Buffer;
 }
 
-interface NoEventRow extends Horizon {
+interface NoEventRow extends Reach {
   readonly xid: null;
 }
 
@@ -94,6 +103,7 @@ export async function readEvents(
   return {
     events: rows.filter(isEvent).map(eventOf),
     horizon: behindTransactionsBefore(rows[0]?.horizon ?? '0'),
+    isAhead: rows[0]?.is_ahead ?? false,
   };
 }
 

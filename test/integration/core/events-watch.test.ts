@@ -136,6 +136,13 @@ describe('watching events', () => {
     expect(await watched.ended).toMatchObject({ code: 'InvalidArgument', reason: 'INVALID_FIELDS' });
   });
 
+  test('refuses a cursor of another database server, behind which nothing would ever come', async () => {
+    const afterCursor = Buffer.from('1.900000000000.1').toString('base64url');
+    const watched = watch(followerOf(stack.addresses[0]), { afterCursor });
+
+    expect(await watched.ended).toMatchObject({ code: 'InvalidArgument', reason: 'INVALID_FIELDS' });
+  });
+
   test('waits for a transaction that began earlier and commits later', async () => {
     const watched = watch(followerOf(stack.addresses[0]), { onlyNew: true });
     await waitUntil('it has begun', () => watched.messages.length > 0);

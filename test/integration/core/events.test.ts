@@ -339,6 +339,19 @@ describe('listing events', () => {
     });
   });
 
+  test('refuses a cursor of a transaction that its database server has not begun', async () => {
+    const afterCursor = Buffer.from('1.900000000000.1').toString('base64url');
+
+    expect(await failureOf(followers.listOrderEvents({ afterCursor }))).toEqual({
+      code: 'InvalidArgument',
+      reason: 'INVALID_FIELDS',
+      issues: {
+        after_cursor:
+          'is of another database server, or of a later state of this one; start again without a cursor',
+      },
+    });
+  });
+
   test('names every field that is wrong', async () => {
     const { issues } = await failureOf(
       followers.listOrderEvents({ afterCursor: '!', merchantId: 'shop', orderId: 'A-1', pageSize: -1 }),
