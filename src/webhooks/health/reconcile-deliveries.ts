@@ -1,4 +1,3 @@
-import { timestampMs } from '@bufbuild/protobuf/wkt';
 import type { Client } from '@connectrpc/connect';
 import type { PoolClient } from 'pg';
 import { CheckResult } from '../../gen/gatehouse/v1/diagnostics_service_pb.js';
@@ -9,8 +8,9 @@ import { withAdvisoryLock } from '../../runtime/database/advisory-lock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { NewId } from '../../runtime/public-id.ts';
 import type { Database } from '../database/database.ts';
+import { listEvents, listPageSize } from '../intake/list-events.ts';
 import { intakeReader, readCursor, reconcileReader } from '../intake/reader-position.ts';
-import { isTold } from '../intake/write-deliveries.ts';
+import { isTold, occurredAt } from '../intake/write-deliveries.ts';
 import type { DeliveryWriter } from '../intake/write-deliveries.ts';
 import { forgetFindings, hasFinding, insertFindings } from './findings.sql.ts';
 import { withoutDelivery } from './missing-deliveries.sql.ts';
@@ -33,7 +33,6 @@ export interface ReconcileParts {
 
 /** Held by the one process that reconciles. */
 const reconcileLock = { key: 7_142_103, silenceMs: 60_000 };
-const pageSize = 500;
 const callTimeoutMs = 10_000;
 const behindMs = 60_000;
 const dayMs = 24 * 60 * 60_000;
@@ -75,25 +74,25 @@ async function walkList(round: Round): Promise<void> {
   let cursor = await readCursor(client, reconcileReader);
   let isDone = cursor === end;
   while (!isDone && !stop.aborted) {
-    const options = { signal: stop, timeoutMs: callTimeoutMs };
-    const { entries, hasMore } = await orders.listOrderEvents({ afterCursor: cursor, pageSize }, options);
-    const young = entries.findIndex(({ event }) => occurredAt(event) > now().getTime() - behindMs);
-    const last = entries.findIndex((entry) => entry.cursor === end);
-    const old = young === -1 ? entries : entries.slice(0, young);
-    const read = last === -1 ? old : old.slice(0, last + 1);
+    const page = await listEvents(orders, cursor, stop);
+    if (page === 'no such place') {
+      cursor = '';
+      continue;
+    }
+    const last = page.events.findIndex((entry) => entry.cursor === end);
+    const young = page.events.findIndex(({ event }) => occurredAt(event) > now().getTime() - behindMs);
+    const known = last === -1 ? page.events : page.events.slice(0, last + 1);
+    const read = young === -1 ? known : known.slice(0, young);
+    cursor = read.at(-1)?.cursor ?? cursor;
     await comparePage(
-      read.flatMap(({ event }) => event ?? []),
-      { reader: reconcileReader, cursor: read.at(-1)?.cursor ?? cursor },
+      read.map(({ event }) => event),
+      { reader: reconcileReader, cursor },
       round,
     );
-    cursor = read.at(-1)?.cursor ?? cursor;
-    isDone = !hasMore || young !== -1 || last !== -1;
+    isDone = !page.hasMore || last !== -1 || young !== -1;
   }
   await writer.write([], { reader: reconcileReader, cursor }, client);
 }
-
-const occurredAt = (event: OrderEvent | undefined): number =>
-  event?.occurTime === undefined ? -Infinity : timestampMs(event.occurTime);
 
 async function comparePage(
   events: readonly OrderEvent[],
@@ -139,7 +138,10 @@ async function findGaps(events: readonly OrderEvent[], round: Round) {
   const findings = [];
   for (const [orderId, merchantId] of [...suspects].slice(0, maxSuspicions)) {
     const options = { signal: stop, timeoutMs: callTimeoutMs };
-    const { entries } = await orders.listOrderEvents({ merchantId, orderId, pageSize }, options);
+    const { entries } = await orders.listOrderEvents(
+      { merchantId, orderId, pageSize: listPageSize },
+      options,
+    );
     const missing = missingNumbers(entries.flatMap(({ event }) => event?.sequence ?? []));
     if (missing.length === 0) continue;
     const detail = `core's list of events of the order lacks number ${missing.join(', ')}`;

@@ -18,6 +18,8 @@ export interface ReaderPosition {
   readonly isKnown: (cursor: string) => boolean;
   /** Writes the deliveries of the events that come next in the list, and moves behind them. Gives how many are new. */
   readonly advance: (events: readonly PlacedEvent[]) => Promise<number>;
+  /** Goes back to before the first event. What was read before makes no second delivery. */
+  readonly restart: () => Promise<void>;
   /** Says that there was nothing more to read just now. */
   readonly touch: () => Promise<void>;
   /** Keeps the connection, and the lock with it, while there is nothing to write or to say. */
@@ -60,6 +62,10 @@ export async function openReaderPosition(
     cursor: () => cursor,
     isKnown: (other) => known.has(other),
     advance: (events) => move(events, events.at(-1)?.cursor ?? cursor),
+    async restart() {
+      known.clear();
+      await move([], '');
+    },
     async touch() {
       if (now().getTime() - movedAt >= touchEveryMs) await move([], cursor);
     },

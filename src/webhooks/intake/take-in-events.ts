@@ -1,10 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { fromBinary } from '@bufbuild/protobuf';
-import { timestampMs } from '@bufbuild/protobuf/wkt';
 import type { Client } from '@connectrpc/connect';
 import type { PoolClient } from 'pg';
 import { OrderEventSchema } from '../../gen/gatehouse/v1/order_pb.js';
-import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
 import type { OrderService } from '../../gen/gatehouse/v1/order_service_pb.js';
 import { withAdvisoryLock } from '../../runtime/database/advisory-lock.ts';
 import { isDatabaseUnavailable } from '../../runtime/database/explain-error.ts';
@@ -12,8 +10,11 @@ import type { Logger } from '../../runtime/logger.ts';
 import type { EventConsumer, ReceivedEvent, ReceivedEvents } from '../../runtime/nats-event-consumer.ts';
 import type { Database } from '../database/database.ts';
 import { followChain } from './follow-chain.ts';
+import { listEvents, listPageSize } from './list-events.ts';
+import type { ListedEvents } from './list-events.ts';
 import { intakeReader, openReaderPosition } from './reader-position.ts';
 import type { PlacedEvent, ReaderPosition } from './reader-position.ts';
+import { occurredAt } from './write-deliveries.ts';
 import type { DeliveryWriter } from './write-deliveries.ts';
 
 export interface IntakeParts {
@@ -31,7 +32,6 @@ export interface IntakeParts {
 const intakeLock = { key: 7_142_102, silenceMs: 20_000 };
 /** How soon a process that does not take in asks whether it may, and one that failed tries again. */
 const standbyMs = 1_000;
-const batchSize = 500;
 /** When the broker has brought nothing for this long, core is asked whether there is something; and now and then anyway. */
 const quietMs = 2_000;
 const lookEveryMs = 10_000;
@@ -39,7 +39,6 @@ const lookEveryMs = 10_000;
 const graceMs = 1_000;
 /** How often core is asked while the broker is away. */
 const awayMs = 300;
-const listTimeoutMs = 5_000;
 
 /**
  * Makes deliveries of committed events until `stop` aborts. One process at a time takes in. The broker brings most of
@@ -81,7 +80,7 @@ async function takeInUntilStopped(
   try {
     while (!ended.aborted) {
       const isOpen = inbox.isOpen();
-      const received = await inbox.take(batchSize, isOpen ? quietMs : awayMs);
+      const received = await inbox.take(listPageSize, isOpen ? quietMs : awayMs);
       if (received.events.length > 0) await takeInBatch(received, position, parts, ended);
       if (received.events.length > 0 && now().getTime() - lookedAt < lookEveryMs) continue;
       await lookForMore(isOpen ? graceMs : 0, position, parts, ended);
@@ -142,7 +141,14 @@ async function catchUp(
   stop: AbortSignal,
 ): Promise<boolean> {
   for (;;) {
-    const page = await listEvents(position.cursor(), parts, stop);
+    const page = await askCore(position.cursor(), parts, stop);
+    if (page === 'no such place') {
+      parts.logger.error(
+        'core does not know the place that was reached, as after a restore: its list is read from the beginning',
+      );
+      await position.restart();
+      continue;
+    }
     if (page === undefined) return false;
     const until = parts.now().getTime() - youngestMs;
     const young = page.events.findIndex(({ event }) => occurredAt(event) > until);
@@ -164,30 +170,19 @@ async function advance(
   if (deliveries > 0) onDeliveries();
 }
 
-interface EventPage {
-  readonly events: readonly PlacedEvent[];
-  readonly hasMore: boolean;
-}
-
 /** Undefined when core does not answer: the broker may still bring what comes next. */
-async function listEvents(
+async function askCore(
   afterCursor: string,
   { orders, logger }: IntakeParts,
   signal: AbortSignal,
-): Promise<EventPage | undefined> {
+): Promise<ListedEvents | 'no such place' | undefined> {
   try {
-    const options = { signal, timeoutMs: listTimeoutMs };
-    const { entries, hasMore } = await orders.listOrderEvents({ afterCursor, pageSize: batchSize }, options);
-    const events = entries.flatMap(({ cursor, event }) => (event === undefined ? [] : [{ cursor, event }]));
-    return { events, hasMore };
+    return await listEvents(orders, afterCursor, signal);
   } catch (error) {
     if (!signal.aborted) logger.warn({ err: error }, 'core does not list its events; it is asked again');
     return undefined;
   }
 }
-
-const occurredAt = ({ occurTime }: OrderEvent): number =>
-  occurTime === undefined ? -Infinity : timestampMs(occurTime);
 
 const pause = (timeoutMs: number, signal: AbortSignal): Promise<void> =>
   delay(timeoutMs, undefined, { signal }).catch(() => undefined);

@@ -1,3 +1,4 @@
+import { timestampMs } from '@bufbuild/protobuf/wkt';
 import type { Pool, PoolClient } from 'pg';
 import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
 import type { NewId } from '../../runtime/public-id.ts';
@@ -16,7 +17,8 @@ export interface WrittenDeliveries {
 export interface DeliveryWriter {
   /**
    * Makes a delivery of each event that ended an order with a webhook_url, unless there is one, and moves the reader:
-   * all in one short transaction. Safe to repeat. Written over `client` when given, else over any connection.
+   * all in one short transaction. What is older than the retention is left alone: it may have been delivered, and
+   * forgotten. Safe to repeat. Written over `client` when given, else over any connection.
    * @throws TypeError for an event that this build cannot tell; nothing is written then.
    */
   readonly write: (
@@ -28,15 +30,21 @@ export interface DeliveryWriter {
 
 export interface DeliveryWriterParts {
   readonly database: { readonly pool: Pool };
+  readonly retentionDays: number;
   readonly newId: NewId;
   readonly now: () => Date;
 }
 
-export function createDeliveryWriter({ database, newId, now }: DeliveryWriterParts): DeliveryWriter {
+const dayMs = 24 * 60 * 60_000;
+
+export function createDeliveryWriter(parts: DeliveryWriterParts): DeliveryWriter {
+  const { database, retentionDays, newId, now } = parts;
   return {
     async write(events, move, client) {
       const at = now();
-      const deliveries = events.filter(isTold).map((event) => newDelivery(event, newId('whd', at)));
+      const since = at.getTime() - retentionDays * dayMs;
+      const told = events.filter((event) => isTold(event) && occurredAt(event) >= since);
+      const deliveries = told.map((event) => newDelivery(event, newId('whd', at)));
       if (deliveries.length === 0 && move === undefined) return { created: new Set() };
       const created = await insertDeliveries(client ?? database.pool, deliveries, move);
       return { created };
@@ -47,6 +55,10 @@ export function createDeliveryWriter({ database, newId, now }: DeliveryWriterPar
 /** Whether a merchant is told of the event: it ended an order, and somebody wants to know. */
 export const isTold = (event: OrderEvent): boolean =>
   webhookEventType(event) !== undefined && (event.order?.webhookUrl ?? '') !== '';
+
+/** In milliseconds; before everything for an event without a time, which no stored event is. */
+export const occurredAt = ({ occurTime }: OrderEvent): number =>
+  occurTime === undefined ? -Infinity : timestampMs(occurTime);
 
 function newDelivery(event: OrderEvent, id: string): NewDelivery {
   const { order } = event;

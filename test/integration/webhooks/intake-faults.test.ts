@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { formatCursor } from '../../../src/core/events/event-cursor.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { connectTo } from '../core/broker-messages.ts';
 import { eventIdsOf, numbered, openIntakeDesk } from './intake-under-test.ts';
@@ -45,6 +46,26 @@ describe('the intake misses nothing', () => {
     await untilBrought(desk, intake.brought);
 
     const rows = await untilAllTakenIn(81);
+    expect(eventIdsOf(rows)).toEqual([...(await toldEvents())].sort());
+  });
+
+  test('when the store is deleted under the running broker', async () => {
+    const desk = await open();
+    const { stack, broker, expireOrders, startIntake, toldEvents, untilAllTakenIn } = desk;
+    const { id: merchantId } = await stack.createMerchant();
+    const intake = startIntake();
+    await expireOrders(merchantId, numbered('A', 20));
+    await untilAllTakenIn(20);
+
+    await broker.wipe();
+    await expireOrders(merchantId, numbered('B', 20));
+    await untilAllTakenIn(40);
+    broker.kill();
+    await expireOrders(merchantId, numbered('C', 20));
+    await untilAllTakenIn(60);
+    await untilBrought(desk, intake.brought);
+
+    const rows = await untilAllTakenIn(61);
     expect(eventIdsOf(rows)).toEqual([...(await toldEvents())].sort());
   });
 
@@ -193,6 +214,28 @@ describe('the intake misses nothing', () => {
     await connection.close();
     expect(eventIdsOf(rows)).toEqual([...(await toldEvents())].sort());
     expect(eventIdsOf(await desk.deliveries())).toEqual(eventIdsOf(rows));
+  });
+
+  test('after core was restored into another database server, where events have other places', async () => {
+    const desk = await open();
+    const { stack, expireOrders, startIntake, toldEvents, untilAllTakenIn } = desk;
+    const { id: merchantId } = await stack.createMerchant();
+    const before = startIntake();
+    await expireOrders(merchantId, numbered('A', 10));
+    await untilAllTakenIn(10);
+    await before.stop();
+    await desk.desk.query('update webhooks.event_readers set cursor = $1', [
+      formatCursor({ xid: '900000000000', position: '1' }),
+    ]);
+    await expireOrders(merchantId, numbered('B', 10));
+
+    const intake = startIntake();
+    await untilAllTakenIn(20);
+    await untilBrought(desk, intake.brought);
+
+    const rows = await untilAllTakenIn(21);
+    expect(eventIdsOf(rows)).toEqual([...(await toldEvents())].sort());
+    expect(intake.log.filter(({ level }) => level === 'error')).toHaveLength(1);
   });
 
   test('while core is away: what the broker has is taken in', async () => {

@@ -90,7 +90,7 @@ export async function openIntakeDesk({ cores = 1, startBroker = true } = {}): Pr
     cleanUps.push(database.close);
     const orders = stack.client(OrderService, 'webhooks');
     const now = (): Date => new Date();
-    const writer = createDeliveryWriter({ database, newId: newRandomId, now });
+    const writer = createDeliveryWriter({ database, retentionDays: 90, newId: newRandomId, now });
 
     const startIntake: IntakeDesk['startIntake'] = ({ onDeliveries = () => undefined } = {}) => {
       const intake = runIntake({ url: broker.url, databaseUrl: stack.databaseUrl, orders, onDeliveries });
@@ -158,7 +158,7 @@ function runIntake({ url, databaseUrl, orders, onDeliveries }: IntakeOptions): R
   const running = (async () => {
     const database = await openWebhooksDatabase(databaseUrl, logger);
     const bus = openEventBus({ url, name: 'intake test', logger });
-    const writer = createDeliveryWriter({ database, newId: newRandomId, now });
+    const writer = createDeliveryWriter({ database, retentionDays: 90, newId: newRandomId, now });
     const consumer = bus.eventConsumer('webhooks');
     const announce = (): void => {
       announced += 1;

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { formatCursor } from '../../../src/core/events/event-cursor.ts';
 import { DiagnosticsService } from '../../../src/gen/gatehouse/v1/diagnostics_service_pb.js';
 import { newRandomId, storedId } from '../../../src/runtime/public-id.ts';
 import { createReconcileDeliveries } from '../../../src/webhooks/health/reconcile-deliveries.ts';
@@ -188,6 +189,19 @@ describe('a round of the reconciler', () => {
     await desk.desk.query('delete from core.order_events where order_id = $1', [
       storedId('ord', order.orderId),
     ]);
+  });
+
+  test('begins again when core does not know the place it had reached', async () => {
+    const { merchantId } = await expiredOrders(2);
+    await reconcile();
+    await desk.desk.query('delete from webhooks.deliveries where merchant_id = $1', [merchantId]);
+    await desk.desk.query(`update webhooks.event_readers set cursor = $1 where reader = 'reconcile'`, [
+      formatCursor({ xid: '900000000000', position: '1' }),
+    ]);
+
+    await reconcile();
+
+    expect(await deliveriesOf(merchantId)).toHaveLength(2);
   });
 
   test('forgets old findings', async () => {
