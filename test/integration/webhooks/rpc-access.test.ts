@@ -1,0 +1,109 @@
+import type { ConnectError, Transport } from '@connectrpc/connect';
+import { createConnectTransport } from '@connectrpc/connect-node';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { WebhookService } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
+import { createGrpcTransport } from '../../../src/runtime/rpc/grpc-transport.ts';
+import { roles } from '../../../src/runtime/rpc/service-tokens.ts';
+import type { Role } from '../../../src/runtime/rpc/service-tokens.ts';
+import { describeFailure } from '../../support/rpc-failure.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack } from '../../support/stack.ts';
+import { openWebhookDesk } from './webhook-desk.ts';
+import type { WebhookDesk } from './webhook-desk.ts';
+
+// Who may call what, written out by hand: a change of rights must be made twice to be made.
+type MethodName = keyof typeof WebhookService.method;
+const open: Readonly<Record<MethodName, readonly Role[]>> = {
+  listSigningSecrets: ['operator', 'reader'],
+  rotateSigningSecret: ['operator'],
+  promoteSigningSecret: ['operator'],
+  listDeliveries: ['operator', 'reader'],
+  getDelivery: ['operator', 'reader'],
+  explainDelivery: ['operator', 'reader'],
+  redeliverDelivery: ['operator'],
+  startRedelivery: ['operator'],
+  getRedelivery: ['operator', 'reader'],
+  sendTestEvent: ['operator'],
+  listEndpoints: ['operator', 'reader'],
+  pauseEndpoint: ['operator'],
+  resumeEndpoint: ['operator'],
+  listenToSandboxEvents: ['operator'],
+  getPipelineStatus: ['operator', 'reader'],
+};
+
+let stack: Stack;
+let desk: WebhookDesk;
+beforeAll(async () => {
+  stack = await startStack({ facades: 0 });
+  desk = await openWebhookDesk(stack);
+});
+afterAll(async () => {
+  await desk.close();
+  await stack.stop();
+});
+
+/** Calls with an empty request: whoever is let in is told what is missing or is answered. */
+async function verdict(transport: Transport, name: MethodName): Promise<string> {
+  const method = WebhookService.method[name];
+  try {
+    if (method.methodKind === 'unary') await transport.unary(method, undefined, 10_000, undefined, {});
+    else {
+      const { message } = await transport.stream(method, undefined, 10_000, undefined, once({}));
+      await message[Symbol.asyncIterator]().next();
+    }
+    return 'allowed';
+  } catch (error) {
+    const { code, reason } = describeFailure(error as ConnectError);
+    return code === 'PermissionDenied' || code === 'Unauthenticated' ? String(reason) : 'allowed';
+  }
+}
+
+async function* once<T>(message: T): AsyncIterable<T> {
+  yield message;
+}
+
+test('the table has a row for every method', () => {
+  expect(Object.keys(open).sort()).toEqual(Object.keys(WebhookService.method).sort());
+});
+
+/** Both protocols, each with a connection of its own that ends with the call. */
+const protocols: Readonly<Record<string, (token: string, method: MethodName) => Promise<string>>> = {
+  async gRPC(token, method) {
+    const transport = createGrpcTransport({ addresses: [desk.grpcAddress], token });
+    const said = await verdict(transport, method);
+    transport.close();
+    return said;
+  },
+  Connect: (token, method) =>
+    verdict(
+      createConnectTransport({
+        baseUrl: desk.connectUrl,
+        httpVersion: '1.1',
+        nodeOptions: { agent: false },
+        interceptors: [
+          (next) => (request) => {
+            request.header.set('authorization', `Bearer ${token}`);
+            return next(request);
+          },
+        ],
+      }),
+      method,
+    ),
+};
+
+describe.each(Object.keys(open) as MethodName[])('%s', (method) => {
+  test.each(Object.entries(protocols))(
+    'over %s is open to its roles and closed to the others, and to whoever has no token',
+    async (_protocol, call) => {
+      const said = await Promise.all(
+        roles.map(async (role) => [role, await call(stack.tokens[role], method)] as const),
+      );
+      expect(Object.fromEntries(said)).toEqual(
+        Object.fromEntries(
+          roles.map((role) => [role, open[method].includes(role) ? 'allowed' : 'ROLE_NOT_ALLOWED']),
+        ),
+      );
+      expect(await call('00112233445566778899aabbccddeeff', method)).toBe('INVALID_SERVICE_TOKEN');
+    },
+  );
+});

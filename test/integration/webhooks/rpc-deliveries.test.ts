@@ -1,0 +1,325 @@
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import {
+  DeliveryAttemptResult,
+  DeliveryState,
+  EndpointState,
+} from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
+import { newRandomId } from '../../../src/runtime/public-id.ts';
+import { failureOf } from '../../support/rpc-failure.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack } from '../../support/stack.ts';
+import { openWebhookDesk } from './webhook-desk.ts';
+import type { WebhookDesk } from './webhook-desk.ts';
+
+let stack: Stack;
+let desk: WebhookDesk;
+let merchantId: string;
+beforeAll(async () => {
+  stack = await startStack({ facades: 0 });
+  desk = await openWebhookDesk(stack);
+});
+beforeEach(async () => {
+  ({ id: merchantId } = await stack.createMerchant());
+});
+afterAll(async () => {
+  await desk.close();
+  await stack.stop();
+});
+
+const reader = () => desk.client('reader');
+const operator = () => desk.client('operator');
+const sql = (text: string, values: unknown[] = []) => desk.database.pool.query(text, values);
+
+/** Makes deliveries what they are after an attempt. */
+const end = (ids: readonly string[], state: 'DELIVERED' | 'GIVEN_UP') =>
+  sql(
+    `update webhooks.deliveries
+     set state = $2::webhooks.delivery_state, due_at = null, attempt_count = 13, round_attempts = 13,
+       given_up_at = case when $2 = 'GIVEN_UP' then now() end, last_attempt_at = now(), last_result = '500',
+       round_started_at = now() - interval '80 hours'
+     where id = any($1)`,
+    [ids, state],
+  );
+
+const attempted = (deliveryId: string, number: number, own: Record<string, unknown> = {}) => {
+  const row = {
+    merchant_id: merchantId,
+    delivery_id: deliveryId,
+    number,
+    started_at: new Date('2026-11-21T00:00:00.250Z'),
+    duration_ms: 1234,
+    result: 'REFUSED',
+    status_code: 503,
+    detail: 'answered 503 Service Unavailable',
+    remote_address: '203.0.113.7',
+    response_body: Buffer.from([0x6f, 0x6f, 0x70, 0x73, 0xff]),
+    retry_after: '120',
+    ...own,
+  };
+  const columns = Object.keys(row);
+  return sql(
+    `insert into webhooks.delivery_attempts (${columns.join(', ')})
+     values (${columns.map((_column, index) => `$${index + 1}`).join(', ')})`,
+    Object.values(row),
+  );
+};
+
+/** Every id, page by page. */
+async function walk(own: object, between: () => Promise<unknown> = async () => {}): Promise<string[]> {
+  const ids: string[] = [];
+  let pageToken = '';
+  do {
+    const page = await reader().listDeliveries({ merchantId, ...own, pageToken });
+    ids.push(...page.deliveries.map(({ deliveryId }) => deliveryId));
+    pageToken = page.nextPageToken;
+    await between();
+  } while (pageToken !== '');
+  return ids;
+}
+
+describe('listing', () => {
+  test('gives each delivery once, newest first, while others are added', async () => {
+    const ids = await desk.deliver(merchantId, {}, 25);
+    const seen = await walk({ pageSize: 10 }, () => desk.deliver(merchantId));
+    expect(seen).toEqual([...ids].sort().reverse());
+  });
+
+  test('gives 10,000 in pages of 500', async () => {
+    for (let batch = 0; batch < 10; batch += 1) await desk.deliver(merchantId, {}, 1000);
+    const seen = await walk({ pageSize: 1000 });
+    expect(new Set(seen).size).toBe(10_000);
+    expect((await reader().listDeliveries({ merchantId, pageSize: 1000 })).deliveries).toHaveLength(500);
+    expect((await reader().listDeliveries({ merchantId })).deliveries).toHaveLength(50);
+  });
+
+  test('finds by environment, state, order, endpoint and time', async () => {
+    const [live] = await desk.deliver(merchantId, { environment: 'PRODUCTION' });
+    const [delivered, givenUp] = await desk.deliver(merchantId, {}, 2);
+    const orderId = newRandomId('ord', new Date());
+    const [named] = await desk.deliver(merchantId, { orderNumber: 'B-7', orderId });
+    const [elsewhere] = await desk.deliver(merchantId, { endpoint: 'http://127.0.0.1:3000' });
+    await end([delivered!], 'DELIVERED');
+    await end([givenUp!], 'GIVEN_UP');
+    await sql(`update webhooks.deliveries set created_at = '2026-11-20T12:00:00Z' where id = $1`, [
+      elsewhere,
+    ]);
+    const at = (text: string) => timestampFromDate(new Date(text));
+
+    expect(await walk({ environment: Environment.PRODUCTION })).toEqual([live]);
+    expect(await walk({ states: [DeliveryState.GIVEN_UP] })).toEqual([givenUp]);
+    expect((await walk({ states: [DeliveryState.GIVEN_UP, DeliveryState.DELIVERED] })).sort()).toEqual(
+      [givenUp!, delivered!].sort(),
+    );
+    expect(await walk({ orderNumber: 'B-7' })).toEqual([named]);
+    expect(await walk({ orderId })).toEqual([named]);
+    expect(await walk({ endpoint: 'http://127.0.0.1:3000' })).toEqual([elsewhere]);
+    expect(
+      await walk({ createTimeFrom: at('2026-11-20T12:00:00Z'), createTimeTo: at('2026-11-20T12:00:01Z') }),
+    ).toEqual([elsewhere]);
+    expect(await walk({ createTimeTo: at('2026-11-20T12:00:00Z') })).toEqual([]);
+  });
+
+  test('a page token goes on with the list it came from only', async () => {
+    await desk.deliver(merchantId, {}, 3);
+    const { nextPageToken: pageToken } = await reader().listDeliveries({ merchantId, pageSize: 1 });
+    const other = { merchantId, pageSize: 1, pageToken, states: [DeliveryState.PENDING] };
+    expect(await failureOf(reader().listDeliveries(other))).toMatchObject({
+      reason: 'INVALID_FIELDS',
+      issues: { page_token: expect.stringContaining('next_page_token') },
+    });
+  });
+
+  test('names all bad fields at once', async () => {
+    const { issues } = await failureOf(
+      reader().listDeliveries({
+        merchantId: 'mer_x',
+        environment: 9 as Environment,
+        states: [0],
+        orderNumber: 'x'.repeat(65),
+        orderId: 'A-1',
+        endpoint: 'https://shop.example/hook',
+        createTimeFrom: { seconds: 100n },
+        createTimeTo: { seconds: 100n },
+        pageSize: -1,
+        pageToken: 'x',
+      }),
+    );
+    expect(Object.keys(issues).sort()).toEqual([
+      'create_time_to',
+      'endpoint',
+      'environment',
+      'merchant_id',
+      'order_id',
+      'order_number',
+      'page_size',
+      'page_token',
+      'states',
+    ]);
+  });
+});
+
+describe('one delivery', () => {
+  test('is given with its exact body and its attempts, newest first', async () => {
+    const body = Buffer.from('{"amount":"100.50","name":"ሰላም"}');
+    const [deliveryId = ''] = await desk.deliver(merchantId, { body });
+    await attempted(deliveryId, 1);
+    await attempted(deliveryId, 2, { result: 'DELIVERED', status_code: 204, detail: '', retry_after: '' });
+
+    const answer = await reader().getDelivery({ merchantId, deliveryId });
+
+    expect(answer.delivery).toMatchObject({
+      deliveryId,
+      merchantId,
+      environment: Environment.SANDBOX,
+      eventType: 'order.completed',
+      sequence: 3n,
+      url: 'https://shop.example/hook?token=t',
+      endpoint: 'https://shop.example',
+      state: DeliveryState.PENDING,
+      attemptCount: 0,
+      lastResult: '',
+    });
+    expect(answer.delivery?.dueTime).toEqual(answer.delivery?.createTime);
+    expect(Buffer.from(answer.body)).toEqual(body);
+    expect(answer.attempts).toMatchObject([
+      { number: 2, result: DeliveryAttemptResult.DELIVERED, statusCode: 204 },
+      {
+        number: 1,
+        startTime: timestampFromDate(new Date('2026-11-21T00:00:00.250Z')),
+        duration: { seconds: 1n, nanos: 234_000_000 },
+        result: DeliveryAttemptResult.REFUSED,
+        statusCode: 503,
+        detail: 'answered 503 Service Unavailable',
+        remoteAddress: '203.0.113.7',
+        responseBody: 'oops\uFFFD',
+        retryAfter: '120',
+      },
+    ]);
+  });
+
+  test('shows the latest 200 attempts', async () => {
+    const [deliveryId = ''] = await desk.deliver(merchantId);
+    for (let number = 1; number <= 203; number += 1) await attempted(deliveryId, number);
+    const { attempts } = await reader().getDelivery({ merchantId, deliveryId });
+    expect([attempts.length, attempts[0]?.number, attempts.at(-1)?.number]).toEqual([200, 203, 4]);
+  });
+
+  test.each(['getDelivery', 'explainDelivery', 'redeliverDelivery'] as const)(
+    '%s: that of another merchant is not found, as one that does not exist',
+    async (method) => {
+      const { id: other } = await stack.createMerchant();
+      const [deliveryId = ''] = await desk.deliver(other);
+      const unknown = newRandomId('whd', new Date());
+      for (const id of [deliveryId, unknown]) {
+        expect(await failureOf(operator()[method]({ merchantId, deliveryId: id }))).toMatchObject({
+          code: 'NotFound',
+          reason: 'DELIVERY_NOT_FOUND',
+        });
+      }
+      expect(await failureOf(operator()[method]({ merchantId: '', deliveryId: 'evt_1' }))).toMatchObject({
+        issues: { merchant_id: expect.any(String), delivery_id: expect.any(String) },
+      });
+    },
+  );
+
+  test('is explained', async () => {
+    const orderId = newRandomId('ord', new Date());
+    const [first = ''] = await desk.deliver(merchantId, { orderId, eventType: 'order.failed' });
+    const [second = ''] = await desk.deliver(merchantId, { orderId, sequence: 4n });
+    await operator().pauseEndpoint({
+      merchantId,
+      environment: Environment.SANDBOX,
+      endpoint: 'https://shop.example',
+      reason: 'moving house',
+    });
+    const paused = await reader().explainDelivery({ merchantId, deliveryId: second });
+    await operator().resumeEndpoint({
+      merchantId,
+      environment: Environment.SANDBOX,
+      endpoint: 'https://shop.example',
+    });
+    const behind = await reader().explainDelivery({ merchantId, deliveryId: second });
+    const due = await reader().explainDelivery({ merchantId, deliveryId: first });
+
+    expect(paused.sentences.join(' ')).toContain('moving house');
+    expect(paused.endpoint?.state).toBe(EndpointState.PAUSED);
+    expect(behind.sentences.join(' ')).toContain(
+      `order.failed of the same order, ${first}, is not delivered`,
+    );
+    expect(due.delivery?.deliveryId).toBe(first);
+    expect(due.nextAttemptTime).toBeDefined();
+  });
+
+  test('whose secret has no key is explained, not failed', async () => {
+    const [deliveryId = ''] = await desk.deliver(merchantId);
+    await desk.secrets.live(merchantId, 'SANDBOX');
+    await sql(`update webhooks.signing_secrets set key_id = 'lost' where merchant_id = $1`, [merchantId]);
+    const other = await openWebhookDesk(stack);
+    try {
+      const { sentences } = await other.client('reader').explainDelivery({ merchantId, deliveryId });
+      expect(sentences.join(' ')).toContain('encrypted with the key "lost"');
+    } finally {
+      await other.close();
+    }
+  });
+});
+
+describe('redelivering one', () => {
+  test.each(['DELIVERED', 'GIVEN_UP'] as const)(
+    'that is %s makes it due now with a whole schedule, its id and bytes as before',
+    async (state) => {
+      const [deliveryId = ''] = await desk.deliver(merchantId);
+      const before = await reader().getDelivery({ merchantId, deliveryId });
+      await end([deliveryId], state);
+      await sql('update webhooks.lanes set next_due_at = null where merchant_id = $1', [merchantId]);
+      const rings = desk.rings.due;
+
+      const { delivery } = await operator().redeliverDelivery({ merchantId, deliveryId });
+
+      expect(delivery).toMatchObject({ deliveryId, state: DeliveryState.PENDING, attemptCount: 13 });
+      const after = await reader().getDelivery({ merchantId, deliveryId });
+      expect([after.body, after.delivery?.eventId]).toEqual([before.body, before.delivery?.eventId]);
+      const { rows } = await sql(
+        `select round_attempts, due_at = round_started_at and due_at <= now() as is_due, given_up_at, next_due_at <= now() as is_awake
+         from webhooks.deliveries join webhooks.lanes using (merchant_id, environment, endpoint) where id = $1`,
+        [deliveryId],
+      );
+      expect(rows).toEqual([{ round_attempts: 0, is_due: true, given_up_at: null, is_awake: true }]);
+      expect(desk.rings.due).toBe(rings + 1);
+    },
+  );
+
+  test('that waits for its next attempt has it now; a resting endpoint keeps resting', async () => {
+    const [deliveryId = ''] = await desk.deliver(merchantId);
+    await sql(
+      `update webhooks.deliveries set due_at = now() + interval '1 hour', round_attempts = 5 where id = $1`,
+      [deliveryId],
+    );
+    await sql(
+      `update webhooks.lanes set resting_until = now() + interval '1 hour', next_due_at = null where merchant_id = $1`,
+      [merchantId],
+    );
+    await operator().redeliverDelivery({ merchantId, deliveryId });
+    const { rows } = await sql(
+      `select due_at <= now() as is_due, next_due_at = resting_until as rests from webhooks.deliveries
+       join webhooks.lanes using (merchant_id, environment, endpoint) where id = $1`,
+      [deliveryId],
+    );
+    expect(rows).toEqual([{ is_due: true, rests: true }]);
+  });
+
+  test('is in the outbox of the audit log, without more of the URL than the endpoint', async () => {
+    const [deliveryId = ''] = await desk.deliver(merchantId);
+    await operator().redeliverDelivery(
+      { merchantId, deliveryId },
+      { headers: { 'x-gatehouse-actor': 'abebe' } },
+    );
+    const { rows } = await sql('select * from webhooks.audit_outbox where target_id = $1', [deliveryId]);
+    expect(rows).toMatchObject([
+      { actor: 'operator:abebe', action: 'delivery.redeliver', merchant_id: merchantId },
+    ]);
+    expect(JSON.stringify(rows)).not.toContain('token=t');
+  });
+});

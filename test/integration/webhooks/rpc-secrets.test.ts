@@ -1,0 +1,166 @@
+import { timestampDate } from '@bufbuild/protobuf/wkt';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { Webhook } from 'standardwebhooks';
+import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { SigningSecretState } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
+import { newRandomId } from '../../../src/runtime/public-id.ts';
+import { signedHeaders } from '../../../src/webhooks/secrets/sign.ts';
+import { failureOf } from '../../support/rpc-failure.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack } from '../../support/stack.ts';
+import { openWebhookDesk } from './webhook-desk.ts';
+import type { WebhookDesk } from './webhook-desk.ts';
+
+let stack: Stack;
+let desk: WebhookDesk;
+let merchantId: string;
+beforeAll(async () => {
+  stack = await startStack({ facades: 0 });
+  desk = await openWebhookDesk(stack);
+});
+beforeEach(async () => {
+  ({ id: merchantId } = await stack.createMerchant());
+});
+afterAll(async () => {
+  await desk.close();
+  await stack.stop();
+});
+
+const operator = () => desk.client('operator');
+const sandbox = () => ({ merchantId, environment: Environment.SANDBOX });
+const listed = async () => (await desk.client('reader').listSigningSecrets({ merchantId })).signingSecrets;
+
+/** Whether a receiver that knows just this secret takes what is signed now. */
+async function verifies(secret: string): Promise<boolean> {
+  const body = Buffer.from('{"id":"evt_1"}');
+  const secrets = await desk.secrets.live(merchantId, 'SANDBOX');
+  const headers = signedHeaders({ eventId: 'evt_1', body, at: new Date(), secrets });
+  try {
+    new Webhook(secret).verify(body.toString(), headers);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+describe('rotating', () => {
+  test('shows the secret once, and lists it without', async () => {
+    const { signingSecret, secret } = await operator().rotateSigningSecret(sandbox());
+
+    expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+    expect(signingSecret).toMatchObject({
+      merchantId,
+      environment: Environment.SANDBOX,
+      state: SigningSecretState.CURRENT,
+      ending: secret.slice(-4),
+      shown: true,
+    });
+    expect(signingSecret?.promoteTime).toBeUndefined();
+    expect(await listed()).toEqual([signingSecret]);
+    expect(JSON.stringify(await listed(), (_key, value: unknown) => String(value))).not.toContain(secret);
+  });
+
+  test('a receiver verifies with the old secret until promotion, and with the new one from the rotation on', async () => {
+    const old = await operator().rotateSigningSecret(sandbox());
+    expect(await verifies(old.secret)).toBe(true);
+
+    const fresh = await operator().rotateSigningSecret(sandbox());
+    expect([await verifies(old.secret), await verifies(fresh.secret)]).toEqual([true, true]);
+    expect(fresh.signingSecret?.state).toBe(SigningSecretState.NEXT);
+
+    const { signingSecret } = await operator().promoteSigningSecret(sandbox());
+    expect(signingSecret?.signingSecretId).toBe(fresh.signingSecret?.signingSecretId);
+    expect([await verifies(old.secret), await verifies(fresh.secret)]).toEqual([false, true]);
+  });
+
+  test.each([
+    ['24 hours when nothing is said', undefined, 24 * 3600],
+    ['as long as it says', { seconds: 90n, nanos: 0 }, 90],
+    ['30 days at most', { seconds: 2_592_000n }, 2_592_000],
+  ])('the next one becomes current after %s', async (_name, promoteAfter, seconds) => {
+    await operator().rotateSigningSecret(sandbox());
+    const request = promoteAfter === undefined ? sandbox() : { ...sandbox(), promoteAfter };
+    const { signingSecret } = await operator().rotateSigningSecret(request);
+    const { createTime, promoteTime } = signingSecret!;
+    expect(timestampDate(promoteTime!).getTime() - timestampDate(createTime!).getTime()).toBe(seconds * 1000);
+  });
+
+  test('at once when that is zero', async () => {
+    await operator().rotateSigningSecret(sandbox());
+    const { signingSecret } = await operator().rotateSigningSecret({ ...sandbox(), promoteAfter: {} });
+    expect(await listed()).toEqual([signingSecret]);
+    expect(signingSecret?.state).toBe(SigningSecretState.CURRENT);
+  });
+
+  test('two at once leave one current and one next', async () => {
+    await operator().rotateSigningSecret(sandbox());
+    await Promise.all([operator().rotateSigningSecret(sandbox()), operator().rotateSigningSecret(sandbox())]);
+    expect((await listed()).map(({ state }) => state)).toEqual([
+      SigningSecretState.CURRENT,
+      SigningSecretState.NEXT,
+    ]);
+  });
+
+  test('lists sandbox before production, and one environment when asked', async () => {
+    await operator().rotateSigningSecret({ merchantId, environment: Environment.PRODUCTION });
+    await operator().rotateSigningSecret(sandbox());
+    expect((await listed()).map(({ environment }) => environment)).toEqual([
+      Environment.SANDBOX,
+      Environment.PRODUCTION,
+    ]);
+    const { signingSecrets } = await operator().listSigningSecrets({
+      merchantId,
+      environment: Environment.PRODUCTION,
+    });
+    expect(signingSecrets).toHaveLength(1);
+  });
+});
+
+describe('errors', () => {
+  test('a merchant that does not exist gets no secret', async () => {
+    const nobody = newRandomId('mer', new Date());
+    expect(
+      await failureOf(
+        operator().rotateSigningSecret({ merchantId: nobody, environment: Environment.SANDBOX }),
+      ),
+    ).toMatchObject({ code: 'NotFound', reason: 'MERCHANT_NOT_FOUND' });
+    expect((await operator().listSigningSecrets({ merchantId: nobody })).signingSecrets).toEqual([]);
+  });
+
+  test('there is nothing to promote', async () => {
+    await operator().rotateSigningSecret(sandbox());
+    expect(await failureOf(operator().promoteSigningSecret(sandbox()))).toMatchObject({
+      code: 'FailedPrecondition',
+      reason: 'NO_NEXT_SECRET',
+    });
+  });
+
+  test.each([
+    [{ seconds: -1n }, 'must be 0s to 2592000s'],
+    [{ seconds: 2_592_001n }, 'must be 0s to 2592000s'],
+  ])('all bad fields are named at once, with %o', async (promoteAfter, issue) => {
+    const failure = await failureOf(operator().rotateSigningSecret({ merchantId: 'x', promoteAfter }));
+    expect(failure).toEqual({
+      code: 'InvalidArgument',
+      reason: 'INVALID_FIELDS',
+      issues: {
+        merchant_id: 'must be an id of the form mer_…',
+        environment: 'must be SANDBOX or PRODUCTION',
+        promote_after: issue,
+      },
+    });
+  });
+
+  test('core that does not answer is named, and nothing is made', async () => {
+    const lonely = await openWebhookDesk(stack, { coreAddresses: ['127.0.0.1:1'] });
+    try {
+      expect(await failureOf(lonely.client('operator').rotateSigningSecret(sandbox()))).toMatchObject({
+        code: 'Unavailable',
+        reason: 'CORE_UNAVAILABLE',
+      });
+    } finally {
+      await lonely.close();
+    }
+    expect(await listed()).toEqual([]);
+  });
+});

@@ -1,0 +1,148 @@
+import { randomBytes } from 'node:crypto';
+import { createClient } from '@connectrpc/connect';
+import type { Client } from '@connectrpc/connect';
+import { v7 } from 'uuid';
+import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
+import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { WebhookService } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
+import { explainDatabaseError } from '../../../src/runtime/database/explain-error.ts';
+import { createLogger } from '../../../src/runtime/logger.ts';
+import { newRandomId } from '../../../src/runtime/public-id.ts';
+import { startConnectServer } from '../../../src/runtime/rpc/connect-server.ts';
+import { startGrpcServer } from '../../../src/runtime/rpc/grpc-server.ts';
+import { createGrpcTransport } from '../../../src/runtime/rpc/grpc-transport.ts';
+import { guard } from '../../../src/runtime/rpc/guard.ts';
+import { parseServiceTokens } from '../../../src/runtime/rpc/service-tokens.ts';
+import type { Role } from '../../../src/runtime/rpc/service-tokens.ts';
+import { openDatabase } from '../../../src/webhooks/database/database.ts';
+import type { Database } from '../../../src/webhooks/database/database.ts';
+import type { PipelineStatus } from '../../../src/webhooks/health/pipeline-status.ts';
+import { insertDeliveries } from '../../../src/webhooks/intake/insert-deliveries.sql.ts';
+import type { NewDelivery } from '../../../src/webhooks/intake/insert-deliveries.sql.ts';
+import { webhookService } from '../../../src/webhooks/rpc/webhook-service.ts';
+import { createSigningSecrets } from '../../../src/webhooks/secrets/signing-secrets.ts';
+import type { SigningSecrets } from '../../../src/webhooks/secrets/signing-secrets.ts';
+import type { Stack } from '../../support/stack.ts';
+
+/** The webhooks process's RPCs, served in this process beside a core of its own; nothing is sent. */
+export interface WebhookDesk {
+  readonly database: Database;
+  readonly secrets: SigningSecrets;
+  readonly grpcAddress: string;
+  readonly connectUrl: string;
+  readonly client: (role: Role) => Client<typeof WebhookService>;
+  /** How often work was announced. */
+  readonly rings: { due: number; redelivery: number };
+  /** Begins to stop, as a process does. */
+  readonly drain: () => void;
+  /** Puts deliveries there as the intake does; each field that a test does not name is its own. */
+  readonly deliver: (merchantId: string, own?: Partial<NewDelivery>, count?: number) => Promise<string[]>;
+  readonly close: () => Promise<void>;
+}
+
+export const quietStatus: PipelineStatus = {
+  isTakingIn: true,
+  intakeAt: new Date('2026-11-21T00:00:00Z'),
+  eventLag: 3,
+  oldestEventAt: undefined,
+  isBrokerConnected: true,
+  dueCount: 4,
+  oldestDueAt: undefined,
+  pendingCount: 5,
+  activeEndpoints: 1,
+  restingEndpoints: 6,
+  pausedEndpoints: 7,
+  givenUpCount: 8,
+  secretsWithOldKey: 9,
+  reconciledAt: undefined,
+  repairedCount: 10,
+  gaps: ['order ord_1 has no delivery'],
+  gapCount: 1,
+};
+
+export async function openWebhookDesk(
+  stack: Stack,
+  { coreAddresses = stack.addresses, signOfLifeMs = 15_000 } = {},
+): Promise<WebhookDesk> {
+  const logger = createLogger({ process: 'test', instance: 'webhooks', level: 'silent' });
+  const database = await openDatabase({
+    url: stack.databaseUrl,
+    poolSize: 8,
+    applicationName: 'test webhooks',
+    logger,
+  });
+  await database.migrate();
+  const core = createGrpcTransport({ addresses: coreAddresses, token: stack.tokens.webhooks });
+  const now = (): Date => new Date();
+  const keys = [{ name: 'k1', key: randomBytes(32) }] as const;
+  const secrets = createSigningSecrets({ database, keys, newId: newRandomId, randomBytes, now });
+  const rings = { due: 0, redelivery: 0 };
+  const draining = new AbortController();
+  const service = webhookService({
+    database,
+    secrets,
+    merchants: createClient(MerchantService, core),
+    orders: createClient(OrderService, core),
+    readStatus: () => Promise.resolve(quietStatus),
+    newId: newRandomId,
+    now,
+    onDue: () => void (rings.due += 1),
+    onRedelivery: () => void (rings.redelivery += 1),
+    draining: draining.signal,
+    signOfLifeMs,
+  });
+  const tokens = parseServiceTokens(
+    Object.entries(stack.tokens)
+      .map(([role, token]) => `${role}:${token}`)
+      .join(','),
+  );
+  if (typeof tokens === 'string') throw new Error(tokens);
+  const services = [guard(service, { tokens, logger, newRequestId: v7, explain: explainDatabaseError })];
+  const grpc = await startGrpcServer({ host: '127.0.0.1', port: 0, services, logger });
+  const connect = await startConnectServer({ host: '127.0.0.1', port: 0, services, logger });
+  const transports = new Map<Role, ReturnType<typeof createGrpcTransport>>();
+  return {
+    database,
+    secrets,
+    grpcAddress: grpc.address,
+    connectUrl: `http://${connect.address}`,
+    client(role) {
+      const transport =
+        transports.get(role) ?? createGrpcTransport({ addresses: [grpc.address], token: stack.tokens[role] });
+      transports.set(role, transport);
+      return createClient(WebhookService, transport);
+    },
+    rings,
+    drain: () => draining.abort(),
+    async deliver(merchantId, own = {}, count = 1) {
+      const at = own.id === undefined ? now() : new Date(0);
+      const rows = Array.from({ length: count }, (): NewDelivery => {
+        const id = newRandomId('whd', at);
+        const eventId = newRandomId('evt', at);
+        return {
+          id,
+          merchantId,
+          environment: 'SANDBOX',
+          endpoint: 'https://shop.example',
+          url: 'https://shop.example/hook?token=t',
+          eventId,
+          eventType: 'order.completed',
+          orderId: newRandomId('ord', at),
+          orderNumber: `A-${id.slice(-6)}`,
+          sequence: 3n,
+          body: Buffer.from(`{"id":"${eventId}"}`),
+          ...own,
+        };
+      });
+      await insertDeliveries(database.pool, rows);
+      return rows.map(({ id }) => id);
+    },
+    async close() {
+      draining.abort();
+      for (const transport of transports.values()) transport.close();
+      await Promise.all([grpc.stop(1_000), connect.stop(1_000)]);
+      core.close();
+      await database.close();
+    },
+  };
+}
