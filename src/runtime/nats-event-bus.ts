@@ -79,7 +79,7 @@ export function openEventBus({ url, name, logger }: EventBusOptions): EventBus {
     isConnected: () => isReached,
     async publish(messages) {
       if (connection === undefined || !isReached) throw new Error('the broker is not reached');
-      await publishAll(connection, messages);
+      await publishAll(connection, messages, ownInbox(url));
     },
     ring(bell) {
       if (ringing.has(bell) || !isReached) return;
@@ -108,7 +108,8 @@ function connectionOptions(url: string, name: string): ConnectionOptions {
   return {
     servers: host,
     name,
-    ...(pass === '' ? (user === '' ? {} : { token: user }) : { user, pass, ...ownInbox(user) }),
+    ...(pass === '' ? (user === '' ? {} : { token: user }) : { user, pass }),
+    ...ownInbox(url),
     ...(url.startsWith('tls:') ? { tls: {} } : {}),
     waitOnFirstConnect: true,
     maxReconnectAttempts: -1,
@@ -119,12 +120,11 @@ function connectionOptions(url: string, name: string): ConnectionOptions {
 }
 
 /** Answers come to a subject named after the user: so a broker's permissions can keep users from reading each other's. */
-const ownInbox = (user: string): Pick<ConnectionOptions, 'inboxPrefix'> =>
-  /^[\w-]+$/.test(user) ? { inboxPrefix: `_INBOX_${user}` } : {};
-
-/** Answers come to a subject named after the user: so a broker's permissions can keep users from reading each other's. */
-const ownInbox = (user: string): Pick<ConnectionOptions, 'inboxPrefix'> =>
-  /^[\w-]+$/.test(user) ? { inboxPrefix: `_INBOX_${user}` } : {};
+function ownInbox(url: string): { readonly inboxPrefix?: string } {
+  const { username, password } = new URL(url);
+  // Without a password it is a token, which must not show in a subject.
+  return password !== '' && /^[\w-]+$/.test(username) ? { inboxPrefix: `_INBOX_${username}` } : {};
+}
 
 async function followStatus(
   connection: NatsConnection,
@@ -136,8 +136,12 @@ async function followStatus(
   }
 }
 
-async function publishAll(connection: NatsConnection, messages: readonly EventMessage[]): Promise<void> {
-  const store = () => publishStored(connection, messages, { timeoutMs: brokerAnswerMs });
+async function publishAll(
+  connection: NatsConnection,
+  messages: readonly EventMessage[],
+  inbox: { readonly inboxPrefix?: string },
+): Promise<void> {
+  const store = () => publishStored(connection, messages, { ...inbox, timeoutMs: brokerAnswerMs });
   if ((await store()) === 'stored') return;
   // A new broker, or one whose store was lost.
   await createEventStream(connection);
