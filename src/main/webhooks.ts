@@ -5,6 +5,8 @@ import { createClient } from '@connectrpc/connect';
 import { v7 } from 'uuid';
 import manifest from '../../package.json' with { type: 'json' };
 import { AuditService } from '../gen/gatehouse/v1/audit_service_pb.js';
+import { DiagnosticsService } from '../gen/gatehouse/v1/diagnostics_service_pb.js';
+import { MerchantService } from '../gen/gatehouse/v1/merchant_service_pb.js';
 import { OrderService } from '../gen/gatehouse/v1/order_service_pb.js';
 import { addBrokerMetrics } from '../runtime/broker-metrics.ts';
 import { readWebhooksConfig } from '../runtime/config.ts';
@@ -21,16 +23,19 @@ import { startGrpcServer } from '../runtime/rpc/grpc-server.ts';
 import { guard } from '../runtime/rpc/guard.ts';
 import { healthService } from '../runtime/rpc/health-service.ts';
 import { reflectionService } from '../runtime/rpc/reflection-service.ts';
-import type { RpcService } from '../runtime/rpc/rpc-service.ts';
 import { createWakeSignal } from '../runtime/wake-signal.ts';
 import { sendAuditEntries } from '../webhooks/audit/send-audit-entries.ts';
 import { openDatabase } from '../webhooks/database/database.ts';
 import { createDeliveryStore } from '../webhooks/delivery/delivery-store.ts';
 import { dispatchDeliveries } from '../webhooks/delivery/dispatch-deliveries.ts';
+import { forgetOldDeliveries } from '../webhooks/health/forget-old-deliveries.ts';
 import { createPipelineStatus } from '../webhooks/health/pipeline-status.ts';
+import { createReconcileDeliveries } from '../webhooks/health/reconcile-deliveries.ts';
 import { addPipelineMetrics, createAttemptMetrics } from '../webhooks/health/webhook-metrics.ts';
 import { takeInEvents } from '../webhooks/intake/take-in-events.ts';
 import { createDeliveryWriter } from '../webhooks/intake/write-deliveries.ts';
+import { runRedeliveries } from '../webhooks/redeliveries/run-redeliveries.ts';
+import { webhookService } from '../webhooks/rpc/webhook-service.ts';
 import { createSigningSecrets } from '../webhooks/secrets/signing-secrets.ts';
 import { createResolve } from '../webhooks/sending/resolve-host.ts';
 import { createWebhookSender } from '../webhooks/sending/send-webhook.ts';
@@ -45,6 +50,11 @@ const leaseMs = 20_000;
 const auditIntervalMs = 1_000;
 const promoteIntervalMs = 10_000;
 const resealIntervalMs = 60_000;
+const reconcileIntervalMs = 60_000;
+const forgetIntervalMs = 60 * 60_000;
+const redeliveryIdleMs = 1_000;
+/** Whoever listens gives up after a minute or so of silence. */
+const signOfLifeMs = 15_000;
 
 const config = readConfigOrExit(readWebhooksConfig);
 const instance = config.GATEHOUSE_INSTANCE ?? `${hostname()}:${process.pid}`;
@@ -68,6 +78,7 @@ const orders = createClient(OrderService, transport);
 const audit = createClient(AuditService, transport);
 const bus = openEventBus({ url: config.GATEHOUSE_NATS_URL, name: `webhooks ${instance}`, logger });
 
+const redeliverySignal = createWakeSignal();
 const deliverySignal = createWakeSignal();
 bus.onRing('webhook_deliveries', deliverySignal.ring);
 const announceDeliveries = (): void => {
@@ -96,7 +107,12 @@ const secrets = createSigningSecrets({
   randomBytes,
   now,
 });
-const writer = createDeliveryWriter({ database, newId: newRandomId, now });
+const writer = createDeliveryWriter({
+  database,
+  retentionDays: config.GATEHOUSE_WEBHOOK_RETENTION_DAYS,
+  newId: newRandomId,
+  now,
+});
 const sender = createWebhookSender({
   sandboxNetworks: config.GATEHOUSE_WEBHOOK_SANDBOX_NETWORKS,
   version: manifest.version,
@@ -106,7 +122,21 @@ const sender = createWebhookSender({
   resolve: createResolve(),
 });
 
-const services: readonly RpcService[] = [];
+const services = [
+  webhookService({
+    database,
+    secrets,
+    merchants: createClient(MerchantService, transport),
+    orders,
+    readStatus,
+    newId: newRandomId,
+    now,
+    onDue: announceDeliveries,
+    onRedelivery: redeliverySignal.ring,
+    draining: draining.signal,
+    signOfLifeMs,
+  }),
+];
 const descriptions = services.map(({ spec }) => spec.service);
 const served = [
   ...services,
@@ -140,8 +170,23 @@ const connect = await startConnectServer({
 });
 
 const stop = stopping.signal;
-const everySo = (task: string, intervalMs: number, run: () => Promise<unknown>): Promise<void> =>
-  repeatEvery({ task, intervalMs, logger, stop }, run);
+const everySo = (
+  task: string,
+  intervalMs: number,
+  run: (stop: AbortSignal) => Promise<unknown>,
+): Promise<void> => repeatEvery({ task, intervalMs, logger, stop }, run);
+const retentionDays = config.GATEHOUSE_WEBHOOK_RETENTION_DAYS;
+const reconcile = createReconcileDeliveries({
+  database,
+  writer,
+  orders,
+  diagnostics: createClient(DiagnosticsService, transport),
+  retentionDays,
+  onDeliveries: announceDeliveries,
+  newId: newRandomId,
+  logger,
+  now,
+});
 
 const work = [
   takeInEvents(
@@ -170,6 +215,20 @@ const work = [
       deadlineMs: attemptMs,
     },
     stop,
+  ),
+  runRedeliveries(
+    {
+      database,
+      signal: redeliverySignal,
+      onDue: announceDeliveries,
+      logger,
+      idleMs: redeliveryIdleMs,
+    },
+    stop,
+  ),
+  everySo('reconciling events and deliveries', reconcileIntervalMs, reconcile),
+  everySo('deleting old deliveries', forgetIntervalMs, (ended) =>
+    forgetOldDeliveries({ database, retentionDays, logger, now }, ended),
   ),
   everySo('carrying audit entries to core', auditIntervalMs, () =>
     sendAuditEntries({ database, audit, logger }),
