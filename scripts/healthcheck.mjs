@@ -12,13 +12,15 @@ async function ask(url, init) {
   }
 }
 
-const core = ask(
-  `http://127.0.0.1:${port('GATEHOUSE_CORE_CONNECT_PORT', 50052)}/grpc.health.v1.Health/Check`,
-  {
+const rpcServers = [
+  port('GATEHOUSE_CORE_CONNECT_PORT', 50052),
+  port('GATEHOUSE_WEBHOOKS_CONNECT_PORT', 50054),
+].map((number) =>
+  ask(`http://127.0.0.1:${number}/grpc.health.v1.Health/Check`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: '{}',
-  },
+  }),
 );
 const others = [
   port('GATEHOUSE_REST_PRODUCTION_PORT', 8080),
@@ -27,7 +29,7 @@ const others = [
   port('GATEHOUSE_SIMULATOR_PORT', 8090),
 ].map((number) => ask(`http://127.0.0.1:${number}/healthz`));
 
-const answers = (await Promise.all([core, ...others])).filter((answer) => answer !== undefined);
+const answers = (await Promise.all([...rpcServers, ...others])).filter((answer) => answer !== undefined);
 const isHealthy =
   answers.length > 0 && answers.every(({ status }) => status === 'SERVING' || status === 'ok');
 if (!isHealthy)

@@ -15,7 +15,7 @@ export const command = ['--import', './src/main/local/stop-with-parent.ts', 'src
 
 const portSettings = [
   ...['REST_PRODUCTION', 'REST_SANDBOX', 'CHECKOUT', 'WALLET_CALLBACK', 'SIMULATOR'],
-  ...['CORE_GRPC', 'CORE_CONNECT', 'POSTGRES', 'NATS'],
+  ...['CORE_GRPC', 'CORE_CONNECT', 'WEBHOOKS_GRPC', 'WEBHOOKS_CONNECT', 'POSTGRES', 'NATS'],
 ].map((name) => `GATEHOUSE_${name}_PORT`);
 
 /** A start of the one command, running or over. */

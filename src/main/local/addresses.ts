@@ -11,12 +11,16 @@ export interface Addresses {
     readonly simulator: number;
     readonly coreGrpc: number;
     readonly coreConnect: number;
+    readonly webhooksGrpc: number;
+    readonly webhooksConnect: number;
     readonly postgres: number;
     readonly nats: number;
   };
   /** host:port */
   readonly grpc: string;
   readonly connect: string;
+  /** The process that sends webhooks, as it is called by clients: gRPC as host:port, Connect as a URL. */
+  readonly webhooks: { readonly grpc: string; readonly connect: string };
   readonly rest: { readonly production: string; readonly sandbox: string };
   readonly checkout: string;
   /** Where wallets say that there is news. */
@@ -52,6 +56,8 @@ export async function chooseAddresses(config: LocalConfig): Promise<Addresses> {
     simulator = 0,
     coreGrpc = 0,
     coreConnect = 0,
+    webhooksGrpc = 0,
+    webhooksConnect = 0,
     postgres = 0,
     nats = 0,
   ] = await choosePorts([
@@ -62,6 +68,8 @@ export async function chooseAddresses(config: LocalConfig): Promise<Addresses> {
     ask('GATEHOUSE_SIMULATOR_PORT', config.GATEHOUSE_HOST),
     ask('GATEHOUSE_CORE_GRPC_PORT', config.GATEHOUSE_HOST),
     ask('GATEHOUSE_CORE_CONNECT_PORT', config.GATEHOUSE_HOST),
+    ask('GATEHOUSE_WEBHOOKS_GRPC_PORT', config.GATEHOUSE_HOST),
+    ask('GATEHOUSE_WEBHOOKS_CONNECT_PORT', config.GATEHOUSE_HOST),
     ask('GATEHOUSE_POSTGRES_PORT', loopback, config.GATEHOUSE_DATABASE_URL === undefined),
     ask('GATEHOUSE_NATS_PORT', loopback, config.GATEHOUSE_NATS_URL === undefined),
   ]);
@@ -75,11 +83,14 @@ export async function chooseAddresses(config: LocalConfig): Promise<Addresses> {
       simulator,
       coreGrpc,
       coreConnect,
+      webhooksGrpc,
+      webhooksConnect,
       postgres,
       nats,
     },
     grpc: `${host}:${coreGrpc}`,
     connect: `http://${host}:${coreConnect}`,
+    webhooks: { grpc: `${host}:${webhooksGrpc}`, connect: `http://${host}:${webhooksConnect}` },
     rest: { production: `http://${host}:${restProduction}`, sandbox: `http://${host}:${restSandbox}` },
     checkout: `http://${host}:${checkout}`,
     walletCallback: `http://${host}:${walletCallback}`,

@@ -10,16 +10,25 @@ import { Environment } from '../../gen/gatehouse/v1/order_pb.js';
 const DemoMerchant = Type.Object({ id: Type.String(), test_key: Type.String(), live_key: Type.String() });
 /** The merchant to try things with, and its keys. */
 export type DemoMerchant = Static<typeof DemoMerchant>;
+/** What an earlier start kept of it. Before there were webhooks, they had no secrets. */
+const KeptMerchant = Type.Composite([
+  DemoMerchant,
+  Type.Object({
+    test_webhook_secret: Type.Optional(Type.String()),
+    live_webhook_secret: Type.Optional(Type.String()),
+  }),
+]);
+export type KeptMerchant = Static<typeof KeptMerchant>;
 
 const name = 'Demo merchant';
 const keyLabel = 'demo.json';
 const mostMerchants = 500;
 
 /** Finds the demo merchant in what an earlier start left in demo.json; undefined when it is not there. */
-export function readDemoMerchant(text: string | undefined): DemoMerchant | undefined {
+export function readDemoMerchant(text: string | undefined): KeptMerchant | undefined {
   try {
     const content: unknown = JSON.parse(text ?? '');
-    return Value.Check(Type.Object({ merchant: DemoMerchant }), content) ? content.merchant : undefined;
+    return Value.Check(Type.Object({ merchant: KeptMerchant }), content) ? content.merchant : undefined;
   } catch {
     return undefined;
   }

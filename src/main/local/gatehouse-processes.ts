@@ -5,6 +5,7 @@ import {
   readRestFacadeConfig,
   readWalletSimulatorConfig,
   readWalletsConfig,
+  readWebhooksConfig,
 } from '../../runtime/config.ts';
 import type { ProcessEnvironment } from '../../runtime/config.ts';
 import type { Addresses } from './addresses.ts';
@@ -53,6 +54,12 @@ function nodeProcess(
   };
 }
 
+/** Who may call, as core and webhooks are told it. */
+const serviceTokens = ({ service_tokens: tokens }: Secrets): string =>
+  Object.entries(tokens)
+    .map(([role, token]) => `${role}:${token}`)
+    .join(',');
+
 /** The order core. @throws ConfigError */
 export function coreProcess(settings: LocalSettings): ProcessSpec {
   const { secrets, addresses } = settings;
@@ -61,9 +68,7 @@ export function coreProcess(settings: LocalSettings): ProcessSpec {
     GATEHOUSE_DATABASE_URL: settings.databaseUrl,
     GATEHOUSE_NATS_URL: settings.natsUrl,
     GATEHOUSE_MASTER_KEY: secrets.master_key,
-    GATEHOUSE_SERVICE_TOKENS: Object.entries(secrets.service_tokens)
-      .map(([role, token]) => `${role}:${token}`)
-      .join(','),
+    GATEHOUSE_SERVICE_TOKENS: serviceTokens(secrets),
     GATEHOUSE_CHECKOUT_BASE_URL: settings.environment['GATEHOUSE_CHECKOUT_BASE_URL'] || addresses.checkout,
     GATEHOUSE_CORE_GRPC_PORT: String(addresses.ports.coreGrpc),
     GATEHOUSE_CORE_CONNECT_PORT: String(addresses.ports.coreConnect),
@@ -143,4 +148,28 @@ export function walletsProcess(settings: LocalSettings): ProcessSpec {
   };
   readWalletsConfig(env);
   return nodeProcess('wallets', `callbacks ${addresses.walletCallback}`, settings, env);
+}
+
+/** Whoever develops a shop on this machine has it on this machine. */
+const thisMachine = '127.0.0.0/8,::1/128';
+
+/** What tells merchants of their orders' ends. @throws ConfigError */
+export function webhooksProcess(settings: LocalSettings): ProcessSpec {
+  const { environment, secrets, addresses } = settings;
+  const { grpc, connect } = addresses.webhooks;
+  const env = {
+    ...environment,
+    GATEHOUSE_CORE_ADDRESSES: addresses.grpc,
+    GATEHOUSE_SERVICE_TOKEN: secrets.service_tokens['webhooks'],
+    GATEHOUSE_SERVICE_TOKENS: serviceTokens(secrets),
+    GATEHOUSE_DATABASE_URL: settings.databaseUrl,
+    GATEHOUSE_NATS_URL: settings.natsUrl,
+    GATEHOUSE_WEBHOOKS_GRPC_PORT: String(addresses.ports.webhooksGrpc),
+    GATEHOUSE_WEBHOOKS_CONNECT_PORT: String(addresses.ports.webhooksConnect),
+    GATEHOUSE_WEBHOOK_SECRET_KEYS:
+      environment['GATEHOUSE_WEBHOOK_SECRET_KEYS'] || `first:${secrets.webhook_secret_key}`,
+    GATEHOUSE_WEBHOOK_SANDBOX_NETWORKS: environment['GATEHOUSE_WEBHOOK_SANDBOX_NETWORKS'] || thisMachine,
+  };
+  readWebhooksConfig(env);
+  return nodeProcess('webhooks', `gRPC ${grpc}, Connect ${connect}`, settings, env);
 }

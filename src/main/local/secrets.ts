@@ -17,6 +17,8 @@ const SecretsFile = Type.Object({
   wallet_callback_key: Type.Optional(Type.String({ pattern: '^[0-9a-f]{64}$' })),
   /** What the simulated wallets and the process that talks to them know each other by. */
   simulated_wallets: Type.Optional(Type.Object({ walleta: WalletCredentials, walletb: WalletCredentials })),
+  /** What the merchants' signing secrets are encrypted with at rest. Files of before the webhooks lack it. */
+  webhook_secret_key: Type.Optional(Type.String({ pattern: '^[0-9a-f]{64}$' })),
   service_tokens: Type.Record(Type.String(), Secret),
 });
 /** What the processes of this machine prove themselves with, as kept in `secrets.json`. */
@@ -73,15 +75,18 @@ export async function readOrMakeSecrets(
       : parse(text, path);
   const missing = roles.filter((role) => kept.service_tokens[role] === undefined);
   const added = Object.fromEntries(missing.map((role) => [role, makeSecret()]));
-  const { wallet_callback_key, simulated_wallets } = kept;
+  const { wallet_callback_key, simulated_wallets, webhook_secret_key } = kept;
   const secrets = {
     ...kept,
     wallet_callback_key: wallet_callback_key ?? randomBytes(32).toString('hex'),
     simulated_wallets: simulated_wallets ?? { walleta: makeWallet(), walletb: makeWallet() },
+    webhook_secret_key: webhook_secret_key ?? randomBytes(32).toString('hex'),
     service_tokens: { ...kept.service_tokens, ...added },
   };
-  if (missing.length === 0 && wallet_callback_key !== undefined && simulated_wallets !== undefined)
-    return secrets;
+  const isComplete = [wallet_callback_key, simulated_wallets, webhook_secret_key].every(
+    (secret) => secret !== undefined,
+  );
+  if (missing.length === 0 && isComplete) return secrets;
   await writePrivateFile(path, `${JSON.stringify(secrets, undefined, 2)}\n`);
   return secrets;
 }

@@ -5,13 +5,16 @@ import { join } from 'node:path';
 import type { LocalConfig, ProcessEnvironment } from '../../runtime/config.ts';
 import { createGrpcTransport } from '../../runtime/rpc/grpc-transport.ts';
 import { chooseAddresses } from './addresses.ts';
+import type { Addresses } from './addresses.ts';
 import { ensureDemoMerchant, readDemoMerchant } from './demo-merchant.ts';
+import { ensureWebhookSecrets } from './demo-webhook-secrets.ts';
 import {
   checkoutProcess,
   coreProcess,
   restFacadeProcess,
   walletSimulatorProcess,
   walletsProcess,
+  webhooksProcess,
 } from './gatehouse-processes.ts';
 import { lockFolder } from './instance-lock.ts';
 import { dataFolderMarker, endLeftovers } from './leftovers.ts';
@@ -82,15 +85,33 @@ async function findHome(config: LocalConfig, dataFolder: string, report: (line: 
   return findPostgresHome({ dataFolder, native: installedPostgres(), shared: sharedFolder, report });
 }
 
-async function seed(dataFolder: string, secrets: Secrets, grpc: string, report: (line: string) => void) {
-  const transportOf = (role: string) =>
-    createGrpcTransport({ addresses: [grpc], token: secrets.service_tokens[role] ?? '' });
-  const [operator, facade] = [transportOf('operator'), transportOf('facade')];
-  const kept = readDemoMerchant(await readIfThere(join(dataFolder, 'demo.json')));
-  return ensureDemoMerchant({ operator, facade, kept, report }).finally(() => {
-    operator.close();
-    facade.close();
-  });
+async function seed(
+  dataFolder: string,
+  secrets: Secrets,
+  { grpc, webhooks: { grpc: webhooksGrpc } }: Addresses,
+  report: (line: string) => void,
+) {
+  const transportOf = (role: string, address: string) =>
+    createGrpcTransport({ addresses: [address], token: secrets.service_tokens[role] ?? '' });
+  const operator = transportOf('operator', grpc);
+  const facade = transportOf('facade', grpc);
+  const webhooks = transportOf('operator', webhooksGrpc);
+  try {
+    const kept = readDemoMerchant(await readIfThere(join(dataFolder, 'demo.json')));
+    const merchant = await ensureDemoMerchant({ operator, facade, kept, report });
+    const sameMerchants = kept?.id === merchant.id ? kept : {};
+    return {
+      ...merchant,
+      ...(await ensureWebhookSecrets({
+        webhooks,
+        merchantId: merchant.id,
+        kept: sameMerchants,
+        report,
+      })),
+    };
+  } finally {
+    for (const transport of [operator, facade, webhooks]) transport.close();
+  }
 }
 
 /**
@@ -130,7 +151,12 @@ export async function startGatehouse(options: StartOptions): Promise<Gatehouse> 
     };
     // All read their settings before anything is started: a bad one is found now.
     const core = coreProcess(settings);
-    const clients = [restFacadeProcess(settings), checkoutProcess(settings), walletsProcess(settings)];
+    const clients = [
+      restFacadeProcess(settings),
+      checkoutProcess(settings),
+      walletsProcess(settings),
+      webhooksProcess(settings),
+    ];
     const simulator = walletSimulatorProcess(settings);
 
     const marker = { [dataFolderMarker]: dataFolder };
@@ -145,9 +171,9 @@ export async function startGatehouse(options: StartOptions): Promise<Gatehouse> 
     await stack.start(core, simulator);
     await stack.start(...clients);
 
-    const merchant = await seed(dataFolder, secrets, addresses.grpc, report);
+    const merchant = await seed(dataFolder, secrets, addresses, report);
     const { operator = '', reader = '' } = secrets.service_tokens;
-    const { rest, checkout, simulator: simulatorUrl, walletCallback, grpc, connect } = addresses;
+    const { rest, checkout, simulator: simulatorUrl, walletCallback, grpc, connect, webhooks } = addresses;
     const demo = {
       rest,
       checkout,
@@ -155,6 +181,7 @@ export async function startGatehouse(options: StartOptions): Promise<Gatehouse> 
       wallets: walletCallback,
       grpc,
       connect,
+      webhooks,
       merchant,
       tokens: { operator, reader },
     };

@@ -1,4 +1,5 @@
 import type { DemoMerchant } from './demo-merchant.ts';
+import type { WebhookSecrets } from './demo-webhook-secrets.ts';
 
 /** What `demo.json` holds: everything a script needs to use the running Gatehouse. */
 export interface DemoFile {
@@ -9,7 +10,9 @@ export interface DemoFile {
   readonly wallets: string;
   readonly grpc: string;
   readonly connect: string;
-  readonly merchant: DemoMerchant;
+  /** Where the process that sends webhooks is called. */
+  readonly webhooks: { readonly grpc: string; readonly connect: string };
+  readonly merchant: DemoMerchant & WebhookSecrets;
   readonly tokens: { readonly operator: string; readonly reader: string };
 }
 
@@ -51,6 +54,7 @@ Gatehouse is running (ready in ${options.seconds.toFixed(1)} s)
   Wallet simulator ${demo.simulator}   shows prompts and charges
   gRPC             ${demo.grpc}
   Connect          ${demo.connect}
+  Webhooks         ${demo.webhooks.connect}   test secret  ${demo.merchant.test_webhook_secret}
   Keys and tokens  ${dataFolder}/demo.json
   Logs             ${dataFolder}/logs
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { walletsProcess } from '../../../src/main/local/gatehouse-processes.ts';
+import { walletsProcess, webhooksProcess } from '../../../src/main/local/gatehouse-processes.ts';
 import type { LocalSettings } from '../../../src/main/local/gatehouse-processes.ts';
 
 const wallet = { client_id: 'shop', client_secret: 'secret', api_key: 'key' };
@@ -14,7 +14,8 @@ const settings = (environment: LocalSettings['environment']): LocalSettings => (
     master_key: 'a'.repeat(64),
     database_password: 'password',
     nats_password: 'password',
-    service_tokens: { wallets: 'w'.repeat(32) },
+    service_tokens: { wallets: 'w'.repeat(32), webhooks: 'h'.repeat(32), operator: 'o'.repeat(32) },
+    webhook_secret_key: 'c'.repeat(64),
     wallet_callback_key: 'b'.repeat(64),
     simulated_wallets: { walleta: wallet, walletb: wallet },
   },
@@ -27,11 +28,14 @@ const settings = (environment: LocalSettings['environment']): LocalSettings => (
       simulator: 8090,
       coreGrpc: 50051,
       coreConnect: 50052,
+      webhooksGrpc: 50053,
+      webhooksConnect: 50054,
       postgres: 5433,
       nats: 4222,
     },
     grpc: '127.0.0.1:50051',
     connect: 'http://127.0.0.1:50052',
+    webhooks: { grpc: '127.0.0.1:50053', connect: 'http://127.0.0.1:50054' },
     rest: { production: 'http://127.0.0.1:8080', sandbox: 'http://127.0.0.1:8081' },
     checkout: 'http://127.0.0.1:8082',
     walletCallback: 'http://127.0.0.1:8084',
@@ -73,4 +77,20 @@ test('callbacks of the simulated wallets must carry the key that these send with
   }[];
   expect(wallets.map(({ callback_api_key: key }) => key)).toEqual(wallets.map(({ api_key: key }) => key));
   expect(wallets[0]?.callback_api_key).toMatch(/./);
+});
+
+test("webhooks of the sandbox may go to this machine, and production's nowhere but to public addresses", () => {
+  const { env } = webhooksProcess(settings({}));
+
+  expect(env['GATEHOUSE_WEBHOOK_SANDBOX_NETWORKS']).toBe('127.0.0.0/8,::1/128');
+  expect(env['GATEHOUSE_WEBHOOK_SECRET_KEYS']).toBe(`first:${'c'.repeat(64)}`);
+});
+
+test('who sets the keys that encrypt signing secrets, or the networks, has them', () => {
+  const own = {
+    GATEHOUSE_WEBHOOK_SECRET_KEYS: `new:${'d'.repeat(64)},first:${'c'.repeat(64)}`,
+    GATEHOUSE_WEBHOOK_SANDBOX_NETWORKS: '10.0.0.0/8',
+  };
+
+  expect(webhooksProcess(settings(own)).env).toMatchObject(own);
 });

@@ -12,8 +12,9 @@ describe('the secrets of a data folder', () => {
   test('the first start makes a master key, passwords and a token for each role, all different', async () => {
     const secrets = await readOrMakeSecrets(await newFolder(), false, randomBytes);
     expect(secrets.master_key).toMatch(/^[0-9a-f]{64}$/);
+    expect(secrets.webhook_secret_key).toMatch(/^[0-9a-f]{64}$/);
     expect(Object.keys(secrets.service_tokens).sort()).toEqual([...roles].sort());
-    const all = [secrets.database_password, secrets.nats_password, ...Object.values(secrets.service_tokens)];
+    const all = [secrets.master_key, secrets.webhook_secret_key, secrets.database_password, secrets.nats_password, ...Object.values(secrets.service_tokens)];
     expect(new Set(all).size).toBe(all.length);
   });
 
@@ -38,6 +39,16 @@ describe('the secrets of a data folder', () => {
     expect(second).toMatchObject({ ...first, service_tokens: others });
     expect(second.service_tokens['operator']).toMatch(/^.{24,}$/);
     expect(JSON.parse(await readFile(join(folder, 'secrets.json'), 'utf8'))).toEqual(second);
+  });
+
+  test('a file of before there were webhooks gets the key that encrypts signing secrets, and keeps it', async () => {
+    const folder = await newFolder();
+    const { webhook_secret_key: _key, ...before } = await readOrMakeSecrets(folder, false, randomBytes);
+    await writeFile(join(folder, 'secrets.json'), JSON.stringify(before));
+    const second = await readOrMakeSecrets(folder, true, randomBytes);
+    expect(second).toMatchObject(before);
+    expect(second.webhook_secret_key).toMatch(/^[0-9a-f]{64}$/);
+    expect(await readOrMakeSecrets(folder, true, randomBytes)).toEqual(second);
   });
 
   test('without them an existing database is not started with new ones', async () => {
