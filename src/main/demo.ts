@@ -9,6 +9,7 @@ import { openObserver } from './demo/observer.ts';
 import { playJourney } from './demo/play-journey.ts';
 import { findRunning } from './demo/running-gatehouse.ts';
 import { openSandboxShop } from './demo/sandbox-shop.ts';
+import { openWebhookReceiver } from './demo/webhook-receiver.ts';
 import { readConfigOrExit } from './read-config.ts';
 
 const projectRoot = resolve(import.meta.dirname, '../..');
@@ -29,7 +30,9 @@ async function play(): Promise<void> {
   const { demo } = running;
   const transport = createGrpcTransport({ addresses: [demo.grpc], token: demo.tokens.reader });
   const now = (): Date => new Date();
+  const receiver = await openWebhookReceiver(demo.merchant.test_webhook_secret, now);
   const parts = {
+    receiver,
     shop: openSandboxShop(demo.rest.sandbox, demo.merchant.test_key, now),
     observer: openObserver(transport, demo.merchant.id, demo.simulator),
     now,
@@ -45,10 +48,12 @@ async function play(): Promise<void> {
     }
     print(`\n${style.strong('See more')}`);
     print(`  npm run -s gatehouse -- payment list ${demo.merchant.id}`);
+    print(`  npm run -s gatehouse -- webhook deliveries ${demo.merchant.id}`);
     print('  npm run -s gatehouse -- payment strays');
     print('  npm run -s gatehouse -- reconcile --wallet walleta --date ' + now().toISOString().slice(0, 10));
   } finally {
     transport.close();
+    await receiver.close();
   }
 }
 

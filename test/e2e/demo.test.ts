@@ -40,8 +40,9 @@ describe('npm run demo', () => {
       expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     const [, paid = '', poor = '', stray = ''] = first.stdout.split(/\n\n\d\. /);
     const hops = ['shop → facade', 'core ', 'facade → shop', 'wallets → wallet', 'wallet → payer'];
-    for (const hop of [...hops, 'wallet → wallets']) expect(paid).toContain(hop);
+    for (const hop of [...hops, 'wallet → wallets', 'webhooks → shop']) expect(paid).toContain(hop);
     expect(paid).toMatch(/event 3 COMPLETED: order COMPLETED, payment attempt SUCCEEDED$/m);
+    expect(paid).toMatch(/order\.completed, signed with the shop's secret$/m);
     expect(paid).toMatch(/POST \/api\/v1\/verify: 200 COMPLETED$/m);
     expect(paid).toMatch(/wallet's ledger +150 ETB taken$/m);
     expect(poor).toMatch(/event 3 FAILED: .*insufficient_funds$/m);

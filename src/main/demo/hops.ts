@@ -4,6 +4,7 @@ import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
 import type { WalletExchange } from '../../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import type { Prompt } from './observer.ts';
 import type { ShopCall } from './sandbox-shop.ts';
+import type { ShopWebhook } from './webhook-receiver.ts';
 
 /** Something that happened between two, or at one. */
 export interface Hop {
@@ -14,8 +15,8 @@ export interface Hop {
   readonly details: readonly string[];
 }
 
-/** A call of the shop's to the facade, as two hops: there and back. */
-export function shopHops(call: ShopCall): readonly Hop[] {
+/** A call of the shop's to the facade, as two hops: there, and back with what the answer means. */
+export function shopHops(call: ShopCall, meaning: string): readonly Hop[] {
   const back = new Date(call.startedAt.getTime() + call.tookMs);
   return [
     {
@@ -27,7 +28,7 @@ export function shopHops(call: ShopCall): readonly Hop[] {
     {
       at: back,
       where: 'facade → shop',
-      what: `${call.status} after ${call.tookMs.toFixed(0)} ms: on disk, and the payment is on its way`,
+      what: `${call.status} after ${call.tookMs.toFixed(0)} ms: ${meaning}`,
       details: [JSON.stringify(call.answer), `request ${call.requestId}, the same in every log`],
     },
   ];
@@ -81,6 +82,14 @@ export function exchangeHop(exchange: WalletExchange): Hop {
     details: [`${method} ${path}`],
   };
 }
+
+/** The shop hears of its order's end. */
+export const webhookHop = ({ at, type, eventId, isGenuine, signature, body }: ShopWebhook): Hop => ({
+  at,
+  where: 'webhooks → shop',
+  what: `${type}, ${isGenuine ? "signed with the shop's secret" : 'and its signature is WRONG'}`,
+  details: [`webhook-id ${eventId}`, `X-SVC-HMAC-Signature ${signature}`, body],
+});
 
 /** A prompt on the payer's phone. */
 export const promptHop = ({ created_at, amount, currency, channel, outcome }: Prompt): Hop => ({

@@ -1,14 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { StrayPaymentStatus } from '../../gen/gatehouse/v1/stray_payment_service_pb.js';
 import { DemoStopped } from './demo-stopped.ts';
-import { eventHop, exchangeHop, promptHop, shopHops } from './hops.ts';
+import { eventHop, exchangeHop, promptHop, shopHops, webhookHop } from './hops.ts';
 import type { Hop } from './hops.ts';
 import type { Journey } from './journeys.ts';
 import type { Observer } from './observer.ts';
 import type { SandboxShop, ShopCall } from './sandbox-shop.ts';
+import type { WebhookReceiver } from './webhook-receiver.ts';
 
 export interface JourneyParts {
   readonly shop: SandboxShop;
+  readonly receiver: WebhookReceiver;
   readonly observer: Observer;
   readonly now: () => Date;
   readonly print: (line: string) => void;
@@ -25,14 +27,15 @@ const detailWidth = 90;
 
 /** Plays one payment to its end and prints every hop of it, in the order in which they happened. @throws DemoStopped */
 export async function playJourney(journey: Journey, parts: JourneyParts): Promise<void> {
-  const { shop, observer, now, print } = parts;
+  const { shop, receiver, observer, now, print } = parts;
   const orderNumber = `demo-${now()
     .toISOString()
     .replace(/[^0-9]/g, '')}`;
+  const registration = journey.isTold ? await register(journey, orderNumber, parts) : undefined;
   const started = await startPayment(journey, orderNumber, parts);
   if (started === undefined) return;
   const { call, phone } = started;
-  const startedAt = call.startedAt.getTime();
+  const startedAt = (registration ?? call).startedAt.getTime();
   const show = (hop: Hop): void => printHop(hop, startedAt, parts);
 
   await until('the order is decided', now, async () => {
@@ -44,12 +47,19 @@ export async function playJourney(journey: Journey, parts: JourneyParts): Promis
     events.flatMap(({ paymentAttempt }) => paymentAttempt?.paymentAttemptId ?? [])[0] ?? '';
   const stray = journey.isStray ? await followBack(paymentAttemptId, parts) : undefined;
   const { exchanges } = await observer.attempt(paymentAttemptId);
+  const webhook = journey.isTold
+    ? await until('the shop is told', now, () =>
+        Promise.resolve(receiver.webhooks.find((each) => each.orderNumber === orderNumber)),
+      )
+    : undefined;
   const prompts = await observer.prompts(paymentAttemptId, phone);
   const hops = [
-    ...shopHops(call),
+    ...(registration === undefined ? [] : shopHops(registration, 'on disk')),
+    ...shopHops(call, 'on disk, and the payment is on its way'),
     ...events.map(eventHop),
     ...exchanges.map(exchangeHop),
     ...prompts.map(promptHop),
+    ...(webhook === undefined ? [] : [webhookHop(webhook)]),
   ];
   hops.sort((a, b) => a.at.getTime() - b.at.getTime());
   hops.forEach(show);
@@ -70,6 +80,24 @@ export async function playJourney(journey: Journey, parts: JourneyParts): Promis
   print(
     `  ${''.padStart(9)}  ${"wallet's ledger".padEnd(whereWidth)}${parts.style.strong(kept.join('; ') || 'nothing taken')}`,
   );
+}
+
+async function register(
+  { amount, payers }: Journey,
+  orderNumber: string,
+  { shop, receiver }: JourneyParts,
+): Promise<ShopCall> {
+  const call = await shop.register({
+    order_number: orderNumber,
+    amount,
+    currency: 'ETB',
+    reason: 'Coffee beans',
+    customer_phone: payers[0]?.phone,
+    return_url: 'https://shop.example/thanks',
+    webhook_url: receiver.url,
+  });
+  if (call.status === 201) return call;
+  throw new DemoStopped(`${call.path} answered ${call.status} ${JSON.stringify(call.answer)}`);
 }
 
 /** Undefined when no phone may be asked now, which has been said then. */

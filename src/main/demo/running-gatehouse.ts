@@ -10,7 +10,11 @@ const demoFile = Type.Object({
   rest: Type.Object({ sandbox: Type.String() }),
   simulator: Type.String(),
   grpc: Type.String(),
-  merchant: Type.Object({ id: Type.String(), test_key: Type.String() }),
+  merchant: Type.Object({
+    id: Type.String(),
+    test_key: Type.String(),
+    test_webhook_secret: Type.String(),
+  }),
   tokens: Type.Object({ reader: Type.String() }),
 });
 

@@ -16,6 +16,7 @@ export interface ShopCall {
 
 /** A merchant's server: it knows an address, an API key, and nothing of what is behind. */
 export interface SandboxShop {
+  readonly register: (body: object) => Promise<ShopCall>;
   readonly startPayment: (option: string, body: object) => Promise<ShopCall>;
   readonly verify: (orderNumber: string) => Promise<ShopCall & { readonly orderStatus: string }>;
 }
@@ -46,6 +47,7 @@ export function openSandboxShop(origin: string, apiKey: string, now: () => Date)
     };
   };
   return {
+    register: (body) => call('/api/v1/register', body),
     startPayment: (option, body) => call(`/api/v1/direct?payment_option=${option}`, body),
     async verify(orderNumber) {
       const verification = await call('/api/v1/verify', { order_number: orderNumber });

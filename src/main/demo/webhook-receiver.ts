@@ -1,0 +1,74 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { DemoStopped } from './demo-stopped.ts';
+
+/** A webhook that the shop's server was sent. */
+export interface ShopWebhook {
+  readonly at: Date;
+  readonly orderNumber: string;
+  readonly type: string;
+  readonly eventId: string;
+  readonly signature: string;
+  /** Whether the signature is that of these bytes with the merchant's secret. */
+  readonly isGenuine: boolean;
+  readonly body: string;
+}
+
+/** The part of a merchant's server that hears of orders' ends. */
+export interface WebhookReceiver {
+  readonly url: string;
+  readonly webhooks: readonly ShopWebhook[];
+  readonly close: () => Promise<void>;
+}
+
+/** Listens on a free port of this machine. */
+export async function openWebhookReceiver(secret: string, now: () => Date): Promise<WebhookReceiver> {
+  const webhooks: ShopWebhook[] = [];
+  const server = createServer((request, response) => {
+    readBody(request).then(
+      (body) => {
+        webhooks.push(understand(request, body, secret, now()));
+        response.writeHead(204).end();
+      },
+      () => response.destroy(),
+    );
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string')
+    throw new DemoStopped('no port is free for the webhooks');
+  return {
+    url: `http://127.0.0.1:${address.port}/webhooks`,
+    webhooks,
+    close: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+async function readBody(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
+}
+
+function understand({ headers }: IncomingMessage, body: Buffer, secret: string, at: Date): ShopWebhook {
+  const signature = String(headers['x-svc-hmac-signature']);
+  const expected = createHmac('sha256', secret).update(body).digest('hex');
+  const { type, data } = JSON.parse(body.toString()) as { type: string; data: { order_number: string } };
+  return {
+    at,
+    orderNumber: data.order_number,
+    type,
+    eventId: String(headers['webhook-id']),
+    signature,
+    isGenuine:
+      signature.length === expected.length && timingSafeEqual(Buffer.from(signature), Buffer.from(expected)),
+    body: body.toString(),
+  };
+}
