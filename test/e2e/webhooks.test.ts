@@ -1,0 +1,326 @@
+import { createHmac } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { Webhook } from 'standardwebhooks';
+import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
+import {
+  DeliveryAttemptResult,
+  DeliveryState,
+  EndpointState,
+} from '../../src/gen/gatehouse/v1/webhook_service_pb.js';
+import type { Delivery } from '../../src/gen/gatehouse/v1/webhook_service_pb.js';
+import { answer, startReceiver } from '../integration/webhooks/receivers.ts';
+import type { Behaviour, ReceivedWebhook, Receiver } from '../integration/webhooks/receivers.ts';
+import { createCustomer } from '../support/customer.ts';
+import { waitUntil } from '../support/wait-until.ts';
+import { startMerchantApi } from './merchant-api-harness.ts';
+import type { EnvironmentName, MerchantApi, Shop } from './merchant-api-harness.ts';
+
+// From a merchant's request to the webhook, through every process there is, two of those that send webhooks among them.
+
+let api: MerchantApi;
+let shop: Shop;
+let secrets: Readonly<Record<EnvironmentName, string>>;
+let database: pg.Client;
+const receivers: Receiver[] = [];
+
+beforeAll(async () => {
+  api = await startMerchantApi({ wallets: 1, checkouts: 1, webhooks: 2 });
+  shop = await api.newShop();
+  const webhooks = api.stack.webhookClient('operator');
+  const secretOf = async (environment: Environment): Promise<string> =>
+    (await webhooks.rotateSigningSecret({ merchantId: shop.merchantId, environment })).secret;
+  secrets = {
+    sandbox: await secretOf(Environment.SANDBOX),
+    production: await secretOf(Environment.PRODUCTION),
+  };
+  database = new pg.Client({ connectionString: api.stack.databaseUrl });
+  await database.connect();
+}, 60_000);
+
+afterEach(async () => {
+  for (const receiver of receivers.splice(0)) await receiver.close();
+});
+
+afterAll(async () => {
+  await database.end();
+  await api.stop();
+});
+
+/** A merchant's own server. Its origin is a lane of its own, so that no test sees another's webhooks. */
+async function openReceiver(behaviour?: Behaviour): Promise<Receiver> {
+  const receiver = await startReceiver(behaviour);
+  receivers.push(receiver);
+  return receiver;
+}
+
+async function register(
+  orderNumber: string,
+  webhookUrl: string,
+  environment: EnvironmentName = 'sandbox',
+): Promise<string> {
+  const order = {
+    order_number: orderNumber,
+    amount: '100.50',
+    currency: 'ETB',
+    reason: 'Two pairs of shoes',
+    customer_phone: '0911223344',
+    return_url: 'https://shop.example/thanks',
+    webhook_url: webhookUrl,
+  };
+  const { status, json } = await api.post(shop, '/api/v1/register', order, { environment });
+  expect(status).toBe(201);
+  return (json as { data: { checkout_url: string } }).data.checkout_url;
+}
+
+async function pay(orderNumber: string, phone = '0911223344'): Promise<void> {
+  const payment = { order_number: orderNumber, amount: '100.50', currency: 'ETB', phone };
+  const { status } = await api.post(shop, '/api/v1/direct?payment_option=walleta_ussd', payment);
+  expect(status).toBe(201);
+}
+
+async function verified(orderNumber: string, environment: EnvironmentName = 'sandbox'): Promise<unknown> {
+  const { json } = await api.post(shop, '/api/v1/verify', { order_number: orderNumber }, { environment });
+  return json['data'];
+}
+
+/** Lets the payment session end now; five minutes is the shortest a merchant can ask for. */
+async function endSession(orderNumber: string): Promise<void> {
+  await database.query(
+    'update core.orders set expires_at = now(), sweep_at = now() where order_number = $1',
+    [orderNumber],
+  );
+}
+
+const received = (receiver: Receiver, count: number): Promise<readonly ReceivedWebhook[]> =>
+  waitUntil(`${count} webhooks have arrived`, () => receiver.webhooks.length >= count && receiver.webhooks);
+
+/** The body, once both signatures are found to be those of the exact bytes that came. */
+function opened(webhook: ReceivedWebhook | undefined, secret: string): Record<string, unknown> {
+  if (webhook === undefined) throw new Error('there is no webhook');
+  const { headers, body } = webhook;
+  expect(headers['x-svc-hmac-signature']).toBe(createHmac('sha256', secret).update(body).digest('hex'));
+  const standard = new Webhook(secret).verify(body, {
+    'webhook-id': String(headers['webhook-id']),
+    'webhook-timestamp': String(headers['webhook-timestamp']),
+    'webhook-signature': String(headers['webhook-signature']),
+  });
+  expect(standard).toEqual(JSON.parse(body.toString()));
+  return standard as Record<string, unknown>;
+}
+
+async function deliveryOf(orderNumber: string, until: (delivery: Delivery) => boolean) {
+  const client = api.stack.webhookClient('operator');
+  return waitUntil(`the delivery of ${orderNumber} is as expected`, async () => {
+    const { deliveries } = await client.listDeliveries({ merchantId: shop.merchantId, orderNumber });
+    const [delivery] = deliveries;
+    if (delivery === undefined || !until(delivery)) return undefined;
+    return client.getDelivery({ merchantId: shop.merchantId, deliveryId: delivery.deliveryId });
+  });
+}
+
+describe('an order that ends', () => {
+  test('completed: a signed webhook brings exactly what verify says', async () => {
+    const receiver = await openReceiver();
+    await register('W-1', `${receiver.origin}/hooks?shop=7`);
+    await pay('W-1');
+
+    const [webhook] = await received(receiver, 1);
+
+    expect(webhook).toMatchObject({ method: 'POST', target: '/hooks?shop=7' });
+    expect(webhook?.headers).toMatchObject({
+      'content-type': 'application/json',
+      'user-agent': expect.stringMatching(/^Gatehouse-Webhooks\/[0-9]/),
+    });
+    const body = opened(webhook, secrets.sandbox);
+    expect(body).toEqual({
+      id: webhook?.headers['webhook-id'],
+      type: 'order.completed',
+      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      environment: 'sandbox',
+      sequence: expect.any(Number),
+      previous_status: 'PENDING',
+      data: await verified('W-1'),
+    });
+    expect(body['data']).toMatchObject({ status: 'COMPLETED', deducted: '100.50' });
+  });
+
+  test('failed: the customer gave up at the checkout', async () => {
+    const receiver = await openReceiver();
+    const { pathname } = new URL(await register('W-2', receiver.origin));
+    const customer = createCustomer();
+    const page = `${api.stack.checkouts[0]?.origin}${pathname}`;
+    await customer.get(page);
+    await customer.post(`${page}/cancel`);
+
+    const [webhook] = await received(receiver, 1);
+
+    const body = opened(webhook, secrets.sandbox);
+    expect(body).toMatchObject({ type: 'order.failed', previous_status: 'PENDING' });
+    expect(body['data']).toEqual(await verified('W-2'));
+    expect(body['data']).toMatchObject({ status: 'FAILED' });
+  });
+
+  test('expired: nobody paid in time', async () => {
+    const receiver = await openReceiver();
+    await register('W-3', receiver.origin);
+    await endSession('W-3');
+
+    const [webhook] = await received(receiver, 1);
+
+    const body = opened(webhook, secrets.sandbox);
+    expect(body).toMatchObject({ type: 'order.expired', previous_status: 'PENDING' });
+    expect(body['data']).toEqual(await verified('W-3'));
+  });
+
+  test('without a webhook_url nobody is told, and an order that goes on is nobody told of', async () => {
+    const receiver = await openReceiver();
+    const silent = { order_number: 'W-4', amount: '100.50', currency: 'ETB', phone: '0911223344' };
+    await api.post(shop, '/api/v1/direct?payment_option=walleta_ussd', silent);
+    await register('W-5', receiver.origin);
+    await register('W-6', receiver.origin);
+    await waitUntil('W-4 is paid', async () => {
+      const order = (await verified('W-4')) as { status: string };
+      return order.status === 'COMPLETED';
+    });
+    await endSession('W-6');
+
+    await received(receiver, 1);
+
+    const { rows } = await database.query<{ order_number: string }>(
+      `select order_number from webhooks.deliveries where order_number in ('W-4', 'W-5', 'W-6')`,
+    );
+    expect(rows).toEqual([{ order_number: 'W-6' }]);
+    expect(receiver.webhooks).toHaveLength(1);
+  });
+});
+
+describe('a receiver in trouble', () => {
+  test('gets the same id and bytes again until it answers 2xx, newly signed each time', async () => {
+    let refusals = 1;
+    const receiver = await openReceiver((exchange) => answer(refusals-- > 0 ? 503 : 204)(exchange));
+    await register('R-1', receiver.origin);
+    await endSession('R-1');
+
+    const [first, second] = await received(receiver, 2);
+
+    opened(first, secrets.sandbox);
+    opened(second, secrets.sandbox);
+    expect(second?.body.equals(first?.body ?? Buffer.alloc(0))).toBe(true);
+    expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id']);
+    const { delivery, attempts, body } = await deliveryOf(
+      'R-1',
+      ({ state }) => state === DeliveryState.DELIVERED,
+    );
+    expect(delivery).toMatchObject({ attemptCount: 2, lastResult: '204' });
+    expect(Buffer.from(body).equals(first?.body ?? Buffer.alloc(0))).toBe(true);
+    expect(attempts.map(({ number, result, statusCode }) => [number, result, statusCode])).toEqual([
+      [2, DeliveryAttemptResult.DELIVERED, 204],
+      [1, DeliveryAttemptResult.REFUSED, 503],
+    ]);
+  });
+
+  test('410 pauses the endpoint; resumed, it gets what waited', async () => {
+    const receiver = await openReceiver(answer(410));
+    await register('R-2', receiver.origin);
+    await endSession('R-2');
+    const { delivery } = await deliveryOf('R-2', ({ attemptCount }) => attemptCount === 1);
+    const client = api.stack.webhookClient('operator');
+    const key = {
+      merchantId: shop.merchantId,
+      environment: Environment.SANDBOX,
+      endpoint: receiver.origin,
+    };
+    const { endpoints } = await client.listEndpoints({ ...key, onlyInTrouble: true });
+    const paused = endpoints.find(({ endpoint }) => endpoint === receiver.origin);
+    expect(paused).toMatchObject({
+      state: EndpointState.PAUSED,
+      pauseReason: expect.stringContaining(delivery?.deliveryId ?? 'no delivery'),
+    });
+
+    receiver.behave(answer(200));
+    await client.resumeEndpoint(key);
+
+    await deliveryOf('R-2', ({ state }) => state === DeliveryState.DELIVERED);
+    expect(receiver.webhooks).toHaveLength(2);
+  });
+});
+
+describe('in production', () => {
+  test('a URL that leads into a private network is never connected to, and its delivery says so', async () => {
+    const receiver = await openReceiver();
+    await register('P-1', `https://127.0.0.1:${receiver.port}/hook`, 'production');
+    await endSession('P-1');
+
+    const { delivery, attempts, body } = await deliveryOf('P-1', ({ attemptCount }) => attemptCount > 0);
+
+    expect(delivery).toMatchObject({ environment: Environment.PRODUCTION, state: DeliveryState.PENDING });
+    expect(attempts.at(-1)).toMatchObject({
+      result: DeliveryAttemptResult.ADDRESS_NOT_ALLOWED,
+      statusCode: 0,
+      remoteAddress: '',
+      detail: expect.stringMatching(/./),
+    });
+    expect(JSON.parse(Buffer.from(body).toString())).toMatchObject({
+      environment: 'production',
+      data: await verified('P-1', 'production'),
+    });
+    expect(receiver.connectionCount()).toBe(0);
+  });
+
+  test('a webhook_url without TLS is refused at once', async () => {
+    const { status, json } = await api.post(
+      shop,
+      '/api/v1/register',
+      {
+        order_number: 'P-2',
+        amount: '1.00',
+        currency: 'ETB',
+        reason: 'Laces',
+        customer_phone: '0911223344',
+        return_url: 'https://shop.example/thanks',
+        webhook_url: 'http://shop.example/hook',
+      },
+      { environment: 'production' },
+    );
+    expect(status).toBe(400);
+    expect(json['details']).toEqual([expect.objectContaining({ field: 'webhook_url' })]);
+  });
+});
+
+test('processes that send webhooks come and go, and every order is told of once and for all', async () => {
+  const receiver = await openReceiver();
+  const numbers = Array.from({ length: 60 }, (_, index) => `M-${index}`);
+  const [first, second] = api.stack.webhooks;
+  const end = async (some: readonly string[]): Promise<void> => {
+    for (const number of some) {
+      await register(number, receiver.origin);
+      await endSession(number);
+    }
+  };
+
+  await end(numbers.slice(0, 20));
+  expect(await first?.stop('SIGTERM')).toBe(0);
+  await end(numbers.slice(20, 40));
+  expect(await second?.stop('SIGTERM')).toBe(0);
+  await end(numbers.slice(40));
+  const third = await api.stack.startWebhooks();
+
+  const told = (): Set<string> =>
+    new Set(
+      receiver.webhooks.map(({ body }) => {
+        const { data } = JSON.parse(body.toString()) as { data: { order_number: string } };
+        return data.order_number;
+      }),
+    );
+  await waitUntil('every order has been told of', () => told().size === numbers.length);
+  const client = api.stack.webhookClient('operator', third);
+  await waitUntil('nothing is pending', async () => {
+    const { pendingCount, eventLag, isTakingIn } = await client.getPipelineStatus({});
+    // The two that production refuses for their address stay on their schedule.
+    return isTakingIn && eventLag === 0n && pendingCount <= 1n;
+  });
+  for (const webhook of receiver.webhooks) opened(webhook, secrets.sandbox);
+  // SIGTERM waits for what is on its way: none of these had to be repeated.
+  expect(receiver.webhooks).toHaveLength(numbers.length);
+}, 90_000);
