@@ -1,5 +1,6 @@
-import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { WebhookSenderOptions } from '../../../src/webhooks/sending/send-webhook.ts';
+import type { TestAuthority } from './certificates.ts';
 import { openAuthority } from './certificates.ts';
 import { sendTo, testSender } from './outgoing.ts';
 import type { Behaviour, ReceiverOptions } from './receivers.ts';
@@ -391,7 +392,10 @@ describe('receivers that are not there', () => {
 });
 
 describe('TLS', () => {
-  const authority = openAuthority();
+  let authority: TestAuthority;
+  beforeAll(() => {
+    authority = openAuthority();
+  });
   afterAll(() => authority.close());
   const day = 24 * 3_600_000;
   const name = 'DNS:shop.example';
