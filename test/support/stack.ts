@@ -58,6 +58,8 @@ export interface Stack {
   readonly tokens: Readonly<Record<Role, string>>;
   /** What another core of this stack is started with. */
   readonly coreSettings: Readonly<Record<string, string>>;
+  /** What another webhooks process of this stack is started with. */
+  readonly webhookSettings: Readonly<Record<string, string>>;
   readonly client: <S extends DescService>(service: S, role: Role) => Client<S>;
   /** Asks one of the webhooks processes; the first unless said otherwise. */
   readonly webhookClient: (role: Role, webhooks?: GatehouseProcess) => Client<typeof WebhookService>;
@@ -205,6 +207,7 @@ export async function startStack({
       startWallets,
       checkouts: checkoutProcesses,
       webhooks: webhookProcesses,
+      webhookSettings,
       startWebhooks,
       webhookClient,
       addresses,

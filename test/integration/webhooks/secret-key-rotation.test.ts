@@ -1,0 +1,120 @@
+import { randomBytes } from 'node:crypto';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { Webhook } from 'standardwebhooks';
+import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { startProcess } from '../../support/gatehouse-process.ts';
+import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
+import { registration } from '../../support/order-requests.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack } from '../../support/stack.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { startReceiver } from './receivers.ts';
+import type { Receiver } from './receivers.ts';
+
+// The key that encrypts signing secrets is replaced while merchants go on being told: docs/operating/webhooks.md.
+
+let stack: Stack;
+let receiver: Receiver;
+let merchantId: string;
+let database: pg.Client;
+const processes: GatehouseProcess[] = [];
+
+beforeEach(async () => {
+  stack = await startStack({ facades: 0 });
+  receiver = await startReceiver();
+  ({ id: merchantId } = await stack.createMerchant());
+  database = new pg.Client({ connectionString: stack.databaseUrl });
+  await database.connect();
+}, 60_000);
+
+afterEach(async () => {
+  for (const process of processes.splice(0)) await process.stop();
+  await database.end();
+  await receiver.close();
+  await stack.stop();
+});
+
+const newKey = (name: string): string => `${name}:${randomBytes(32).toString('hex')}`;
+
+/** A webhooks process with these keys, in place of the one before. */
+async function restartWith(...keys: readonly string[]): Promise<GatehouseProcess> {
+  for (const process of processes.splice(0)) expect(await process.stop()).toBe(0);
+  const started = await startProcess('webhooks', {
+    ...stack.webhookSettings,
+    GATEHOUSE_WEBHOOK_SECRET_KEYS: keys.join(','),
+  });
+  processes.push(started);
+  return started;
+}
+
+/** An order that ends at once. */
+async function endOrder(orderNumber: string): Promise<void> {
+  const orders = stack.client(OrderService, 'writer');
+  await orders.registerOrder(registration({ merchantId, orderNumber, webhookUrl: receiver.origin }));
+  await database.query(
+    'update core.orders set expires_at = now(), sweep_at = now() where order_number = $1',
+    [orderNumber],
+  );
+}
+
+/** Whether the webhook that tells of an order is signed with a secret, once it has come. */
+async function isSignedWith(secret: string, orderNumber: string): Promise<boolean> {
+  const { headers, body } = await waitUntil(`${orderNumber} is told of`, () =>
+    receiver.webhooks.find((webhook) => webhook.body.includes(`"${orderNumber}"`)),
+  );
+  const texts = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+  return new Webhook(secret).verify(body, texts) !== undefined;
+}
+
+const metricOf = async ({ ready }: GatehouseProcess, name: string): Promise<string | undefined> => {
+  const page = await (await fetch(`http://${String(ready['connect'])}/metrics`)).text();
+  return new RegExp(`^${name} (.*)$`, 'm').exec(page)?.[1];
+};
+
+const makeSecret = async (process: GatehouseProcess): Promise<string> => {
+  const client = stack.webhookClient('operator', process);
+  return (await client.rotateSigningSecret({ merchantId, environment: Environment.SANDBOX })).secret;
+};
+
+test('a key is replaced step by step, and the same secret signs all the while', async () => {
+  const [oldKey, freshKey] = [newKey('old'), newKey('new')];
+  const secret = await makeSecret(await restartWith(oldKey));
+  await endOrder('K-1');
+  expect(await isSignedWith(secret, 'K-1')).toBe(true);
+
+  await restartWith(oldKey, freshKey);
+  await endOrder('K-2');
+  expect(await isSignedWith(secret, 'K-2')).toBe(true);
+
+  const both = await restartWith(freshKey, oldKey);
+  await waitUntil('no secret is left to encrypt anew', async () => {
+    return (await metricOf(both, 'gatehouse_webhook_secrets_with_old_key')) === '0';
+  });
+  await restartWith(freshKey);
+  await endOrder('K-3');
+
+  expect(await isSignedWith(secret, 'K-3')).toBe(true);
+}, 60_000);
+
+test('a key that is missing holds deliveries, says so, and costs none of them once it is back', async () => {
+  const key = newKey('old');
+  const secret = await makeSecret(await restartWith(key));
+  const without = await restartWith(newKey('new'));
+  await endOrder('K-4');
+
+  const client = stack.webhookClient('operator', without);
+  const delivery = await waitUntil('the delivery is there', async () => {
+    const { deliveries } = await client.listDeliveries({ merchantId, orderNumber: 'K-4' });
+    return deliveries[0];
+  });
+  const { sentences } = await client.explainDelivery({ merchantId, deliveryId: delivery.deliveryId });
+  expect(sentences.join(' ')).toContain('GATEHOUSE_WEBHOOK_SECRET_KEYS');
+  expect(await metricOf(without, 'gatehouse_webhook_secrets_with_old_key')).toBe('1');
+  expect(receiver.webhooks).toEqual([]);
+
+  await restartWith(key);
+
+  expect(await isSignedWith(secret, 'K-4')).toBe(true);
+}, 120_000);
