@@ -1,4 +1,4 @@
-import type { Pool } from 'pg';
+import type { Pool, PoolClient } from 'pg';
 import { runStatement } from '../../runtime/database/run-statement.ts';
 import type { LaneKey, OutgoingDelivery } from '../domain/delivery.ts';
 import type { LaneHealth } from '../domain/lane-health.ts';
@@ -77,9 +77,9 @@ interface ClaimedRow extends HeadRow {
   readonly now: Date;
 }
 
-export async function claimLanes(pool: Pool, request: ClaimRequest): Promise<Claimed> {
+export async function claimLanes(client: Pool | PoolClient, request: ClaimRequest): Promise<Claimed> {
   const { lanes, lanesInTrouble, exceptMerchantIds, leaseId, leaseMs } = request;
-  const rows = await runStatement<ClaimedRow & Record<string, unknown>>(pool, {
+  const rows = await runStatement<ClaimedRow & Record<string, unknown>>(client, {
     name: 'claim-lanes',
     text: statement,
     values: [lanes, lanesInTrouble, exceptMerchantIds, leaseId, leaseMs],

@@ -1,4 +1,4 @@
-import type { Pool } from 'pg';
+import type { Pool, PoolClient } from 'pg';
 import { runStatement } from '../../runtime/database/run-statement.ts';
 import { roundMs } from '../domain/retry-schedule.ts';
 import type { HeldLease } from './renew-leases.sql.ts';
@@ -38,11 +38,11 @@ const words = 'given up unsent: its endpoint did not answer for 76 hours';
 
 /** Gives up deliveries of a lane of ours whose time ended before they had their turn; `limit` at most. Gives how many. */
 export async function giveUpOutlived(
-  pool: Pool,
+  client: Pool | PoolClient,
   { lane, leaseId }: HeldLease,
   limit: number,
 ): Promise<number> {
-  const rows = await runStatement(pool, {
+  const rows = await runStatement(client, {
     name: 'give-up-outlived',
     text: statement,
     values: [lane.merchantId, lane.environment, lane.endpoint, leaseId, limit, roundMs, words],

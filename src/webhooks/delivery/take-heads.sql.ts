@@ -1,4 +1,4 @@
-import type { Pool } from 'pg';
+import type { Pool, PoolClient } from 'pg';
 import { runStatement } from '../../runtime/database/run-statement.ts';
 import type { LaneKey, OutgoingDelivery } from '../domain/delivery.ts';
 import { headOf, headsOf } from './head-rows.sql.ts';
@@ -26,10 +26,10 @@ where lane.paused_at is null`;
 
 /** More deliveries of lanes that are ours, by lane (`laneText`). A lane that is missing is not ours, or paused. */
 export async function takeHeads(
-  pool: Pool,
+  client: Pool | PoolClient,
   requests: readonly HeadRequest[],
 ): Promise<ReadonlyMap<string, readonly OutgoingDelivery[]>> {
-  const rows = await runStatement<HeadRow & Record<string, unknown>>(pool, {
+  const rows = await runStatement<HeadRow & Record<string, unknown>>(client, {
     name: 'take-heads',
     text: statement,
     values: [

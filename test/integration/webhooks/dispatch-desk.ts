@@ -1,30 +1,12 @@
-import { randomUUID } from 'node:crypto';
-import { createLogger } from '../../../src/runtime/logger.ts';
-import type { LogLine } from '../../support/gatehouse-process.ts';
 import { createTestDatabase } from '../../support/test-database.ts';
 import { runStatement } from '../../../src/runtime/database/run-statement.ts';
-import { createWakeSignal } from '../../../src/runtime/wake-signal.ts';
 import { newRandomId } from '../../../src/runtime/public-id.ts';
-import { openDatabase } from '../../../src/webhooks/database/database.ts';
 import type { Database } from '../../../src/webhooks/database/database.ts';
-import { createDeliveryStore } from '../../../src/webhooks/delivery/delivery-store.ts';
-import { dispatchDeliveries } from '../../../src/webhooks/delivery/dispatch-deliveries.ts';
 import { endpointOf } from '../../../src/webhooks/domain/delivery.ts';
 import { insertDeliveries } from '../../../src/webhooks/intake/insert-deliveries.sql.ts';
 import type { NewDelivery } from '../../../src/webhooks/intake/insert-deliveries.sql.ts';
-import { testSender } from './outgoing.ts';
-
-export interface DispatcherOptions {
-  readonly leaseMs?: number;
-  readonly deadlineMs?: number;
-  readonly maxInFlight?: number;
-}
-
-export interface RunningDispatcher {
-  readonly log: readonly LogLine[];
-  readonly ring: () => void;
-  readonly stop: () => Promise<void>;
-}
+import { openWebhooksDatabase, startDispatcher } from './dispatcher.ts';
+import type { DispatcherOptions, RunningDispatcher } from './dispatcher.ts';
 
 export interface StoredDelivery {
   readonly merchant_id: string;
@@ -69,15 +51,6 @@ export interface DispatchDesk {
   readonly close: () => Promise<void>;
 }
 
-export const logInto = (log: LogLine[]) =>
-  createLogger(
-    { process: 'webhooks', instance: 'test', level: 'debug' },
-    { write: (line: string) => void log.push(JSON.parse(line) as LogLine) },
-  );
-
-const open = (url: string) =>
-  openDatabase({ url, poolSize: 6, applicationName: 'dispatch test', logger: logInto([]) });
-
 export const merchant = (): string => newRandomId('mer', new Date());
 
 export function newDelivery(over: Partial<NewDelivery> & { readonly url: string }): NewDelivery {
@@ -98,9 +71,13 @@ export function newDelivery(over: Partial<NewDelivery> & { readonly url: string 
   };
 }
 
-export async function openDispatchDesk(): Promise<DispatchDesk> {
-  const testDatabase = await createTestDatabase({ migrated: false });
-  const database = await open(testDatabase.url);
+/** On an empty database of its own, or the one that is given. */
+export async function openDispatchDesk(given?: string): Promise<DispatchDesk> {
+  const testDatabase =
+    given === undefined
+      ? await createTestDatabase({ migrated: false })
+      : { url: given, drop: async () => {} };
+  const database = await openWebhooksDatabase(testDatabase.url);
   await database.migrate();
   const dispatchers = new Set<RunningDispatcher>();
   const { pool } = database;
@@ -117,40 +94,12 @@ export async function openDispatchDesk(): Promise<DispatchDesk> {
       ring();
       return made;
     },
-    async startDispatcher({ leaseMs = 20_000, deadlineMs = 15_000, maxInFlight = 256 } = {}) {
-      const own = await open(testDatabase.url);
-      const log: LogLine[] = [];
-      const signal = createWakeSignal();
-      const stopping = new AbortController();
-      const sender = testSender({ totalMs: deadlineMs });
-      const running = dispatchDeliveries(
-        {
-          store: createDeliveryStore({
-            database: own,
-            newLeaseId: randomUUID,
-            random: Math.random,
-            leaseMs,
-          }),
-          sender,
-          secrets: { live: async () => ({ current: 'whsec_c2VjcmV0' }) },
-          metrics: { attempted: () => {} },
-          signal,
-          logger: logInto(log),
-          now: () => new Date(),
-          random: Math.random,
-          maxInFlight,
-          deadlineMs,
-        },
-        stopping.signal,
-      );
+    async startDispatcher(options) {
+      const started = await startDispatcher(testDatabase.url, options);
       const stop = async (): Promise<void> => {
-        if (!dispatchers.delete(dispatcher)) return;
-        stopping.abort();
-        await running;
-        await sender.close();
-        await own.close();
+        if (dispatchers.delete(dispatcher)) await started.stop();
       };
-      const dispatcher: RunningDispatcher = { log, ring: signal.ring, stop };
+      const dispatcher: RunningDispatcher = { ...started, stop };
       dispatchers.add(dispatcher);
       return dispatcher;
     },

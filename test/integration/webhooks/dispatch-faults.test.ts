@@ -1,0 +1,250 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { resolve } from 'node:path';
+import { afterEach, expect, test } from '@jest/globals';
+import { ownPostgres } from '../../faults/stoppable-servers.ts';
+import type { StoppableServer } from '../../faults/stoppable-servers.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { openDispatchDesk } from './dispatch-desk.ts';
+import type { DispatchDesk } from './dispatch-desk.ts';
+import { answer, onlyFor, silence, startReceiver } from './receivers.ts';
+import type { Behaviour, Receiver } from './receivers.ts';
+
+let desk: DispatchDesk;
+const receivers: Receiver[] = [];
+const children: ChildProcess[] = [];
+let postgres: StoppableServer | undefined;
+
+afterEach(async () => {
+  for (const child of children.splice(0)) await kill(child);
+  await desk.close();
+  for (const receiver of receivers.splice(0)) await receiver.close();
+  await postgres?.remove();
+  postgres = undefined;
+});
+
+const receive = async (behaviour: Behaviour = answer(204)): Promise<Receiver> => {
+  const receiver = await startReceiver(behaviour);
+  receivers.push(receiver);
+  return receiver;
+};
+/** Answers when it is told to. */
+const onDemand = () => {
+  const held: (() => void)[] = [];
+  const behaviour: Behaviour = ({ response }) => void held.push(() => response.writeHead(200).end());
+  return { held, behaviour, release: () => held.splice(0).forEach((each) => each()) };
+};
+/** Not in the test's own process, where errors of Node's are none of the test's `Error`. */
+const startProcess = (options: object) => {
+  const script = resolve(import.meta.dirname, 'dispatcher-process.ts');
+  const child = spawn(process.execPath, [script, desk.url, JSON.stringify(options)], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  children.push(child);
+  const output: string[] = [];
+  child.stdout.on('data', (chunk: Buffer) => output.push(chunk.toString()));
+  return { child, hasSaid: (words: string) => output.join('').includes(words) };
+};
+const kill = async (child: ChildProcess): Promise<void> => {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+};
+const untilDelivered = (timeoutMs?: number) =>
+  waitUntil(
+    'all are delivered',
+    async () => (await desk.deliveries()).every(({ state }) => state === 'DELIVERED'),
+    timeoutMs,
+  );
+const untilIdle = () =>
+  waitUntil('no lane is held', async () =>
+    (await desk.lanes()).every(({ lease_id: lease }) => lease === null),
+  );
+const storedAttempts = async (): Promise<number> => {
+  const { rows } = await desk.database.pool.query<{ count: number }>(
+    'select count(*)::int as count from webhooks.delivery_attempts',
+  );
+  return rows[0]!.count;
+};
+
+test('what a killed process had on its way is sent again by another, once the lease is over', async () => {
+  desk = await openDispatchDesk();
+  const shop = await receive(silence);
+  const leases = { leaseMs: 2_000, deadlineMs: 1_500 };
+  const { child } = startProcess(leases);
+  await desk.add({ url: shop.origin }, { url: shop.origin }, { url: shop.origin });
+  await waitUntil('two are on their way', () => shop.webhooks.length >= 2);
+  await kill(child);
+  const leasedUntil = (await desk.lanes())[0]!.leased_until!;
+  shop.behave(answer(200));
+
+  await desk.startDispatcher(leases);
+
+  await untilDelivered();
+  const { rows } = await desk.database.pool.query<{ first: Date }>(
+    'select min(started_at) as first from webhooks.delivery_attempts',
+  );
+  expect(new Date(rows[0]!.first).getTime()).toBeGreaterThanOrEqual(leasedUntil.getTime());
+  expect(shop.webhooks).toHaveLength(5);
+});
+
+test('a lane that is working keeps its lease for longer than the lease is', async () => {
+  desk = await openDispatchDesk();
+  const { held, behaviour, release } = onDemand();
+  const shop = await receive(behaviour);
+  const leases = { leaseMs: 3_000, deadlineMs: 2_500 };
+  const first = await desk.startDispatcher(leases);
+  await desk.startDispatcher(leases);
+  await desk.add({ url: shop.origin });
+  await waitUntil('it is on its way', () => held.length === 1);
+  const leasedUntil = (await desk.lanes())[0]!.leased_until!;
+
+  await waitUntil('the lease is renewed', async () => (await desk.lanes())[0]!.leased_until! > leasedUntil);
+
+  release();
+  await untilDelivered();
+  expect(shop.webhooks).toHaveLength(1);
+  await first.stop();
+});
+
+test('a lane that was lost to another process is not written to', async () => {
+  desk = await openDispatchDesk();
+  const { held, behaviour, release } = onDemand();
+  const shop = await receive(behaviour);
+  const dispatcher = await desk.startDispatcher();
+  const [delivery] = await desk.add({ url: shop.origin });
+  await waitUntil('it is on its way', () => held.length === 1);
+
+  await desk.database.pool.query('update webhooks.lanes set lease_id = gen_random_uuid()');
+  release();
+
+  const line = await waitUntil('the attempt is logged', () =>
+    dispatcher.log.find(({ msg }) => msg === 'webhook attempt'),
+  );
+  expect(line).toMatchObject({ level: 'warn', result: 'DELIVERED', not_recorded: true });
+  expect(await desk.delivery(delivery!.id)).toMatchObject({ state: 'PENDING', attempt_count: 0 });
+  expect(await storedAttempts()).toBe(0);
+});
+
+test('a lane whose row is gone, with all that was on it, does not stop the others', async () => {
+  desk = await openDispatchDesk();
+  const gone = await receive(silence);
+  const shop = await receive();
+  const dispatcher = await desk.startDispatcher({ leaseMs: 2_000, deadlineMs: 1_500 });
+  await desk.add({ url: gone.origin });
+  await waitUntil('it is on its way', () => gone.webhooks.length === 1);
+
+  await desk.database.pool.query('delete from webhooks.deliveries');
+  await desk.database.pool.query('delete from webhooks.lanes');
+
+  await waitUntil('the attempt is logged', () =>
+    dispatcher.log.find(({ msg, not_recorded: isLost }) => msg === 'webhook attempt' && isLost === true),
+  );
+  await desk.add({ url: shop.origin });
+  await untilDelivered();
+});
+
+test('connections that are cut in the middle lose nothing', async () => {
+  desk = await openDispatchDesk();
+  const { held, behaviour, release } = onDemand();
+  const shop = await receive(behaviour);
+  await desk.startDispatcher();
+  await desk.add({ url: shop.origin }, { url: shop.origin });
+  await waitUntil('both are on their way', () => held.length === 2);
+
+  await desk.database.pool.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity
+     where application_name = 'dispatcher' and datname = current_database()`,
+  );
+  release();
+
+  await untilDelivered();
+  expect(shop.webhooks).toHaveLength(2);
+  expect(await storedAttempts()).toBe(2);
+});
+
+test('what was received while PostgreSQL was away is recorded when it is back, and not sent twice', async () => {
+  postgres = await ownPostgres();
+  await postgres.start();
+  desk = await openDispatchDesk(postgres.url);
+  const { held, behaviour, release } = onDemand();
+  const shop = await receive(behaviour);
+  const { hasSaid } = startProcess({ leaseMs: 2_000, deadlineMs: 1_500 });
+  const urls = { url: shop.origin };
+  await desk.add(urls, urls, urls, urls);
+  await waitUntil('two are on their way', () => held.length === 2);
+
+  await postgres.stop();
+  shop.behave(answer(200));
+  release();
+  const away = 'the database does not take what came of a webhook; it is tried again';
+  await waitUntil('it notices', () => hasSaid(away));
+  await postgres.start();
+
+  await untilDelivered();
+  const ids = shop.webhooks.map(({ headers }) => headers['webhook-id']);
+  expect(new Set(ids).size).toBe(4);
+  expect(ids).toHaveLength(4);
+});
+
+test('a stop waits for the answer to what is on its way, records it, and gives the lane back', async () => {
+  desk = await openDispatchDesk();
+  const { held, behaviour, release } = onDemand();
+  const shop = await receive(behaviour);
+  const dispatcher = await desk.startDispatcher();
+  await desk.add(...Array.from({ length: 10 }, () => ({ url: shop.origin })));
+  await waitUntil('two are on their way', () => held.length === 2);
+
+  const stopped = dispatcher.stop();
+  release();
+  await stopped;
+
+  expect(shop.webhooks).toHaveLength(2);
+  expect((await desk.deliveries()).filter(({ state }) => state === 'DELIVERED')).toHaveLength(2);
+  const [lane] = await desk.lanes();
+  expect(lane).toMatchObject({ lease_id: null, next_due_at: expect.any(Date) });
+});
+
+test('a stop cuts short what is not answered, records nothing of it, and another process sends it', async () => {
+  desk = await openDispatchDesk();
+  const shop = await receive(silence);
+  const dispatcher = await desk.startDispatcher();
+  const [delivery] = await desk.add({ url: shop.origin });
+  await waitUntil('it is on its way', () => shop.webhooks.length === 1);
+
+  await dispatcher.stop();
+
+  expect(await desk.delivery(delivery!.id)).toMatchObject({ state: 'PENDING', attempt_count: 0 });
+  expect(await desk.lanes()).toMatchObject([{ lease_id: null, consecutive_failures: 0 }]);
+  shop.behave(answer(200));
+  await desk.startDispatcher();
+  await untilDelivered();
+});
+
+test.each([-86_400_000, 86_400_000])(
+  'a clock that is off by %i ms changes no schedule',
+  async (clockOffMs) => {
+    desk = await openDispatchDesk();
+    const shop = await receive(onlyFor(({ target }) => target === '/down', answer(500), answer(200)));
+    await desk.startDispatcher({ clockOffMs });
+
+    const [down, up] = await desk.add({ url: `${shop.origin}/down` }, { url: shop.origin });
+
+    const failed = await waitUntil('one failed', async () => {
+      const stored = await desk.delivery(down!.id);
+      return stored.attempt_count === 1 && stored;
+    });
+    await waitUntil('one went well', async () => (await desk.delivery(up!.id)).state === 'DELIVERED');
+    await untilIdle();
+    const { rows } = await desk.database.pool.query<{ seconds: number; off: number }>(
+      `select extract(epoch from d.due_at - d.last_attempt_at)::float8 as seconds,
+       abs(extract(epoch from a.started_at - d.created_at))::float8 as off
+     from webhooks.deliveries d join webhooks.delivery_attempts a on a.delivery_id = d.id where d.id = $1`,
+      [failed.id],
+    );
+    expect(rows[0]!.seconds).toBeGreaterThan(4);
+    expect(rows[0]!.seconds).toBeLessThan(6);
+    expect(rows[0]!.off).toBeLessThan(3_600);
+  },
+);

@@ -1,0 +1,130 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { PoolClient } from 'pg';
+import { claimLanes } from '../../../src/webhooks/delivery/claim-lanes.sql.ts';
+import { giveUpOutlived } from '../../../src/webhooks/delivery/give-up-outlived.sql.ts';
+import { lockLanes } from '../../../src/webhooks/delivery/lock-lanes.sql.ts';
+import { releaseLanes } from '../../../src/webhooks/delivery/release-lanes.sql.ts';
+import { takeHeads } from '../../../src/webhooks/delivery/take-heads.sql.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { openDispatchDesk } from './dispatch-desk.ts';
+import type { DispatchDesk } from './dispatch-desk.ts';
+import { addManyDue } from './many-due.ts';
+import { answer, silence, startReceiver } from './receivers.ts';
+import type { Receiver } from './receivers.ts';
+
+/** Enough that anything which looks at all of them is seen to. */
+const dueCount = 200_000;
+
+let desk: DispatchDesk;
+let dead: Receiver;
+let shop: Receiver;
+
+beforeAll(async () => {
+  desk = await openDispatchDesk();
+  dead = await startReceiver(silence);
+  shop = await startReceiver(answer(200));
+  await desk.add({ url: dead.origin, merchantId: 'mer_dead' });
+  await addManyDue(desk.database.pool, 'mer_dead', dead.origin, dueCount);
+  // Ten more lanes, each with one delivery that can go and one that must wait for it.
+  await desk.add(
+    ...Array.from({ length: 20 }, (_, index) => ({
+      url: shop.origin,
+      merchantId: `mer_${index % 10}`,
+      orderId: `ord_healthy_${index % 10}`,
+      sequence: BigInt(1 + Math.floor(index / 10)),
+    })),
+  );
+}, 120_000);
+afterAll(async () => {
+  await desk.close();
+  await dead.close();
+  await shop.close();
+});
+
+/** Since the connection's counts were last collected. */
+async function rowsRead(client: PoolClient): Promise<number> {
+  const { rows } = await client.query<{ read: string }>(
+    `select coalesce(sum(seq_tup_read + coalesce(idx_tup_fetch, 0)), 0) as read from pg_stat_xact_user_tables
+     where schemaname = 'webhooks' and relname = 'deliveries'`,
+  );
+  return Number(rows[0]!.read);
+}
+
+/** Runs `work`, undoes it, and gives how many rows of the deliveries were read for it. */
+async function rowsReadFor(work: (client: PoolClient) => Promise<unknown>): Promise<number> {
+  const client = await desk.database.pool.connect();
+  try {
+    await client.query('begin');
+    const before = await rowsRead(client);
+    await work(client);
+    return (await rowsRead(client)) - before;
+  } finally {
+    await client.query('rollback');
+    client.release();
+  }
+}
+
+const claimAll = (client: PoolClient) =>
+  claimLanes(client, {
+    lanes: 100,
+    lanesInTrouble: 100,
+    exceptMerchantIds: [],
+    leaseId: randomUUID(),
+    leaseMs: 20_000,
+  });
+
+describe.each([
+  ['before the database has counted its rows', 'select 1'],
+  ['after it has', 'analyze webhooks.deliveries, webhooks.lanes'],
+])('with %s, a lane with very many due deliveries', (_when, prepare) => {
+  beforeAll(() => desk.database.pool.query(prepare));
+
+  test('is claimed, beside ten others, by reading a few of them', async () => {
+    const read = await rowsReadFor(async (client) => {
+      const { lanes } = await claimAll(client);
+      expect(lanes.map(({ heads }) => heads.length).sort()).toEqual([...Array<number>(10).fill(1), 8]);
+    });
+
+    expect(read).toBeLessThan(100);
+  });
+
+  test('gives more of them, and is given up, by reading a few', async () => {
+    const read = await rowsReadFor(async (client) => {
+      const { lanes } = await claimAll(client);
+      const held = lanes.find(({ heads }) => heads.length === 8)!;
+      const exceptIds = held.heads.map(({ id }) => id);
+      const taken = await takeHeads(client, [
+        { lane: held.lane, leaseId: held.leaseId, limit: 8, exceptIds },
+      ]);
+      expect([...taken.values()][0]).toHaveLength(8);
+      await lockLanes(client, [held.lane]);
+      expect((await releaseLanes(client, [{ lane: held.lane, delayMs: 0 }])).size).toBe(1);
+    });
+
+    expect(read).toBeLessThan(200);
+  });
+
+  test('is searched for what outlived its time by reading as many as were asked for', async () => {
+    const read = await rowsReadFor(async (client) => {
+      const { lanes } = await claimAll(client);
+      const held = lanes.find(({ heads }) => heads.length === 8)!;
+      await client.query('update webhooks.lanes set last_failure_at = now()');
+      await giveUpOutlived(client, held, 50);
+    });
+
+    expect(read).toBeLessThan(300);
+  });
+});
+
+test('lanes beside one with very many due deliveries get through', async () => {
+  await desk.startDispatcher();
+
+  await waitUntil('everything but the dead is delivered', async () => {
+    const { rows } = await desk.database.pool.query<{ count: number }>(
+      "select count(*)::int as count from webhooks.deliveries where state = 'DELIVERED'",
+    );
+    return rows[0]!.count === 20;
+  });
+  expect(shop.webhooks).toHaveLength(20);
+});

@@ -1,0 +1,77 @@
+import { randomUUID } from 'node:crypto';
+import { createLogger } from '../../../src/runtime/logger.ts';
+import { createWakeSignal } from '../../../src/runtime/wake-signal.ts';
+import { openDatabase } from '../../../src/webhooks/database/database.ts';
+import type { Database } from '../../../src/webhooks/database/database.ts';
+import { createDeliveryStore } from '../../../src/webhooks/delivery/delivery-store.ts';
+import { dispatchDeliveries } from '../../../src/webhooks/delivery/dispatch-deliveries.ts';
+import type { LogLine } from '../../support/gatehouse-process.ts';
+import { testSender } from './outgoing.ts';
+
+export interface DispatcherOptions {
+  readonly leaseMs?: number;
+  readonly deadlineMs?: number;
+  readonly maxInFlight?: number;
+  /** How far its clock is off. */
+  readonly clockOffMs?: number;
+}
+
+export interface RunningDispatcher {
+  readonly log: readonly LogLine[];
+  readonly ring: () => void;
+  /** Asks it to stop, and waits until it has. */
+  readonly stop: () => Promise<void>;
+}
+
+export const openWebhooksDatabase = (url: string, applicationName = 'dispatch test'): Promise<Database> =>
+  openDatabase({ url, poolSize: 6, applicationName, logger: logInto([]) });
+
+const logInto = (log: LogLine[], print = (_line: string): void => {}) =>
+  createLogger(
+    { process: 'webhooks', instance: 'test', level: 'debug' },
+    {
+      write: (line: string) => {
+        log.push(JSON.parse(line) as LogLine);
+        print(line);
+      },
+    },
+  );
+
+/** A dispatcher with database connections of its own, named `dispatcher`. */
+export async function startDispatcher(
+  databaseUrl: string,
+  { leaseMs = 20_000, deadlineMs = 15_000, maxInFlight = 256, clockOffMs = 0 }: DispatcherOptions = {},
+  print?: (line: string) => void,
+): Promise<RunningDispatcher> {
+  const database = await openWebhooksDatabase(databaseUrl, 'dispatcher');
+  const log: LogLine[] = [];
+  const signal = createWakeSignal();
+  const stopping = new AbortController();
+  const now = (): Date => new Date(Date.now() + clockOffMs);
+  const sender = testSender({ totalMs: deadlineMs, now });
+  const running = dispatchDeliveries(
+    {
+      store: createDeliveryStore({ database, newLeaseId: randomUUID, random: Math.random, leaseMs }),
+      sender,
+      secrets: { live: async () => ({ current: 'whsec_c2VjcmV0' }) },
+      metrics: { attempted: () => {} },
+      signal,
+      logger: logInto(log, print),
+      now,
+      random: Math.random,
+      maxInFlight,
+      deadlineMs,
+    },
+    stopping.signal,
+  );
+  return {
+    log,
+    ring: signal.ring,
+    stop: async () => {
+      stopping.abort();
+      await running;
+      await sender.close();
+      await database.close();
+    },
+  };
+}
