@@ -1,3 +1,4 @@
+import type { DescMethodStreaming, DescMethodUnary } from '@bufbuild/protobuf';
 import type { ConnectError, Transport } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -44,7 +45,7 @@ afterAll(async () => {
 
 /** Calls with an empty request: whoever is let in is told what is missing or is answered. */
 async function verdict(transport: Transport, name: MethodName): Promise<string> {
-  const method = WebhookService.method[name];
+  const method: DescMethodUnary | DescMethodStreaming = WebhookService.method[name];
   try {
     if (method.methodKind === 'unary') await transport.unary(method, undefined, 10_000, undefined, {});
     else {

@@ -1,0 +1,249 @@
+import { spawn } from 'node:child_process';
+import { resolve } from 'node:path';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { DeliveryState } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
+import { createLogger } from '../../../src/runtime/logger.ts';
+import { newRandomId } from '../../../src/runtime/public-id.ts';
+import { createWakeSignal } from '../../../src/runtime/wake-signal.ts';
+import { runRedeliveries } from '../../../src/webhooks/redeliveries/run-redeliveries.ts';
+import { failureOf } from '../../support/rpc-failure.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack } from '../../support/stack.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { openWebhookDesk } from './webhook-desk.ts';
+import type { WebhookDesk } from './webhook-desk.ts';
+
+const logger = createLogger({ process: 'test', instance: 'redeliveries', level: 'silent' });
+
+let stack: Stack;
+let desk: WebhookDesk;
+let merchantId: string;
+let stops: (() => Promise<void>)[] = [];
+beforeAll(async () => {
+  stack = await startStack({ facades: 0 });
+  desk = await openWebhookDesk(stack);
+});
+beforeEach(async () => {
+  await Promise.all(stops.map((stop) => stop()));
+  stops = [];
+  await desk.database.pool.query('truncate webhooks.lanes, webhooks.redeliveries cascade');
+  ({ id: merchantId } = await stack.createMerchant());
+});
+afterAll(async () => {
+  await Promise.all(stops.map((stop) => stop()));
+  await desk.close();
+  await stack.stop();
+});
+
+const operator = () => desk.client('operator');
+
+/** Works off redeliveries in this process until the test has ended. */
+function startWorker(): { readonly due: () => number } {
+  let due = 0;
+  const stop = new AbortController();
+  const parts = {
+    database: desk.database,
+    signal: createWakeSignal(),
+    onDue: () => void (due += 1),
+    logger,
+    idleMs: 20,
+  };
+  const running = runRedeliveries(parts, stop.signal);
+  stops.push(async () => {
+    stop.abort();
+    await running;
+  });
+  return { due: () => due };
+}
+
+async function deliver(count: number, state: 'PENDING' | 'DELIVERED' | 'GIVEN_UP'): Promise<string[]> {
+  const ids: string[] = [];
+  for (let left = count; left > 0; left -= 1000)
+    ids.push(...(await desk.deliver(merchantId, {}, Math.min(left, 1000))));
+  if (state !== 'PENDING') {
+    await desk.database.pool.query(
+      `update webhooks.deliveries set state = $2::webhooks.delivery_state, due_at = null, round_attempts = 13,
+         given_up_at = case when $2 = 'GIVEN_UP' then now() end
+       where id = any($1)`,
+      [ids, state],
+    );
+  }
+  return ids;
+}
+
+const since = (text: string) => timestampFromDate(new Date(text));
+const all = () => ({
+  merchantId,
+  environment: Environment.SANDBOX,
+  createTimeFrom: since('2026-01-01T00:00:00Z'),
+});
+const progress = async (redeliveryId: string) =>
+  (await desk.client('reader').getRedelivery({ merchantId, redeliveryId })).redelivery!;
+const ended = (redeliveryId: string) =>
+  waitUntil('the redelivery has ended', async () => {
+    const redelivery = await progress(redeliveryId);
+    return redelivery.endTime === undefined ? undefined : redelivery;
+  });
+const pendingIds = async (): Promise<string[]> => {
+  const { rows } = await desk.database.pool.query<{ id: string }>(
+    `select id from webhooks.deliveries where merchant_id = $1 and state = 'PENDING' and round_attempts = 0 order by id`,
+    [merchantId],
+  );
+  return rows.map(({ id }) => id);
+};
+
+describe('sending many again', () => {
+  test('takes those that were given up, thousands of them, and says how far it has got', async () => {
+    const givenUp = await deliver(3_000, 'GIVEN_UP');
+    await deliver(1_200, 'DELIVERED');
+
+    const { redelivery } = await operator().startRedelivery(all());
+    expect(redelivery).toMatchObject({
+      merchantId,
+      states: [DeliveryState.GIVEN_UP],
+      redeliveredCount: 0n,
+    });
+    expect(redelivery?.endTime).toBeUndefined();
+    const worker = startWorker();
+    const done = await ended(redelivery!.redeliveryId);
+
+    expect(done).toMatchObject({ redeliveredCount: 3_000n, pendingCount: 3_000n, deliveredCount: 0n });
+    expect(await pendingIds()).toEqual([...givenUp].sort());
+    expect(worker.due()).toBeGreaterThan(1);
+    await desk.database.pool.query(
+      `update webhooks.deliveries set state = 'DELIVERED', due_at = null where id = any($1)`,
+      [givenUp.slice(0, 1000)],
+    );
+    expect(await progress(redelivery!.redeliveryId)).toMatchObject({
+      pendingCount: 2_000n,
+      deliveredCount: 1_000n,
+    });
+  });
+
+  test('takes those of the states, the environment and the time that are asked for, and of nobody else', async () => {
+    const [early, late] = [await deliver(2, 'DELIVERED'), await deliver(2, 'DELIVERED')];
+    const { id: other } = await stack.createMerchant();
+    await desk.deliver(other);
+    await desk.deliver(merchantId, { environment: 'PRODUCTION' });
+    await desk.database.pool.query(
+      `update webhooks.deliveries set created_at = now() - interval '2 hours' where id = any($1)`,
+      [early],
+    );
+    const hourAgo = timestampFromDate(new Date(Date.now() - 3600_000));
+    startWorker();
+    const begun = await operator().startRedelivery({
+      ...all(),
+      createTimeFrom: hourAgo,
+      states: [DeliveryState.DELIVERED, DeliveryState.GIVEN_UP],
+    });
+    const done = await ended(begun.redelivery!.redeliveryId);
+    expect(done.redeliveredCount).toBe(2n);
+    const { rows } = await desk.database.pool.query<{ id: string }>(
+      'select id from webhooks.deliveries where redelivery_id is not null order by id',
+    );
+    expect(rows.map(({ id }) => id)).toEqual([...late].sort());
+  });
+
+  test('one at a time for a merchant and environment', async () => {
+    await operator().startRedelivery(all());
+    expect(await failureOf(operator().startRedelivery(all()))).toMatchObject({
+      code: 'FailedPrecondition',
+      reason: 'REDELIVERY_RUNNING',
+    });
+    await operator().startRedelivery({ ...all(), environment: Environment.PRODUCTION });
+    const outcomes = await Promise.allSettled([
+      ...Array.from({ length: 5 }, () =>
+        operator().startRedelivery({ ...all(), environment: Environment.PRODUCTION }),
+      ),
+    ]);
+    expect(outcomes.every(({ status }) => status === 'rejected')).toBe(true);
+  });
+
+  test('several processes share the work without doing any of it twice', async () => {
+    await deliver(2_500, 'GIVEN_UP');
+    for (let index = 0; index < 3; index += 1) startWorker();
+    const { redelivery } = await operator().startRedelivery(all());
+    expect((await ended(redelivery!.redeliveryId)).redeliveredCount).toBe(2_500n);
+  });
+
+  test('takes turns: a small one does not wait for a large one to end', async () => {
+    await deliver(5_000, 'GIVEN_UP');
+    const large = await operator().startRedelivery(all());
+    const { id: other } = await stack.createMerchant();
+    const small = await operator().startRedelivery({ ...all(), merchantId: other });
+    startWorker();
+    await waitUntil('the small one has ended', async () => {
+      const { redelivery } = await operator().getRedelivery({
+        merchantId: other,
+        redeliveryId: small.redelivery!.redeliveryId,
+      });
+      return redelivery?.endTime !== undefined;
+    });
+    const { rows } = await desk.database.pool.query<{ first: string }>(
+      'select merchant_id as first from webhooks.redeliveries order by ended_at nulls last limit 1',
+    );
+    expect(rows).toEqual([{ first: other }]);
+    await ended(large.redelivery!.redeliveryId);
+  });
+
+  test('a process killed in the middle leaves no delivery out and none counted twice', async () => {
+    const ids = await deliver(6_000, 'GIVEN_UP');
+    const { redelivery } = await operator().startRedelivery(all());
+    const redeliveryId = redelivery!.redeliveryId;
+    const child = spawn(
+      process.execPath,
+      [resolve(import.meta.dirname, 'redelivery-worker.ts'), stack.databaseUrl],
+      { stdio: 'ignore' },
+    );
+    const exited = new Promise((done) => child.once('exit', done));
+    await waitUntil(
+      'it has begun',
+      async () => (await progress(redeliveryId)).redeliveredCount > 0n || child.exitCode !== null,
+    );
+    child.kill('SIGKILL');
+    await exited;
+    const killedAt = await progress(redeliveryId);
+
+    startWorker();
+    const done = await ended(redeliveryId);
+
+    expect(killedAt.redeliveredCount % 500n).toBe(0n);
+    expect(done).toMatchObject({ redeliveredCount: 6_000n, pendingCount: 6_000n });
+    expect(await pendingIds()).toEqual([...ids].sort());
+  });
+});
+
+describe('errors', () => {
+  test('all bad fields are named at once', async () => {
+    const { issues } = await failureOf(operator().startRedelivery({ merchantId: 'x', states: [0] }));
+    expect(issues).toEqual({
+      merchant_id: expect.any(String),
+      environment: expect.any(String),
+      create_time_from: 'is required',
+      states: 'must be PENDING, DELIVERED, GIVEN_UP',
+    });
+    const backwards = { ...all(), createTimeTo: since('2025-01-01T00:00:00Z') };
+    expect((await failureOf(operator().startRedelivery(backwards))).issues).toEqual({
+      create_time_to: 'must be later than create_time_from',
+    });
+  });
+
+  test('that of another merchant is not found, as one that does not exist', async () => {
+    const { redelivery } = await operator().startRedelivery(all());
+    const { id: other } = await stack.createMerchant();
+    for (const key of [
+      { merchantId: other, redeliveryId: redelivery!.redeliveryId },
+      { merchantId, redeliveryId: newRandomId('whr', new Date()) },
+    ]) {
+      expect(await failureOf(operator().getRedelivery(key))).toMatchObject({
+        code: 'NotFound',
+        reason: 'REDELIVERY_NOT_FOUND',
+      });
+    }
+    expect(await failureOf(operator().getRedelivery({}))).toMatchObject({
+      issues: { merchant_id: expect.any(String), redelivery_id: expect.any(String) },
+    });
+  });
+});

@@ -1,0 +1,243 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { DeliveryState, EndpointState } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
+import { newRandomId } from '../../../src/runtime/public-id.ts';
+import { failureOf } from '../../support/rpc-failure.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack } from '../../support/stack.ts';
+import { openWebhookDesk } from './webhook-desk.ts';
+import type { WebhookDesk } from './webhook-desk.ts';
+
+let stack: Stack;
+let desk: WebhookDesk;
+let merchantId: string;
+beforeAll(async () => {
+  stack = await startStack({ facades: 0 });
+  desk = await openWebhookDesk(stack);
+});
+beforeEach(async () => {
+  await desk.database.pool.query('truncate webhooks.lanes cascade');
+  ({ id: merchantId } = await stack.createMerchant());
+});
+afterAll(async () => {
+  await desk.close();
+  await stack.stop();
+});
+
+const reader = () => desk.client('reader');
+const operator = () => desk.client('operator');
+const endpointAt = (index: number): string => `https://shop-${String(index).padStart(3, '0')}.example`;
+const lane = (endpoint: string) => ({ merchantId, environment: Environment.SANDBOX, endpoint });
+const rest = (endpoint: string) =>
+  desk.database.pool.query(
+    `update webhooks.lanes set consecutive_failures = 7, resting_until = now() + interval '1 minute' where endpoint = $1`,
+    [endpoint],
+  );
+
+async function walk(own: object, between: () => Promise<unknown> = async () => {}): Promise<string[]> {
+  const seen: string[] = [];
+  let pageToken = '';
+  do {
+    const page = await reader().listEndpoints({ ...own, pageToken });
+    seen.push(...page.endpoints.map(({ endpoint }) => endpoint));
+    pageToken = page.nextPageToken;
+    await between();
+  } while (pageToken !== '');
+  return seen;
+}
+
+describe('listing', () => {
+  test('gives paused ones, then resting ones, then open ones, each once, while others are added', async () => {
+    for (let index = 0; index < 7; index += 1)
+      await desk.deliver(merchantId, { endpoint: endpointAt(index) });
+    await operator().pauseEndpoint(lane(endpointAt(5)));
+    await rest(endpointAt(3));
+    let added = 100;
+    const seen = await walk({ pageSize: 2 }, () =>
+      desk.deliver(merchantId, { endpoint: endpointAt(--added) }),
+    );
+    const old = seen.filter((endpoint) => endpoint <= endpointAt(7));
+    expect(old).toEqual([5, 3, 0, 1, 2, 4, 6].map(endpointAt));
+    expect(new Set(seen).size).toBe(seen.length);
+  });
+
+  test('gives those of one merchant and environment, and those in trouble, when asked', async () => {
+    const { id: other } = await stack.createMerchant();
+    await desk.deliver(other, { endpoint: endpointAt(1) });
+    await desk.deliver(merchantId, { endpoint: endpointAt(2) });
+    await desk.deliver(merchantId, { endpoint: endpointAt(3), environment: 'PRODUCTION' });
+    await rest(endpointAt(2));
+    expect(await walk({})).toHaveLength(3);
+    expect((await walk({ merchantId })).sort()).toEqual([endpointAt(2), endpointAt(3)]);
+    expect(await walk({ merchantId, environment: Environment.PRODUCTION })).toEqual([endpointAt(3)]);
+    expect(await walk({ onlyInTrouble: true })).toEqual([endpointAt(2)]);
+  });
+
+  test('tells how it is and counts what is pending', async () => {
+    await desk.deliver(merchantId, { endpoint: endpointAt(1) }, 12);
+    await rest(endpointAt(1));
+    const { endpoints } = await reader().listEndpoints({ merchantId });
+    expect(endpoints).toMatchObject([
+      {
+        ...lane(endpointAt(1)),
+        state: EndpointState.RESTING,
+        consecutiveFailures: 7,
+        probeTime: expect.anything(),
+        pendingCount: 12n,
+      },
+    ]);
+  });
+
+  test('names all bad fields at once', async () => {
+    const bad = { merchantId: 'x', environment: 7 as Environment, pageSize: -1, pageToken: 'x' };
+    const { issues } = await failureOf(reader().listEndpoints(bad));
+    expect(Object.keys(issues).sort()).toEqual(['environment', 'merchant_id', 'page_size', 'page_token']);
+  });
+});
+
+describe('pausing and resuming', () => {
+  test('says why, keeps the deliveries, and wakes whoever sends', async () => {
+    const [deliveryId = ''] = await desk.deliver(merchantId, { endpoint: endpointAt(1) });
+
+    const paused = await operator().pauseEndpoint({ ...lane(endpointAt(1)), reason: 'moving house' });
+    expect(paused.endpoint).toMatchObject({
+      state: EndpointState.PAUSED,
+      pauseReason: 'moving house',
+      pendingCount: 1n,
+    });
+    expect(paused.endpoint?.probeTime).toBeUndefined();
+
+    const rings = desk.rings.due;
+    const resumed = await operator().resumeEndpoint(lane(endpointAt(1)));
+    expect(resumed.endpoint).toMatchObject({ state: EndpointState.OPEN, pauseReason: '', pendingCount: 1n });
+    expect(desk.rings.due).toBe(rings + 1);
+    expect((await reader().getDelivery({ merchantId, deliveryId })).delivery?.state).toBe(
+      DeliveryState.PENDING,
+    );
+  });
+
+  test('without a reason says at least who did it', async () => {
+    await desk.deliver(merchantId, { endpoint: endpointAt(1) });
+    const headers = { 'x-gatehouse-actor': 'abebe' };
+    const { endpoint } = await operator().pauseEndpoint(lane(endpointAt(1)), { headers });
+    expect(endpoint?.pauseReason).toBe('paused by operator:abebe');
+  });
+
+  test('resuming ends a rest', async () => {
+    await desk.deliver(merchantId, { endpoint: endpointAt(1) });
+    await rest(endpointAt(1));
+    const { endpoint } = await operator().resumeEndpoint(lane(endpointAt(1)));
+    expect(endpoint).toMatchObject({ state: EndpointState.OPEN, consecutiveFailures: 0 });
+  });
+
+  test('are in the outbox of the audit log', async () => {
+    await desk.database.pool.query('truncate webhooks.audit_outbox');
+    await desk.deliver(merchantId, { endpoint: endpointAt(1) });
+    await operator().pauseEndpoint({ ...lane(endpointAt(1)), reason: 'moving house' });
+    await operator().resumeEndpoint(lane(endpointAt(1)));
+    const { rows } = await desk.database.pool.query(
+      'select * from webhooks.audit_outbox order by created_at, id',
+    );
+    expect(rows).toEqual([
+      expect.objectContaining({
+        action: 'endpoint.pause',
+        target_id: endpointAt(1),
+        details: { environment: 'SANDBOX', reason: 'moving house' },
+      }),
+      expect.objectContaining({ action: 'endpoint.resume', details: { environment: 'SANDBOX' } }),
+    ]);
+  });
+
+  test.each(['pauseEndpoint', 'resumeEndpoint'] as const)(
+    '%s: that of another merchant or environment is not found',
+    async (method) => {
+      const { id: other } = await stack.createMerchant();
+      await desk.deliver(other, { endpoint: endpointAt(1) });
+      for (const own of [
+        { merchantId },
+        { merchantId: other, environment: Environment.PRODUCTION },
+        { merchantId: newRandomId('mer', new Date()) },
+      ]) {
+        expect(await failureOf(operator()[method]({ ...lane(endpointAt(1)), ...own }))).toMatchObject({
+          code: 'NotFound',
+          reason: 'ENDPOINT_NOT_FOUND',
+        });
+      }
+      const bad = { merchantId: '', endpoint: 'https://Shop.example/', reason: 'a\u0000b' };
+      const { issues } = await failureOf(operator()[method](bad));
+      expect(Object.keys(issues).sort()).toEqual(
+        method === 'pauseEndpoint'
+          ? ['endpoint', 'environment', 'merchant_id', 'reason']
+          : ['endpoint', 'environment', 'merchant_id'],
+      );
+    },
+  );
+
+  test('a reason has 200 characters at most', async () => {
+    await desk.deliver(merchantId, { endpoint: endpointAt(1) });
+    await operator().pauseEndpoint({ ...lane(endpointAt(1)), reason: '😀'.repeat(200) });
+    const long = { ...lane(endpointAt(1)), reason: 'x'.repeat(201) };
+    expect(await failureOf(operator().pauseEndpoint(long))).toMatchObject({ reason: 'INVALID_FIELDS' });
+  });
+});
+
+describe('a test event', () => {
+  test('is a delivery like any other, with the twelve fields of an order that does not exist', async () => {
+    const url = 'https://shop.example/hook?token=t';
+    const { delivery } = await operator().sendTestEvent({
+      merchantId,
+      environment: Environment.PRODUCTION,
+      url,
+    });
+
+    expect(delivery).toMatchObject({
+      eventType: 'webhook.test',
+      environment: Environment.PRODUCTION,
+      url,
+      endpoint: 'https://shop.example',
+      orderId: '',
+      orderNumber: '',
+      state: DeliveryState.PENDING,
+    });
+    const { body } = await reader().getDelivery({ merchantId, deliveryId: delivery!.deliveryId });
+    const json = JSON.parse(Buffer.from(body).toString()) as { data: object };
+    expect(json).toMatchObject({ id: delivery?.eventId, type: 'webhook.test', environment: 'production' });
+    expect(Object.keys(json.data)).toHaveLength(12);
+    expect(
+      JSON.stringify((await desk.database.pool.query('select * from webhooks.audit_outbox')).rows),
+    ).not.toContain('token=t');
+  });
+
+  test('is not sent over http in production, nor for a merchant that does not exist', async () => {
+    const request = { merchantId, environment: Environment.PRODUCTION, url: 'http://shop.example/hook' };
+    expect(await failureOf(operator().sendTestEvent(request))).toMatchObject({
+      issues: { url: 'must start with https:// in production' },
+    });
+    const nobody = {
+      ...request,
+      merchantId: newRandomId('mer', new Date()),
+      url: 'https://shop.example/hook',
+    };
+    expect(await failureOf(operator().sendTestEvent(nobody))).toMatchObject({ reason: 'MERCHANT_NOT_FOUND' });
+    expect(await failureOf(operator().sendTestEvent({}))).toMatchObject({
+      issues: { merchant_id: expect.any(String), environment: expect.any(String), url: 'is required' },
+    });
+    expect(await walk({ merchantId })).toEqual([]);
+  });
+});
+
+test('the status of the pipeline is told', async () => {
+  expect(await reader().getPipelineStatus({})).toMatchObject({
+    isTakingIn: true,
+    eventLag: 3n,
+    isBrokerConnected: true,
+    dueCount: 4n,
+    pendingCount: 5n,
+    restingEndpoints: 6n,
+    pausedEndpoints: 7n,
+    givenUpCount: 8n,
+    secretsWithOldKey: 9n,
+    repairedCount: 10n,
+    gaps: ['order ord_1 has no delivery'],
+  });
+});
