@@ -200,10 +200,10 @@ const latest = (...times: readonly Date[]): Date =>
 /** What can be done, to be pasted into a shell. */
 function commands({ delivery }: DeliveryFacts) {
   const { merchantId, environment, endpoint, id } = delivery;
-  const where = environment.toLowerCase();
+  const where = `--environment ${environment.toLowerCase()}`;
   return {
     redeliver: `gatehouse webhook redeliver ${merchantId} ${id}`,
-    resume: `gatehouse webhook resume ${merchantId} ${where} ${endpoint}`,
+    resume: `gatehouse webhook resume ${merchantId} ${endpoint} ${where}`,
     rotate: `gatehouse webhook secret rotate ${merchantId} ${where} --promote-after 0s`,
     explainEarlier: (earlier: string) => `gatehouse webhook explain ${merchantId} ${earlier}`,
   };
