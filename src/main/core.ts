@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes, randomFillSync, randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { v7 } from 'uuid';
 import { createApiKeyStore } from '../core/api-keys/api-key-store.ts';
@@ -7,7 +7,8 @@ import { auditService } from '../core/audit/audit-service.ts';
 import { openDatabaseClock } from '../core/database/database-clock.ts';
 import { openDatabase } from '../core/database/database.ts';
 import { explainDatabaseError } from '../runtime/database/explain-error.ts';
-import { newRandomId } from '../runtime/public-id.ts';
+import { pooledRandom } from '../runtime/pooled-random.ts';
+import { randomIdsFrom } from '../runtime/public-id.ts';
 import { diagnosticsService } from '../core/diagnostics/diagnostics-service.ts';
 import { createWakeSignal } from '../runtime/wake-signal.ts';
 import { createEventFeed } from '../core/events/follow-events-use-case.ts';
@@ -93,12 +94,13 @@ const announceEvents = (): void => {
   bus.ring('order_events');
 };
 
-const merchants = createMerchantStore({ database, newId: newRandomId, now });
-const apiKeys = createApiKeyStore({ database, newId: newRandomId, now });
+const newId = randomIdsFrom(pooledRandom(randomFillSync));
+const merchants = createMerchantStore({ database, newId, now });
+const apiKeys = createApiKeyStore({ database, newId, now });
 const phoneLimit = createPhoneLimit({
   promptsPerTenMinutes: config.GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES,
 });
-const changes = createOrderChanges(newRandomId, phoneLimit);
+const changes = createOrderChanges(newId, phoneLimit);
 const announceAttempts = (): void => bus.ring('payment_attempts');
 const store = createOrderStore({
   database,
@@ -109,7 +111,7 @@ const store = createOrderStore({
 });
 const findMerchant = createFindMerchant(merchants.terms);
 const feed = createEventFeed(database, eventSignal);
-const orderParts = { store, findMerchant, phoneLimit, newId: newRandomId, now };
+const orderParts = { store, findMerchant, phoneLimit, newId, now };
 const offeredOptions = {
   SANDBOX: config.GATEHOUSE_PAYMENT_OPTIONS_SANDBOX.map(paymentOptionNamed),
   PRODUCTION: config.GATEHOUSE_PAYMENT_OPTIONS_PRODUCTION.map(paymentOptionNamed),
@@ -121,7 +123,7 @@ const tokens = createCheckoutTokens(
 const paymentParts = {
   database,
   changes,
-  newId: newRandomId,
+  newId,
   newLeaseId: randomUUID,
   now,
   onEvents: announceEvents,

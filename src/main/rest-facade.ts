@@ -1,4 +1,5 @@
 /** The REST facade: the merchant API of both environments, each on its own listener, in front of the cores. */
+import { randomFillSync } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createClient } from '@connectrpc/connect';
@@ -10,6 +11,7 @@ import { buildRestFacade } from '../rest-facade/app.ts';
 import { readRestFacadeConfig } from '../runtime/config.ts';
 import { stopOnSignal } from '../runtime/lifecycle.ts';
 import { createLogger } from '../runtime/logger.ts';
+import { pooledRandom } from '../runtime/pooled-random.ts';
 import { createGrpcTransport } from '../runtime/rpc/grpc-transport.ts';
 import { readConfigOrExit } from './read-config.ts';
 
@@ -26,6 +28,7 @@ const transport = createGrpcTransport({
   addresses: config.GATEHOUSE_CORE_ADDRESSES,
   token: config.GATEHOUSE_SERVICE_TOKEN,
 });
+const random = pooledRandom(randomFillSync);
 const draining = new AbortController();
 const publicUrls = () => ({
   production: config.GATEHOUSE_REST_PRODUCTION_URL ?? production.listeningOrigin,
@@ -44,7 +47,7 @@ const shared = {
   logger,
   draining: draining.signal,
   nowMs: () => performance.now(),
-  newRequestId: () => uuidv7(),
+  newRequestId: () => uuidv7({ rng: random }),
 };
 const production = await buildRestFacade({ ...shared, environment: 'production' });
 const sandbox = await buildRestFacade({ ...shared, environment: 'sandbox' });

@@ -13,6 +13,12 @@ export type NewId = (prefix: IdPrefix, at: Date) => string;
 
 export const newRandomId: NewId = (prefix, at) => publicId(prefix, v7({ msecs: at.getTime() }));
 
+/** As `newRandomId`, with the caller's source of 16 random bytes. */
+export const randomIdsFrom =
+  (rng: () => Uint8Array): NewId =>
+  (prefix, at) =>
+    publicId(prefix, v7({ msecs: at.getTime(), rng }));
+
 /** The id as it is shown, of an id as it is stored. */
 export const publicId = (prefix: IdPrefix, uuid: string): string => TypeID.fromUUID(prefix, uuid).toString();
 
