@@ -3,6 +3,7 @@ export const exitCodes = {
   ok: 0,
   unexpected: 1,
   differences: 1,
+  notDelivered: 1,
   invalidInput: 2,
   notFound: 3,
   refused: 4,
@@ -11,11 +12,13 @@ export const exitCodes = {
 
 export const exitCodeHelp = `Exit codes:
   0  done; for doctor: nothing has failed
-  1  an unexpected error; for doctor: something has failed; for reconcile: there are differences
+  1  an unexpected error; for doctor: something has failed; for reconcile: there are differences;
+     for webhook test: it was not delivered
   2  the command or its input is not right; nothing was done
-  3  there is no such merchant, key, order, payment or reconciliation
+  3  there is no such merchant, key, order, payment, reconciliation, delivery or endpoint
   4  refused: not permitted, not possible in this state, or too much
-  5  the core cannot be reached, or cannot reach its database; for reconcile: nobody could read the statement`;
+  5  the core or the webhooks process cannot be reached, or cannot reach its database;
+     for reconcile: nobody could read the statement`;
 
 /** The command cannot go on, for a reason its user can do something about. */
 export class CliError extends Error {

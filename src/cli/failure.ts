@@ -3,7 +3,7 @@ import { CommanderError } from 'commander';
 import { ConfigError } from '../runtime/config.ts';
 import { CliError, exitCodes } from './cli-error.ts';
 import { describeRpcFailure } from './rpc-failure.ts';
-import type { Failure, FailureContext } from './rpc-failure.ts';
+import type { Failure, FailureContext, Server } from './rpc-failure.ts';
 import { printable } from './table.ts';
 
 /** Says of any error what happened, what to do and which exit code it comes to. */
@@ -41,13 +41,13 @@ export function describeFailure(error: unknown, context: FailureContext): Failur
 }
 
 /** The failure as lines for people: what happened, each issue, what to do and, for those who asked, where it happened. */
-export function failureText(failure: Failure, stack: string | undefined): string {
+export function failureText(failure: Failure, stack: string | undefined, server: Server = 'core'): string {
   const lines = [
     `error: ${failure.message}`,
     ...failure.issues.map(({ field, issue }) => `  ${field}: ${issue}`),
     ...(failure.advice === '' ? [] : [failure.advice]),
     ...(failure.exitCode === exitCodes.unexpected && failure.requestId !== undefined
-      ? [`The core's log has it under request_id ${failure.requestId}.`]
+      ? [`The ${server}'s log has it under request_id ${failure.requestId}.`]
       : []),
     ...(stack === undefined ? [] : [stack]),
   ];

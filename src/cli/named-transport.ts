@@ -23,10 +23,11 @@ export function openNamedTransport({
   newRequestId,
 }: NamedTransportOptions): Transport & { readonly close: () => void } {
   const transport = createGrpcTransport({ addresses, token });
+  const namesOf = (requestId: string) => ({ [requestIdHeader]: requestId, 'x-gatehouse-actor': actor });
   return {
     unary: async (method, signal, timeoutMs, header, input) => {
       const requestId = newRequestId();
-      const headers = withHeaders(header, { [requestIdHeader]: requestId, 'x-gatehouse-actor': actor });
+      const headers = withHeaders(header, namesOf(requestId));
       try {
         return await transport.unary(method, signal, timeoutMs ?? callDeadlineMs, headers, input);
       } catch (error) {
@@ -34,7 +35,8 @@ export function openNamedTransport({
         throw error;
       }
     },
-    stream: transport.stream.bind(transport),
+    stream: (method, signal, timeoutMs, header, input) =>
+      transport.stream(method, signal, timeoutMs, withHeaders(header, namesOf(newRequestId())), input),
     close: transport.close,
   };
 }

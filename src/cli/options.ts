@@ -6,6 +6,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import { Environment, EnvironmentSchema, OrderStatusSchema } from '../gen/gatehouse/v1/order_pb.js';
 import { WalletSchema } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
 import type { Wallet } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
+import { DeliveryStateSchema } from '../gen/gatehouse/v1/webhook_service_pb.js';
 import { ConfigError, readCliConfig } from '../runtime/config.ts';
 import { valueOf, wordOf, wordsOf } from './plain-json.ts';
 import { parseDuration, parseTime } from './time.ts';
@@ -81,6 +82,12 @@ export const statusesOption = (things: string, states: DescEnum): Option =>
     '--status <status,…>',
     `only ${things} in these states: ${wordsOf(states).join(', ')}`,
   ).argParser(readEnums(states));
+
+/** `--state` of deliveries. */
+export const deliveryStatesOption = (description: string): Option =>
+  new Option('--state <state,…>', `${description}: ${wordsOf(DeliveryStateSchema).join(', ')}`).argParser(
+    readEnums(DeliveryStateSchema),
+  );
 
 export const statusOption = (): Option => statusesOption('orders', OrderStatusSchema);
 

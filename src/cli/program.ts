@@ -6,15 +6,18 @@ import type { CoreClients } from './core-clients.ts';
 import { addDoctorCommand } from './doctor-command.ts';
 import { describeFailure, failureJson, failureText } from './failure.ts';
 import { addKeyCommands } from './key-commands.ts';
+import { addListenCommand } from './listen-command.ts';
 import { addMerchantCommands } from './merchant-commands.ts';
 import { readAddresses } from './options.ts';
 import { addOrderCommands } from './order-commands.ts';
 import type { Output, Runner } from './output.ts';
 import { addPaymentCommands } from './payment-commands.ts';
 import { addReconcileCommands } from './reconcile-commands.ts';
-import { findTarget, tokenOf } from './target.ts';
-import type { Target } from './target.ts';
+import type { Server } from './rpc-failure.ts';
+import { findTarget, findWebhooks, tokenOf } from './target.ts';
+import type { Servers, Target } from './target.ts';
 import type { WebhookClients } from './webhook-clients.ts';
+import { addWebhookCommands } from './webhook-commands.ts';
 
 /** What the program has around it. */
 export interface Surroundings {
@@ -27,6 +30,8 @@ export interface Surroundings {
   readonly stdout: (text: string) => void;
   readonly stderr: (text: string) => void;
   readonly now: () => Date;
+  /** Aborts when the user has had enough (Ctrl-C). From the first call on, that does not end the process by itself. */
+  readonly interruption: () => AbortSignal;
   /** As `process.version` has it. */
   readonly nodeVersion: string;
 }
@@ -52,6 +57,7 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
   const json = args.includes('--json');
   const program = createProgram(invocation, { writeOut: stdout, writeErr: json ? () => undefined : stderr });
   let exitCode: number = exitCodes.ok;
+  let server: Server = 'core';
   let addresses: readonly string[] = [];
 
   const target = async (): Promise<Target> => {
@@ -59,28 +65,42 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
     addresses = found.addresses;
     return found;
   };
+  const findWebhookServers = async (): Promise<Servers> => {
+    server = 'webhooks process';
+    const found = await findWebhooks(program.opts<GlobalOptions>().address, surroundings.readConfig());
+    addresses = found.addresses;
+    return found;
+  };
   const print = (output: Output): void =>
     stdout(program.opts<GlobalOptions>().json ? `${JSON.stringify(output.json)}\n` : `${output.text}\n`);
-  const run: Runner = async (use) => {
+  const runner =
+    <Clients extends { readonly close: () => void }>(open: () => Promise<Clients>): Runner<Clients> =>
+    async (use) => {
+      const clients = await open();
+      try {
+        const output = await use(clients, invocation);
+        print(output);
+        exitCode = output.exitCode ?? exitCodes.ok;
+      } finally {
+        clients.close();
+      }
+    };
+  const run = runner(async () => {
     const found = await target();
-    const core = surroundings.openCore(found.addresses, tokenOf(found));
-    try {
-      const output = await use(core, invocation);
-      print(output);
-      exitCode = output.exitCode ?? exitCodes.ok;
-    } finally {
-      core.close();
-    }
-  };
+    return surroundings.openCore(found.addresses, tokenOf(found));
+  });
+  const runWebhooks = runner(async () => {
+    const found = await findWebhookServers();
+    return surroundings.openWebhooks(found.addresses, tokenOf(found, server));
+  });
+  const report = (line: string): void => (json ? undefined : stderr(`${line}\n`));
   addMerchantCommands(program, run);
   addKeyCommands(program, run, surroundings.now);
   addOrderCommands(program, run);
   addPaymentCommands(program, run);
-  addReconcileCommands(program, {
-    run,
-    now: surroundings.now,
-    report: (line) => (json ? undefined : stderr(`${line}\n`)),
-  });
+  addReconcileCommands(program, { run, now: surroundings.now, report });
+  addWebhookCommands(program, { ...surroundings, run: runWebhooks, report });
+  addListenCommand(program, { ...surroundings, findWebhooks: findWebhookServers, report, isJson: json });
   addAuditCommands(program, run);
   addDoctorCommand(program, { ...surroundings, findTarget: target }, (output, code) => {
     print(output);
@@ -93,11 +113,11 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
   } catch (error) {
     const isHelp = error instanceof CommanderError && error.code === 'commander.help';
     if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.ok;
-    const failure = describeFailure(error, { invocation, addresses });
+    const failure = describeFailure(error, { invocation, addresses, server });
     const stack = args.includes('--verbose') && error instanceof Error ? error.stack : undefined;
     if (json) stderr(failureJson(failure, stack));
     // A command that is not whole has been answered with its help.
-    else if (!isHelp) stderr(failureText(failure, stack));
+    else if (!isHelp) stderr(failureText(failure, stack, server));
     return failure.exitCode;
   }
 }
@@ -109,7 +129,7 @@ function createProgram(
 ): Command {
   return new Command(invocation)
     .description(
-      'Keeps the merchants and keys of a Gatehouse, and looks at its orders, its payments and its health.',
+      'Keeps the merchants and keys of a Gatehouse, and looks at its orders, payments, webhooks and health.',
     )
     .option('--address <host:port,…>', 'the core to talk to, or several', readAddresses)
     .option('--json', 'print JSON, errors included, instead of tables')

@@ -5,6 +5,7 @@ import type { Static } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import type { CliConfig } from '../runtime/config.ts';
 import { CliError, exitCodes } from './cli-error.ts';
+import type { Server } from './rpc-failure.ts';
 
 /** The cores a command is for, and how to be let in. */
 export interface Target {
@@ -22,6 +23,15 @@ export interface Servers {
   readonly addresses: readonly string[];
   /** Undefined when they are known and a token for them is not. */
   readonly token: string | undefined;
+  /** The merchant to try things with; undefined when they are not those that `npm start` runs on this machine. */
+  readonly demo?: DemoMerchant | undefined;
+}
+
+/** The merchant that `npm start` makes. */
+export interface DemoMerchant {
+  readonly merchantId: string;
+  /** The file in which its keys and secrets are. */
+  readonly path: string;
 }
 
 /** Where a process in front of the cores answers HTTP. */
@@ -39,6 +49,7 @@ const DemoFile = Type.Object({
   checkout: Type.Optional(Type.String()),
   wallets: Type.Optional(Type.String()),
   webhooks: Type.Optional(Type.Object({ grpc: Type.String() })),
+  merchant: Type.Optional(Type.Object({ id: Type.String() })),
   tokens: Type.Object({ operator: Type.String() }),
 });
 
@@ -51,13 +62,15 @@ function listenersOf({ rest, checkout, wallets }: Static<typeof DemoFile>): read
   ];
 }
 
+const demoPathOf = ({ GATEHOUSE_DATA_DIR }: CliConfig): string => join(GATEHOUSE_DATA_DIR, 'demo.json');
+
 /** What `npm start` wrote in the data folder; undefined when it never ran there. */
 async function readDemoFile(path: string) {
   let text: string;
   try {
     text = await readFile(path, 'utf8');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (isMissing(error)) return undefined;
     throw new CliError(
       exitCodes.invalidInput,
       `${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
@@ -73,6 +86,10 @@ async function readDemoFile(path: string) {
   );
 }
 
+/** By shape, not by class: under some test runners the errors of node:fs are of another realm than this file's `Error`. */
+const isMissing = (error: unknown): boolean =>
+  typeof error === 'object' && error !== null && 'code' in error && error.code === 'ENOENT';
+
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -87,7 +104,7 @@ function parseJson(text: string): unknown {
  * @throws CliError when no core is known
  */
 export async function findTarget(flag: readonly string[] | undefined, config: CliConfig): Promise<Target> {
-  const demoPath = join(config.GATEHOUSE_DATA_DIR, 'demo.json');
+  const demoPath = demoPathOf(config);
   const named = flag ?? config.GATEHOUSE_CORE_ADDRESSES;
   const token = config.GATEHOUSE_SERVICE_TOKEN;
   if (named !== undefined && token !== undefined)
@@ -117,15 +134,47 @@ function webhooksOf(config: CliConfig, demo: Static<typeof DemoFile> | undefined
   const { GATEHOUSE_WEBHOOKS_ADDRESSES: named, GATEHOUSE_SERVICE_TOKEN: token } = config;
   const beside = demo?.webhooks;
   if (named !== undefined && named.join() !== beside?.grpc) return { addresses: named, token };
-  return beside && { addresses: [beside.grpc], token: token ?? demo.tokens.operator };
+  return (
+    beside && {
+      addresses: [beside.grpc],
+      token: token ?? demo.tokens.operator,
+      demo: demo.merchant && { merchantId: demo.merchant.id, path: demoPathOf(config) },
+    }
+  );
 }
 
-/** The token of a target. @throws CliError when there is none */
-export function tokenOf({ token, addresses }: Target): string {
+/**
+ * Finds the processes that send webhooks: those of the settings, for which no core has to be known, else those beside the
+ * core that is found.
+ * @throws CliError when none is known
+ */
+export async function findWebhooks(flag: readonly string[] | undefined, config: CliConfig): Promise<Servers> {
+  const { GATEHOUSE_WEBHOOKS_ADDRESSES: named, GATEHOUSE_SERVICE_TOKEN: token } = config;
+  if (named !== undefined && token !== undefined) return { addresses: named, token };
+  const isCoreNamed = (flag ?? config.GATEHOUSE_CORE_ADDRESSES) !== undefined;
+  const found = isCoreNamed
+    ? (await findTarget(flag, config)).webhooks
+    : webhooksOf(config, await readDemoFile(demoPathOf(config)));
+  if (found !== undefined) return found;
+  throw new CliError(
+    exitCodes.invalidInput,
+    `no webhooks process is known: GATEHOUSE_WEBHOOKS_ADDRESSES is not set, and ${demoPathOf(config)} does not name one${isCoreNamed ? ' beside that core' : ''}`,
+    [
+      'Start Gatehouse on this machine with: npm start',
+      'Or set GATEHOUSE_WEBHOOKS_ADDRESSES=<host:port> and GATEHOUSE_SERVICE_TOKEN=<a token with the role operator>.',
+    ].join('\n'),
+  );
+}
+
+/** The token of servers, which are cores unless said otherwise. @throws CliError when there is none */
+export function tokenOf(
+  { token, addresses }: Pick<Servers, 'token' | 'addresses'>,
+  server: Server = 'core',
+): string {
   if (token !== undefined) return token;
   throw new CliError(
     exitCodes.invalidInput,
     `no service token is known for ${addresses.join(', ')}`,
-    "Set GATEHOUSE_SERVICE_TOKEN to an operator token of that core: one of those in the core's GATEHOUSE_SERVICE_TOKENS.",
+    `Set GATEHOUSE_SERVICE_TOKEN to an operator token of that ${server}: one of those in the ${server}'s GATEHOUSE_SERVICE_TOKENS.`,
   );
 }

@@ -40,5 +40,11 @@ process.exitCode = await runCli(process.argv.slice(2), {
   stdout: (text) => void process.stdout.write(text),
   stderr: (text) => void process.stderr.write(text),
   now: () => new Date(),
+  interruption: () => {
+    const interruption = new AbortController();
+    // Once: whoever asks a second time is not to wait.
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interruption.abort());
+    return interruption.signal;
+  },
   nodeVersion: process.version,
 });

@@ -100,6 +100,7 @@ describe('everything is up', () => {
       stdout: (text) => (stdout += text),
       stderr: () => undefined,
       now: () => new Date(Date.now() + 60_000),
+      interruption: () => new AbortController().signal,
       nodeVersion: 'v22.18.0',
     });
 

@@ -21,26 +21,31 @@ async function runWith(settings: Readonly<Record<string, string>>, ...args: read
     stdout: (text) => (printed.stdout += text),
     stderr: (text) => (printed.stderr += text),
     now: () => new Date(0),
+    interruption: () => new AbortController().signal,
     nodeVersion: 'v24.0.0',
   });
   return { exitCode, ...printed };
 }
 
 describe('help', () => {
-  test.each([[['--help']], [['merchant', '--help']], [['help', 'key']], [['key', 'issue', '--help']]])(
-    'is printed to stdout and is no error: %j',
-    async (args) => {
-      const { exitCode, stdout, stderr } = await run(...args);
+  test.each([
+    [['--help']],
+    [['merchant', '--help']],
+    [['help', 'key']],
+    [['key', 'issue', '--help']],
+    [['webhook', '--help']],
+    [['listen', '--help']],
+  ])('is printed to stdout and is no error: %j', async (args) => {
+    const { exitCode, stdout, stderr } = await run(...args);
 
-      expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
-      expect(stdout).toMatch(/^Usage: gatehouse /);
-    },
-  );
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    expect(stdout).toMatch(/^Usage: gatehouse /);
+  });
 
   test('names the exit codes and says where the core is looked for', async () => {
     const { stdout } = await run('--help');
 
-    expect(stdout).toMatch(/Exit codes:\n {2}0 .*\n {2}1 .*\n {2}2 .*\n {2}3 .*\n {2}4 .*\n {2}5 /);
+    expect(stdout).toMatch(/Exit codes:\n {2}0 .*\n {2}1 .*\n {5}.*\n {2}2 .*\n {2}3 .*\n {2}4 .*\n {2}5 /);
     expect(stdout).toContain('GATEHOUSE_CORE_ADDRESSES and GATEHOUSE_SERVICE_TOKEN');
   });
 
@@ -80,6 +85,27 @@ describe('what cannot be understood ends with exit code 2 and a word on how to w
     [['merchant', 'list', '--limit', '0'], 'Use a whole number from 1 to 999999.'],
     [['merchant', 'list', '--address', 'nowhere'], 'It must be host:port'],
     [['doctor', '--rest', 'localhost'], 'It must be a URL'],
+    [['webhook', 'deliveries'], "missing required argument 'merchant_id'"],
+    [
+      ['webhook', 'deliveries', 'mer_1', '--state', 'pending,lost'],
+      'Use one of: pending, delivered, given_up.',
+    ],
+    [['webhook', 'deliveries', 'mer_1', '--since', 'yesterday'], 'or 24h: so long ago.'],
+    [['webhook', 'deliveries', 'mer_1', '--endpoint', 'shop.example'], 'Write it as https://shop.example'],
+    [['webhook', 'redeliver', 'mer_1'], 'Say one delivery, or --since'],
+    [['webhook', 'redeliver', 'mer_1', 'whd_1', '--since', '24h'], 'Say one delivery, or --since'],
+    [['webhook', 'redeliver', 'mer_1', 'whd_1', '--state', 'delivered'], 'Say one delivery, or --since'],
+    [['webhook', 'test', 'mer_1'], "required option '--url <url>' not specified"],
+    [['webhook', 'pause', 'mer_1', 'shop.example:443'], 'a whole webhook_url will do, too.'],
+    [
+      ['webhook', 'secret', 'rotate', 'mer_1', '--promote-after', 'never'],
+      'Write it as 90s, 30m, 24h, 7d or 1h30m.',
+    ],
+    [
+      ['webhook', 'show', 'mer_1', 'whd_1'],
+      'Or set GATEHOUSE_WEBHOOKS_ADDRESSES=<host:port> and GATEHOUSE_SERVICE_TOKEN=',
+    ],
+    [['listen', '--forward', 'localhost:3000/hook'], 'Write it as http://localhost:3000/hook.'],
   ])('%j', async (args, message) => {
     const { exitCode, stdout, stderr } = await run(...args);
 
@@ -111,6 +137,42 @@ describe('what cannot be understood ends with exit code 2 and a word on how to w
     expect(JSON.parse(stderr)).toMatchObject({
       error: { exit_code: 2, message: 'which command? it is missing' },
     });
+  });
+});
+
+describe('a command that asks a webhooks process', () => {
+  const token = { GATEHOUSE_SERVICE_TOKEN: 'any' };
+
+  test('needs no core to be known', async () => {
+    const settings = {
+      ...token,
+      GATEHOUSE_WEBHOOKS_ADDRESSES: '127.0.0.1:1',
+      GATEHOUSE_DATA_DIR: '/nowhere',
+    };
+
+    const { stderr } = await runWith(settings, 'webhook', 'endpoints');
+
+    expect(stderr).toContain('error: a webhooks process was called');
+  });
+
+  test('does not take the one of npm start for one beside another core', async () => {
+    const settings = { ...token, GATEHOUSE_CORE_ADDRESSES: '127.0.0.1:1', GATEHOUSE_DATA_DIR: '/nowhere' };
+
+    const { exitCode, stderr } = await runWith(settings, 'webhook', 'endpoints');
+
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('no webhooks process is known');
+    expect(stderr).toContain('beside that core');
+  });
+
+  test('says which token is missing', async () => {
+    const settings = { GATEHOUSE_WEBHOOKS_ADDRESSES: '127.0.0.1:1', GATEHOUSE_DATA_DIR: '/nowhere' };
+
+    const { exitCode, stderr } = await runWith(settings, 'webhook', 'endpoints');
+
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('no service token is known for 127.0.0.1:1');
+    expect(stderr).toContain('an operator token of that webhooks process');
   });
 });
 

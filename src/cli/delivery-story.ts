@@ -1,0 +1,118 @@
+import type { JsonObject } from '@bufbuild/protobuf';
+import { durationMs } from '@bufbuild/protobuf/wkt';
+import {
+  DeliveryAttemptResult,
+  DeliveryAttemptSchema,
+  DeliverySchema,
+  DeliveryState,
+  DeliveryStateSchema,
+} from '../gen/gatehouse/v1/webhook_service_pb.js';
+import type {
+  Delivery,
+  DeliveryAttempt,
+  GetDeliveryResponse,
+} from '../gen/gatehouse/v1/webhook_service_pb.js';
+import { showEnvironment } from './options.ts';
+import { answered } from './output.ts';
+import { plainJson, wordOf } from './plain-json.ts';
+import { fields, printable, table } from './table.ts';
+import { showTime } from './time.ts';
+
+export const showState = ({ state }: Delivery): string => wordOf(DeliveryStateSchema, state) ?? '';
+
+/** As in "2 attempts". */
+export const showAttemptCount = ({ attemptCount }: Delivery): string =>
+  attemptCount === 1 ? '1 attempt' : `${attemptCount} attempts`;
+
+/** What is known of a delivery, without its body and its attempts. */
+export const describeDelivery = (delivery: Delivery): string =>
+  [
+    `Delivery ${delivery.deliveryId} in ${showEnvironment(delivery.environment)}`,
+    fields([
+      ['State', showState(delivery)],
+      ['Event', delivery.eventType],
+      ['Event id', delivery.eventId],
+      ['Merchant', delivery.merchantId],
+      ['Order number', delivery.orderNumber],
+      ['Order', delivery.orderId],
+      ['Number in order', delivery.orderId === '' ? '' : String(delivery.sequence)],
+      ['URL', delivery.url],
+      ['Created', showTime(delivery.createTime)],
+      ['Attempts', delivery.attemptCount === 0 ? 'none yet' : String(delivery.attemptCount)],
+      ['Last result', delivery.lastResult],
+      ['Delivered', showTime(delivery.deliverTime)],
+      ['Due', showTime(delivery.dueTime)],
+    ]),
+  ].join('\n\n');
+
+/** A delivery, its body as text and its attempts, newest first, for scripts. */
+export const storyJson = (story: GetDeliveryResponse): JsonObject => ({
+  ...plainJson(DeliverySchema, answered(story.delivery)),
+  body: textOf(story.body),
+  attempts: story.attempts.map((attempt) => plainJson(DeliveryAttemptSchema, attempt)),
+});
+
+const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8');
+
+/** A body laid out for people: what is sent has no line breaks. */
+export function showBody(body: Uint8Array): string {
+  const text = textOf(body);
+  try {
+    return printable(JSON.stringify(JSON.parse(text), null, 2));
+  } catch {
+    return printable(text);
+  }
+}
+
+/** The latest, as many as fit a screen. */
+const mostAttempts = 20;
+/** Enough for an error message, and too little for an error page. */
+const mostOfAnswer = 300;
+
+const unanswered: Partial<Record<DeliveryAttemptResult, string>> = {
+  [DeliveryAttemptResult.TIMED_OUT]: 'timed out',
+  [DeliveryAttemptResult.CONNECTION_FAILED]: 'no connection',
+  [DeliveryAttemptResult.TLS_FAILED]: 'TLS failed',
+  [DeliveryAttemptResult.NAME_NOT_RESOLVED]: 'name not resolved',
+  [DeliveryAttemptResult.ADDRESS_NOT_ALLOWED]: 'address not allowed',
+};
+
+/** What came of an attempt, in a few words: "answered 204 in 12 ms". */
+export function showResult({ result, statusCode, duration }: DeliveryAttempt): string {
+  const took = duration === undefined ? '' : `${Math.round(durationMs(duration))} ms`;
+  const failure = unanswered[result];
+  return failure === undefined ? `answered ${statusCode} in ${took}` : `${failure} after ${took}`;
+}
+
+/** What went wrong, what was answered and what the receiver asked for, one a line; nothing of what is empty. */
+export function showAnswer({ detail, responseBody, retryAfter }: DeliveryAttempt): string[] {
+  const answer = responseBody.replace(/\s+/g, ' ').trim();
+  const isLong = answer.length > mostOfAnswer;
+  return [
+    detail,
+    retryAfter === '' ? '' : `asked to wait: Retry-After: ${retryAfter}`,
+    answer === '' ? '' : `< ${isLong ? `${answer.slice(0, mostOfAnswer)}… (more of it: --json)` : answer}`,
+  ].filter((line) => line !== '');
+}
+
+/** Attempts, newest first, in words. */
+export function showDeliveryAttempts({ attempts, delivery }: GetDeliveryResponse): string {
+  if (attempts.length === 0) return 'It has not been sent yet';
+  const shown = attempts.slice(0, mostAttempts);
+  const rows = shown.map((attempt) => [
+    `#${attempt.number}`,
+    [
+      `${showTime(attempt.startTime)}  ${showResult(attempt)}${attempt.remoteAddress === '' ? '' : ` by ${attempt.remoteAddress}`}`,
+      ...showAnswer(attempt),
+    ].join('\n'),
+  ]);
+  const left = (delivery?.attemptCount ?? 0) - shown.length;
+  return [
+    'Attempts, newest first',
+    table([{ head: '' }, { head: '', gives: true }], rows),
+    ...(left > 0 ? [`… and ${left} before that (the latest ${attempts.length}: --json)`] : []),
+  ].join('\n');
+}
+
+/** Whether it still has to be sent. */
+export const isPending = ({ state }: Delivery): boolean => state === DeliveryState.PENDING;

@@ -1,0 +1,13 @@
+import { InvalidArgumentError, Option } from 'commander';
+
+/** Scheme, host and port: of what was given as an endpoint, or of a whole webhook_url. */
+export function readEndpoint(text: string): string {
+  if (!/^https?:\/\//i.test(text) || !URL.canParse(text))
+    throw new InvalidArgumentError(
+      'Write it as https://shop.example or http://127.0.0.1:3000; a whole webhook_url will do, too.',
+    );
+  return new URL(text).origin;
+}
+
+export const endpointOption = (): Option =>
+  new Option('--endpoint <url>', 'only those to this scheme, host and port').argParser(readEndpoint);

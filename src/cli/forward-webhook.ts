@@ -1,0 +1,98 @@
+import { Agent, request } from 'undici';
+
+/** A webhook as it is to be sent. */
+export interface SignedWebhook {
+  readonly body: Uint8Array;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** What came of forwarding one. */
+export interface Forwarded {
+  /** The HTTP status; 0 when there was no whole answer. */
+  readonly status: number;
+  readonly durationMs: number;
+  /** Why there was none, in words; empty when there was one. */
+  readonly problem: string;
+  /** How the answer begins, as text. */
+  readonly answer: string;
+}
+
+export interface Forwarder {
+  readonly forward: (webhook: SignedWebhook, stop: AbortSignal) => Promise<Forwarded>;
+  readonly close: () => Promise<void>;
+}
+
+/** As long as Gatehouse waits for a receiver in earnest. */
+const totalMs = 15_000;
+const connectMs = 5_000;
+const mostOfAnswer = 1_000;
+const userAgent = 'Gatehouse-Webhooks (gatehouse listen)';
+
+/** Sends webhooks on to a URL: the exact bytes and headers, once each, without following redirects. Never rejects. */
+export function openForwarder(url: URL, nowMs: () => number): Forwarder {
+  // Each over its own connection: one that a receiver closed while it was idle would look like a failure.
+  const agent = new Agent({ pipelining: 0, connect: { timeout: connectMs } });
+  return {
+    async forward({ body, headers }, stop) {
+      const beganMs = nowMs();
+      const late = AbortSignal.timeout(totalMs);
+      const took = (): number => Math.round(nowMs() - beganMs);
+      try {
+        const answered = await request(url, {
+          method: 'POST',
+          headers: { ...headers, 'user-agent': userAgent },
+          body,
+          dispatcher: agent,
+          signal: AbortSignal.any([stop, late]),
+        });
+        const answer = await beginningOf(answered.body);
+        return { status: answered.statusCode, durationMs: took(), problem: '', answer };
+      } catch (error) {
+        const problem = late.aborted ? `no answer within ${totalMs / 1000} s` : explain(error, url);
+        return { status: 0, durationMs: took(), problem, answer: '' };
+      }
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+async function beginningOf(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length >= mostOfAnswer) break;
+  }
+  return Buffer.concat(chunks).toString('utf8').slice(0, mostOfAnswer);
+}
+
+/** By shape, not by class: under some test runners the errors of node:net are of another realm than this file's `Error`. */
+function shapeOf(error: unknown): { readonly code: string; readonly message: string } {
+  if (typeof error !== 'object' || error === null) return { code: '', message: String(error) };
+  return {
+    code: 'code' in error ? String(error.code) : '',
+    message: 'message' in error ? String(error.message) : 'it failed',
+  };
+}
+
+function explain(error: unknown, url: URL): string {
+  const { hostname, protocol, port } = url;
+  const where = `${hostname}:${port || (protocol === 'https:' ? '443' : '80')}`;
+  const { code, message } = shapeOf(error);
+  switch (code) {
+    case 'ECONNREFUSED':
+      return `nothing listens on ${where}`;
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `there is no host ${hostname}`;
+    case 'UND_ERR_CONNECT_TIMEOUT':
+      return `no connection to ${where} within ${connectMs / 1000} s`;
+    case 'ECONNRESET':
+    case 'EPIPE':
+    case 'UND_ERR_SOCKET':
+      return `${where} closed the connection before its answer was whole`;
+    default:
+      return code.startsWith('HPE_') ? `what ${where} answers is not HTTP` : `${message} (${where})`;
+  }
+}

@@ -1,0 +1,50 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Code, ConnectError } from '@connectrpc/connect';
+import type { ListenToSandboxEventsResponse } from '../gen/gatehouse/v1/webhook_service_pb.js';
+import { reasonOf } from '../runtime/rpc/rpc-error.ts';
+import type { WebhookClients } from './webhook-clients.ts';
+
+export interface Hearing {
+  readonly webhooks: WebhookClients['webhooks'];
+  readonly merchantId: string;
+  /** Called when events are heard from now on; `isAgain` when that was so before, and then was not. */
+  readonly onConnected: (isAgain: boolean) => void;
+  readonly onLost: () => void;
+}
+
+const reconnectMs = 500;
+
+/**
+ * A merchant's sandbox events as they happen, until `stop` aborts. A server that goes away after it was there is waited
+ * for: it, or another one, is there again soon. What happens in between is not heard.
+ * @throws ConnectError when it cannot be listened at all: at the first connection, or for a reason that waiting does not mend
+ */
+export async function* hearEvents(
+  { webhooks, merchantId, onConnected, onLost }: Hearing,
+  stop: AbortSignal,
+): AsyncGenerator<ListenToSandboxEventsResponse, void> {
+  const isOver = (): boolean => stop.aborted;
+  let wasConnected = false;
+  let isConnected = false;
+  while (!isOver()) {
+    try {
+      for await (const message of webhooks.listenToSandboxEvents({ merchantId }, { signal: stop })) {
+        if (!isConnected) onConnected(wasConnected);
+        isConnected = true;
+        wasConnected = true;
+        if (message.eventId !== '') yield message;
+      }
+    } catch (error) {
+      if (isOver()) return;
+      if (!wasConnected || !isPassing(error)) throw error;
+    }
+    if (isOver()) return;
+    if (isConnected) onLost();
+    isConnected = false;
+    await delay(reconnectMs, undefined, { signal: stop }).catch(() => undefined);
+  }
+}
+
+/** Whether it is the way to the server that failed, or a server that will be back. */
+const isPassing = (error: unknown): boolean =>
+  error instanceof ConnectError && (error.code === Code.Unavailable || reasonOf(error) === undefined);

@@ -1,0 +1,173 @@
+import type { JsonObject } from '@bufbuild/protobuf';
+import { Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import type { Command } from 'commander';
+import { InvalidArgumentError } from 'commander';
+import type { ListenToSandboxEventsResponse } from '../gen/gatehouse/v1/webhook_service_pb.js';
+import { CliError, exitCodes } from './cli-error.ts';
+import { openForwarder } from './forward-webhook.ts';
+import type { Forwarded } from './forward-webhook.ts';
+import { hearEvents } from './hear-events.ts';
+import { printable } from './table.ts';
+import { tokenOf } from './target.ts';
+import type { Servers } from './target.ts';
+import type { WebhookClients } from './webhook-clients.ts';
+
+export interface ListenParts {
+  readonly invocation: string;
+  readonly stdout: (text: string) => void;
+  /** Takes a line about what goes on. */
+  readonly report: (line: string) => void;
+  /** Whether events are printed for scripts. */
+  readonly isJson: boolean;
+  readonly findWebhooks: () => Promise<Servers>;
+  readonly openWebhooks: (addresses: readonly string[], token: string) => WebhookClients;
+  readonly now: () => Date;
+  readonly interruption: () => AbortSignal;
+}
+
+/** `listen` */
+export function addListenCommand(program: Command, parts: ListenParts): void {
+  program
+    .command('listen')
+    .description(
+      "print a merchant's sandbox events as they happen, and forward them, signed, to a server of yours",
+    )
+    .argument('[merchant_id]', 'mer_…; the demo merchant of npm start when left out')
+    .option(
+      '--forward <url>',
+      'send each of them on to this URL, such as http://localhost:3000/hook',
+      readUrl,
+    )
+    .action(async (named: string | undefined, { forward }: { forward?: URL }) => {
+      const servers = await parts.findWebhooks();
+      const merchantId = named ?? servers.demo?.merchantId;
+      if (merchantId === undefined) throw whichMerchant(parts.invocation);
+      const clients = parts.openWebhooks(servers.addresses, tokenOf(servers, 'webhooks process'));
+      try {
+        await listen(clients.webhooks, { merchantId, forward, servers, parts });
+      } finally {
+        clients.close();
+      }
+    });
+}
+
+function readUrl(text: string): URL {
+  if (/^https?:\/\//i.test(text) && URL.canParse(text)) return new URL(text);
+  throw new InvalidArgumentError('Write it as http://localhost:3000/hook.');
+}
+
+const whichMerchant = (invocation: string): CliError =>
+  new CliError(
+    exitCodes.invalidInput,
+    'whose events? There is no demo merchant here',
+    `Name the merchant: ${invocation} listen <merchant_id>\nSee which there are: ${invocation} merchant list`,
+  );
+
+interface Listening {
+  readonly merchantId: string;
+  readonly forward: URL | undefined;
+  readonly servers: Servers;
+  readonly parts: ListenParts;
+}
+
+async function listen(webhooks: WebhookClients['webhooks'], listening: Listening): Promise<void> {
+  const { merchantId, forward, parts } = listening;
+  const { report, stdout, isJson } = parts;
+  const stop = parts.interruption();
+  const forwarder = forward && openForwarder(forward, () => parts.now().getTime());
+  const hearing = {
+    webhooks,
+    merchantId,
+    onConnected: (isAgain: boolean) =>
+      report(isAgain ? 'Connected again. What happened meanwhile was not heard.' : greeting(listening)),
+    onLost: () => report('The webhooks process has gone away. Waiting for it…'),
+  };
+  try {
+    for await (const heard of hearEvents(hearing, stop)) {
+      if (!isJson) stdout(`${showEvent(heard)}\n`);
+      const forwarded = await forwarder?.forward(heard, stop);
+      if (isJson) stdout(`${JSON.stringify(eventJson(heard, forwarded))}\n`);
+      else if (forwarded !== undefined && !stop.aborted) stdout(`${showForwarded(forwarded)}\n`);
+    }
+  } finally {
+    await forwarder?.close();
+  }
+  report('Stopped listening.');
+}
+
+function greeting({ merchantId, forward, servers: { demo }, parts: { invocation } }: Listening): string {
+  const secret =
+    demo?.merchantId === merchantId
+      ? [`  test_webhook_secret in ${demo.path}`]
+      : [
+          `  see which there is:  ${invocation} webhook secret list ${merchantId}`,
+          `  make a new one:      ${invocation} webhook secret rotate ${merchantId}`,
+        ];
+  return [
+    `Listening to SANDBOX events of ${merchantId}: orders that are completed, failed or expired.`,
+    ...(forward === undefined
+      ? []
+      : [
+          `Forwarding to ${forward.href}, once each: what fails is not sent again.`,
+          'They are signed with its sandbox signing secret:',
+          ...secret,
+        ]),
+    'Ctrl-C ends it.',
+    '',
+  ].join('\n');
+}
+
+/** What is shown of a webhook's body. */
+const Body = Type.Object({
+  created_at: Type.String(),
+  data: Type.Object({
+    status: Type.String(),
+    amount: Type.String(),
+    currency: Type.String(),
+  }),
+});
+
+const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8');
+
+/** The longest type there is. */
+const typeWidth = 'order.completed'.length;
+
+/** One line: when it happened, what, to which order, and for how much. */
+export function showEvent({ eventType, orderNumber, body }: ListenToSandboxEventsResponse): string {
+  const { created_at, data } = Value.Parse(Body, JSON.parse(textOf(body)));
+  const time = created_at.replace(/\.\d+Z$/, 'Z');
+  return printable(
+    [time, eventType.padEnd(typeWidth), orderNumber, data.status, `${data.amount} ${data.currency}`].join(
+      '  ',
+    ),
+  );
+}
+
+const mostOfAnswer = 200;
+
+/** What the receiver did with it; of a refusal, what it said. */
+export function showForwarded({ status, durationMs, problem, answer }: Forwarded): string {
+  if (problem !== '') return printable(`  not received: ${problem}`);
+  if (status >= 200 && status < 300) return `  answered ${status} in ${durationMs} ms`;
+  const said = answer.replace(/\s+/g, ' ').trim().slice(0, mostOfAnswer);
+  return printable(
+    `  answered ${status} in ${durationMs} ms, which counts as not received${said === '' ? '' : `\n  < ${said}`}`,
+  );
+}
+
+/** The webhook with the exact text of its body, for scripts; `forwarded` is null when nothing was forwarded. */
+function eventJson(heard: ListenToSandboxEventsResponse, forwarded: Forwarded | undefined): JsonObject {
+  const { eventId, eventType, orderNumber, headers, body } = heard;
+  return {
+    event_id: eventId,
+    event_type: eventType,
+    order_number: orderNumber,
+    headers: { ...headers },
+    body: textOf(body),
+    forwarded:
+      forwarded === undefined
+        ? null
+        : { status: forwarded.status, duration_ms: forwarded.durationMs, problem: forwarded.problem },
+  };
+}

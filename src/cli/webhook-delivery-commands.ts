@@ -1,0 +1,189 @@
+import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import type { Command } from 'commander';
+import { Environment, EnvironmentSchema } from '../gen/gatehouse/v1/order_pb.js';
+import { DeliverySchema, EndpointSchema } from '../gen/gatehouse/v1/webhook_service_pb.js';
+import type {
+  Delivery,
+  DeliveryState,
+  ExplainDeliveryResponse,
+} from '../gen/gatehouse/v1/webhook_service_pb.js';
+import {
+  describeDelivery,
+  isPending,
+  showAttemptCount,
+  showBody,
+  showDeliveryAttempts,
+  showState,
+  storyJson,
+} from './delivery-story.ts';
+import { endpointOption } from './endpoint.ts';
+import { momentOption, timestampOf } from './moment.ts';
+import type { Moment } from './moment.ts';
+import {
+  deliveryStatesOption,
+  environmentOption,
+  limitOption,
+  pageTokenOption,
+  showEnvironment,
+} from './options.ts';
+import { answered } from './output.ts';
+import type { Output } from './output.ts';
+import { collectPages, showMore } from './paging.ts';
+import type { PageOptions } from './paging.ts';
+import { plainJson, wordOf } from './plain-json.ts';
+import { showSentences } from './sentences.ts';
+import { table } from './table.ts';
+import { showInstant, showTime } from './time.ts';
+import type { WebhookClients } from './webhook-clients.ts';
+import type { WebhookParts } from './webhook-commands.ts';
+
+interface ListOptions extends PageOptions {
+  readonly environment: Environment;
+  readonly state?: readonly DeliveryState[];
+  readonly orderNumber?: string;
+  readonly order?: string;
+  readonly endpoint?: string;
+  readonly since?: Moment;
+  readonly until?: Moment;
+}
+
+type Webhooks = WebhookClients['webhooks'];
+
+/** `webhook deliveries`, `webhook show` and `webhook explain` */
+export function addDeliveryCommands(webhook: Command, { run, now }: WebhookParts): void {
+  webhook
+    .command('deliveries')
+    .description("list what a merchant's URLs were or will be told, newest first")
+    .argument('<merchant_id>', 'mer_…')
+    .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox'))
+    .addOption(deliveryStatesOption('only deliveries in these states'))
+    .option('--order-number <text>', "only those of the order with this order_number, the merchant's own")
+    .option('--order <order_id>', 'only those of this order: ord_…')
+    .addOption(endpointOption())
+    .addOption(
+      momentOption('--since <time>', 'only those created at this time (UTC) or later, or 24h: so long ago'),
+    )
+    .addOption(momentOption('--until <time>', 'only those created before this time (UTC), or before 24h ago'))
+    .addOption(limitOption())
+    .addOption(pageTokenOption())
+    .action((merchantId: string, options: ListOptions) =>
+      run(({ webhooks }) => list(webhooks, merchantId, options, now())),
+    );
+
+  webhook
+    .command('show')
+    .description('show one delivery: what is sent, to where, and what came of each attempt')
+    .argument('<merchant_id>', 'mer_…')
+    .argument('<delivery_id>', 'whd_…')
+    .action((merchantId: string, deliveryId: string) =>
+      run(async ({ webhooks }, invocation) => {
+        const story = await webhooks.getDelivery({ merchantId, deliveryId });
+        const delivery = answered(story.delivery);
+        const sections = [
+          describeDelivery(delivery),
+          `Body\n${showBody(story.body)}`,
+          showDeliveryAttempts(story),
+          ...(isPending(delivery)
+            ? [`When it goes next, and why: ${invocation} webhook explain ${merchantId} ${deliveryId}`]
+            : []),
+        ];
+        return { json: storyJson(story), text: sections.join('\n\n') };
+      }),
+    );
+
+  webhook
+    .command('explain')
+    .description('say why a delivery is where it is, when it goes next, and what can be done')
+    .argument('<merchant_id>', 'mer_…')
+    .argument('<delivery_id>', 'whd_…')
+    .action((merchantId: string, deliveryId: string) =>
+      run(async ({ webhooks }, invocation) =>
+        explain(await webhooks.explainDelivery({ merchantId, deliveryId }), invocation),
+      ),
+    );
+}
+
+async function list(
+  webhooks: Webhooks,
+  merchantId: string,
+  options: ListOptions,
+  now: Date,
+): Promise<Output> {
+  const { environment, state = [], orderNumber = '', order = '', endpoint = '', since, until } = options;
+  const createTimeFrom = since && timestampOf(since, now);
+  const createTimeTo = until && timestampOf(until, now);
+  const page = await collectPages(options, async (request) => {
+    const reply = await webhooks.listDeliveries({
+      ...request,
+      ...{ merchantId, environment, states: [...state], orderNumber, orderId: order, endpoint },
+      ...(createTimeFrom && { createTimeFrom }),
+      ...(createTimeTo && { createTimeTo }),
+    });
+    return { items: reply.deliveries, nextPageToken: reply.nextPageToken };
+  });
+  const where = `${showEnvironment(environment)}, merchant ${merchantId}`;
+  return {
+    json: {
+      environment: wordOf(EnvironmentSchema, environment) ?? null,
+      deliveries: page.items.map((delivery) => plainJson(DeliverySchema, delivery)),
+      next_page_token: page.nextPageToken,
+    },
+    text:
+      page.items.length === 0
+        ? `No such deliveries in ${where}`
+        : `Deliveries in ${where}\n\n${showDeliveries(page.items)}${showMore(page)}${showFixed(page, {
+            '--since': isSpan(since) ? createTimeFrom : undefined,
+            '--until': isSpan(until) ? createTimeTo : undefined,
+          })}`,
+  };
+}
+
+const isSpan = (moment: Moment | undefined): boolean => moment !== undefined && 'secondsAgo' in moment;
+
+/** A page token is good for the same filters only, and a time span would mean another time by then. */
+function showFixed(
+  { nextPageToken }: { readonly nextPageToken: string },
+  times: Readonly<Record<string, Timestamp | undefined>>,
+): string {
+  if (nextPageToken === '') return '';
+  return Object.entries(times)
+    .map(([flag, time]) => (time === undefined ? '' : ` ${flag} ${showTime(time)}`))
+    .join('');
+}
+
+function showDeliveries(deliveries: readonly Delivery[]): string {
+  const columns = [
+    { head: 'DELIVERY, ORDER NUMBER' },
+    { head: 'STATE' },
+    { head: 'EVENT, CREATED' },
+    { head: 'LAST RESULT, DUE', gives: true },
+  ];
+  const rows = deliveries.map((delivery) => [
+    delivery.orderNumber === '' ? delivery.deliveryId : `${delivery.deliveryId}\n${delivery.orderNumber}`,
+    `${showState(delivery)}\n${showAttemptCount(delivery)}`,
+    `${delivery.eventType}\n${showTime(delivery.createTime)}`,
+    [delivery.lastResult || 'not sent yet', isPending(delivery) ? showTime(delivery.dueTime) : ''].join('\n'),
+  ]);
+  return table(columns, rows);
+}
+
+/** Sentences may name commands; they are given as this program is called here. */
+function explain(
+  { delivery, endpoint, sentences, nextAttemptTime }: ExplainDeliveryResponse,
+  invocation: string,
+): Output {
+  const next = showTime(nextAttemptTime);
+  const told = answered(delivery);
+  return {
+    json: {
+      delivery: plainJson(DeliverySchema, told),
+      endpoint: plainJson(EndpointSchema, answered(endpoint)),
+      sentences: [...sentences],
+      next_attempt_time: next === '' ? null : showInstant(nextAttemptTime),
+    },
+    text: [
+      `Delivery ${told.deliveryId} in ${showEnvironment(told.environment)} is ${showState(told)}`,
+      showSentences(sentences, invocation),
+    ].join('\n\n'),
+  };
+}

@@ -1,0 +1,163 @@
+import type { Command } from 'commander';
+import { Environment } from '../gen/gatehouse/v1/order_pb.js';
+import {
+  EndpointSchema,
+  EndpointState,
+  EndpointStateSchema,
+} from '../gen/gatehouse/v1/webhook_service_pb.js';
+import type { Endpoint } from '../gen/gatehouse/v1/webhook_service_pb.js';
+import { readEndpoint } from './endpoint.ts';
+import { environmentOption, limitOption, pageTokenOption, showEnvironment } from './options.ts';
+import { answered } from './output.ts';
+import type { Output } from './output.ts';
+import { collectPages, showMore } from './paging.ts';
+import type { PageOptions } from './paging.ts';
+import { plainJson, wordOf } from './plain-json.ts';
+import { fields, table } from './table.ts';
+import { showTime } from './time.ts';
+import type { WebhookClients } from './webhook-clients.ts';
+import type { WebhookParts } from './webhook-commands.ts';
+
+interface ListOptions extends PageOptions {
+  readonly environment?: Environment;
+  readonly trouble?: true;
+}
+
+interface ChangeOptions {
+  readonly environment: Environment;
+  readonly reason?: string;
+}
+
+/** `webhook endpoints`, `webhook pause` and `webhook resume` */
+export function addEndpointCommands(webhook: Command, { run }: WebhookParts): void {
+  webhook
+    .command('endpoints')
+    .description('list where merchants receive webhooks, and how each is doing; those in trouble first')
+    .argument('[merchant_id]', 'mer_…; all merchants when left out')
+    .option('--trouble', 'only those that are paused, or rest because they do not answer')
+    .addOption(environmentOption())
+    .addOption(limitOption())
+    .addOption(pageTokenOption())
+    .action((merchantId: string | undefined, options: ListOptions) =>
+      run(({ webhooks }, invocation) => list(webhooks, merchantId ?? '', options, invocation)),
+    );
+
+  webhook
+    .command('pause')
+    .description('send nothing to an endpoint until it is resumed; what is to be sent is kept')
+    .argument('<merchant_id>', 'mer_…')
+    .argument('<endpoint>', 'scheme, host and port, or a whole webhook_url', readEndpoint)
+    .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox'))
+    .option('--reason <text>', 'why, for whoever finds it paused')
+    .action((merchantId: string, endpoint: string, { environment, reason = '' }: ChangeOptions) =>
+      run(async ({ webhooks }, invocation) => {
+        const reply = await webhooks.pauseEndpoint({ merchantId, environment, endpoint, reason });
+        const paused = answered(reply.endpoint);
+        return describe(
+          paused,
+          `Nothing is sent there, and nothing is given up, until it is resumed:\n${resume(paused, invocation)}`,
+        );
+      }),
+    );
+
+  webhook
+    .command('resume')
+    .description('send again, beginning now, to an endpoint that is paused or rests')
+    .argument('<merchant_id>', 'mer_…')
+    .argument('<endpoint>', 'scheme, host and port, or a whole webhook_url', readEndpoint)
+    .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox'))
+    .action((merchantId: string, endpoint: string, { environment }: ChangeOptions) =>
+      run(async ({ webhooks }, invocation) => {
+        const reply = await webhooks.resumeEndpoint({ merchantId, environment, endpoint });
+        const resumed = answered(reply.endpoint);
+        const next =
+          resumed.pendingCount === 0n
+            ? 'Nothing waits for it. What comes is sent at once.'
+            : `What waits for it is sent now. See how it goes:\n${invocation} webhook deliveries ${merchantId} --endpoint ${endpoint} --environment ${environmentWord(resumed)}`;
+        return describe(resumed, next);
+      }),
+    );
+}
+
+const environmentWord = ({ environment }: Endpoint): string => showEnvironment(environment).toLowerCase();
+
+const resume = (endpoint: Endpoint, invocation: string): string =>
+  `${invocation} webhook resume ${endpoint.merchantId} ${endpoint.endpoint} --environment ${environmentWord(endpoint)}`;
+
+/** How it is treated, and why. */
+function showTreatment({ state, pauseReason, consecutiveFailures, probeTime }: Endpoint): string {
+  const word = wordOf(EndpointStateSchema, state) ?? '';
+  if (state === EndpointState.PAUSED) return pauseReason === '' ? word : `${word}: ${pauseReason}`;
+  if (state === EndpointState.RESTING)
+    return `${word} after ${consecutiveFailures} failures in a row, tried next ${showTime(probeTime)}`;
+  return word;
+}
+
+async function list(
+  webhooks: WebhookClients['webhooks'],
+  merchantId: string,
+  options: ListOptions,
+  invocation: string,
+): Promise<Output> {
+  const { environment = Environment.UNSPECIFIED, trouble: onlyInTrouble = false } = options;
+  const page = await collectPages(options, async (request) => {
+    const reply = await webhooks.listEndpoints({ ...request, merchantId, environment, onlyInTrouble });
+    return { items: reply.endpoints, nextPageToken: reply.nextPageToken };
+  });
+  const columns = [
+    { head: 'ENDPOINT, MERCHANT' },
+    { head: 'ENVIRONMENT' },
+    { head: 'WAIT', right: true },
+    { head: 'STATE, LAST RESULT', gives: true },
+  ];
+  const rows = page.items.map((endpoint) => [
+    `${endpoint.endpoint}\n${endpoint.merchantId}`,
+    environmentWord(endpoint),
+    String(endpoint.pendingCount),
+    `${showTreatment(endpoint)}\n${showLastResult(endpoint)}`,
+  ]);
+  const nothing = onlyInTrouble ? 'No endpoint is in trouble' : 'Nothing was ever to be sent anywhere';
+  const who = merchantId === '' ? '' : ` of merchant ${merchantId}`;
+  return {
+    json: {
+      endpoints: page.items.map((endpoint) => plainJson(EndpointSchema, endpoint)),
+      next_page_token: page.nextPageToken,
+    },
+    text:
+      rows.length === 0
+        ? `${nothing} in ${showEnvironment(environment)}${who}`
+        : `${table(columns, rows)}${adviseOn(page.items, invocation)}${showMore(page)}`,
+  };
+}
+
+/** What came of the latest attempt, and when that was. */
+function showLastResult({ lastResult, lastSuccessTime, lastFailureTime }: Endpoint): string {
+  if (lastResult === '') return 'nothing sent yet';
+  const times = [showTime(lastSuccessTime), showTime(lastFailureTime)].sort();
+  return `${lastResult}  ${times.at(-1) ?? ''}`;
+}
+
+function adviseOn(endpoints: readonly Endpoint[], invocation: string): string {
+  if (endpoints.every(({ state }) => state === EndpointState.OPEN)) return '';
+  return [
+    '\n\nA resting endpoint is tried by itself; a paused one waits for you. Once the receiver is well:',
+    `${invocation} webhook resume <merchant_id> <endpoint> --environment <name>`,
+  ].join('\n');
+}
+
+const describe = (endpoint: Endpoint, next: string): Output => ({
+  json: plainJson(EndpointSchema, endpoint),
+  text: [
+    fields([
+      ['Endpoint', endpoint.endpoint],
+      ['Merchant', endpoint.merchantId],
+      ['Environment', showEnvironment(endpoint.environment)],
+      ['State', showTreatment(endpoint)],
+      ['Wait', String(endpoint.pendingCount)],
+      ['Last result', endpoint.lastResult],
+      ['Last success', showTime(endpoint.lastSuccessTime, 'never')],
+      ['Last failure', showTime(endpoint.lastFailureTime, 'never')],
+    ]),
+    next,
+  ].join('\n\n'),
+});

@@ -1,0 +1,201 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Command } from 'commander';
+import { Environment } from '../gen/gatehouse/v1/order_pb.js';
+import {
+  DeliverySchema,
+  DeliveryStateSchema,
+  RedeliverySchema,
+} from '../gen/gatehouse/v1/webhook_service_pb.js';
+import type { DeliveryState, Redelivery } from '../gen/gatehouse/v1/webhook_service_pb.js';
+import { CliError, exitCodes } from './cli-error.ts';
+import { describeDelivery } from './delivery-story.ts';
+import { momentOption, timestampOf } from './moment.ts';
+import type { Moment } from './moment.ts';
+import { deliveryStatesOption, environmentOption, showEnvironment } from './options.ts';
+import { answered } from './output.ts';
+import type { Output } from './output.ts';
+import { plainJson, wordOf } from './plain-json.ts';
+import { fields } from './table.ts';
+import { showTime } from './time.ts';
+import type { WebhookClients } from './webhook-clients.ts';
+import type { WebhookParts } from './webhook-commands.ts';
+
+interface RedeliverOptions {
+  readonly since?: Moment;
+  readonly until?: Moment;
+  readonly state?: readonly DeliveryState[];
+  readonly environment?: Environment;
+}
+
+type Webhooks = WebhookClients['webhooks'];
+
+/** How often it is looked at: often at first, since few are sent again within a second. */
+const firstLookMs = 250;
+const lastLookMs = 2_000;
+/** When for so long nothing came of those that are pending, their receivers do not answer: they are not waited for. */
+const patienceMs = 5_000;
+
+/** `webhook redeliver` and `webhook redelivery` */
+export function addRedeliveryCommands(webhook: Command, parts: WebhookParts): void {
+  const { run } = parts;
+  webhook
+    .command('redeliver')
+    .description('send one delivery again, or all of a merchant that were created since a time')
+    .argument('<merchant_id>', 'mer_…')
+    .argument('[delivery_id]', 'whd_…')
+    .addOption(
+      momentOption(
+        '--since <time>',
+        'all that were created at this time (UTC) or later, or 24h: so long ago',
+      ),
+    )
+    .addOption(momentOption('--until <time>', 'and before this time; now when left out'))
+    .addOption(deliveryStatesOption('and are in one of these states; given_up when left out'))
+    .addOption(environmentOption())
+    .action((merchantId: string, deliveryId: string | undefined, options: RedeliverOptions) => {
+      const { since, ...others } = options;
+      if (deliveryId !== undefined && since === undefined && Object.keys(others).length === 0)
+        return run(({ webhooks }, invocation) => redeliverOne(webhooks, merchantId, deliveryId, invocation));
+      if (deliveryId !== undefined || since === undefined) throw eitherOne();
+      return run(({ webhooks }, invocation) =>
+        redeliverMany(webhooks, merchantId, { ...others, since }, parts, invocation),
+      );
+    });
+
+  webhook
+    .command('redelivery')
+    .description('show how far sending many deliveries again has got')
+    .argument('<merchant_id>', 'mer_…')
+    .argument('<redelivery_id>', 'whr_…')
+    .action((merchantId: string, redeliveryId: string) =>
+      run(async ({ webhooks }, invocation) => {
+        const { redelivery } = await webhooks.getRedelivery({ merchantId, redeliveryId });
+        return describe(answered(redelivery), invocation);
+      }),
+    );
+}
+
+const eitherOne = (): CliError =>
+  new CliError(
+    exitCodes.invalidInput,
+    'what is to be sent again? Say one delivery, or --since',
+    [
+      'One delivery: webhook redeliver <merchant_id> <delivery_id>, and nothing else.',
+      'All since a time: webhook redeliver <merchant_id> --since <time>, where --until, --state and --environment say which.',
+    ].join('\n'),
+  );
+
+async function redeliverOne(
+  webhooks: Webhooks,
+  merchantId: string,
+  deliveryId: string,
+  invocation: string,
+): Promise<Output> {
+  const delivery = answered((await webhooks.redeliverDelivery({ merchantId, deliveryId })).delivery);
+  return {
+    json: plainJson(DeliverySchema, delivery),
+    text: [
+      describeDelivery(delivery),
+      `It is tried now, and then by its whole schedule until it is delivered. See what came of it:\n${invocation} webhook show ${merchantId} ${deliveryId}`,
+    ].join('\n\n'),
+  };
+}
+
+async function redeliverMany(
+  webhooks: Webhooks,
+  merchantId: string,
+  options: RedeliverOptions & { readonly since: Moment },
+  { now, report, interruption }: WebhookParts,
+  invocation: string,
+): Promise<Output> {
+  const { since, until, state = [], environment = Environment.SANDBOX } = options;
+  const started = await webhooks.startRedelivery({
+    ...{ merchantId, environment, states: [...state] },
+    createTimeFrom: timestampOf(since, now()),
+    ...(until && { createTimeTo: timestampOf(until, now()) }),
+  });
+  const first = answered(started.redelivery);
+  report(
+    `Sending again ${title(first)} (${first.redeliveryId}). Ctrl-C stops looking; the sending goes on. Look again with:\n${lookAgain(first, invocation)}`,
+  );
+  return describe(await follow(webhooks, first, report, interruption()), invocation);
+}
+
+/** Looks until all are made pending and nothing more comes of them, or until `enough` aborts. Gives what it saw last. */
+async function follow(
+  webhooks: Webhooks,
+  first: Redelivery,
+  report: (line: string) => void,
+  enough: AbortSignal,
+): Promise<Redelivery> {
+  const { merchantId, redeliveryId } = first;
+  let seen = first;
+  let quietMs = 0;
+  const isEnough = (): boolean => enough.aborted;
+  for (let lookMs = firstLookMs; !isEnough(); lookMs = Math.min(lookMs * 1.5, lastLookMs)) {
+    await delay(lookMs, undefined, { signal: enough }).catch(() => undefined);
+    if (isEnough()) return seen;
+    const latest = answered((await webhooks.getRedelivery({ merchantId, redeliveryId })).redelivery);
+    const isNews = showCounts(latest) !== showCounts(seen);
+    if (isNews) report(`  ${showCounts(latest)}`);
+    quietMs = isNews ? 0 : quietMs + lookMs;
+    seen = latest;
+    if (seen.endTime !== undefined && (seen.pendingCount === 0n || quietMs >= patienceMs)) return seen;
+  }
+  return seen;
+}
+
+const lookAgain = ({ merchantId, redeliveryId }: Redelivery, invocation: string): string =>
+  `${invocation} webhook redelivery ${merchantId} ${redeliveryId}`;
+
+const showCounts = (redelivery: Redelivery): string => {
+  const { redeliveredCount, deliveredCount, pendingCount, givenUpCount } = redelivery;
+  const parts = [
+    `${redeliveredCount} made pending again`,
+    `${deliveredCount} of them delivered`,
+    `${pendingCount} on their way`,
+    ...(givenUpCount === 0n ? [] : [`${givenUpCount} given up again`]),
+  ];
+  return parts.join(', ');
+};
+
+/** As in "what was given_up in SANDBOX since 2026-01-31T00:00:00Z". */
+const title = ({ states, environment, createTimeFrom }: Redelivery): string => {
+  const words = states.map((state) => wordOf(DeliveryStateSchema, state)).join(' or ');
+  return `what is ${words} in ${showEnvironment(environment)} since ${showTime(createTimeFrom)}`;
+};
+
+function describe(redelivery: Redelivery, invocation: string): Output {
+  const { endTime, pendingCount, redeliveredCount } = redelivery;
+  const summary = fields([
+    ['Redelivery', redelivery.redeliveryId],
+    ['Of', title(redelivery)],
+    ['Until', showTime(redelivery.createTimeTo)],
+    ['Merchant', redelivery.merchantId],
+    ['Started', showTime(redelivery.createTime)],
+    ['Ended', showTime(endTime, 'not yet')],
+    ['Made pending', String(redeliveredCount)],
+    ['Delivered', String(redelivery.deliveredCount)],
+    ['On their way', String(pendingCount)],
+    ['Given up again', String(redelivery.givenUpCount)],
+  ]);
+  return {
+    json: plainJson(RedeliverySchema, redelivery),
+    text: `${summary}\n\n${whatNext(redelivery, invocation)}`,
+  };
+}
+
+function whatNext(redelivery: Redelivery, invocation: string): string {
+  const { endTime, pendingCount, redeliveredCount, merchantId } = redelivery;
+  if (endTime === undefined)
+    return `It goes on by itself. Look again with:\n${lookAgain(redelivery, invocation)}`;
+  if (redeliveredCount === 0n)
+    return `There was nothing to send again. See what there is:\n${invocation} webhook deliveries ${merchantId} --environment ${showEnvironment(redelivery.environment).toLowerCase()}`;
+  if (pendingCount === 0n) return 'All of them have come to an end.';
+  return [
+    'Those on their way are tried by their schedule. When there is trouble with their endpoint, this says which:',
+    `${invocation} webhook endpoints ${merchantId} --trouble`,
+    'Look again with:',
+    lookAgain(redelivery, invocation),
+  ].join('\n');
+}

@@ -1,0 +1,87 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Command } from 'commander';
+import { Environment } from '../gen/gatehouse/v1/order_pb.js';
+import { DeliveryAttemptResult } from '../gen/gatehouse/v1/webhook_service_pb.js';
+import type {
+  Delivery,
+  DeliveryAttempt,
+  GetDeliveryResponse,
+} from '../gen/gatehouse/v1/webhook_service_pb.js';
+import { exitCodes } from './cli-error.ts';
+import { showAnswer, showResult, storyJson } from './delivery-story.ts';
+import { environmentOption, showEnvironment } from './options.ts';
+import { answered } from './output.ts';
+import type { Output } from './output.ts';
+import { showSentences } from './sentences.ts';
+import { printable, table } from './table.ts';
+import type { WebhookClients } from './webhook-clients.ts';
+import type { WebhookParts } from './webhook-commands.ts';
+
+type Webhooks = WebhookClients['webhooks'];
+
+const lookIntervalMs = 200;
+/** An attempt ends within 15 s; what has not ended by then waits for something. */
+const waitMs = 20_000;
+
+/** `webhook test` */
+export function addWebhookTestCommand(webhook: Command, { run, now, report }: WebhookParts): void {
+  webhook
+    .command('test')
+    .description('send an event of type webhook.test to a URL, and say what came of it')
+    .argument('<merchant_id>', 'mer_…')
+    .requiredOption('--url <url>', 'where to send it; as a webhook_url of that environment')
+    .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox'))
+    .action((merchantId: string, options: { url: string; environment: Environment }) =>
+      run(async ({ webhooks }, invocation) => {
+        const sent = answered((await webhooks.sendTestEvent({ merchantId, ...options })).delivery);
+        report(`Sending a test to ${printable(options.url)} (${sent.deliveryId})`);
+        return tell(webhooks, await waitForAttempt(webhooks, sent, now), invocation);
+      }),
+    );
+}
+
+/** The delivery when it has been tried, or when that takes too long. */
+async function waitForAttempt(
+  webhooks: Webhooks,
+  { merchantId, deliveryId }: Delivery,
+  now: () => Date,
+): Promise<GetDeliveryResponse> {
+  const endMs = now().getTime() + waitMs;
+  for (;;) {
+    const story = await webhooks.getDelivery({ merchantId, deliveryId });
+    if (story.attempts.length > 0 || now().getTime() > endMs) return story;
+    await delay(lookIntervalMs);
+  }
+}
+
+async function tell(webhooks: Webhooks, story: GetDeliveryResponse, invocation: string): Promise<Output> {
+  const { merchantId, deliveryId, environment } = answered(story.delivery);
+  const json = storyJson(story);
+  // The first: more may have been made meanwhile.
+  const attempt = story.attempts.at(-1);
+  if (attempt?.result === DeliveryAttemptResult.DELIVERED)
+    return {
+      json,
+      text: [
+        tellAttempt(attempt, 'It was delivered'),
+        `It was signed with the merchant's current signing secret in ${showEnvironment(environment)}. Any 2xx counts: whether the receiver verified it, its own log must say.`,
+      ].join('\n'),
+    };
+  const { sentences } = await webhooks.explainDelivery({ merchantId, deliveryId });
+  const text =
+    attempt === undefined
+      ? [`It has not been sent within ${waitMs / 1000} s.`, showSentences(sentences, invocation)]
+      : [
+          tellAttempt(attempt, 'It was not delivered'),
+          `It is sent again like any other delivery. See when, and why it fails:\n${invocation} webhook explain ${merchantId} ${deliveryId}`,
+        ];
+  return { json, text: text.join('\n'), exitCode: exitCodes.notDelivered };
+}
+
+function tellAttempt(attempt: DeliveryAttempt, verdict: string): string {
+  const by = attempt.remoteAddress === '' ? '' : ` by ${attempt.remoteAddress}`;
+  return table(
+    [{ head: '', gives: true }],
+    [[[`${verdict}: ${showResult(attempt)}${by}`, ...showAnswer(attempt)].join('\n  ')]],
+  );
+}

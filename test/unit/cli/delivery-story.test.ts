@@ -1,0 +1,132 @@
+import { create } from '@bufbuild/protobuf';
+import type { MessageShape } from '@bufbuild/protobuf';
+import { durationFromMs, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { describe, expect, test } from '@jest/globals';
+import {
+  showAnswer,
+  showBody,
+  showDeliveryAttempts,
+  showResult,
+  storyJson,
+} from '../../../src/cli/delivery-story.ts';
+import {
+  DeliveryAttemptResult,
+  DeliveryAttemptSchema,
+  GetDeliveryResponseSchema,
+} from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
+
+type Attempt = Partial<Omit<MessageShape<typeof DeliveryAttemptSchema>, '$typeName' | '$unknown'>>;
+
+const refused: Attempt = {
+  number: 1,
+  startTime: timestampFromDate(new Date('2026-11-21T12:00:00Z')),
+  duration: durationFromMs(12),
+  result: DeliveryAttemptResult.REFUSED,
+  statusCode: 500,
+  detail: 'answered 500 Internal Server Error; only 2xx counts as received',
+  remoteAddress: '203.0.113.7',
+  responseBody: '{"error":"boom"}',
+};
+
+const attempt = (changes: Attempt = {}) => create(DeliveryAttemptSchema, { ...refused, ...changes });
+const story = (attempts: readonly Attempt[], body = '{}') =>
+  create(GetDeliveryResponseSchema, {
+    delivery: { deliveryId: 'whd_1', attemptCount: attempts.length },
+    body: Buffer.from(body),
+    attempts: attempts.map((changes) => attempt(changes)),
+  });
+
+describe('what came of an attempt', () => {
+  test.each<[Attempt, string]>([
+    [{ result: DeliveryAttemptResult.DELIVERED, statusCode: 204 }, 'answered 204 in 12 ms'],
+    [{}, 'answered 500 in 12 ms'],
+    [{ result: DeliveryAttemptResult.GONE, statusCode: 410 }, 'answered 410 in 12 ms'],
+    [
+      { result: DeliveryAttemptResult.TIMED_OUT, statusCode: 200, duration: durationFromMs(15_000) },
+      'timed out after 15000 ms',
+    ],
+    [{ result: DeliveryAttemptResult.CONNECTION_FAILED, statusCode: 0 }, 'no connection after 12 ms'],
+    [{ result: DeliveryAttemptResult.TLS_FAILED, statusCode: 0 }, 'TLS failed after 12 ms'],
+    [{ result: DeliveryAttemptResult.NAME_NOT_RESOLVED, statusCode: 0 }, 'name not resolved after 12 ms'],
+    [{ result: DeliveryAttemptResult.ADDRESS_NOT_ALLOWED, statusCode: 0 }, 'address not allowed after 12 ms'],
+  ])('%#', (changes, words) => {
+    expect(showResult(attempt(changes))).toBe(words);
+  });
+
+  test('is told with what went wrong, what was asked for and what was answered', () => {
+    expect(showAnswer(attempt({ retryAfter: '120' }))).toEqual([
+      refused.detail,
+      'asked to wait: Retry-After: 120',
+      '< {"error":"boom"}',
+    ]);
+  });
+
+  test('is told without what there was not', () => {
+    expect(showAnswer(attempt({ detail: '', responseBody: ' \n' }))).toEqual([]);
+  });
+
+  test('shows the beginning of a long answer on one line', () => {
+    const [, line = ''] = showAnswer(attempt({ responseBody: `<html>\r\n\t<body>${'x'.repeat(5_000)}` }));
+
+    expect(line).toMatch(/^< <html> <body>x+… \(more of it: --json\)$/);
+    expect(line.length).toBeLessThan(340);
+  });
+});
+
+describe('attempts', () => {
+  test('are listed as they come, each with when, what and by whom', () => {
+    expect(showDeliveryAttempts(story([refused])).split('\n')).toEqual([
+      'Attempts, newest first',
+      '#1  2026-11-21T12:00:00Z  answered 500 in 12 ms by 203.0.113.7',
+      '    answered 500 Internal Server Error; only 2xx counts as received',
+      '    < {"error":"boom"}',
+    ]);
+  });
+
+  test('hold nothing that a terminal would obey, however the receiver answers', () => {
+    const evil = '\u001b]0;owned\u0007\u009b2J\u202e\u0000\u007f';
+
+    const shown = showDeliveryAttempts(story([{ responseBody: evil, detail: evil, retryAfter: evil }]));
+
+    // eslint-disable-next-line no-control-regex -- what must not be there
+    expect(shown).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/);
+    expect(shown).toContain(String.raw`\u001b]0;owned\u0007`);
+  });
+
+  test('are counted where they are more than fit a screen', () => {
+    const attempts = Array.from({ length: 25 }, (_, index) => ({ number: 25 - index }));
+
+    const shown = showDeliveryAttempts(story(attempts));
+
+    expect(shown).toContain('#25 ');
+    expect(shown).toContain('#6 ');
+    expect(shown).not.toContain('#5 ');
+    expect(shown).toContain('… and 5 before that');
+  });
+
+  test('of which there are none yet are a sentence', () => {
+    expect(showDeliveryAttempts(story([]))).toBe('It has not been sent yet');
+  });
+});
+
+describe('a body', () => {
+  test('is laid out for people, escapes kept', () => {
+    const body = Buffer.from('{"data":{"reason":"\\u001b[2J ቡና \u009b"}}');
+
+    expect(showBody(body)).toBe(
+      String.raw`{
+  "data": {
+    "reason": "\u001b[2J ቡና \u009b"
+  }
+}`,
+    );
+  });
+
+  test('that is not JSON is shown as it is', () => {
+    expect(showBody(Buffer.from('so \u0007 what'))).toBe(String.raw`so \u0007 what`);
+  });
+
+  test('is exact text for scripts', () => {
+    expect(storyJson(story([], '{"a": 1}'))).toMatchObject({ body: '{"a": 1}', attempts: [] });
+  });
+});
