@@ -1,0 +1,161 @@
+import { Code, createClient } from '@connectrpc/connect';
+import { afterEach, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { WebhookService } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
+import {
+  HealthCheckResponse_ServingStatus as ServingStatus,
+  Health,
+} from '../../../src/gen/health/v1/health_pb.js';
+import { createGrpcTransport } from '../../../src/runtime/rpc/grpc-transport.ts';
+import { deadAddress } from '../../e2e/cli-harness.ts';
+import { startProcess } from '../../support/gatehouse-process.ts';
+import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
+import { registration } from '../../support/order-requests.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack } from '../../support/stack.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { answer, silence, startReceiver } from './receivers.ts';
+import type { Behaviour, Receiver } from './receivers.ts';
+
+const cleanUps: (() => Promise<unknown>)[] = [];
+
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+async function openStack(webhooks: number, settings: Readonly<Record<string, string>> = {}): Promise<Stack> {
+  const stack = await startStack({ facades: 0, webhooks, settings });
+  cleanUps.push(stack.stop);
+  return stack;
+}
+
+async function openReceiver(behaviour?: Behaviour): Promise<Receiver> {
+  const receiver = await startReceiver(behaviour);
+  cleanUps.push(receiver.close);
+  return receiver;
+}
+
+/** A webhooks process of a stack, with settings of its own. */
+async function startWith(
+  stack: Stack,
+  settings: Readonly<Record<string, string>>,
+): Promise<GatehouseProcess> {
+  const started = await startProcess('webhooks', { ...stack.webhookSettings, ...settings });
+  cleanUps.push(() => started.stop());
+  return started;
+}
+
+/** Orders of a new merchant that end at once. */
+async function endOrders(stack: Stack, count: number, webhookUrl: string): Promise<void> {
+  const orders = stack.client(OrderService, 'writer');
+  const { id: merchantId } = await stack.createMerchant();
+  for (let index = 0; index < count; index += 1)
+    await orders.registerOrder(registration({ merchantId, orderNumber: `N-${index}`, webhookUrl }));
+  const database = new pg.Client({ connectionString: stack.databaseUrl });
+  await database.connect();
+  await database.query(
+    `update core.orders set expires_at = now(), sweep_at = now() where status = 'PENDING'`,
+  );
+  await database.end();
+}
+
+const deliveredTo = (receiver: Receiver, count: number): Promise<boolean> =>
+  waitUntil(`${count} orders have been told of`, () => {
+    const ids = receiver.webhooks.map(({ headers }) => headers['webhook-id']);
+    return new Set(ids).size >= count;
+  });
+
+test('SIGTERM while receivers hang: gone within 10 s with 0, and another process sends again what was cut', async () => {
+  const stack = await openStack(1);
+  const receiver = await openReceiver(silence);
+  await endOrders(stack, 20, receiver.origin);
+  await waitUntil('something is on its way', () => receiver.webhooks.length > 0);
+
+  const askedAt = performance.now();
+  const code = await stack.webhooks[0]?.stop('SIGTERM');
+
+  expect(code).toBe(0);
+  expect(performance.now() - askedAt).toBeLessThan(10_000);
+  receiver.behave(answer(204));
+  await stack.startWebhooks();
+  await deliveredTo(receiver, 20);
+}, 90_000);
+
+test('SIGTERM lets what is on its way have its answer: nothing is sent twice', async () => {
+  const stack = await openStack(1);
+  const held: (() => void)[] = [];
+  const receiver = await openReceiver(({ response }) => void held.push(() => response.writeHead(200).end()));
+  await endOrders(stack, 1, receiver.origin);
+  await waitUntil('it is on its way', () => held.length === 1);
+
+  const stopped = stack.webhooks[0]?.stop('SIGTERM');
+  await waitUntil('the process stops', () => stack.webhooks[0]?.log.some(({ msg }) => msg === 'stopping'));
+  held.forEach((release) => release());
+  expect(await stopped).toBe(0);
+
+  const next = await stack.startWebhooks();
+  await waitUntil('nothing is pending', async () => {
+    const { pendingCount, isTakingIn } = await stack.webhookClient('reader', next).getPipelineStatus({});
+    return isTakingIn && pendingCount === 0n;
+  });
+  expect(receiver.webhooks).toHaveLength(1);
+}, 60_000);
+
+test('without the broker every order is told of all the same', async () => {
+  const stack = await openStack(1, { GATEHOUSE_NATS_URL: `nats://${await deadAddress()}` });
+  const receiver = await openReceiver();
+
+  await endOrders(stack, 5, receiver.origin);
+
+  await deliveredTo(receiver, 5);
+  const { isBrokerConnected } = await stack.webhookClient('reader').getPipelineStatus({});
+  expect(isBrokerConnected).toBe(false);
+}, 60_000);
+
+test('without core the process starts, sends what it has taken in, and goes on when core is there', async () => {
+  const stack = await openStack(0);
+  const receiver = await openReceiver(answer(503));
+  const first = await startWith(stack, {});
+  await endOrders(stack, 1, receiver.origin);
+  await waitUntil('it has been refused', () => receiver.webhooks.length > 0);
+  await first.stop();
+  receiver.behave(answer(200));
+
+  const alone = await startWith(stack, { GATEHOUSE_CORE_ADDRESSES: await deadAddress() });
+  await waitUntil('it is delivered', () => alone.log.some(({ result }) => result === 'DELIVERED'));
+  await endOrders(stack, 1, receiver.origin);
+  await alone.stop();
+  await startWith(stack, {});
+
+  await deliveredTo(receiver, 2);
+}, 60_000);
+
+test('its listeners serve health, reflection and WebhookService to those with a token, over gRPC and Connect', async () => {
+  const stack = await openStack(1);
+  const { ready } = stack.webhooks[0] ?? {};
+  const transport = createGrpcTransport({ addresses: [String(ready?.['grpc'])], token: '' });
+  cleanUps.push(async () => transport.close());
+
+  const { status } = await createClient(Health, transport).check({ service: WebhookService.typeName });
+  const overConnect = await fetch(
+    `http://${String(ready?.['connect'])}/${WebhookService.typeName}/GetPipelineStatus`,
+    {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${stack.tokens.reader}` },
+      body: '{}',
+    },
+  );
+
+  expect(status).toBe(ServingStatus.SERVING);
+  await expect(createClient(WebhookService, transport).getPipelineStatus({})).rejects.toMatchObject({
+    code: Code.Unauthenticated,
+  });
+  expect(overConnect.status).toBe(200);
+});
+
+test('settings that are missing are named, all at once, and the process ends', async () => {
+  await expect(startProcess('webhooks', {})).rejects.toThrow(
+    /ended with 2:[^]*GATEHOUSE_SERVICE_TOKEN is not set[^]*GATEHOUSE_DATABASE_URL is not set[^]*GATEHOUSE_WEBHOOK_SECRET_KEYS is not set/,
+  );
+});
