@@ -32,7 +32,9 @@ export async function settlePatiently(
         logger.error(line, 'what came of a webhook could not be written; it is sent again');
         return undefined;
       }
-      logger.warn(line, 'the database does not take what came of a webhook; it is tried again');
+      // Once for each, or an outage would fill the log with everything that is in hand, again and again.
+      if (waitMs === firstWaitMs)
+        logger.warn(line, 'the database does not take what came of a webhook; it is tried again');
     }
     await delay(waitMs, undefined, { signal: abandon }).catch(() => undefined);
   }

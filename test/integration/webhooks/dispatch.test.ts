@@ -310,6 +310,21 @@ describe('lanes', () => {
     expect((await desk.deliveries()).filter(({ state }) => state === 'DELIVERED')).toHaveLength(100);
   });
 
+  test('with much to send make way for one that has just become due', async () => {
+    const shop = await receive((exchange) => void setTimeout(() => answer(204)(exchange), 20));
+    for (let index = 0; index < 6; index += 1)
+      await desk.add(
+        ...Array.from({ length: 1_000 }, () => ({ url: shop.origin, merchantId: `mer_busy_${index}` })),
+      );
+    await desk.startDispatcher({ leaseMs: 5_000, deadlineMs: 3_000, maxInFlight: 4 });
+    await waitUntil('they are being sent', () => shop.webhooks.length > 20);
+
+    const [newcomer] = await desk.add({ url: shop.origin, merchantId: 'mer_new' });
+
+    await untilState(newcomer!.id, 'DELIVERED');
+    expect((await desk.deliveries()).some(({ state }) => state === 'PENDING')).toBe(true);
+  });
+
   test('have sixteen of one merchant on their way, and all of its endpoints get their turn', async () => {
     const held: (() => void)[] = [];
     const slow: Behaviour = ({ response }) => void held.push(() => response.writeHead(200).end());

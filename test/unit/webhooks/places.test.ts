@@ -1,0 +1,54 @@
+import { describe, expect, test } from '@jest/globals';
+import { createPlaces } from '../../../src/webhooks/delivery/places.ts';
+import type { Places } from '../../../src/webhooks/delivery/places.ts';
+
+const times = (count: number, what: () => void): void => Array.from({ length: count }).forEach(what);
+const withLanes = (maxInFlight: number, merchantIds: readonly string[]): Places => {
+  const places = createPlaces(maxInFlight);
+  merchantIds.forEach((id) => places.addLane(id));
+  return places;
+};
+const merchants = (count: number): string[] => Array.from({ length: count }, (_, index) => `mer_${index}`);
+
+describe('places', () => {
+  test('are sixteen for one merchant, over all its lanes', () => {
+    const places = withLanes(256, ['mer_a', 'mer_a', 'mer_b']);
+
+    times(16, () => places.take('mer_a'));
+
+    expect(places.isFree('mer_a')).toBe(false);
+    expect(places.isFree('mer_b')).toBe(true);
+    places.giveBack('mer_a');
+    expect(places.isFree('mer_a')).toBe(true);
+  });
+
+  test('are no more for all than the process has', () => {
+    const places = withLanes(20, merchants(3));
+
+    times(10, () => places.take('mer_0'));
+    times(10, () => places.take('mer_1'));
+
+    expect(places.isFree('mer_2')).toBe(false);
+  });
+
+  test('are shared by a merchant among its lanes, and by all lanes, with a quarter left for newcomers', () => {
+    expect(withLanes(256, ['mer_a']).share('mer_a')).toBe(16);
+    expect(withLanes(256, ['mer_a', 'mer_a', 'mer_a', 'mer_a']).share('mer_a')).toBe(4);
+    expect(withLanes(256, merchants(48)).share('mer_0')).toBe(4);
+    expect(withLanes(256, merchants(1_000)).share('mer_0')).toBe(1);
+  });
+
+  test('are full for a merchant with sixteen lanes, until one is given up', () => {
+    const places = withLanes(256, [...Array<string>(16).fill('mer_a'), 'mer_b']);
+
+    expect(places.fullMerchants()).toEqual(['mer_a']);
+    places.removeLane('mer_a');
+    expect(places.fullMerchants()).toEqual([]);
+  });
+
+  test('are crowded when three quarters of them are lanes', () => {
+    expect(withLanes(100, merchants(74)).isCrowded()).toBe(false);
+    expect(withLanes(100, merchants(75)).isCrowded()).toBe(true);
+    expect(withLanes(100, merchants(100)).lanesLeft()).toBe(0);
+  });
+});
