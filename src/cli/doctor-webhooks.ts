@@ -81,6 +81,12 @@ const judgeIntake: Judge = ({ isTakingIn, intakeTime, eventLag }, now) => {
       "look for 'taking in' in the logs of the webhooks processes: they need core, their database, or both. " +
         'Nothing is lost meanwhile',
     ];
+  if (eventLag === undefined)
+    return [
+      'warning',
+      'it is not known how many events are not taken in yet',
+      'core does not answer the webhooks process',
+    ];
   const seen = eventLag === 0n ? 'every event has been taken in' : `${eventLag} events are not taken in yet`;
   if (eventLag <= toleratedLag) return ['ok', seen];
   return ['warning', seen, 'it is catching up; look again in a minute, and at the log when it is more then'];
@@ -133,7 +139,7 @@ const judgeReconciler: Judge = ({ reconcileTime, repairedCount, gaps }, now) => 
     return [
       'failed',
       `in the last 24 hours it found what it could not repair: ${gaps.join('; ')}`,
-      'these merchants have not been told: look at each order, and tell them',
+      'see each order with: order show, and whether its merchant was told with: webhook deliveries',
     ];
   const age = ageMs(reconcileTime, now);
   if (age > toleratedReconcileAgeMs)
