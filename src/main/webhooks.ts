@@ -36,6 +36,7 @@ import { takeInEvents } from '../webhooks/intake/take-in-events.ts';
 import { createDeliveryWriter } from '../webhooks/intake/write-deliveries.ts';
 import { runRedeliveries } from '../webhooks/redeliveries/run-redeliveries.ts';
 import { webhookService } from '../webhooks/rpc/webhook-service.ts';
+import { logResealed } from '../webhooks/secrets/reseal-secrets.ts';
 import { createSigningSecrets } from '../webhooks/secrets/signing-secrets.ts';
 import { createResolve } from '../webhooks/sending/resolve-host.ts';
 import { createWebhookSender } from '../webhooks/sending/send-webhook.ts';
@@ -234,7 +235,9 @@ const work = [
     sendAuditEntries({ database, audit, logger }),
   ),
   everySo('promoting signing secrets', promoteIntervalMs, secrets.promoteDue),
-  everySo('encrypting signing secrets with the first key', resealIntervalMs, secrets.reseal),
+  everySo('encrypting signing secrets with the first key', resealIntervalMs, async () =>
+    logResealed(logger, await secrets.reseal()),
+  ),
 ];
 
 logger.info({ grpc: grpc.address, connect: connect.address }, 'ready');

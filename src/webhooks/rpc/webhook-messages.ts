@@ -148,7 +148,7 @@ export const statusMessage = (
   status: PipelineStatus,
 ): MessageInitShape<typeof GetPipelineStatusResponseSchema> => ({
   isTakingIn: status.isTakingIn,
-  eventLag: BigInt(status.eventLag ?? 0),
+  ...(status.eventLag === undefined ? {} : { eventLag: BigInt(status.eventLag) }),
   isBrokerConnected: status.isBrokerConnected,
   dueCount: BigInt(status.dueCount),
   pendingCount: BigInt(status.pendingCount),

@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import type { Logger } from '../../runtime/logger.ts';
 import { runStatement } from '../../runtime/database/run-statement.ts';
 import type { Environment } from '../domain/delivery.ts';
 import { SecretUnusableError } from './secret-cipher.ts';
@@ -85,3 +86,12 @@ export async function resealSecrets(pool: Pool, cipher: SecretCipher): Promise<R
   }
   return { resealed, unusable, ...(problem === undefined ? {} : { problem }) };
 }
+
+/** Says in the log what came of a round, when there is something to say. */
+export function logResealed(logger: Logger, { resealed, unusable, problem }: Resealed): void {
+  if (resealed > 0) logger.info({ resealed }, 'signing secrets are encrypted with the first key now');
+  if (problem !== undefined)
+    logger.error({ unusable, key_id: problem.keyId, first: problem.message }, unusableMessage);
+}
+
+const unusableMessage = 'signing secrets cannot be read; webhooks of their merchants wait';

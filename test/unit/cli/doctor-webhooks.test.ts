@@ -18,6 +18,7 @@ const secondsAgo = (seconds: number) => timestampFromDate(new Date(now.getTime()
 
 /** A pipeline on a good day. */
 const well: MessageInitShape<typeof GetPipelineStatusResponseSchema> = {
+  eventLag: 0n,
   isTakingIn: true,
   intakeTime: secondsAgo(2),
   isBrokerConnected: true,
@@ -57,6 +58,7 @@ test('a pipeline on a good day is ok in every respect', async () => {
 test.each<[string, Status, string, string, RegExp]>([
   ['events that nobody takes in', { isTakingIn: false }, 'event intake', 'failed', /no process has taken in/],
   ['a long backlog of events', { eventLag: 5_000n }, 'event intake', 'warning', /5000 events/],
+  ['a core that does not answer', { eventLag: undefined }, 'event intake', 'warning', /not known how many/],
   ['a broker that is away', { isBrokerConnected: false }, 'broker', 'warning', /not connected/],
   [
     'deliveries that wait longer than they should',

@@ -1379,11 +1379,11 @@ export declare type GetPipelineStatusResponse = Message<"gatehouse.v1.GetPipelin
   intakeTime?: Timestamp | undefined;
 
   /**
-   * Committed events that are not taken in yet, counted up to 10,000.
+   * Committed events that are not taken in yet, counted up to 10,000; absent when core does not say.
    *
-   * @generated from field: int64 event_lag = 3;
+   * @generated from field: optional int64 event_lag = 3;
    */
-  eventLag: bigint;
+  eventLag?: bigint | undefined;
 
   /**
    * Whether the broker is reached. Without it events arrive some seconds later.
