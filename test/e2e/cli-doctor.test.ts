@@ -21,7 +21,7 @@ let facade: Facade;
 let cli: CommandLine;
 
 /** What `npm start` writes, with what is peculiar to a test. */
-async function writeDemo(to: CommandLine, own: Readonly<Record<string, string>>): Promise<void> {
+async function writeDemo(to: CommandLine, own: Readonly<Record<string, unknown>>): Promise<void> {
   const demo = {
     rest: { production: facade.production, sandbox: facade.sandbox },
     grpc: stack.addresses[0],
@@ -31,13 +31,23 @@ async function writeDemo(to: CommandLine, own: Readonly<Record<string, string>>)
   await writeFile(join(to.dataFolder, 'demo.json'), JSON.stringify(demo));
 }
 
+const webhooksAddress = (): string => String(stack.webhooks[0]?.ready['grpc']);
+
 beforeAll(async () => {
   // The test run's own PostgreSQL gives up durability, which is among the things that doctor warns of.
   postgres = await startTemporaryPostgres({ durable: true });
-  stack = await startStack({ settings: { GATEHOUSE_DATABASE_URL: postgres.url }, checkouts: 1 });
+  stack = await startStack({
+    settings: { GATEHOUSE_DATABASE_URL: postgres.url },
+    checkouts: 1,
+    webhooks: 1,
+  });
   facade = stack.facades[0]!;
   cli = await openCommandLine({});
-  await writeDemo(cli, { checkout: stack.checkouts[0]!.origin });
+  await writeDemo(cli, { checkout: stack.checkouts[0]!.origin, webhooks: { grpc: webhooksAddress() } });
+  await waitUntil('events are taken in', async () => {
+    const { isTakingIn } = await stack.webhookClient('reader').getPipelineStatus({});
+    return isTakingIn;
+  });
 }, 60_000);
 
 afterAll(async () => {
@@ -65,6 +75,9 @@ describe('everything is up', () => {
     expect(stdout).toMatch(
       new RegExp(`^REST sandbox ${facade.sandbox}\n {2}ok +ready +/readyz answers 200$`, 'm'),
     );
+    expect(stdout).toMatch(new RegExp(`^webhooks ${webhooksAddress()}\n {2}ok +reachable `, 'm'));
+    for (const check of ['event intake', 'deliveries', 'endpoints', 'signing secrets', 'reconciler'])
+      expect(stdout).toMatch(new RegExp(`^ {2}ok +${check} `, 'm'));
     expect(stdout).toMatch(/^checkout http:\S+\n {2}ok +ready +\/readyz answers 200$/m);
     expect(stdout).toContain('Everything is as it should be.');
     expect(widthOf(stdout)).toBeLessThanOrEqual(100);
@@ -158,6 +171,34 @@ describe('something is down', () => {
     );
     expect(stdout).toContain(`> Start the ${process} process`);
     expect(stdout).toMatch(/^ {2}ok +reachable /m);
+  });
+
+  test('a webhooks process that is gone fails, and what is in front of it is looked at all the same', async () => {
+    const dead = await deadAddress();
+    const own = await openCommandLine({});
+    await writeDemo(own, { webhooks: { grpc: dead } });
+
+    const { exitCode, stdout } = await own.run('doctor');
+
+    await own.stop();
+    expect(exitCode).toBe(1);
+    expect(stdout).toMatch(
+      new RegExp(`^webhooks ${dead}\n {2}FAIL +reachable +no webhooks process answers at ${dead} `, 'm'),
+    );
+    expect(stdout).toMatch(/^ {2}ok +database /m);
+  });
+
+  test('webhooks processes that are named are asked with the token that is set, not with that of npm start', async () => {
+    const own = await openCommandLine({
+      GATEHOUSE_WEBHOOKS_ADDRESSES: `localhost:${webhooksAddress().split(':')[1]}`,
+    });
+    await writeDemo(own, {});
+
+    const { stdout } = await own.run('doctor');
+
+    await own.stop();
+    expect(stdout).toMatch(/^webhooks localhost:\d+\n {2}ok +reachable /m);
+    expect(stdout).toMatch(/^ {2}FAIL +pipeline +the webhooks process does not know this service token$/m);
   });
 
   test('a process that takes connections and does not answer hangs: its log is where to look', async () => {
