@@ -7,7 +7,7 @@ import { annotate } from '../../runtime/rpc/call-context.ts';
 import { rpcError } from '../../runtime/rpc/rpc-error.ts';
 import { rpcService } from '../../runtime/rpc/rpc-service.ts';
 import type { RpcService } from '../../runtime/rpc/rpc-service.ts';
-import { actorOf } from '../audit/record-audit-use-case.ts';
+import { actorOf } from '../../runtime/rpc/actor.ts';
 import { combine } from '../domain/combine.ts';
 import type { Issue } from '../domain/issue.ts';
 import type { Environment } from '../domain/order.ts';

@@ -1,15 +1,8 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { HandlerContext } from '@connectrpc/connect';
-import { callerOf } from '../../runtime/rpc/call-context.ts';
+import type { Actor } from '../../runtime/rpc/actor.ts';
 import { AuditEntryRow } from '../database/entities.ts';
 import { storedId } from '../../runtime/public-id.ts';
 import type { NewId } from '../../runtime/public-id.ts';
-
-/** Who does something, under which request. */
-export interface Actor {
-  readonly actor: string;
-  readonly requestId: string;
-}
 
 export interface AuditedChange {
   /** What is done, such as "merchant.suspend". */
@@ -18,12 +11,6 @@ export interface AuditedChange {
   readonly targetId: string;
   /** What a reader needs to understand it. Never a secret. */
   readonly details: Readonly<Record<string, string | number | boolean | null>>;
-}
-
-/** The role of the caller and, where the client names one, the person behind it. */
-export function actorOf(context: HandlerContext): Actor {
-  const { role, actor, requestId } = callerOf(context);
-  return { actor: actor === '' ? role : `${role}:${actor}`, requestId };
 }
 
 /** Adds the entry to the unit of work that makes the change, so that neither is ever there without the other. */

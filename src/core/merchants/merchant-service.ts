@@ -12,7 +12,7 @@ import { annotate } from '../../runtime/rpc/call-context.ts';
 import { rpcError } from '../../runtime/rpc/rpc-error.ts';
 import { rpcService } from '../../runtime/rpc/rpc-service.ts';
 import type { RpcService } from '../../runtime/rpc/rpc-service.ts';
-import { actorOf } from '../audit/record-audit-use-case.ts';
+import { actorOf } from '../../runtime/rpc/actor.ts';
 import { pageOf } from '../../runtime/rpc/page-token.ts';
 import { parsePageSize, parsePageToken } from '../rpc/page-token.ts';
 import { combine } from '../domain/combine.ts';

@@ -3,7 +3,7 @@ import type { Database } from '../database/database.ts';
 import { MerchantRow } from '../database/entities.ts';
 import { publicId, storedId } from '../../runtime/public-id.ts';
 import type { NewId } from '../../runtime/public-id.ts';
-import type { Actor } from '../audit/record-audit-use-case.ts';
+import type { Actor } from '../../runtime/rpc/actor.ts';
 import { recordAudit } from '../audit/record-audit-use-case.ts';
 import type { MerchantTerms } from './find-merchant-use-case.ts';
 

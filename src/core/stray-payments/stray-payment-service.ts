@@ -16,7 +16,7 @@ import { annotate, markUneventful } from '../../runtime/rpc/call-context.ts';
 import { rpcError } from '../../runtime/rpc/rpc-error.ts';
 import { rpcService } from '../../runtime/rpc/rpc-service.ts';
 import type { RpcService } from '../../runtime/rpc/rpc-service.ts';
-import { actorOf } from '../audit/record-audit-use-case.ts';
+import { actorOf } from '../../runtime/rpc/actor.ts';
 import type { StrayPaymentStatus } from '../database/entities.ts';
 import { publicId } from '../../runtime/public-id.ts';
 import { combine } from '../domain/combine.ts';

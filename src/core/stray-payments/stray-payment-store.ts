@@ -1,6 +1,6 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { Actor } from '../audit/record-audit-use-case.ts';
+import type { Actor } from '../../runtime/rpc/actor.ts';
 import { recordAudit } from '../audit/record-audit-use-case.ts';
 import type { Database } from '../database/database.ts';
 import { StrayPaymentRow } from '../database/entities.ts';

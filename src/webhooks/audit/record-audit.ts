@@ -1,14 +1,7 @@
-import type { HandlerContext } from '@connectrpc/connect';
 import type { PoolClient } from 'pg';
 import { runStatement } from '../../runtime/database/run-statement.ts';
 import type { NewId } from '../../runtime/public-id.ts';
-import { callerOf } from '../../runtime/rpc/call-context.ts';
-
-/** Who does something, under which request. */
-export interface Actor {
-  readonly actor: string;
-  readonly requestId: string;
-}
+import type { Actor } from '../../runtime/rpc/actor.ts';
 
 export interface AuditedChange {
   /** What is done, such as "endpoint.pause". */
@@ -17,12 +10,6 @@ export interface AuditedChange {
   readonly targetId: string;
   /** What a reader needs to understand it. Never a secret, and no more of a URL than its endpoint. */
   readonly details: Readonly<Record<string, string | number | boolean | null>>;
-}
-
-/** The role of the caller and, where the client names one, the person behind it. */
-export function actorOf(context: HandlerContext): Actor {
-  const { role, actor, requestId } = callerOf(context);
-  return { actor: actor === '' ? role : `${role}:${actor}`, requestId };
 }
 
 const insertEntry = `

@@ -4,7 +4,7 @@ import { runStatement } from '../../runtime/database/run-statement.ts';
 import { lowestStoredIdAt, publicId } from '../../runtime/public-id.ts';
 import type { NewId } from '../../runtime/public-id.ts';
 import { recordAudit } from '../audit/record-audit.ts';
-import type { Actor } from '../audit/record-audit.ts';
+import type { Actor } from '../../runtime/rpc/actor.ts';
 import type { DeliveryState, Environment } from '../domain/delivery.ts';
 import { makePending } from './make-pending.sql.ts';
 import type { Redelivered } from './make-pending.sql.ts';

@@ -9,7 +9,7 @@ import { pageOf } from '../../runtime/rpc/page-token.ts';
 import { rpcError } from '../../runtime/rpc/rpc-error.ts';
 import { rpcService } from '../../runtime/rpc/rpc-service.ts';
 import type { RpcService } from '../../runtime/rpc/rpc-service.ts';
-import { actorOf } from '../audit/record-audit.ts';
+import { actorOf } from '../../runtime/rpc/actor.ts';
 import type { Database } from '../database/database.ts';
 import type { LaneKey } from '../domain/delivery.ts';
 import { explainDelivery } from '../domain/explain-delivery.ts';
