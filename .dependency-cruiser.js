@@ -14,8 +14,8 @@ export default {
       comment:
         'The rules of the business are pure: no I/O, no npm package, no node: module, nothing of ours.',
       severity: 'error',
-      from: { path: '^src/core/domain/' },
-      to: { pathNot: '^src/core/domain/' },
+      from: { path: '^src/(core|webhooks)/domain/' },
+      to: { pathNot: '^src/$1/domain/' },
     },
     {
       name: 'core-imports-its-layers',

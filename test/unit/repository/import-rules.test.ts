@@ -32,6 +32,8 @@ const planted: readonly (readonly [rule: string, file: string, statement: string
   ['domain-imports-nothing', 'src/core/domain/builtin.ts', `import { randomUUID } from 'node:crypto';`],
   ['domain-imports-nothing', 'src/core/domain/neighbour.ts', `import { a } from '../database/a.ts';`],
   ['domain-imports-nothing', 'src/core/domain/contract.ts', `import type { A } from '../../gen/a_pb.js';`],
+  ['domain-imports-nothing', 'src/webhooks/domain/npm.ts', `import 'fastify';`],
+  ['domain-imports-nothing', 'src/webhooks/domain/process.ts', `import { a } from '../a.ts';`],
   ['core-imports-its-layers', 'src/core/orders/json.ts', `import { a } from '../../merchant-api/a.ts';`],
   ['core-imports-its-layers', 'src/core/database/edge.ts', `import { a } from '../../rest-facade/a.ts';`],
   [
