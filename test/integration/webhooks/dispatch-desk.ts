@@ -1,4 +1,5 @@
 import { createTestDatabase } from '../../support/test-database.ts';
+import { inTransaction } from '../../../src/runtime/database/in-transaction.ts';
 import { runStatement } from '../../../src/runtime/database/run-statement.ts';
 import { newRandomId } from '../../../src/runtime/public-id.ts';
 import type { Database } from '../../../src/webhooks/database/database.ts';
@@ -112,14 +113,22 @@ export async function openDispatchDesk(given?: string): Promise<DispatchDesk> {
     lanes: () => rows('select * from webhooks.lanes order by merchant_id, endpoint'),
     async letTimePass(ms) {
       const by = `$1::float8 * interval '1 millisecond'`;
-      await rows(
-        `with lane as (
-           update webhooks.lanes set next_due_at = next_due_at - ${by}, resting_until = resting_until - ${by},
-             paused_at = paused_at - ${by}, resumed_at = resumed_at - ${by}, last_failure_at = last_failure_at - ${by}
-         )
-         update webhooks.deliveries set due_at = due_at - ${by}, round_started_at = round_started_at - ${by}`,
-        [ms],
-      );
+      await inTransaction(pool, [], async (client) => {
+        // In the order in which everybody locks several lanes.
+        await client.query(
+          'select from webhooks.lanes order by merchant_id, environment, endpoint for no key update',
+        );
+        await client.query(
+          `update webhooks.lanes set next_due_at = next_due_at - ${by}, resting_until = resting_until - ${by},
+             paused_at = paused_at - ${by}, resumed_at = resumed_at - ${by},
+             last_failure_at = last_failure_at - ${by}`,
+          [ms],
+        );
+        await client.query(
+          `update webhooks.deliveries set due_at = due_at - ${by}, round_started_at = round_started_at - ${by}`,
+          [ms],
+        );
+      });
       ring();
     },
     async close() {
