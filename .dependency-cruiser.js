@@ -101,7 +101,7 @@ export default {
       comment:
         'The broker is disposable and its client is replaceable: src/runtime/nats*.ts is the only place that knows it.',
       severity: 'error',
-      from: { pathNot: '^(src/runtime/nats[^/]*\\.ts$|test/)' },
+      from: { pathNot: '^(src/runtime/nats[^/]*\\.ts$|test/|examples/)' },
       to: { path: '^node_modules/(nats|@nats-io/[^/]+)/' },
     },
     {

@@ -5,7 +5,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { ROOT, runLocal } from './run-local.mjs';
 
-const folders = ['src', 'test', 'bench', 'scripts', 'tools'].filter((folder) =>
+const folders = ['src', 'test', 'bench', 'examples', 'scripts', 'tools'].filter((folder) =>
   existsSync(join(ROOT, folder)),
 );
 

@@ -1,0 +1,83 @@
+/*
+ * Prints the sandbox's order events as they are committed, over gRPC, with nothing but the .proto files. It keeps its
+ * place in a file: after a stop, a crash or a lost connection it goes on where it was.
+ *
+ *   npm start                                  # in another terminal
+ *   npx node examples/follow-order-events.ts   # Ctrl-C ends it; start it again and it goes on
+ */
+import { join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client, Metadata, credentials, status } from '@grpc/grpc-js';
+import type { ServiceError } from '@grpc/grpc-js';
+import { loadSync } from '@grpc/proto-loader';
+import type { ServiceDefinition } from '@grpc/proto-loader';
+import { readCursor, writeCursor } from './cursor-file.ts';
+import { findRunningGatehouse } from './running-gatehouse.ts';
+
+/** WatchOrderEventsResponse with the options below. */
+interface Message {
+  readonly cursor: string;
+  /** Null on a sign of life. */
+  readonly event: null | {
+    readonly event_id: string;
+    readonly type: string;
+    readonly sequence: string;
+    readonly order: { readonly order_number: string; readonly status: string };
+  };
+}
+
+const project = resolve(import.meta.dirname, '..');
+const definitions = loadSync('gatehouse/v1/order_service.proto', {
+  // Gatehouse's contract, and Google's types that it uses.
+  includeDirs: [join(project, 'proto'), join(project, 'node_modules/google-proto-files')],
+  keepCase: true,
+  longs: String,
+  enums: String,
+  defaults: true,
+});
+const watchOrderEvents = (definitions['gatehouse.v1.OrderService'] as ServiceDefinition)['WatchOrderEvents'];
+if (watchOrderEvents === undefined) throw new Error('the .proto files have no WatchOrderEvents');
+
+const file = process.argv[2] ?? 'follow-order-events.cursor';
+const { grpc, tokens } = await findRunningGatehouse();
+const client = new Client(grpc, credentials.createInsecure());
+const metadata = new Metadata();
+metadata.set('authorization', `Bearer ${tokens.reader}`);
+
+/** Follows the events behind the kept cursor for as long as the connection holds. */
+async function follow({ path, requestSerialize, responseDeserialize }: typeof watchOrderEvents & object) {
+  const request = { after_cursor: await readCursor(file), environment: 'ENVIRONMENT_SANDBOX' };
+  const call = client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, request, metadata);
+  // A sign of life comes at least every 15 seconds. Without one the connection is dead, and nobody may have told us.
+  const silence = setTimeout(() => call.cancel(), 30_000);
+  try {
+    for await (const { cursor, event } of call as AsyncIterable<Message>) {
+      silence.refresh();
+      if (event !== null) handle(event);
+      // Last: after a crash in between, the event comes once more, and never not at all.
+      await writeCursor(file, cursor);
+    }
+  } finally {
+    clearTimeout(silence);
+  }
+}
+
+/** Where your own work goes. It may be given an event twice: `event_id` tells. */
+function handle({ event_id: id, type, sequence, order }: NonNullable<Message['event']>): void {
+  console.log(`${order.order_number} ${sequence} ${type} ${order.status} ${id}`);
+}
+
+/** Trying again does not help: the request or the token is wrong. */
+const isFinal = ({ code }: ServiceError): boolean =>
+  code === status.INVALID_ARGUMENT || code === status.UNAUTHENTICATED || code === status.PERMISSION_DENIED;
+
+for (;;) {
+  try {
+    await follow(watchOrderEvents);
+  } catch (error) {
+    const failure = error as ServiceError;
+    if (isFinal(failure)) throw failure;
+    console.error(`${failure.message}; following again from the last cursor`);
+  }
+  await delay(1_000);
+}

@@ -1,0 +1,40 @@
+import { spawn } from 'node:child_process';
+import { resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+
+/** A program from examples/, run as its first lines say. */
+export interface RunningExample {
+  /** What it has printed about events. */
+  readonly lines: readonly string[];
+  /** What it has complained of. */
+  readonly complaints: readonly string[];
+  /** Kills it at once and resolves when it is gone: it must not need to say goodbye. */
+  readonly kill: () => Promise<void>;
+}
+
+const project = resolve(import.meta.dirname, '../../..');
+
+export function runExample(
+  name: string,
+  args: readonly string[],
+  settings: Readonly<Record<string, string>>,
+): RunningExample {
+  const child = spawn(process.execPath, [`examples/${name}`, ...args], {
+    cwd: project,
+    env: { PATH: process.env['PATH'], ...settings },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const lines: string[] = [];
+  const complaints: string[] = [];
+  createInterface({ input: child.stdout }).on('line', (line) => void lines.push(line));
+  createInterface({ input: child.stderr }).on('line', (line) => void complaints.push(line));
+  const gone = new Promise<void>((done) => child.once('close', () => done()));
+  return {
+    lines,
+    complaints,
+    kill: () => {
+      child.kill('SIGKILL');
+      return gone;
+    },
+  };
+}
