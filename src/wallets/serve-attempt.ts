@@ -25,6 +25,7 @@ export interface Served {
 export interface ServeAttemptParts {
   readonly connector: WalletConnector;
   readonly tokens: CallbackTokens;
+  /** By the clock that the attempt's own times are by. */
   readonly now: () => Date;
 }
 

@@ -1,4 +1,4 @@
-import { durationFromMs } from '@bufbuild/protobuf/wkt';
+import { durationFromMs, timestampDate } from '@bufbuild/protobuf/wkt';
 import type { Client } from '@connectrpc/connect';
 import type { Environment, PaymentOption } from '../gen/gatehouse/v1/order_pb.js';
 import type {
@@ -48,7 +48,8 @@ export function attemptWork(parts: WalletWorkParts): LeasedWork<LeasedPaymentAtt
   const serve = async (leased: LeasedPaymentAttempt): Promise<boolean> => {
     const startedAt = performance.now();
     const requestId = newRequestId();
-    const served = await serveAttempt(parts, leased, { signal: workSignal(parts.stop) });
+    const now = timeSinceLease(leased, parts.now);
+    const served = await serveAttempt({ ...parts, now }, leased, { signal: workSignal(parts.stop) });
     const paymentAttemptId = leased.paymentAttempt?.paymentAttemptId ?? '';
     const { order, paymentAttempt, strayPaymentId } = await payments.recordPaymentOutcome(
       {
@@ -95,6 +96,13 @@ export function attemptWork(parts: WalletWorkParts): LeasedWork<LeasedPaymentAtt
     },
     serve: (leased) => serve(leased).finally(() => share.giveBack(leased.merchantId)),
   };
+}
+
+/** The time by the clock that the attempt's times are by, whatever this machine's says; that one without a lease time. */
+function timeSinceLease({ leaseTime }: LeasedPaymentAttempt, ownTime: () => Date): () => Date {
+  const startedAt = performance.now();
+  const leasedAt = leaseTime === undefined ? ownTime() : timestampDate(leaseTime);
+  return () => new Date(leasedAt.getTime() + performance.now() - startedAt);
 }
 
 /** Stray money of one wallet: sent back, and followed until the wallet says it went. */

@@ -30,6 +30,8 @@ export interface LeasedAttempt {
   readonly providerReference: string;
   readonly leases: number;
   readonly promptUntil: Date;
+  /** By the database's clock. */
+  readonly leasedAt: Date;
 }
 
 export type LeaseAttempts = (request: LeaseRequest) => Promise<LeasedAttempt[]>;
@@ -101,6 +103,7 @@ export function createLeaseAttempts(parts: LeaseAttemptsParts): LeaseAttempts {
       providerReference: row.providerReference ?? '',
       leases: row.leases,
       promptUntil: row.promptUntil ?? leasedUntil,
+      leasedAt: now,
     };
   };
 

@@ -228,5 +228,6 @@ function leasedMessage({ order, attempt, ...lease }: LeasedAttempt) {
     providerReference: lease.providerReference,
     leases: lease.leases,
     promptUntil: timestampFromDate(lease.promptUntil),
+    leaseTime: timestampFromDate(lease.leasedAt),
   };
 }

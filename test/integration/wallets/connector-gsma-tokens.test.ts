@@ -160,6 +160,22 @@ describe('an access token that is refused', () => {
     ]);
   });
 
+  test('since its end came unnoticed while our clock was set back, is replaced once and then used as ever', async () => {
+    const { wallet, connector } = await start();
+    wallet.on(routes.token, json(200, token), json(200, { ...token, access_token: 'the-second-token' }));
+    await recover();
+    pass(-5 * 3_600);
+    wallet.on(routes.initiate, json(401, refusedToken), json(202, requestState()));
+
+    const { result } = await connector.initiate(buildPayment(), options);
+    await recover();
+
+    expect(result.kind).toBe('accepted');
+    const ids = wallet.requestsTo(routes.initiate).map(({ headers }) => headers['x-correlationid']);
+    expect(ids).toEqual([ids[0], ids[0]]);
+    expect(tokenRequests()).toBe(2);
+  });
+
   test('twice settles nothing, and there is no third time', async () => {
     const { wallet, connector } = await start();
     wallet.on(routes.initiate, json(401, refusedToken));

@@ -169,6 +169,13 @@ export declare type LeasedPaymentAttempt = Message<"gatehouse.v1.LeasedPaymentAt
    * @generated from field: google.protobuf.Timestamp prompt_until = 12;
    */
   promptUntil?: Timestamp | undefined;
+
+  /**
+   * When it was taken, by the clock that prompt_until is by: what the caller's own clock says then may be another time.
+   *
+   * @generated from field: google.protobuf.Timestamp lease_time = 13;
+   */
+  leaseTime?: Timestamp | undefined;
 };
 
 /**

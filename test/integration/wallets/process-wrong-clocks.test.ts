@@ -1,0 +1,119 @@
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { OrderStatus, PaymentAttemptStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { storedId } from '../../../src/runtime/public-id.ts';
+import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack } from '../../support/stack.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { openPaymentDesk } from '../core/payment-desk.ts';
+import type { Payment, PaymentDesk } from '../core/payment-desk.ts';
+import { openWalletSide } from './wallet-processes.ts';
+import type { WalletSide } from './wallet-processes.ts';
+
+const hourMs = 60 * 60_000;
+const wrongBy = (hours: number) => ({
+  NODE_OPTIONS: `--import ${pathToFileURL(resolve(import.meta.dirname, '../../support/shifted-clock.ts')).href}`,
+  TEST_CLOCK_SHIFT_MS: String(hours * hourMs),
+});
+
+let stack: Stack;
+let side: WalletSide;
+let desk: PaymentDesk;
+let merchantId: string;
+
+beforeEach(async () => {
+  stack = await startStack({ facades: 0 });
+  side = openWalletSide(stack);
+  desk = await openPaymentDesk(stack);
+  ({ id: merchantId } = await stack.createMerchant());
+}, 60_000);
+afterEach(async () => {
+  await desk.close();
+  await side.stop();
+  await stack.stop();
+});
+
+const pay = (ending: string): Promise<Payment> =>
+  desk.startDirect({ merchantId, orderNumber: `C-${ending}`, phone: `2519000000${ending}` });
+
+const countOf = async (payment: Payment, purpose: string): Promise<number> =>
+  (await desk.story(payment)).exchanges.filter((exchange) => exchange.purpose === purpose).length;
+
+/** Lets so many minutes have passed since the payer could answer. */
+const endPrompt = (payment: Payment, minutesAgo: number) =>
+  desk.query(
+    `update core.payment_attempts set prompt_until = now() - $2 * interval '1 minute', due_at = now() where id = $1`,
+    [storedId('pat', payment.attemptId), minutesAgo],
+  );
+
+const saidTime = ({ ready }: GatehouseProcess): number => Date.parse(String(ready['time']));
+
+describe.each([
+  ['five hours ahead and the wallet’s five behind', 5, -5],
+  ['five hours behind and the wallet’s five ahead', -5, 5],
+])('with the clock of the process that talks to wallets %s', (_name, ours, theirs) => {
+  beforeEach(async () => {
+    const simulator = await side.startSimulator(wrongBy(theirs));
+    const wallets = await side.startWallets({ settings: wrongBy(ours) });
+    expect(Math.round((saidTime(wallets) - saidTime(simulator)) / hourMs)).toBe(ours - theirs);
+  }, 60_000);
+
+  test('payments end as the wallet says, and each payer is charged once', async () => {
+    const endings: [string, OrderStatus][] = [
+      ['00', OrderStatus.COMPLETED],
+      ['01', OrderStatus.FAILED],
+      ['08', OrderStatus.COMPLETED],
+      ['10', OrderStatus.COMPLETED],
+      ['11', OrderStatus.COMPLETED],
+      ['12', OrderStatus.COMPLETED],
+      ['14', OrderStatus.COMPLETED],
+      ['17', OrderStatus.COMPLETED],
+      ['21', OrderStatus.COMPLETED],
+    ];
+
+    const payments = await Promise.all(endings.map(([ending]) => pay(ending)));
+
+    const statuses = async () =>
+      (await Promise.all(payments.map(desk.story))).map(({ order }) => order?.status);
+    await waitUntil('all are decided', async () => !(await statuses()).includes(OrderStatus.PENDING), 60_000);
+    expect(await statuses()).toEqual(endings.map(([, status]) => status));
+    const payers = (await side.charges()).map(({ payer }) => payer).sort();
+    expect(payers).toEqual(
+      endings
+        .filter(([, status]) => status === OrderStatus.COMPLETED)
+        .map(([ending]) => `2519000000${ending}`),
+    );
+  }, 90_000);
+
+  test('a request that the wallet never took is sent again while the payer may be asked, and not later', async () => {
+    const payment = await pay('15');
+    await waitUntil('it is sent again', async () => (await countOf(payment, 'initiate')) >= 2);
+    const open = await desk.story(payment);
+    expect(open.paymentAttempt?.status).toBe(PaymentAttemptStatus.UNKNOWN);
+    expect(open.order?.status).toBe(OrderStatus.PENDING);
+
+    // Once what is under way has been recorded, the prompt is over.
+    await waitUntil('nobody has it', async () => {
+      const [ended] = await desk.query(
+        `update core.payment_attempts set prompt_until = now() - interval '1 minute', due_at = now()
+         where id = $1 and leased_until is null returning 1`,
+        [storedId('pat', payment.attemptId)],
+      );
+      return ended !== undefined;
+    });
+    const sent = await countOf(payment, 'initiate');
+    const asked = await countOf(payment, 'recover');
+    await waitUntil('the wallet is asked again', async () => (await countOf(payment, 'recover')) > asked + 1);
+
+    expect(await countOf(payment, 'initiate')).toBe(sent);
+    expect((await desk.story(payment)).order?.status).toBe(OrderStatus.PENDING);
+    await endPrompt(payment, 11);
+    await waitUntil(
+      'it has ended as never made',
+      async () => (await desk.story(payment)).paymentAttempt?.status === PaymentAttemptStatus.TIMED_OUT,
+    );
+    expect(await side.charges()).toEqual([]);
+  }, 90_000);
+});
