@@ -35,7 +35,7 @@ export const describeDelivery = (delivery: Delivery): string =>
       ['Merchant', delivery.merchantId],
       ['Order number', delivery.orderNumber],
       ['Order', delivery.orderId],
-      ['Number in order', delivery.orderId === '' ? '' : String(delivery.sequence)],
+      ['Sequence', delivery.orderId === '' ? '' : String(delivery.sequence)],
       ['URL', delivery.url],
       ['Created', showTime(delivery.createTime)],
       ['Attempts', delivery.attemptCount === 0 ? 'none yet' : String(delivery.attemptCount)],

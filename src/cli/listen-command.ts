@@ -97,25 +97,28 @@ async function listen(webhooks: WebhookClients['webhooks'], listening: Listening
 }
 
 function greeting({ merchantId, forward, servers: { demo }, parts: { invocation } }: Listening): string {
+  const opening = [
+    `Listening to the SANDBOX events of ${merchantId}:`,
+    'orders that are completed, failed or expired from now on. Ctrl-C ends it.',
+  ];
+  if (forward === undefined)
+    return [
+      ...opening,
+      'To have them sent to a server of yours: --forward http://localhost:3000/hook',
+      '',
+    ].join('\n');
   const secret =
     demo?.merchantId === merchantId
-      ? [`  test_webhook_secret in ${demo.path}`]
+      ? [
+          'The secret they are signed with, unless it was replaced since:',
+          `  test_webhook_secret in ${demo.path}`,
+        ]
       : [
-          `  see which there is:  ${invocation} webhook secret list ${merchantId}`,
-          `  make a new one:      ${invocation} webhook secret rotate ${merchantId}`,
+          'The secret they are signed with was shown when it was made. See which it is, or make one:',
+          `  ${invocation} webhook secret list ${merchantId}`,
+          `  ${invocation} webhook secret rotate ${merchantId}`,
         ];
-  return [
-    `Listening to SANDBOX events of ${merchantId}: orders that are completed, failed or expired.`,
-    ...(forward === undefined
-      ? []
-      : [
-          `Forwarding to ${forward.href}, once each: what fails is not sent again.`,
-          'They are signed with its sandbox signing secret:',
-          ...secret,
-        ]),
-    'Ctrl-C ends it.',
-    '',
-  ].join('\n');
+  return [...opening, `Each is forwarded once to ${printable(forward.href)}`, ...secret, ''].join('\n');
 }
 
 /** What is shown of a webhook's body. */

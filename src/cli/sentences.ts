@@ -16,4 +16,7 @@ export function showSentences(sentences: readonly string[], invocation: string):
     .join('\n');
 }
 
-const wrap = (text: string): string => table([{ head: '', gives: true }], [[text]]);
+/** Prose is read by people at terminals of ordinary width. */
+const proseWidth = 80;
+
+const wrap = (text: string): string => table([{ head: '', atMost: proseWidth, gives: true }], [[text]]);

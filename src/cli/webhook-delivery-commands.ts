@@ -84,7 +84,7 @@ export function addDeliveryCommands(webhook: Command, { run, now }: WebhookParts
           `Body\n${showBody(story.body)}`,
           showDeliveryAttempts(story),
           ...(isPending(delivery)
-            ? [`When it goes next, and why: ${invocation} webhook explain ${merchantId} ${deliveryId}`]
+            ? [`When it goes next, and why:\n${invocation} webhook explain ${merchantId} ${deliveryId}`]
             : []),
         ];
         return { json: storyJson(story), text: sections.join('\n\n') };
@@ -156,13 +156,16 @@ function showDeliveries(deliveries: readonly Delivery[]): string {
     { head: 'DELIVERY, ORDER NUMBER' },
     { head: 'STATE' },
     { head: 'EVENT, CREATED' },
-    { head: 'LAST RESULT, DUE', gives: true },
+    { head: 'LAST RESULT', gives: true },
   ];
   const rows = deliveries.map((delivery) => [
     delivery.orderNumber === '' ? delivery.deliveryId : `${delivery.deliveryId}\n${delivery.orderNumber}`,
     `${showState(delivery)}\n${showAttemptCount(delivery)}`,
     `${delivery.eventType}\n${showTime(delivery.createTime)}`,
-    [delivery.lastResult || 'not sent yet', isPending(delivery) ? showTime(delivery.dueTime) : ''].join('\n'),
+    [
+      delivery.lastResult || 'not sent yet',
+      isPending(delivery) ? `due ${showTime(delivery.dueTime)}` : '',
+    ].join('\n'),
   ]);
   return table(columns, rows);
 }

@@ -107,7 +107,7 @@ async function list(
   const columns = [
     { head: 'ENDPOINT, MERCHANT' },
     { head: 'ENVIRONMENT' },
-    { head: 'WAIT', right: true },
+    { head: 'WAITING', right: true },
     { head: 'STATE, LAST RESULT', gives: true },
   ];
   const rows = page.items.map((endpoint) => [
@@ -153,7 +153,7 @@ const describe = (endpoint: Endpoint, next: string): Output => ({
       ['Merchant', endpoint.merchantId],
       ['Environment', showEnvironment(endpoint.environment)],
       ['State', showTreatment(endpoint)],
-      ['Wait', String(endpoint.pendingCount)],
+      ['Waiting', String(endpoint.pendingCount)],
       ['Last result', endpoint.lastResult],
       ['Last success', showTime(endpoint.lastSuccessTime, 'never')],
       ['Last failure', showTime(endpoint.lastFailureTime, 'never')],

@@ -96,7 +96,7 @@ async function redeliverOne(
     json: plainJson(DeliverySchema, delivery),
     text: [
       describeDelivery(delivery),
-      `It is tried now, and then by its whole schedule until it is delivered. See what came of it:\n${invocation} webhook show ${merchantId} ${deliveryId}`,
+      `It is tried now, and then by its whole schedule until it is delivered.\nSee what came of it:\n${invocation} webhook show ${merchantId} ${deliveryId}`,
     ].join('\n\n'),
   };
 }
@@ -116,7 +116,11 @@ async function redeliverMany(
   });
   const first = answered(started.redelivery);
   report(
-    `Sending again ${title(first)} (${first.redeliveryId}). Ctrl-C stops looking; the sending goes on. Look again with:\n${lookAgain(first, invocation)}`,
+    [
+      `Sending again ${title(first)} (${first.redeliveryId})`,
+      'Ctrl-C ends this, and not the sending. Look again with:',
+      lookAgain(first, invocation),
+    ].join('\n'),
   );
   return describe(await follow(webhooks, first, report, interruption()), invocation);
 }
@@ -159,7 +163,7 @@ const showCounts = (redelivery: Redelivery): string => {
   return parts.join(', ');
 };
 
-/** As in "what was given_up in SANDBOX since 2026-01-31T00:00:00Z". */
+/** As in "what is given_up in SANDBOX since 2026-01-31T00:00:00Z". */
 const title = ({ states, environment, createTimeFrom }: Redelivery): string => {
   const words = states.map((state) => wordOf(DeliveryStateSchema, state)).join(' or ');
   return `what is ${words} in ${showEnvironment(environment)} since ${showTime(createTimeFrom)}`;

@@ -64,7 +64,8 @@ async function tell(webhooks: Webhooks, story: GetDeliveryResponse, invocation: 
       json,
       text: [
         tellAttempt(attempt, 'It was delivered'),
-        `It was signed with the merchant's current signing secret in ${showEnvironment(environment)}. Any 2xx counts: whether the receiver verified it, its own log must say.`,
+        `It was signed with the merchant's current signing secret in ${showEnvironment(environment)}.`,
+        'Any 2xx counts: whether the receiver verified the signature, only its own log can say.',
       ].join('\n'),
     };
   const { sentences } = await webhooks.explainDelivery({ merchantId, deliveryId });

@@ -12,9 +12,18 @@ export interface Outcome {
   readonly stderr: string;
 }
 
+/** A command that goes on until it is interrupted. */
+export interface RunningCommand {
+  readonly stdout: () => string;
+  readonly stderr: () => string;
+  /** Does what Ctrl-C does, and gives what came of it. */
+  readonly interrupt: () => Promise<Outcome>;
+}
+
 /** The command line as one operator has it: its settings, and no others. */
 export interface CommandLine {
   readonly run: (...args: readonly string[]) => Promise<Outcome>;
+  readonly start: (...args: readonly string[]) => RunningCommand;
   /** Runs a command that has to succeed, with --json, and gives what it printed. */
   readonly json: (...args: readonly string[]) => Promise<Record<string, unknown>>;
   /** Where demo.json is looked for. */
@@ -27,17 +36,26 @@ const root = resolve(import.meta.dirname, '../..');
 export async function openCommandLine(settings: Readonly<Record<string, string>>): Promise<CommandLine> {
   const dataFolder = await mkdtemp(join(tmpdir(), 'gatehouse-cli-'));
   const env = { PATH: process.env['PATH'], GATEHOUSE_DATA_DIR: dataFolder, ...settings };
+  const running: RunningCommand[] = [];
   const run = (...args: readonly string[]): Promise<Outcome> =>
     execute(process.execPath, ['src/main/cli.ts', ...args], env);
   return {
     run,
+    start(...args) {
+      const started = startCommand(process.execPath, ['src/main/cli.ts', ...args], env);
+      running.push(started);
+      return started;
+    },
     json: async (...args) => {
       const { exitCode, stdout, stderr } = await run(...args, '--json');
       if (exitCode !== 0) throw new Error(`${args.join(' ')} ended with ${exitCode}: ${stderr}`);
       return JSON.parse(stdout) as Record<string, unknown>;
     },
     dataFolder,
-    stop: () => rm(dataFolder, { recursive: true }),
+    stop: async () => {
+      await Promise.all(running.map(({ interrupt }) => interrupt()));
+      await rm(dataFolder, { recursive: true });
+    },
   };
 }
 
@@ -46,15 +64,32 @@ export function execute(
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<Outcome> {
+  return startCommand(program, args, env).ended;
+}
+
+function startCommand(
+  program: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): RunningCommand & { readonly ended: Promise<Outcome> } {
   const child = spawn(program, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
   let stdout = '';
   let stderr = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
-  return new Promise((done, fail) => {
+  const ended = new Promise<Outcome>((done, fail) => {
     child.once('error', fail);
     child.once('close', (exitCode) => done({ exitCode, stdout, stderr }));
   });
+  return {
+    stdout: () => stdout,
+    stderr: () => stderr,
+    ended,
+    interrupt: () => {
+      child.kill('SIGINT');
+      return ended;
+    },
+  };
 }
 
 /** An address of this machine on which nothing listens, as far as one can tell. */

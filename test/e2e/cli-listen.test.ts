@@ -1,0 +1,209 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { createHmac } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Webhook } from 'standardwebhooks';
+import { answer, closedPort, startReceiver } from '../integration/webhooks/receivers.ts';
+import type { Behaviour, ReceivedWebhook, Receiver } from '../integration/webhooks/receivers.ts';
+import type { GatehouseProcess } from '../support/gatehouse-process.ts';
+import { startStack } from '../support/stack.ts';
+import type { Stack, TestMerchant } from '../support/stack.ts';
+import { waitUntil } from '../support/wait-until.ts';
+import { openCommandLine } from './cli-harness.ts';
+import type { CommandLine, RunningCommand } from './cli-harness.ts';
+
+let stack: Stack;
+let webhooks: GatehouseProcess;
+let merchant: TestMerchant;
+let secret: string;
+let cli: CommandLine;
+const receivers: Receiver[] = [];
+
+beforeAll(async () => {
+  // A port that stays, so that a process that is started again is found where it was.
+  const settings = { GATEHOUSE_WEBHOOKS_GRPC_PORT: String(await closedPort()) };
+  stack = await startStack({ wallets: 1, walletTimeScale: 0.1, webhooks: 1, settings });
+  webhooks = stack.webhooks[0]!;
+  merchant = await stack.createMerchant();
+  cli = await openCommandLine({});
+  await writeDemoFile(cli.dataFolder);
+  secret = String((await cli.json('webhook', 'secret', 'rotate', merchant.id))['secret']);
+}, 60_000);
+
+afterEach(async () => {
+  for (const receiver of receivers.splice(0)) await receiver.close();
+});
+
+afterAll(async () => {
+  await cli.stop();
+  await stack.stop();
+});
+
+/** As `npm start` writes it: all that the command line is told. */
+const writeDemoFile = (folder: string): Promise<void> =>
+  writeFile(
+    join(folder, 'demo.json'),
+    JSON.stringify({
+      grpc: stack.addresses[0],
+      rest: { production: stack.facades[0]?.production, sandbox: stack.facades[0]?.sandbox },
+      webhooks: { grpc: webhooks.ready['grpc'] },
+      merchant: { id: merchant.id },
+      tokens: { operator: stack.tokens.operator },
+    }),
+  );
+
+async function openReceiver(behaviour?: Behaviour): Promise<Receiver> {
+  const receiver = await startReceiver(behaviour);
+  receivers.push(receiver);
+  return receiver;
+}
+
+/** Begins to listen, and waits until it is heard. */
+async function listen(...args: readonly string[]): Promise<RunningCommand> {
+  const listening = cli.start('listen', ...args);
+  await waitUntil('it listens', () => listening.stderr().includes('Listening to'));
+  return listening;
+}
+
+/** Pays directly: an order that has no webhook_url. */
+async function pay(order_number: string, phone = '+251900000000'): Promise<void> {
+  const { status } = await fetch(`${stack.facades[0]?.sandbox}/api/v1/direct?payment_option=walleta_ussd`, {
+    method: 'POST',
+    headers: { apiKey: merchant.testKey, 'content-type': 'application/json' },
+    body: JSON.stringify({ order_number, amount: '100.50', currency: 'ETB', phone }),
+  });
+  expect(status).toBe(201);
+}
+
+const printed = (listening: RunningCommand, what: RegExp): Promise<boolean> =>
+  waitUntil(`${what} is printed`, () => what.test(listening.stdout()));
+
+/** The body, once both signatures are found to be those of the exact bytes that came. */
+function opened({ headers, body }: ReceivedWebhook): unknown {
+  expect(headers['x-svc-hmac-signature']).toBe(createHmac('sha256', secret).update(body).digest('hex'));
+  return new Webhook(secret).verify(body, {
+    'webhook-id': String(headers['webhook-id']),
+    'webhook-timestamp': String(headers['webhook-timestamp']),
+    'webhook-signature': String(headers['webhook-signature']),
+  });
+}
+
+describe('gatehouse listen', () => {
+  test('prints events as they happen and forwards them signed, with no setting but demo.json', async () => {
+    const receiver = await openReceiver();
+    const listening = await listen('--forward', `${receiver.origin}/hook?shop=1`);
+
+    await pay('heard-1');
+    await printed(listening, /heard-1[^]*answered 204/);
+    await pay('heard-2', '+251900000001');
+    await printed(listening, /heard-2[^]*answered 204/);
+    const { exitCode, stdout, stderr } = await listening.interrupt();
+
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(
+      /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ {2}order\.completed {2}heard-1 {2}COMPLETED {2}100\.50 ETB\n {2}answered 204 in \d+ ms$/m,
+    );
+    expect(stdout).toMatch(/Z {2}order\.failed {5}heard-2 {2}FAILED {2}100\.50 ETB\n/);
+    expect(stderr).toContain(`test_webhook_secret in ${join(cli.dataFolder, 'demo.json')}`);
+    expect(stderr).toMatch(/Stopped listening\.\n$/);
+    const [first, second] = receiver.webhooks;
+    expect(receiver.webhooks).toHaveLength(2);
+    expect(first).toMatchObject({ method: 'POST', target: '/hook?shop=1' });
+    expect(first?.headers['content-type']).toBe('application/json');
+    expect(opened(first!)).toMatchObject({ type: 'order.completed', data: { order_number: 'heard-1' } });
+    expect(opened(second!)).toMatchObject({ type: 'order.failed', data: { order_number: 'heard-2' } });
+  });
+
+  test('a receiver that is down or refuses is said so, once, and the next event goes out all the same', async () => {
+    const down = await closedPort();
+    const listening = await listen('--forward', `http://127.0.0.1:${down}/hook`);
+    const refusing = await openReceiver(answer(500, {}, 'boom \u001b[2J'));
+    const toRefusing = await listen('--forward', refusing.origin);
+
+    await pay('down-1');
+    await printed(listening, /not received: nothing listens on 127\.0\.0\.1:\d+\n/);
+    await pay('down-2');
+    await printed(listening, /down-2[^]*not received/);
+    await printed(toRefusing, /down-2[^]*answered 500/);
+    const [ended] = await Promise.all([listening.interrupt(), toRefusing.interrupt()]);
+
+    expect(ended.stdout.match(/not received/g)).toHaveLength(2);
+    expect(toRefusing.stdout()).toContain(String.raw`< boom \u001b[2J`);
+    expect(refusing.webhooks).toHaveLength(2);
+  });
+
+  test('without --forward events are only printed; --json gives each as one line with its exact body', async () => {
+    const plain = await listen(merchant.id);
+    const json = cli.start('listen', '--json');
+
+    // Nothing is said in JSON before there is an event; the first that it hears is as good as any.
+    let paid = 0;
+    await waitUntil('JSON is printed', async () => {
+      paid += 1;
+      await pay(`plain-${paid}`);
+      await printed(plain, new RegExp(`plain-${paid} `));
+      return json.stdout().includes('\n');
+    });
+    const [{ stdout, stderr }] = await Promise.all([json.interrupt(), plain.interrupt()]);
+
+    const heard = JSON.parse(stdout.split('\n')[0]!) as { body: string; headers: Record<string, string> };
+    expect(stderr).toBe('');
+    expect(heard).toMatchObject({ event_type: 'order.completed', forwarded: null });
+    expect(new Webhook(secret).verify(heard.body, heard.headers)).toMatchObject({ environment: 'sandbox' });
+    expect(plain.stderr()).toContain('--forward http://localhost:3000/hook');
+    expect(plain.stdout()).not.toContain('answered');
+  });
+
+  test('goes on when the webhooks process is started again, and says that it was away', async () => {
+    const receiver = await openReceiver();
+    const listening = await listen('--forward', receiver.origin);
+
+    await webhooks.stop('SIGKILL');
+    await waitUntil('that is noticed', () => listening.stderr().includes('has gone away'));
+    webhooks = await stack.startWebhooks();
+    await waitUntil('it is there again', () => listening.stderr().includes('Connected again.'));
+    await pay('again-1');
+    await printed(listening, /again-1[^]*answered 204/);
+    const { exitCode } = await listening.interrupt();
+
+    expect(exitCode).toBe(0);
+    expect(opened(receiver.webhooks[0]!)).toMatchObject({ data: { order_number: 'again-1' } });
+  });
+
+  test('Ctrl-C ends it while the webhooks process is away', async () => {
+    const listening = await listen();
+    await webhooks.stop('SIGKILL');
+    await waitUntil('that is noticed', () => listening.stderr().includes('has gone away'));
+
+    const { exitCode } = await listening.interrupt();
+    webhooks = await stack.startWebhooks();
+
+    expect(exitCode).toBe(0);
+  });
+
+  test('a merchant that there is not ends with 3; other merchants are told where their secret is', async () => {
+    const other = await stack.createMerchant();
+
+    const unknown = await cli.run('listen', 'mer_01m7xjbb99evv8hx2dqm5r8qgn');
+    const listening = await listen(other.id, '--forward', 'http://127.0.0.1:9/');
+    const { stderr } = await listening.interrupt();
+
+    expect(unknown.exitCode).toBe(3);
+    expect(unknown.stderr).toContain('merchant list');
+    expect(stderr).toContain(`webhook secret list ${other.id}`);
+    expect(stderr).toContain(`webhook secret rotate ${other.id}`);
+  });
+
+  test('without a merchant, where there is no demo merchant, asks for one', async () => {
+    const elsewhere = await openCommandLine({
+      GATEHOUSE_WEBHOOKS_ADDRESSES: String(webhooks.ready['grpc']),
+      GATEHOUSE_SERVICE_TOKEN: stack.tokens.operator,
+    });
+
+    const { exitCode, stderr } = await elsewhere.run('listen');
+    await elsewhere.stop();
+
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('listen <merchant_id>');
+  });
+});
