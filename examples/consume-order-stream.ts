@@ -80,7 +80,7 @@ async function catchUp(): Promise<void> {
 async function receive(message: JsMsg): Promise<void> {
   const at = message.headers?.get('Gatehouse-Cursor') ?? '';
   const previous = message.headers?.get('Gatehouse-Previous-Cursor') ?? '';
-  if (previous === cursor) await take(fromBinary(OrderEventSchema, message.data), at);
+  if (at !== '' && previous === cursor) await take(fromBinary(OrderEventSchema, message.data), at);
   // Something is missing in between, or this is a repeat. The list knows; it has this event, too.
   else if (!ahead.has(at)) await catchUp();
   ahead.delete(at);

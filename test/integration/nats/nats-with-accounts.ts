@@ -1,0 +1,87 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { connect } from 'nats';
+import type { NatsConnection } from 'nats';
+import { dieWithParent } from '../../../src/main/local/die-with-parent.ts';
+import { choosePorts } from '../../../src/main/local/free-port.ts';
+import { beginLog } from '../../../src/main/local/log-file.ts';
+import { findOrInstallNatsServer } from '../../../src/main/local/nats-binary.ts';
+import { supervise } from '../../../src/main/local/supervisor.ts';
+
+export type NatsUser = 'core' | 'webhooks' | 'wallets' | 'sandbox-reader' | 'shop-reader';
+
+/** The only merchant whose events the shop-reader of the sample gets. */
+export const shopOfTheSample = 'mer_01m7xjbb99evv8hx2dqm5r8qgn';
+
+/** A nats-server with the sample configuration. */
+export interface NatsWithAccounts {
+  /** As GATEHOUSE_NATS_URL of that user's process. */
+  readonly urlOf: (user: NatsUser) => string;
+  /** As a program of that user's with the NATS client's defaults, but for the inbox. */
+  readonly connectAs: (user: NatsUser, options?: { inboxPrefix?: string }) => Promise<NatsConnection>;
+  readonly address: string;
+  /** What its monitoring answers at that path. */
+  readonly monitor: (path: string) => Promise<unknown>;
+  readonly stop: () => Promise<void>;
+}
+
+const sample = resolve(import.meta.dirname, '../../../deploy/nats/nats-server.conf');
+const host = '127.0.0.1';
+const ignore = (): undefined => undefined;
+/** Of hexadecimal digits alone, some passwords would be taken for numbers. */
+const passwordOf = (user: NatsUser): string => `n12e4-${user}`;
+
+/** There is an option for every other address that it must have of its own. */
+function storingIn(folder: string, text: string): string {
+  const changed = text.replace('store_dir: "/var/lib/nats"', `store_dir: ${JSON.stringify(folder)}`);
+  if (changed === text) throw new Error('the sample has another store_dir');
+  return changed;
+}
+
+/** Starts it on free ports and in a new folder; everything else is as the file says. */
+export async function startNatsWithAccounts(): Promise<NatsWithAccounts> {
+  const folder = await mkdtemp(join(tmpdir(), 'gatehouse-nats-accounts-'));
+  const signal = new AbortController().signal;
+  const program = await findOrInstallNatsServer({ report: ignore, signal });
+  const wanted = { setting: 'a free port', host, port: 0 };
+  const [port = 0, monitoringPort = 0] = await choosePorts([wanted, { ...wanted, setting: 'another' }]);
+  const monitoring = `http://${host}:${monitoringPort}`;
+  const configuration = join(folder, 'nats-server.conf');
+  await writeFile(configuration, storingIn(join(folder, 'jetstream'), await readFile(sample, 'utf8')));
+  const own = ['--addr', host, '--port', `${port}`, '--http_port', `${monitoringPort}`];
+  const server = await supervise(
+    {
+      name: 'nats-server',
+      address: `${host}:${port}`,
+      ...dieWithParent('SIGTERM', program, ['--config', configuration, ...own]),
+      env: {
+        NATS_CORE_PASSWORD: passwordOf('core'),
+        NATS_WEBHOOKS_PASSWORD: passwordOf('webhooks'),
+        NATS_WALLETS_PASSWORD: passwordOf('wallets'),
+        NATS_SANDBOX_READER_PASSWORD: passwordOf('sandbox-reader'),
+        NATS_SHOP_READER_PASSWORD: passwordOf('shop-reader'),
+      },
+      cwd: '/',
+      isReady: () =>
+        fetch(`${monitoring}/healthz`).then(
+          ({ ok }) => ok,
+          () => false,
+        ),
+      stopSignal: 'SIGTERM',
+      stopTimeoutMs: 5_000,
+    },
+    { log: await beginLog(join(folder, 'nats-server.log')), warn: ignore, signal },
+  );
+  return {
+    address: `${host}:${port}`,
+    urlOf: (user) => `nats://${user}:${passwordOf(user)}@${host}:${port}`,
+    connectAs: (user, { inboxPrefix = `_INBOX_${user}` } = {}) =>
+      connect({ servers: `${host}:${port}`, user, pass: passwordOf(user), inboxPrefix, reconnect: false }),
+    monitor: async (path) => (await fetch(`${monitoring}${path}`)).json(),
+    stop: async () => {
+      await server.stop();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
