@@ -1,7 +1,11 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { registration } from '../../support/order-requests.ts';
 import { startStack } from '../../support/stack.ts';
 import type { Stack } from '../../support/stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { startReceiver } from './receivers.ts';
 
 let stack: Stack;
 
@@ -40,3 +44,27 @@ test('core shows how far the broker is behind the database', async () => {
   expect(page.split('\n')).toContain('gatehouse_events_not_relayed 0');
   expect(page.split('\n')).toContain('gatehouse_events_relay_lag_seconds 0');
 });
+
+test('attempts are counted and timed, and no metric tells one merchant from another', async () => {
+  const receiver = await startReceiver();
+  const { id: merchantId } = await stack.createMerchant();
+  await stack
+    .client(OrderService, 'writer')
+    .registerOrder(registration({ merchantId, orderNumber: 'C-1', webhookUrl: receiver.origin }));
+  const database = new pg.Client({ connectionString: stack.databaseUrl });
+  await database.connect();
+  await database.query('update core.orders set expires_at = now(), sweep_at = now()');
+  await database.end();
+
+  const page = await waitUntil('the delivery is counted', async () => {
+    const text = await metricsOf(stack.webhooks[0]?.ready['connect']);
+    return text.includes('attempts_total{environment="sandbox",result="delivered"} 1') ? text : undefined;
+  });
+
+  await receiver.close();
+  const lines = page.split('\n');
+  expect(lines).toContain('gatehouse_webhook_attempt_duration_seconds_count{environment="sandbox"} 1');
+  expect(lines).toContain('gatehouse_webhook_commit_to_delivery_seconds_count{environment="sandbox"} 1');
+  expect(page).not.toContain('mer_');
+  expect(page).not.toContain(receiver.origin);
+}, 60_000);

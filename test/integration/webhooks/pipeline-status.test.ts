@@ -1,0 +1,225 @@
+import { create } from '@bufbuild/protobuf';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { Code, ConnectError, createClient, createRouterTransport } from '@connectrpc/connect';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import {
+  ListOrderEventsResponseSchema,
+  OrderService,
+} from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { createLogger } from '../../../src/runtime/logger.ts';
+import { openDatabase } from '../../../src/webhooks/database/database.ts';
+import type { Database } from '../../../src/webhooks/database/database.ts';
+import { createPipelineStatus } from '../../../src/webhooks/health/pipeline-status.ts';
+import type { PipelineStatus } from '../../../src/webhooks/health/pipeline-status.ts';
+import { createTestDatabase } from '../../support/test-database.ts';
+import type { TestDatabase } from '../../support/test-database.ts';
+import { addManyDue } from './many-due.ts';
+
+let testDatabase: TestDatabase;
+let database: Database;
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  database = await openDatabase({
+    url: testDatabase.url,
+    poolSize: 4,
+    applicationName: 'test',
+    logger: createLogger({ process: 'test', instance: 'test', level: 'silent' }),
+  });
+});
+
+beforeEach(() =>
+  database.pool.query(
+    'truncate webhooks.lanes, webhooks.deliveries, webhooks.event_readers, webhooks.signing_secrets, webhooks.findings cascade',
+  ),
+);
+
+afterAll(async () => {
+  await database.close();
+  await testDatabase.drop();
+});
+
+const now = new Date('2026-11-21T12:00:00Z');
+const ago = (seconds: number): Date => new Date(now.getTime() - seconds * 1000);
+const merchant = 'mer_1';
+
+type Page = MessageInitShape<typeof ListOrderEventsResponseSchema>;
+
+/** The status, with a core that answers `pageAfter` the cursor. */
+function readStatus(pageAfter: (cursor: string) => Page = () => ({})): Promise<PipelineStatus> {
+  const transport = createRouterTransport(({ rpc }) => {
+    rpc(OrderService.method.listOrderEvents, ({ afterCursor }) =>
+      create(ListOrderEventsResponseSchema, pageAfter(afterCursor)),
+    );
+  });
+  return createPipelineStatus({
+    database,
+    orders: createClient(OrderService, transport),
+    currentKey: 'new',
+    isBrokerConnected: () => true,
+    now: () => now,
+  })();
+}
+
+interface Lane {
+  readonly endpoint: string;
+  readonly restingUntil?: Date;
+  readonly pausedAt?: Date;
+  readonly nextDueAt?: Date | null;
+}
+
+const addLane = ({ endpoint, restingUntil, pausedAt, nextDueAt = ago(60) }: Lane) =>
+  database.pool.query(
+    `insert into webhooks.lanes (merchant_id, environment, endpoint, next_due_at, resting_until, paused_at, created_at)
+     values ($1, 'SANDBOX', $2, $3, $4, $5, now())`,
+    [merchant, endpoint, nextDueAt, restingUntil ?? null, pausedAt ?? null],
+  );
+
+interface Delivery {
+  readonly id: string;
+  readonly endpoint: string;
+  readonly orderId?: string;
+  readonly sequence?: number;
+  readonly dueAt?: Date;
+  readonly givenUpAt?: Date;
+}
+
+const addDelivery = ({ id, endpoint, orderId = `ord_${id}`, sequence = 3, dueAt, givenUpAt }: Delivery) =>
+  database.pool.query(
+    `insert into webhooks.deliveries (merchant_id, id, environment, endpoint, event_id, event_type, order_id,
+       order_number, sequence, url, body, state, due_at, given_up_at, round_started_at, created_at)
+     values ($1, $2, 'SANDBOX', $3, $2, 'order.completed', $4, 'A-1', $5, $3, '', $6::webhooks.delivery_state, $7, $8,
+       now(), now())`,
+    [
+      merchant,
+      id,
+      endpoint,
+      orderId,
+      sequence,
+      dueAt === undefined ? 'GIVEN_UP' : 'PENDING',
+      dueAt ?? null,
+      givenUpAt ?? null,
+    ],
+  );
+
+test('before anything has happened nothing is taken in, and nothing is due', async () => {
+  expect(await readStatus()).toEqual({
+    isTakingIn: false,
+    intakeAt: undefined,
+    eventLag: 0,
+    oldestEventAt: undefined,
+    isBrokerConnected: true,
+    dueCount: 0,
+    oldestDueAt: undefined,
+    pendingCount: 0,
+    activeEndpoints: 0,
+    restingEndpoints: 0,
+    pausedEndpoints: 0,
+    givenUpCount: 0,
+    secretsWithOldKey: 0,
+    reconciledAt: undefined,
+    repairedCount: 0,
+    gaps: [],
+    gapCount: 0,
+  });
+});
+
+test('due is what could go now: not what is behind an earlier one of its order, nor what is to come', async () => {
+  const endpoint = 'https://open.example';
+  await addLane({ endpoint });
+  await addDelivery({ id: 'first', endpoint, orderId: 'ord_1', sequence: 3, dueAt: ago(30) });
+  await addDelivery({ id: 'behind', endpoint, orderId: 'ord_1', sequence: 4, dueAt: ago(50) });
+  await addDelivery({ id: 'other', endpoint, dueAt: ago(10) });
+  await addDelivery({ id: 'later', endpoint, dueAt: ago(-60) });
+
+  expect(await readStatus()).toMatchObject({
+    dueCount: 2,
+    oldestDueAt: ago(30),
+    pendingCount: 4,
+    activeEndpoints: 1,
+  });
+});
+
+test('what waits on endpoints that rest or are paused is pending and not due', async () => {
+  const [resting, paused] = ['https://resting.example', 'https://paused.example'];
+  await addLane({ endpoint: resting, restingUntil: ago(-30) });
+  await addLane({ endpoint: paused, pausedAt: ago(30) });
+  await addLane({ endpoint: 'https://idle.example', nextDueAt: null });
+  await addManyDue(database.pool, merchant, resting, 12_000);
+  await addDelivery({ id: 'held', endpoint: paused, dueAt: ago(30) });
+
+  expect(await readStatus()).toMatchObject({
+    dueCount: 0,
+    oldestDueAt: undefined,
+    pendingCount: 10_000,
+    activeEndpoints: 0,
+    restingEndpoints: 1,
+    pausedEndpoints: 1,
+  });
+});
+
+test('given up, repaired and gaps are those of the last 24 hours', async () => {
+  const endpoint = 'https://open.example';
+  await addLane({ endpoint });
+  await addDelivery({ id: 'lately', endpoint, givenUpAt: ago(3_600) });
+  await addDelivery({ id: 'long-ago', endpoint, givenUpAt: ago(25 * 3_600) });
+  await database.pool.query(
+    `insert into webhooks.findings (id, found_at, merchant_id, order_id, is_repaired, detail) values
+       ('1', $1, 'mer_1', 'ord_1', true, 'was missing'), ('2', $1, 'mer_1', 'ord_2', false, 'a gap'),
+       ('3', $2, 'mer_1', 'ord_3', false, 'an old gap')`,
+    [ago(60), ago(25 * 3_600)],
+  );
+
+  expect(await readStatus()).toMatchObject({
+    givenUpCount: 1,
+    repairedCount: 1,
+    gapCount: 1,
+    gaps: ['a gap'],
+  });
+});
+
+test('secrets that another key encrypted are counted', async () => {
+  await database.pool.query(
+    `insert into webhooks.signing_secrets
+       (merchant_id, environment, id, is_current, key_id, sealed, ending, shown, created_at)
+     values ('mer_1', 'SANDBOX', 'whs_1', true, 'old', '', 'AAAA', true, now()),
+       ('mer_2', 'SANDBOX', 'whs_2', true, 'new', '', 'BBBB', true, now())`,
+  );
+
+  expect(await readStatus()).toMatchObject({ secretsWithOldKey: 1 });
+});
+
+test.each([
+  [29, true],
+  [31, false],
+])('an intake that last read %i s ago takes in: %s', async (seconds, isTakingIn) => {
+  await database.pool.query(`insert into webhooks.event_readers values ('intake', 'c', $1)`, [ago(seconds)]);
+
+  expect(await readStatus()).toMatchObject({ isTakingIn, intakeAt: ago(seconds) });
+});
+
+test('events behind the place of the intake are counted over all pages', async () => {
+  await database.pool.query(`insert into webhooks.event_readers values ('intake', 'here', $1)`, [now]);
+  const entries = (first: number, count: number) =>
+    Array.from({ length: count }, (_, index) => ({
+      cursor: String(first + index),
+      event: { eventId: `evt_${first + index}`, occurTime: timestampFromDate(ago(100 - first - index)) },
+    }));
+
+  const status = await readStatus((cursor) =>
+    cursor === 'here'
+      ? { entries: entries(1, 3), nextCursor: 'there', hasMore: true }
+      : { entries: entries(4, 2), nextCursor: 'end', hasMore: false },
+  );
+
+  expect(status).toMatchObject({ eventLag: 5, oldestEventAt: ago(99) });
+});
+
+test('a core that does not answer leaves the lag unknown, and the rest is told', async () => {
+  const status = await readStatus(() => {
+    throw new ConnectError('away', Code.Unavailable);
+  });
+
+  expect(status).toMatchObject({ eventLag: undefined, pendingCount: 0 });
+});
