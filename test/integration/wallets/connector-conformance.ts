@@ -121,7 +121,9 @@ async function readWholeStatement(connector: WalletConnector, signal: AbortSigna
   }
 }
 
-const inconclusive = (operation: Operation): string => (operation === 'health' ? 'unavailable' : 'unknown');
+/** What settles nothing: a wallet that gives no word of its health may not have been asked in a way that it knows. */
+const inconclusive = (operation: Operation): readonly string[] =>
+  operation === 'health' ? ['unavailable', 'untold'] : ['unknown'];
 
 /**
  * What holds of every connector, whatever its wallet does to it. `supported` are the calls this wallet has; `start` gives
@@ -160,7 +162,7 @@ export function describeFaultTolerance(
 
         const { kind, exchanges } = await callOperation(started, operation, controller.signal);
 
-        expect(kind).toBe(inconclusive(operation));
+        expect(inconclusive(operation)).toContain(kind);
         expect(started.wallet.requestsTo(route)).toHaveLength(1);
         expect(started.wallet.requestsTo(/.*\/elsewhere/)).toEqual([]);
         expectSafeToKeep(started, exchanges);
@@ -194,9 +196,9 @@ export function describeFaultTolerance(
 
         const { kind } = await callOperation(started, operation);
 
-        expect(kind).toBe(
-          operation === 'initiate' || operation === 'reverse' ? 'not_sent' : inconclusive(operation),
-        );
+        expect(
+          operation === 'initiate' || operation === 'reverse' ? ['not_sent'] : inconclusive(operation),
+        ).toContain(kind);
       });
     });
 
