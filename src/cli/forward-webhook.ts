@@ -1,4 +1,4 @@
-import { Agent, request } from 'undici';
+import { Agent, errors, request } from 'undici';
 
 /** A webhook as it is to be sent. */
 export interface SignedWebhook {
@@ -22,14 +22,19 @@ export interface Forwarder {
   readonly close: () => Promise<void>;
 }
 
-/** As long as Gatehouse waits for a receiver in earnest. */
-const totalMs = 15_000;
 const connectMs = 5_000;
 const mostOfAnswer = 1_000;
 const userAgent = 'Gatehouse-Webhooks (gatehouse listen)';
 
+export interface ForwarderOptions {
+  readonly url: URL;
+  /** How long the receiver has, to the end of its answer. */
+  readonly totalMs: number;
+  readonly nowMs: () => number;
+}
+
 /** Sends webhooks on to a URL: the exact bytes and headers, once each, without following redirects. Never rejects. */
-export function openForwarder(url: URL, nowMs: () => number): Forwarder {
+export function openForwarder({ url, totalMs, nowMs }: ForwarderOptions): Forwarder {
   // Each over its own connection: one that a receiver closed while it was idle would look like a failure.
   const agent = new Agent({ pipelining: 0, connect: { timeout: connectMs } });
   return {
@@ -48,8 +53,11 @@ export function openForwarder(url: URL, nowMs: () => number): Forwarder {
         const answer = await beginningOf(answered.body);
         return { status: answered.statusCode, durationMs: took(), problem: '', answer };
       } catch (error) {
-        const problem = late.aborted ? `no answer within ${totalMs / 1000} s` : explain(error, url);
-        return { status: 0, durationMs: took(), problem, answer: '' };
+        const describe = (): string => {
+          if (stop.aborted) return 'interrupted before it was answered';
+          return late.aborted ? `no whole answer within ${totalMs / 1000} s` : explain(error, url);
+        };
+        return { status: 0, durationMs: took(), problem: describe(), answer: '' };
       }
     },
     close: () => agent.destroy(),
@@ -67,19 +75,12 @@ async function beginningOf(body: AsyncIterable<Uint8Array>): Promise<string> {
   return Buffer.concat(chunks).toString('utf8').slice(0, mostOfAnswer);
 }
 
-/** By shape, not by class: under some test runners the errors of node:net are of another realm than this file's `Error`. */
-function shapeOf(error: unknown): { readonly code: string; readonly message: string } {
-  if (typeof error !== 'object' || error === null) return { code: '', message: String(error) };
-  return {
-    code: 'code' in error ? String(error.code) : '',
-    message: 'message' in error ? String(error.message) : 'it failed',
-  };
-}
-
 function explain(error: unknown, url: URL): string {
   const { hostname, protocol, port } = url;
   const where = `${hostname}:${port || (protocol === 'https:' ? '443' : '80')}`;
-  const { code, message } = shapeOf(error);
+  if (error instanceof errors.HTTPParserError) return `what ${where} answers is not HTTP`;
+  // By shape, not by class: under some test runners the errors of node:net are of another realm than this file's `Error`.
+  const { code = '', message = 'it failed' } = error as { readonly code?: string; readonly message?: string };
   switch (code) {
     case 'ECONNREFUSED':
       return `nothing listens on ${where}`;
@@ -93,6 +94,6 @@ function explain(error: unknown, url: URL): string {
     case 'UND_ERR_SOCKET':
       return `${where} closed the connection before its answer was whole`;
     default:
-      return code.startsWith('HPE_') ? `what ${where} answers is not HTTP` : `${message} (${where})`;
+      return `${message} (${where})`;
   }
 }

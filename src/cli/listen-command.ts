@@ -64,6 +64,9 @@ const whichMerchant = (invocation: string): CliError =>
     `Name the merchant: ${invocation} listen <merchant_id>\nSee which there are: ${invocation} merchant list`,
   );
 
+/** As long as Gatehouse waits for a receiver in earnest. */
+const forwardMs = 15_000;
+
 interface Listening {
   readonly merchantId: string;
   readonly forward: URL | undefined;
@@ -75,7 +78,8 @@ async function listen(webhooks: WebhookClients['webhooks'], listening: Listening
   const { merchantId, forward, parts } = listening;
   const { report, stdout, isJson } = parts;
   const stop = parts.interruption();
-  const forwarder = forward && openForwarder(forward, () => parts.now().getTime());
+  const forwarder =
+    forward && openForwarder({ url: forward, totalMs: forwardMs, nowMs: () => parts.now().getTime() });
   const hearing = {
     webhooks,
     merchantId,
