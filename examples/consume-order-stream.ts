@@ -3,7 +3,8 @@
  * their headers with the last one it has handled, and reads what the broker did not bring in core's list of events.
  *
  *   npm start                                   # in another terminal
- *   export GATEHOUSE_NATS_URL=nats://gatehouse:$(jq -r .nats_password .gatehouse/secrets.json)@127.0.0.1:4222
+ *   password=$(node -p "require('./.gatehouse/secrets.json').nats_password")
+ *   export GATEHOUSE_NATS_URL=nats://gatehouse:$password@127.0.0.1:4222
  *   npx node examples/consume-order-stream.ts   # Ctrl-C ends it; start it again and it goes on
  */
 import { setTimeout as delay } from 'node:timers/promises';

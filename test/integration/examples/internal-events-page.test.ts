@@ -1,0 +1,85 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { registration } from '../../support/order-requests.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack } from '../../support/stack.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+
+const project = resolve(import.meta.dirname, '../../..');
+const page = await readFile(join(project, 'docs/internal-events.md'), 'utf8');
+
+const blocksOf = (language: string): string[] =>
+  [...page.matchAll(/^```(\w+)\n([^]*?)^```$/gm)].flatMap(([, found, text = '']) =>
+    found === language ? [text] : [],
+  );
+
+/** A block may be deeper in the example than on the page. */
+const withoutIndentation = (text: string): string => text.replaceAll(/^ +/gm, '');
+
+test.each(blocksOf('ts'))('the page shows what an example has: %s', async (block) => {
+  const examples = ['follow-order-events.ts', 'consume-order-stream.ts'].map((name) =>
+    readFile(join(project, 'examples', name), 'utf8'),
+  );
+  const texts = (await Promise.all(examples)).map(withoutIndentation);
+
+  expect(texts.some((text) => text.includes(withoutIndentation(block)))).toBe(true);
+});
+
+describe('the commands on the page', () => {
+  const [settings = '', ...commands] = blocksOf('sh');
+  let stack: Stack;
+  let folder: string;
+
+  beforeAll(async () => {
+    stack = await startStack({ facades: 0 });
+    folder = await mkdtemp(join(tmpdir(), 'gatehouse-page-'));
+    const demo = {
+      grpc: stack.addresses[0],
+      connect: stack.connectUrl,
+      tokens: { reader: stack.tokens.reader },
+    };
+    await writeFile(join(folder, 'demo.json'), JSON.stringify(demo));
+    const { id: merchantId } = await stack.createMerchant();
+    await stack
+      .client(OrderService, 'writer')
+      .registerOrder(registration({ merchantId, orderNumber: 'D-1' }));
+  });
+
+  afterAll(async () => {
+    await stack.stop();
+    await rm(folder, { recursive: true });
+  });
+
+  test.each(commands)('print the event: %s', async (command) => {
+    const script = `${settings.replaceAll('./.gatehouse', folder)}${command}`;
+    const child = spawn('/bin/sh', ['-c', script], {
+      cwd: project,
+      env: { PATH: process.env['PATH'], HOME: folder },
+      // A group of its own, so that what npx starts ends, too.
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    let code: number | null | undefined;
+    const gone = new Promise<void>((done) =>
+      child.once('close', (exitCode) => {
+        code = exitCode;
+        done();
+      }),
+    );
+    try {
+      await waitUntil('it prints or ends', () => output.includes('D-1') || code !== undefined);
+      expect(output).toContain('ORDER_EVENT_TYPE_CREATED');
+      expect(output).toMatch(/"orderNumber": ?"D-1"/);
+    } finally {
+      if (code === undefined) process.kill(-(child.pid ?? 0), 'SIGTERM');
+      await gone;
+    }
+  });
+});
