@@ -37,7 +37,7 @@ describe('the one command', () => {
     await run.ready();
     const processes = await run.processes();
     expect([...processes.values()]).toEqual(
-      expect.arrayContaining(['all', 'core', 'rest-facade', 'nats-server', 'postgres']),
+      expect.arrayContaining(['all', 'core', 'rest-facade', 'webhooks', 'nats-server', 'postgres']),
     );
     run.process.kill('SIGINT');
     expect(await run.ended).toBe(0);
@@ -57,6 +57,7 @@ describe('the one command', () => {
     await second.ready();
     const after = await second.demo();
     expect(after.merchant).toEqual(before.merchant);
+    expect(after.merchant.test_webhook_secret).toMatch(/^whsec_.{44}$/);
     expect(after.tokens).toEqual(before.tokens);
     const { status, json } = await post(after, '/api/v1/verify', { order_number: 'kept-1' });
     expect(status).toBe(200);
