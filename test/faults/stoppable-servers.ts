@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { hasCode } from '../../src/main/local/error-code.ts';
 import { choosePorts } from '../../src/main/local/free-port.ts';
 import { beginLog } from '../../src/main/local/log-file.ts';
 import { findOrInstallNatsServer } from '../../src/main/local/nats-binary.ts';
@@ -32,6 +33,15 @@ async function freePort(): Promise<number> {
   return port;
 }
 
+/** One that has just ended, and is not started again yet, is as dead as wished. */
+function killIfThere(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if (!hasCode(error, 'ESRCH')) throw error;
+  }
+}
+
 async function stoppable(url: string, folder: string, spec: ProcessSpec): Promise<StoppableServer> {
   const log = await beginLog(join(folder, `${spec.name}.log`));
   let running: SupervisedProcess | undefined;
@@ -47,9 +57,9 @@ async function stoppable(url: string, folder: string, spec: ProcessSpec): Promis
     stop,
     kill: () => {
       const pid = running?.pid();
-      if (pid !== undefined) process.kill(pid, 'SIGKILL');
+      if (pid !== undefined) killIfThere(pid);
     },
-    wipe: () => rm(join(folder, 'jetstream'), { recursive: true }),
+    wipe: () => rm(join(folder, 'jetstream'), { recursive: true, force: true }),
     remove: async () => {
       await stop();
       await rm(folder, { recursive: true, force: true });

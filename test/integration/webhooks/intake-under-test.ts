@@ -6,6 +6,7 @@ import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js'
 import { createLogger } from '../../../src/runtime/logger.ts';
 import type { Logger } from '../../../src/runtime/logger.ts';
 import { openEventBus } from '../../../src/runtime/nats-event-bus.ts';
+import type { EventBus } from '../../../src/runtime/nats-event-bus.ts';
 import { newRandomId, storedId } from '../../../src/runtime/public-id.ts';
 import { openDatabase } from '../../../src/webhooks/database/database.ts';
 import type { Database } from '../../../src/webhooks/database/database.ts';
@@ -67,6 +68,8 @@ export interface IntakeDesk {
   readonly toldEvents: () => Promise<readonly string[]>;
   /** Waits until these orders have ended and each event to be told has its delivery, and gives the deliveries. */
   readonly untilAllTakenIn: (count: number) => Promise<readonly DeliveryRow[]>;
+  /** Ends the database session of whoever takes in. */
+  readonly endIntakeSession: () => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
@@ -93,7 +96,13 @@ export async function openIntakeDesk({ cores = 1, startBroker = true } = {}): Pr
     const writer = createDeliveryWriter({ database, retentionDays: 90, newId: newRandomId, now });
 
     const startIntake: IntakeDesk['startIntake'] = ({ onDeliveries = () => undefined } = {}) => {
-      const intake = runIntake({ url: broker.url, databaseUrl: stack.databaseUrl, orders, onDeliveries });
+      const bus = openEventBus({ url: broker.url, name: 'intake test', logger });
+      // A connection that was never made cannot be closed: it is waited for, once the broker is there again.
+      cleanUps.push(async () => {
+        await waitUntil('the broker is there', bus.isConnected).catch(() => undefined);
+        await bus.close();
+      });
+      const intake = runIntake({ bus, databaseUrl: stack.databaseUrl, orders, onDeliveries });
       cleanUps.push(intake.stop);
       return intake;
     };
@@ -132,6 +141,13 @@ export async function openIntakeDesk({ cores = 1, startBroker = true } = {}): Pr
           const rows = await deliveries();
           return told.length >= count && rows.length >= told.length && rows;
         }),
+      async endIntakeSession() {
+        await desk.query(
+          `select pg_terminate_backend(pid) from pg_locks
+           where locktype = 'advisory' and objid = 7142102
+             and database = (select oid from pg_database where datname = current_database())`,
+        );
+      },
       close,
     };
   } catch (error) {
@@ -144,20 +160,19 @@ const openWebhooksDatabase = (url: string, logger: Logger): Promise<Database> =>
   openDatabase({ url, poolSize: 4, applicationName: 'intake test', logger });
 
 interface IntakeOptions {
-  readonly url: string;
+  readonly bus: EventBus;
   readonly databaseUrl: string;
   readonly orders: Client<typeof OrderService>;
   readonly onDeliveries: () => void;
 }
 
-function runIntake({ url, databaseUrl, orders, onDeliveries }: IntakeOptions): RunningIntake {
+function runIntake({ bus, databaseUrl, orders, onDeliveries }: IntakeOptions): RunningIntake {
   const { logger, log } = keptLog();
   const stopping = new AbortController();
   const now = (): Date => new Date();
   let announced = 0;
   const running = (async () => {
     const database = await openWebhooksDatabase(databaseUrl, logger);
-    const bus = openEventBus({ url, name: 'intake test', logger });
     const writer = createDeliveryWriter({ database, retentionDays: 90, newId: newRandomId, now });
     const consumer = bus.eventConsumer('webhooks');
     const announce = (): void => {
@@ -166,7 +181,6 @@ function runIntake({ url, databaseUrl, orders, onDeliveries }: IntakeOptions): R
     };
     const parts = { database, writer, consumer, orders, onDeliveries: announce, logger, now };
     await takeInEvents(parts, stopping.signal);
-    await bus.close();
     await database.close();
   })();
   return {

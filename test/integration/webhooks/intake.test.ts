@@ -150,7 +150,7 @@ describe('the intake', () => {
 
 describe('of two intakes', () => {
   test('one takes in, and the other goes on when the session that holds the lock is ended', async () => {
-    const { stack, desk, expireOrders, startIntake, toldEvents, untilAllTakenIn } = await open();
+    const { stack, endIntakeSession, expireOrders, startIntake, toldEvents, untilAllTakenIn } = await open();
     const { id: merchantId } = await stack.createMerchant();
     const first = startIntake();
     await waitUntil('the first takes in', first.isTakingIn);
@@ -164,10 +164,7 @@ describe('of two intakes', () => {
     await untilAllTakenIn(20);
     expect(second.isTakingIn()).toBe(true);
     const third = startIntake();
-    await desk.query(
-      `select pg_terminate_backend(pid) from pg_locks
-       where locktype = 'advisory' and objid = 7142102 and database = (select oid from pg_database where datname = current_database())`,
-    );
+    await endIntakeSession();
     await expireOrders(merchantId, numbered('H', 10));
 
     const rows = await untilAllTakenIn(30);

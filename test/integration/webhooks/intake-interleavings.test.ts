@@ -1,0 +1,63 @@
+import { randomInt } from 'node:crypto';
+import { afterEach, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { eventIdsOf, numbered, openIntakeDesk } from './intake-under-test.ts';
+import type { IntakeDesk, RunningIntake } from './intake-under-test.ts';
+
+// Orders end while the broker is killed, loses its store or is away, while sessions are ended and intakes come and go.
+// What is done is decided by the seed; in what order it meets is the machine's.
+
+const seed = Number(process.env['GATEHOUSE_TEST_SEED'] ?? randomInt(2 ** 31));
+const steps = 25;
+const ordersAStep = 8;
+
+let opened: IntakeDesk | undefined;
+
+afterEach(async () => {
+  await opened?.close();
+  opened = undefined;
+});
+
+const faults = [
+  'kill the broker',
+  'lose its store',
+  'end the session',
+  'replace an intake',
+  'nothing',
+] as const;
+type Fault = (typeof faults)[number];
+
+async function strike(fault: Fault, desk: IntakeDesk, intakes: RunningIntake[]): Promise<void> {
+  if (fault === 'kill the broker') desk.broker.kill();
+  if (fault === 'lose its store') {
+    await desk.broker.stop();
+    await desk.broker.wipe();
+    await desk.broker.start();
+  }
+  if (fault === 'end the session') await desk.endIntakeSession();
+  if (fault === 'replace an intake') {
+    await intakes.shift()?.stop();
+    intakes.push(desk.startIntake());
+  }
+}
+
+test(`each event gets one delivery, whatever happens meanwhile (GATEHOUSE_TEST_SEED=${seed})`, async () => {
+  const desk = (opened = await openIntakeDesk({ cores: 2 }));
+  const { id: merchantId } = await desk.stack.createMerchant();
+  const intakes = [desk.startIntake(), desk.startIntake()];
+  const [plan = []] = fc.sample(
+    fc.array(fc.constantFrom(...faults), { minLength: steps, maxLength: steps }),
+    { seed, numRuns: 1 },
+  );
+
+  for (const [step, fault] of plan.entries()) {
+    await Promise.all([
+      desk.expireOrders(merchantId, numbered(`S-${step}`, ordersAStep)),
+      strike(fault, desk, intakes),
+    ]);
+  }
+
+  const rows = await desk.untilAllTakenIn(steps * ordersAStep);
+  expect(eventIdsOf(rows)).toEqual([...(await desk.toldEvents())].sort());
+  expect(rows).toHaveLength(steps * ordersAStep);
+}, 120_000);
