@@ -4,6 +4,7 @@ import type { Stack } from '../support/stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { startTraffic } from './merchant-traffic.ts';
 import type { Traffic } from './merchant-traffic.ts';
+import { withinTenSeconds } from './within-ten-seconds.ts';
 
 let stack: Stack | undefined;
 
@@ -21,15 +22,6 @@ const untilMore = (traffic: Traffic, count: number): Promise<boolean> => {
     20_000,
   );
 };
-
-/** Fails the test when it does not come within the ten seconds after which supervisors kill. */
-function withinTenSeconds<T>(what: string, result: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`${what} took longer than 10 s`)), 10_000);
-  });
-  return Promise.race([result, late]).finally(() => clearTimeout(timer));
-}
 
 test('stopping a core under traffic fails no request, and it exits with 0 within 10 s', async () => {
   stack = await startStack({ cores: 2, facades: 1, settings: withoutLimit });

@@ -1,0 +1,209 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import type { Client } from '@connectrpc/connect';
+import type pg from 'pg';
+import { v7 } from 'uuid';
+import { CheckoutService } from '../../src/gen/gatehouse/v1/checkout_service_pb.js';
+import { Environment, OrderEventSchema, PaymentOption } from '../../src/gen/gatehouse/v1/order_pb.js';
+import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
+import { PaymentAttemptService } from '../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
+import type { LeasedPaymentAttempt } from '../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
+import type { WebhookService } from '../../src/gen/gatehouse/v1/webhook_service_pb.js';
+import { publicId, storedId } from '../../src/runtime/public-id.ts';
+import { browserSecret, outcomes } from '../integration/core/payment-desk.ts';
+import { directPayment, registration } from '../support/order-requests.ts';
+import type { Stack } from '../support/stack.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+/** A merchant whose orders end, each with a webhook_url, and the secret its webhooks are signed with. */
+export interface Shop {
+  readonly merchantId: string;
+  readonly secret: string;
+}
+
+/** Shops whose customers pay, give up or stay away, for as long as they are let. */
+export interface WebhookShops {
+  readonly shops: readonly Shop[];
+  /** Lets orders that have ended lately end once more: today's orders do not, but order by order must be kept anyhow. */
+  readonly endAgain: () => Promise<void>;
+  /** Begins no more orders; resolves when those that were begun have ended. */
+  readonly stop: () => Promise<void>;
+}
+
+export interface WebhookShopsOptions {
+  readonly stack: Stack;
+  readonly webhooks: Client<typeof WebhookService>;
+  /** Core's database, which may be another than the stack's own. */
+  readonly database: pg.Pool;
+  /** One shop for each: where its server is. */
+  readonly origins: readonly string[];
+  /** Customers of one shop at a time. */
+  readonly customers: number;
+}
+
+type Ending = 'paid' | 'given up' | 'expired';
+const endings: readonly Ending[] = ['paid', 'given up', 'expired', 'expired'];
+
+interface Counter {
+  readonly orders: Client<typeof OrderService>;
+  readonly checkout: Client<typeof CheckoutService>;
+  readonly payments: Client<typeof PaymentAttemptService>;
+  readonly database: pg.Pool;
+}
+
+/** Opens the shops. Whatever fails is repeated until it works, as their servers would. */
+export async function openWebhookShops(options: WebhookShopsOptions): Promise<WebhookShops> {
+  const { stack, webhooks, database, origins, customers } = options;
+  const counter: Counter = {
+    orders: stack.client(OrderService, 'writer'),
+    checkout: stack.client(CheckoutService, 'checkout'),
+    payments: stack.client(PaymentAttemptService, 'wallets'),
+    database,
+  };
+  const closing = new AbortController();
+  const shops: Shop[] = [];
+  for (let shop = 0; shop < origins.length; shop += 1) {
+    const { id: merchantId } = await stack.createMerchant();
+    const { secret } = await webhooks.rotateSigningSecret({ merchantId, environment: Environment.SANDBOX });
+    shops.push({ merchantId, secret });
+  }
+  const paid = new AbortController();
+  const wallet = completePayments(counter, paid.signal);
+  const serving: Promise<void>[] = [];
+  for (const [shop, { merchantId }] of shops.entries()) {
+    const webhookUrl = `${origins[shop]}/${merchantId}`;
+    for (let customer = 0; customer < customers; customer += 1)
+      serving.push(serve(counter, { merchantId, webhookUrl, customer }, closing.signal));
+  }
+  return {
+    shops,
+    endAgain: () => endAgain(database),
+    async stop() {
+      closing.abort();
+      await Promise.all(serving);
+      await insist('every order has ended', async () => {
+        const { rows } = await database.query(`select from core.orders where status = 'PENDING' limit 1`);
+        if (rows.length > 0) throw new Error('some have not');
+      });
+      paid.abort();
+      await wallet;
+    },
+  };
+}
+
+interface Customer {
+  readonly merchantId: string;
+  readonly webhookUrl: string;
+  readonly customer: number;
+}
+
+/** One order after the other. */
+async function serve(counter: Counter, own: Customer, stop: AbortSignal): Promise<void> {
+  const { merchantId, webhookUrl, customer } = own;
+  for (let index = 0; !stop.aborted; index += 1) {
+    const orderNumber = `K-${customer}-${index}`;
+    const { order, checkoutUrl } = await insist(`${orderNumber} is registered`, () =>
+      counter.orders.registerOrder(registration({ merchantId, orderNumber, webhookUrl })),
+    );
+    const ending = endings[(customer + index) % endings.length] ?? 'expired';
+    const open = { merchantId, orderNumber, id: storedId('ord', order?.orderId ?? ''), checkoutUrl };
+    await insist(`${orderNumber} is ${ending}`, () => end(counter, open, ending));
+  }
+}
+
+interface OpenOrder {
+  readonly merchantId: string;
+  readonly orderNumber: string;
+  /** As stored. */
+  readonly id: string;
+  readonly checkoutUrl: string;
+}
+
+/** Begins an order's end, unless an earlier try whose answer was lost did. */
+async function end(counter: Counter, order: OpenOrder, ending: Ending): Promise<unknown> {
+  const { orders, checkout, database } = counter;
+  const { merchantId, orderNumber, id, checkoutUrl } = order;
+  const { rows } = await database.query(
+    `select from core.orders where id = $1 and status = 'PENDING' and attempt_count = 0`,
+    [id],
+  );
+  if (rows.length === 0) return;
+  switch (ending) {
+    case 'paid':
+      return orders.startDirectPayment(directPayment({ merchantId, orderNumber }));
+    case 'given up':
+      return checkout.cancelCheckout({
+        token: checkoutUrl.split('/').at(-1) ?? '',
+        browserSecret: browserSecret(),
+      });
+    case 'expired':
+      return database.query(
+        `update core.orders set expires_at = now(), sweep_at = now() where id = $1 and status = 'PENDING'`,
+        [id],
+      );
+  }
+}
+
+/** The wallet: takes the money for every payment there is. */
+async function completePayments({ payments }: Counter, stop: AbortSignal): Promise<void> {
+  while (!stop.aborted) {
+    const { attempts } = await insist('payments are leased', () =>
+      payments.leasePaymentAttempts({
+        environment: Environment.SANDBOX,
+        paymentOptions: [PaymentOption.WALLETA_USSD],
+        maxAttempts: 100,
+        lease: { seconds: 5n },
+      }),
+    );
+    const complete = async ({ merchantId, paymentAttempt, leaseId }: LeasedPaymentAttempt): Promise<void> => {
+      const paymentAttemptId = paymentAttempt?.paymentAttemptId ?? '';
+      const outcome = outcomes.completed(`t-${paymentAttemptId}`);
+      await payments.recordPaymentOutcome({ merchantId, paymentAttemptId, leaseId, outcome });
+    };
+    // What is not recorded is leased again.
+    await Promise.allSettled(attempts.map(complete));
+    if (attempts.length === 0) await delay(50, undefined, { signal: stop }).catch(() => undefined);
+  }
+}
+
+const endedLately = `
+select o.payload from core.order_events o
+where o.type in ('COMPLETED', 'FAILED', 'EXPIRED')
+  and not exists (
+    select from core.order_events later
+    where later.merchant_id = o.merchant_id and later.order_id = o.order_id and later.sequence > o.sequence
+  )
+order by o.xid desc, o.position desc limit 20`;
+
+async function endAgain(database: pg.Pool): Promise<void> {
+  const { rows } = await database.query<{ payload: Buffer }>(endedLately);
+  for (const { payload } of rows) {
+    const first = fromBinary(OrderEventSchema, payload);
+    const id = v7();
+    const again = create(OrderEventSchema, {
+      ...first,
+      eventId: publicId('evt', id),
+      sequence: first.sequence + 1n,
+    });
+    await database.query(
+      `insert into core.order_events (merchant_id, environment, order_id, sequence, id, type, occurred_at, payload)
+       select merchant_id, environment, order_id, sequence + 1, $2, type, occurred_at, $3
+       from core.order_events where id = $1`,
+      [storedId('evt', first.eventId), id, toBinary(OrderEventSchema, again)],
+    );
+  }
+}
+
+/** Does it again and again until it works. */
+async function insist<T>(what: string, act: () => Promise<T>): Promise<T> {
+  const { value } = await waitUntil(
+    what,
+    () =>
+      act().then(
+        (value) => ({ value }),
+        () => undefined,
+      ),
+    60_000,
+  );
+  return value;
+}

@@ -1,0 +1,248 @@
+import pg from 'pg';
+import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
+import { startProcess } from '../support/gatehouse-process.ts';
+import type { GatehouseProcess } from '../support/gatehouse-process.ts';
+import { startStack } from '../support/stack.ts';
+import type { Stack } from '../support/stack.ts';
+import { waitUntil } from '../support/wait-until.ts';
+import { startLoggingReceiver } from './logging-receiver.ts';
+import type { Exchange, LoggingReceiver } from './logging-receiver.ts';
+import { ownNats } from './stoppable-servers.ts';
+import type { StoppableServer } from './stoppable-servers.ts';
+import { openWebhookShops } from './webhook-shops.ts';
+import type { Shop, WebhookShops } from './webhook-shops.ts';
+import { committedEnds, findContradictions, findLeftOvers } from './webhook-verdict.ts';
+
+/** Cores, webhooks processes and a broker that can be killed, and go on as a supervisor lets them. */
+export interface WebhookSite {
+  readonly stack: Stack;
+  readonly broker: StoppableServer;
+  readonly database: pg.Pool;
+  readonly cores: readonly GatehouseProcess[];
+  readonly webhooks: readonly GatehouseProcess[];
+  /** How many processes have been killed. */
+  readonly kills: () => number;
+  readonly killCore: (core: GatehouseProcess) => Promise<void>;
+  readonly killWebhooks: (webhooks: GatehouseProcess) => Promise<void>;
+  readonly killBroker: () => void;
+  /** Puts another where a core was, with its address. */
+  readonly replaceCore: (core: GatehouseProcess) => Promise<GatehouseProcess>;
+  readonly replaceWebhooks: (webhooks: GatehouseProcess) => Promise<GatehouseProcess>;
+  /** Opens shops with a receiver for every two of them: lanes of different merchants may have the same address. */
+  readonly openTrade: (options: { readonly shops: number; readonly customers: number }) => Promise<Trade>;
+  /** Lets every lease end now, those of living processes too. */
+  readonly endLeases: () => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+/** What goes on between shops, their customers and their servers. */
+export interface Trade extends WebhookShops {
+  readonly receivers: readonly LoggingReceiver[];
+  /** The n-th webhook from now, wherever it arrives. */
+  readonly arrival: (n?: number) => Promise<Exchange>;
+  /** How many webhooks have arrived, repeats included. */
+  readonly arrivals: () => number;
+  /** Resolves when all that is committed has been delivered, and recorded as that. `impatient`: retries need not wait. */
+  readonly untilDelivered: (options?: { readonly impatient?: boolean }) => Promise<void>;
+  /** Everything that is not as it must be, when all has been delivered. */
+  readonly findFaults: () => Promise<readonly string[]>;
+  /** How many events had to be told. */
+  readonly committed: () => Promise<number>;
+}
+
+export interface WebhookSiteOptions {
+  readonly cores?: number;
+  readonly webhooks?: number;
+  /** A database of the caller's own. */
+  readonly databaseUrl?: string;
+}
+
+const tradeTimeoutMs = 90_000;
+
+/** Starts it. Close it in the end, whatever happens. */
+export async function openWebhookSite(options: WebhookSiteOptions = {}): Promise<WebhookSite> {
+  const cleanUps: (() => Promise<unknown>)[] = [];
+  const close = async (): Promise<void> => {
+    for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+  };
+  try {
+    const broker = await ownNats();
+    cleanUps.push(broker.remove);
+    await broker.start();
+    const { cores: coreCount = 2, webhooks: webhooksCount = 2, databaseUrl } = options;
+    const stack = await startStack({
+      cores: coreCount,
+      facades: 0,
+      webhooks: webhooksCount,
+      settings: {
+        GATEHOUSE_NATS_URL: broker.url,
+        ...(databaseUrl === undefined ? {} : { GATEHOUSE_DATABASE_URL: databaseUrl }),
+      },
+    });
+    cleanUps.push(stack.stop);
+    const database = new pg.Pool({ connectionString: databaseUrl ?? stack.databaseUrl, max: 6 });
+    // Idle connections end with their server.
+    database.on('error', () => undefined);
+    cleanUps.push(() => database.end());
+
+    const cores = [...stack.cores];
+    const webhooks = [...stack.webhooks];
+    let kills = 0;
+    const kill = async (process: GatehouseProcess): Promise<void> => {
+      kills += 1;
+      await process.stop('SIGKILL');
+    };
+    const replace = async (
+      all: GatehouseProcess[],
+      old: GatehouseProcess,
+      next: Promise<GatehouseProcess>,
+    ) => {
+      const started = await next;
+      all[all.indexOf(old)] = started;
+      return started;
+    };
+    return {
+      stack,
+      broker,
+      database,
+      cores,
+      webhooks,
+      kills: () => kills,
+      killCore: kill,
+      killWebhooks: kill,
+      killBroker: () => {
+        kills += 1;
+        broker.kill();
+      },
+      replaceCore: (old) => {
+        const port = String(old.ready['grpc']).split(':').at(-1) ?? '';
+        const next = startProcess('core', { ...stack.coreSettings, GATEHOUSE_CORE_GRPC_PORT: port });
+        cleanUps.push(() => next.then((core) => core.stop()));
+        return replace(cores, old, next);
+      },
+      replaceWebhooks: (old) => replace(webhooks, old, stack.startWebhooks()),
+      openTrade: async ({ shops, customers }) => {
+        const receivers: LoggingReceiver[] = [];
+        for (let each = 0; each < shops; each += 2) {
+          const receiver = await startLoggingReceiver();
+          receivers.push(receiver);
+          cleanUps.push(receiver.close);
+        }
+        const trade = await openTrade({
+          stack,
+          // Those it began with may be gone.
+          operator: stack.webhookClient('operator', webhooks[0]),
+          database,
+          receivers,
+          shops,
+          customers,
+        });
+        cleanUps.push(trade.stop);
+        return trade;
+      },
+      endLeases: async () => {
+        await database.query(
+          `with held as (
+             select ctid from webhooks.lanes where lease_id is not null
+             order by merchant_id, environment, endpoint for no key update
+           )
+           update webhooks.lanes l set leased_until = now() from held where l.ctid = held.ctid`,
+        );
+      },
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+interface TradeParts {
+  readonly stack: Stack;
+  readonly operator: ReturnType<Stack['webhookClient']>;
+  readonly database: pg.Pool;
+  readonly receivers: readonly LoggingReceiver[];
+  readonly shops: number;
+  readonly customers: number;
+}
+
+async function openTrade(parts: TradeParts): Promise<Trade> {
+  const { stack, operator, database, receivers, shops: count, customers } = parts;
+  const reader = stack.client(OrderService, 'reader');
+  const receiverOf = (index: number): LoggingReceiver | undefined => receivers[Math.floor(index / 2)];
+  const origins = Array.from({ length: count }, (_, index) => receiverOf(index)?.origin ?? '');
+  const open = await openWebhookShops({ stack, webhooks: operator, database, origins, customers });
+  const { shops } = open;
+  const exchangesOf = (shop: Shop, index: number): readonly Exchange[] =>
+    (receiverOf(index)?.exchanges ?? []).filter(({ target }) => target.endsWith(shop.merchantId));
+  const arrivals = (): number => receivers.reduce((sum, { exchanges }) => sum + exchanges.length, 0);
+  const isAllDelivered = async (expected: number): Promise<boolean> => {
+    const { rows } = await database.query<{ delivered: number; left: number }>(
+      `select
+         (select count(*)::int from webhooks.deliveries where merchant_id = any ($1) and state = 'DELIVERED') as delivered,
+         (select count(*)::int from webhooks.lanes
+          where merchant_id = any ($1) and (lease_id is not null or next_due_at is not null)) as left`,
+      [shops.map(({ merchantId }) => merchantId)],
+    );
+    return rows[0]?.delivered === expected && rows[0].left === 0;
+  };
+  return {
+    ...open,
+    receivers,
+    arrivals,
+    arrival: (n = 1) => arrivalAtAny(receivers, n),
+    async untilDelivered({ impatient = false } = {}) {
+      const events = await waitUntil('core lists its events', () =>
+        committedEnds(reader, shops).catch(() => undefined),
+      );
+      await waitUntil(
+        `all of ${events.length} events are delivered`,
+        async () => {
+          if (impatient) await hurryRetries(database);
+          return isAllDelivered(events.length).catch(() => false);
+        },
+        tradeTimeoutMs,
+      );
+    },
+    async findFaults() {
+      const events = await committedEnds(reader, shops);
+      const exchanges = new Map(shops.map((shop, index) => [shop, exchangesOf(shop, index)]));
+      return [...findContradictions({ events, exchanges }), ...(await findLeftOvers(database, shops))];
+    },
+    committed: async () => (await committedEnds(reader, shops)).length,
+  };
+}
+
+/** Every receiver counts for itself, so the sum is looked at on each arrival. */
+async function arrivalAtAny(receivers: readonly LoggingReceiver[], n: number): Promise<Exchange> {
+  let left = n;
+  return new Promise((found) => {
+    const follow = (receiver: LoggingReceiver): void => {
+      void receiver.arrival().then((exchange) => {
+        left -= 1;
+        if (left === 0) found(exchange);
+        if (left > 0) follow(receiver);
+      });
+    };
+    receivers.forEach(follow);
+  });
+}
+
+/** What waits for its next try, or for its lane to have rested, waits no more. */
+async function hurryRetries(database: pg.Pool): Promise<void> {
+  await database.query(
+    `with waiting as (
+       select merchant_id, id from webhooks.deliveries where state = 'PENDING' and due_at > now()
+       for no key update skip locked
+     )
+     update webhooks.deliveries d set due_at = now() from waiting
+     where d.merchant_id = waiting.merchant_id and d.id = waiting.id`,
+  );
+  await database.query(
+    `with waiting as (
+       select ctid from webhooks.lanes where lease_id is null and next_due_at > now()
+       for no key update skip locked
+     )
+     update webhooks.lanes l set next_due_at = now(), resting_until = null from waiting where l.ctid = waiting.ctid`,
+  );
+}

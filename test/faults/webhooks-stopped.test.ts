@@ -1,0 +1,60 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { withinTenSeconds } from './within-ten-seconds.ts';
+import { openWebhookSite } from './webhook-site.ts';
+import type { Trade, WebhookSite } from './webhook-site.ts';
+
+let site: WebhookSite | undefined;
+
+afterEach(async () => {
+  await site?.close();
+  site = undefined;
+}, 60_000);
+
+/** Events that came more than once. */
+function repeats({ receivers }: Trade): string[] {
+  const byEvent = Map.groupBy(
+    receivers.flatMap(({ exchanges }) => exchanges),
+    ({ eventId }) => eventId,
+  );
+  return [...byEvent].filter(([, exchanges]) => exchanges.length > 1).map(([eventId]) => eventId);
+}
+
+test('SIGTERM under load, over and over: gone within 10 s with 0, what was on its way is on record, nothing comes twice', async () => {
+  site = await openWebhookSite({ cores: 1, webhooks: 2 });
+  const trade = await site.openTrade({ shops: 4, customers: 2 });
+  for (const receiver of trade.receivers) receiver.behave(() => 'take slowly');
+
+  const exitCodes: (number | null)[] = [];
+  for (const which of [0, 1]) {
+    await trade.arrival(30);
+    const stopped = site.webhooks[which]!;
+    exitCodes.push(await withinTenSeconds('stopping', stopped.stop('SIGTERM')));
+    await site.replaceWebhooks(stopped);
+  }
+  await trade.stop();
+  await trade.untilDelivered();
+
+  expect(exitCodes).toEqual([0, 0]);
+  expect(await trade.findFaults()).toEqual([]);
+  expect(repeats(trade)).toEqual([]);
+}, 180_000);
+
+test('SIGTERM while merchants hang: gone within 10 s with 0, the lanes are free at once, and another sends again', async () => {
+  site = await openWebhookSite({ cores: 1, webhooks: 1 });
+  const trade = await site.openTrade({ shops: 2, customers: 2 });
+  for (const receiver of trade.receivers) receiver.behave(() => 'hold');
+  await trade.arrival(2);
+  const [stopped] = site.webhooks;
+
+  const exitCode = await withinTenSeconds('stopping', stopped!.stop('SIGTERM'));
+
+  expect(exitCode).toBe(0);
+  const { rows: held } = await site.database.query('select from webhooks.lanes where lease_id is not null');
+  expect(held).toEqual([]);
+  for (const receiver of trade.receivers) receiver.behave(() => 'take');
+  await site.replaceWebhooks(stopped!);
+  await trade.arrival(20);
+  await trade.stop();
+  await trade.untilDelivered();
+  expect(await trade.findFaults()).toEqual([]);
+}, 180_000);
