@@ -35,7 +35,7 @@ import { showSentences } from './sentences.ts';
 import { table } from './table.ts';
 import { showInstant, showTime } from './time.ts';
 import type { WebhookClients } from './webhook-clients.ts';
-import type { WebhookParts } from './webhook-commands.ts';
+import type { WebhookParts } from './webhook-parts.ts';
 
 interface ListOptions extends PageOptions {
   readonly environment: Environment;

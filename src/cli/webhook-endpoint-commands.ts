@@ -16,7 +16,7 @@ import { plainJson, wordOf } from './plain-json.ts';
 import { fields, table } from './table.ts';
 import { showTime } from './time.ts';
 import type { WebhookClients } from './webhook-clients.ts';
-import type { WebhookParts } from './webhook-commands.ts';
+import type { WebhookParts } from './webhook-parts.ts';
 
 interface ListOptions extends PageOptions {
   readonly environment?: Environment;

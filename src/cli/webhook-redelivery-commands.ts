@@ -18,7 +18,7 @@ import { plainJson, wordOf } from './plain-json.ts';
 import { fields } from './table.ts';
 import { showTime } from './time.ts';
 import type { WebhookClients } from './webhook-clients.ts';
-import type { WebhookParts } from './webhook-commands.ts';
+import type { WebhookParts } from './webhook-parts.ts';
 
 interface RedeliverOptions {
   readonly since?: Moment;

@@ -13,7 +13,7 @@ import type { Output } from './output.ts';
 import { plainJson, wordOf } from './plain-json.ts';
 import { fields, table } from './table.ts';
 import { showTime } from './time.ts';
-import type { WebhookParts } from './webhook-commands.ts';
+import type { WebhookParts } from './webhook-parts.ts';
 
 interface RotateOptions {
   readonly environment: Environment;

@@ -15,7 +15,7 @@ import type { Output } from './output.ts';
 import { showSentences } from './sentences.ts';
 import { printable, table } from './table.ts';
 import type { WebhookClients } from './webhook-clients.ts';
-import type { WebhookParts } from './webhook-commands.ts';
+import type { WebhookParts } from './webhook-parts.ts';
 
 type Webhooks = WebhookClients['webhooks'];
 
