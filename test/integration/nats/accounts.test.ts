@@ -36,8 +36,8 @@ afterAll(async () => {
   await nats.stop();
 });
 
-async function connectAs(user: NatsUser, options?: { inboxPrefix?: string }): Promise<NatsConnection> {
-  const connection = await nats.connectAs(user, options);
+async function connectAs(user: NatsUser): Promise<NatsConnection> {
+  const connection = await nats.connectAs(user);
   closing.push(() => connection.close());
   return connection;
 }

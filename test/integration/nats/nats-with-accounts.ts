@@ -19,7 +19,7 @@ export interface NatsWithAccounts {
   /** As GATEHOUSE_NATS_URL of that user's process. */
   readonly urlOf: (user: NatsUser) => string;
   /** As a program of that user's with the NATS client's defaults, but for the inbox. */
-  readonly connectAs: (user: NatsUser, options?: { inboxPrefix?: string }) => Promise<NatsConnection>;
+  readonly connectAs: (user: NatsUser) => Promise<NatsConnection>;
   readonly address: string;
   /** What its monitoring answers at that path. */
   readonly monitor: (path: string) => Promise<unknown>;
@@ -42,6 +42,16 @@ function storingIn(folder: string, text: string): string {
 /** Starts it on free ports and in a new folder; everything else is as the file says. */
 export async function startNatsWithAccounts(): Promise<NatsWithAccounts> {
   const folder = await mkdtemp(join(tmpdir(), 'gatehouse-nats-accounts-'));
+  const remove = (): Promise<void> => rm(folder, { recursive: true });
+  try {
+    return await startIn(folder, remove);
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+}
+
+async function startIn(folder: string, remove: () => Promise<void>): Promise<NatsWithAccounts> {
   const signal = new AbortController().signal;
   const program = await findOrInstallNatsServer({ report: ignore, signal });
   const wanted = { setting: 'a free port', host, port: 0 };
@@ -76,12 +86,11 @@ export async function startNatsWithAccounts(): Promise<NatsWithAccounts> {
   return {
     address: `${host}:${port}`,
     urlOf: (user) => `nats://${user}:${passwordOf(user)}@${host}:${port}`,
-    connectAs: (user, { inboxPrefix = `_INBOX_${user}` } = {}) =>
-      connect({ servers: `${host}:${port}`, user, pass: passwordOf(user), inboxPrefix, reconnect: false }),
-    monitor: async (path) => (await fetch(`${monitoring}${path}`)).json(),
-    stop: async () => {
-      await server.stop();
-      await rm(folder, { recursive: true });
+    connectAs: (user) => {
+      const login = { user, pass: passwordOf(user), inboxPrefix: `_INBOX_${user}` };
+      return connect({ servers: `${host}:${port}`, reconnect: false, ...login });
     },
+    monitor: async (path) => (await fetch(`${monitoring}${path}`)).json(),
+    stop: () => server.stop().then(remove),
   };
 }
