@@ -117,7 +117,13 @@ describe.each(['follow-order-events.ts', 'consume-order-stream.ts'])('%s', (name
     const settings = { GATEHOUSE_CORE_GRPC_PORT: grpc ?? '', GATEHOUSE_CORE_CONNECT_PORT: connect ?? '' };
     const restarted = await startProcess('core', { ...stack.coreSettings, ...settings });
     try {
-      await register('A-2');
+      // Our own client may still be waiting before it tries to connect again.
+      const registered = (): Promise<boolean> =>
+        register('A-2').then(
+          () => true,
+          () => false,
+        );
+      await waitUntil('core takes orders again', registered);
       await untilPrinted(example, 'A-2');
       expect(orderNumbersIn(example)).toEqual(['A-1', 'A-2']);
     } finally {
