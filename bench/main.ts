@@ -12,6 +12,8 @@ import { bareFastifyContender, gatehouseContender, pgbenchContender } from './co
 import type { Contender, Sample } from './contenders.ts';
 import { seedOrders, startGatehouse } from './gatehouse-under-load.ts';
 import { usageOf } from './load/process-usage.ts';
+import { drawCurves } from './draw-curves.ts';
+import type { Measured } from './measured.ts';
 import { median, spread } from './statistics.ts';
 
 const { values: options } = parseArgs({
@@ -31,12 +33,6 @@ const connectionCounts = options.connections.split(',').map(Number);
 const seconds = Number(options.seconds);
 const repeats = Number(options.repeats);
 const seeded = Number(options.seeded);
-
-interface Measured {
-  readonly contender: string;
-  readonly connections: number;
-  readonly samples: readonly Sample[];
-}
 
 const gatehouse = await startGatehouse({
   cores: Number(options.cores),
@@ -95,6 +91,7 @@ try {
     const report = { at: new Date().toISOString(), machine, node: process.version, options, memory, results };
     await mkdir(options.out, { recursive: true });
     await writeFile(join(options.out, 'results.json'), `${JSON.stringify(report, undefined, 1)}\n`);
+    await drawCurves(results, options.out);
   }
 } finally {
   await fastify.stop();

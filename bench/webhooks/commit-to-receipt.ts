@@ -1,0 +1,66 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { median } from '../statistics.ts';
+import { inWords, latenciesOf, load } from './latencies.ts';
+import type { Latencies } from './latencies.ts';
+import type { ReceiverProcess } from './receiver-process.ts';
+import { endSteadily } from './whole-system.ts';
+import type { OpenOrder, WholeSystem } from './whole-system.ts';
+
+export interface CommitToReceiptOptions {
+  /** Orders measured one at a time, and how many a second else, for how long. */
+  readonly samples: number;
+  readonly rate: number;
+  readonly seconds: number;
+  readonly repeats: number;
+}
+
+/** How long after the commit of an order's end its webhook arrives: one order at a time, and at a rate. */
+export async function measureCommitToReceipt(
+  system: WholeSystem,
+  receiver: ReceiverProcess,
+  { samples, rate, seconds, repeats }: CommitToReceiptOptions,
+): Promise<void> {
+  // What was never run before is slower than it will ever be again.
+  await oneAtATime(system, receiver, await system.register(100));
+  await endSteadily(system, await system.register(rate), rate);
+  await arrivalsOf(system, receiver);
+  const idle: Latencies[] = [];
+  const busy: Latencies[] = [];
+  for (let repeat = 0; repeat < repeats; repeat += 1) {
+    const alone = await oneAtATime(system, receiver, await system.register(samples));
+    idle.push(alone);
+    console.log(`commit to receipt, one order at a time: ${inWords(alone)} (${load()})`);
+    const orders = await system.register(rate * seconds);
+    const ended = await endSteadily(system, orders, rate);
+    const together = latenciesOf(await arrivalsOf(system, receiver));
+    busy.push(together);
+    console.log(`commit to receipt at ${ended.toFixed(0)} orders/s: ${inWords(together)} (${load()})`);
+  }
+  const of = (all: readonly Latencies[], which: 'p50' | 'p99'): number =>
+    median(all.map((each) => each[which]));
+  console.log(
+    `medians of ${repeats}: one at a time p50 ${of(idle, 'p50').toFixed(1)} ms, p99 ${of(idle, 'p99').toFixed(1)} ms; ` +
+      `${rate}/s p50 ${of(busy, 'p50').toFixed(1)} ms, p99 ${of(busy, 'p99').toFixed(1)} ms; ` +
+      `ratio p50 ${(of(busy, 'p50') / of(idle, 'p50')).toFixed(2)}, p99 ${(of(busy, 'p99') / of(idle, 'p99')).toFixed(2)}`,
+  );
+}
+
+async function oneAtATime(
+  system: WholeSystem,
+  receiver: ReceiverProcess,
+  orders: readonly OpenOrder[],
+): Promise<Latencies> {
+  const latencies: number[] = [];
+  for (const order of orders) {
+    await system.end(order);
+    latencies.push(...(await arrivalsOf(system, receiver)));
+  }
+  return latenciesOf(latencies);
+}
+
+/** Waits for the webhook of every order that has ended, and gives how long each took. */
+async function arrivalsOf(system: WholeSystem, { arrived }: ReceiverProcess): Promise<number[]> {
+  const commits = [...(await system.commits())];
+  while (commits.some(([id]) => !arrived.has(id))) await delay(20);
+  return commits.map(([id, at]) => (arrived.get(id) ?? Number.NaN) - at);
+}

@@ -1,0 +1,92 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { ownPostgres } from '../../test/faults/stoppable-servers.ts';
+import { openDispatchDesk } from '../../test/integration/webhooks/dispatch-desk.ts';
+import type { DispatchDesk } from '../../test/integration/webhooks/dispatch-desk.ts';
+import { addManyDue } from '../../test/integration/webhooks/many-due.ts';
+import { inWords, latenciesOf, load } from './latencies.ts';
+import type { Latencies } from './latencies.ts';
+import { clockMs } from './receiver-process.ts';
+import type { ReceiverProcess } from './receiver-process.ts';
+
+export interface DispatchingOptions {
+  /** Due on the dead endpoint. */
+  readonly due: number;
+  readonly samples: number;
+  readonly rate: number;
+  readonly deliveries: number;
+  readonly merchants: number;
+}
+
+const body = (id: string): Buffer => Buffer.from(JSON.stringify({ id, data: 'x'.repeat(600) }));
+
+/** How soon and how fast one dispatcher sends what is due, also beside very many deliveries on a merchant's dead endpoint. */
+export async function measureDispatching(
+  receiver: ReceiverProcess,
+  options: DispatchingOptions,
+): Promise<void> {
+  const { due, samples, rate, deliveries, merchants } = options;
+  const { port, arrived } = receiver;
+  const deadUrl = `http://localhost:${port}/hook`;
+  const toShop = (index: number) => ({
+    url: `http://127.0.0.1:${port}/hook`,
+    merchantId: `mer_${index % merchants}`,
+    body: body(String(index)),
+  });
+
+  /** Commits deliveries one by one, at a rate, and tells how long after its commit each arrived. */
+  const measureLatency = async (desk: DispatchDesk, name: string): Promise<Latencies> => {
+    const committed = new Map<string, number>();
+    const begun = clockMs();
+    for (let index = 0; index < samples; index += 1) {
+      const [delivery] = await desk.add(toShop(index));
+      committed.set(delivery?.eventId ?? '', clockMs());
+      await delay(Math.max(0, begun + ((index + 1) * 1000) / rate - clockMs()));
+    }
+    while ([...committed.keys()].some((id) => !arrived.has(id))) await delay(50);
+    const latencies = latenciesOf([...committed].map(([id, at]) => (arrived.get(id) ?? Number.NaN) - at));
+    console.log(`${name}: ${inWords(latencies)} (${rate}/s, ${load()})`);
+    return latencies;
+  };
+  const countDelivered = async (desk: DispatchDesk): Promise<number> => {
+    const { rows } = await desk.database.pool.query<{ count: number }>(
+      `select count(*)::int as count from webhooks.deliveries where state = 'DELIVERED' and merchant_id <> 'mer_dead'`,
+    );
+    return rows[0]?.count ?? 0;
+  };
+  const measureThroughput = async (desk: DispatchDesk): Promise<void> => {
+    const before = await countDelivered(desk);
+    for (let first = 0; first < deliveries; first += 1000)
+      await desk.add(
+        ...Array.from({ length: Math.min(1000, deliveries - first) }, (_, index) => toShop(first + index)),
+      );
+    const dispatcher = await desk.startDispatcher();
+    const begun = clockMs();
+    while ((await countDelivered(desk)) < before + deliveries) await delay(100);
+    const seconds = (clockMs() - begun) / 1000;
+    console.log(
+      `${deliveries} deliveries over ${merchants} lanes: ${Math.round(deliveries / seconds)}/s with attempts stored (${load()})`,
+    );
+    await dispatcher.stop();
+  };
+
+  const postgres = await ownPostgres();
+  await postgres.start();
+  const desk = await openDispatchDesk(postgres.url);
+  try {
+    await measureThroughput(desk);
+    const dispatcher = await desk.startDispatcher();
+    const idle = await measureLatency(desk, 'idle');
+    await desk.add({ url: deadUrl, merchantId: 'mer_dead' });
+    await addManyDue(desk.database.pool, 'mer_dead', deadUrl, due);
+    await desk.database.pool.query('checkpoint');
+    const beside = await measureLatency(desk, `beside ${due} due on a dead endpoint`);
+    console.log(
+      `ratio: p50 ${(beside.p50 / idle.p50).toFixed(2)}, p99 ${(beside.p99 / idle.p99).toFixed(2)}`,
+    );
+    await dispatcher.stop();
+    await measureThroughput(desk);
+  } finally {
+    await desk.close();
+    await postgres.remove();
+  }
+}

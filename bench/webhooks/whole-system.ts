@@ -1,0 +1,132 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Client } from '@connectrpc/connect';
+import pg from 'pg';
+import { CheckoutService } from '../../src/gen/gatehouse/v1/checkout_service_pb.js';
+import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
+import { publicId } from '../../src/runtime/public-id.ts';
+import { ownPostgres } from '../../test/faults/stoppable-servers.ts';
+import { registration } from '../../test/support/order-requests.ts';
+import { databaseUrl, shareServers, templateDatabase } from '../../test/support/servers.ts';
+import { startStack } from '../../test/support/stack.ts';
+import { clockMs } from './receiver-process.ts';
+
+/** Core, broker, webhooks and a durable PostgreSQL that knows when it committed what. */
+export interface WholeSystem {
+  readonly webhooksPid: number;
+  readonly database: pg.Pool;
+  /** Registers orders of all merchants in turn, and gives what it takes to end each. */
+  readonly register: (count: number) => Promise<OpenOrder[]>;
+  /** Their customer gives up: one commit each. */
+  readonly end: (order: OpenOrder) => Promise<unknown>;
+  /** When each event of an order's end since the last call was committed, by `clockMs`. */
+  readonly commits: () => Promise<ReadonlyMap<string, number>>;
+  readonly stop: () => Promise<void>;
+}
+
+export interface OpenOrder {
+  readonly token: string;
+}
+
+const registeredAtOnce = 32;
+
+/** @throws when a part does not start; nothing is left running then */
+export async function startWholeSystem(receiverPort: number, merchants: number): Promise<WholeSystem> {
+  const cleanUps: (() => Promise<unknown>)[] = [];
+  const stop = async (): Promise<void> => {
+    for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp();
+  };
+  try {
+    const postgres = await ownPostgres();
+    cleanUps.push(postgres.remove);
+    await postgres.start();
+    await inDatabase(postgres.url, [
+      'alter system set track_commit_timestamp = on',
+      `create database ${templateDatabase}`,
+    ]);
+    await postgres.stop();
+    await postgres.start();
+    // The stack makes the broker itself.
+    shareServers({ postgresUrl: databaseUrl(postgres.url, 'postgres'), natsUrl: '' });
+    const stack = await startStack({ facades: 0, webhooks: 1 });
+    cleanUps.push(stack.stop);
+    const database = new pg.Pool({ connectionString: stack.databaseUrl, max: 4 });
+    cleanUps.push(() => database.end());
+    const orders = stack.client(OrderService, 'writer');
+    const checkout = stack.client(CheckoutService, 'checkout');
+    const merchantIds: string[] = [];
+    for (let index = 0; index < merchants; index += 1) merchantIds.push((await stack.createMerchant()).id);
+    const webhookUrl = `http://127.0.0.1:${receiverPort}/hook`;
+    let number = 0;
+    const registerOne = async (): Promise<OpenOrder> => {
+      number += 1;
+      const merchantId = merchantIds[number % merchants] ?? '';
+      return registerOrder(orders, { merchantId, orderNumber: `B-${number}`, webhookUrl });
+    };
+    return {
+      webhooksPid: stack.webhooks[0]?.pid ?? 0,
+      database,
+      async register(count) {
+        const open: OpenOrder[] = [];
+        while (open.length < count) {
+          const batch = Math.min(registeredAtOnce, count - open.length);
+          open.push(...(await Promise.all(Array.from({ length: batch }, registerOne))));
+        }
+        return open;
+      },
+      end: ({ token }) => checkout.cancelCheckout({ token, browserSecret: 'b'.repeat(43) }),
+      commits: commitsSince(database),
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function inDatabase(url: string, statements: readonly string[]): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  for (const statement of statements) await client.query(statement);
+  await client.end();
+}
+
+async function registerOrder(
+  orders: Client<typeof OrderService>,
+  own: { readonly merchantId: string; readonly orderNumber: string; readonly webhookUrl: string },
+): Promise<OpenOrder> {
+  const { checkoutUrl } = await orders.registerOrder(registration(own));
+  return { token: checkoutUrl.split('/').at(-1) ?? '' };
+}
+
+/** PostgreSQL says it by the clock on the wall: its distance to `clockMs` is taken when asked. */
+function commitsSince(database: pg.Pool): WholeSystem['commits'] {
+  let after = '0';
+  return async () => {
+    const wallToClock = clockMs() - (performance.timeOrigin + performance.now());
+    const { rows } = await database.query<{ id: string; position: string; at: number }>(
+      `select id, position::text,
+         extract(epoch from pg_xact_commit_timestamp(xid::xid))::float8 * 1000 as at
+       from core.order_events where type = 'FAILED' and position > $1 order by position`,
+      [after],
+    );
+    after = rows.at(-1)?.position ?? after;
+    return new Map(rows.map(({ id, at }) => [publicId('evt', id), at + wallToClock]));
+  };
+}
+
+/** Ends orders at a steady rate, whatever becomes of each, and gives how many a second were ended. */
+export async function endSteadily(
+  system: WholeSystem,
+  orders: readonly OpenOrder[],
+  perSecond: number,
+): Promise<number> {
+  const begunMs = clockMs();
+  const ending: Promise<unknown>[] = [];
+  for (const [index, order] of orders.entries()) {
+    const waitMs = begunMs + (index * 1000) / perSecond - clockMs();
+    if (waitMs > 1) await delay(waitMs);
+    ending.push(system.end(order));
+  }
+  await Promise.all(ending);
+  return (orders.length * 1000) / (clockMs() - begunMs);
+}
