@@ -5,12 +5,13 @@ import {
   EnvironmentSchema,
   OrderEventSchema,
   OrderSchema,
+  OrderStatus,
   OrderStatusSchema,
   PaymentAttemptSchema,
   PaymentOptionSchema,
   PaymentTypeSchema,
 } from '../gen/gatehouse/v1/order_pb.js';
-import type { Order, OrderEvent, OrderStatus } from '../gen/gatehouse/v1/order_pb.js';
+import type { Order, OrderEvent } from '../gen/gatehouse/v1/order_pb.js';
 import { StrayPaymentSchema } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
 import type { StrayPayment } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
 import type { CoreClients } from './core-clients.ts';
@@ -133,6 +134,9 @@ function show(
       ? []
       : [`Money that the order could not take\n${showStrays(strays, order, invocation)}`]),
     `What happened\n${showTimeline(order, events)}`,
+    ...(order.webhookUrl === '' || order.status === OrderStatus.PENDING
+      ? []
+      : [`What its webhook URL was told\n${showDeliveriesOf(order, invocation)}`]),
   ];
   return {
     json: {
@@ -144,6 +148,9 @@ function show(
     text: sections.join('\n\n'),
   };
 }
+
+const showDeliveriesOf = ({ merchantId, orderNumber, environment }: Order, invocation: string): string =>
+  `${invocation} webhook deliveries ${merchantId} --order-number ${orderNumber} --environment ${showEnvironment(environment).toLowerCase()}`;
 
 async function list(orders: Orders, merchantId: string, options: ListOptions): Promise<Output> {
   const { environment, status, from, to, prefix = '' } = options;

@@ -111,6 +111,23 @@ describe('webhook deliveries, show and explain', () => {
     for (const { stdout } of [listed, shown]) expect(widthOf(stdout)).toBeLessThanOrEqual(100);
   });
 
+  test('an order that has ended names the command that tells what its URL was told', async () => {
+    const receiver = await openReceiver();
+    await pay('shown-1', receiver.origin);
+    const { delivery_id: id } = await tried(receiver);
+    const withCore = await openCommandLine({
+      ...settingsWith(stack.tokens.reader),
+      GATEHOUSE_CORE_ADDRESSES: stack.addresses.join(),
+    });
+
+    const { stdout } = await withCore.run('order', 'show', merchant.id, 'shown-1');
+    const [, advised = ''] = /^node src\/main\/cli\.ts (webhook deliveries .*)$/m.exec(stdout) ?? [];
+    const listed = await withCore.run(...advised.split(' '));
+    await withCore.stop();
+
+    expect(listed.stdout.match(/whd_\w+/g)).toEqual([id]);
+  });
+
   test('lists go on where a page ended, with a time span said as a time', async () => {
     const receiver = await openReceiver();
     await sendTest(receiver);
