@@ -34,7 +34,9 @@ export async function measureCommitToReceipt(
     const ended = await endSteadily(system, orders, rate);
     const together = latenciesOf(await arrivalsOf(system, receiver));
     busy.push(together);
-    console.log(`commit to receipt at ${ended.toFixed(0)} orders/s: ${inWords(together)} (${load()})`);
+    console.log(
+      `commit to receipt at ${ended.perSecond.toFixed(0)} orders/s: ${inWords(together)} (${ended.refused} refused, ${load()})`,
+    );
   }
   const of = (all: readonly Latencies[], which: 'p50' | 'p99'): number =>
     median(all.map((each) => each[which]));

@@ -114,19 +114,30 @@ function commitsSince(database: pg.Pool): WholeSystem['commits'] {
   };
 }
 
-/** Ends orders at a steady rate, whatever becomes of each, and gives how many a second were ended. */
+export interface Ended {
+  readonly perSecond: number;
+  /** Orders that core, overloaded, did not end. */
+  readonly refused: number;
+}
+
+/** Ends orders at a steady rate, whatever becomes of each. */
 export async function endSteadily(
   system: WholeSystem,
   orders: readonly OpenOrder[],
   perSecond: number,
-): Promise<number> {
+): Promise<Ended> {
   const begunMs = clockMs();
-  const ending: Promise<unknown>[] = [];
+  const ending: Promise<boolean>[] = [];
   for (const [index, order] of orders.entries()) {
     const waitMs = begunMs + (index * 1000) / perSecond - clockMs();
     if (waitMs > 1) await delay(waitMs);
-    ending.push(system.end(order));
+    ending.push(
+      system.end(order).then(
+        () => true,
+        () => false,
+      ),
+    );
   }
-  await Promise.all(ending);
-  return (orders.length * 1000) / (clockMs() - begunMs);
+  const ended = (await Promise.all(ending)).filter(Boolean).length;
+  return { perSecond: (ended * 1000) / (clockMs() - begunMs), refused: orders.length - ended };
 }
