@@ -18,6 +18,8 @@ export interface ReaderPosition {
   readonly isKnown: (cursor: string) => boolean;
   /** Writes the deliveries of the events that come next in the list, and moves behind them. Gives how many are new. */
   readonly advance: (events: readonly PlacedEvent[]) => Promise<number>;
+  /** Writes the deliveries of events that are elsewhere in the list, and stays where it is. Gives how many are new. */
+  readonly add: (events: readonly PlacedEvent[]) => Promise<number>;
   /** Goes back to before the first event. What was read before makes no second delivery. */
   readonly restart: () => Promise<void>;
   /** Says that there was nothing more to read just now. */
@@ -62,6 +64,12 @@ export async function openReaderPosition(
     cursor: () => cursor,
     isKnown: (other) => known.has(other),
     advance: (events) => move(events, events.at(-1)?.cursor ?? cursor),
+    async add(events) {
+      const told = events.map(({ event }) => event);
+      const { created } = await writer.write(told, undefined, client);
+      for (const { cursor: each } of events) known.set(each, true);
+      return created.size;
+    },
     async restart() {
       known.clear();
       await move([], '');

@@ -3,6 +3,7 @@ import { fromBinary } from '@bufbuild/protobuf';
 import type { Client } from '@connectrpc/connect';
 import type { PoolClient } from 'pg';
 import { OrderEventSchema } from '../../gen/gatehouse/v1/order_pb.js';
+import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
 import type { OrderService } from '../../gen/gatehouse/v1/order_service_pb.js';
 import { withAdvisoryLock } from '../../runtime/database/advisory-lock.ts';
 import { isDatabaseUnavailable } from '../../runtime/database/explain-error.ts';
@@ -102,9 +103,31 @@ async function takeInBatch(
   const { next, isWhole } = followChain(position.cursor(), links, position.isKnown);
   const events = isWhole ? next.map(placedEvent).filter((event) => event !== undefined) : [];
   if (isWhole && events.length === next.length) await advance(events, 'the broker', position, parts);
-  // Whatever was published can be listed.
-  else if (!(await catchUp(0, position, parts, stop))) return;
+  else if (await catchUp(0, position, parts, stop)) await takeInUnlisted(links, position, parts);
+  else return;
   received.acknowledge();
+}
+
+/**
+ * Whatever was published can be listed, but not always behind the place that was reached: after core's database lost its
+ * latest transactions (a restore, a failover to a replica that was behind), new events have places that others had before.
+ */
+async function takeInUnlisted(
+  links: readonly ReturnType<typeof linkOf>[],
+  position: ReaderPosition,
+  { onDeliveries, logger }: IntakeParts,
+): Promise<void> {
+  const unlisted = links
+    .filter(({ cursor }) => cursor !== '' && !position.isKnown(cursor))
+    .map(placedEvent)
+    .filter((event) => event !== undefined);
+  const deliveries = await position.add(unlisted);
+  if (deliveries === 0) return;
+  logger.error(
+    { events: unlisted.length, deliveries },
+    "the broker brought events that core's list does not have where they should be; was its database restored?",
+  );
+  onDeliveries();
 }
 
 const linkOf = (received: ReceivedEvent) => ({
@@ -133,7 +156,7 @@ async function lookForMore(
   await pause(standbyMs, stop);
 }
 
-/** Reads core's list to its end, or to what is younger than that. Gives false when core cannot be asked now. */
+/** Reads core's list to its end, or to what is younger than that. Gives false when it did not get there. */
 async function catchUp(
   youngestMs: number,
   position: ReaderPosition,
@@ -150,12 +173,21 @@ async function catchUp(
       continue;
     }
     if (page === undefined) return false;
-    const until = parts.now().getTime() - youngestMs;
-    const young = page.events.findIndex(({ event }) => occurredAt(event) > until);
+    const young = page.events.findIndex(({ event }) => isYoung(event, parts.now(), youngestMs));
     const events = young === -1 ? page.events : page.events.slice(0, young);
     await advance(events, "core's list", position, parts);
-    if (!page.hasMore || young !== -1 || stop.aborted) return true;
+    if (!page.hasMore || young !== -1) return true;
+    if (stop.aborted) return false;
   }
+}
+
+/**
+ * Core's clock says when an event happened, and this process's what time it is. What seems to be still to come is as old
+ * as anything for all one can tell: an event must not wait until two clocks agree.
+ */
+function isYoung(event: OrderEvent, now: Date, youngestMs: number): boolean {
+  const ageMs = now.getTime() - occurredAt(event);
+  return ageMs >= 0 && ageMs < youngestMs;
 }
 
 async function advance(

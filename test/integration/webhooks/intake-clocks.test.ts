@@ -1,0 +1,106 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { formatCursor } from '../../../src/core/events/event-cursor.ts';
+import { openEventBus } from '../../../src/runtime/nats-event-bus.ts';
+import { newRandomId } from '../../../src/runtime/public-id.ts';
+import { openDatabase } from '../../../src/webhooks/database/database.ts';
+import { takeInEvents } from '../../../src/webhooks/intake/take-in-events.ts';
+import { createDeliveryWriter } from '../../../src/webhooks/intake/write-deliveries.ts';
+import type { LogLine } from '../../support/gatehouse-process.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { eventIdsOf, keptLog, numbered, openIntakeDesk } from './intake-under-test.ts';
+import type { IntakeDesk } from './intake-under-test.ts';
+
+let opened: IntakeDesk | undefined;
+const intakes: (() => Promise<void>)[] = [];
+
+afterEach(async () => {
+  for (const stop of intakes.splice(0)) await stop();
+  await opened?.close();
+  opened = undefined;
+});
+
+interface Intake {
+  readonly log: readonly LogLine[];
+  readonly stop: () => Promise<void>;
+}
+
+/** An intake whose clock is off. */
+function startIntake(desk: IntakeDesk, clockOffMs = 0): Intake {
+  const { logger, log } = keptLog();
+  const stopping = new AbortController();
+  const now = (): Date => new Date(Date.now() + clockOffMs);
+  const { orders, stack, broker } = desk;
+  const running = (async () => {
+    const options = { poolSize: 4, applicationName: 'intake clocks', logger };
+    const database = await openDatabase({ url: stack.databaseUrl, ...options });
+    const bus = openEventBus({ url: broker.url, name: 'intake clocks', logger });
+    const writer = createDeliveryWriter({ database, retentionDays: 90, newId: newRandomId, now });
+    const consumer = bus.eventConsumer('webhooks');
+    const parts = { database, writer, consumer, orders, onDeliveries: () => undefined, logger, now };
+    await takeInEvents(parts, stopping.signal);
+    await bus.close();
+    await database.close();
+  })();
+  const stop = async (): Promise<void> => {
+    stopping.abort();
+    await running;
+  };
+  intakes.push(stop);
+  return { log, stop };
+}
+
+describe.each([-3_600_000, 3_600_000])('an intake whose clock is %i ms off', (clockOffMs) => {
+  test('takes in what the broker brings, and what core has while the broker is away', async () => {
+    const desk = (opened = await openIntakeDesk());
+    const { id: merchantId } = await desk.stack.createMerchant();
+    startIntake(desk, clockOffMs);
+
+    await desk.expireOrders(merchantId, numbered('BROUGHT', 3));
+    await desk.untilAllTakenIn(3);
+    await desk.broker.stop();
+    await desk.expireOrders(merchantId, numbered('AWAY', 3));
+
+    const rows = await desk.untilAllTakenIn(6);
+    expect(eventIdsOf(rows)).toEqual((await desk.toldEvents()).toSorted());
+  });
+
+  test('takes in what the broker has lost', async () => {
+    const desk = (opened = await openIntakeDesk());
+    const { id: merchantId } = await desk.stack.createMerchant();
+    const { log } = startIntake(desk, clockOffMs);
+    await waitUntil('it takes in', () => log.some(({ msg }) => msg === 'taking in events'));
+    await desk.broker.stop();
+    await desk.broker.wipe();
+    await desk.expireOrders(merchantId, numbered('LOST', 3));
+    await desk.broker.start();
+
+    const rows = await desk.untilAllTakenIn(3);
+
+    expect(eventIdsOf(rows)).toEqual((await desk.toldEvents()).toSorted());
+  });
+});
+
+test('events in places that others had before, as after a failover that lost transactions, are taken in', async () => {
+  const desk = (opened = await openIntakeDesk());
+  const { id: merchantId } = await desk.stack.createMerchant();
+  const before = startIntake(desk);
+  await desk.expireOrders(merchantId, ['BEFORE']);
+  await desk.untilAllTakenIn(1);
+  await before.stop();
+  const nextTransaction = async (): Promise<bigint> => {
+    const [row] = await desk.desk.query<{ xid: string }>('select pg_current_xact_id()::text as xid');
+    return BigInt(row?.xid ?? 0);
+  };
+  const reached = (await nextTransaction()) + 500n;
+  const cursor = formatCursor({ xid: String(reached), position: '1' });
+  await desk.desk.query('update webhooks.event_readers set cursor = $1', [cursor]);
+  await desk.expireOrders(merchantId, numbered('AGAIN', 3));
+  await waitUntil('they have expired', async () => (await desk.toldEvents()).length === 4);
+  while ((await nextTransaction()) <= reached);
+
+  const { log } = startIntake(desk);
+
+  const rows = await desk.untilAllTakenIn(4);
+  expect(eventIdsOf(rows)).toEqual((await desk.toldEvents()).toSorted());
+  expect(log.find(({ level }) => level === 'error')).toMatchObject({ deliveries: 3 });
+});
