@@ -82,7 +82,11 @@ export async function openWebhookShops(options: WebhookShopsOptions): Promise<We
       closing.abort();
       await Promise.all(serving);
       await insist('every order has ended', async () => {
-        const { rows } = await database.query(`select from core.orders where status = 'PENDING' limit 1`);
+        const { rows } = await database.query(
+          `select from core.orders
+           where status = 'PENDING' and merchant_id = any ($1::uuid[]) limit 1`,
+          [shops.map(({ merchantId }) => storedId('mer', merchantId))],
+        );
         if (rows.length > 0) throw new Error('some have not');
       });
       paid.abort();

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { GatehouseProcess } from '../support/gatehouse-process.ts';
 import type { Whim } from './logging-receiver.ts';
@@ -16,10 +16,16 @@ const seeds = (process.env['GATEHOUSE_TEST_SEED'] ?? [1, 2, 3].map(() => randomI
 const blowsPerSeed = 5;
 
 let site: WebhookSite;
+let trade: Trade | undefined;
 
 beforeAll(async () => {
   site = await openWebhookSite({ cores: 2, webhooks: 2 });
 }, 60_000);
+
+afterEach(async () => {
+  await trade?.stop();
+  trade = undefined;
+}, 90_000);
 
 afterAll(async () => {
   await site.close();
@@ -112,7 +118,7 @@ test.each(seeds)(
     const [chosen] = fc.sample(plan, { seed, numRuns: 1 });
     if (chosen === undefined) throw new Error('no plan');
     const killsBefore = site.kills();
-    const trade = await site.openTrade({ shops: 4, customers: 2 });
+    trade = await site.openTrade({ shops: 4, customers: 2 });
     giveMoods(trade, chosen.whims);
 
     for (const blow of chosen.blows) {
