@@ -25,6 +25,8 @@ export function describeRunning(options: {
   readonly now: Date;
 }): string {
   const { demo, dataFolder } = options;
+  // The command line looks in the usual folder by itself.
+  const folder = dataFolder.endsWith('/.gatehouse') ? '' : `GATEHOUSE_DATA_DIR=${dataFolder} `;
   const orderNumber = `demo-${options.now
     .toISOString()
     .replace(/[^0-9]/g, '')
@@ -63,6 +65,10 @@ Register a first order, then ask for its status:
 ${post('/api/v1/register', order)}
 
 ${post('/api/v1/verify', { order_number: orderNumber })}
+
+See the sandbox's webhooks as they happen, and have them forwarded to a server of your own:
+
+  ${folder}npm run -s gatehouse -- listen --forward http://localhost:3000/hook
 
 Ctrl-C stops everything; the data stay.
 `;
