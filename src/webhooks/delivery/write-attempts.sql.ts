@@ -27,32 +27,35 @@ export interface LaneOutcome {
   readonly pauseReason: string;
 }
 
+/** Whether an attempt `a` says what becomes of its delivery `d`. */
+const decides = `a.state = 'DELIVERED' or (d.state = 'PENDING' and d.round_attempts = a.round_attempts)`;
+
 /**
  * An attempt is written once: where its number is not the next one it has been written before, by a commit whose answer
- * was lost. What was redelivered or given up meanwhile stays so, unless it is delivered now. Writing renews the lease, so
- * that a lane whose lease had just ended is not taken with what its deliveries were before.
+ * was lost. What was redelivered or given up meanwhile stays so, unless it is delivered now: an attempt of one round does
+ * not end or put off the next. Writing renews the lease, so that a lane whose lease had just ended is not taken with what
+ * its deliveries were before.
  */
 const statement = `
 with attempt as (
   select * from unnest(
     $1::text[], $2::text[], $3::int[], $4::timestamptz[], $5::int[], $6::webhooks.attempt_result[], $7::smallint[],
     $8::text[], $9::text[], $10::bytea[], $11::text[], $12::timestamptz[], $13::webhooks.delivery_state[],
-    $14::timestamptz[], $15::text[]
+    $14::timestamptz[], $15::text[], $26::int[]
   ) as t (
     merchant_id, id, number, started_at, duration_ms, result, status_code, detail, remote_address, response_body,
-    retry_after, ended_at, state, due_at, words
+    retry_after, ended_at, state, due_at, words, round_attempts
   )
 ), written as (
   update webhooks.deliveries d
-  set state = case when d.state = 'PENDING' or a.state = 'DELIVERED' then a.state else d.state end,
-      due_at = case when d.state = 'PENDING' or a.state = 'DELIVERED' then a.due_at else d.due_at end,
+  set state = case when ${decides} then a.state else d.state end,
+      due_at = case when ${decides} then a.due_at else d.due_at end,
       attempt_count = a.number,
-      round_attempts = d.round_attempts + 1,
+      round_attempts = d.round_attempts + case when d.round_attempts = a.round_attempts then 1 else 0 end,
       last_attempt_at = a.ended_at,
       last_result = a.words,
       given_up_at = case
-        when a.state = 'DELIVERED' then null
-        when d.state <> 'PENDING' then d.given_up_at
+        when not (${decides}) then d.given_up_at
         when a.state = 'GIVEN_UP' then a.ended_at
       end,
       delivered_at = case when a.state = 'DELIVERED' then a.ended_at else d.delivered_at end
@@ -128,6 +131,7 @@ export async function writeAttempts(
       outcomes.map(({ lastResult }) => withoutNul(lastResult)),
       outcomes.map(({ pauseReason }) => pauseReason),
       leaseMs,
+      attempts.map(({ delivery }) => delivery.roundAttempts),
     ],
   });
 }

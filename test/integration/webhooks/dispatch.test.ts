@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { waitUntil } from '../../support/wait-until.ts';
+import { newRandomId } from '../../../src/runtime/public-id.ts';
 import { pauseLane, resumeLane } from '../../../src/webhooks/delivery/pause-lane.ts';
+import { createRedeliveryStore } from '../../../src/webhooks/redeliveries/redelivery-store.ts';
 import { merchant, openDispatchDesk } from './dispatch-desk.ts';
 import type { DispatchDesk } from './dispatch-desk.ts';
 import { answer, onlyFor, silence, startReceiver } from './receivers.ts';
@@ -131,6 +133,34 @@ describe('one delivery', () => {
     expect(shop.webhooks).toHaveLength(13);
     expect(await desk.lanes()).toMatchObject([{ next_due_at: null }]);
   });
+
+  test.each([12, 6])(
+    'that is redelivered during its attempt, after %i others of its schedule, is due at once whatever comes of that',
+    async (attemptsBefore) => {
+      let refuse = (): void => undefined;
+      const shop = await receive(({ response }) => {
+        refuse = () => response.writeHead(500).end();
+      });
+      const [delivery] = await desk.add({ url: shop.origin });
+      await desk.database.pool.query(
+        'update webhooks.deliveries set round_attempts = $1, attempt_count = $1',
+        [attemptsBefore],
+      );
+      await desk.startDispatcher();
+      await waitUntil('it is on its way', () => shop.webhooks.length === 1);
+
+      const { pool } = desk.database;
+      const redeliveries = createRedeliveryStore({ pool, newId: newRandomId, now: () => new Date() });
+      await redeliveries.redeliver(delivery!.merchantId, delivery!.id, { actor: 'a', requestId: 'r' });
+      shop.behave(answer(204));
+      refuse();
+
+      expect(await untilState(delivery!.id, 'DELIVERED')).toMatchObject({
+        attempt_count: attemptsBefore + 2,
+        round_attempts: 1,
+      });
+    },
+  );
 
   test('answered with 410 pauses its lane; resuming sends it again', async () => {
     const shop = await receive(answer(410));
