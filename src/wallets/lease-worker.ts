@@ -1,3 +1,5 @@
+import { ConnectError } from '@connectrpc/connect';
+import type { Code } from '@connectrpc/connect';
 import type { Logger } from '../runtime/logger.ts';
 import type { WakeSignal } from '../runtime/wake-signal.ts';
 import type { WalletBreaker } from './wallet-breaker.ts';
@@ -46,6 +48,8 @@ export async function runLeaseWorker<Item>(
     return Math.max(0, allowed - inFlight.size);
   };
 
+  const takeWork = createWorkTaker(work, logger);
+
   // Waiting begins before core is asked: what becomes due while it answers rings, and must not go unheard.
   let rung: Promise<void> | undefined;
   while (!stop.aborted) {
@@ -53,22 +57,28 @@ export async function runLeaseWorker<Item>(
       rung = undefined;
     });
     const limit = Math.min(room(), 50);
-    const items = limit > 0 ? await takeWork(work, limit, logger) : [];
+    const items = limit > 0 ? await takeWork(limit) : [];
     items.forEach(begin);
     if (items.length === 0 || room() <= 0) await rung;
   }
   await Promise.all(inFlight);
 }
 
-async function takeWork<Item>(
-  work: LeasedWork<Item>,
-  limit: number,
-  logger: Logger,
-): Promise<readonly Item[]> {
-  try {
-    return await work.lease(limit);
-  } catch (error) {
-    logger.warn({ err: error, work: work.name }, 'core gave no work; it is asked again');
-    return [];
-  }
+/** Takes work; none while core gives none. Core is asked several times a second, and what it says in return is told once. */
+function createWorkTaker<Item>(work: LeasedWork<Item>, logger: Logger) {
+  let told: Code | undefined;
+  return async (limit: number): Promise<readonly Item[]> => {
+    try {
+      const items = await work.lease(limit);
+      if (told !== undefined) logger.info({ work: work.name }, 'core gives work again');
+      told = undefined;
+      return items;
+    } catch (error) {
+      const { code } = ConnectError.from(error);
+      const level = code === told ? 'debug' : 'warn';
+      logger[level]({ err: error, work: work.name }, 'core gave no work; it is asked again');
+      told = code;
+      return [];
+    }
+  };
 }

@@ -1,6 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
+import { Code, ConnectError } from '@connectrpc/connect';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { createLogger } from '../../../src/runtime/logger.ts';
+import type { Logger } from '../../../src/runtime/logger.ts';
 import { createWakeSignal } from '../../../src/runtime/wake-signal.ts';
 import type { Health } from '../../../src/wallets/connector/outcomes.ts';
 import { runLeaseWorker } from '../../../src/wallets/lease-worker.ts';
@@ -10,6 +12,18 @@ import { waitUntil } from '../../support/wait-until.ts';
 
 const logger = createLogger({ process: 'test', instance: 'lease-worker', level: 'silent' });
 const stops: (() => Promise<void>)[] = [];
+
+/** Keeps what is logged, as level and message. */
+function createListeningLogger() {
+  const lines: string[] = [];
+  const keep = {
+    write(line: string): void {
+      const { level, msg } = JSON.parse(line) as { level: string; msg: string };
+      lines.push(`${level}: ${msg}`);
+    },
+  };
+  return { lines, logger: createLogger({ process: 'test', instance: 'lease-worker', level: 'info' }, keep) };
+}
 
 afterEach(async () => {
   for (const stop of stops.splice(0)) await stop();
@@ -31,6 +45,7 @@ interface WorkerOptions {
   readonly idleMs?: number;
   readonly restMs?: number;
   readonly ask?: () => Promise<Health>;
+  readonly log?: Logger;
 }
 
 const untold: Health = { kind: 'untold', detail: 'no heartbeat' };
@@ -38,12 +53,18 @@ const untold: Health = { kind: 'untold', detail: 'no heartbeat' };
 /** Starts a worker on a list of work, and stops it when the test is over. */
 function start(
   work: Pick<LeasedWork<number>, 'lease' | 'serve'>,
-  { maxInFlight = 4, idleMs = 5, restMs = 50, ask = () => Promise.resolve(untold) }: WorkerOptions = {},
+  {
+    maxInFlight = 4,
+    idleMs = 5,
+    restMs = 50,
+    ask = () => Promise.resolve(untold),
+    log = logger,
+  }: WorkerOptions = {},
 ) {
   const signal = createWakeSignal();
   const breaker = createWalletBreaker({ wallet: 'test', logger, restMs, threshold: 3, ask });
   const stopping = new AbortController();
-  const options = { maxInFlight, idleMs, breaker, signal, logger };
+  const options = { maxInFlight, idleMs, breaker, signal, logger: log };
   const running = runLeaseWorker({ name: 'test', ...work }, options, stopping.signal);
   const stop = async (): Promise<void> => {
     stopping.abort();
@@ -127,6 +148,27 @@ test('a core that fails to answer is asked again, and so is one that fails to re
   });
 
   await waitUntil('work goes on', () => served > 10);
+});
+
+test('that core gives no work is logged once, however often it is asked, and so is the end of it', async () => {
+  const { lines, logger: log } = createListeningLogger();
+  let asked = 0;
+  start(
+    {
+      async lease() {
+        await turn();
+        asked += 1;
+        if (asked < 5) throw new ConnectError('away', Code.Unavailable);
+        return [];
+      },
+      serve: () => Promise.resolve(true),
+    },
+    { idleMs: 1, log },
+  );
+
+  await waitUntil('it has asked in vain and then not', () => asked > 6);
+
+  expect(lines).toEqual(['warn: core gave no work; it is asked again', 'info: core gives work again']);
 });
 
 test('told to stop, it takes nothing new and ends what it has begun', async () => {
