@@ -57,6 +57,8 @@ export function addSigningSecretCommands(webhook: Command, { run }: WebhookParts
     )
     .action((merchantId: string, { environment, promoteAfter }: RotateOptions) =>
       run(async ({ webhooks }, invocation) => {
+        const { signingSecrets } = await webhooks.listSigningSecrets({ merchantId, environment });
+        const replaced = signingSecrets.find(isNext);
         const reply = await webhooks.rotateSigningSecret({
           merchantId,
           environment,
@@ -65,7 +67,11 @@ export function addSigningSecretCommands(webhook: Command, { run }: WebhookParts
         const made = answered(reply.signingSecret);
         return {
           json: { ...plainJson(SigningSecretSchema, made), secret: reply.secret },
-          text: `${describe(made)}\n\n${showSecret(made, reply.secret, invocation)}`,
+          text: [
+            `${describe(made)}\n`,
+            ...(replaced === undefined ? [] : [`${showReplaced(replaced)}\n`]),
+            showSecret(made, reply.secret, invocation),
+          ].join('\n'),
         };
       }),
     );
@@ -107,6 +113,10 @@ const describe = (secret: SigningSecret): string =>
     ['Created', showTime(secret.createTime)],
     ['Shown', showWhetherShown(secret)],
   ]);
+
+/** There is one next secret at a time; whoever was given the other has to hear of it. */
+const showReplaced = ({ ending }: SigningSecret): string =>
+  `It takes the place of the next secret that ends in ${ending}, which signs no more within 5 seconds.\nIf a receiver has that one already, give it the new one instead.`;
 
 /** The secret, and what its receiver has to do by when. */
 function showSecret(made: SigningSecret, secret: string, invocation: string): string {

@@ -81,8 +81,8 @@ async function tell(webhooks: Webhooks, story: GetDeliveryResponse, invocation: 
 
 function tellAttempt(attempt: DeliveryAttempt, verdict: string): string {
   const by = attempt.remoteAddress === '' ? '' : ` by ${attempt.remoteAddress}`;
-  return table(
-    [{ head: '', gives: true }],
-    [[[`${verdict}: ${showResult(attempt)}${by}`, ...showAnswer(attempt)].join('\n  ')]],
-  );
+  const answer = showAnswer(attempt).map((line) => ['', line]);
+  // The first column is empty and makes the indent. Spaces within a cell are not counted when it is wrapped.
+  const indented = answer.length === 0 ? [] : [table([{ head: '' }, { head: '', gives: true }], answer)];
+  return [`${verdict}: ${showResult(attempt)}${by}`, ...indented].join('\n');
 }

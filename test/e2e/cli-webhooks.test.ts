@@ -206,6 +206,16 @@ describe('webhook test', () => {
     expect(stdout).toContain(`webhook explain ${merchant.id} whd_`);
   });
 
+  test('tells a reason that is longer than a line to its end', async () => {
+    const receiver = await openReceiver(answer(401));
+
+    const { stdout } = await sendTest(receiver);
+
+    expect(stdout.replace(/\s+/g, ' ')).toContain(
+      "without a login, and know them by their signature; has it the merchant's current signing secret?",
+    );
+  });
+
   test('ends with 1 when nobody is there, and with the attempt in JSON', async () => {
     const url = `http://127.0.0.1:${await closedPort()}/hook`;
 
@@ -394,6 +404,18 @@ describe('webhook secret', () => {
     expect(promoted.stdout).toMatch(/^State +current$/m);
     expect(again).toMatchObject({ exitCode: 4, stderr: expect.stringContaining('webhook secret list') });
     for (const { stdout } of [second, listed, promoted]) expect(widthOf(stdout)).toBeLessThanOrEqual(110);
+  });
+
+  test('making another next one says which it takes the place of', async () => {
+    const { id } = await stack.createMerchant();
+    await cli.run('webhook', 'secret', 'rotate', id);
+    const next = await cli.run('webhook', 'secret', 'rotate', id);
+
+    const { stdout } = await cli.run('webhook', 'secret', 'rotate', id);
+
+    const [ending = ''] = /(?<=^Ends in +)\S{4}$/m.exec(next.stdout) ?? [];
+    expect(next.stdout).not.toContain('takes the place of');
+    expect(stdout).toContain(`It takes the place of the next secret that ends in ${ending}`);
   });
 
   test('--json has the secret; nobody but an operator gets one', async () => {

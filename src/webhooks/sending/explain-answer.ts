@@ -10,7 +10,7 @@ export interface AttemptWords {
 
 /** What a developer would look for first. */
 const hints: Readonly<Record<number, string>> = {
-  401: 'the URL must take webhooks without a login, and know them by their signature',
+  401: "the URL must take webhooks without a login, and know them by their signature; has it the merchant's current signing secret?",
   403: 'the URL must take webhooks without a login, and know them by their signature; is a firewall or bot filter before it?',
   404: 'is the path of the webhook_url right?',
   405: 'the URL must take POST',
