@@ -96,7 +96,7 @@ const judgeDeliveries: Judge = ({ dueCount, oldestDueTime, pendingCount }, now) 
   const waitedMs = ageMs(oldestDueTime, now);
   const seen =
     dueCount === 0n
-      ? `none is due, ${pendingCount} wait for their time`
+      ? `none is due, ${pendingCount} wait for their time or their endpoint`
       : `${dueCount} due, the oldest for ${seconds(waitedMs)}; ${pendingCount} pending in all`;
   if (waitedMs <= toleratedWaitMs) return ['ok', seen];
   return [
@@ -131,7 +131,7 @@ const judgeSecrets: Judge = ({ secretsWithOldKey }) =>
     : [
         'warning',
         `${secretsWithOldKey} are still encrypted with an older key`,
-        'leave the older keys in GATEHOUSE_WEBHOOK_SECRET_KEYS until this is none; it takes a minute',
+        'leave the older keys in GATEHOUSE_WEBHOOK_SECRET_KEYS until this is none, which takes a minute; when it stays, a key is missing there: the log of webhooks names it',
       ];
 
 const judgeReconciler: Judge = ({ reconcileTime, repairedCount, gaps }, now) => {
