@@ -30,7 +30,8 @@ export const directReplySchema = Type.Object(
     payment_status: Type.Unsafe<'PENDING'>({
       type: 'string',
       const: 'PENDING',
-      description: 'Always PENDING: how the payment ends is in verify and in the webhook.',
+      description:
+        'Always PENDING: how the payment ends is in verify, and in the webhook of an order that has a webhook_url.',
     }),
   },
   { $id: 'DirectPaymentReply', title: 'Started payment' },
