@@ -22,6 +22,8 @@ import { recordEntry } from './record-entry.sql.ts';
 import type { AuditEntry } from './record-entry.sql.ts';
 
 const maxText = 255;
+/** It may be an endpoint, which is as long as a webhook_url may be. */
+const maxTarget = 2048;
 
 /** gatehouse.v1.AuditService. */
 export function auditService(database: Database): RpcService {
@@ -74,8 +76,8 @@ export function auditService(database: Database): RpcService {
 
 function parseEntry(request: RecordAuditEntryRequest): AuditEntry {
   const entry = request.entry ?? create(AuditEntrySchema);
-  const text = (value: string, name: string) =>
-    parseText(value, `entry.${name}`, { max: maxText, required: true });
+  const text = (value: string, name: string, max = maxText) =>
+    parseText(value, `entry.${name}`, { max, required: true });
   const values = valuesOrThrow(
     combine({
       id: parseId('aud', entry.auditEntryId, 'entry.audit_entry_id'),
@@ -83,7 +85,7 @@ function parseEntry(request: RecordAuditEntryRequest): AuditEntry {
       actor: text(entry.actor, 'actor'),
       action: text(entry.action, 'action'),
       merchantId: parseId('mer', entry.merchantId, 'entry.merchant_id'),
-      targetId: text(entry.targetId, 'target_id'),
+      targetId: text(entry.targetId, 'target_id', maxTarget),
       requestId: text(entry.requestId, 'request_id'),
     }),
   );

@@ -101,7 +101,9 @@ async function* many(
 function admit(context: HandlerContext, access: Access, { tokens, newRequestId }: GuardOptions): void {
   const given = context.requestHeader.get('x-request-id') ?? '';
   const requestId = isRequestId(given) ? given : newRequestId();
-  const actor = (context.requestHeader.get('x-gatehouse-actor') ?? '').slice(0, 64);
+  const named = context.requestHeader.get('x-gatehouse-actor') ?? '';
+  // The audit log takes no control characters, and nobody is to act off the record by sending some.
+  const actor = named.slice(0, 64).replace(/\p{Cc}/gu, '?');
   const role = authenticateService(tokens, context.requestHeader.get('authorization'));
   const caller: Caller = { role: role ?? 'anyone', actor, requestId };
   context.values.set(callerKey, caller);

@@ -19,9 +19,22 @@ const batchSize = 100;
  * sent twice, by two processes or after a lost answer; core keeps it once. One that core refuses stays, is complained of,
  * and holds up no other. @throws what core fails with while it is away.
  */
-export async function sendAuditEntries({ database, audit, logger }: SendAuditParts): Promise<void> {
+export async function sendAuditEntries(parts: SendAuditParts): Promise<void> {
+  let lastId: string | undefined = '';
+  while (lastId !== undefined) lastId = await sendBatch(parts, lastId);
+}
+
+/** Gives the id to go on behind; undefined after the last entry. */
+async function sendBatch(
+  { database, audit, logger }: SendAuditParts,
+  afterId: string,
+): Promise<string | undefined> {
   const em = database.fork();
-  const rows = await em.find(AuditOutboxRow, {}, { orderBy: { id: 'asc' }, limit: batchSize });
+  const rows = await em.find(
+    AuditOutboxRow,
+    { id: { $gt: afterId } },
+    { orderBy: { id: 'asc' }, limit: batchSize },
+  );
   for (const { id, createdAt, ...row } of rows) {
     try {
       await audit.recordAuditEntry({
@@ -34,4 +47,5 @@ export async function sendAuditEntries({ database, audit, logger }: SendAuditPar
     }
     await em.nativeDelete(AuditOutboxRow, { id });
   }
+  return rows.length < batchSize ? undefined : rows.at(-1)?.id;
 }

@@ -123,12 +123,20 @@ describe('the outbox', () => {
     expect(await listed(merchantId)).toHaveLength(1);
   });
 
-  test('one that core refuses holds up no other', async () => {
+  test('those that core refuses, however many, hold up no other', async () => {
     const merchantId = newMerchantId();
-    await put(merchantId, { actor: '' });
+    for (let count = 0; count < 100; count += 1) await put(merchantId, { actor: '' });
     await put(merchantId);
     await sendAuditEntries({ database, audit: stack.client(AuditService, 'webhooks'), logger });
     expect(await listed(merchantId)).toHaveLength(1);
-    expect(await left()).toHaveLength(1);
+    expect(await left()).toHaveLength(100);
+  });
+
+  test('an entry about the longest endpoint is taken', async () => {
+    const merchantId = newMerchantId();
+    const targetId = `https://${'a'.repeat(2040)}`;
+    await put(merchantId, { targetId });
+    await sendAuditEntries({ database, audit: stack.client(AuditService, 'webhooks'), logger });
+    expect(await listed(merchantId)).toMatchObject([{ targetId }]);
   });
 });

@@ -126,6 +126,13 @@ describe('the line of a call', () => {
     expect(lines[0]).not.toHaveProperty('reason');
   });
 
+  test('names who acts without control characters, which the audit log would refuse', async () => {
+    const { lines } = await call(async () => ({}), {
+      headers: { authorization: `Bearer ${token}`, 'x-gatehouse-actor': 'al\u0085maz' },
+    });
+    expect(lines).toMatchObject([{ actor: 'al?maz' }]);
+  });
+
   test('is one for a stream, however many messages it has', async () => {
     const { lines, result } = await call(async function* () {
       yield {};
