@@ -3,11 +3,11 @@ import type { NotSentWhy, Unknown } from '../connector/outcomes.ts';
 import type { Answer, ExchangePurpose, RawExchange } from '../connector/raw-exchange.ts';
 import type { WalletHttp, WalletReply } from '../connector/wallet-http.ts';
 import type { AccessTokens } from './access-tokens.ts';
+import { askedWaitMs } from './asked-wait.ts';
 import type { GsmaSettings } from './gsma-settings.ts';
 import { judgeAcknowledgementError, readError } from './read-error.ts';
 import type { JsonReading } from './read-json.ts';
 import { readJson } from './read-json.ts';
-import { retryAfterMs } from './retry-after.ts';
 
 /** A request of the contract. */
 export interface GsmaRequest {
@@ -134,7 +134,7 @@ function isTokenRefused(reply: GsmaReply): boolean {
 function readReply(reply: WalletReply, now: Date): GsmaReply {
   if (reply.kind === 'lost') return { kind: 'unknown', why: reply.why, detail: reply.detail };
   if (reply.kind === 'not_sent') return reply;
-  const wait = retryAfterMs(reply.headers, now);
+  const wait = askedWaitMs(reply.headers, now);
   return {
     kind: 'answered',
     status: reply.status,

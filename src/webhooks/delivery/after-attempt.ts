@@ -1,6 +1,6 @@
+import { retryAfterMs } from '../../runtime/http/retry-after.ts';
 import type { AttemptReport, OutgoingDelivery } from '../domain/delivery.ts';
 import { nextAttempt } from '../domain/retry-schedule.ts';
-import { retryAfterMs } from '../domain/retry-after.ts';
 
 /** What becomes of a delivery after an attempt. */
 export type NextStep =

@@ -1,13 +1,13 @@
 import { Buffer } from 'node:buffer';
 import { describe, expect, test } from '@jest/globals';
 import { failureReasons } from '../../../src/wallets/connector/failure-reason.ts';
+import { askedWaitMs } from '../../../src/wallets/gsma/asked-wait.ts';
 import { correlationId } from '../../../src/wallets/gsma/correlation-id.ts';
 import { callbackUrl, resourceUrl, tokenUrl } from '../../../src/wallets/gsma/gsma-settings.ts';
 import type { GsmaSettings } from '../../../src/wallets/gsma/gsma-settings.ts';
 import { readReference, writeReference } from '../../../src/wallets/gsma/provider-reference.ts';
 import { readCallback } from '../../../src/wallets/gsma/read-callback.ts';
 import { judgeFailedState, readError } from '../../../src/wallets/gsma/read-error.ts';
-import { retryAfterMs } from '../../../src/wallets/gsma/retry-after.ts';
 
 const settings: GsmaSettings = {
   baseUrl: 'https://wallet.example/mm/v1.2/',
@@ -131,7 +131,7 @@ describe('Retry-After', () => {
     ['2026-01-01', undefined],
     [undefined, undefined],
   ])('%s comes to %s ms', (header, milliseconds) => {
-    expect(retryAfterMs(header === undefined ? {} : { 'retry-after': header }, now)).toBe(milliseconds);
+    expect(askedWaitMs(header === undefined ? {} : { 'retry-after': header }, now)).toBe(milliseconds);
   });
 
   test.each([
@@ -141,14 +141,14 @@ describe('Retry-After', () => {
     const itsTime = now.getTime() + hours * 3_600_000;
     const dateAfter = (seconds: number): string => new Date(itsTime + seconds * 1000).toUTCString();
 
-    expect(retryAfterMs({ 'retry-after': dateAfter(30), date: dateAfter(0) }, now)).toBe(30_000);
-    expect(retryAfterMs({ 'retry-after': dateAfter(-30), date: dateAfter(0) }, now)).toBe(0);
+    expect(askedWaitMs({ 'retry-after': dateAfter(30), date: dateAfter(0) }, now)).toBe(30_000);
+    expect(askedWaitMs({ 'retry-after': dateAfter(-30), date: dateAfter(0) }, now)).toBe(0);
   });
 
   test('as a date beside an unreadable one is counted by our clock', () => {
     const header = new Date(now.getTime() + 30_000).toUTCString();
 
-    expect(retryAfterMs({ 'retry-after': header, date: 'today' }, now)).toBe(30_000);
+    expect(askedWaitMs({ 'retry-after': header, date: 'today' }, now)).toBe(30_000);
   });
 });
 

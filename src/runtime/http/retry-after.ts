@@ -12,7 +12,7 @@ const asctimeDate = new RegExp(`^${days} ${months} [ 0-9][0-9] ${time} [0-9]{4}$
 /**
  * Reads the header Retry-After (RFC 9110, 10.2.3): a number of seconds, or a date in one of the three forms of 5.6.7.
  *
- * @returns milliseconds from `now`, 0 for a date that has passed; undefined for everything else, which receivers do send.
+ * @returns milliseconds from `now`, 0 for a date that has passed; undefined for everything else, which servers do send.
  */
 export function retryAfterMs(text: string, now: Date): number | undefined {
   const trimmed = text.trim();
@@ -21,7 +21,8 @@ export function retryAfterMs(text: string, now: Date): number | undefined {
   return at === undefined ? undefined : Math.max(0, at - now.getTime());
 }
 
-function httpDate(text: string): number | undefined {
+/** The time that a header gives, in milliseconds; undefined when it is none of the three forms (RFC 9110, 5.6.7). */
+export function httpDate(text: string): number | undefined {
   const isDate = imfFixdate.test(text) || rfc850Date.test(text) || asctimeDate.test(text);
   if (!isDate) return undefined;
   // asctime's is the only one that does not say that it is UTC.

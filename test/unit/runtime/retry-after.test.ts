@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { retryAfterMs } from '../../../src/webhooks/domain/retry-after.ts';
+import { retryAfterMs } from '../../../src/runtime/http/retry-after.ts';
 
 const now = new Date('2026-11-06T08:49:37.000Z');
 
