@@ -4,7 +4,7 @@ import type { LaneKey, OutgoingDelivery } from '../domain/delivery.ts';
 import type { LaneHealth } from '../domain/lane-health.ts';
 import { headOf, headsOf } from './head-rows.sql.ts';
 import type { HeadRow } from './head-rows.sql.ts';
-import { laneText } from './lane-arrays.ts';
+import { laneOf, laneText } from './lane-arrays.ts';
 
 export interface ClaimRequest {
   /** At most so many lanes whose last attempt did not fail. */
@@ -84,19 +84,16 @@ export async function claimLanes(client: Pool | PoolClient, request: ClaimReques
     text: statement,
     values: [lanes, lanesInTrouble, exceptMerchantIds, leaseId, leaseMs],
   });
-  const byLane = Map.groupBy(rows, laneOfRow);
+  const byLane = Map.groupBy(rows, (row) => laneText(laneOf(row)));
   return { lanes: [...byLane.values()].map((own) => claimedLane(own, leaseId)), now: rows[0]?.now };
 }
-
-const laneOfRow = (row: ClaimedRow): string =>
-  laneText({ merchantId: row.merchant_id, environment: row.environment, endpoint: row.endpoint });
 
 function claimedLane(rows: readonly ClaimedRow[], leaseId: string): ClaimedLane {
   const [first] = rows;
   if (first === undefined) throw new Error('a lane without rows');
   const heads = rows.map(headOf).filter((head) => head !== undefined);
   return {
-    lane: { merchantId: first.merchant_id, environment: first.environment, endpoint: first.endpoint },
+    lane: laneOf(first),
     leaseId,
     health: {
       consecutiveFailures: first.consecutive_failures,

@@ -1,4 +1,6 @@
-import type { Environment, OutgoingDelivery, WebhookEventType } from '../domain/delivery.ts';
+import type { OutgoingDelivery, WebhookEventType } from '../domain/delivery.ts';
+import { laneOf } from './lane-arrays.ts';
+import type { LaneRow } from './lane-arrays.ts';
 
 /**
  * Deliveries of a lane that may be sent now: due, and the first of their order that is still pending. They are read in
@@ -27,10 +29,7 @@ export const isFirstOfItsOrder = `(d.order_id = '' or (
     ) is null)`;
 
 /** A row of `headsOf`; of a lane without any, all is null. */
-export interface HeadRow {
-  readonly merchant_id: string;
-  readonly environment: Environment;
-  readonly endpoint: string;
+export interface HeadRow extends LaneRow {
   readonly id: string | null;
   readonly event_id: string;
   readonly event_type: WebhookEventType;
@@ -46,9 +45,7 @@ export interface HeadRow {
 export function headOf(row: HeadRow): OutgoingDelivery | undefined {
   if (row.id === null) return undefined;
   return {
-    merchantId: row.merchant_id,
-    environment: row.environment,
-    endpoint: row.endpoint,
+    ...laneOf(row),
     id: row.id,
     eventId: row.event_id,
     eventType: row.event_type,

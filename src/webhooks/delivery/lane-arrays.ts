@@ -1,4 +1,17 @@
-import type { LaneKey } from '../domain/delivery.ts';
+import type { Environment, LaneKey } from '../domain/delivery.ts';
+
+/** A lane's key as the columns of a row have it. */
+export interface LaneRow {
+  readonly merchant_id: string;
+  readonly environment: Environment;
+  readonly endpoint: string;
+}
+
+export const laneOf = ({ merchant_id: merchantId, environment, endpoint }: LaneRow): LaneKey => ({
+  merchantId,
+  environment,
+  endpoint,
+});
 
 /** Lanes as the first three arrays of a statement: `unnest($1::text[], $2::webhooks.environment[], $3::text[], …)`. */
 export const laneArrays = (lanes: readonly LaneKey[]): [string[], string[], string[]] => [

@@ -1,8 +1,9 @@
 import type { PoolClient } from 'pg';
 import { runStatement } from '../../runtime/database/run-statement.ts';
-import type { Environment, LaneKey } from '../domain/delivery.ts';
+import type { LaneKey } from '../domain/delivery.ts';
 import type { LaneHealth } from '../domain/lane-health.ts';
-import { laneArrays, laneText } from './lane-arrays.ts';
+import { laneArrays, laneOf, laneText } from './lane-arrays.ts';
+import type { LaneRow } from './lane-arrays.ts';
 
 export interface LockedLane {
   readonly lane: LaneKey;
@@ -22,10 +23,7 @@ join webhooks.lanes l using (merchant_id, environment, endpoint)
 order by l.merchant_id, l.environment, l.endpoint
 for no key update of l`;
 
-interface LaneLockRow {
-  readonly merchant_id: string;
-  readonly environment: Environment;
-  readonly endpoint: string;
+interface LaneLockRow extends LaneRow {
   readonly lease_id: string | null;
   readonly consecutive_failures: number;
   readonly resting_until: Date | null;
@@ -44,7 +42,7 @@ export async function lockLanes(
   });
   return new Map(
     rows.map((row) => {
-      const lane = { merchantId: row.merchant_id, environment: row.environment, endpoint: row.endpoint };
+      const lane = laneOf(row);
       const health = {
         consecutiveFailures: row.consecutive_failures,
         restingUntil: row.resting_until ?? undefined,

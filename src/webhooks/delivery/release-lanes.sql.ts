@@ -1,8 +1,9 @@
 import type { PoolClient } from 'pg';
 import { runStatement } from '../../runtime/database/run-statement.ts';
-import type { Environment, LaneKey } from '../domain/delivery.ts';
+import type { LaneKey } from '../domain/delivery.ts';
 import { isFirstOfItsOrder } from './head-rows.sql.ts';
-import { laneArrays, laneText } from './lane-arrays.ts';
+import { laneArrays, laneOf, laneText } from './lane-arrays.ts';
+import type { LaneRow } from './lane-arrays.ts';
 
 /** A lane to give up, and how long it is to be left alone at least. */
 export interface LaneRelease {
@@ -35,10 +36,7 @@ left join lateral (
 where l.merchant_id = released.merchant_id and l.environment = released.environment and l.endpoint = released.endpoint
 returning l.merchant_id, l.environment, l.endpoint, l.next_due_at <= now() and l.paused_at is null as is_due`;
 
-interface ReleasedRow {
-  readonly merchant_id: string;
-  readonly environment: Environment;
-  readonly endpoint: string;
+interface ReleasedRow extends LaneRow {
   readonly is_due: boolean | null;
 }
 
@@ -52,11 +50,5 @@ export async function releaseLanes(
     text: statement,
     values: [...laneArrays(releases.map(({ lane }) => lane)), releases.map(({ delayMs }) => delayMs)],
   });
-  return new Set(
-    rows
-      .filter((row) => row.is_due === true)
-      .map((row) =>
-        laneText({ merchantId: row.merchant_id, environment: row.environment, endpoint: row.endpoint }),
-      ),
-  );
+  return new Set(rows.filter((row) => row.is_due === true).map((row) => laneText(laneOf(row))));
 }

@@ -1,7 +1,8 @@
 import type { Pool } from 'pg';
 import { runStatement } from '../../runtime/database/run-statement.ts';
-import type { Environment, LaneKey } from '../domain/delivery.ts';
-import { laneArrays, laneText } from './lane-arrays.ts';
+import type { LaneKey } from '../domain/delivery.ts';
+import { laneArrays, laneOf, laneText } from './lane-arrays.ts';
+import type { LaneRow } from './lane-arrays.ts';
 
 /** A lane and the lease it was taken with. */
 export interface HeldLease {
@@ -29,10 +30,7 @@ where l.merchant_id = ours.merchant_id and l.environment = ours.environment and 
   and l.lease_id = ours.lease_id
 returning l.merchant_id, l.environment, l.endpoint, l.paused_at is not null as is_paused`;
 
-interface RenewedRow {
-  readonly merchant_id: string;
-  readonly environment: Environment;
-  readonly endpoint: string;
+interface RenewedRow extends LaneRow {
   readonly is_paused: boolean;
 }
 
@@ -47,10 +45,5 @@ export async function renewLeases(
     text: statement,
     values: [...laneArrays(leases.map(({ lane }) => lane)), leases.map(({ leaseId }) => leaseId), leaseMs],
   });
-  return new Map(
-    rows.map((row) => [
-      laneText({ merchantId: row.merchant_id, environment: row.environment, endpoint: row.endpoint }),
-      { isPaused: row.is_paused },
-    ]),
-  );
+  return new Map(rows.map((row) => [laneText(laneOf(row)), { isPaused: row.is_paused }]));
 }

@@ -3,7 +3,7 @@ import { runStatement } from '../../runtime/database/run-statement.ts';
 import type { LaneKey, OutgoingDelivery } from '../domain/delivery.ts';
 import { headOf, headsOf } from './head-rows.sql.ts';
 import type { HeadRow } from './head-rows.sql.ts';
-import { laneArrays, laneText } from './lane-arrays.ts';
+import { laneArrays, laneOf, laneText } from './lane-arrays.ts';
 
 /** A lane that is ours, and what is wanted of it. */
 export interface HeadRequest {
@@ -41,11 +41,7 @@ export async function takeHeads(
   });
   const taken = new Map<string, OutgoingDelivery[]>();
   for (const row of rows) {
-    const lane = laneText({
-      merchantId: row.merchant_id,
-      environment: row.environment,
-      endpoint: row.endpoint,
-    });
+    const lane = laneText(laneOf(row));
     const heads = taken.get(lane) ?? [];
     const head = headOf(row);
     if (head !== undefined) heads.push(head);

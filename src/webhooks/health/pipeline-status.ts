@@ -3,6 +3,7 @@ import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { OrderService } from '../../gen/gatehouse/v1/order_service_pb.js';
 import { runStatement } from '../../runtime/database/run-statement.ts';
 import type { Database } from '../database/database.ts';
+import { isFirstOfItsOrder } from '../delivery/head-rows.sql.ts';
 import { intakeReader, reconcileReader } from '../intake/reader-position.ts';
 
 /** How the pipeline from events to merchants is doing, over all merchants and all processes. Counts go up to 10,000. */
@@ -123,10 +124,7 @@ with due as (
     select d.due_at from webhooks.deliveries d
     where d.merchant_id = l.merchant_id and d.environment = l.environment and d.endpoint = l.endpoint
       and d.state = 'PENDING' and d.due_at <= $1
-      and not exists (
-        select from webhooks.deliveries e
-        where e.merchant_id = d.merchant_id and e.order_id = d.order_id and d.order_id <> ''
-          and e.sequence < d.sequence and e.state = 'PENDING')
+      and ${isFirstOfItsOrder}
     order by d.due_at, d.id limit $2
   ) head
   where l.next_due_at <= $1 and l.paused_at is null and l.resting_until is null
