@@ -141,7 +141,7 @@ const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8'
 const typeWidth = 'order.completed'.length;
 
 /** One line: when it happened, what, to which order, and for how much. */
-export function showEvent({ eventType, orderNumber, body }: ListenToSandboxEventsResponse): string {
+function showEvent({ eventType, orderNumber, body }: ListenToSandboxEventsResponse): string {
   const { created_at, data } = Value.Parse(Body, JSON.parse(textOf(body)));
   const time = created_at.replace(/\.\d+Z$/, 'Z');
   return printable(
@@ -154,7 +154,7 @@ export function showEvent({ eventType, orderNumber, body }: ListenToSandboxEvent
 const mostOfAnswer = 200;
 
 /** What the receiver did with it; of a refusal, what it said. */
-export function showForwarded({ status, durationMs, problem, answer }: Forwarded): string {
+function showForwarded({ status, durationMs, problem, answer }: Forwarded): string {
   if (problem !== '') return printable(`  not received: ${problem}`);
   if (status >= 200 && status < 300) return `  answered ${status} in ${durationMs} ms`;
   const said = answer.replace(/\s+/g, ' ').trim().slice(0, mostOfAnswer);

@@ -45,7 +45,7 @@ export type ErrorStatus = 400 | 401 | 403 | 404 | 429 | 500;
 /** The direct payment endpoint has words of its own; spec, "Errors", second table. */
 export type ErrorDialect = 'standard' | 'direct';
 
-export const errorMessages: Readonly<Record<ErrorDialect, Readonly<Record<ErrorStatus, string>>>> = {
+const errorMessages: Readonly<Record<ErrorDialect, Readonly<Record<ErrorStatus, string>>>> = {
   standard: {
     400: 'Bad request',
     401: 'Unauthorized',

@@ -36,10 +36,7 @@ export function replyWithError(thrown: unknown, request: FastifyRequest, reply: 
 }
 
 /** The documented error for a failure. Direct knows no 403: there a barred merchant's key counts as invalid. */
-export function envelopeOf(
-  failure: Failure,
-  dialect: ErrorDialect,
-): { status: ErrorStatus; body: ErrorEnvelope } {
+function envelopeOf(failure: Failure, dialect: ErrorDialect): { status: ErrorStatus; body: ErrorEnvelope } {
   const plain = (status: ErrorStatus) => ({ status, body: errorEnvelope(dialect, status) });
   switch (failure.kind) {
     case 'invalid':

@@ -363,28 +363,22 @@ function read<S>(environment: ProcessEnvironment, specs: S): CleanedEnv<S> {
 
 /** Settings of the `core` process. @throws ConfigError */
 export const readCoreConfig = (environment: ProcessEnvironment) => read(environment, core);
-export type CoreConfig = ReturnType<typeof readCoreConfig>;
 
 /** Settings of the `rest-facade` process. @throws ConfigError */
 export const readRestFacadeConfig = (environment: ProcessEnvironment) => read(environment, restFacade);
-export type RestFacadeConfig = ReturnType<typeof readRestFacadeConfig>;
 
 /** Settings of the `wallet-simulator` process. @throws ConfigError */
 export const readWalletSimulatorConfig = (environment: ProcessEnvironment) =>
   read(environment, walletSimulator);
-export type WalletSimulatorConfig = ReturnType<typeof readWalletSimulatorConfig>;
 
 /** Settings of the `checkout` process. @throws ConfigError */
 export const readCheckoutConfig = (environment: ProcessEnvironment) => read(environment, checkout);
-export type CheckoutConfig = ReturnType<typeof readCheckoutConfig>;
 
 /** Settings of the `wallets` process. @throws ConfigError */
 export const readWalletsConfig = (environment: ProcessEnvironment) => read(environment, wallets);
-export type WalletsConfig = ReturnType<typeof readWalletsConfig>;
 
 /** Settings of the `webhooks` process. @throws ConfigError */
 export const readWebhooksConfig = (environment: ProcessEnvironment) => read(environment, webhooks);
-export type WebhooksConfig = ReturnType<typeof readWebhooksConfig>;
 
 /** Settings of the command line client. @throws ConfigError */
 export const readCliConfig = (environment: ProcessEnvironment) => read(environment, cli);

@@ -53,7 +53,6 @@ const ended = Type.Object({
 const journalEntry = Type.Union([opened, ended]);
 
 export type OpenedEntry = Static<typeof opened>;
-export type EndedEntry = Static<typeof ended>;
 export type JournalEntry = Static<typeof journalEntry>;
 
 /** What a wallet remembers when it is started again. */

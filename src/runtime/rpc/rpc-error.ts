@@ -9,7 +9,7 @@ import { errorReasons } from './error-reason.ts';
 import type { ErrorReason } from './error-reason.ts';
 import { encodeMessage } from './message-bytes.ts';
 
-export const errorDomain = 'gatehouse';
+const errorDomain = 'gatehouse';
 
 export interface RpcErrorDetails {
   /** All problems found with the request's fields. */

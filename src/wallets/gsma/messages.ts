@@ -63,7 +63,6 @@ export const requestStateSchema = Type.Object(
   },
   { $id: 'GsmaRequestState' },
 );
-export type RequestState = Static<typeof requestStateSchema>;
 
 const ReadAmount = Type.String({ pattern: '^[0-9]{1,18}(\\.[0-9]{1,12})?$' });
 

@@ -16,7 +16,7 @@ export function durationWords(ms: number): string {
 }
 
 /** A time as a log has it, to the second. */
-export const clockWords = (time: Date): string => `${time.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+const clockWords = (time: Date): string => `${time.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 
 /** How long ago or how soon, and when exactly. */
 export function timeWords(time: Date, now: Date): string {

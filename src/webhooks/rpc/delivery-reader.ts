@@ -64,7 +64,7 @@ export interface DeliveryReader {
   readonly surroundings: (delivery: StoredDelivery) => Promise<DeliverySurroundings>;
 }
 
-export const maxAttemptsShown = 200;
+const maxAttemptsShown = 200;
 
 const columns = `
   id, merchant_id as "merchantId", environment, endpoint, event_id as "eventId", event_type as "eventType",

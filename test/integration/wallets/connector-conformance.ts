@@ -49,7 +49,7 @@ export interface FaultySubject {
 }
 
 /** Makes one call and says what came of it. */
-export async function callOperation(
+async function callOperation(
   { connector, payment, references }: Pick<FaultySubject, 'connector' | 'payment' | 'references'>,
   operation: Operation,
   signal: AbortSignal = new AbortController().signal,

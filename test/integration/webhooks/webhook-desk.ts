@@ -40,7 +40,7 @@ export interface WebhookDesk {
   readonly close: () => Promise<void>;
 }
 
-export const quietStatus: PipelineStatus = {
+const quietStatus: PipelineStatus = {
   isTakingIn: true,
   intakeAt: new Date('2026-11-21T00:00:00Z'),
   eventLag: 3,
