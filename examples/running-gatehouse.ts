@@ -10,8 +10,13 @@ export interface RunningGatehouse {
   readonly tokens: { readonly reader: string };
 }
 
-/** Finds the Gatehouse that runs on this machine. @throws when none was ever started from this folder */
+/** Finds the Gatehouse that runs on this machine. @throws Error when none was ever started from this folder */
 export async function findRunningGatehouse(): Promise<RunningGatehouse> {
   const file = join(process.env['GATEHOUSE_DATA_DIR'] ?? '.gatehouse', 'demo.json');
-  return JSON.parse(await readFile(file, 'utf8')) as RunningGatehouse;
+  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+    throw new Error(`cannot read ${file}: start Gatehouse with npm start, and run this in the same folder`, {
+      cause,
+    });
+  });
+  return JSON.parse(text) as RunningGatehouse;
 }
