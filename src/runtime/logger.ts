@@ -70,7 +70,8 @@ const maxWaitingBytes = 32 * 2 ** 20;
  * when the one before is through. Pino writes what is left when the process exits; a killed one loses what was waiting.
  */
 function standardOutput(): DestinationStream {
-  const output = pino.destination({ dest: 1, sync: false, maxLength: maxWaitingBytes });
+  // With a minLength of 0, a flush says that everything is written without having looked.
+  const output = pino.destination({ dest: 1, sync: false, minLength: 1, maxLength: maxWaitingBytes });
   let dropped = 0;
   output.on('drop', () => (dropped += 1));
   output.on('drain', () => {
