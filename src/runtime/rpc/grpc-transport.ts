@@ -66,6 +66,8 @@ export function createGrpcTransport({ addresses, token }: GrpcTransportOptions):
     'grpc.service_config': serviceConfig,
     'grpc.max_receive_message_length': maxMessageBytes,
     'grpc.max_send_message_length': maxMessageBytes,
+    // http_proxy is for the way out; the token is for nobody between us and a server of our own.
+    'grpc.enable_http_proxy': 0,
     // A core that comes back should be used again soon, not after the default of up to two minutes.
     'grpc.initial_reconnect_backoff_ms': 100,
     'grpc.max_reconnect_backoff_ms': 2000,

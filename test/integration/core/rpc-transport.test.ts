@@ -86,6 +86,18 @@ describe('a call', () => {
     ]);
   });
 
+  test('goes to the server, whatever proxy the environment names', async () => {
+    const before = process.env['http_proxy'];
+    process.env['http_proxy'] = `http://${await deadAddress()}`;
+    try {
+      const failure = await failureOf(ordersAt(stack.addresses.slice(0, 1)).getOrder(missing()));
+      expect(failure).toMatchObject({ reason: 'ORDER_NOT_FOUND' });
+    } finally {
+      if (before === undefined) delete process.env['http_proxy'];
+      else process.env['http_proxy'] = before;
+    }
+  });
+
   test('carries its headers: the request id and the actor are in the log of the server', async () => {
     const headers = { 'x-request-id': 'transport-1', 'x-gatehouse-actor': 'almaz' };
     await failureOf(ordersAt([stack.addresses[0]!]).getOrder(missing(), { headers }));
