@@ -147,16 +147,26 @@ function explainPaused(facts: DeliveryFacts): Explanation {
 
 function explainResting(facts: DeliveryFacts): Explanation {
   const { endpoint, now } = facts;
+  const dueAt = facts.delivery.dueAt ?? now;
   const probeAt = endpoint.restingUntil ?? now;
-  const probe = probeAt > now ? timeWords(probeAt, now) : 'now';
+  const probe =
+    probeAt > now ? `one delivery probes it ${timeWords(probeAt, now)}` : 'the first that is due probes it';
   return {
     sentences: [
-      `Its endpoint rests after ${endpoint.consecutiveFailures} failures in a row; one delivery probes it ${probe}, and when that is answered 2xx all others follow.`,
+      `Its endpoint rests after ${endpoint.consecutiveFailures} failures in a row; ${probe}, and when that is answered 2xx the others follow as they are due.`,
       whenDue(facts),
-      `If the receiver is well, do not wait: ${commands(facts).resume}`,
+      ...notToWait(facts, { isEarly: dueAt > now, isAtRest: probeAt > now }),
     ],
-    nextAttemptAt: latest(facts.delivery.dueAt ?? now, probeAt, now),
+    nextAttemptAt: latest(dueAt, probeAt, now),
   };
+}
+
+/** Resuming changes nothing for what is not due, and sending again nothing for an endpoint that is still at rest. */
+function notToWait(facts: DeliveryFacts, { isEarly, isAtRest }: { isEarly: boolean; isAtRest: boolean }) {
+  const { redeliver, resume } = commands(facts);
+  if (!isEarly) return [`If the receiver is well, do not wait: ${resume}`];
+  const again = `If the receiver is well, do not wait: ${redeliver}`;
+  return isAtRest ? [again, `And end the rest: ${resume}`] : [again];
 }
 
 function explainOpen(facts: DeliveryFacts): Explanation {
@@ -183,9 +193,10 @@ function explainOpen(facts: DeliveryFacts): Explanation {
   };
 }
 
-function whenDue({ delivery, now }: DeliveryFacts): string {
+function whenDue({ delivery, lastAttempt, now }: DeliveryFacts): string {
   const { dueAt, roundAttempts } = delivery;
-  const attempt = `attempt ${roundAttempts + 1} of ${attemptsInSchedule}`;
+  const since = (lastAttempt?.number ?? 0) > roundAttempts ? ' since it was sent again' : '';
+  const attempt = `attempt ${roundAttempts + 1} of ${attemptsInSchedule}${since}`;
   if (dueAt === null || dueAt > now)
     return `By its schedule it is due ${timeWords(dueAt ?? now, now)}: ${attempt}.`;
   const waited = now.getTime() - dueAt.getTime();

@@ -118,7 +118,7 @@ const cases: readonly (readonly [name: string, Own, sentences: readonly string[]
       },
       [
         'It has not been sent yet.',
-        'Its endpoint rests after 7 failures in a row; one delivery probes it in 3 minutes (2026-11-21 03:02:40 UTC), and when that is answered 2xx all others follow.',
+        'Its endpoint rests after 7 failures in a row; one delivery probes it in 3 minutes (2026-11-21 03:02:40 UTC), and when that is answered 2xx the others follow as they are due.',
         'It has been due for 30 seconds: attempt 1 of 13.',
         'If the receiver is well, do not wait: gatehouse webhook resume mer_1 https://shop.example --environment sandbox',
       ],
@@ -132,9 +132,25 @@ const cases: readonly (readonly [name: string, Own, sentences: readonly string[]
       },
       [
         'It has not been sent yet.',
-        'Its endpoint rests after 9 failures in a row; one delivery probes it now, and when that is answered 2xx all others follow.',
+        'Its endpoint rests after 9 failures in a row; the first that is due probes it, and when that is answered 2xx the others follow as they are due.',
         'By its schedule it is due in 60 minutes (2026-11-21 04:00:00 UTC): attempt 7 of 13.',
-        'If the receiver is well, do not wait: gatehouse webhook resume mer_1 https://shop.example --environment sandbox',
+        'If the receiver is well, do not wait: gatehouse webhook redeliver mer_1 whd_1',
+      ],
+      minutes(60),
+    ],
+    [
+      'its endpoint still rests, and it is due later',
+      {
+        delivery: { dueAt: minutes(60), roundAttempts: 2 },
+        endpoint: { state: 'RESTING', consecutiveFailures: 9, restingUntil: minutes(2) },
+        lastAttempt: attempt(),
+      },
+      [
+        'Attempt 3 was made 12 minutes ago (2026-11-21 02:48:00 UTC) and failed after 15.0 s: no whole answer within 15 s.',
+        'Its endpoint rests after 9 failures in a row; one delivery probes it in 2 minutes (2026-11-21 03:02:00 UTC), and when that is answered 2xx the others follow as they are due.',
+        'By its schedule it is due in 60 minutes (2026-11-21 04:00:00 UTC): attempt 3 of 13 since it was sent again.',
+        'If the receiver is well, do not wait: gatehouse webhook redeliver mer_1 whd_1',
+        'And end the rest: gatehouse webhook resume mer_1 https://shop.example --environment sandbox',
       ],
       minutes(60),
     ],
