@@ -116,6 +116,10 @@ export const limitOption = (): Option =>
 export const pageTokenOption = (): Option =>
   new Option('--page-token <token>', 'go on where an earlier list ended, with the same filters');
 
+/** An environment as a command names it: sandbox, production. */
+export const environmentWord = (environment: Environment): string =>
+  wordOf(EnvironmentSchema, environment) ?? 'both environments';
+
 /** An environment as it is shown where it must not be mistaken: SANDBOX, PRODUCTION. */
 export const showEnvironment = (environment: Environment): string =>
-  (wordOf(EnvironmentSchema, environment) ?? 'both environments').toUpperCase();
+  environmentWord(environment).toUpperCase();

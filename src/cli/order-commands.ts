@@ -17,6 +17,7 @@ import type { StrayPayment } from '../gen/gatehouse/v1/stray_payment_service_pb.
 import type { CoreClients } from './core-clients.ts';
 import {
   environmentOption,
+  environmentWord,
   limitOption,
   pageTokenOption,
   showEnvironment,
@@ -150,7 +151,7 @@ function show(
 }
 
 const showDeliveriesOf = ({ merchantId, orderNumber, environment }: Order, invocation: string): string =>
-  `${invocation} webhook deliveries ${merchantId} --order-number ${orderNumber} --environment ${showEnvironment(environment).toLowerCase()}`;
+  `${invocation} webhook deliveries ${merchantId} --order-number ${orderNumber} --environment ${environmentWord(environment)}`;
 
 async function list(orders: Orders, merchantId: string, options: ListOptions): Promise<Output> {
   const { environment, status, from, to, prefix = '' } = options;

@@ -7,7 +7,13 @@ import {
 } from '../gen/gatehouse/v1/webhook_service_pb.js';
 import type { Endpoint } from '../gen/gatehouse/v1/webhook_service_pb.js';
 import { readEndpoint } from './endpoint.ts';
-import { environmentOption, limitOption, pageTokenOption, showEnvironment } from './options.ts';
+import {
+  environmentOption,
+  environmentWord,
+  limitOption,
+  pageTokenOption,
+  showEnvironment,
+} from './options.ts';
 import { answered } from './output.ts';
 import type { Output } from './output.ts';
 import { collectPages, showMore } from './paging.ts';
@@ -73,23 +79,21 @@ export function addEndpointCommands(webhook: Command, { run }: WebhookParts): vo
         const next =
           resumed.pendingCount === 0n
             ? 'Nothing waits for it. What comes is sent at once.'
-            : `What waits for it is sent now. See how it goes:\n${invocation} webhook deliveries ${merchantId} --endpoint ${endpoint} --environment ${environmentWord(resumed)}`;
+            : `What is due is sent now; what failed before, at its own next time. See how it goes:\n${invocation} webhook deliveries ${merchantId} --endpoint ${endpoint} --environment ${environmentWord(resumed.environment)}`;
         return describe(resumed, next);
       }),
     );
 }
 
-const environmentWord = ({ environment }: Endpoint): string => showEnvironment(environment).toLowerCase();
-
 const resume = (endpoint: Endpoint, invocation: string): string =>
-  `${invocation} webhook resume ${endpoint.merchantId} ${endpoint.endpoint} --environment ${environmentWord(endpoint)}`;
+  `${invocation} webhook resume ${endpoint.merchantId} ${endpoint.endpoint} --environment ${environmentWord(endpoint.environment)}`;
 
 /** How it is treated, and why. */
 function showTreatment({ state, pauseReason, consecutiveFailures, probeTime }: Endpoint): string {
   const word = wordOf(EndpointStateSchema, state) ?? '';
   if (state === EndpointState.PAUSED) return pauseReason === '' ? word : `${word}: ${pauseReason}`;
   if (state === EndpointState.RESTING)
-    return `${word} after ${consecutiveFailures} failures in a row, tried next ${showTime(probeTime)}`;
+    return `${word} after ${consecutiveFailures} failures in a row, tried again from ${showTime(probeTime)} on`;
   return word;
 }
 
@@ -112,7 +116,7 @@ async function list(
   ];
   const rows = page.items.map((endpoint) => [
     `${endpoint.endpoint}\n${endpoint.merchantId}`,
-    environmentWord(endpoint),
+    environmentWord(endpoint.environment),
     String(endpoint.pendingCount),
     `${showTreatment(endpoint)}\n${showLastResult(endpoint)}`,
   ]);

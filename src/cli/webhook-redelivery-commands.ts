@@ -11,7 +11,7 @@ import { CliError, exitCodes } from './cli-error.ts';
 import { describeDelivery } from './delivery-story.ts';
 import { momentOption, timestampOf } from './moment.ts';
 import type { Moment } from './moment.ts';
-import { deliveryStatesOption, environmentOption, showEnvironment } from './options.ts';
+import { deliveryStatesOption, environmentOption, environmentWord, showEnvironment } from './options.ts';
 import { answered } from './output.ts';
 import type { Output } from './output.ts';
 import { plainJson, wordOf } from './plain-json.ts';
@@ -96,7 +96,7 @@ async function redeliverOne(
     json: plainJson(DeliverySchema, delivery),
     text: [
       describeDelivery(delivery),
-      `It is tried now, and then by its whole schedule until it is delivered.\nSee what came of it:\n${invocation} webhook show ${merchantId} ${deliveryId}`,
+      `It is tried now, or when its endpoint rests no more, and then by its whole schedule until it is delivered.\nSee what came of it:\n${invocation} webhook show ${merchantId} ${deliveryId}`,
     ].join('\n\n'),
   };
 }
@@ -194,7 +194,7 @@ function whatNext(redelivery: Redelivery, invocation: string): string {
   if (endTime === undefined)
     return `It goes on by itself. Look again with:\n${lookAgain(redelivery, invocation)}`;
   if (redeliveredCount === 0n)
-    return `There was nothing to send again. See what there is:\n${invocation} webhook deliveries ${merchantId} --environment ${showEnvironment(redelivery.environment).toLowerCase()}`;
+    return `There was nothing to send again. See what there is:\n${invocation} webhook deliveries ${merchantId} --environment ${environmentWord(redelivery.environment)}`;
   if (pendingCount === 0n) return 'All of them have come to an end.';
   return [
     'Those on their way are tried by their schedule. When there is trouble with their endpoint, this says which:',

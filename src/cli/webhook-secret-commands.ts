@@ -7,7 +7,7 @@ import {
   SigningSecretStateSchema,
 } from '../gen/gatehouse/v1/webhook_service_pb.js';
 import type { SigningSecret } from '../gen/gatehouse/v1/webhook_service_pb.js';
-import { durationOption, environmentOption, showEnvironment } from './options.ts';
+import { durationOption, environmentOption, environmentWord, showEnvironment } from './options.ts';
 import { answered } from './output.ts';
 import type { Output } from './output.ts';
 import { plainJson, wordOf } from './plain-json.ts';
@@ -123,7 +123,7 @@ function showSecret(made: SigningSecret, secret: string, invocation: string): st
   const shown = `${secret}\n\nThis is the secret. Keep it now: it is not shown again.`;
   if (!isNext(made))
     return `${shown}\nWithin 5 seconds it alone signs. Give it to the receiver, whole, with its whsec_.`;
-  const environment = showEnvironment(made.environment).toLowerCase();
+  const environment = environmentWord(made.environment);
   return [
     shown,
     'What to do next:',
@@ -145,7 +145,7 @@ function list(secrets: readonly SigningSecret[], nothing: string): Output {
   ];
   const rows = secrets.map((secret) => [
     secret.signingSecretId,
-    showEnvironment(secret.environment).toLowerCase(),
+    environmentWord(secret.environment),
     secret.ending,
     showTime(secret.createTime),
     [showState(secret), showWhetherShown(secret)].filter((line) => line !== '').join('\n'),
