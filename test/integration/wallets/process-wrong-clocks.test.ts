@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { OrderStatus, PaymentAttemptStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { storedId } from '../../../src/runtime/public-id.ts';
 import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
@@ -23,15 +23,20 @@ let side: WalletSide;
 let desk: PaymentDesk;
 let merchantId: string;
 
-beforeEach(async () => {
+beforeAll(async () => {
   stack = await startStack({ facades: 0 });
-  side = openWalletSide(stack);
   desk = await openPaymentDesk(stack);
-  ({ id: merchantId } = await stack.createMerchant());
 }, 60_000);
+beforeEach(async () => {
+  await desk.clear();
+  side = openWalletSide(stack);
+  ({ id: merchantId } = await stack.createMerchant());
+});
 afterEach(async () => {
-  await desk.close();
   await side.stop();
+});
+afterAll(async () => {
+  await desk.close();
   await stack.stop();
 });
 
