@@ -14,7 +14,13 @@ describe('the secrets of a data folder', () => {
     expect(secrets.master_key).toMatch(/^[0-9a-f]{64}$/);
     expect(secrets.webhook_secret_key).toMatch(/^[0-9a-f]{64}$/);
     expect(Object.keys(secrets.service_tokens).sort()).toEqual([...roles].sort());
-    const all = [secrets.master_key, secrets.webhook_secret_key, secrets.database_password, secrets.nats_password, ...Object.values(secrets.service_tokens)];
+    const all = [
+      secrets.master_key,
+      secrets.webhook_secret_key,
+      secrets.database_password,
+      secrets.nats_password,
+      ...Object.values(secrets.service_tokens),
+    ];
     expect(new Set(all).size).toBe(all.length);
   });
 
