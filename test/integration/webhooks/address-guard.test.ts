@@ -1,26 +1,9 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { Environment } from '../../../src/webhooks/domain/delivery.ts';
-import type { WebhookSenderOptions } from '../../../src/webhooks/sending/send-webhook.ts';
-import { sendTo, testSender } from './outgoing.ts';
-import type { Receiver } from './receivers.ts';
-import { startReceiver } from './receivers.ts';
+import { sendTo, sendingDesk } from './outgoing.ts';
 
-const closing: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close();
-});
-
-function openSender(over: Partial<WebhookSenderOptions> = {}) {
-  const sender = testSender(over);
-  closing.push(() => sender.close());
-  return sender;
-}
-
-async function openReceiver(...options: Parameters<typeof startReceiver>): Promise<Receiver> {
-  const receiver = await startReceiver(...options);
-  closing.push(receiver.close);
-  return receiver;
-}
+const { openSender, openReceiver, close } = sendingDesk();
+afterEach(close);
 
 /** Every way to write an address of this machine, or of its network, that a URL can hold. */
 const hosts: readonly string[] = [

@@ -1,9 +1,7 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import type { WebhookSenderOptions } from '../../../src/webhooks/sending/send-webhook.ts';
-import type { TestAuthority } from './certificates.ts';
-import { openAuthority } from './certificates.ts';
-import { sendTo, testSender } from './outgoing.ts';
-import type { Behaviour, ReceiverOptions } from './receivers.ts';
+import { sendTo, sendingDesk } from './outgoing.ts';
+import type { Behaviour } from './receivers.ts';
 import {
   answer,
   byteByByte,
@@ -14,26 +12,11 @@ import {
   reset,
   silence,
   silenceAfterHeaders,
-  startReceiver,
   startTcpServer,
 } from './receivers.ts';
 
-const closing: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close();
-});
-
-function openSender(over: Partial<WebhookSenderOptions> = {}) {
-  const sender = testSender(over);
-  closing.push(() => sender.close());
-  return sender;
-}
-
-async function openReceiver(behaviour?: Behaviour, options?: ReceiverOptions) {
-  const receiver = await startReceiver(behaviour, options);
-  closing.push(receiver.close);
-  return receiver;
-}
+const { openSender, openReceiver, closeLater, close } = sendingDesk();
+afterEach(close);
 
 /** One webhook to a receiver that behaves so. */
 async function sendOnce(behaviour: Behaviour, over?: Partial<WebhookSenderOptions>) {
@@ -248,24 +231,6 @@ describe('broken answers', () => {
     expect(report.detail).toContain(detail);
     expect(report.detail).not.toContain('/hook');
   });
-
-  test('TLS on a URL that says http', async () => {
-    const authority = openAuthority();
-    closing.push(async () => authority.close());
-    const receiver = await openReceiver(answer(204), { tls: authority.selfSigned('IP:127.0.0.1') });
-
-    const report = await sendTo(openSender(), receiver.origin.replace('https', 'http'));
-
-    expect(report).toMatchObject({ result: 'CONNECTION_FAILED', statusCode: 0 });
-    expect(receiver.webhooks).toEqual([]);
-  });
-});
-
-test('a TLS alert on a URL that says http gets the hint', async () => {
-  const report = await sendOnce(raw(Buffer.from([0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 0x46])));
-
-  expect(report.result).toBe('CONNECTION_FAILED');
-  expect(report.detail).toContain('is not HTTP: it speaks TLS, so is the URL an https one?');
 });
 
 describe('receivers that take their time', () => {
@@ -313,7 +278,7 @@ describe('receivers that take their time', () => {
 
   test('a server that accepts connections and does not speak TLS: TLS failed', async () => {
     const server = await startTcpServer(() => {});
-    closing.push(server.close);
+    closeLater(server.close);
 
     const report = await sendTo(openSender(impatient), `https://127.0.0.1:${server.port}/hook`);
 
@@ -388,116 +353,5 @@ describe('receivers that are not there', () => {
     const report = await sendTo(openSender({ resolve: async () => [] }), 'https://shop.example/hook');
 
     expect(report.result).toBe('NAME_NOT_RESOLVED');
-  });
-});
-
-describe('TLS', () => {
-  let authority: TestAuthority;
-  beforeAll(() => {
-    authority = openAuthority();
-  });
-  afterAll(() => authority.close());
-  const day = 24 * 3_600_000;
-  const name = 'DNS:shop.example';
-
-  /** A receiver with this certificate, and a sender that trusts the authority. */
-  async function sendOver(tls: { readonly key: string; readonly cert: string }) {
-    const receiver = await openReceiver(answer(204), { tls });
-    const sender = openSender({ ca: authority.cert, resolve: async () => ['127.0.0.1'] });
-    const report = await sendTo(sender, `https://shop.example:${receiver.port}/hook`);
-    return { receiver, report };
-  }
-
-  test('a good certificate', async () => {
-    const { report } = await sendOver(authority.issue({ names: name }));
-
-    expect(report).toMatchObject({ result: 'DELIVERED', statusCode: 204, remoteAddress: '127.0.0.1' });
-  });
-
-  test('a name written with its final dot', async () => {
-    const receiver = await openReceiver(answer(204), { tls: authority.issue({ names: name }) });
-    const sender = openSender({ ca: authority.cert, resolve: async () => ['127.0.0.1'] });
-
-    const report = await sendTo(sender, `https://shop.example.:${receiver.port}/hook`);
-
-    expect(report.result).toBe('DELIVERED');
-  });
-
-  test.each([
-    [
-      'an expired one',
-      () =>
-        authority.issue({
-          names: name,
-          validFrom: new Date(Date.now() - 2 * day),
-          validTo: new Date(Date.now() - day),
-        }),
-      'the certificate of shop.example has expired: renew it',
-    ],
-    [
-      'one that is not valid yet',
-      () =>
-        authority.issue({
-          names: name,
-          validFrom: new Date(Date.now() + day),
-          validTo: new Date(Date.now() + 2 * day),
-        }),
-      'the certificate of shop.example is not valid yet',
-    ],
-    [
-      "another host's",
-      () => authority.issue({ names: 'DNS:other.example' }),
-      'the certificate is not for shop.example: it must name the host of the webhook_url',
-    ],
-    [
-      'one signed by itself',
-      () => authority.selfSigned(name),
-      'the certificate of shop.example is signed by itself: get one from a public authority',
-    ],
-  ])('%s: nothing is sent', async (_name, makeCertificate, detail) => {
-    const { receiver, report } = await sendOver(makeCertificate());
-
-    expect(report).toMatchObject({ result: 'TLS_FAILED', statusCode: 0, detail, remoteAddress: '' });
-    expect(receiver.webhooks).toEqual([]);
-  });
-
-  test('one of an authority that nobody knows', async () => {
-    const receiver = await openReceiver(answer(204), { tls: authority.issue({ names: name }) });
-    const sender = openSender({ resolve: async () => ['127.0.0.1'] });
-
-    const report = await sendTo(sender, `https://shop.example:${receiver.port}/hook`);
-
-    expect(report.result).toBe('TLS_FAILED');
-    expect(report.detail).toContain('by no authority that is trusted publicly');
-    expect(receiver.webhooks).toEqual([]);
-  });
-
-  test('an address may have a certificate, too', async () => {
-    const receiver = await openReceiver(answer(204), { tls: authority.issue({ names: 'IP:127.0.0.1' }) });
-
-    const report = await sendTo(openSender({ ca: authority.cert }), `${receiver.origin}/hook`);
-
-    expect(report.result).toBe('DELIVERED');
-  });
-
-  test('plain HTTP on a URL that says https', async () => {
-    const receiver = await openReceiver();
-
-    const report = await sendTo(openSender(), receiver.origin.replace('http', 'https'));
-
-    expect(report).toMatchObject({ result: 'TLS_FAILED', statusCode: 0 });
-    expect(report.detail).toBe(
-      `127.0.0.1:${receiver.port} does not speak TLS: is it plain HTTP, or another port?`,
-    );
-  });
-
-  test('a server that hangs up instead of agreeing on TLS', async () => {
-    const server = await startTcpServer((socket) => socket.destroy());
-    closing.push(server.close);
-
-    const report = await sendTo(openSender(), `https://127.0.0.1:${server.port}/hook`);
-
-    expect(report).toMatchObject({ result: 'TLS_FAILED', statusCode: 0 });
-    expect(report.detail).toContain('closed the connection before TLS was agreed on');
   });
 });

@@ -4,6 +4,7 @@ import { endpointOf } from '../../../src/webhooks/domain/delivery.ts';
 import type { WebhookSender, WebhookSenderOptions } from '../../../src/webhooks/sending/send-webhook.ts';
 import { createWebhookSender } from '../../../src/webhooks/sending/send-webhook.ts';
 import { createResolve } from '../../../src/webhooks/sending/resolve-host.ts';
+import { startReceiver } from './receivers.ts';
 
 export const loopback = ['127.0.0.0/8', '::1/128'];
 
@@ -18,6 +19,36 @@ export const testSender = (over: Partial<WebhookSenderOptions> = {}): WebhookSen
     resolve: createResolve(),
     ...over,
   });
+
+/** Senders and receivers of one test. */
+export interface SendingDesk {
+  readonly openSender: (over?: Partial<WebhookSenderOptions>) => WebhookSender;
+  readonly openReceiver: typeof startReceiver;
+  /** Has something else closed with them. */
+  readonly closeLater: (close: () => Promise<unknown>) => void;
+  /** Closes them all. The desk can be used again. */
+  readonly close: () => Promise<void>;
+}
+
+export function sendingDesk(): SendingDesk {
+  const closing: (() => Promise<unknown>)[] = [];
+  return {
+    openSender(over) {
+      const sender = testSender(over);
+      closing.push(() => sender.close());
+      return sender;
+    },
+    async openReceiver(...options) {
+      const receiver = await startReceiver(...options);
+      closing.push(receiver.close);
+      return receiver;
+    },
+    closeLater: (close) => void closing.push(close),
+    async close() {
+      for (const close of closing.splice(0).reverse()) await close();
+    },
+  };
+}
 
 export const buildDelivery = (url: string, over: Partial<OutgoingDelivery> = {}): OutgoingDelivery => ({
   id: 'whd_01jd4s6w3hfk0a8m2x7v5n9q1r',

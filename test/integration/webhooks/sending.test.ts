@@ -2,28 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { signedHeaders } from '../../../src/webhooks/secrets/sign.ts';
-import type { WebhookSenderOptions } from '../../../src/webhooks/sending/send-webhook.ts';
 import { waitUntil } from '../../support/wait-until.ts';
-import { buildDelivery, sendTo, testSender } from './outgoing.ts';
-import type { Behaviour, Receiver } from './receivers.ts';
+import { buildDelivery, sendTo, sendingDesk } from './outgoing.ts';
+import type { Behaviour } from './receivers.ts';
 import { answer, silence, startReceiver } from './receivers.ts';
 
-const closing: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close();
-});
-
-function openSender(over: Partial<WebhookSenderOptions> = {}) {
-  const sender = testSender(over);
-  closing.push(() => sender.close());
-  return sender;
-}
-
-async function openReceiver(behaviour?: Behaviour): Promise<Receiver> {
-  const receiver = await startReceiver(behaviour);
-  closing.push(receiver.close);
-  return receiver;
-}
+const { openSender, openReceiver, close } = sendingDesk();
+afterEach(close);
 
 const never = new AbortController().signal;
 
@@ -186,8 +171,7 @@ describe('connections', () => {
     const sender = openSender();
     await sendTo(sender, predecessor.origin);
     await predecessor.close();
-    const receiver = await startReceiver(answer(200), { port: predecessor.port });
-    closing.push(receiver.close);
+    const receiver = await openReceiver(answer(200), { port: predecessor.port });
 
     const report = await sendTo(sender, receiver.origin);
 
