@@ -110,7 +110,8 @@ describe('one delivery', () => {
     const stored = await untilAttempts(delivery!.id, 1);
 
     expect(inMs(stored.due_at)).toBeGreaterThan(2 * hour - 30_000);
-    expect(inMs(stored.due_at)).toBeLessThanOrEqual(2 * hour);
+    // Dispatchers take the database's time from a claim: up to its round trip too late.
+    expect(inMs(stored.due_at)).toBeLessThan(2 * hour + 30_000);
   });
 
   test('is given up after the 13th attempt of its schedule', async () => {
