@@ -26,6 +26,7 @@ export async function measureCommitToReceipt(
   await arrivalsOf(system, receiver);
   const idle: Latencies[] = [];
   const busy: Latencies[] = [];
+  const rates: number[] = [];
   for (let repeat = 0; repeat < repeats; repeat += 1) {
     const alone = await oneAtATime(system, receiver, await system.register(samples));
     idle.push(alone);
@@ -34,6 +35,7 @@ export async function measureCommitToReceipt(
     const ended = await endSteadily(system, orders, rate);
     const together = latenciesOf(await arrivalsOf(system, receiver));
     busy.push(together);
+    rates.push(ended.perSecond);
     console.log(
       `commit to receipt at ${ended.perSecond.toFixed(0)} orders/s: ${inWords(together)} (${ended.refused} refused, ${load()})`,
     );
@@ -42,7 +44,7 @@ export async function measureCommitToReceipt(
     median(all.map((each) => each[which]));
   console.log(
     `medians of ${repeats}: one at a time p50 ${of(idle, 'p50').toFixed(1)} ms, p99 ${of(idle, 'p99').toFixed(1)} ms; ` +
-      `${rate}/s p50 ${of(busy, 'p50').toFixed(1)} ms, p99 ${of(busy, 'p99').toFixed(1)} ms; ` +
+      `${median(rates).toFixed(0)}/s of ${rate}/s p50 ${of(busy, 'p50').toFixed(1)} ms, p99 ${of(busy, 'p99').toFixed(1)} ms; ` +
       `ratio p50 ${(of(busy, 'p50') / of(idle, 'p50')).toFixed(2)}, p99 ${(of(busy, 'p99') / of(idle, 'p99')).toFixed(2)}`,
   );
 }

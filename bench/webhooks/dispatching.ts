@@ -47,9 +47,10 @@ export async function measureDispatching(
     console.log(`${name}: ${inWords(latencies)} (${rate}/s, ${load()})`);
     return latencies;
   };
+  // Where the million are not, so that counting does not cost what is counted.
   const countDelivered = async (desk: DispatchDesk): Promise<number> => {
     const { rows } = await desk.database.pool.query<{ count: number }>(
-      `select count(*)::int as count from webhooks.deliveries where state = 'DELIVERED' and merchant_id <> 'mer_dead'`,
+      `select count(*)::int as count from webhooks.delivery_attempts where result = 'DELIVERED'`,
     );
     return rows[0]?.count ?? 0;
   };

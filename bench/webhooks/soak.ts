@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { median } from '../statistics.ts';
+import type { GatehouseProcess } from '../../test/support/gatehouse-process.ts';
 import { load } from './latencies.ts';
 import type { ReceiverProcess } from './receiver-process.ts';
 import { endSteadily } from './whole-system.ts';
@@ -8,10 +8,20 @@ import type { WholeSystem } from './whole-system.ts';
 
 const stretchSeconds = 15;
 
-/** proc(5): what is resident now, in bytes. */
-function residentBytes(pid: number): number {
+interface Memory {
+  /** Megabytes. */
+  readonly resident: number;
+  /** Megabytes in use of V8's heap: garbage that has not been collected counts. */
+  readonly heap: number;
+}
+
+async function memoryOf({ pid, ready }: GatehouseProcess): Promise<Memory> {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  return Number(/^VmRSS:\s+([0-9]+) kB$/m.exec(status)?.[1] ?? Number.NaN) * 1024;
+  const metrics = await (await fetch(`http://${String(ready['connect'])}/metrics`)).text();
+  return {
+    resident: (Number(/^VmRSS:\s+([0-9]+) kB$/m.exec(status)?.[1] ?? Number.NaN) * 1024) / 1e6,
+    heap: Number(/^nodejs_heap_size_used_bytes ([0-9.e+]+)$/m.exec(metrics)?.[1] ?? Number.NaN) / 1e6,
+  };
 }
 
 /** Ends orders at a steady rate for minutes, and says how the memory of the process that sends webhooks goes. */
@@ -20,7 +30,7 @@ export async function measureMemory(
   receiver: ReceiverProcess,
   { minutes, rate }: { readonly minutes: number; readonly rate: number },
 ): Promise<void> {
-  const megabytes: number[] = [];
+  const samples: Memory[] = [];
   await system.commits();
   const committed: string[] = [];
   const missing = (): number => committed.filter((id) => !receiver.arrived.has(id)).length;
@@ -28,18 +38,20 @@ export async function measureMemory(
     const orders = await system.register(rate * stretchSeconds);
     await endSteadily(system, orders, rate);
     committed.push(...(await system.commits()).keys());
-    megabytes.push(residentBytes(system.webhooksPid) / 1e6);
+    const memory = await memoryOf(system.webhooks);
+    samples.push(memory);
     console.log(
-      `soak, ${(stretch + 1) * stretchSeconds} s: ${megabytes.at(-1)?.toFixed(0)} MB resident, ` +
-        `${committed.length} orders ended, ${missing()} not yet told of (${load()})`,
+      `soak, ${(stretch + 1) * stretchSeconds} s: ${memory.resident.toFixed(0)} MB resident, ` +
+        `${memory.heap.toFixed(0)} MB of heap, ${committed.length} orders ended, ${missing()} not yet told of (${load()})`,
     );
   }
   while (missing() > 0) await delay(100);
-  const fifth = Math.max(1, Math.floor(megabytes.length / 5));
-  const second = median(megabytes.slice(fifth, 2 * fifth));
-  const last = median(megabytes.slice(-fifth));
+  const half = Math.ceil(samples.length / 2);
+  // What is left after a collection is what a process really keeps.
+  const least = (some: readonly Memory[]): string => Math.min(...some.map(({ heap }) => heap)).toFixed(0);
   console.log(
-    `memory of the webhooks process at ${rate} orders/s for ${minutes} min: second fifth ${second.toFixed(0)} MB, ` +
-      `last fifth ${last.toFixed(0)} MB, ratio ${(last / second).toFixed(2)}, most ${Math.max(...megabytes).toFixed(0)} MB`,
+    `memory of the webhooks process at ${rate} orders/s for ${minutes} min: least heap ${least(samples.slice(0, half))} MB ` +
+      `in the first half and ${least(samples.slice(half))} MB in the second; resident ` +
+      `${samples[half - 1]?.resident.toFixed(0)} MB half way, ${samples.at(-1)?.resident.toFixed(0)} MB in the end`,
   );
 }
