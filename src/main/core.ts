@@ -4,7 +4,7 @@ import { v7 } from 'uuid';
 import { createApiKeyStore } from '../core/api-keys/api-key-store.ts';
 import { apiKeyService } from '../core/api-keys/api-key-service.ts';
 import { auditService } from '../core/audit/audit-service.ts';
-import { openDatabaseClock } from '../core/database/database-clock.ts';
+import { openDatabaseClock } from '../runtime/database/database-clock.ts';
 import { openDatabase } from '../core/database/database.ts';
 import { explainDatabaseError } from '../runtime/database/explain-error.ts';
 import { pooledRandom } from '../runtime/pooled-random.ts';

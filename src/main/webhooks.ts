@@ -10,6 +10,7 @@ import { MerchantService } from '../gen/gatehouse/v1/merchant_service_pb.js';
 import { OrderService } from '../gen/gatehouse/v1/order_service_pb.js';
 import { addBrokerMetrics } from '../runtime/broker-metrics.ts';
 import { readWebhooksConfig } from '../runtime/config.ts';
+import { openDatabaseClock } from '../runtime/database/database-clock.ts';
 import { explainDatabaseError } from '../runtime/database/explain-error.ts';
 import { stopOnSignal } from '../runtime/lifecycle.ts';
 import { createLogger } from '../runtime/logger.ts';
@@ -48,6 +49,7 @@ const attemptMs = 15_000;
 const connectMs = 5_000;
 /** How long a lane stays with a process that says nothing more. */
 const leaseMs = 20_000;
+const clockIntervalMs = 5_000;
 const auditIntervalMs = 1_000;
 const promoteIntervalMs = 10_000;
 const resealIntervalMs = 60_000;
@@ -60,7 +62,6 @@ const signOfLifeMs = 15_000;
 const config = readConfigOrExit(readWebhooksConfig);
 const instance = config.GATEHOUSE_INSTANCE ?? `${hostname()}:${process.pid}`;
 const logger = createLogger({ process: 'webhooks', instance, level: config.GATEHOUSE_LOG_LEVEL });
-const now = (): Date => new Date();
 const [currentKey] = config.GATEHOUSE_WEBHOOK_SECRET_KEYS;
 
 const database = await openDatabase({
@@ -70,6 +71,8 @@ const database = await openDatabase({
   logger,
 });
 await migrateWhenReachable(database, logger);
+const clock = await openDatabaseClock(database.pool, () => performance.now());
+const { now } = clock;
 
 const transport = createGrpcTransport({
   addresses: config.GATEHOUSE_CORE_ADDRESSES,
@@ -231,6 +234,7 @@ const work = [
   everySo('deleting old deliveries', forgetIntervalMs, (ended) =>
     forgetOldDeliveries({ database, retentionDays, logger, now }, ended),
   ),
+  everySo("going by the database's clock", clockIntervalMs, clock.adjust),
   everySo('carrying audit entries to core', auditIntervalMs, () =>
     sendAuditEntries({ database, audit, logger }),
   ),

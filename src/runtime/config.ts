@@ -29,6 +29,13 @@ const poolSize = makeExactValidator<number>((input) => {
   return Number(input);
 });
 
+/** Four tasks of a webhooks process keep a connection each, for the lock that says that it is theirs. */
+const webhooksPoolSize = makeExactValidator<number>((input) => {
+  if (!/^[0-9]{1,4}$/.test(input) || Number(input) < 6)
+    throw new EnvError('must be a whole number from 6 to 9999');
+  return Number(input);
+});
+
 const masterKey = makeExactValidator<Buffer>((input) => {
   if (!/^[0-9a-f]{64}$/i.test(input)) {
     throw new EnvError('must be 64 hexadecimal digits; make one with: openssl rand -hex 32');
@@ -303,7 +310,7 @@ const webhooks = {
     desc: "where PostgreSQL is; core's own, or another",
     example: 'postgres://gatehouse:<password>@127.0.0.1:5432/gatehouse',
   }),
-  GATEHOUSE_DATABASE_POOL_SIZE: poolSize({ default: 12 }),
+  GATEHOUSE_DATABASE_POOL_SIZE: webhooksPoolSize({ default: 12 }),
   GATEHOUSE_NATS_URL: natsUrl({ desc: 'where NATS with JetStream is', example: 'nats://127.0.0.1:4222' }),
   GATEHOUSE_SERVICE_TOKENS: serviceTokens({
     desc: 'who may call, as role:token,role:token; tokens are made with openssl rand -hex 32',

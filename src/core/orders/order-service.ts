@@ -15,7 +15,7 @@ import type {
   StartDirectPaymentRequest,
   StartDirectPaymentResponse,
 } from '../../gen/gatehouse/v1/order_service_pb.js';
-import { annotate, callerOf, isRequestId } from '../../runtime/rpc/call-context.ts';
+import { annotate, callerOf, isRequestId, markUneventful } from '../../runtime/rpc/call-context.ts';
 import { rpcError } from '../../runtime/rpc/rpc-error.ts';
 import { rpcService } from '../../runtime/rpc/rpc-service.ts';
 import type { RpcService } from '../../runtime/rpc/rpc-service.ts';
@@ -146,7 +146,7 @@ export function orderService(parts: OrderServiceParts): RpcService {
         const page = pageOf(orders, filter.limit, key);
         return { orders: page.items.map(orderMessage), nextPageToken: page.nextPageToken };
       },
-      async listOrderEvents(request) {
+      async listOrderEvents(request, context) {
         const { after, limit, filter } = valuesOrThrow(
           combine({
             after: parseCursor(request.afterCursor),
@@ -155,6 +155,7 @@ export function orderService(parts: OrderServiceParts): RpcService {
           }),
         );
         const page = await feed.list(after, limit, filter);
+        if (page.events.length === 0) markUneventful(context);
         const entries = page.events.map(({ cursor, payload }) => ({
           cursor: formatCursor(cursor),
           event: fromBinary(OrderEventSchema, payload),

@@ -7,9 +7,9 @@ import type { HeadRow } from './head-rows.sql.ts';
 import { laneOf, laneText } from './lane-arrays.ts';
 
 export interface ClaimRequest {
-  /** At most so many lanes whose last attempt did not fail. */
+  /** At most so many lanes that have answered well, and did so last. */
   readonly lanes: number;
-  /** And so many whose last attempt did. */
+  /** And so many of those that failed last, or of which nobody knows yet whether they answer at all. */
   readonly lanesInTrouble: number;
   readonly exceptMerchantIds: readonly string[];
   readonly leaseId: string;
@@ -21,6 +21,8 @@ export interface ClaimedLane {
   readonly lane: LaneKey;
   readonly leaseId: string;
   readonly health: LaneHealth;
+  /** Whether it has ever answered well. */
+  readonly isProven: boolean;
   readonly heads: readonly OutgoingDelivery[];
   /** Whether there are as many as were asked for, and so perhaps more. */
   readonly isFilled: boolean;
@@ -54,18 +56,19 @@ const dueLanes = (health: string, limit: string): string => `
  * with it would be those from before the change. It is taken the next time.
  */
 const statement = `
-with healthy as (${dueLanes('l.consecutive_failures = 0', '$1::int')}
-), in_trouble as (${dueLanes('l.consecutive_failures > 0', '$2::int')}
+with healthy as (${dueLanes('l.consecutive_failures = 0 and l.last_success_at is not null', '$1::int')}
+), in_trouble as (${dueLanes('(l.consecutive_failures > 0 or l.last_success_at is null)', '$2::int')}
 ), due as materialized (
   select ctid from healthy union all select ctid from in_trouble
 ), claimed as (
   update webhooks.lanes l
   set lease_id = $4::uuid, leased_until = now() + $5::float8 * interval '1 millisecond'
   from due where l.ctid = due.ctid
-  returning l.merchant_id, l.environment, l.endpoint, l.consecutive_failures, l.resting_until, l.resumed_at
+  returning l.merchant_id, l.environment, l.endpoint, l.consecutive_failures, l.resting_until, l.resumed_at,
+    l.last_success_at is not null as is_proven
 )
 select
-  claimed.merchant_id, claimed.environment, claimed.endpoint, claimed.consecutive_failures, claimed.resting_until,
+  claimed.merchant_id, claimed.environment, claimed.endpoint, claimed.consecutive_failures, claimed.resting_until, claimed.is_proven,
   now() as now, head.*
 from claimed
 left join lateral (${headsOf('claimed', `case when claimed.consecutive_failures = 0 then ${headsWithClaim} else 1 end`, "'{}'::text[]")}
@@ -73,6 +76,7 @@ left join lateral (${headsOf('claimed', `case when claimed.consecutive_failures 
 
 interface ClaimedRow extends HeadRow {
   readonly consecutive_failures: number;
+  readonly is_proven: boolean;
   readonly resting_until: Date | null;
   readonly now: Date;
 }
@@ -95,6 +99,7 @@ function claimedLane(rows: readonly ClaimedRow[], leaseId: string): ClaimedLane 
   return {
     lane: laneOf(first),
     leaseId,
+    isProven: first.is_proven,
     health: {
       consecutiveFailures: first.consecutive_failures,
       restingUntil: first.resting_until ?? undefined,

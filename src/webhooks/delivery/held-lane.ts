@@ -16,6 +16,8 @@ export interface HeldLane {
   /** Not counted any more: another HeldLane may have its name. */
   isForgotten: boolean;
   health: LaneHealth;
+  /** Whether it has ever answered well. */
+  isProven: boolean;
   /** How many of its deliveries may be on their way. */
   limit: number;
   /** An attempt that begins before (by performance.now) ends before the lease does. */
@@ -42,6 +44,7 @@ export const heldLane = (claimed: ClaimedLane, nowMs: number, beginUntilMs: numb
   state: 'open',
   isForgotten: false,
   health: claimed.health,
+  isProven: claimed.isProven,
   limit: firstInFlight(claimed.health),
   beginUntilMs,
   ready: [...claimed.heads],

@@ -210,6 +210,7 @@ export function createLaneWork(parts: LaneWorkParts): LaneWork {
     const before = held.health;
     const isDelivered = next.type === 'delivered';
     held.health = healthAfter(before, { isDelivered, endedAt, random });
+    held.isProven ||= isDelivered;
     held.limit = inFlightAfter(held.limit, isDelivered);
     if (next.type === 'pause' || isResting(held)) leaveLane(held);
     const failures = held.health.consecutiveFailures;
@@ -255,7 +256,7 @@ export function createLaneWork(parts: LaneWorkParts): LaneWork {
   };
 
   const countInTrouble = (): number =>
-    [...lanes.values()].filter(({ health }) => health.consecutiveFailures > 0).length;
+    [...lanes.values()].filter(({ health, isProven }) => !isProven || health.consecutiveFailures > 0).length;
   const makeWay = (held: HeldLane): void => {
     const isOver = performance.now() - held.heldSinceMs > sliceMs;
     if (isOver && places.isCrowded()) leaveLane(held);
@@ -264,7 +265,8 @@ export function createLaneWork(parts: LaneWorkParts): LaneWork {
   return {
     room() {
       const left = places.lanesLeft();
-      // Lanes that do not answer hold a place for as long as an attempt may take: half the places are not for them.
+      // Lanes that do not answer hold a place for as long as an attempt may take: half the places are not for them, nor
+      // for those that have yet to show that they do.
       const troubleLeft = Math.max(0, Math.floor(maxInFlight / 2) - countInTrouble());
       return {
         lanes: left,

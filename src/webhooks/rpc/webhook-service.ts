@@ -59,6 +59,9 @@ export interface WebhookServiceParts {
 const readers = ['operator', 'reader'] as const;
 const changers = ['operator'] as const;
 
+/** Each has core look for its events twice a second: a convenience for developers must not become a load. */
+const maxListeners = 200;
+
 /** gatehouse.v1.WebhookService. */
 export function webhookService(parts: WebhookServiceParts): RpcService {
   const { secrets, merchants, now, onDue } = parts;
@@ -68,6 +71,7 @@ export function webhookService(parts: WebhookServiceParts): RpcService {
   const endpoints = createEndpointReader(pool);
   const endpointChanges = createEndpointChanges(stored);
   const redeliveries = createRedeliveryStore(stored);
+  let listeners = 0;
 
   const findDelivery = async (
     key: requests.DeliveryKey,
@@ -219,7 +223,20 @@ export function webhookService(parts: WebhookServiceParts): RpcService {
           environment: EnvironmentMessage[EnvironmentMessage.SANDBOX],
         });
         await requireMerchant(merchants, merchantId, context.signal);
-        yield* listenToEvents(parts, merchantId, AbortSignal.any([context.signal, parts.draining]));
+        if (listeners >= maxListeners)
+          throw rpcError(
+            'OVERLOADED',
+            `${maxListeners} programs listen on this server; listen on another, or later`,
+            {
+              retryAfterMs: 10_000,
+            },
+          );
+        listeners += 1;
+        try {
+          yield* listenToEvents(parts, merchantId, AbortSignal.any([context.signal, parts.draining]));
+        } finally {
+          listeners -= 1;
+        }
         if (parts.draining.aborted)
           throw rpcError('SERVER_DRAINING', 'this server is stopping; listen on another');
       },

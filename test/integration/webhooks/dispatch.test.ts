@@ -341,6 +341,27 @@ describe('lanes', () => {
     expect((await desk.deliveries()).filter(({ state }) => state === 'DELIVERED')).toHaveLength(100);
   });
 
+  test('that have never answered take half the places at most, however many hang at once', async () => {
+    const silent = await receive(silence);
+    const shop = await receive();
+    await desk.startDispatcher({ maxInFlight: 16 });
+    const [first] = await desk.add({ url: shop.origin, merchantId: 'mer_known' });
+    await untilState(first!.id, 'DELIVERED');
+    await desk.add(
+      ...Array.from({ length: 60 }, (_, index) => ({ url: silent.origin, merchantId: `mer_new_${index}` })),
+    );
+    await waitUntil('the new lanes have all that they may have', () => silent.webhooks.length >= 8);
+
+    const [next] = await desk.add({ url: shop.origin, merchantId: 'mer_known' });
+
+    await untilState(next!.id, 'DELIVERED');
+    const others = (await desk.deliveries()).filter(({ merchant_id: id }) => id !== 'mer_known');
+    expect(others.every(({ state, attempt_count: attempts }) => state === 'PENDING' && attempts === 0)).toBe(
+      true,
+    );
+    expect(silent.webhooks).toHaveLength(8);
+  });
+
   test('with much to send make way for one that has just become due', async () => {
     const shop = await receive((exchange) => void setTimeout(() => answer(204)(exchange), 20));
     for (let index = 0; index < 6; index += 1)

@@ -5,6 +5,7 @@ import {
   readCoreConfig,
   readLocalConfig,
   readRestFacadeConfig,
+  readWebhooksConfig,
 } from '../../../src/runtime/config.ts';
 import type { ProcessEnvironment } from '../../../src/runtime/config.ts';
 
@@ -16,10 +17,18 @@ const core = {
   GATEHOUSE_SERVICE_TOKENS: `facade:${token}`,
 };
 const facade = { GATEHOUSE_SERVICE_TOKEN: token };
+const webhooks = {
+  GATEHOUSE_DATABASE_URL: core.GATEHOUSE_DATABASE_URL,
+  GATEHOUSE_NATS_URL: core.GATEHOUSE_NATS_URL,
+  GATEHOUSE_SERVICE_TOKEN: token,
+  GATEHOUSE_SERVICE_TOKENS: `operator:${token}`,
+  GATEHOUSE_WEBHOOK_SECRET_KEYS: `first:${'ab'.repeat(32)}`,
+};
 
 const readers = {
   core: (own: ProcessEnvironment): object => readCoreConfig({ ...core, ...own }),
   'rest-facade': (own: ProcessEnvironment): object => readRestFacadeConfig({ ...facade, ...own }),
+  webhooks: (own: ProcessEnvironment): object => readWebhooksConfig({ ...webhooks, ...own }),
   cli: (own: ProcessEnvironment): object => readCliConfig(own),
   local: (own: ProcessEnvironment): object => readLocalConfig(own),
 };
@@ -174,6 +183,32 @@ const settings: readonly {
     ],
     bad: ['0', '-1', '1.5', 'many'],
     advice: /must be a whole number from 1 to 9999/,
+  },
+  {
+    name: 'GATEHOUSE_DATABASE_POOL_SIZE',
+    of: 'webhooks',
+    standard: 12,
+    good: [
+      ['6', 6],
+      ['100', 100],
+    ],
+    bad: ['0', '5', '1.5', 'many'],
+    advice: /must be a whole number from 6 to 9999/,
+  },
+  {
+    name: 'GATEHOUSE_WEBHOOK_RETENTION_DAYS',
+    of: 'webhooks',
+    standard: 90,
+    good: [['7', 7]],
+    bad: ['0', '6', 'a year'],
+    advice: /must be a number of days, 7 or more/,
+  },
+  {
+    name: 'GATEHOUSE_WEBHOOK_SECRET_KEYS',
+    of: 'webhooks',
+    good: [[`b:${'0'.repeat(64)}`, [{ name: 'b', key: Buffer.alloc(32) }]]],
+    bad: ['a:b', `a:${'0'.repeat(63)}`, `a:${'0'.repeat(64)},a:${'1'.repeat(64)}`],
+    advice: /openssl rand -hex 32|two keys of the same name|is not set/,
   },
   {
     name: 'GATEHOUSE_RATE_LIMIT_PER_KEY',

@@ -1813,7 +1813,8 @@ export declare const WebhookService: GenService<{
   /**
    * Streams a merchant's sandbox events from now on as signed webhooks, whether their orders have a webhook_url or not,
    * for a developer to receive without a public address. Nothing is kept or repeated.
-   * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND MERCHANT_NOT_FOUND; UNAVAILABLE SERVER_DRAINING.
+   * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND MERCHANT_NOT_FOUND; RESOURCE_EXHAUSTED OVERLOADED
+   * when 200 programs listen; UNAVAILABLE SERVER_DRAINING.
    *
    * @generated from rpc gatehouse.v1.WebhookService.ListenToSandboxEvents
    */

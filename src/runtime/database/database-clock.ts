@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { runStatement } from '../../runtime/database/run-statement.ts';
+import { runStatement } from './run-statement.ts';
 
 /** The database's clock, told without asking each time. */
 export interface DatabaseClock {
