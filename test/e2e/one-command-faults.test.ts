@@ -12,7 +12,9 @@ function killIfThere(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+    // Not `instanceof Error`: Node's own errors are of another realm than what jest runs.
+    if (!(typeof error === 'object' && error !== null && 'code' in error && error.code === 'ESRCH'))
+      throw error;
   }
 }
 
