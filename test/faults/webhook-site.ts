@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
+import { storedId } from '../../src/runtime/public-id.ts';
 import { startProcess } from '../support/gatehouse-process.ts';
 import type { GatehouseProcess } from '../support/gatehouse-process.ts';
 import { startStack } from '../support/stack.ts';
@@ -192,14 +193,18 @@ async function openTrade(parts: TradeParts): Promise<Trade> {
     arrivals,
     arrival: (n = 1) => arrivalAtAny(receivers, n),
     async untilDelivered({ impatient = false } = {}) {
-      const events = await waitUntil('core lists its events', () =>
-        committedEnds(reader, shops).catch(() => undefined),
-      );
+      // What was committed last is listed only when no older transaction is under way in the whole server, and there are
+      // other tests'.
+      const expected = await waitUntil('core lists all that is committed', async () => {
+        const count = await countEnds(database, shops).catch(() => undefined);
+        const events = await committedEnds(reader, shops).catch(() => undefined);
+        return events?.length === count && count;
+      });
       await waitUntil(
-        `all of ${events.length} events are delivered`,
+        `all of ${expected} events are delivered`,
         async () => {
           if (impatient) await hurryRetries(database);
-          return isAllDelivered(events.length).catch(() => false);
+          return isAllDelivered(expected).catch(() => false);
         },
         tradeTimeoutMs,
       );
@@ -211,6 +216,15 @@ async function openTrade(parts: TradeParts): Promise<Trade> {
     },
     committed: async () => (await committedEnds(reader, shops)).length,
   };
+}
+
+async function countEnds(database: pg.Pool, shops: readonly Shop[]): Promise<number> {
+  const { rows } = await database.query<{ count: number }>(
+    `select count(*)::int as count from core.order_events
+     where merchant_id = any ($1::uuid[]) and type in ('COMPLETED', 'FAILED', 'EXPIRED')`,
+    [shops.map(({ merchantId }) => storedId('mer', merchantId))],
+  );
+  return rows[0]?.count ?? 0;
 }
 
 /** Every receiver counts for itself, so the sum is looked at on each arrival. */
