@@ -97,15 +97,23 @@ describe('the one command, when processes are killed', () => {
     'stops what it has started when it is interrupted while %s is starting',
     async (name) => {
       const run = start({ dataFolder: await newFolder() });
-      await waitUntil(
+      const processes = await waitUntil(
         `${name} is there`,
-        async () => [...(await run.processes()).values()].includes(name),
+        async () => {
+          const found = await run.processes();
+          return [...found.values()].includes(name) ? found : undefined;
+        },
         60_000,
       );
-      const processes = await run.processes();
       run.process.kill('SIGINT');
-      expect(await run.ended).toBe(130);
+      const exitCode = await run.ended;
       await untilGone(processes.keys());
+      // On a busy machine the last process may be up before the signal is there: then this was an ordinary stop.
+      if (run.output().includes('Gatehouse is running')) {
+        expect([name, exitCode]).toEqual(['rest-facade', 0]);
+        return;
+      }
+      expect(exitCode).toBe(130);
       expect(run.output()).toContain('Interrupted while starting');
     },
   );
