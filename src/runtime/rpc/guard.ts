@@ -89,6 +89,8 @@ async function* many(
   try {
     admit(context, access, options);
     yield* handle();
+    // A handler that ends because its time is over has not come to an end of its own: that is what the caller must hear.
+    if (context.signal.aborted) throw abortError(context);
   } catch (error) {
     failure = explain(error, context, options);
     throw failure;
