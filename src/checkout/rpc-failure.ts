@@ -64,6 +64,19 @@ const kinds: Readonly<Record<ErrorReason, CheckoutFailureKind>> = {
   DELIVERY_NOT_FOUND: 'unavailable',
   REDELIVERY_NOT_FOUND: 'unavailable',
   ENDPOINT_NOT_FOUND: 'unavailable',
+  USER_NOT_FOUND: 'unavailable',
+  LINK_NOT_USABLE: 'unavailable',
+  API_REQUEST_NOT_FOUND: 'unavailable',
+  ALREADY_A_MEMBER: 'unavailable',
+  WRONG_CREDENTIALS: 'unavailable',
+  WRONG_CODE: 'unavailable',
+  TOTP_NOT_ENABLED: 'unavailable',
+  TOTP_NOT_BEGUN: 'unavailable',
+  TOTP_ENABLED: 'unavailable',
+  LAST_OWNER: 'unavailable',
+  LAST_OPERATOR: 'unavailable',
+  CHANGED_MEANWHILE: 'unavailable',
+  TOO_MANY_TRIES: 'unavailable',
 };
 
 /** What the customer is told when a call to core threw. */

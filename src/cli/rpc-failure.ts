@@ -41,6 +41,7 @@ const exitCodeOfStatus: Partial<Record<Code, number>> = {
   [Code.PermissionDenied]: exitCodes.refused,
   [Code.AlreadyExists]: exitCodes.refused,
   [Code.FailedPrecondition]: exitCodes.refused,
+  [Code.Aborted]: exitCodes.refused,
   [Code.ResourceExhausted]: exitCodes.refused,
   [Code.Unavailable]: exitCodes.unreachable,
   [Code.DeadlineExceeded]: exitCodes.unreachable,

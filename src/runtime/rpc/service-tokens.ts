@@ -2,9 +2,18 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 
 /**
  * What a service token lets its bearer do. Which role may call which method is said where the method is served.
- * `writer` is an internal service that makes orders, `reader` one that only looks.
+ * `dashboard` acts for people who have signed in, and says in `x-gatehouse-actor` who; `writer` is an internal service that makes orders, `reader` one that only looks.
  */
-export const roles = ['facade', 'checkout', 'wallets', 'webhooks', 'operator', 'writer', 'reader'] as const;
+export const roles = [
+  'facade',
+  'checkout',
+  'wallets',
+  'webhooks',
+  'dashboard',
+  'operator',
+  'writer',
+  'reader',
+] as const;
 export type Role = (typeof roles)[number];
 
 /** The tokens a server accepts, as hashes: a server's memory need not hold what opens it. */
