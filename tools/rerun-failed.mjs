@@ -1,0 +1,24 @@
+// Runs the test files that failed once more, one at a time and with the machine to themselves: what fails again is broken,
+// what passes now is unsteady, is named at the end, and is still a defect to be mended. Usage: <jest's results> <a folder>
+import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { mergeRuns } from './merge-runs.mjs';
+
+/** More than this is no bad luck. */
+const mostFiles = 3;
+
+const [resultsFile = '', scratch = ''] = process.argv.slice(2);
+const readResults = (file) => JSON.parse(readFileSync(file, 'utf8'));
+
+const first = readResults(resultsFile);
+const failed = first.testResults.filter(({ status }) => status === 'failed').map(({ name }) => name);
+if (failed.length === 0 || failed.length > mostFiles) process.exit(1);
+
+console.log(`\nOnce more, alone:\n${failed.join('\n')}\n`);
+const secondFile = join(scratch, 'second.json');
+const options = ['--ci', '--runInBand', '--json', `--outputFile=${secondFile}`, '--runTestsByPath'];
+spawnSync('npm', ['test', '--', ...options, ...failed], { stdio: 'inherit' });
+const merged = mergeRuns(first, readResults(secondFile));
+writeFileSync(resultsFile, JSON.stringify(merged));
+process.exitCode = merged.success ? 0 : 1;
