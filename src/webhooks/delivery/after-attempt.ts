@@ -20,6 +20,7 @@ export function afterAttempt(
   if (report.result === 'GONE') return { type: 'pause', at: endedAt };
   const askedMs = retryAfterMs(report.retryAfter, endedAt);
   const next = nextAttempt({
+    eventType: delivery.eventType,
     roundAttempts: delivery.roundAttempts + 1,
     roundStartedAt: delivery.roundStartedAt,
     endedAt,

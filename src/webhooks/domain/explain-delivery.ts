@@ -1,5 +1,5 @@
-import type { AttemptReport, DeliveryState, LaneKey } from './delivery.ts';
-import { waitsMs } from './retry-schedule.ts';
+import type { AttemptReport, DeliveryState, LaneKey, WebhookEventType } from './delivery.ts';
+import { attemptsInRound } from './retry-schedule.ts';
 import { durationWords, timeWords } from './time-words.ts';
 
 /** All that decides where a delivery is and when it goes. */
@@ -19,7 +19,7 @@ export interface DeliveryFacts {
 
 export interface ExplainedDelivery extends LaneKey {
   readonly id: string;
-  readonly eventType: string;
+  readonly eventType: WebhookEventType;
   readonly orderNumber: string;
   readonly state: DeliveryState;
   readonly dueAt: Date | null;
@@ -45,8 +45,6 @@ export interface Explanation {
   /** Undefined when that depends on somebody, or on another delivery, or when it will not be tried. */
   readonly nextAttemptAt: Date | undefined;
 }
-
-const attemptsInSchedule = waitsMs.length + 1;
 
 /** What is due goes out within milliseconds; what is not gone after this is waited for in vain. */
 const overdueMs = 10_000;
@@ -100,6 +98,7 @@ const tookWords = (ms: number): string => (ms < 1000 ? `${ms} ms` : `${(ms / 100
 
 function whyGivenUp({ delivery, now }: DeliveryFacts): string {
   const { givenUpAt, roundAttempts } = delivery;
+  const attemptsInSchedule = attemptsInRound(delivery.eventType);
   const when = givenUpAt === null ? '' : ` ${timeWords(givenUpAt, now)}`;
   if (roundAttempts >= attemptsInSchedule)
     return `It was given up${when}: all ${attemptsInSchedule} attempts of its schedule have failed.`;
@@ -196,7 +195,7 @@ function explainOpen(facts: DeliveryFacts): Explanation {
 function whenDue({ delivery, lastAttempt, now }: DeliveryFacts): string {
   const { dueAt, roundAttempts } = delivery;
   const since = (lastAttempt?.number ?? 0) > roundAttempts ? ' since it was sent again' : '';
-  const attempt = `attempt ${roundAttempts + 1} of ${attemptsInSchedule}${since}`;
+  const attempt = `attempt ${roundAttempts + 1} of ${attemptsInRound(delivery.eventType)}${since}`;
   if (dueAt === null || dueAt > now)
     return `By its schedule it is due ${timeWords(dueAt ?? now, now)}: ${attempt}.`;
   const waited = now.getTime() - dueAt.getTime();

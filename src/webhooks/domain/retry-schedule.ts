@@ -1,3 +1,5 @@
+import type { WebhookEventType } from './delivery.ts';
+
 const second = 1000;
 const minute = 60 * second;
 const hour = 60 * minute;
@@ -18,6 +20,13 @@ export const waitsMs: readonly number[] = [
   24 * hour,
 ];
 
+/** Somebody waits for what comes of a test, and sends another one when the receiver is mended. */
+const testAttempts = 3;
+
+/** How often a delivery is sent in a round, at most. */
+export const attemptsInRound = (eventType: WebhookEventType): number =>
+  eventType === 'webhook.test' ? testAttempts : waitsMs.length + 1;
+
 /** A round of attempts is over then, however many were made: all the waits together, and a little. */
 export const roundMs = 76 * hour;
 
@@ -28,6 +37,7 @@ const jitter = 0.1;
 const longestRetryAfterMs = 24 * hour;
 
 export interface FailedAttempt {
+  readonly eventType: WebhookEventType;
   /** Attempts of this round, the one that failed among them. */
   readonly roundAttempts: number;
   readonly roundStartedAt: Date;
@@ -41,13 +51,13 @@ export interface FailedAttempt {
 export type NextAttempt = { readonly type: 'at'; readonly at: Date } | { readonly type: 'give_up' };
 
 /**
- * When a delivery is tried again after an attempt that failed: 13 attempts within 76 hours. What the jitter adds up to
+ * When a delivery is tried again after an attempt that failed: 13 attempts within 76 hours, or 3 of a test. What the jitter adds up to
  * never costs the last attempt: a wait that would end after the round ends with it. A receiver that asks for longer than
  * the round lasts is not asked again. Never before `endedAt`.
  */
 export function nextAttempt(failed: FailedAttempt): NextAttempt {
-  const { roundAttempts, roundStartedAt, endedAt, retryAfterMs = 0, random } = failed;
-  const plannedMs = waitsMs[roundAttempts - 1];
+  const { eventType, roundAttempts, roundStartedAt, endedAt, retryAfterMs = 0, random } = failed;
+  const plannedMs = roundAttempts < attemptsInRound(eventType) ? waitsMs[roundAttempts - 1] : undefined;
   const leftMs = roundStartedAt.getTime() + roundMs - endedAt.getTime();
   if (plannedMs === undefined || leftMs <= 0) return { type: 'give_up' };
   const jitteredMs = Math.round(plannedMs * (1 + jitter * (2 * random() - 1)));

@@ -52,9 +52,16 @@ delete from webhooks.lanes lane using (
 where lane.merchant_id = old.merchant_id and lane.environment = old.environment and lane.endpoint = old.endpoint
   and lane.next_due_at is null and lane.paused_at is null`;
 
+/** Its deliveries, which remember it, may be younger; they show up as sent by hand all the same. */
+const deleteRedeliveries = `
+delete from webhooks.redeliveries r using (
+  select merchant_id, id from webhooks.redeliveries where ended_at < $1 limit $2
+) old
+where r.merchant_id = old.merchant_id and r.id = old.id`;
+
 /**
- * Deletes deliveries that ended longer ago than the retention, a few at a time, and lanes that have had none for as
- * long. One process at a time does it; in the others it does nothing.
+ * Deletes deliveries and redeliveries that ended longer ago than the retention, a few at a time, and lanes that have had
+ * none for as long. One process at a time does it; in the others it does nothing.
  */
 export async function forgetOldDeliveries(parts: ForgetParts, stop: AbortSignal): Promise<void> {
   const { database, retentionDays, logger, now } = parts;
@@ -64,7 +71,9 @@ export async function forgetOldDeliveries(parts: ForgetParts, stop: AbortSignal)
     const ended = AbortSignal.any([stop, lost]);
     const deliveries = await deleteInBatches(client, ended, deleteDeliveries, [beforeId, before]);
     const lanes = await deleteInBatches(client, ended, deleteLanes, [before]);
-    if (deliveries > 0 || lanes > 0) logger.info({ deliveries, lanes }, 'forgot what ended long ago');
+    const redeliveries = await deleteInBatches(client, ended, deleteRedeliveries, [before]);
+    if (deliveries + lanes + redeliveries > 0)
+      logger.info({ deliveries, lanes, redeliveries }, 'forgot what ended long ago');
   });
 }
 

@@ -1,13 +1,19 @@
 import type { Pool } from 'pg';
 import { runStatement } from '../../runtime/database/run-statement.ts';
-import type { AttemptReport, DeliveryState, Environment, LaneKey } from '../domain/delivery.ts';
+import type {
+  AttemptReport,
+  DeliveryState,
+  Environment,
+  LaneKey,
+  WebhookEventType,
+} from '../domain/delivery.ts';
 import { deliveryIdAfter, deliveryIdBefore } from '../redeliveries/redelivery-store.ts';
 
 /** A delivery as it stands, without its body. */
 export interface StoredDelivery extends LaneKey {
   readonly id: string;
   readonly eventId: string;
-  readonly eventType: string;
+  readonly eventType: WebhookEventType;
   readonly orderId: string;
   readonly orderNumber: string;
   readonly sequence: bigint;

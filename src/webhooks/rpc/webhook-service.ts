@@ -15,7 +15,6 @@ import type { LaneKey } from '../domain/delivery.ts';
 import { explainDelivery } from '../domain/explain-delivery.ts';
 import type { PipelineStatus } from '../health/pipeline-status.ts';
 import { createRedeliveryStore } from '../redeliveries/redelivery-store.ts';
-import { SecretUnusableError } from '../secrets/secret-cipher.ts';
 import type { SigningSecrets } from '../secrets/signing-secrets.ts';
 import { createEndpointChanges } from './change-endpoint.ts';
 import { createDeliveryReader } from './delivery-reader.ts';
@@ -87,15 +86,6 @@ export function webhookService(parts: WebhookServiceParts): RpcService {
     if (endpoint === undefined) throw endpointNotFound(lane);
     return endpoint;
   };
-  const secretProblem = async ({ merchantId, environment }: LaneKey): Promise<string | undefined> => {
-    try {
-      await secrets.live(merchantId, environment);
-      return undefined;
-    } catch (error) {
-      if (error instanceof SecretUnusableError) return error.message;
-      throw error;
-    }
-  };
 
   return rpcService(
     WebhookService,
@@ -140,7 +130,9 @@ export function webhookService(parts: WebhookServiceParts): RpcService {
         const [endpoint, surroundings, problem] = await Promise.all([
           findEndpoint(delivery),
           deliveries.surroundings(delivery),
-          delivery.state === 'PENDING' ? secretProblem(delivery) : undefined,
+          delivery.state === 'PENDING'
+            ? secrets.problem(delivery.merchantId, delivery.environment)
+            : undefined,
         ]);
         const { sentences, nextAttemptAt } = explainDelivery({
           now: now(),
@@ -166,6 +158,7 @@ export function webhookService(parts: WebhookServiceParts): RpcService {
 
       async startRedelivery(request, context) {
         const wanted = requests.redeliveryToStart(request);
+        await requireMerchant(merchants, wanted.merchantId, context.signal);
         const redelivery = await redeliveries.start(wanted, actorOf(context));
         if (redelivery === undefined) {
           throw rpcError(

@@ -7,7 +7,7 @@ import type { Database } from '../database/database.ts';
 import type { Environment } from '../domain/delivery.ts';
 import { resealSecrets } from './reseal-secrets.ts';
 import type { Resealed } from './reseal-secrets.ts';
-import { createSecretCipher } from './secret-cipher.ts';
+import { SecretUnusableError, createSecretCipher } from './secret-cipher.ts';
 import {
   changeSecrets,
   findDue,
@@ -39,6 +39,8 @@ export interface SigningSecrets {
    * @throws SecretUnusableError naming the key that is missing or wrong.
    */
   readonly live: (merchantId: string, environment: Environment) => Promise<LiveSecrets>;
+  /** Why what is stored cannot be opened; undefined when it can, or nothing is stored yet. Changes nothing. */
+  readonly problem: (merchantId: string, environment: Environment) => Promise<string | undefined>;
   /** The current one before the next one, sandbox before production. */
   readonly list: (merchantId: string, environment: Environment | undefined) => Promise<SigningSecret[]>;
   /**
@@ -113,13 +115,15 @@ export function createSigningSecrets(parts: SigningSecretsParts): SigningSecrets
       return { current: row };
     });
 
+  /** @throws SecretUnusableError */
+  const openAll = (rows: LiveRows): ReadonlyMap<string, string> =>
+    new Map(Object.values(rows).map((row: StoredSecret) => [row.id, cipher.open(row, row)] as const));
+
   const open = async (owner: SecretOwner): Promise<Opened> => {
     const rows =
       liveRows(await findSecrets(pool, owner.merchantId, owner.environment), now()) ??
       (await makeFirst(owner));
-    const texts = new Map(
-      Object.values(rows).map((row: StoredSecret) => [row.id, cipher.open(row, row)] as const),
-    );
+    const texts = openAll(rows);
     return { rows, textOf: ({ id }) => texts.get(id) ?? '' };
   };
 
@@ -137,6 +141,17 @@ export function createSigningSecrets(parts: SigningSecretsParts): SigningSecrets
       const { rows, textOf } = await opened;
       const { current, next } = liveRows(Object.values(rows) as StoredSecret[], now()) ?? rows;
       return { current: textOf(current), ...(next === undefined ? {} : { next: textOf(next) }) };
+    },
+
+    async problem(merchantId, environment) {
+      const rows = liveRows(await findSecrets(pool, merchantId, environment), now());
+      try {
+        if (rows !== undefined) openAll(rows);
+        return undefined;
+      } catch (error) {
+        if (error instanceof SecretUnusableError) return error.message;
+        throw error;
+      }
     },
 
     async list(merchantId, environment) {

@@ -88,7 +88,7 @@ async function forget(): Promise<void> {
   await forgetOldDeliveries({ database, retentionDays: 90, logger, now: () => at }, stop);
 }
 
-async function left(table: 'deliveries' | 'delivery_attempts' | 'lanes'): Promise<number> {
+async function left(table: 'deliveries' | 'delivery_attempts' | 'lanes' | 'redeliveries'): Promise<number> {
   const { rows } = await client.query<{ count: string }>(`select count(*) from webhooks.${table}`);
   return Number(rows[0]?.count);
 }
@@ -125,6 +125,22 @@ describe('what ended before the retention', () => {
 
     expect(await left('deliveries')).toBe(0);
     expect(await left('lanes')).toBe(1);
+  });
+
+  test('goes with the redeliveries of that time, and leaves one that runs and one that ended lately', async () => {
+    const ends = [daysAgo(95), daysAgo(3), null];
+    for (const [index, endedAt] of ends.entries()) {
+      await client.query(
+        `insert into webhooks.redeliveries
+           (merchant_id, id, environment, created_from, created_to, states, after_id, created_at, ended_at)
+         values ($1, $2, 'SANDBOX', $3, $3, '{GIVEN_UP}', '', $3, $4)`,
+        [merchantId, newRandomId('whr', daysAgo(100 + index)), daysAgo(100), endedAt],
+      );
+    }
+
+    await forget();
+
+    expect(await left('redeliveries')).toBe(2);
   });
 
   test('leaves a lane that was begun lately', async () => {

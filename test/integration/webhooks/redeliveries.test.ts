@@ -122,6 +122,14 @@ describe('sending many again', () => {
     });
   });
 
+  test('is refused for a merchant that is not there', async () => {
+    const unknown = { ...all(), merchantId: newRandomId('mer', new Date()) };
+
+    expect(await failureOf(operator().startRedelivery(unknown))).toMatchObject({
+      reason: 'MERCHANT_NOT_FOUND',
+    });
+  });
+
   test('takes those of the states, the environment and the time that are asked for, and of nobody else', async () => {
     const [early, late] = [await deliver(2, 'DELIVERED'), await deliver(2, 'DELIVERED')];
     const { id: other } = await stack.createMerchant();

@@ -252,6 +252,17 @@ describe('one delivery', () => {
     expect(due.nextAttemptTime).toBeDefined();
   });
 
+  test('is explained without making the secret that is not there yet', async () => {
+    const { id } = await stack.createMerchant();
+    const [deliveryId = ''] = await desk.deliver(id);
+
+    const { sentences } = await reader().explainDelivery({ merchantId: id, deliveryId });
+
+    expect(sentences.join(' ')).toContain('attempt 1 of 13');
+    const { rows } = await sql('select from webhooks.signing_secrets where merchant_id = $1', [id]);
+    expect(rows).toHaveLength(0);
+  });
+
   test('whose secret has no key is explained, not failed', async () => {
     const [deliveryId = ''] = await desk.deliver(merchantId);
     await desk.secrets.live(merchantId, 'SANDBOX');

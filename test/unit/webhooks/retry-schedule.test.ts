@@ -1,6 +1,15 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { nextAttempt, roundMs, waitsMs } from '../../../src/webhooks/domain/retry-schedule.ts';
+import {
+  attemptsInRound,
+  nextAttempt as nextAttemptOf,
+  roundMs,
+  waitsMs,
+} from '../../../src/webhooks/domain/retry-schedule.ts';
+
+/** Of the delivery of an order's end, unless said otherwise. */
+const nextAttempt = (failed: Omit<Parameters<typeof nextAttemptOf>[0], 'eventType'>) =>
+  nextAttemptOf({ eventType: 'order.completed', ...failed });
 
 const start = new Date('2026-03-01T12:00:00.000Z');
 const hour = 3_600_000;
@@ -43,6 +52,22 @@ describe('the schedule', () => {
     const next = nextAttempt({ roundAttempts: 13, roundStartedAt: start, endedAt: start, random: middle });
 
     expect(next).toEqual({ type: 'give_up' });
+  });
+
+  test('of a test ends after the third, within a minute', () => {
+    const after = [1, 2, 3].map((roundAttempts) =>
+      nextAttemptOf({
+        eventType: 'webhook.test',
+        roundAttempts,
+        roundStartedAt: start,
+        endedAt: start,
+        random: middle,
+      }),
+    );
+
+    expect(after.map(({ type }) => type)).toEqual(['at', 'at', 'give_up']);
+    expect(attemptsInRound('webhook.test')).toBe(3);
+    expect(attemptsInRound('order.failed')).toBe(13);
   });
 
   test('ends with the first attempt that fails when 76 hours are over', () => {
