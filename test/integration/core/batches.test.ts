@@ -1,0 +1,254 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import type { CallOptions, Client } from '@connectrpc/connect';
+import pg from 'pg';
+import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { holdOrders } from '../../support/hold-orders.ts';
+import type { HeldOrders } from '../../support/hold-orders.ts';
+import { directPayment, registration } from '../../support/order-requests.ts';
+import { failureOf } from '../../support/rpc-failure.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack } from '../../support/stack.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+
+// What calls of one moment become in core, seen in PostgreSQL: each commit has a transaction id, and events keep it.
+
+let stack: Stack;
+let orders: Client<typeof OrderService>;
+let database: pg.Client;
+let merchantId: string;
+let held: HeldOrders | undefined;
+
+beforeAll(async () => {
+  // With the limit on prompts, as it is in production: direct payments claim their phones in the same transaction.
+  const settings = { GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: '5' };
+  stack = await startStack({ cores: 1, facades: 0, settings });
+  orders = stack.client(OrderService, 'writer');
+  database = new pg.Client({ connectionString: stack.databaseUrl });
+  await database.connect();
+  ({ id: merchantId } = await stack.createMerchant());
+});
+
+afterEach(letGo);
+
+async function letGo(): Promise<void> {
+  await held?.letGo();
+  held = undefined;
+}
+
+afterAll(async () => {
+  await database.end();
+  await stack.stop();
+});
+
+let phones = 0;
+const nextPhone = (): string => `09${String(10_000_000 + (phones += 1))}`;
+const registrationOf = (orderNumber: string) => registration({ merchantId, orderNumber });
+const paymentOf = (orderNumber: string) => directPayment({ merchantId, orderNumber, phone: nextPhone() });
+
+interface Writing {
+  readonly name: string;
+  readonly method: string;
+  readonly one: (orderNumber: string, options?: CallOptions) => Promise<unknown>;
+  readonly batch: (orderNumbers: readonly string[], options?: CallOptions) => Promise<(string | undefined)[]>;
+  /** The most commits that 300 calls may become which wait together. */
+  readonly commitsOf300: number;
+}
+
+const writings: Writing[] = [
+  {
+    name: 'registrations',
+    method: 'RegisterOrder',
+    one: (orderNumber, options) => orders.registerOrder(registrationOf(orderNumber), options),
+    batch: async (orderNumbers, options) =>
+      (await orders.batchRegisterOrders({ requests: orderNumbers.map(registrationOf) }, options)).results.map(
+        ({ result }) => result.case,
+      ),
+    commitsOf300: 1,
+  },
+  {
+    name: 'direct payments',
+    method: 'StartDirectPayment',
+    one: (orderNumber, options) => orders.startDirectPayment(paymentOf(orderNumber), options),
+    batch: async (orderNumbers, options) =>
+      (await orders.batchStartDirectPayments({ requests: orderNumbers.map(paymentOf) }, options)).results.map(
+        ({ result }) => result.case,
+      ),
+    // A hundred in each, for the locks of their phones.
+    commitsOf300: 3,
+  },
+];
+
+const numbers = (prefix: string, count: number): string[] =>
+  Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
+
+async function writtenNumbers(prefix: string): Promise<string[]> {
+  const { rows } = await database.query<{ order_number: string }>(
+    'select order_number from core.orders where starts_with(order_number, $1) order by order_number',
+    [prefix],
+  );
+  return rows.map((row) => row.order_number);
+}
+
+async function commitsOf(prefix: string): Promise<number> {
+  const { rows } = await database.query<{ count: number }>(
+    `select count(distinct e.xid)::int as count
+     from core.orders o join core.order_events e on e.merchant_id = o.merchant_id and e.order_id = o.id
+     where starts_with(o.order_number, $1)`,
+    [prefix],
+  );
+  return rows[0]?.count ?? 0;
+}
+
+/** Three statements that wait for the database: as many as there may be at a time. */
+async function fill(
+  prefix: string,
+  { one }: Pick<Writing, 'one'>,
+  waits: HeldOrders,
+): Promise<Promise<unknown>[]> {
+  const filling: Promise<unknown>[] = [];
+  for (const orderNumber of numbers(`${prefix}-first`, 3)) {
+    filling.push(one(orderNumber));
+    await waits.untilStatementsWait(filling.length);
+  }
+  return filling;
+}
+
+/** Calls go to core over one connection, in order: when this one is answered, those before it have arrived. */
+const untilArrived = async (): Promise<void> => {
+  expect(await failureOf(orders.registerOrder({ merchantId }))).toMatchObject({ reason: 'INVALID_FIELDS' });
+};
+
+const lineOf = (requestId: string) =>
+  waitUntil(`core has ended ${requestId}`, () =>
+    stack.cores[0]?.log.find((line) => line['request_id'] === requestId),
+  );
+
+describe.each(writings)('$name', (writing) => {
+  const { one, batch, method, commitsOf300 } = writing;
+
+  test('that come while three statements run are as few commits as can be, and no fourth statement runs', async () => {
+    const prefix = `together-${method}`;
+    held = await holdOrders(stack.databaseUrl, 'inserts');
+    const first = await fill(prefix, writing, held);
+
+    const calls = numbers(prefix, 300).map((orderNumber) => one(orderNumber));
+    await untilArrived();
+    expect(await held.statementsWaiting()).toBe(3);
+    await letGo();
+    await Promise.all([...first, ...calls]);
+
+    expect(await writtenNumbers(prefix)).toHaveLength(303);
+    // Had one or the other been late for the rest, it would be one more.
+    expect(await commitsOf(prefix)).toBeLessThanOrEqual(3 + commitsOf300 + 3);
+  });
+
+  test('that come alone wait for nobody: each is a commit of its own', async () => {
+    const prefix = `alone-${method}`;
+
+    for (const orderNumber of numbers(prefix, 5)) await one(orderNumber);
+
+    expect(await commitsOf(prefix)).toBe(5);
+  });
+
+  test('whose caller has gone, or whose time is over, before they are written never are', async () => {
+    const prefix = `left-${method}`;
+    held = await holdOrders(stack.databaseUrl, 'inserts');
+    const first = await fill(prefix, writing, held);
+    const leave = new AbortController();
+    const given = (kind: string, index: number): CallOptions => ({
+      headers: { 'x-request-id': `${prefix}-${kind}-${index}` },
+      ...(kind === 'gone' ? { signal: leave.signal } : { timeoutMs: kind === 'late' ? 500 : 30_000 }),
+    });
+
+    const stayed = numbers(`${prefix}-stayed`, 20).map((orderNumber, index) =>
+      one(orderNumber, given('stayed', index)),
+    );
+    const left = ['gone', 'late'].flatMap((kind) => [
+      ...numbers(`${prefix}-${kind}`, 20).map((orderNumber, index) => one(orderNumber, given(kind, index))),
+      batch(numbers(`${prefix}-${kind}-batch`, 20), given(kind, 20)),
+    ]);
+    const failures = Promise.allSettled(left);
+    await untilArrived();
+    leave.abort();
+    expect(new Set((await failures).map(({ status }) => status))).toEqual(new Set(['rejected']));
+    for (const kind of ['gone', 'late']) {
+      for (let index = 0; index <= 20; index += 1) await lineOf(`${prefix}-${kind}-${index}`);
+    }
+    await letGo();
+    await Promise.all([...first, ...stayed]);
+
+    const expected = [...numbers(`${prefix}-first`, 3), ...numbers(`${prefix}-stayed`, 20)];
+    expect(await writtenNumbers(prefix)).toEqual(expected.toSorted());
+  });
+
+  test('of which PostgreSQL refuses one: that one fails, its neighbours in the batch and beside it are written', async () => {
+    const prefix = `refused-${method}`;
+    await database.query(
+      `alter table core.orders add constraint no_bad_ones check (order_number not like 'refused-%-bad%')`,
+    );
+    try {
+      const [results, bad, ...others] = await Promise.all([
+        batch([`${prefix}-1`, `${prefix}-bad-1`, `${prefix}-2`]),
+        failureOf(one(`${prefix}-bad-2`)),
+        one(`${prefix}-3`),
+        one(`${prefix}-4`),
+      ]);
+
+      expect(results).toEqual(['response', 'error', 'response']);
+      expect(bad).toMatchObject({ code: 'Internal', reason: 'INTERNAL' });
+      expect(others).toHaveLength(2);
+      expect(await writtenNumbers(prefix)).toEqual(numbers(prefix, 5).slice(1));
+    } finally {
+      await database.query('alter table core.orders drop constraint no_bad_ones');
+    }
+  });
+});
+
+describe('reads', () => {
+  const find = (value: string, options?: CallOptions) =>
+    orders.getOrder(
+      { merchantId, environment: Environment.SANDBOX, key: { case: 'orderNumber', value } },
+      options,
+    );
+
+  test('that come while three statements run are one statement more, each with its own answer', async () => {
+    await Promise.all(
+      numbers('read', 200).map((orderNumber) => orders.registerOrder(registrationOf(orderNumber))),
+    );
+    held = await holdOrders(stack.databaseUrl, 'reads');
+    const first = await fill('read', { one: (orderNumber) => failureOf(find(orderNumber)) }, held);
+
+    const found = numbers('read', 200).map((orderNumber) => find(orderNumber));
+    const missing = numbers('missing', 100).map((orderNumber) => failureOf(find(orderNumber)));
+    await untilArrived();
+    await held.letThrough();
+    await Promise.all(first);
+    await held.untilStatementsWait(1);
+    await letGo();
+
+    expect((await Promise.all(found)).map(({ order }) => order?.orderNumber)).toEqual(numbers('read', 200));
+    expect(new Set((await Promise.all(missing)).map(({ reason }) => reason))).toEqual(
+      new Set(['ORDER_NOT_FOUND']),
+    );
+  });
+
+  test('whose caller has gone before they are asked never are', async () => {
+    held = await holdOrders(stack.databaseUrl, 'reads');
+    const first = await fill('unread', { one: (orderNumber) => failureOf(find(orderNumber)) }, held);
+    const leave = new AbortController();
+
+    const left = numbers('gone', 20).map((value, index) =>
+      find(value, { signal: leave.signal, headers: { 'x-request-id': `unread-${index}` } }),
+    );
+    const failures = Promise.allSettled(left);
+    await untilArrived();
+    leave.abort();
+    await failures;
+    for (let index = 0; index < 20; index += 1) await lineOf(`unread-${index}`);
+    await held.letThrough();
+    await Promise.all(first);
+
+    expect(await held.statementsWaiting()).toBe(0);
+  });
+});
