@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import cookie from '@fastify/cookie';
 import type { Client } from '@connectrpc/connect';
 import Fastify, { LogController } from 'fastify';
@@ -6,14 +5,16 @@ import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest }
 import type { CheckoutService } from '../gen/gatehouse/v1/checkout_service_pb.js';
 import type { Health } from '../gen/health/v1/health_pb.js';
 import type { Logger } from '../runtime/logger.ts';
-import { readAssets, serveAssets } from './assets.ts';
+import { readAssets } from './assets.ts';
 import { createBrowserSecrets } from './browser-secret.ts';
 import { accessCheckouts } from './checkout-access.ts';
 import { addCheckoutRoutes } from './checkout-routes.ts';
 import { createErrorHandler } from './error-reply.ts';
 import { chooseLanguage } from './language-choice.ts';
-import { languageFor } from './language/language.ts';
+import { languageFor } from '../runtime/language/language.ts';
+import { serveAssets } from '../runtime/http/assets.ts';
 import { addProbes } from '../runtime/http/core-probes.ts';
+import { usableRequestId } from '../runtime/http/request-id.ts';
 import { createRenderer } from './render.ts';
 import { logWhenOver } from './request-log.ts';
 import { securityHeaders } from './security-headers.ts';
@@ -104,7 +105,7 @@ export async function buildCheckout(options: CheckoutOptions): Promise<FastifyIn
   app.setNotFoundHandler((request, reply) => replyWithError(undefined, request, reply));
 
   addProbes(app, { health: options.health, isDraining, nowMs: options.monotonicMs });
-  serveAssets(app, assets);
+  serveAssets(app, [assets.style, assets.script, assets.icon]);
   addFormParser(app);
   addCheckoutRoutes(app, {
     checkouts: accessCheckouts(options.checkout, createUnknownLinkLimit(options.unknownLinksPerMinute)),
@@ -115,10 +116,4 @@ export async function buildCheckout(options: CheckoutOptions): Promise<FastifyIn
     now: options.now,
   });
   return app;
-}
-
-/** A balancer's own id for the request, when it is one that can be written into logs and headers as it is. */
-function usableRequestId({ headers }: IncomingMessage): string | undefined {
-  const given = headers['x-request-id'];
-  return typeof given === 'string' && /^[A-Za-z0-9_.-]{1,64}$/.test(given) ? given : undefined;
 }

@@ -10,7 +10,7 @@ import { readPaymentForm, refusedForm, refusedStatus } from './payment-form.ts';
 import type { PaymentForm } from './payment-form.ts';
 import { logFacts } from './request-log.ts';
 import type { CheckoutFailure } from './rpc-failure.ts';
-import { isFromOurPages } from './same-origin.ts';
+import { isFromOurPages } from '../runtime/http/same-origin.ts';
 import type { SendPage } from './send-page.ts';
 
 export interface CheckoutRouteOptions {

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { isLanguage, languageFor } from './language/language.ts';
-import type { Language } from './language/language.ts';
+import { isLanguage, languageFor } from '../runtime/language/language.ts';
+import type { Language } from '../runtime/language/language.ts';
 
 const cookieName = 'gatehouse_language';
 const maxAgeSeconds = 365 * 24 * 60 * 60;

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Language } from './language/language.ts';
+import type { Language } from '../runtime/language/language.ts';
 import type { PageView } from './page-views.ts';
 import type { RenderPage } from './render.ts';
 

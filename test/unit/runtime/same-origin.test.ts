@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { isFromOurPages } from '../../../src/checkout/same-origin.ts';
+import { isFromOurPages } from '../../../src/runtime/http/same-origin.ts';
 
 const own = 'https://pay.example';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { amountText } from '../../../src/checkout/language/amount-text.ts';
-import { languages } from '../../../src/checkout/language/language.ts';
+import { amountText } from '../../../src/runtime/language/amount-text.ts';
+import { languages } from '../../../src/runtime/language/language.ts';
 
 describe('an amount is written as readers of the language write it', () => {
   test.each([

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { languageFor } from '../../../src/checkout/language/language.ts';
-import { durationText } from '../../../src/checkout/language/duration-text.ts';
+import { languageFor } from '../../../src/runtime/language/language.ts';
+import { durationText } from '../../../src/runtime/language/duration-text.ts';
 
 describe('the language of a page', () => {
   test.each([
