@@ -160,6 +160,30 @@ describe('a group commit', () => {
     expect((await failing).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
     expect(await next).toBe(30);
   });
+
+  test('tries the items of a refused statement by themselves, and others are not kept waiting for that', async () => {
+    const { batch, run } = heldStatements();
+    const commit = createGroupCommit({ ...limits, run, maxInFlight: 2 });
+    const together = Promise.allSettled([1, 2, 3].map((item) => commit(item, nobodyLeaves)));
+    const refused = Object.assign(new Error('refused'), { code: '23514' });
+
+    (await batch(0)).fail(refused);
+    const alone = await batch(1);
+    const beside = commit(4, nobodyLeaves);
+    const besideBatch = await batch(2);
+    besideBatch.finish();
+    expect(await beside).toBe(40);
+    alone.finish();
+    (await batch(3)).fail(refused);
+    (await batch(4)).finish();
+
+    expect([alone.items, besideBatch.items]).toEqual([[1], [4]]);
+    expect(await together).toEqual([
+      { status: 'fulfilled', value: 10 },
+      { status: 'rejected', reason: refused },
+      { status: 'fulfilled', value: 30 },
+    ]);
+  });
 });
 
 describe('a group commit on PostgreSQL', () => {
