@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { errorDetailSchema, errorSchema } from '../merchant-api/error-envelope.ts';
 import { paymentOrderSchema } from '../merchant-api/order-json.ts';
 import { directReplySchema, registerReplySchema, verifyReplySchema } from '../merchant-api/replies.ts';
+import { webhookSchema, webhooksDescription } from '../merchant-api/webhook-json.ts';
 import { directBodySchema, registerBodySchema, verifyBodySchema } from '../merchant-api/requests.ts';
 
 /** Where merchants reach the two environments, as the world outside sees it. */
@@ -21,6 +22,7 @@ const schemas = [
   verifyBodySchema,
   verifyReplySchema,
   paymentOrderSchema,
+  webhookSchema,
   errorSchema,
   errorDetailSchema,
 ];
@@ -69,7 +71,10 @@ export async function addReference(
     openapi: {
       openapi: '3.1.0',
       info: { title: 'Gatehouse merchant API', version: '1', description },
-      tags: [{ name: 'Orders', description: 'Payment orders and what becomes of them.' }],
+      tags: [
+        { name: 'Orders', description: 'Payment orders and what becomes of them.' },
+        { name: 'Webhooks', description: 'What you are told when an order has ended.' },
+      ],
       components: {
         securitySchemes: {
           apiKey: {
@@ -82,7 +87,9 @@ export async function addReference(
       },
     },
     transformObject: (document) =>
-      'openapiObject' in document ? { ...document.openapiObject, servers: servers(urls(), own) } : {},
+      'openapiObject' in document
+        ? { ...document.openapiObject, servers: servers(urls(), own), webhooks: webhooksDescription }
+        : {},
     refResolver: { buildLocalReference: (json, _base, _fragment, index) => nameOf(json, index) },
   });
   await app.register(swaggerUi, {

@@ -7,20 +7,10 @@ import {
 import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
 import { orderToJson } from '../../merchant-api/order-json.ts';
 import type { PaymentOrderJson } from '../../merchant-api/order-json.ts';
+import type { WebhookJson } from '../../merchant-api/webhook-json.ts';
 import type { Environment, WebhookEventType } from '../domain/delivery.ts';
 
-/** What a webhook says, in the order in which it is written. */
-interface WebhookJson {
-  readonly id: string;
-  readonly type: string;
-  readonly created_at: string;
-  readonly environment: 'sandbox' | 'production';
-  readonly sequence: number;
-  readonly previous_status: string;
-  readonly data: PaymentOrderJson;
-}
-
-const environmentWords: Readonly<Record<Environment, WebhookJson['environment']>> = {
+const environmentWords: Readonly<Record<Environment, 'sandbox' | 'production'>> = {
   SANDBOX: 'sandbox',
   PRODUCTION: 'production',
 };
@@ -102,4 +92,4 @@ export function testEventBody(event: {
   });
 }
 
-const bytesOf = (webhook: WebhookJson): Buffer => Buffer.from(JSON.stringify(webhook));
+const bytesOf = (webhook: WebhookJson<PaymentOrderJson>): Buffer => Buffer.from(JSON.stringify(webhook));

@@ -75,6 +75,28 @@ describe('/openapi.json', () => {
     }
   });
 
+  test('describes the webhook with its signatures, and its order as verify has it', () => {
+    const parameters = at('webhooks', 'orderEnded', 'post', 'parameters') as { name: string }[];
+    expect(parameters.map(({ name }) => name)).toEqual([
+      'webhook-id',
+      'webhook-timestamp',
+      'webhook-signature',
+      'X-SVC-HMAC-Signature',
+    ]);
+    expect(keysAt('components', 'schemas', 'WebhookEvent', 'properties')).toEqual([
+      'id',
+      'type',
+      'created_at',
+      'environment',
+      'sequence',
+      'previous_status',
+      'data',
+    ]);
+    expect(at('components', 'schemas', 'WebhookEvent', 'properties', 'data')).toEqual({
+      $ref: '#/components/schemas/PaymentOrder',
+    });
+  });
+
   test('lists payment_option as a query parameter with its two values', () => {
     expect(at('paths', '/api/v1/direct', 'post', 'parameters')).toMatchObject([
       {
