@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import closeWithGrace from 'close-with-grace';
 import type { Logger } from './logger.ts';
 
@@ -11,7 +10,6 @@ export interface Stoppable {
 
 /** A process must be gone this long after it was asked to stop: supervisors and orchestrators kill it soon after. */
 const exitDeadlineMs = 9_500;
-const writeOutMs = 200;
 
 async function stopWithin({ name, stop, timeoutMs }: Stoppable, logger: Logger): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
@@ -35,20 +33,9 @@ async function stopWithin({ name, stop, timeoutMs }: Stoppable, logger: Logger):
  */
 export function stopOnSignal(logger: Logger, parts: readonly Stoppable[]): void {
   closeWithGrace({ delay: exitDeadlineMs, logger: false }, async ({ signal, err }) => {
-    await writeOut(logger);
     if (err === undefined) logger.info({ signal }, 'stopping');
     else logger.fatal({ err }, 'stopping after an error nobody handled');
     for (const part of parts) await stopWithin(part, logger);
     logger.info('stopped');
-    await writeOut(logger);
   });
-}
-
-/**
- * An exit writes what waits ahead of what is on its way, and so does Pino when a line is fatal. A reader of the log that
- * is stuck is not waited for.
- */
-async function writeOut(logger: Logger): Promise<void> {
-  const written = new Promise<void>((resolve) => logger.flush(() => resolve()));
-  await Promise.race([written, delay(writeOutMs)]);
 }

@@ -1,5 +1,8 @@
+import process from 'node:process';
 import { pino, stdSerializers } from 'pino';
 import type { DestinationStream, Logger } from 'pino';
+import { openBackgroundOutput } from './background-output.ts';
+import type { BackgroundOutput } from './background-output.ts';
 
 export type { Logger } from 'pino';
 
@@ -62,28 +65,22 @@ export function createLogger(options: LoggerOptions, destination?: DestinationSt
   return pino(settings, destination ?? standardOutput());
 }
 
-/** Room for a reader that is stuck for a while. Beyond it lines are dropped, and counted in a line of their own. */
-const maxWaitingBytes = 32 * 2 ** 20;
+/** Standard output, where a process's log goes; untouched until there is a line. */
+function standardOutput(): DestinationStream & { readonly flushSync: () => void } {
+  let opened: BackgroundOutput | undefined;
+  const open = (): BackgroundOutput => {
+    // Node makes a pipe or a socket one that never blocks when its stream is first asked for.
+    const output = openBackgroundOutput(process.stdout.fd, explainDropped);
+    process.on('exit', output.writeTheRest);
+    return output;
+  };
+  return {
+    write: (line) => (opened ??= open()).write(line),
+    flushSync: () => opened?.flushSync(),
+  };
+}
 
-/**
- * Writes without waiting: a line goes out at once when none is being written, and with all others that have gathered
- * when the one before is through. Pino writes what is left when the process exits; a killed one loses what was waiting.
- */
-function standardOutput(): DestinationStream {
-  // With a minLength of 0, a flush says that everything is written without having looked.
-  const output = pino.destination({ dest: 1, sync: false, minLength: 1, maxLength: maxWaitingBytes });
-  let dropped = 0;
-  output.on('drop', () => (dropped += 1));
-  output.on('drain', () => {
-    if (dropped === 0) return;
-    const line = {
-      level: 'warn',
-      time: new Date().toISOString(),
-      dropped,
-      msg: 'log lines were dropped: nobody read them',
-    };
-    dropped = 0;
-    output.write(`${JSON.stringify(line)}\n`);
-  });
-  return output;
+function explainDropped(dropped: number): string {
+  const time = new Date().toISOString();
+  return `${JSON.stringify({ level: 'warn', time, dropped, msg: 'log lines were dropped: nobody read them' })}\n`;
 }

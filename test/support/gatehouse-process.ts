@@ -15,6 +15,8 @@ export interface GatehouseProcess {
   /** Sends a signal and resolves with the exit code (null after a kill) once it is gone. */
   readonly stop: (signal?: NodeJS.Signals) => Promise<number | null>;
   readonly signal: (signal: NodeJS.Signals) => void;
+  /** From now on its log is read by nobody: it fills up, or there is no reader any more. */
+  readonly neglectLog: (how: 'unread' | 'closed') => void;
 }
 
 const root = resolve(import.meta.dirname, '../..');
@@ -32,8 +34,12 @@ export async function startProcess(
   });
   const log: LogLine[] = [];
   const read = (line: string): void => void log.push(parseLine(line));
-  createInterface({ input: child.stdout }).on('line', read);
+  const lines = createInterface({ input: child.stdout }).on('line', read);
   createInterface({ input: child.stderr }).on('line', read);
+  const neglectLog = (how: 'unread' | 'closed'): void => {
+    lines.close();
+    if (how === 'closed') child.stdout.destroy();
+  };
   let exitCode: number | null | undefined;
   const exited = new Promise<number | null>((done) => {
     child.once('exit', (code) => {
@@ -54,7 +60,8 @@ export async function startProcess(
   };
   try {
     const ready = await waitUntil(`${name} is ready`, isReady, 30_000);
-    return { pid: child.pid ?? -1, log, ready, stop, signal: (signal) => void child.kill(signal) };
+    const signal = (name: NodeJS.Signals): void => void child.kill(name);
+    return { pid: child.pid ?? -1, log, ready, stop, signal, neglectLog };
   } catch (error) {
     await stop('SIGKILL');
     throw error;

@@ -1,8 +1,10 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
+import { closeSync, constants, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { resolve } from 'node:path';
-import { afterEach, expect, test } from '@jest/globals';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { waitUntil } from '../../support/wait-until.ts';
 
 interface Ended {
@@ -80,3 +82,55 @@ test.each(['uncaught', 'unhandled'])(
     expect(exitCode).toBe(1);
   },
 );
+
+describe('a process whose log nobody takes stops all the same', () => {
+  const start = (output: 'pipe' | number): ChildProcess => {
+    const child = spawn(
+      process.execPath,
+      [resolve(import.meta.dirname, 'stopping-process.ts'), 'talkative'],
+      {
+        stdio: ['ignore', output, 'pipe'],
+      },
+    );
+    children.push(child);
+    return child;
+  };
+  const stopped = async (child: ChildProcess): Promise<number | null> => {
+    const exited = new Promise<number | null>((done) => child.once('exit', (code) => done(code)));
+    child.kill('SIGTERM');
+    return exited;
+  };
+  const hasSaidAll = (child: ChildProcess): Promise<unknown> =>
+    new Promise((done) => child.stderr?.once('data', done));
+
+  test('a socket that nobody reads', async () => {
+    const child = start('pipe');
+    await hasSaidAll(child);
+    expect(await stopped(child)).toBe(0);
+  });
+
+  test('a socket whose reader goes away while there are lines for it', async () => {
+    const child = start('pipe');
+    await hasSaidAll(child);
+    child.stdout?.destroy();
+    expect(await stopped(child)).toBe(0);
+  });
+
+  test.each(['stays and does not read', 'goes away'])('a pipe whose reader %s', async (reader) => {
+    const folder = mkdtempSync(join(tmpdir(), 'gatehouse-pipe-'));
+    const path = join(folder, 'pipe');
+    execFileSync('mkfifo', [path]);
+    const readEnd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const writeEnd = openSync(path, constants.O_WRONLY);
+    try {
+      const child = start(writeEnd);
+      closeSync(writeEnd);
+      await hasSaidAll(child);
+      if (reader === 'goes away') closeSync(readEnd);
+      expect(await stopped(child)).toBe(0);
+    } finally {
+      if (reader !== 'goes away') closeSync(readEnd);
+      rmSync(folder, { recursive: true });
+    }
+  });
+});

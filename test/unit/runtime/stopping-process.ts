@@ -39,5 +39,10 @@ stopOnSignal(logger, [
 
 logger.info('ready');
 
+if (fault === 'talkative') {
+  for (let n = 0; n < 2_000; n += 1) logger.info({ n, filler: 'x'.repeat(1_000) }, 'said');
+  setTimeout(() => console.error('has said all'), 5);
+}
+
 if (fault === 'uncaught') setImmediate(() => void JSON.parse('{'));
 if (fault === 'unhandled') void Promise.reject(new Error('nobody looks'));
