@@ -101,7 +101,7 @@ export declare type User = Message<"gatehouse.v1.User"> & {
   isTotpEnabled: boolean;
 
   /**
-   * Their merchants, by name.
+   * Their merchants, by name; in a list or a change of one merchant's users, that merchant alone.
    *
    * @generated from field: repeated gatehouse.v1.Membership memberships = 8;
    */
@@ -360,7 +360,7 @@ export declare type StartPasswordResetRequest = Message<"gatehouse.v1.StartPassw
   email: string;
 
   /**
-   * Take the second factor away too, for somebody who has lost it. Operators of the gateway only.
+   * Take the second factor away too, for somebody who has lost it. Only for callers with the role operator.
    *
    * @generated from field: bool remove_totp = 2;
    */
@@ -1286,6 +1286,9 @@ export declare const MemberRoleSchema: GenEnum<MemberRole>;
  * Every change is in the audit log.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.
+ * Each method that checks a password may also fail with RESOURCE_EXHAUSTED OVERLOADED: few are checked at a time, so that
+ * signing in never takes the processor away from payments.
+ * A caller with the role dashboard names the user who acts by their id, "usr_…", in x-gatehouse-actor.
  *
  * @generated from service gatehouse.v1.AccountService
  */
@@ -1401,8 +1404,8 @@ export declare const AccountService: GenService<{
     output: typeof DisableTotpResponseSchema;
   },
   /**
-   * Changes a password and ends the user's other sessions. Errors: INVALID_ARGUMENT INVALID_FIELDS; UNAUTHENTICATED
-   * WRONG_CREDENTIALS; RESOURCE_EXHAUSTED TOO_MANY_TRIES.
+   * Changes a password and ends the user's other sessions. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND
+   * USER_NOT_FOUND; UNAUTHENTICATED WRONG_CREDENTIALS; RESOURCE_EXHAUSTED TOO_MANY_TRIES.
    *
    * @generated from rpc gatehouse.v1.AccountService.ChangePassword
    */
@@ -1444,7 +1447,8 @@ export declare const AccountService: GenService<{
   },
   /**
    * Takes a user, or an invitation that is not taken up, off a merchant. Repeating it changes nothing.
-   * Errors: INVALID_ARGUMENT INVALID_FIELDS; FAILED_PRECONDITION LAST_OWNER.
+   * Errors: INVALID_ARGUMENT INVALID_FIELDS; FAILED_PRECONDITION LAST_OWNER when nobody who may sign in would be left to
+   * manage the merchant's users.
    *
    * @generated from rpc gatehouse.v1.AccountService.RemoveMembership
    */
@@ -1468,6 +1472,7 @@ export declare const AccountService: GenService<{
 
 /**
  * Keeps the dashboard's sessions, by a hash of their ids. What a session holds is the dashboard's own affair.
+ * A session that has ended stays ended: a request that was under way when it ended cannot write it back.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.
  *

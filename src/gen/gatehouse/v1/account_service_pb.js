@@ -339,6 +339,9 @@ export const MemberRole = /*@__PURE__*/
  * Every change is in the audit log.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.
+ * Each method that checks a password may also fail with RESOURCE_EXHAUSTED OVERLOADED: few are checked at a time, so that
+ * signing in never takes the processor away from payments.
+ * A caller with the role dashboard names the user who acts by their id, "usr_…", in x-gatehouse-actor.
  *
  * @generated from service gatehouse.v1.AccountService
  */
@@ -347,6 +350,7 @@ export const AccountService = /*@__PURE__*/
 
 /**
  * Keeps the dashboard's sessions, by a hash of their ids. What a session holds is the dashboard's own affair.
+ * A session that has ended stays ended: a request that was under way when it ended cannot write it back.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.
  *

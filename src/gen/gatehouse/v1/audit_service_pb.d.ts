@@ -46,7 +46,7 @@ export declare type AuditEntry = Message<"gatehouse.v1.AuditEntry"> & {
   action: string;
 
   /**
-   * The merchant it concerns.
+   * The merchant it concerns; empty when it concerns none, such as a change of an operator.
    *
    * @generated from field: string merchant_id = 5;
    */
@@ -72,6 +72,13 @@ export declare type AuditEntry = Message<"gatehouse.v1.AuditEntry"> & {
    * @generated from field: google.protobuf.Struct details = 8;
    */
   details?: JsonObject | undefined;
+
+  /**
+   * The address of the user of the dashboard who made it, as it is when the entry is listed; empty when it was none.
+   *
+   * @generated from field: string actor_email = 9;
+   */
+  actorEmail: string;
 };
 
 /**
@@ -106,6 +113,27 @@ export declare type ListAuditEntriesRequest = Message<"gatehouse.v1.ListAuditEnt
    * @generated from field: string page_token = 3;
    */
   pageToken: string;
+
+  /**
+   * Only actions of this kind: the part before the dot, such as "api_key". All when empty.
+   *
+   * @generated from field: string action_kind = 4;
+   */
+  actionKind: string;
+
+  /**
+   * Only entries made at this time or later.
+   *
+   * @generated from field: google.protobuf.Timestamp from_time = 5;
+   */
+  fromTime?: Timestamp | undefined;
+
+  /**
+   * Only entries made before this time.
+   *
+   * @generated from field: google.protobuf.Timestamp to_time = 6;
+   */
+  toTime?: Timestamp | undefined;
 };
 
 /**
@@ -148,7 +176,7 @@ export declare const ListAuditEntriesResponseSchema: GenMessage<ListAuditEntries
  */
 export declare type RecordAuditEntryRequest = Message<"gatehouse.v1.RecordAuditEntryRequest"> & {
   /**
-   * All of its fields are required but details.
+   * All of its fields are required but details; actor_email is not taken.
    *
    * @generated from field: gatehouse.v1.AuditEntry entry = 1;
    */
