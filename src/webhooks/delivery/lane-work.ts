@@ -229,9 +229,14 @@ export function createLaneWork(parts: LaneWorkParts): LaneWork {
     while (wanting.size > 0) {
       const batch = [...wanting];
       wanting.clear();
-      if (!(await readFor(batch))) break;
+      if (!(await readFor(batch))) askLater();
     }
     isReading = false;
+  };
+  /** Whoever began to want something while the database did not answer asks anew, too, at the next refresh. */
+  const askLater = (): void => {
+    for (const held of wanting) held.isLooking = false;
+    wanting.clear();
   };
   const readFor = async (batch: readonly HeldLane[]): Promise<boolean> => {
     const requests = batch.map(headRequest);

@@ -1,0 +1,125 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { expect, test } from '@jest/globals';
+import { createLogger } from '../../../src/runtime/logger.ts';
+import type { ClaimedLane } from '../../../src/webhooks/delivery/claim-lanes.sql.ts';
+import type { DeliveryStore } from '../../../src/webhooks/delivery/delivery-store.ts';
+import { createLaneWork } from '../../../src/webhooks/delivery/lane-work.ts';
+import type { LaneWork } from '../../../src/webhooks/delivery/lane-work.ts';
+import type { HeadRequest } from '../../../src/webhooks/delivery/take-heads.sql.ts';
+import type { AttemptReport, OutgoingDelivery } from '../../../src/webhooks/domain/delivery.ts';
+import type { WebhookSender } from '../../../src/webhooks/sending/send-webhook.ts';
+
+/** Something the work asked for, to be answered when the test says so. */
+interface Asked<Question, Answer> {
+  readonly question: Question;
+  readonly answer: (answer: Answer) => void;
+  readonly fail: (error: Error) => void;
+}
+
+function ask<Question, Answer>(asked: Asked<Question, Answer>[], question: Question): Promise<Answer> {
+  return new Promise((answer, fail) => asked.push({ question, answer, fail }));
+}
+
+type Heads = ReadonlyMap<string, readonly OutgoingDelivery[]>;
+
+interface Desk {
+  readonly work: LaneWork;
+  readonly sent: Asked<string, AttemptReport>[];
+  readonly taken: Asked<readonly HeadRequest[], Heads>[];
+}
+
+/** A process's lanes, where the test is the database and the merchants: it decides what comes before what. */
+function openDesk(): Desk {
+  const sent: Asked<string, AttemptReport>[] = [];
+  const taken: Asked<readonly HeadRequest[], Heads>[] = [];
+  const store: DeliveryStore = {
+    leaseMs: 20_000,
+    claim: async () => ({ lanes: [], now: undefined }),
+    take: (requests) => ask(taken, requests),
+    renew: async () => new Map(),
+    settle: async () => ({ isHeld: true, isPaused: false, isDue: false }),
+    giveUpOutlived: async () => 0,
+  };
+  const sender: Pick<WebhookSender, 'send'> = { send: ({ id }) => ask(sent, id) };
+  const work = createLaneWork({
+    store,
+    sender,
+    secrets: { live: async () => ({ current: 'whsec_c2VjcmV0' }) },
+    metrics: { attempted: () => {} },
+    logger: createLogger({ process: 'test', instance: 'lane work', level: 'silent' }),
+    now: () => new Date(),
+    random: () => 0.5,
+    maxInFlight: 16,
+    deadlineMs: 15_000,
+    onLanesDue: () => {},
+    cut: new AbortController().signal,
+    abandon: new AbortController().signal,
+  });
+  return { work, sent, taken };
+}
+
+function outgoing(merchantId: string): OutgoingDelivery {
+  return {
+    merchantId,
+    environment: 'SANDBOX',
+    endpoint: 'https://shop.example',
+    id: `whd_of_${merchantId}`,
+    eventId: 'evt_1',
+    eventType: 'order.completed',
+    orderId: 'ord_1',
+    sequence: 1n,
+    url: 'https://shop.example/hook',
+    body: Buffer.from('{}'),
+    attemptNumber: 1,
+    roundAttempts: 0,
+    roundStartedAt: new Date(),
+  };
+}
+
+/** A lane with one delivery. `isFilled`: there may be more behind it. */
+function claimed(merchantId: string, isFilled: boolean): ClaimedLane {
+  const head = outgoing(merchantId);
+  return {
+    lane: { merchantId, environment: head.environment, endpoint: head.endpoint },
+    leaseId: `lease of ${merchantId}`,
+    health: { consecutiveFailures: 0, restingUntil: undefined },
+    isProven: true,
+    heads: [head],
+    isFilled,
+  };
+}
+
+const delivered: AttemptReport = {
+  startedAt: new Date(),
+  durationMs: 1,
+  result: 'DELIVERED',
+  statusCode: 200,
+  detail: '',
+  remoteAddress: '192.0.2.1',
+  responseBody: Buffer.alloc(0),
+  retryAfter: '',
+};
+
+/** Everything that is settled by now has been seen by whoever waits for it. */
+const settled = async (): Promise<void> => {
+  for (let each = 0; each < 5; each += 1) await turn();
+};
+
+test('a lane that wanted more while a read that then failed was under way asks anew', async () => {
+  const { work, sent, taken } = openDesk();
+  work.adopt({ lanes: [claimed('first', false)], now: new Date() }, performance.now());
+  await settled();
+  work.refresh();
+  work.adopt({ lanes: [claimed('second', true)], now: new Date() }, performance.now());
+  await settled();
+  sent.find(({ question }) => question === 'whd_of_first')?.answer(delivered);
+  await settled();
+
+  taken[0]?.fail(new Error('Connection terminated unexpectedly'));
+  await settled();
+  work.refresh();
+  await settled();
+
+  const askedFor = taken.map(({ question }) => question.map(({ lane }) => lane.merchantId));
+  expect(askedFor).toEqual([['first'], ['second']]);
+});
