@@ -12,6 +12,7 @@ import { ownNats } from './stoppable-servers.ts';
 import type { StoppableServer } from './stoppable-servers.ts';
 import { openWebhookShops } from './webhook-shops.ts';
 import type { Shop, WebhookShops } from './webhook-shops.ts';
+import { describeStandstill } from './webhook-standstill.ts';
 import { committedEnds, findContradictions, findLeftOvers } from './webhook-verdict.ts';
 
 /** Cores, webhooks processes and a broker that can be killed, and go on as a supervisor lets them. */
@@ -134,6 +135,7 @@ export async function openWebhookSite(options: WebhookSiteOptions = {}): Promise
           // Those it began with may be gone.
           operator: stack.webhookClient('operator', webhooks[0]),
           database,
+          processes: () => [...cores, ...webhooks],
           receivers,
           shops,
           customers,
@@ -162,13 +164,14 @@ interface TradeParts {
   readonly stack: Stack;
   readonly operator: ReturnType<Stack['webhookClient']>;
   readonly database: pg.Pool;
+  readonly processes: () => readonly GatehouseProcess[];
   readonly receivers: readonly LoggingReceiver[];
   readonly shops: number;
   readonly customers: number;
 }
 
 async function openTrade(parts: TradeParts): Promise<Trade> {
-  const { stack, operator, database, receivers, shops: count, customers } = parts;
+  const { stack, operator, database, processes, receivers, shops: count, customers } = parts;
   const reader = stack.client(OrderService, 'reader');
   const receiverOf = (index: number): LoggingReceiver | undefined => receivers[Math.floor(index / 2)];
   const origins = Array.from({ length: count }, (_, index) => receiverOf(index)?.origin ?? '');
@@ -195,19 +198,24 @@ async function openTrade(parts: TradeParts): Promise<Trade> {
     async untilDelivered({ impatient = false } = {}) {
       // What was committed last is listed only when no older transaction is under way in the whole server, and there are
       // other tests'.
-      const expected = await waitUntil('core lists all that is committed', async () => {
+      const events = await waitUntil('core lists all that is committed', async () => {
         const count = await countEnds(database, shops).catch(() => undefined);
-        const events = await committedEnds(reader, shops).catch(() => undefined);
-        return events?.length === count && count;
+        const listed = await committedEnds(reader, shops).catch(() => undefined);
+        return listed?.length === count && listed;
       });
-      await waitUntil(
-        `all of ${expected} events are delivered`,
-        async () => {
-          if (impatient) await hurryRetries(database);
-          return isAllDelivered(expected).catch(() => false);
-        },
-        tradeTimeoutMs,
-      );
+      try {
+        await waitUntil(
+          `all of ${events.length} events are delivered`,
+          async () => {
+            if (impatient) await hurryRetries(database);
+            return isAllDelivered(events.length).catch(() => false);
+          },
+          tradeTimeoutMs,
+        );
+      } catch (error) {
+        const found = await describeStandstill({ database, shops, events, processes: processes() });
+        throw new Error(`${String(error)}\n${found}`, { cause: error });
+      }
     },
     async findFaults() {
       const events = await committedEnds(reader, shops);
