@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { hasCode } from '../../src/main/local/error-code.ts';
@@ -10,6 +10,7 @@ import { findPostgresHome, installedPostgres, sharedFolder } from '../../src/mai
 import { databaseUrl, postgresProcess } from '../../src/main/local/postgres.ts';
 import { supervise } from '../../src/main/local/supervisor.ts';
 import type { ProcessSpec, SupervisedProcess } from '../../src/main/local/supervisor.ts';
+import { waitUntil } from '../support/wait-until.ts';
 
 /** A server of the test's own that keeps its port and its folder while it is down. */
 export interface StoppableServer {
@@ -75,11 +76,36 @@ export async function ownNats(): Promise<StoppableServer> {
   return stoppable(natsUrl(options), folder, natsProcess(options));
 }
 
+/** One that is killed and comes back. */
+export interface CrashingPostgres extends StoppableServer {
+  /** Resolves when it has recovered from as many crashes as it was killed, and can be used again. */
+  readonly untilRecovered: () => Promise<void>;
+}
+
 /** An empty PostgreSQL, not started yet, as durable as the real one: what it has acknowledged survives a crash. */
-export async function ownPostgres(): Promise<StoppableServer> {
+export async function ownPostgres(): Promise<CrashingPostgres> {
   const folder = await mkdtemp(join(tmpdir(), 'gatehouse-own-postgres-'));
   const search = { dataFolder: folder, native: installedPostgres(), shared: sharedFolder, report: ignore };
   const home = await findPostgresHome(search);
   const options = { home, port: await freePort(), password, marker: {}, durable: true };
-  return stoppable(databaseUrl(options), folder, postgresProcess(options));
+  const server = await stoppable(databaseUrl(options), folder, postgresProcess(options));
+  let kills = 0;
+  const recoveries = async (): Promise<number> => {
+    const log = await readFile(join(folder, 'postgres.log'), 'utf8');
+    // After each crash it looks through what it had written, and then takes connections.
+    return (
+      log.split('automatic recovery in progress').filter((part) => part.includes('ready to accept')).length -
+      1
+    );
+  };
+  return {
+    ...server,
+    kill: () => {
+      kills += 1;
+      server.kill();
+    },
+    untilRecovered: async () => {
+      await waitUntil('PostgreSQL has recovered', async () => (await recoveries()) >= kills);
+    },
+  };
 }

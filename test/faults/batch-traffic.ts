@@ -1,0 +1,186 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+
+/** An order that was answered with 201: registered, or with a direct payment under way. */
+export interface Acknowledged {
+  readonly orderNumber: string;
+  readonly kind: 'API' | 'DIRECT';
+  readonly amount: string;
+  /** Empty for a direct payment. */
+  readonly checkoutUrl: string;
+  /** How often it had to be sent. */
+  readonly sent: number;
+}
+
+/** Many shops at once, so that core always has a batch to write. Each sends an order until it is acknowledged. */
+export interface BatchTraffic {
+  readonly acknowledged: readonly Acknowledged[];
+  /** Requests that nobody has answered yet. */
+  readonly open: () => number;
+  /** Lets every shop have its last order acknowledged. */
+  readonly stop: () => Promise<void>;
+  /** Sends every acknowledged order once more and gives those that come back as another one. */
+  readonly findChanged: () => Promise<string[]>;
+}
+
+const retryMs = 50;
+const answerTimeoutMs = 20_000;
+
+export function startBatchTraffic(options: {
+  readonly baseUrl: string;
+  readonly apiKey: string;
+  readonly shops: number;
+}): BatchTraffic {
+  const { baseUrl, apiKey, shops } = options;
+  const acknowledged: Acknowledged[] = [];
+  let open = 0;
+  let stopped = false;
+
+  /** The checkout URL of a registration, '' of a direct payment; undefined when it was not acknowledged. */
+  const send = async ({ orderNumber, kind, amount }: Sent): Promise<string | undefined> => {
+    const path = kind === 'API' ? '/api/v1/register' : '/api/v1/direct?payment_option=walleta_ussd';
+    const money = { order_number: orderNumber, amount, currency: 'ETB' };
+    const rest =
+      kind === 'API'
+        ? { reason: 'A test', customer_phone: '0911223344', return_url: 'https://shop.example/return' }
+        : { phone: '0911223344' };
+    open += 1;
+    try {
+      const response = await fetch(`${baseUrl}${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', apiKey },
+        body: JSON.stringify({ ...money, ...rest }),
+        signal: AbortSignal.timeout(answerTimeoutMs),
+      });
+      const body = (await response.json()) as { readonly data?: { readonly checkout_url?: string } };
+      return response.status === 201 ? (body.data?.checkout_url ?? '') : undefined;
+    } catch {
+      return undefined;
+    } finally {
+      open -= 1;
+    }
+  };
+
+  const run = async (shop: number): Promise<void> => {
+    for (let index = 0; !stopped; index += 1) {
+      const kind = (shop + index) % 3 === 0 ? 'DIRECT' : 'API';
+      const order: Sent = { orderNumber: `B-${shop}-${index}`, kind, amount: `${index + 1}.25` };
+      for (let sent = 1; ; sent += 1) {
+        const checkoutUrl = await send(order);
+        if (checkoutUrl !== undefined) {
+          acknowledged.push({ ...order, checkoutUrl, sent });
+          break;
+        }
+        await delay(retryMs);
+      }
+    }
+  };
+  const running = Array.from({ length: shops }, (_, shop) => run(shop));
+
+  return {
+    acknowledged,
+    open: () => open,
+    stop: async () => {
+      stopped = true;
+      await Promise.all(running);
+    },
+    findChanged: async () => {
+      const waiting = [...acknowledged];
+      const changed: string[] = [];
+      const look = async (): Promise<void> => {
+        for (let order = waiting.pop(); order !== undefined; order = waiting.pop()) {
+          const checkoutUrl = await send(order);
+          if (checkoutUrl !== order.checkoutUrl)
+            changed.push(`${order.orderNumber} came back with ${checkoutUrl ?? 'an error'}`);
+        }
+      };
+      await Promise.all(Array.from({ length: shops }, look));
+      return changed;
+    },
+  };
+}
+
+type Sent = Pick<Acknowledged, 'orderNumber' | 'kind' | 'amount'>;
+
+interface StoredOrder {
+  readonly order_number: string;
+  readonly payment_type: string;
+  readonly amount_text: string;
+  readonly status: string;
+  readonly events: string;
+  readonly sequences: string;
+  readonly attempts: number;
+}
+
+const storedOrders = `
+select o.order_number, o.payment_type::text, o.amount_text, o.status::text,
+  (select coalesce(string_agg(e.type::text, ' ' order by e.sequence), '') from core.order_events e
+   where e.merchant_id = o.merchant_id and e.order_id = o.id) as events,
+  (select coalesce(string_agg(e.sequence::text, ' ' order by e.sequence), '') from core.order_events e
+   where e.merchant_id = o.merchant_id and e.order_id = o.id) || ' of ' || o.last_event_sequence as sequences,
+  (select count(*)::int from core.payment_attempts a where a.merchant_id = o.merchant_id and a.order_id = o.id) as attempts
+from core.orders o`;
+
+const wholeStories = { API: 'CREATED', DIRECT: 'CREATED PAYMENT_STARTED' } as const;
+const wholeSequences = { API: '1 of 1', DIRECT: '1 2 of 2' } as const;
+
+/**
+ * What PostgreSQL has to say against it: an acknowledged order that is not there, or not once, or another one; and any
+ * order at all, acknowledged or not, without its events or its attempt, or the other way round.
+ */
+export async function findStoredFaults(
+  databaseUrl: string,
+  acknowledged: readonly Acknowledged[],
+): Promise<string[]> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    const { rows } = await client.query<StoredOrder>(storedOrders);
+    const { rows: orphans } = await client.query<{ fault: string }>(
+      `select 'event of no order: ' || e.order_id as fault from core.order_events e
+       where not exists (select from core.orders o where o.merchant_id = e.merchant_id and o.id = e.order_id)`,
+    );
+    const byNumber = new Map<string, StoredOrder[]>();
+    for (const row of rows) byNumber.set(row.order_number, [...(byNumber.get(row.order_number) ?? []), row]);
+    return [
+      ...orphans.map(({ fault }) => fault),
+      ...rows.flatMap((row) => partsMissing(row)),
+      ...acknowledged.flatMap((order) => differences(order, byNumber.get(order.orderNumber) ?? [])),
+    ];
+  } finally {
+    await client.end();
+  }
+}
+
+function partsMissing(row: StoredOrder): string[] {
+  const kind = row.payment_type === 'DIRECT' ? 'DIRECT' : 'API';
+  const isWhole =
+    row.events === wholeStories[kind] &&
+    row.sequences === wholeSequences[kind] &&
+    row.attempts === (kind === 'DIRECT' ? 1 : 0);
+  return isWhole ? [] : [`not whole: ${JSON.stringify(row)}`];
+}
+
+function differences({ orderNumber, kind, amount }: Acknowledged, rows: readonly StoredOrder[]): string[] {
+  const [row, ...others] = rows;
+  if (row === undefined) return [`${orderNumber} was acknowledged and is lost`];
+  if (others.length > 0) return [`${orderNumber} is there ${rows.length} times`];
+  const isSame = row.payment_type === kind && row.amount_text === amount && row.status === 'PENDING';
+  return isSame
+    ? []
+    : [`${orderNumber} was acknowledged as ${kind} of ${amount} and is ${JSON.stringify(row)}`];
+}
+
+/** How many orders the largest commit wrote: more than one, or there were no batches to be in the middle of. */
+export async function largestCommit(databaseUrl: string): Promise<number> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ count: number }>(
+      'select count(distinct order_id)::int as count from core.order_events group by xid order by count desc limit 1',
+    );
+    return rows[0]?.count ?? 0;
+  } finally {
+    await client.end();
+  }
+}
