@@ -7,7 +7,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import { startProcess } from '../support/gatehouse-process.ts';
 import type { GatehouseProcess } from '../support/gatehouse-process.ts';
 import { startStack } from '../support/stack.ts';
-import { waitUntil } from '../support/wait-until.ts';
+import { insist, waitUntil } from '../support/wait-until.ts';
 import { openPaymentDesk } from '../integration/core/payment-desk.ts';
 import type { PaymentDesk } from '../integration/core/payment-desk.ts';
 import { openWalletSide } from '../integration/wallets/wallet-processes.ts';
@@ -27,21 +27,10 @@ const paymentsPerRound = 40;
 const oddRows = ['08', '11', '12', '14', '17', '21'];
 
 /** Starts a payment, and again with the same order_number until core has answered: as a shop would. */
-async function insist(
-  desk: PaymentDesk,
-  merchantId: string,
-  orderNumber: string,
-  phone: string,
-): Promise<void> {
+async function pay(desk: PaymentDesk, merchantId: string, orderNumber: string, phone: string): Promise<void> {
   const paymentOption = phone.startsWith('25170') ? PaymentOption.WALLETB_USSD : PaymentOption.WALLETA_USSD;
-  await waitUntil(
-    `${orderNumber} is accepted`,
-    () =>
-      desk.startDirect({ merchantId, orderNumber, phone, paymentOption }).then(
-        () => true,
-        () => false,
-      ),
-    30_000,
+  await insist(`${orderNumber} is accepted`, () =>
+    desk.startDirect({ merchantId, orderNumber, phone, paymentOption }),
   );
 }
 
@@ -108,12 +97,12 @@ test('kill -9 of wallets and core around the send, 20 times: every payer is char
     for (let index = 0; index < paymentsPerRound; index += 1) {
       const number = round * paymentsPerRound + index;
       const phone = `${number % 2 === 0 ? '25190' : '25170'}1${String(number).padStart(6, '0')}`;
-      shops.push(insist(desk, merchantId, `K-${number}`, phone));
+      shops.push(pay(desk, merchantId, `K-${number}`, phone));
     }
     const odd = oddRows[round];
     if (odd !== undefined)
       for (const prefix of ['25190', '25170'])
-        shops.push(insist(desk, merchantId, `K-${prefix}-${odd}`, `${prefix}00000${odd}`));
+        shops.push(pay(desk, merchantId, `K-${prefix}-${odd}`, `${prefix}00000${odd}`));
     // Any moment: while leasing, while sending, between the answer and the record, while calling back.
     await delay(randomInt(400));
     inFlight.push(await countPending(desk));

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import { PaymentOption } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { startProcess } from '../support/gatehouse-process.ts';
 import { startStack } from '../support/stack.ts';
-import { waitUntil } from '../support/wait-until.ts';
+import { insist, waitUntil } from '../support/wait-until.ts';
 import { openPaymentDesk } from '../integration/core/payment-desk.ts';
 import { completed, startMany } from '../integration/wallets/payment-times.ts';
 import { openWalletSide, startSilentServer } from '../integration/wallets/wallet-processes.ts';
@@ -95,6 +95,9 @@ test('wallets that cannot reach core, at start or later, go on trying, and end w
   cleanUps.push(again.stop);
   await desk.query(
     'update core.payment_attempts set leased_until = now(), due_at = now() where leased_until > now()',
+  );
+  await insist('core answers the desk again', () =>
+    Promise.all(started.map((payment) => desk.story(payment))),
   );
   await completed(desk, started);
   expect(await side.charges()).toHaveLength(10);

@@ -13,7 +13,7 @@ import { publicId, storedId } from '../../src/runtime/public-id.ts';
 import { browserSecret, outcomes } from '../integration/core/payment-desk.ts';
 import { directPayment, registration } from '../support/order-requests.ts';
 import type { Stack } from '../support/stack.ts';
-import { waitUntil } from '../support/wait-until.ts';
+import { insist } from '../support/wait-until.ts';
 
 /** A merchant whose orders end, each with a webhook_url, and the secret its webhooks are signed with. */
 export interface Shop {
@@ -51,6 +51,9 @@ interface Counter {
   readonly database: pg.Pool;
 }
 
+/** For as long as servers may be away. */
+const patienceMs = 60_000;
+
 /** Opens the shops. Whatever fails is repeated until it works, as their servers would. */
 export async function openWebhookShops(options: WebhookShopsOptions): Promise<WebhookShops> {
   const { stack, webhooks, database, origins, customers } = options;
@@ -81,14 +84,15 @@ export async function openWebhookShops(options: WebhookShopsOptions): Promise<We
     async stop() {
       closing.abort();
       await Promise.all(serving);
-      await insist('every order has ended', async () => {
+      const areDecided = async (): Promise<void> => {
         const { rows } = await database.query(
           `select from core.orders
            where status = 'PENDING' and merchant_id = any ($1::uuid[]) limit 1`,
           [shops.map(({ merchantId }) => storedId('mer', merchantId))],
         );
         if (rows.length > 0) throw new Error('some have not');
-      });
+      };
+      await insist('every order has ended', areDecided, patienceMs);
       paid.abort();
       await wallet;
     },
@@ -106,12 +110,12 @@ async function serve(counter: Counter, own: Customer, stop: AbortSignal): Promis
   const { merchantId, webhookUrl, customer } = own;
   for (let index = 0; !stop.aborted; index += 1) {
     const orderNumber = `K-${customer}-${index}`;
-    const { order, checkoutUrl } = await insist(`${orderNumber} is registered`, () =>
-      counter.orders.registerOrder(registration({ merchantId, orderNumber, webhookUrl })),
-    );
+    const register = () =>
+      counter.orders.registerOrder(registration({ merchantId, orderNumber, webhookUrl }));
+    const { order, checkoutUrl } = await insist(`${orderNumber} is registered`, register, patienceMs);
     const ending = endings[(customer + index) % endings.length] ?? 'expired';
     const open = { merchantId, orderNumber, id: storedId('ord', order?.orderId ?? ''), checkoutUrl };
-    await insist(`${orderNumber} is ${ending}`, () => end(counter, open, ending));
+    await insist(`${orderNumber} is ${ending}`, () => end(counter, open, ending), patienceMs);
   }
 }
 
@@ -151,14 +155,14 @@ async function end(counter: Counter, order: OpenOrder, ending: Ending): Promise<
 /** The wallet: takes the money for every payment there is. */
 async function completePayments({ payments }: Counter, stop: AbortSignal): Promise<void> {
   while (!stop.aborted) {
-    const { attempts } = await insist('payments are leased', () =>
+    const lease = () =>
       payments.leasePaymentAttempts({
         environment: Environment.SANDBOX,
         paymentOptions: [PaymentOption.WALLETA_USSD],
         maxAttempts: 100,
         lease: { seconds: 5n },
-      }),
-    );
+      });
+    const { attempts } = await insist('payments are leased', lease, patienceMs);
     const complete = async ({ merchantId, paymentAttempt, leaseId }: LeasedPaymentAttempt): Promise<void> => {
       const paymentAttemptId = paymentAttempt?.paymentAttemptId ?? '';
       const outcome = outcomes.completed(`t-${paymentAttemptId}`);
@@ -196,18 +200,4 @@ async function endAgain(database: pg.Pool): Promise<void> {
       [storedId('evt', first.eventId), id, toBinary(OrderEventSchema, again)],
     );
   }
-}
-
-/** Does it again and again until it works. */
-async function insist<T>(what: string, act: () => Promise<T>): Promise<T> {
-  const { value } = await waitUntil(
-    what,
-    () =>
-      act().then(
-        (value) => ({ value }),
-        () => undefined,
-      ),
-    60_000,
-  );
-  return value;
 }

@@ -6,7 +6,7 @@ import { publicId } from '../../src/runtime/public-id.ts';
 import type { Receiver } from '../integration/webhooks/receivers.ts';
 import { registration } from '../support/order-requests.ts';
 import type { Stack } from '../support/stack.ts';
-import { waitUntil } from '../support/wait-until.ts';
+import { insist, waitUntil } from '../support/wait-until.ts';
 
 /** Orders that are registered and end, all with a webhook_url, for as long as they are let. */
 export interface WebhookTraffic {
@@ -122,12 +122,7 @@ async function registerOrders(parts: Registering, stop: AbortSignal): Promise<vo
       environment: Environment.SANDBOX,
       webhookUrl: `${origin}/hook`,
     });
-    await waitUntil(`${orderNumber} is registered`, () =>
-      orders.registerOrder(order).then(
-        () => true,
-        () => false,
-      ),
-    );
+    await insist(`${orderNumber} is registered`, () => orders.registerOrder(order));
     await database.query(
       `update core.orders set expires_at = now(), sweep_at = now() where order_number = $1 and status = 'PENDING'`,
       [orderNumber],

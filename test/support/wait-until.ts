@@ -14,3 +14,20 @@ export async function waitUntil<T>(
     await delay(20);
   }
 }
+
+/**
+ * Does it again and again until it does not fail, and gives what it gave. For whatever was just started again: a client
+ * that found nobody there waits a moment before it looks again, and fails at once until then.
+ */
+export async function insist<T>(what: string, act: () => Promise<T>, timeoutMs = 30_000): Promise<T> {
+  const { value } = await waitUntil(
+    what,
+    () =>
+      act().then(
+        (value) => ({ value }),
+        () => undefined,
+      ),
+    timeoutMs,
+  );
+  return value;
+}

@@ -13,7 +13,7 @@ import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
 import { failureOf } from '../../support/rpc-failure.ts';
 import { startStack } from '../../support/stack.ts';
 import type { Stack } from '../../support/stack.ts';
-import { waitUntil } from '../../support/wait-until.ts';
+import { insist, waitUntil } from '../../support/wait-until.ts';
 import { holdRegistrations } from './hold-registrations.ts';
 
 let stack: Stack;
@@ -261,12 +261,7 @@ test('a core that comes back is used again', async () => {
   await first.stop();
   expect(await failureOf(orders.registerOrder(order()))).toMatchObject({ code: 'Unavailable' });
   await startCoreAt(addressOf(first).split(':')[1]);
-  await waitUntil('calls succeed again', () =>
-    orders.registerOrder(order()).then(
-      () => true,
-      () => false,
-    ),
-  );
+  await insist('calls succeed again', () => orders.registerOrder(order()));
 });
 
 describe('close', () => {

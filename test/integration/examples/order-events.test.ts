@@ -13,7 +13,7 @@ import { startProcess } from '../../support/gatehouse-process.ts';
 import { registration } from '../../support/order-requests.ts';
 import { startStack } from '../../support/stack.ts';
 import type { Stack } from '../../support/stack.ts';
-import { waitUntil } from '../../support/wait-until.ts';
+import { insist, waitUntil } from '../../support/wait-until.ts';
 import { connectTo, readStream } from '../core/broker-messages.ts';
 import { runExample } from './run-example.ts';
 import type { RunningExample } from './run-example.ts';
@@ -118,12 +118,7 @@ describe.each(['follow-order-events.ts', 'consume-order-stream.ts'])('%s', (name
     const restarted = await startProcess('core', { ...stack.coreSettings, ...settings });
     try {
       // Our own client may still be waiting before it tries to connect again.
-      const registered = (): Promise<boolean> =>
-        register('A-2').then(
-          () => true,
-          () => false,
-        );
-      await waitUntil('core takes orders again', registered);
+      await insist('core takes orders again', () => register('A-2'));
       await untilPrinted(example, 'A-2');
       expect(orderNumbersIn(example)).toEqual(['A-1', 'A-2']);
     } finally {
