@@ -225,6 +225,8 @@ describe('reads', () => {
     await held.letThrough();
     await Promise.all(first);
     await held.untilStatementsWait(1);
+    await untilArrived();
+    expect(await held.statementsWaiting()).toBe(1);
     await letGo();
 
     expect((await Promise.all(found)).map(({ order }) => order?.orderNumber)).toEqual(numbers('read', 200));

@@ -1,0 +1,202 @@
+import { randomInt } from 'node:crypto';
+import { createClient } from '@connectrpc/connect';
+import type { Client } from '@connectrpc/connect';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import pg from 'pg';
+import { Environment, PaymentOption, PaymentType } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import type { Status } from '../../../src/gen/google/rpc/status_pb.js';
+import { storedId } from '../../../src/runtime/public-id.ts';
+import { createGrpcTransport } from '../../../src/runtime/rpc/grpc-transport.ts';
+import { fromStatus } from '../../../src/runtime/rpc/rpc-error.ts';
+import { directPayment, registration } from '../../support/order-requests.ts';
+import { describeFailure } from '../../support/rpc-failure.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack } from '../../support/stack.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { anyHistory, numbersOfHistory, takeIn } from './batch-model.ts';
+import type { Answer, Answered, Batch, Item, KnownOrder, Round } from './batch-model.ts';
+
+// Batches to two cores at once, with the same order numbers in one batch, in several, and again later, held against a
+// model that knows of none of it. What is sent is decided by the seed; in what order it meets is the machine's.
+
+const seed = Number(process.env['GATEHOUSE_TEST_SEED'] ?? randomInt(2 ** 31));
+const histories = 60;
+
+let stack: Stack;
+let database: pg.Pool;
+const closers: (() => void)[] = [];
+let cores: Client<typeof OrderService>[];
+
+beforeAll(async () => {
+  stack = await startStack({ cores: 2, facades: 0 });
+  database = new pg.Pool({ connectionString: stack.databaseUrl, max: 4 });
+  cores = stack.addresses.map((address) => {
+    const transport = createGrpcTransport({ addresses: [address], token: stack.tokens.writer });
+    closers.push(transport.close);
+    return createClient(OrderService, transport);
+  });
+});
+
+afterAll(async () => {
+  for (const close of closers) close();
+  await database.end();
+  await stack.stop();
+});
+
+interface Subject {
+  readonly merchantId: string;
+  readonly history: readonly Round[];
+  readonly nameOf: (number: number) => string;
+  readonly known: Map<number, KnownOrder>;
+}
+
+type Result<Response> =
+  | { readonly case: 'response'; readonly value: Response }
+  | { readonly case: 'error'; readonly value: Status }
+  | { readonly case: undefined; readonly value?: undefined };
+
+interface AnyResponse {
+  readonly order?: { readonly orderId: string; readonly paymentType: PaymentType } | undefined;
+  readonly paymentAttempt?: { readonly paymentAttemptId: string } | undefined;
+  readonly repeated?: boolean;
+}
+
+function answerOf({ result }: { readonly result: Result<AnyResponse> }): Answer {
+  switch (result.case) {
+    case 'error':
+      return { reason: describeFailure(fromStatus(result.value)).reason ?? 'no reason' };
+    case undefined:
+      return { reason: 'nothing at all' };
+    case 'response': {
+      const { order, paymentAttempt, repeated = true } = result.value;
+      return {
+        orderId: order?.orderId ?? '',
+        paymentType: order?.paymentType === PaymentType.DIRECT ? 'DIRECT' : 'API',
+        attemptId: paymentAttempt?.paymentAttemptId ?? '',
+        repeated,
+      };
+    }
+  }
+}
+
+async function send({ core, method, items }: Batch, { merchantId, nameOf }: Subject): Promise<Answered[]> {
+  const orders = cores[core];
+  if (orders === undefined) throw new Error('no such core');
+  const common = (item: Item) => ({
+    merchantId,
+    orderNumber: nameOf(item.number),
+    amount: 'amount' in item ? item.amount : 'no amount at all',
+  });
+  const results: readonly { readonly result: Result<AnyResponse> }[] = await {
+    register: async () => {
+      const requests = items.map((item) =>
+        registration({ ...common(item), ...('reason' in item && { reason: item.reason }) }),
+      );
+      return (await orders.batchRegisterOrders({ requests })).results;
+    },
+    direct: async () => {
+      const paymentOption = PaymentOption.WALLETA_USSD;
+      const requests = items.map((item) =>
+        directPayment({ ...common(item), paymentOption, ...('phone' in item && { phone: item.phone }) }),
+      );
+      return (await orders.batchStartDirectPayments({ requests })).results;
+    },
+    get: async () => {
+      const requests = items.map(({ number }) => ({
+        merchantId,
+        environment: Environment.SANDBOX,
+        key: { case: 'orderNumber' as const, value: nameOf(number) },
+      }));
+      return (await orders.batchGetOrders({ requests })).results;
+    },
+  }[method]();
+  if (results.length !== items.length) throw new Error(`${items.length} items, ${results.length} results`);
+  return items.flatMap((item, index) => {
+    const result = results[index];
+    return result === undefined ? [] : [{ item, answer: answerOf(result) }];
+  });
+}
+
+async function endSession(order: KnownOrder): Promise<void> {
+  const id = storedId('ord', order.orderId);
+  await database.query('update core.orders set expires_at = now(), sweep_at = now() where id = $1', [id]);
+  await waitUntil('the order has expired', async () => {
+    const { rowCount } = await database.query(
+      `select from core.orders where id = $1 and status = 'EXPIRED'`,
+      [id],
+    );
+    return rowCount === 1;
+  });
+  order.status = 'EXPIRED';
+}
+
+/** Plays a history and gives everything that the model has against it. */
+async function play(subject: Subject): Promise<string[]> {
+  const faults: string[] = [];
+  for (const { batches, endsSessionsOf } of subject.history) {
+    const answered = (await Promise.all(batches.map((batch) => send(batch, subject)))).flat();
+    for (let number = 0; number < numbersOfHistory; number += 1) {
+      const own = answered.filter(({ item }) => item.number === number);
+      if (own.length === 0) continue;
+      const found = takeIn(subject.known, number, own);
+      faults.push(...found.map((fault) => `${subject.nameOf(number)}: ${fault}`));
+    }
+    for (const number of endsSessionsOf) {
+      const order = subject.known.get(number);
+      if (order?.status === 'PENDING') await endSession(order);
+    }
+  }
+  return faults;
+}
+
+interface Stored {
+  readonly order_number: string;
+  readonly id: string;
+  readonly story: string;
+}
+
+const stored = `
+select o.order_number, o.id,
+  concat_ws(' ', o.payment_type, o.amount_text, o.status,
+    (select string_agg(e.sequence || e.type::text, ' ' order by e.sequence) from core.order_events e
+     where e.merchant_id = o.merchant_id and e.order_id = o.id),
+    (select count(*) from core.payment_attempts a where a.merchant_id = o.merchant_id and a.order_id = o.id)
+  ) as story
+from core.orders o where o.merchant_id = $1`;
+
+function storyOf({ paymentType, amount, status, attempt }: KnownOrder): string {
+  const events = [
+    'CREATED',
+    ...(attempt === undefined ? [] : ['PAYMENT_STARTED']),
+    ...(status === 'EXPIRED' ? ['EXPIRED'] : []),
+  ];
+  const numbered = events.map((type, index) => `${index + 1}${type}`);
+  return [paymentType, amount, status, ...numbered, attempt === undefined ? 0 : 1].join(' ');
+}
+
+test(`any mix of batches is what a plain model says it is (GATEHOUSE_TEST_SEED=${seed})`, async () => {
+  const { id: merchantId } = await stack.createMerchant();
+  const subjects = fc.sample(anyHistory, { seed, numRuns: histories }).map((history, index): Subject => ({
+    merchantId,
+    history,
+    nameOf: (number) => `H${index}-${number}`,
+    known: new Map(),
+  }));
+
+  // All at once, so that what core writes together is of several histories.
+  const faults = (await Promise.all(subjects.map(play))).flat();
+
+  expect(faults).toEqual([]);
+  const { rows } = await database.query<Stored>(stored, [storedId('mer', merchantId)]);
+  const expected = subjects.flatMap(({ known, nameOf }) =>
+    [...known].map(([number, order]): Stored => ({
+      order_number: nameOf(number),
+      id: storedId('ord', order.orderId),
+      story: storyOf(order),
+    })),
+  );
+  const byNumber = (a: Stored, b: Stored): number => (a.order_number < b.order_number ? -1 : 1);
+  expect(rows.toSorted(byNumber)).toEqual(expected.toSorted(byNumber));
+});
