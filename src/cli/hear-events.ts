@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { Code, ConnectError } from '@connectrpc/connect';
 import type { ListenToSandboxEventsResponse } from '../gen/gatehouse/v1/webhook_service_pb.js';
+import { pause } from '../runtime/pause.ts';
 import { reasonOf } from '../runtime/rpc/rpc-error.ts';
 import type { WebhookClients } from './webhook-clients.ts';
 
@@ -41,7 +41,7 @@ export async function* hearEvents(
     if (isOver()) return;
     if (isConnected) onLost();
     isConnected = false;
-    await delay(reconnectMs, undefined, { signal: stop }).catch(() => undefined);
+    await pause(reconnectMs, stop);
   }
 }
 

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { Environment } from '../gen/gatehouse/v1/order_pb.js';
 import {
@@ -7,6 +6,7 @@ import {
   RedeliverySchema,
 } from '../gen/gatehouse/v1/webhook_service_pb.js';
 import type { DeliveryState, Redelivery } from '../gen/gatehouse/v1/webhook_service_pb.js';
+import { pause } from '../runtime/pause.ts';
 import { CliError, exitCodes } from './cli-error.ts';
 import { describeDelivery } from './delivery-story.ts';
 import { momentOption, timestampOf } from './moment.ts';
@@ -137,7 +137,7 @@ async function follow(
   let quietMs = 0;
   const isEnough = (): boolean => enough.aborted;
   for (let lookMs = firstLookMs; !isEnough(); lookMs = Math.min(lookMs * 1.5, lastLookMs)) {
-    await delay(lookMs, undefined, { signal: enough }).catch(() => undefined);
+    await pause(lookMs, enough);
     if (isEnough()) return seen;
     const latest = answered((await webhooks.getRedelivery({ merchantId, redeliveryId })).redelivery);
     const isNews = showCounts(latest) !== showCounts(seen);

@@ -81,7 +81,7 @@ export function openBackgroundOutput(
     flushSync,
     writeTheRest: () => {
       const deadline = performance.now() + lastWriteMs;
-      while (!flushSync() && performance.now() < deadline) pause(1);
+      while (!flushSync() && performance.now() < deadline) block(1);
     },
   };
 }
@@ -90,6 +90,6 @@ function isGone(error: unknown): boolean {
   return typeof error === 'object' && error !== null && 'code' in error && error.code === 'EPIPE';
 }
 
-function pause(ms: number): void {
+function block(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }

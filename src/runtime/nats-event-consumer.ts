@@ -1,8 +1,9 @@
-import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AckPolicy, DeliverPolicy, NatsError, nanos } from 'nats';
 import type { Consumer, ConsumerInfo, JetStreamManager, JsMsg, NatsConnection } from 'nats';
 import type { Logger } from './logger.ts';
 import { brokerAnswerMs, createEventStream, eventStream } from './nats-event-stream.ts';
+import { pause } from './pause.ts';
 import { createWakeSignal } from './wake-signal.ts';
 
 /** An event as it came out of the stream. */
@@ -92,7 +93,7 @@ export function createEventConsumer({ name, reached, logger }: EventConsumerPart
       const pump = async (): Promise<void> => {
         while (!stop.aborted) {
           await fetchWhenReached();
-          await delay(retryMs, undefined, { signal: stop }).catch(() => undefined);
+          await pause(retryMs, stop);
         }
       };
       void pump();

@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from './logger.ts';
+import { pause } from './pause.ts';
 
 export interface RepeatOptions {
   /** Named in the log when the task fails. */
@@ -17,6 +17,6 @@ export async function repeatEvery(
   const { task, intervalMs, logger, stop } = options;
   while (!stop.aborted) {
     await run(stop).catch((error: unknown) => logger.warn({ err: error, task }, 'failed; it is tried again'));
-    await delay(intervalMs, undefined, { signal: stop }).catch(() => undefined);
+    await pause(intervalMs, stop);
   }
 }

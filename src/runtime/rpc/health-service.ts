@@ -1,10 +1,10 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { create } from '@bufbuild/protobuf';
 import {
   Health,
   HealthCheckResponseSchema,
   HealthCheckResponse_ServingStatus as ServingStatus,
 } from '../../gen/health/v1/health_pb.js';
+import { pause } from '../pause.ts';
 import { rpcError } from './rpc-error.ts';
 import { rpcService } from './rpc-service.ts';
 import type { RpcService } from './rpc-service.ts';
@@ -40,7 +40,7 @@ export function healthService(serviceNames: readonly string[], isServing: () => 
           // A process that no longer serves is about to end: a watcher must not keep it, and finds it again elsewhere.
           if (now === ServingStatus.NOT_SERVING) throw rpcError('SERVER_DRAINING', 'this server is stopping');
           last = now;
-          await delay(watchIntervalMs, undefined, { signal: context.signal }).catch(() => undefined);
+          await pause(watchIntervalMs, context.signal);
         }
       },
     },

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { setTimeout as delay } from 'node:timers/promises';
+import { pause } from '../../runtime/pause.ts';
 import { repeatEvery } from '../../runtime/repeat-every.ts';
 import type { WakeSignal } from '../../runtime/wake-signal.ts';
 import { createLaneWork } from './lane-work.ts';
@@ -86,9 +86,8 @@ interface Leaving {
 async function leaveInTime(work: LaneWork, { stop, cut, abandon, over }: Leaving): Promise<void> {
   if (!stop.aborted) await once(stop, 'abort');
   work.leave();
-  const wait = (ms: number) => delay(ms, undefined, { signal: over }).catch(() => undefined);
-  await wait(graceMs);
+  await pause(graceMs, over);
   if (!over.aborted) cut.abort(new Error('the process stops'));
-  await wait(lastWritesMs);
+  await pause(lastWritesMs, over);
   abandon.abort();
 }

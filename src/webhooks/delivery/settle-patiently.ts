@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { isDatabaseUnavailable } from '../../runtime/database/explain-error.ts';
 import type { Logger } from '../../runtime/logger.ts';
+import { pause } from '../../runtime/pause.ts';
 import type { DeliveryStore } from './delivery-store.ts';
 import { laneFields } from './lane-arrays.ts';
 import type { Settled, Settlement } from './settle-lanes.ts';
@@ -36,7 +36,7 @@ export async function settlePatiently(
       if (waitMs === firstWaitMs)
         logger.warn(line, 'the database does not take what came of a webhook; it is tried again');
     }
-    await delay(waitMs, undefined, { signal: abandon }).catch(() => undefined);
+    await pause(waitMs, abandon);
   }
   return undefined;
 }

@@ -1,7 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { PoolClient } from 'pg';
 import { withAdvisoryLock } from '../../runtime/database/advisory-lock.ts';
 import type { Logger } from '../../runtime/logger.ts';
+import { pause } from '../../runtime/pause.ts';
 import { lowestStoredIdAt, publicId } from '../../runtime/public-id.ts';
 import type { Database } from '../database/database.ts';
 
@@ -88,7 +88,7 @@ async function deleteInBatches(
     const { rowCount } = await client.query(statement, [...values, batchSize]);
     deleted += rowCount ?? 0;
     if ((rowCount ?? 0) < batchSize) break;
-    await delay(breathMs, undefined, { signal: stop }).catch(() => undefined);
+    await pause(breathMs, stop);
   }
   return deleted;
 }

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { fromBinary } from '@bufbuild/protobuf';
 import type { Client } from '@connectrpc/connect';
 import type { PoolClient } from 'pg';
@@ -9,6 +8,7 @@ import { withAdvisoryLock } from '../../runtime/database/advisory-lock.ts';
 import { isDatabaseUnavailable } from '../../runtime/database/explain-error.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { EventConsumer, ReceivedEvent, ReceivedEvents } from '../../runtime/nats-event-consumer.ts';
+import { pause } from '../../runtime/pause.ts';
 import type { Database } from '../database/database.ts';
 import { followChain } from './follow-chain.ts';
 import { listEvents, listPageSize } from './list-events.ts';
@@ -215,6 +215,3 @@ async function askCore(
     return undefined;
   }
 }
-
-const pause = (timeoutMs: number, signal: AbortSignal): Promise<void> =>
-  delay(timeoutMs, undefined, { signal }).catch(() => undefined);

@@ -6,6 +6,7 @@ import { Environment } from '../../gen/gatehouse/v1/order_pb.js';
 import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
 import type { OrderService } from '../../gen/gatehouse/v1/order_service_pb.js';
 import type { ListenToSandboxEventsResponseSchema } from '../../gen/gatehouse/v1/webhook_service_pb.js';
+import { pause } from '../../runtime/pause.ts';
 import { rpcError } from '../../runtime/rpc/rpc-error.ts';
 import { eventBody, webhookEventType } from '../intake/event-body.ts';
 import { SecretUnusableError } from '../secrets/secret-cipher.ts';
@@ -85,7 +86,7 @@ async function* followEvents(
       if (!(error instanceof ConnectError) || error.code !== Code.Unavailable)
         throw explainCoreFailure(error);
     }
-    await delay(reconnectMs, undefined, { signal: stop }).catch(() => undefined);
+    await pause(reconnectMs, stop);
   }
 }
 
