@@ -1,6 +1,15 @@
 import { randomBytes, randomFillSync, randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { v7 } from 'uuid';
+import { accountService } from '../core/accounts/account-service.ts';
+import { createPasswordHashes } from '../core/accounts/password-hashes.ts';
+import { createPasswordRules } from '../core/accounts/password-rules.ts';
+import { createRecoveryCodes } from '../core/accounts/recovery-codes.ts';
+import { createSecretSeal } from '../core/accounts/secret-seal.ts';
+import { sessionService } from '../core/accounts/session-service.ts';
+import { createSessionStore } from '../core/accounts/session-store.ts';
+import { createSignInTries } from '../core/accounts/sign-in-tries.ts';
+import { sweepAccounts } from '../core/accounts/sweep-accounts.ts';
 import { createApiKeyStore } from '../core/api-keys/api-key-store.ts';
 import { apiKeyService } from '../core/api-keys/api-key-service.ts';
 import { auditService } from '../core/audit/audit-service.ts';
@@ -59,6 +68,7 @@ import { readConfigOrExit } from './read-config.ts';
 const sweepIntervalMs = 1_000;
 const clockIntervalMs = 5_000;
 const scheduleIntervalMs = 10 * 60_000;
+const accountsIntervalMs = 60_000;
 
 const paymentOptionNames = {
   walleta_ussd: 'WALLETA_USSD',
@@ -133,6 +143,21 @@ const paymentParts = {
 
 const hastenAttempt = createHastenAttempt(paymentParts);
 
+const accountParts = {
+  database,
+  newId,
+  now,
+  randomBytes,
+  passwords: await createPasswordHashes(),
+  parsePassword: createPasswordRules(),
+  tries: createSignInTries(database.pool),
+  totpSeal: createSecretSeal(deriveKey(config.GATEHOUSE_MASTER_KEY, 'totp-secret'), randomBytes),
+  recoveryCodes: createRecoveryCodes(
+    deriveKey(config.GATEHOUSE_MASTER_KEY, 'recovery-code-hash'),
+    randomBytes,
+  ),
+};
+
 const draining = new AbortController();
 const stopping = new AbortController();
 
@@ -173,6 +198,8 @@ const services = [
     now,
   }),
   auditService(database),
+  accountService(accountParts),
+  sessionService(createSessionStore(database, now), now),
   // Compares the two clocks, so it has to have this machine's own.
   diagnosticsService(instance, {
     database,
@@ -224,6 +251,10 @@ const scheduling = repeatEvery(
   { task: 'scheduling reconciliations', intervalMs: scheduleIntervalMs, logger, stop: stopping.signal },
   () => scheduleReconciliations({ ...paymentParts, offeredOptions }),
 );
+const sweepingAccounts = repeatEvery(
+  { task: 'removing ended sessions', intervalMs: accountsIntervalMs, logger, stop: stopping.signal },
+  (stop) => sweepAccounts(database.pool, stop),
+);
 const relaying = relayEvents({ database, publisher: bus, signal: eventSignal, logger }, stopping.signal);
 
 logger.info({ grpc: grpc.address, connect: connect.address }, 'ready');
@@ -241,7 +272,7 @@ stopOnSignal(logger, [
     name: 'background work',
     stop: async () => {
       stopping.abort();
-      await Promise.all([sweeping, timing, relaying, scheduling]);
+      await Promise.all([sweeping, sweepingAccounts, timing, relaying, scheduling]);
     },
     timeoutMs: 2_000,
   },

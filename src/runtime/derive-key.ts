@@ -1,8 +1,10 @@
 import { hkdfSync } from 'node:crypto';
 
+type Purpose = 'api-key-hash' | 'checkout-token' | 'totp-secret' | 'recovery-code-hash';
+
 /**
  * A key for one purpose, derived from the master key (HKDF-SHA256, RFC 5869), so that what is learned of one never
  * helps with another.
  */
-export const deriveKey = (masterKey: Buffer, purpose: 'api-key-hash' | 'checkout-token'): Buffer =>
+export const deriveKey = (masterKey: Buffer, purpose: Purpose): Buffer =>
   Buffer.from(hkdfSync('sha256', masterKey, '', `gatehouse/${purpose}/v1`, 32));

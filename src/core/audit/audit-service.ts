@@ -2,7 +2,10 @@ import { create } from '@bufbuild/protobuf';
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { AuditEntrySchema, AuditService } from '../../gen/gatehouse/v1/audit_service_pb.js';
-import type { RecordAuditEntryRequest } from '../../gen/gatehouse/v1/audit_service_pb.js';
+import type {
+  ListAuditEntriesRequest,
+  RecordAuditEntryRequest,
+} from '../../gen/gatehouse/v1/audit_service_pb.js';
 import { annotate } from '../../runtime/rpc/call-context.ts';
 import { rpcService } from '../../runtime/rpc/rpc-service.ts';
 import type { RpcService } from '../../runtime/rpc/rpc-service.ts';
@@ -10,7 +13,7 @@ import type { Database } from '../database/database.ts';
 import { AuditEntryRow } from '../database/entities.ts';
 import { pageOf } from '../../runtime/rpc/page-token.ts';
 import { parsePageSize, parsePageToken } from '../rpc/page-token.ts';
-import { publicId, storedId } from '../../runtime/public-id.ts';
+import { lowestStoredIdAt, publicId, storedId } from '../../runtime/public-id.ts';
 import { combine } from '../domain/combine.ts';
 import { requiredIssue } from '../domain/issue.ts';
 import type { Issue } from '../domain/issue.ts';
@@ -18,6 +21,8 @@ import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
 import { parseText } from '../domain/text.ts';
 import { parseId, parseOptionalId, valuesOrThrow } from '../rpc/request-fields.ts';
+import { parseTime, timeKey } from '../rpc/time-fields.ts';
+import { findActorEmails } from './actor-emails.ts';
 import { recordEntry } from './record-entry.sql.ts';
 import type { AuditEntry } from './record-entry.sql.ts';
 
@@ -30,34 +35,30 @@ export function auditService(database: Database): RpcService {
   return rpcService(
     AuditService,
     {
-      async listAuditEntries({ merchantId, pageSize, pageToken }) {
-        const { merchant, limit, beforeId } = valuesOrThrow(
-          combine({
-            merchant: parseOptionalId('mer', merchantId, 'merchant_id'),
-            limit: parsePageSize(pageSize),
-            beforeId: parsePageToken(pageToken, 'aud', [merchantId]),
-          }),
-        );
-        const rows = await database.fork().find(
-          AuditEntryRow,
-          {
-            ...(merchant === undefined ? {} : { merchantId: storedId('mer', merchant) }),
-            ...(beforeId === undefined ? {} : { id: { $lt: storedId('aud', beforeId) } }),
-          },
-          { orderBy: { id: 'desc' }, limit: limit + 1 },
+      async listAuditEntries(request) {
+        const { limit, ...filter } = parseFilter(request);
+        const em = database.fork();
+        const rows = await em.find(AuditEntryRow, whereOf(filter), {
+          orderBy: { id: 'desc' },
+          limit: limit + 1,
+        });
+        const emails = await findActorEmails(
+          em,
+          rows.map(({ actor }) => actor),
         );
         const entries = rows.map((row) => ({
           id: publicId('aud', row.id),
           auditEntryId: publicId('aud', row.id),
           createTime: timestampFromDate(row.createdAt),
           actor: row.actor,
+          actorEmail: emails.get(row.actor) ?? '',
           action: row.action,
-          merchantId: publicId('mer', row.merchantId),
+          merchantId: row.merchantId == null ? '' : publicId('mer', row.merchantId),
           targetId: row.targetId,
           requestId: row.requestId,
           details: row.details,
         }));
-        const page = pageOf(entries, limit, [merchantId]);
+        const page = pageOf(entries, limit, filterKey(request));
         return {
           entries: page.items.map(({ id: _id, ...entry }) => entry),
           nextPageToken: page.nextPageToken,
@@ -70,8 +71,51 @@ export function auditService(database: Database): RpcService {
         return {};
       },
     },
-    { listAuditEntries: ['operator', 'reader'], recordAuditEntry: ['webhooks'] },
+    { listAuditEntries: ['dashboard', 'operator', 'reader'], recordAuditEntry: ['webhooks'] },
   );
+}
+
+/** What a page token is bound to. */
+const filterKey = ({ merchantId, actionKind, fromTime, toTime }: ListAuditEntriesRequest): unknown => [
+  merchantId,
+  actionKind,
+  timeKey(fromTime),
+  timeKey(toTime),
+];
+
+function parseFilter(request: ListAuditEntriesRequest) {
+  const { merchantId, pageSize, pageToken, actionKind, fromTime, toTime } = request;
+  return valuesOrThrow(
+    combine({
+      merchant: parseOptionalId('mer', merchantId, 'merchant_id'),
+      limit: parsePageSize(pageSize),
+      beforeId: parsePageToken(pageToken, 'aud', filterKey(request)),
+      kind: parseKind(actionKind),
+      from: parseTime(fromTime, 'from_time'),
+      to: parseTime(toTime, 'to_time'),
+    }),
+  );
+}
+
+const parseKind = (kind: string): Result<string, Issue> =>
+  /^[a-z_]{0,40}$/.test(kind)
+    ? ok(kind)
+    : err({ field: 'action_kind', issue: 'must be the part of an action before its dot, such as api_key' });
+
+/** Ids sort by the time of what they name, so that a time needs no index of its own. */
+function whereOf({ merchant, beforeId, kind, from, to }: Omit<ReturnType<typeof parseFilter>, 'limit'>) {
+  const before = [
+    ...(beforeId === undefined ? [] : [storedId('aud', beforeId)]),
+    ...(to === undefined ? [] : [lowestStoredIdAt(to)]),
+  ];
+  return {
+    ...(merchant === undefined ? {} : { merchantId: storedId('mer', merchant) }),
+    ...(kind === '' ? {} : { action: { $like: `${kind.replaceAll('_', '\\_')}.%` } }),
+    $and: [
+      ...before.map((id) => ({ id: { $lt: id } })),
+      ...(from === undefined ? [] : [{ id: { $gte: lowestStoredIdAt(from) } }]),
+    ],
+  };
 }
 
 function parseEntry(request: RecordAuditEntryRequest): AuditEntry {
@@ -81,7 +125,7 @@ function parseEntry(request: RecordAuditEntryRequest): AuditEntry {
   const values = valuesOrThrow(
     combine({
       id: parseId('aud', entry.auditEntryId, 'entry.audit_entry_id'),
-      createdAt: parseTime(entry.createTime),
+      createdAt: parseCreateTime(entry.createTime),
       actor: text(entry.actor, 'actor'),
       action: text(entry.action, 'action'),
       merchantId: parseId('mer', entry.merchantId, 'entry.merchant_id'),
@@ -97,5 +141,5 @@ function parseEntry(request: RecordAuditEntryRequest): AuditEntry {
   };
 }
 
-const parseTime = (time: Timestamp | undefined): Result<Date, Issue> =>
+const parseCreateTime = (time: Timestamp | undefined): Result<Date, Issue> =>
   time === undefined ? err({ field: 'entry.create_time', issue: requiredIssue }) : ok(timestampDate(time));

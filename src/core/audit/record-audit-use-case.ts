@@ -7,7 +7,8 @@ import type { NewId } from '../../runtime/public-id.ts';
 export interface AuditedChange {
   /** What is done, such as "merchant.suspend". */
   readonly action: string;
-  readonly merchantId: string;
+  /** Undefined when it concerns no merchant. */
+  readonly merchantId: string | undefined;
   readonly targetId: string;
   /** What a reader needs to understand it. Never a secret. */
   readonly details: Readonly<Record<string, string | number | boolean | null>>;
@@ -26,7 +27,7 @@ export function recordAudit(
     createdAt: at,
     actor: by.actor,
     action: change.action,
-    merchantId: storedId('mer', change.merchantId),
+    merchantId: change.merchantId === undefined ? null : storedId('mer', change.merchantId),
     targetId: change.targetId,
     requestId: by.requestId,
     details: { ...change.details },

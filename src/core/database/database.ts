@@ -5,6 +5,7 @@ import { Migration001Core } from './migrations/migration-001-core.ts';
 import { Migration002Payments } from './migrations/migration-002-payments.ts';
 import { Migration003Reconciliation } from './migrations/migration-003-reconciliation.ts';
 import { Migration004Reversals } from './migrations/migration-004-reversals.ts';
+import { Migration006Accounts } from './migrations/migration-006-accounts.ts';
 
 export type { Database } from '../../runtime/database/open-database.ts';
 
@@ -14,7 +15,13 @@ export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
     {
       schema: 'core',
       entities,
-      migrations: [Migration001Core, Migration002Payments, Migration003Reconciliation, Migration004Reversals],
+      migrations: [
+        Migration001Core,
+        Migration002Payments,
+        Migration003Reconciliation,
+        Migration004Reversals,
+        Migration006Accounts,
+      ],
       migrationLock: 7_142_001,
     },
     options,

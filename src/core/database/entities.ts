@@ -9,6 +9,7 @@ import type {
   PaymentOption,
   PaymentType,
 } from '../domain/order.ts';
+import { accountEntities } from './account-entities.ts';
 
 /*
  * Rows as they are stored. They stay inside the stores: everything above them speaks the domain's types.
@@ -144,7 +145,7 @@ export const AuditEntryRow = defineEntity({
     createdAt: time(),
     actor: p.text(),
     action: p.text(),
-    merchantId: p.uuid(),
+    merchantId: p.uuid().nullable(),
     targetId: p.text(),
     requestId: p.text(),
     details: p.json<Record<string, string | number | boolean | null>>(),
@@ -282,6 +283,7 @@ export const ReconciliationDifferenceRow = defineEntity({
 export type ReconciliationDifferenceRow = InferEntity<typeof ReconciliationDifferenceRow>;
 
 export const entities = [
+  ...accountEntities,
   MerchantRow,
   ApiKeyRow,
   OrderRow,

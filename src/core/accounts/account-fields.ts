@@ -1,0 +1,76 @@
+import type { Duration } from '@bufbuild/protobuf/wkt';
+import { MemberRole as RoleMessage } from '../../gen/gatehouse/v1/account_service_pb.js';
+import type { Language, MemberRole } from '../database/account-entities.ts';
+import type { Issue } from '../domain/issue.ts';
+import { requiredIssue } from '../domain/issue.ts';
+import { err, ok } from '../domain/result.ts';
+import type { Result } from '../domain/result.ts';
+import { parseId } from '../rpc/request-fields.ts';
+import type { Place } from './invite-user-use-case.ts';
+
+const roles: Readonly<Partial<Record<RoleMessage, MemberRole>>> = {
+  [RoleMessage.OWNER]: 'OWNER',
+  [RoleMessage.DEVELOPER]: 'DEVELOPER',
+  [RoleMessage.VIEWER]: 'VIEWER',
+};
+
+/** Reads a role that has to be said. */
+export function parseRole(role: RoleMessage, field: string): Result<MemberRole, Issue> {
+  const known = roles[role];
+  return known === undefined ? err({ field, issue: 'must be owner, developer or viewer' }) : ok(known);
+}
+
+/** Reads where somebody is invited to: a merchant with a role, or the operators with neither. */
+export function parsePlace(request: {
+  readonly merchantId: string;
+  readonly role: RoleMessage;
+  readonly asOperator: boolean;
+}): Result<Place, Issue | readonly Issue[]> {
+  const { merchantId, role, asOperator } = request;
+  if (asOperator) {
+    if (merchantId !== '') return err({ field: 'merchant_id', issue: 'must be empty for an operator' });
+    if (role !== RoleMessage.UNSPECIFIED)
+      return err({ field: 'role', issue: 'must be empty for an operator' });
+    return ok(undefined);
+  }
+  const place = parseId('mer', merchantId, 'merchant_id');
+  const known = parseRole(role, 'role');
+  if (!place.ok || !known.ok)
+    return err([place, known].flatMap((result) => (result.ok ? [] : [result.error])));
+  return ok({ merchantId: place.value, role: known.value });
+}
+
+/** Reads a language of the pages; English when it is not said and need not be. */
+export function parseLanguage(
+  text: string,
+  { required }: { readonly required: boolean },
+): Result<Language, Issue> {
+  if (text === 'en' || text === 'am') return ok(text);
+  if (text === '' && !required) return ok('en');
+  return err({ field: 'language', issue: 'must be en or am' });
+}
+
+/** Reads how long a link works, in milliseconds. */
+export function parseValidity(
+  validFor: Duration | undefined,
+  { standardSeconds, maxSeconds }: { readonly standardSeconds: number; readonly maxSeconds: number },
+): Result<number, Issue> {
+  const seconds = validFor === undefined ? standardSeconds : Number(validFor.seconds);
+  if (seconds < 60 || seconds > maxSeconds || (validFor?.nanos ?? 0) !== 0)
+    return err({ field: 'valid_for', issue: `must be whole seconds from 60s (a minute) to ${maxSeconds}s` });
+  return ok(seconds * 1000);
+}
+
+const hashBytes = 32;
+
+/** Reads the hash of a session's id. */
+export function parseSessionHash(hash: Uint8Array, field: string): Result<Buffer, Issue> {
+  if (hash.length === 0) return err({ field, issue: requiredIssue });
+  return hash.length === hashBytes
+    ? ok(Buffer.from(hash))
+    : err({ field, issue: 'must be a SHA-256, 32 bytes' });
+}
+
+/** As `parseSessionHash`; empty when no session is named. */
+export const parseOptionalSessionHash = (hash: Uint8Array, field: string): Result<Buffer, Issue> =>
+  hash.length === 0 ? ok(Buffer.alloc(0)) : parseSessionHash(hash, field);

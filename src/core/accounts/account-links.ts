@@ -1,0 +1,44 @@
+import { createHash } from 'node:crypto';
+import { LockMode } from '@mikro-orm/postgresql';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { rpcError } from '../../runtime/rpc/rpc-error.ts';
+import { AccountLinkRow } from '../database/account-entities.ts';
+import type { LinkKind } from '../database/account-entities.ts';
+
+/** 256 bits: nobody finds one by trying, and what is stored of one need not be hashed slowly. */
+const tokenBytes = 32;
+const form = /^[A-Za-z0-9_-]{43}$/;
+
+const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();
+
+/** A link to give to somebody, and what is stored of it. */
+export function makeLinkToken(randomBytes: (length: number) => Buffer): { token: string; hash: Buffer } {
+  const token = randomBytes(tokenBytes).toString('base64url');
+  return { token, hash: hashOf(token) };
+}
+
+/** The link of a token, if it can be used now. @throws NOT_FOUND LINK_NOT_USABLE */
+export async function requireLink(
+  em: EntityManager,
+  kind: LinkKind,
+  token: string,
+  now: Date,
+  { locked = false } = {},
+): Promise<AccountLinkRow> {
+  const link = form.test(token)
+    ? await em.findOne(
+        AccountLinkRow,
+        { hash: hashOf(token), kind },
+        locked ? { lockMode: LockMode.PESSIMISTIC_WRITE } : {},
+      )
+    : null;
+  if (link === null || link.expiresAt <= now) throw linkNotUsable();
+  return link;
+}
+
+/** One answer for every reason, so that nothing can be learned from it. */
+export const linkNotUsable = () =>
+  rpcError(
+    'LINK_NOT_USABLE',
+    'this link is not known, was used, was replaced or is too old; ask for a new one',
+  );

@@ -1,0 +1,20 @@
+import type { NewId } from '../../runtime/public-id.ts';
+import type { Database } from '../database/database.ts';
+import type { PasswordHashes } from './password-hashes.ts';
+import type { ParsePassword } from './password-rules.ts';
+import type { RecoveryCodes } from './recovery-codes.ts';
+import type { SecretSeal } from './secret-seal.ts';
+import type { SignInTries } from './sign-in-tries.ts';
+
+/** What the use cases of accounts are made of. */
+export interface AccountParts {
+  readonly database: Database;
+  readonly newId: NewId;
+  readonly now: () => Date;
+  readonly randomBytes: (length: number) => Buffer;
+  readonly passwords: PasswordHashes;
+  readonly parsePassword: ParsePassword;
+  readonly tries: SignInTries;
+  readonly totpSeal: SecretSeal;
+  readonly recoveryCodes: RecoveryCodes;
+}

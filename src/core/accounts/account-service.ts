@@ -1,0 +1,198 @@
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { HandlerContext } from '@connectrpc/connect';
+import { AccountService, MemberRole as RoleMessage } from '../../gen/gatehouse/v1/account_service_pb.js';
+import { actorOf } from '../../runtime/rpc/actor.ts';
+import { annotate, callerOf } from '../../runtime/rpc/call-context.ts';
+import { invalidFields } from '../../runtime/rpc/rpc-error.ts';
+import { rpcService } from '../../runtime/rpc/rpc-service.ts';
+import type { RpcService } from '../../runtime/rpc/rpc-service.ts';
+import { combine } from '../domain/combine.ts';
+import { parseText } from '../domain/text.ts';
+import { parseId, parseOptionalId, valuesOrThrow } from '../rpc/request-fields.ts';
+import { acceptInvitation, nameLength } from './accept-invitation-use-case.ts';
+import {
+  parseLanguage,
+  parseOptionalSessionHash,
+  parsePlace,
+  parseRole,
+  parseValidity,
+} from './account-fields.ts';
+import type { AccountParts } from './account-parts.ts';
+import { changeMembership, removeMembership } from './change-membership-use-case.ts';
+import { setUserDisabled, updateProfile } from './change-user-use-case.ts';
+import { changePassword, checkPassword } from './check-password-use-case.ts';
+import { parseEmail } from './email-address.ts';
+import { inviteUser, readInvitation } from './invite-user-use-case.ts';
+import { listUsers } from './list-users-use-case.ts';
+import { resetPassword, startPasswordReset } from './reset-password-use-case.ts';
+import { beginTotp, confirmTotp, disableTotp, verifyTotp } from './second-factor-use-case.ts';
+import { roleNumbers, userMessage } from './user-message.ts';
+
+const hour = 3_600;
+const invitationLife = { standardSeconds: 72 * hour, maxSeconds: 14 * 24 * hour };
+const resetLife = { standardSeconds: hour, maxSeconds: 72 * hour };
+
+const requireUserId = (userId: string): string => valuesOrThrow(parseId('usr', userId, 'user_id'));
+const noteUser = (context: HandlerContext, userId: string): void => annotate(context, { user_id: userId });
+
+/** gatehouse.v1.AccountService. Addresses are not in the log: they are people's, and who reads it has no need of them. */
+export function accountService(parts: AccountParts): RpcService {
+  return rpcService(
+    AccountService,
+    {
+      async inviteUser(request, context) {
+        const { email, place, validForMs } = valuesOrThrow(
+          combine({
+            email: parseEmail(request.email),
+            place: parsePlace(request),
+            validForMs: parseValidity(request.validFor, invitationLife),
+          }),
+        );
+        annotate(context, { merchant_id: request.merchantId });
+        const made = await inviteUser(parts, email, place, validForMs, actorOf(context));
+        return { token: made.token, expireTime: timestampFromDate(made.expiresAt) };
+      },
+      async getInvitation({ token }) {
+        const { role, expiresAt, ...seen } = await readInvitation(parts, token);
+        return {
+          ...seen,
+          role: role === undefined ? RoleMessage.UNSPECIFIED : roleNumbers[role],
+          asOperator: role === undefined,
+          expireTime: timestampFromDate(expiresAt),
+        };
+      },
+      async acceptInvitation({ token, name, password, remoteAddress, ...request }, context) {
+        const language = valuesOrThrow(parseLanguage(request.language, { required: false }));
+        const acceptance = { token, name, password, language, remoteAddress };
+        const user = await acceptInvitation(parts, acceptance, actorOf(context), context.signal);
+        noteUser(context, user.id);
+        return { user: userMessage(user) };
+      },
+      async startPasswordReset({ email: text, removeTotp, validFor, remoteAddress }, context) {
+        const { email, validForMs } = valuesOrThrow(
+          combine({ email: parseEmail(text), validForMs: parseValidity(validFor, resetLife) }),
+        );
+        const { role } = callerOf(context);
+        if (removeTotp && role !== 'operator')
+          throw invalidFields([{ field: 'remove_totp', issue: 'is for operators of the gateway only' }]);
+        // Whoever is at the command line has proved who they are, and is to help somebody whom others keep from asking.
+        if (role !== 'operator') await parts.tries.countReset({ emailKey: email.key, remoteAddress });
+        const wish = { email, removesTotp: removeTotp, validForMs };
+        const made = await startPasswordReset(parts, wish, actorOf(context));
+        return { token: made.token, expireTime: timestampFromDate(made.expiresAt) };
+      },
+      async resetPassword({ token, password }, context) {
+        const user = await resetPassword(parts, token, password, actorOf(context), context.signal);
+        noteUser(context, user.id);
+        return { user: userMessage(user) };
+      },
+      async verifyPassword(request, context) {
+        const user = await checkPassword(parts, request, context.signal);
+        noteUser(context, user.id);
+        return { user: userMessage(user) };
+      },
+      async verifyTotp({ userId, code }, context) {
+        noteUser(context, userId);
+        return verifyTotp(parts, requireUserId(userId), code, actorOf(context));
+      },
+      async beginTotp({ userId }, context) {
+        noteUser(context, userId);
+        return beginTotp(parts, requireUserId(userId));
+      },
+      async confirmTotp({ userId, code }, context) {
+        noteUser(context, userId);
+        const codes = await confirmTotp(parts, requireUserId(userId), code, actorOf(context));
+        return { recoveryCodes: [...codes] };
+      },
+      async disableTotp({ userId }, context) {
+        noteUser(context, userId);
+        await disableTotp(parts, requireUserId(userId), actorOf(context));
+        return {};
+      },
+      async changePassword(request, context) {
+        const { userId, keepHash } = valuesOrThrow(
+          combine({
+            userId: parseId('usr', request.userId, 'user_id'),
+            keepHash: parseOptionalSessionHash(request.keepSessionHash, 'keep_session_hash'),
+          }),
+        );
+        noteUser(context, userId);
+        const { currentPassword, newPassword } = request;
+        const change = { userId, currentPassword, newPassword, keepHash };
+        await changePassword(parts, change, actorOf(context), context.signal);
+        return {};
+      },
+      async updateProfile(request, context) {
+        const { userId, ...profile } = valuesOrThrow(
+          combine({
+            userId: parseId('usr', request.userId, 'user_id'),
+            name: parseText(request.name, 'name', { max: nameLength, required: true }),
+            language: parseLanguage(request.language, { required: true }),
+          }),
+        );
+        noteUser(context, userId);
+        return { user: userMessage(await updateProfile(parts, userId, profile, actorOf(context))) };
+      },
+      async listUsers(request) {
+        const merchantId = valuesOrThrow(parseOptionalId('mer', request.merchantId, 'merchant_id'));
+        const { users, invitations } = await listUsers(parts.database, merchantId, parts.now());
+        return {
+          users: users.map(userMessage),
+          invitations: invitations.map(({ email, role, createdAt, expiresAt }) => ({
+            email,
+            role: role == null ? RoleMessage.UNSPECIFIED : roleNumbers[role],
+            createTime: timestampFromDate(createdAt),
+            expireTime: timestampFromDate(expiresAt),
+          })),
+        };
+      },
+      async changeMembership(request, context) {
+        const change = valuesOrThrow(
+          combine({
+            merchantId: parseId('mer', request.merchantId, 'merchant_id'),
+            userId: parseId('usr', request.userId, 'user_id'),
+            role: parseRole(request.role, 'role'),
+            expectedRole: parseRole(request.expectedRole, 'expected_role'),
+          }),
+        );
+        annotate(context, { merchant_id: change.merchantId, user_id: change.userId });
+        return { user: userMessage(await changeMembership(parts, change, actorOf(context))) };
+      },
+      async removeMembership(request, context) {
+        const { merchantId, email } = valuesOrThrow(
+          combine({
+            merchantId: parseOptionalId('mer', request.merchantId, 'merchant_id'),
+            email: parseEmail(request.email),
+          }),
+        );
+        annotate(context, { merchant_id: request.merchantId });
+        await removeMembership(parts, merchantId, email.key, actorOf(context));
+        return {};
+      },
+      async setUserDisabled({ email: text, isDisabled }, context) {
+        const email = valuesOrThrow(parseEmail(text));
+        const user = await setUserDisabled(parts, email.key, isDisabled, actorOf(context));
+        noteUser(context, user.id);
+        return { user: userMessage(user) };
+      },
+    },
+    {
+      inviteUser: ['dashboard', 'operator'],
+      getInvitation: ['dashboard'],
+      acceptInvitation: ['dashboard'],
+      startPasswordReset: ['dashboard', 'operator'],
+      resetPassword: ['dashboard'],
+      verifyPassword: ['dashboard'],
+      verifyTotp: ['dashboard'],
+      beginTotp: ['dashboard'],
+      confirmTotp: ['dashboard'],
+      disableTotp: ['dashboard'],
+      changePassword: ['dashboard'],
+      updateProfile: ['dashboard'],
+      listUsers: ['dashboard', 'operator', 'reader'],
+      changeMembership: ['dashboard', 'operator'],
+      removeMembership: ['dashboard', 'operator'],
+      setUserDisabled: ['dashboard', 'operator'],
+    },
+  );
+}

@@ -1,0 +1,69 @@
+import { LockMode } from '@mikro-orm/postgresql';
+import type { Actor } from '../../runtime/rpc/actor.ts';
+import { rpcError } from '../../runtime/rpc/rpc-error.ts';
+import { AccountLinkRow, UserRow } from '../database/account-entities.ts';
+import type { Language } from '../database/account-entities.ts';
+import type { AccountParts } from './account-parts.ts';
+import { endUserSessions } from './end-user-sessions.ts';
+import { lockUser, lockUserByEmail, userNotFound } from './find-user.ts';
+import { recordUserAudit } from './record-user-audit.ts';
+import { readUser } from './user-reader.ts';
+import type { User } from './user-reader.ts';
+
+type Parts = Pick<AccountParts, 'database' | 'newId' | 'now'>;
+
+/** Changes what a user says of themselves. Errors: NOT_FOUND USER_NOT_FOUND. */
+export async function updateProfile(
+  { database, newId, now }: Parts,
+  userId: string,
+  profile: { readonly name: string; readonly language: Language },
+  by: Actor,
+): Promise<User> {
+  return database.fork().transactional(async (em) => {
+    const user = await lockUser(em, userId);
+    if (user.name !== profile.name || user.language !== profile.language) {
+      const at = now();
+      em.assign(user, { ...profile, updatedAt: at });
+      await recordUserAudit(em, newId, at, by, user, {
+        action: 'user.update_profile',
+        details: { ...profile },
+      });
+      await em.flush();
+    }
+    return readUser(em, user);
+  });
+}
+
+/**
+ * Keeps a user out, ends their sessions and their links to a new password; or lets them in again.
+ * Errors: NOT_FOUND USER_NOT_FOUND; FAILED_PRECONDITION LAST_OPERATOR.
+ */
+export async function setUserDisabled(
+  { database, newId, now }: Parts,
+  emailKey: string,
+  isDisabled: boolean,
+  by: Actor,
+): Promise<User> {
+  return database.fork().transactional(async (em) => {
+    // All of them, in one order: two operators who keep each other out at once wait here.
+    const operators = await em.find(
+      UserRow,
+      { isOperator: true, disabledAt: null },
+      { orderBy: { id: 'asc' }, lockMode: LockMode.PESSIMISTIC_WRITE },
+    );
+    const user = await lockUserByEmail(em, emailKey);
+    if (user === undefined) throw userNotFound(emailKey);
+    if ((user.disabledAt != null) === isDisabled) return readUser(em, user);
+    if (isDisabled && user.isOperator && operators.every(({ id }) => id === user.id))
+      throw rpcError('LAST_OPERATOR', 'this is the last operator who may sign in; invite another one first');
+    const at = now();
+    em.assign(user, { disabledAt: isDisabled ? at : null, updatedAt: at });
+    if (isDisabled) {
+      await endUserSessions(em, user.id, undefined, at);
+      await em.nativeDelete(AccountLinkRow, { kind: 'RESET', emailKey });
+    }
+    await recordUserAudit(em, newId, at, by, user, { action: isDisabled ? 'user.disable' : 'user.enable' });
+    await em.flush();
+    return readUser(em, user);
+  });
+}

@@ -1,0 +1,85 @@
+import type { Actor } from '../../runtime/rpc/actor.ts';
+import type { Leaving } from '../../runtime/database/group-commit.ts';
+import { rpcError } from '../../runtime/rpc/rpc-error.ts';
+import { UserRow } from '../database/account-entities.ts';
+import { valuesOrThrow } from '../rpc/request-fields.ts';
+import type { AccountParts } from './account-parts.ts';
+import { endUserSessions } from './end-user-sessions.ts';
+import { lockUser, requireUser } from './find-user.ts';
+import { recordUserAudit } from './record-user-audit.ts';
+import { readUser } from './user-reader.ts';
+import type { User } from './user-reader.ts';
+
+export interface Credentials {
+  readonly email: string;
+  readonly password: string;
+  readonly remoteAddress: string;
+}
+
+/**
+ * Whose the credentials are. Who has no account, or is kept out, is answered as for a wrong password, and as late.
+ * Errors: UNAUTHENTICATED WRONG_CREDENTIALS; RESOURCE_EXHAUSTED TOO_MANY_TRIES, OVERLOADED.
+ */
+export async function checkPassword(
+  { database, now, passwords, tries }: AccountParts,
+  { email, password, remoteAddress }: Credentials,
+  signal: Leaving,
+): Promise<User> {
+  const emailKey = email.toLowerCase();
+  const trial = { emailKey, remoteAddress };
+  await tries.countPassword(trial);
+  const em = database.fork();
+  const row =
+    emailKey.isWellFormed() && !emailKey.includes('\0') ? await em.findOne(UserRow, { emailKey }) : null;
+  const isRight = await passwords.matches(password, row?.passwordHash, signal);
+  if (row === null || !isRight || row.disabledAt != null) throw wrongCredentials();
+  await tries.passwordWasRight(trial);
+  if (row.totpEnabledAt == null) {
+    row.lastSignInAt = now();
+    await em.flush();
+  }
+  return readUser(em, row);
+}
+
+export interface PasswordChange {
+  readonly userId: string;
+  readonly currentPassword: string;
+  readonly newPassword: string;
+  /** The session that goes on; none does when empty. */
+  readonly keepHash: Uint8Array;
+}
+
+/**
+ * Changes a password for who has the current one, and ends the other sessions.
+ * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND USER_NOT_FOUND; UNAUTHENTICATED WRONG_CREDENTIALS;
+ * RESOURCE_EXHAUSTED TOO_MANY_TRIES, OVERLOADED; ABORTED CHANGED_MEANWHILE.
+ */
+export async function changePassword(
+  { database, newId, now, passwords, parsePassword, tries }: AccountParts,
+  { userId, currentPassword, newPassword, keepHash }: PasswordChange,
+  by: Actor,
+  signal: Leaving,
+): Promise<void> {
+  const before = await requireUser(database.fork(), userId);
+  const about = [before.email, before.name];
+  const password = valuesOrThrow(parsePassword(newPassword, 'new_password', about));
+  const trial = { emailKey: before.emailKey, remoteAddress: '' };
+  await tries.countPassword(trial);
+  if (!(await passwords.matches(currentPassword, before.passwordHash, signal)) || before.disabledAt != null)
+    throw wrongCredentials();
+  await tries.passwordWasRight(trial);
+  const passwordHash = await passwords.hash(password, signal);
+  await database.fork().transactional(async (em) => {
+    const at = now();
+    const user = await lockUser(em, userId);
+    // Whoever has reset it in the meantime did so because somebody else may know the one that was shown here.
+    if (user.passwordHash !== before.passwordHash)
+      throw rpcError('CHANGED_MEANWHILE', 'the password was changed in the meantime');
+    em.assign(user, { passwordHash, updatedAt: at });
+    await endUserSessions(em, user.id, keepHash, at);
+    await recordUserAudit(em, newId, at, by, user, { action: 'user.change_password' });
+  });
+}
+
+/** One answer whether or not there is such an account. */
+const wrongCredentials = () => rpcError('WRONG_CREDENTIALS', 'the address or the password is not right');

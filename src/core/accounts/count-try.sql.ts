@@ -1,0 +1,55 @@
+import { createHash } from 'node:crypto';
+import type { Pool } from 'pg';
+import { runStatement } from '../../runtime/database/run-statement.ts';
+
+/** How often something may be tried in a time. */
+export interface TryLimit {
+  /** What is tried and by whom; kept as a hash. */
+  readonly what: string;
+  readonly max: number;
+  readonly windowSeconds: number;
+}
+
+// The database's clock and its row lock count right for every core there is.
+const countText = `
+insert into core.account_tries as t (key, tries, ends_at) values ($1, 1, now() + make_interval(secs => $2))
+on conflict (key) do update set
+  tries = case when t.ends_at <= now() then 1 else t.tries + 1 end,
+  ends_at = case when t.ends_at <= now() then excluded.ends_at else t.ends_at end
+returning tries, ceil(extract(epoch from ends_at - now()) * 1000)::integer as left_ms`;
+
+const giveBackText = `update core.account_tries set tries = greatest(tries - 1, 0) where key = $1`;
+const forgetText = `delete from core.account_tries where key = $1`;
+const rememberText = `
+insert into core.account_tries (key, tries, ends_at) values ($1, 0, now() + make_interval(secs => $2))
+on conflict (key) do update set ends_at = excluded.ends_at`;
+const isRememberedText = `select from core.account_tries where key = $1 and ends_at > now()`;
+
+const keyOf = (what: string): Buffer => createHash('sha256').update(what).digest();
+
+/** Counts a try before it is made. Gives how long to wait, in milliseconds, when there were too many; else undefined. */
+export async function countTry(pool: Pool, limit: TryLimit): Promise<number | undefined> {
+  const values = [keyOf(limit.what), limit.windowSeconds];
+  const [row] = await runStatement<{ tries: number; left_ms: number }>(pool, { text: countText, values });
+  return row === undefined || row.tries <= limit.max ? undefined : row.left_ms;
+}
+
+/** Takes back a try that was counted. */
+export async function giveTryBack(pool: Pool, { what }: TryLimit): Promise<void> {
+  await runStatement(pool, { text: giveBackText, values: [keyOf(what)] });
+}
+
+/** Begins to count anew. */
+export async function forgetTries(pool: Pool, { what }: TryLimit): Promise<void> {
+  await runStatement(pool, { text: forgetText, values: [keyOf(what)] });
+}
+
+/** Keeps in mind, for a time, that something was so. */
+export async function remember(pool: Pool, what: string, seconds: number): Promise<void> {
+  await runStatement(pool, { text: rememberText, values: [keyOf(what), seconds] });
+}
+
+/** Whether it is still kept in mind. */
+export async function isRemembered(pool: Pool, what: string): Promise<boolean> {
+  return (await runStatement(pool, { text: isRememberedText, values: [keyOf(what)] })).length > 0;
+}

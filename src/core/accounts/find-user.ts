@@ -1,0 +1,29 @@
+import { LockMode } from '@mikro-orm/postgresql';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { rpcError } from '../../runtime/rpc/rpc-error.ts';
+import { storedId } from '../../runtime/public-id.ts';
+import { UserRow } from '../database/account-entities.ts';
+
+/** The row of a user. @throws NOT_FOUND USER_NOT_FOUND */
+export async function requireUser(em: EntityManager, userId: string): Promise<UserRow> {
+  return required(await em.findOne(UserRow, { id: storedId('usr', userId) }), userId);
+}
+
+/** As `requireUser`, with nobody else changing it until the transaction ends. */
+export async function lockUser(em: EntityManager, userId: string): Promise<UserRow> {
+  const where = { id: storedId('usr', userId) };
+  return required(await em.findOne(UserRow, where, { lockMode: LockMode.PESSIMISTIC_WRITE }), userId);
+}
+
+/** The row of whoever has the address, locked; undefined when nobody has it. */
+export async function lockUserByEmail(em: EntityManager, emailKey: string): Promise<UserRow | undefined> {
+  return (await em.findOne(UserRow, { emailKey }, { lockMode: LockMode.PESSIMISTIC_WRITE })) ?? undefined;
+}
+
+function required(row: UserRow | null, name: string): UserRow {
+  if (row === null) throw userNotFound(name);
+  return row;
+}
+
+/** NOT_FOUND USER_NOT_FOUND, for an id or an address. */
+export const userNotFound = (name: string) => rpcError('USER_NOT_FOUND', `there is no user ${name}`);

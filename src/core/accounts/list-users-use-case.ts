@@ -1,0 +1,29 @@
+import type { Database } from '../database/database.ts';
+import { AccountLinkRow, MembershipRow, UserRow } from '../database/account-entities.ts';
+import { storedId } from '../../runtime/public-id.ts';
+import { readUsers } from './user-reader.ts';
+import type { User } from './user-reader.ts';
+
+export type OpenInvitation = Pick<AccountLinkRow, 'email' | 'role' | 'createdAt' | 'expiresAt'>;
+
+const most = 500;
+
+/** A merchant's users, or the operators, and the invitations that can still be taken up; all by address. */
+export async function listUsers(
+  database: Database,
+  merchantId: string | undefined,
+  now: Date,
+): Promise<{ readonly users: readonly User[]; readonly invitations: readonly OpenInvitation[] }> {
+  const em = database.fork();
+  const stored = merchantId === undefined ? null : storedId('mer', merchantId);
+  const ids =
+    stored === null ? [] : (await em.find(MembershipRow, { merchantId: stored })).map(({ userId }) => userId);
+  const byEmail = { orderBy: { emailKey: 'asc' }, limit: most } as const;
+  const rows = await em.find(UserRow, stored === null ? { isOperator: true } : { id: { $in: ids } }, byEmail);
+  const invitations = await em.find(
+    AccountLinkRow,
+    { kind: 'INVITATION', merchantId: stored, expiresAt: { $gt: now } },
+    byEmail,
+  );
+  return { users: await readUsers(em, rows, merchantId), invitations };
+}

@@ -1,0 +1,40 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Actor } from '../../runtime/rpc/actor.ts';
+import { publicId } from '../../runtime/public-id.ts';
+import type { NewId } from '../../runtime/public-id.ts';
+import { recordAudit } from '../audit/record-audit-use-case.ts';
+import type { AuditedChange } from '../audit/record-audit-use-case.ts';
+import { MembershipRow } from '../database/account-entities.ts';
+import type { UserRow } from '../database/account-entities.ts';
+
+/**
+ * Puts a change of somebody's account on record with every merchant they belong to, for its owners to see; with none
+ * when they belong to none.
+ */
+export async function recordUserAudit(
+  em: EntityManager,
+  newId: NewId,
+  at: Date,
+  by: Actor,
+  user: Pick<UserRow, 'id' | 'email'>,
+  { action, details = {} }: Pick<AuditedChange, 'action'> & Partial<Pick<AuditedChange, 'details'>>,
+): Promise<void> {
+  const places = await em.find(MembershipRow, { userId: user.id });
+  const merchants =
+    places.length === 0 ? [undefined] : places.map((place) => publicId('mer', place.merchantId));
+  const targetId = publicId('usr', user.id);
+  for (const merchantId of merchants) {
+    recordAudit(em, newId, at, by, {
+      action,
+      merchantId,
+      targetId,
+      details: { email: user.email, ...details },
+    });
+  }
+}
+
+/** Whoever proves by a link or a password who they are acts for themselves. */
+export const actingForThemselves = ({ actor, requestId }: Actor, userId: string): Actor => ({
+  actor: actor.includes(':') ? actor : `${actor}:${publicId('usr', userId)}`,
+  requestId,
+});

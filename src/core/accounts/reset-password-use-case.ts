@@ -1,0 +1,87 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Actor } from '../../runtime/rpc/actor.ts';
+import type { Leaving } from '../../runtime/database/group-commit.ts';
+import { AccountLinkRow, RecoveryCodeRow, UserRow } from '../database/account-entities.ts';
+import { valuesOrThrow } from '../rpc/request-fields.ts';
+import { linkNotUsable, makeLinkToken, requireLink } from './account-links.ts';
+import type { AccountParts } from './account-parts.ts';
+import type { EmailAddress } from './email-address.ts';
+import { endUserSessions } from './end-user-sessions.ts';
+import { lockUserByEmail } from './find-user.ts';
+import type { LinkMade } from './invite-user-use-case.ts';
+import { actingForThemselves, recordUserAudit } from './record-user-audit.ts';
+import { readUser } from './user-reader.ts';
+import type { User } from './user-reader.ts';
+
+export interface ResetWish {
+  readonly email: EmailAddress;
+  readonly removesTotp: boolean;
+  readonly validForMs: number;
+}
+
+/** Makes a link to a new password. Without an account, or with one that is kept out, its token is empty. */
+export async function startPasswordReset(
+  { database, newId, now, randomBytes }: AccountParts,
+  { email, removesTotp, validForMs }: ResetWish,
+  by: Actor,
+): Promise<LinkMade> {
+  return database.fork().transactional(async (em) => {
+    const at = now();
+    const expiresAt = new Date(at.getTime() + validForMs);
+    const user = await em.findOne(UserRow, { emailKey: email.key });
+    if (user === null || user.disabledAt != null) return { token: '', expiresAt };
+    const { token, hash } = makeLinkToken(randomBytes);
+    em.create(AccountLinkRow, {
+      hash,
+      kind: 'RESET',
+      email: user.email,
+      emailKey: user.emailKey,
+      removesTotp,
+      createdAt: at,
+      expiresAt,
+    });
+    const details = { removes_totp: removesTotp, expires_at: expiresAt.toISOString() };
+    await recordUserAudit(em, newId, at, by, user, { action: 'user.start_reset', details });
+    return { token, expiresAt };
+  });
+}
+
+/**
+ * Sets a new password by a link, and ends the user's sessions and other such links.
+ * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND LINK_NOT_USABLE; RESOURCE_EXHAUSTED OVERLOADED.
+ */
+export async function resetPassword(
+  parts: AccountParts,
+  token: string,
+  newPassword: string,
+  by: Actor,
+  signal: Leaving,
+): Promise<User> {
+  const { database, newId, now, passwords, parsePassword } = parts;
+  const asked = await requireLink(database.fork(), 'RESET', token, now());
+  const password = valuesOrThrow(parsePassword(newPassword, 'password', [asked.email]));
+  const passwordHash = await passwords.hash(password, signal);
+  return database.fork().transactional(async (em) => {
+    const at = now();
+    // Before the link: a second link of the same user waits here, and is gone then.
+    const user = await lockUserByEmail(em, asked.emailKey);
+    const link = await requireLink(em, 'RESET', token, at, { locked: true });
+    if (user === undefined || user.disabledAt != null) throw linkNotUsable();
+    em.assign(user, { passwordHash, updatedAt: at });
+    if (link.removesTotp) await removeTotp(em, user);
+    await em.nativeDelete(AccountLinkRow, { kind: 'RESET', emailKey: user.emailKey });
+    await endUserSessions(em, user.id, undefined, at);
+    await recordUserAudit(em, newId, at, actingForThemselves(by, user.id), user, {
+      action: 'user.reset_password',
+      details: { removed_totp: link.removesTotp },
+    });
+    await em.flush();
+    return readUser(em, user);
+  });
+}
+
+/** Takes the second factor away, with all that belongs to it. */
+export async function removeTotp(em: EntityManager, user: UserRow): Promise<void> {
+  em.assign(user, { totpSecret: null, totpEnabledAt: null, totpLastStep: null });
+  await em.nativeDelete(RecoveryCodeRow, { userId: user.id });
+}

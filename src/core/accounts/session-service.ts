@@ -1,0 +1,89 @@
+import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { SessionService } from '../../gen/gatehouse/v1/account_service_pb.js';
+import type { Session as SessionMessage } from '../../gen/gatehouse/v1/account_service_pb.js';
+import { markUneventful } from '../../runtime/rpc/call-context.ts';
+import { rpcService } from '../../runtime/rpc/rpc-service.ts';
+import type { RpcService } from '../../runtime/rpc/rpc-service.ts';
+import { combine } from '../domain/combine.ts';
+import type { Issue } from '../domain/issue.ts';
+import { requiredIssue } from '../domain/issue.ts';
+import { err, ok } from '../domain/result.ts';
+import type { Result } from '../domain/result.ts';
+import { parseId, parseOptionalId, valuesOrThrow } from '../rpc/request-fields.ts';
+import { parseOptionalSessionHash, parseSessionHash } from './account-fields.ts';
+import type { Session, SessionStore } from './session-store.ts';
+import { userMessage } from './user-message.ts';
+
+const maxDataBytes = 16_384;
+const maxLifeMs = 30 * 86_400_000;
+
+/** gatehouse.v1.SessionService. */
+export function sessionService(store: SessionStore, now: () => Date): RpcService {
+  return rpcService(
+    SessionService,
+    {
+      async readSession({ sessionHash }, context) {
+        markUneventful(context);
+        const found = await store.read(valuesOrThrow(parseSessionHash(sessionHash, 'session_hash')));
+        if (found === undefined) return {};
+        const { session, user } = found;
+        return {
+          session: {
+            userId: session.userId ?? '',
+            data: session.data,
+            expireTime: timestampFromDate(session.expiresAt),
+          },
+          ...(user === undefined ? {} : { user: userMessage(user) }),
+        };
+      },
+      async writeSession({ sessionHash, session }, context) {
+        markUneventful(context);
+        const { hash, ...values } = valuesOrThrow(
+          combine({ hash: parseSessionHash(sessionHash, 'session_hash'), ...parseSession(session, now()) }),
+        );
+        await store.write(hash, values);
+        return {};
+      },
+      async deleteSession({ sessionHash }) {
+        await store.end(valuesOrThrow(parseSessionHash(sessionHash, 'session_hash')));
+        return {};
+      },
+      async endUserSessions({ userId, keepSessionHash }) {
+        const { user, keep } = valuesOrThrow(
+          combine({
+            user: parseId('usr', userId, 'user_id'),
+            keep: parseOptionalSessionHash(keepSessionHash, 'keep_session_hash'),
+          }),
+        );
+        await store.endAllBut(user, keep);
+        return {};
+      },
+    },
+    {
+      readSession: ['dashboard'],
+      writeSession: ['dashboard'],
+      deleteSession: ['dashboard'],
+      endUserSessions: ['dashboard'],
+    },
+  );
+}
+
+function parseSession(session: SessionMessage | undefined, now: Date) {
+  const { userId = '', data = new Uint8Array(), expireTime } = session ?? {};
+  const expiresAt = expireTime === undefined ? undefined : timestampDate(expireTime);
+  return {
+    userId: parseOptionalId('usr', userId, 'session.user_id') satisfies Result<Session['userId'], Issue>,
+    data:
+      data.length > maxDataBytes
+        ? err({ field: 'session.data', issue: `must be at most ${maxDataBytes} bytes` })
+        : ok(Buffer.from(data)),
+    expiresAt: parseEnd(expiresAt, now),
+  };
+}
+
+function parseEnd(expiresAt: Date | undefined, now: Date): Result<Date, Issue> {
+  const field = 'session.expire_time';
+  if (expiresAt === undefined) return err({ field, issue: requiredIssue });
+  const lifeMs = expiresAt.getTime() - now.getTime();
+  return lifeMs <= maxLifeMs ? ok(expiresAt) : err({ field, issue: 'must be within 30 days' });
+}

@@ -1,0 +1,60 @@
+import type { Database } from '../database/database.ts';
+import { DashboardSessionRow, UserRow } from '../database/account-entities.ts';
+import { publicId, storedId } from '../../runtime/public-id.ts';
+import { runStatement } from '../../runtime/database/run-statement.ts';
+import { endUserSessions } from './end-user-sessions.ts';
+import { requireUser, userNotFound } from './find-user.ts';
+import { readUser } from './user-reader.ts';
+import type { User } from './user-reader.ts';
+
+/** What the dashboard keeps of somebody's visit. */
+export interface Session {
+  /** Undefined before anybody has signed in. */
+  readonly userId: string | undefined;
+  readonly data: Uint8Array;
+  readonly expiresAt: Date;
+}
+
+export interface SessionStore {
+  /** Undefined when there is none that goes on, or its user is kept out. */
+  readonly read: (hash: Buffer) => Promise<{ session: Session; user: User | undefined } | undefined>;
+  /** A session that has ended stays ended. Errors: NOT_FOUND USER_NOT_FOUND. */
+  readonly write: (hash: Buffer, session: Session) => Promise<void>;
+  readonly end: (hash: Buffer) => Promise<void>;
+  readonly endAllBut: (userId: string, keepHash: Buffer) => Promise<void>;
+}
+
+const writeText = `
+insert into core.dashboard_sessions as s (hash, user_id, data, expires_at) values ($1, $2, $3, $4)
+on conflict (hash) do update set user_id = excluded.user_id, data = excluded.data, expires_at = excluded.expires_at
+  where s.ended_at is null`;
+
+export function createSessionStore(database: Database, now: () => Date): SessionStore {
+  return {
+    async read(hash) {
+      const em = database.fork();
+      const row = await em.findOne(DashboardSessionRow, { hash, endedAt: null, expiresAt: { $gt: now() } });
+      if (row === null) return undefined;
+      const { data, expiresAt } = row;
+      if (row.userId == null) return { session: { userId: undefined, data, expiresAt }, user: undefined };
+      const userRow = await em.findOne(UserRow, { id: row.userId });
+      if (userRow === null || userRow.disabledAt != null) return undefined;
+      const userId = publicId('usr', row.userId);
+      return { session: { userId, data, expiresAt }, user: await readUser(em, userRow) };
+    },
+    async write(hash, { userId, data, expiresAt }) {
+      if (userId !== undefined) {
+        const user = await requireUser(database.fork(), userId);
+        if (user.disabledAt != null) throw userNotFound(userId);
+      }
+      const storedUser = userId === undefined ? null : storedId('usr', userId);
+      await runStatement(database.pool, { text: writeText, values: [hash, storedUser, data, expiresAt] });
+    },
+    async end(hash) {
+      const ended = { endedAt: now(), data: Buffer.alloc(0) };
+      await database.fork().nativeUpdate(DashboardSessionRow, { hash, endedAt: null }, ended);
+    },
+    endAllBut: (userId, keepHash) =>
+      endUserSessions(database.fork(), storedId('usr', userId), keepHash, now()),
+  };
+}

@@ -1,0 +1,29 @@
+import type { Pool } from 'pg';
+import { runStatement } from '../../runtime/database/run-statement.ts';
+
+const batch = 1_000;
+const tables = [
+  ['dashboard_sessions', 'expires_at'],
+  ['account_links', 'expires_at'],
+  ['account_tries', 'ends_at'],
+] as const;
+
+// Several cores may sweep at once: each takes what no other has taken.
+const sweepText = (table: string, end: string): string => `
+delete from core.${table} where ctid = any (array(
+  select ctid from core.${table} where ${end} < now() order by ${end} limit ${batch} for update skip locked
+))
+returning 1`;
+
+/** Removes sessions, links and counts that are over, a batch at a time. Gives how many there were. */
+export async function sweepAccounts(pool: Pool, stop: Pick<AbortSignal, 'aborted'>): Promise<number> {
+  let swept = 0;
+  for (const [table, end] of tables) {
+    let found = batch;
+    while (found === batch && !stop.aborted) {
+      found = (await runStatement(pool, { text: sweepText(table, end) })).length;
+      swept += found;
+    }
+  }
+  return swept;
+}

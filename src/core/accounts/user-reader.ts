@@ -1,0 +1,65 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { MembershipRow } from '../database/account-entities.ts';
+import type { Language, MemberRole , UserRow } from '../database/account-entities.ts';
+import { MerchantRow } from '../database/entities.ts';
+import { publicId, storedId } from '../../runtime/public-id.ts';
+
+export interface Membership {
+  readonly merchantId: string;
+  readonly merchantName: string;
+  readonly role: MemberRole;
+}
+
+/** Somebody who uses the dashboard, without what proves who they are; ids as they are shown. */
+export interface User {
+  readonly id: string;
+  readonly email: string;
+  readonly name: string;
+  readonly language: Language;
+  readonly isOperator: boolean;
+  readonly isDisabled: boolean;
+  readonly isTotpEnabled: boolean;
+  readonly memberships: readonly Membership[];
+  readonly createdAt: Date;
+  readonly lastSignInAt: Date | null;
+}
+
+/** The users of these rows, in their order; with their places at one merchant alone, when one is named. */
+export async function readUsers(
+  em: EntityManager,
+  rows: readonly UserRow[],
+  merchantId?: string,
+): Promise<User[]> {
+  const memberships = await em.find(MembershipRow, {
+    userId: { $in: rows.map(({ id }) => id) },
+    ...(merchantId === undefined ? {} : { merchantId: storedId('mer', merchantId) }),
+  });
+  const merchants = await em.find(MerchantRow, { id: { $in: memberships.map((each) => each.merchantId) } });
+  const names = new Map(merchants.map(({ id, name }) => [id, name]));
+  return rows.map((row) => ({
+    id: publicId('usr', row.id),
+    email: row.email,
+    name: row.name,
+    language: row.language,
+    isOperator: row.isOperator,
+    isDisabled: row.disabledAt != null,
+    isTotpEnabled: row.totpEnabledAt != null,
+    memberships: memberships
+      .filter(({ userId }) => userId === row.id)
+      .map((each) => ({
+        merchantId: publicId('mer', each.merchantId),
+        merchantName: names.get(each.merchantId) ?? '',
+        role: each.role,
+      }))
+      .sort((one, other) => one.merchantName.localeCompare(other.merchantName)),
+    createdAt: row.createdAt,
+    lastSignInAt: row.lastSignInAt ?? null,
+  }));
+}
+
+/** As `readUsers`, for one. */
+export async function readUser(em: EntityManager, row: UserRow, merchantId?: string): Promise<User> {
+  const [user] = await readUsers(em, [row], merchantId);
+  if (user === undefined) throw new Error('a row comes to a user');
+  return user;
+}

@@ -1,0 +1,26 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { isPublicId, publicId, storedId } from '../../runtime/public-id.ts';
+import { UserRow } from '../database/account-entities.ts';
+
+/** The user behind an actor such as "dashboard:usr_…", as it is stored; undefined when it names none. */
+function userOf(actor: string): string | undefined {
+  const name = actor.slice(actor.indexOf(':') + 1);
+  return isPublicId('usr', name) ? storedId('usr', name) : undefined;
+}
+
+/** The addresses of the users among the actors, by actor. */
+export async function findActorEmails(
+  em: EntityManager,
+  actors: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const ids = [...new Set(actors)].flatMap((actor) => userOf(actor) ?? []);
+  if (ids.length === 0) return new Map();
+  const users = await em.find(UserRow, { id: { $in: ids } });
+  const emails = new Map(users.map(({ id, email }) => [publicId('usr', id), email]));
+  return new Map(
+    actors.flatMap((actor) => {
+      const email = emails.get(actor.slice(actor.indexOf(':') + 1));
+      return email === undefined ? [] : [[actor, email] as const];
+    }),
+  );
+}

@@ -1,0 +1,101 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import type { InferEntity } from '@mikro-orm/core';
+
+/* The people who use the dashboard, as they are stored. What is said at the head of entities.ts holds here too. */
+
+export type MemberRole = 'OWNER' | 'DEVELOPER' | 'VIEWER';
+export type Language = 'en' | 'am';
+
+const schema = 'core';
+const time = () => p.datetime(3);
+const role = () => p.string().columnType('core.member_role').$type<MemberRole>();
+
+export const UserRow = defineEntity({
+  name: 'UserRow',
+  tableName: 'users',
+  schema,
+  properties: {
+    id: p.uuid().primary(),
+    email: p.text(),
+    /** The address without regard to case: what it is found by. */
+    emailKey: p.text(),
+    name: p.text(),
+    language: p.text().$type<Language>(),
+    isOperator: p.boolean(),
+    /** Argon2id, in the PHC string format. */
+    passwordHash: p.text(),
+    /** Encrypted; there before the second factor is on, too. */
+    totpSecret: p.blob().nullable(),
+    totpEnabledAt: time().nullable(),
+    /** The last 30 seconds, counted from 1970, of which a code was taken: no code of them or before is taken again. */
+    totpLastStep: p.integer().nullable(),
+    disabledAt: time().nullable(),
+    lastSignInAt: time().nullable(),
+    createdAt: time(),
+    updatedAt: time(),
+  },
+});
+export type UserRow = InferEntity<typeof UserRow>;
+
+export const MembershipRow = defineEntity({
+  name: 'MembershipRow',
+  tableName: 'memberships',
+  schema,
+  properties: {
+    merchantId: p.uuid().primary(),
+    userId: p.uuid().primary(),
+    role: role(),
+    createdAt: time(),
+    updatedAt: time(),
+  },
+});
+export type MembershipRow = InferEntity<typeof MembershipRow>;
+
+export type LinkKind = 'INVITATION' | 'RESET';
+
+/** What somebody may do once by a link; gone when it is done. */
+export const AccountLinkRow = defineEntity({
+  name: 'AccountLinkRow',
+  tableName: 'account_links',
+  schema,
+  properties: {
+    hash: p.blob().primary(),
+    kind: p.string().columnType('core.account_link_kind').$type<LinkKind>(),
+    email: p.text(),
+    emailKey: p.text(),
+    /** Null for an operator, and for a reset. */
+    merchantId: p.uuid().nullable(),
+    role: role().nullable(),
+    removesTotp: p.boolean(),
+    createdAt: time(),
+    expiresAt: time(),
+  },
+});
+export type AccountLinkRow = InferEntity<typeof AccountLinkRow>;
+
+export const RecoveryCodeRow = defineEntity({
+  name: 'RecoveryCodeRow',
+  tableName: 'recovery_codes',
+  schema,
+  properties: {
+    userId: p.uuid().primary(),
+    hash: p.blob().primary(),
+  },
+});
+
+export const DashboardSessionRow = defineEntity({
+  name: 'DashboardSessionRow',
+  tableName: 'dashboard_sessions',
+  schema,
+  properties: {
+    hash: p.blob().primary(),
+    userId: p.uuid().nullable(),
+    data: p.blob(),
+    expiresAt: time(),
+    /** Kept until it would have ended by itself, so that nobody who has read it before can write it back. */
+    endedAt: time().nullable(),
+  },
+});
+export type DashboardSessionRow = InferEntity<typeof DashboardSessionRow>;
+
+export const accountEntities = [UserRow, MembershipRow, AccountLinkRow, RecoveryCodeRow, DashboardSessionRow];

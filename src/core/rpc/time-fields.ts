@@ -1,0 +1,22 @@
+import { timestampDate } from '@bufbuild/protobuf/wkt';
+import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import type { Issue } from '../domain/issue.ts';
+import { err, ok } from '../domain/result.ts';
+import type { Result } from '../domain/result.ts';
+
+/** The span that protobuf's Timestamp is defined for: years 1 to 9999. */
+const firstSecond = -62_135_596_800n;
+const lastSecond = 253_402_300_799n;
+
+/** Reads a time that may be left out. */
+export function parseTime(time: Timestamp | undefined, field: string): Result<Date | undefined, Issue> {
+  if (time === undefined) return ok(undefined);
+  if (time.seconds < firstSecond || time.seconds > lastSecond) {
+    return err({ field, issue: 'must be a time between the years 1 and 9999' });
+  }
+  return ok(timestampDate(time));
+}
+
+/** A time as a page token can be bound to it. */
+export const timeKey = (time: Timestamp | undefined): string =>
+  time === undefined ? '' : `${time.seconds}.${time.nanos}`;
