@@ -1,6 +1,7 @@
 import type { DescMethod, DescService } from '@bufbuild/protobuf';
 import { Code } from '@connectrpc/connect';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { AccountService, SessionService } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { ApiKeyService } from '../../../src/gen/gatehouse/v1/api_key_service_pb.js';
 import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
 import { CheckoutService } from '../../../src/gen/gatehouse/v1/checkout_service_pb.js';
@@ -18,55 +19,84 @@ import { plainGrpcClient } from './rpc-clients.ts';
 
 // Who may call what, written out by hand: a change of rights must be made twice to be made.
 
-const roleNames = ['facade', 'checkout', 'wallets', 'webhooks', 'operator', 'writer', 'reader'] as const;
+const roleNames = [
+  'facade',
+  'checkout',
+  'wallets',
+  'webhooks',
+  'dashboard',
+  'operator',
+  'writer',
+  'reader',
+] as const;
 type RoleName = (typeof roleNames)[number];
 
 /** One column a role, in the order of `roleNames`; Y may call, - may not. */
 const matrix: Readonly<Record<string, string>> = {
-  //                                                  facade, checkout, wallets, webhooks, operator, writer, reader
-  'gatehouse.v1.OrderService/RegisterOrder': /*             */ 'Y - - - Y Y -',
-  'gatehouse.v1.OrderService/BatchRegisterOrders': /*       */ 'Y - - - Y Y -',
-  'gatehouse.v1.OrderService/StartDirectPayment': /*        */ 'Y - - - Y Y -',
-  'gatehouse.v1.OrderService/BatchStartDirectPayments': /*  */ 'Y - - - Y Y -',
-  'gatehouse.v1.OrderService/GetOrder': /*                  */ 'Y Y Y Y Y Y Y',
-  'gatehouse.v1.OrderService/BatchGetOrders': /*            */ 'Y Y Y Y Y Y Y',
-  'gatehouse.v1.OrderService/ListOrders': /*                */ '- - - - Y Y Y',
-  'gatehouse.v1.OrderService/ListOrderEvents': /*           */ '- - - Y Y - Y',
-  'gatehouse.v1.OrderService/WatchOrderEvents': /*          */ '- - - Y Y - Y',
-  'gatehouse.v1.MerchantService/CreateMerchant': /*         */ '- - - - Y - -',
-  'gatehouse.v1.MerchantService/GetMerchant': /*            */ '- Y - Y Y - Y',
-  'gatehouse.v1.MerchantService/ListMerchants': /*          */ '- - - - Y - Y',
-  'gatehouse.v1.MerchantService/SuspendMerchant': /*        */ '- - - - Y - -',
-  'gatehouse.v1.MerchantService/ResumeMerchant': /*         */ '- - - - Y - -',
-  'gatehouse.v1.MerchantService/ActivateProduction': /*     */ '- - - - Y - -',
-  'gatehouse.v1.ApiKeyService/AuthenticateApiKey': /*       */ 'Y - - - - - -',
-  'gatehouse.v1.ApiKeyService/IssueApiKey': /*              */ '- - - - Y - -',
-  'gatehouse.v1.ApiKeyService/RotateApiKey': /*             */ '- - - - Y - -',
-  'gatehouse.v1.ApiKeyService/RevokeApiKey': /*             */ '- - - - Y - -',
-  'gatehouse.v1.ApiKeyService/ListApiKeys': /*              */ '- - - - Y - Y',
-  'gatehouse.v1.AuditService/ListAuditEntries': /*          */ '- - - - Y - Y',
-  'gatehouse.v1.AuditService/RecordAuditEntry': /*          */ '- - - Y - - -',
-  'gatehouse.v1.PaymentAttemptService/LeasePaymentAttempts': '- - Y - - - -',
-  'gatehouse.v1.PaymentAttemptService/RecordPaymentOutcome': '- - Y - - - -',
-  'gatehouse.v1.PaymentAttemptService/HastenPaymentAttempt': '- - Y - Y - -',
-  'gatehouse.v1.PaymentAttemptService/GetPaymentAttempt': /**/ '- - Y - Y - Y',
-  'gatehouse.v1.PaymentAttemptService/ListPaymentAttempts': '- - - - Y - Y',
-  'gatehouse.v1.StrayPaymentService/ListStrayPayments': /*  */ '- - - - Y - Y',
-  'gatehouse.v1.StrayPaymentService/LeaseReversals': /*     */ '- - Y - - - -',
-  'gatehouse.v1.StrayPaymentService/RecordReversalOutcome': /**/ '- - Y - - - -',
-  'gatehouse.v1.StrayPaymentService/RetryReversal': /*      */ '- - - - Y - -',
-  'gatehouse.v1.ReconciliationService/StartReconciliation': '- - - - Y - -',
-  'gatehouse.v1.ReconciliationService/LeaseReconciliation': '- - Y - - - -',
-  'gatehouse.v1.ReconciliationService/RecordStatementPage': '- - Y - - - -',
-  'gatehouse.v1.ReconciliationService/CompleteReconciliation': '- - Y - - - -',
-  'gatehouse.v1.ReconciliationService/GetReconciliation': '- - - - Y - Y',
-  'gatehouse.v1.ReconciliationService/ListReconciliations': '- - - - Y - Y',
-  'gatehouse.v1.ReconciliationService/ListDifferences': /*  */ '- - - - Y - Y',
-  'gatehouse.v1.CheckoutService/GetCheckout': /*            */ '- Y - - - - -',
-  'gatehouse.v1.CheckoutService/SubmitCheckoutPayment': /*  */ '- Y - - - - -',
-  'gatehouse.v1.CheckoutService/CancelCheckout': /*         */ '- Y - - - - -',
-  'gatehouse.v1.DiagnosticsService/Diagnose': /*            */ '- - - Y Y - Y',
-  'grpc.reflection.v1.ServerReflection/ServerReflectionInfo': 'Y Y Y Y Y Y Y',
+  //                                                  facade, checkout, wallets, webhooks, dashboard, operator, writer, reader
+  'gatehouse.v1.OrderService/RegisterOrder': /*             */ 'Y - - - - Y Y -',
+  'gatehouse.v1.OrderService/BatchRegisterOrders': /*       */ 'Y - - - - Y Y -',
+  'gatehouse.v1.OrderService/StartDirectPayment': /*        */ 'Y - - - - Y Y -',
+  'gatehouse.v1.OrderService/BatchStartDirectPayments': /*  */ 'Y - - - - Y Y -',
+  'gatehouse.v1.OrderService/GetOrder': /*                  */ 'Y Y Y Y - Y Y Y',
+  'gatehouse.v1.OrderService/BatchGetOrders': /*            */ 'Y Y Y Y - Y Y Y',
+  'gatehouse.v1.OrderService/ListOrders': /*                */ '- - - - - Y Y Y',
+  'gatehouse.v1.OrderService/ListOrderEvents': /*           */ '- - - Y - Y - Y',
+  'gatehouse.v1.OrderService/WatchOrderEvents': /*          */ '- - - Y - Y - Y',
+  'gatehouse.v1.MerchantService/CreateMerchant': /*         */ '- - - - - Y - -',
+  'gatehouse.v1.MerchantService/GetMerchant': /*            */ '- Y - Y - Y - Y',
+  'gatehouse.v1.MerchantService/ListMerchants': /*          */ '- - - - - Y - Y',
+  'gatehouse.v1.MerchantService/SuspendMerchant': /*        */ '- - - - - Y - -',
+  'gatehouse.v1.MerchantService/ResumeMerchant': /*         */ '- - - - - Y - -',
+  'gatehouse.v1.MerchantService/ActivateProduction': /*     */ '- - - - - Y - -',
+  'gatehouse.v1.ApiKeyService/AuthenticateApiKey': /*       */ 'Y - - - - - - -',
+  'gatehouse.v1.ApiKeyService/IssueApiKey': /*              */ '- - - - - Y - -',
+  'gatehouse.v1.ApiKeyService/RotateApiKey': /*             */ '- - - - - Y - -',
+  'gatehouse.v1.ApiKeyService/RevokeApiKey': /*             */ '- - - - - Y - -',
+  'gatehouse.v1.ApiKeyService/ListApiKeys': /*              */ '- - - - - Y - Y',
+  'gatehouse.v1.AuditService/ListAuditEntries': /*          */ '- - - - Y Y - Y',
+  'gatehouse.v1.AuditService/RecordAuditEntry': /*          */ '- - - Y - - - -',
+  'gatehouse.v1.PaymentAttemptService/LeasePaymentAttempts': '- - Y - - - - -',
+  'gatehouse.v1.PaymentAttemptService/RecordPaymentOutcome': '- - Y - - - - -',
+  'gatehouse.v1.PaymentAttemptService/HastenPaymentAttempt': '- - Y - - Y - -',
+  'gatehouse.v1.PaymentAttemptService/GetPaymentAttempt': /**/ '- - Y - - Y - Y',
+  'gatehouse.v1.PaymentAttemptService/ListPaymentAttempts': '- - - - - Y - Y',
+  'gatehouse.v1.StrayPaymentService/ListStrayPayments': /*  */ '- - - - - Y - Y',
+  'gatehouse.v1.StrayPaymentService/LeaseReversals': /*     */ '- - Y - - - - -',
+  'gatehouse.v1.StrayPaymentService/RecordReversalOutcome': /**/ '- - Y - - - - -',
+  'gatehouse.v1.StrayPaymentService/RetryReversal': /*      */ '- - - - - Y - -',
+  'gatehouse.v1.ReconciliationService/StartReconciliation': '- - - - - Y - -',
+  'gatehouse.v1.ReconciliationService/LeaseReconciliation': '- - Y - - - - -',
+  'gatehouse.v1.ReconciliationService/RecordStatementPage': '- - Y - - - - -',
+  'gatehouse.v1.ReconciliationService/CompleteReconciliation': '- - Y - - - - -',
+  'gatehouse.v1.ReconciliationService/GetReconciliation': '- - - - - Y - Y',
+  'gatehouse.v1.ReconciliationService/ListReconciliations': '- - - - - Y - Y',
+  'gatehouse.v1.ReconciliationService/ListDifferences': /*  */ '- - - - - Y - Y',
+  'gatehouse.v1.CheckoutService/GetCheckout': /*            */ '- Y - - - - - -',
+  'gatehouse.v1.CheckoutService/SubmitCheckoutPayment': /*  */ '- Y - - - - - -',
+  'gatehouse.v1.CheckoutService/CancelCheckout': /*         */ '- Y - - - - - -',
+  'gatehouse.v1.AccountService/InviteUser': /*            */ '- - - - Y Y - -',
+  'gatehouse.v1.AccountService/GetInvitation': /*         */ '- - - - Y - - -',
+  'gatehouse.v1.AccountService/AcceptInvitation': /*      */ '- - - - Y - - -',
+  'gatehouse.v1.AccountService/StartPasswordReset': /*    */ '- - - - Y Y - -',
+  'gatehouse.v1.AccountService/ResetPassword': /*         */ '- - - - Y - - -',
+  'gatehouse.v1.AccountService/VerifyPassword': /*        */ '- - - - Y - - -',
+  'gatehouse.v1.AccountService/VerifyTotp': /*            */ '- - - - Y - - -',
+  'gatehouse.v1.AccountService/BeginTotp': /*             */ '- - - - Y - - -',
+  'gatehouse.v1.AccountService/ConfirmTotp': /*           */ '- - - - Y - - -',
+  'gatehouse.v1.AccountService/DisableTotp': /*           */ '- - - - Y - - -',
+  'gatehouse.v1.AccountService/ChangePassword': /*        */ '- - - - Y - - -',
+  'gatehouse.v1.AccountService/UpdateProfile': /*         */ '- - - - Y - - -',
+  'gatehouse.v1.AccountService/ListUsers': /*             */ '- - - - Y Y - Y',
+  'gatehouse.v1.AccountService/ChangeMembership': /*      */ '- - - - Y Y - -',
+  'gatehouse.v1.AccountService/RemoveMembership': /*      */ '- - - - Y Y - -',
+  'gatehouse.v1.AccountService/SetUserDisabled': /*       */ '- - - - Y Y - -',
+  'gatehouse.v1.SessionService/ReadSession': /*           */ '- - - - Y - - -',
+  'gatehouse.v1.SessionService/WriteSession': /*          */ '- - - - Y - - -',
+  'gatehouse.v1.SessionService/DeleteSession': /*         */ '- - - - Y - - -',
+  'gatehouse.v1.SessionService/EndUserSessions': /*       */ '- - - - Y - - -',
+  'gatehouse.v1.DiagnosticsService/Diagnose': /*            */ '- - - Y - Y - Y',
+  'grpc.reflection.v1.ServerReflection/ServerReflectionInfo': 'Y Y Y Y Y Y Y Y',
 };
 
 /** Open to anybody, token or not: a probe has none. */
@@ -84,6 +114,8 @@ const services: readonly DescService[] = [
   MerchantService,
   ApiKeyService,
   AuditService,
+  AccountService,
+  SessionService,
   CheckoutService,
   DiagnosticsService,
   Health,
@@ -167,8 +199,9 @@ const codeNames: Readonly<Record<string, Code>> = {
 
 function verdict(code: number | undefined, reason: unknown): string {
   const isRefusal = code === Code.Unauthenticated || code === Code.PermissionDenied;
-  // An empty API key is UNAUTHENTICATED too, but it was looked at.
-  return isRefusal && reason !== 'INVALID_API_KEY' ? `${Code[code]} ${String(reason)}` : 'allowed';
+  // An empty API key or password is UNAUTHENTICATED too, but it was looked at.
+  const wasLookedAt = reason === 'INVALID_API_KEY' || reason === 'WRONG_CREDENTIALS';
+  return isRefusal && !wasLookedAt ? `${Code[code]} ${String(reason)}` : 'allowed';
 }
 
 const allowedTo = (method: string): RoleName[] => {

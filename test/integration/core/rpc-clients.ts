@@ -19,6 +19,7 @@ const definitions = loadSync(
     'merchant_service',
     'api_key_service',
     'audit_service',
+    'account_service',
     'diagnostics_service',
   ]
     .map((name) => `gatehouse/v1/${name}.proto`)

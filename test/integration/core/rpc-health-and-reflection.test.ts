@@ -39,6 +39,8 @@ const servedServices = [
   'gatehouse.v1.StrayPaymentService',
   'gatehouse.v1.CheckoutService',
   'gatehouse.v1.ReconciliationService',
+  'gatehouse.v1.AccountService',
+  'gatehouse.v1.SessionService',
 ];
 
 describe('grpc.health.v1, without a token', () => {
