@@ -210,6 +210,23 @@ const url = (protocols: readonly string[]) =>
     return input.replace(/\/+$/, '');
   });
 
+/** The pages' cookies are for the whole of a host, so that a path before them cannot be. */
+const origin = makeExactValidator<string>((input) => {
+  const parsed = URL.canParse(input) ? new URL(input) : undefined;
+  const isOrigin = parsed?.origin === input.replace(/\/$/, '');
+  if (!isOrigin || !/^https?:$/.test(parsed.protocol))
+    throw new EnvError('must be https://<host> or http://<host>, with a port or without, and without a path');
+  return parsed.origin;
+});
+
+const timeZone = makeExactValidator<string>((input) => {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: input }).resolvedOptions().timeZone;
+  } catch {
+    throw new EnvError('must be the name of a time zone such as Africa/Addis_Ababa or UTC');
+  }
+});
+
 const databaseUrl = url(['postgres:', 'postgresql:']);
 const natsUrl = url(['nats:', 'tls:']);
 const httpUrl = url(['http:', 'https:']);
@@ -286,6 +303,16 @@ const checkout = {
   GATEHOUSE_TRUSTED_PROXIES: networks({ default: undefined }),
 };
 
+const dashboard = {
+  ...process,
+  ...client,
+  GATEHOUSE_WEBHOOKS_ADDRESSES: addresses({ default: ['127.0.0.1:50053'] }),
+  GATEHOUSE_DASHBOARD_PORT: port({ default: 8083 }),
+  GATEHOUSE_DASHBOARD_BASE_URL: origin({ default: undefined }),
+  GATEHOUSE_TIME_ZONE: timeZone({ default: 'Africa/Addis_Ababa' }),
+  GATEHOUSE_TRUSTED_PROXIES: networks({ default: undefined }),
+};
+
 const wallets = {
   ...process,
   ...client,
@@ -339,6 +366,7 @@ const local = {
   GATEHOUSE_REST_PRODUCTION_PORT: port({ default: 8080 }),
   GATEHOUSE_REST_SANDBOX_PORT: port({ default: 8081 }),
   GATEHOUSE_CHECKOUT_PORT: port({ default: 8082 }),
+  GATEHOUSE_DASHBOARD_PORT: port({ default: 8083 }),
   GATEHOUSE_WALLET_CALLBACK_PORT: port({ default: 8084 }),
   GATEHOUSE_SIMULATOR_PORT: port({ default: 8090 }),
   GATEHOUSE_CORE_GRPC_PORT: port({ default: 50051 }),
@@ -380,6 +408,9 @@ export const readWalletSimulatorConfig = (environment: ProcessEnvironment) =>
 
 /** Settings of the `checkout` process. @throws ConfigError */
 export const readCheckoutConfig = (environment: ProcessEnvironment) => read(environment, checkout);
+
+/** Settings of the `dashboard` process. @throws ConfigError */
+export const readDashboardConfig = (environment: ProcessEnvironment) => read(environment, dashboard);
 
 /** Settings of the `wallets` process. @throws ConfigError */
 export const readWalletsConfig = (environment: ProcessEnvironment) => read(environment, wallets);

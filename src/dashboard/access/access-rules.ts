@@ -1,0 +1,24 @@
+import { change, everyone, look, signedIn } from './access-rule.ts';
+import type { AccessRule } from './access-rule.ts';
+
+/**
+ * Who may ask for what, for every route there is: one that is missing here, and one here that is no route, keep the
+ * process from starting. Another merchant's paths lead nowhere (404); a role that is not enough is told so (403).
+ */
+export const accessRules: Readonly<Record<string, AccessRule>> = {
+  'GET /': signedIn(),
+  // Signing in
+  'GET /sign-in': everyone,
+  'POST /sign-in': everyone,
+  'GET /sign-in/code': everyone,
+  'POST /sign-in/code': everyone,
+  'POST /sign-out': everyone,
+  'GET /confirm': signedIn(),
+  'POST /confirm': signedIn(),
+  'GET /carry-on': signedIn(),
+  // Developers: keys
+  'GET /m/:merchantId/:environment/keys': look('developer'),
+  'POST /m/:merchantId/:environment/keys': change('developer', { stepUp: true }),
+  'POST /m/:merchantId/:environment/keys/:keyId/rotate': change('developer', { stepUp: true }),
+  'POST /m/:merchantId/:environment/keys/:keyId/revoke': change('developer', { stepUp: true }),
+};

@@ -1,0 +1,100 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { callOptions } from '../ask.ts';
+import type { DashboardClients } from '../clients.ts';
+import { PageProblem, notFound } from '../page-problem.ts';
+import { logFacts } from '../request-log.ts';
+import { isAtLeast } from '../session/viewer.ts';
+import type { Viewer } from '../session/viewer.ts';
+import type { AccessRule } from './access-rule.ts';
+import { isEnvironmentName } from './place.ts';
+import type { EnvironmentName, Place } from './place.ts';
+
+export interface AccessOptions {
+  readonly rules: Readonly<Record<string, AccessRule>>;
+  readonly merchants: DashboardClients['merchants'];
+  readonly now: () => Date;
+  /** Answers somebody who has to sign in, or to confirm who they are, before they get what they asked for. */
+  readonly detain: Detain;
+}
+
+export type Detain = (
+  why: 'sign-in' | 'step-up',
+  request: FastifyRequest,
+  reply: FastifyReply,
+) => Promise<FastifyReply>;
+
+/** After a proof of who somebody is, this long what needs one is open to them. */
+export const stepUpMs = 10 * 60_000;
+/** A session that is used says so at most this often. */
+const seenEveryMs = 60_000;
+
+const ruleName = (method: string, url: string): string => `${method === 'HEAD' ? 'GET' : method} ${url}`;
+
+/** Guards every route that is added after it by the rule of that route. */
+export function addAccess(app: FastifyInstance, options: AccessOptions): void {
+  const { rules, now, detain } = options;
+  const unused = new Set(Object.keys(rules));
+  app.addHook('onRoute', ({ method, url }) => {
+    for (const name of [method].flat().map((each) => ruleName(each, url))) {
+      if (!Object.hasOwn(rules, name)) throw new Error(`no access rule for ${name}: see access-rules.ts`);
+      unused.delete(name);
+    }
+  });
+  app.addHook('onReady', (done) => {
+    done(
+      unused.size === 0 ? undefined : new Error(`no route for the access rules ${[...unused].join(', ')}`),
+    );
+  });
+  app.addHook('onRequest', async (request) => {
+    const { data, viewer } = request.session;
+    if (data?.stage !== 'in' || viewer === undefined) return;
+    request.viewer = viewer;
+    logFacts(request, { userId: viewer.userId });
+    const nowMs = now().getTime();
+    if (nowMs - data.seenAt >= seenEveryMs) data.seenAt = nowMs;
+  });
+  app.addHook('preHandler', async (request, reply) => {
+    const rule = rules[ruleName(request.method, request.routeOptions.url ?? '')];
+    if (rule === undefined) throw new TypeError('a route without a rule was reached');
+    if (rule.who === 'everyone') return;
+    if (request.viewer === null) return detain('sign-in', request, reply);
+    if (rule.who === 'operator' && !request.viewer.isOperator) throw notFound('NOT_AN_OPERATOR');
+    if (rule.who === 'member') {
+      const place = await findPlace(request, request.viewer, options);
+      request.place = place;
+      const isEnough = place.role === 'operator' ? rule.operators : isAtLeast(place.role, rule.role);
+      if (!isEnough) throw new PageProblem('forbidden', 'MEMBER_ROLE');
+    }
+    const provedAt = request.session.data?.provedAt ?? 0;
+    if (rule.stepUp && now().getTime() - provedAt > stepUpMs) return detain('step-up', request, reply);
+    const { data } = request.session;
+    // It is being sent again now.
+    if (data?.carried?.action === request.url) delete data.carried;
+  });
+}
+
+async function findPlace(
+  request: FastifyRequest,
+  { memberships, isOperator }: Viewer,
+  { merchants }: AccessOptions,
+): Promise<Place> {
+  const { merchantId = '', environment } = request.params as {
+    readonly merchantId?: string;
+    readonly environment?: string;
+  };
+  if (environment !== undefined && !isEnvironmentName(environment)) throw notFound('UNKNOWN_ENVIRONMENT');
+  const member = memberships.find((membership) => membership.merchantId === merchantId);
+  logFacts(request, { merchantId });
+  if (member !== undefined) return place(merchantId, member.merchantName, environment, member.role);
+  if (!isOperator) throw notFound('NOT_A_MEMBER');
+  if (!/^mer_[a-z0-9]{1,60}$/.test(merchantId)) throw notFound('MERCHANT_NOT_FOUND');
+  const { merchant } = await merchants.getMerchant({ merchantId }, callOptions(request));
+  return place(merchantId, merchant?.name ?? '', environment, 'operator');
+}
+
+const place = (
+  merchantId: string,
+  merchantName: string,
+  environment: EnvironmentName | undefined,
+  role: Place['role'],
+): Place => ({ merchantId, merchantName, environment, role });

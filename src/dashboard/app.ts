@@ -1,0 +1,174 @@
+import cookie from '@fastify/cookie';
+import csrf from '@fastify/csrf-protection';
+import formbody from '@fastify/formbody';
+import Fastify, { LogController } from 'fastify';
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { serveAssets } from '../runtime/http/assets.ts';
+import { addProbes } from '../runtime/http/core-probes.ts';
+import { usableRequestId } from '../runtime/http/request-id.ts';
+import { isFromOurPages } from '../runtime/http/same-origin.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { accessRules } from './access/access-rules.ts';
+import { addAccess } from './access/add-access.ts';
+import { readAssets } from './assets.ts';
+import type { DashboardClients } from './clients.ts';
+import type { Dashboard } from './dashboard.ts';
+import { addKeys } from './developers/add-keys.ts';
+import { createErrorHandler } from './error-reply.ts';
+import { chooseLanguage } from './language-choice.ts';
+import { PageProblem } from './page-problem.ts';
+import { createRender } from './render.ts';
+import { logWhenOver } from './request-log.ts';
+import { securityHeaders } from './security-headers.ts';
+import { createSendPage } from './send-page.ts';
+import { addSessions } from './session/session-plugin.ts';
+import { createSessionStore } from './session/session-store.ts';
+import type { SessionLimits } from './session/session-store.ts';
+import { addSignIn } from './sign-in/add-sign-in.ts';
+import { createDetain } from './sign-in/detain.ts';
+
+export interface DashboardOptions {
+  readonly clients: DashboardClients;
+  /** Where people reach the pages: scheme, host and port. Where they listen, when absent. */
+  readonly baseUrl: string | undefined;
+  /** Addresses and networks whose X-Forwarded-For and -Proto are believed: balancers in front of this process. */
+  readonly trustedProxies: readonly string[];
+  /** In which dates and times are written. */
+  readonly timeZone: string;
+  readonly sessionLimits: SessionLimits;
+  readonly logger: Logger;
+  /** Aborted when the process is about to stop: from then on `/readyz` says 503 and connections are not kept alive. */
+  readonly draining: AbortSignal;
+  readonly now: () => Date;
+  /** A monotonic clock, in milliseconds. */
+  readonly monotonicMs: () => number;
+  readonly randomBytes: (size: number) => Buffer;
+  readonly newRequestId: () => string;
+}
+
+const timeoutsMs = {
+  /** For the request line and headers. */
+  headers: 5_000,
+  /** For the whole request to arrive. */
+  request: 10_000,
+  /** Longer than the 60 s after which common balancers drop an idle connection, so that they never use one we closed. */
+  keepAlive: 65_000,
+};
+
+/** A form of a browser that was closed and opened again can still be sent, once its sender has signed in. */
+const csrfSeconds = 30 * 24 * 60 * 60;
+
+/** Several times what the longest form comes to. */
+const bodyLimitBytes = 64 * 1024;
+
+/** The dashboard, ready to listen or to be injected into. Stateless. `close()` lets requests under way finish. */
+export async function buildDashboard(options: DashboardOptions): Promise<FastifyInstance> {
+  const { clients, logger, draining } = options;
+  let closing = false;
+  const isDraining = (): boolean => closing || draining.aborted;
+  const isSecure = options.baseUrl?.startsWith('https:') ?? false;
+  const assets = await readAssets();
+  const loggerInstance: FastifyBaseLogger = logger;
+  const begin = (request: FastifyRequest, reply: FastifyReply): void => {
+    reply.headers(securityHeaders(isSecure)).header('x-request-id', request.id);
+    logWhenOver(request, reply, options);
+  };
+  const app = Fastify({
+    loggerInstance,
+    logController: new LogController({ disableRequestLogging: true }),
+    // One line a request is written by us, with the request's id in it: no need for a child logger each.
+    childLoggerFactory: (parent) => parent,
+    genReqId: (request) => usableRequestId(request) ?? options.newRequestId(),
+    trustProxy: options.trustedProxies.length > 0 && [...options.trustedProxies],
+    requestTimeout: timeoutsMs.request,
+    keepAliveTimeout: timeoutsMs.keepAlive,
+    bodyLimit: bodyLimitBytes,
+    routerOptions: { ignoreTrailingSlash: true },
+    http: { headersTimeout: timeoutsMs.headers, connectionsCheckingInterval: 1_000 },
+    return503OnClosing: false,
+    frameworkErrors: (error, request, reply) => {
+      // The path cannot be decoded. Hooks do not run for these, and cookies are not read.
+      begin(request, reply);
+      request.language = chooseLanguage(request, reply, isSecure);
+      void replyWithError(error, request, reply);
+    },
+  });
+  const dashboard: Dashboard = {
+    clients,
+    sendPage: createSendPage(
+      createRender(),
+      assets,
+      (url) => app.hasRoute({ method: 'GET', url }),
+      formTokenOf,
+    ),
+    baseUrl: () => options.baseUrl ?? app.listeningOrigin,
+    isSecure,
+    timeZone: options.timeZone,
+    now: options.now,
+  };
+  const replyWithError = createErrorHandler(dashboard.sendPage);
+  await app.register(cookie);
+  await app.register(csrf, {
+    cookieKey: isSecure ? '__Host-gatehouse_csrf' : 'gatehouse_csrf',
+    cookieOpts: { path: '/', httpOnly: true, sameSite: 'lax', secure: isSecure, maxAge: csrfSeconds },
+    getToken: (request) => {
+      const { body } = request;
+      return typeof body === 'object' && body !== null && '_csrf' in body && typeof body._csrf === 'string'
+        ? body._csrf
+        : undefined;
+    },
+    logLevel: 'debug',
+  });
+  app.removeAllContentTypeParsers();
+  await app.register(formbody);
+  app.decorateRequest('dashboardFacts', null);
+  app.decorateRequest('viewer', null);
+  app.decorateRequest('place', null);
+  app.decorateRequest('language', 'en');
+  app.addHook('preClose', (done) => {
+    closing = true;
+    done();
+  });
+  app.addHook('onRequest', async (request, reply) => {
+    begin(request, reply);
+    request.language = chooseLanguage(request, reply, isSecure);
+  });
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    if (isDraining()) reply.header('connection', 'close');
+    done(null, payload);
+  });
+  app.setErrorHandler(replyWithError);
+  app.setNotFoundHandler((request, reply) => replyWithError(undefined, request, reply));
+  addProbes(app, { health: clients.health, isDraining, nowMs: options.monotonicMs });
+  serveAssets(app, Object.values(assets));
+
+  await app.register(async (pages) => {
+    const store = createSessionStore(clients.sessions, options.sessionLimits, options.now);
+    await addSessions(pages, { store, isSecure, randomBytes: options.randomBytes });
+    pages.addHook('preHandler', (request, reply, done) => {
+      if (request.method === 'GET' || request.method === 'HEAD') done();
+      else if (!isFromOurPages(request.headers, dashboard.baseUrl(), true))
+        done(new PageProblem('foreignForm', 'FOREIGN_ORIGIN'));
+      else pages.csrfProtection(request, reply, done);
+    });
+    addAccess(pages, {
+      rules: accessRules,
+      merchants: clients.merchants,
+      now: options.now,
+      detain: createDetain(dashboard),
+    });
+    pages.addHook('onRequest', async (request, reply) => {
+      // The user is known now, who may have said which language is theirs.
+      request.language = chooseLanguage(request, reply, isSecure);
+    });
+    addSignIn(pages, dashboard);
+    addKeys(pages, dashboard);
+  });
+  return app;
+}
+
+/** For the hidden field of forms; '' where cookies are not read, as on the page about a path that cannot be decoded. */
+function formTokenOf(reply: FastifyReply): string {
+  const cookies = reply.request.cookies as FastifyRequest['cookies'] | null;
+  return cookies === null ? '' : reply.generateCsrf();
+}

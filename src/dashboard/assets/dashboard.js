@@ -1,0 +1,45 @@
+/* global confirm, document, navigator, window */
+// What pages do better with a script. Each works without it.
+(() => {
+  // One open menu at a time; Escape and a click elsewhere close it.
+  const menus = [...document.querySelectorAll('details.menu')];
+  const closeOthers = (kept) => {
+    for (const menu of menus) if (menu !== kept) menu.open = false;
+  };
+  document.addEventListener('click', (event) => closeOthers(event.target.closest('details.menu')));
+  document.addEventListener('keydown', (event) => {
+    if (event.key !== 'Escape') return;
+    const open = menus.find((menu) => menu.open);
+    if (!open) return;
+    open.open = false;
+    open.querySelector('summary').focus();
+  });
+
+  // <button data-copy="#id" hidden>: copies the text of an element.
+  for (const button of document.querySelectorAll('[data-copy]')) {
+    const source = document.querySelector(button.dataset.copy);
+    if (!source || !navigator.clipboard) continue;
+    button.hidden = false;
+    const label = button.textContent;
+    button.addEventListener('click', async () => {
+      await navigator.clipboard.writeText(source.textContent);
+      button.textContent = document.body.dataset.copied;
+      setTimeout(() => (button.textContent = label), 2000);
+    });
+  }
+
+  // <form data-confirm="question">: asks before it is sent.
+  // A form is sent once: a second press of its button does nothing.
+  document.addEventListener('submit', (event) => {
+    const form = event.target;
+    const question = form.dataset.confirm;
+    if (form.dataset.sent || (question && !confirm(question))) {
+      event.preventDefault();
+      return;
+    }
+    if (form.method === 'post') form.dataset.sent = 'yes';
+  });
+  window.addEventListener('pageshow', () => {
+    for (const form of document.querySelectorAll('[data-sent]')) delete form.dataset.sent;
+  });
+})();

@@ -1,0 +1,34 @@
+import { createClient } from '@connectrpc/connect';
+import type { Client, Transport } from '@connectrpc/connect';
+import { AccountService, SessionService } from '../gen/gatehouse/v1/account_service_pb.js';
+import { ApiKeyService } from '../gen/gatehouse/v1/api_key_service_pb.js';
+import { AuditService } from '../gen/gatehouse/v1/audit_service_pb.js';
+import { MerchantService } from '../gen/gatehouse/v1/merchant_service_pb.js';
+import { OrderService } from '../gen/gatehouse/v1/order_service_pb.js';
+import { WebhookService } from '../gen/gatehouse/v1/webhook_service_pb.js';
+import { Health } from '../gen/health/v1/health_pb.js';
+
+/** The services that the pages are made of. All but `webhooks` are core's. */
+export interface DashboardClients {
+  readonly accounts: Client<typeof AccountService>;
+  readonly sessions: Client<typeof SessionService>;
+  readonly merchants: Client<typeof MerchantService>;
+  readonly apiKeys: Client<typeof ApiKeyService>;
+  readonly orders: Client<typeof OrderService>;
+  readonly audit: Client<typeof AuditService>;
+  readonly webhooks: Client<typeof WebhookService>;
+  readonly health: Client<typeof Health>;
+}
+
+export function createDashboardClients(core: Transport, webhooks: Transport): DashboardClients {
+  return {
+    accounts: createClient(AccountService, core),
+    sessions: createClient(SessionService, core),
+    merchants: createClient(MerchantService, core),
+    apiKeys: createClient(ApiKeyService, core),
+    orders: createClient(OrderService, core),
+    audit: createClient(AuditService, core),
+    webhooks: createClient(WebhookService, webhooks),
+    health: createClient(Health, core),
+  };
+}

@@ -1,0 +1,15 @@
+import type { DashboardClients } from './clients.ts';
+import type { SendPage } from './send-page.ts';
+
+/** What the routes of every area are given. */
+export interface Dashboard {
+  readonly clients: DashboardClients;
+  readonly sendPage: SendPage;
+  /** Where people reach the pages: scheme, host and port. Known once it listens. */
+  readonly baseUrl: () => string;
+  /** Whether people reach the pages over https. */
+  readonly isSecure: boolean;
+  /** In which dates and times are written. */
+  readonly timeZone: string;
+  readonly now: () => Date;
+}

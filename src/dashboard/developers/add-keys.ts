@@ -1,0 +1,130 @@
+import { durationFromMs } from '@bufbuild/protobuf/wkt';
+import { Type } from '@sinclair/typebox';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { pathIn, placeOf, scopeOf } from '../access/place.ts';
+import { ask, callOptions, panel } from '../ask.ts';
+import type { Dashboard } from '../dashboard.ts';
+import { emptyForm, readForm } from '../forms/read-form.ts';
+import type { FormState } from '../forms/read-form.ts';
+import { keys as amharic } from '../language/amharic/keys.ts';
+import { keys as english } from '../language/english/keys.ts';
+import { wordsFor } from '../language/words.ts';
+import { momentOf } from '../moment-text.ts';
+import type { Moment } from '../moment-text.ts';
+import { shellWords } from '../send-page.ts';
+import { flash } from '../session/sign-in-state.ts';
+import { isAtLeast } from '../session/viewer.ts';
+import { keyRows } from './key-list.ts';
+
+const dictionary = { en: english, am: amharic };
+
+const hourMs = 60 * 60_000;
+/** How long a replaced key may go on working: core takes 30 days at most. */
+const overlapsMs = { hour: hourMs, day: 24 * hourMs, week: 7 * 24 * hourMs, month: 30 * 24 * hourMs };
+
+const NewKey = Type.Object({ label: Type.Optional(Type.String({ maxLength: 64 })) });
+const Overlap = Type.Object({
+  overlap: Type.Union([
+    Type.Literal('hour'),
+    Type.Literal('day'),
+    Type.Literal('week'),
+    Type.Literal('month'),
+  ]),
+});
+
+const keyIdOf = ({ params }: FastifyRequest): string => (params as { readonly keyId: string }).keyId;
+
+/** The pages on which a merchant's API keys are made, replaced and revoked. */
+export function addKeys(app: FastifyInstance, dashboard: Dashboard): void {
+  const { clients, sendPage, timeZone, now } = dashboard;
+  const path = '/m/:merchantId/:environment/keys';
+
+  const showKeys = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { form = emptyForm(), status = 200 }: { form?: FormState; status?: number } = {},
+  ): Promise<FastifyReply> => {
+    const { language } = request;
+    const words = wordsFor(request, dictionary);
+    const place = placeOf(request);
+    const keys = await panel(request, async (options) => {
+      const { apiKeys } = await clients.apiKeys.listApiKeys(scopeOf(request), options);
+      return keyRows(apiKeys, words, { language, timeZone, now: now() });
+    });
+    reply.code(status);
+    return sendPage(request, reply, {
+      template: 'developers/keys',
+      title: words.title,
+      area: 'keys',
+      words,
+      self: pathIn(place, 'keys'),
+      view: {
+        keys,
+        form,
+        path: pathIn(place, 'keys'),
+        mayChange: place.role !== 'operator' && isAtLeast(place.role, 'developer'),
+        overlaps: Object.entries(words.rotate.overlaps),
+      },
+    });
+  };
+
+  const showMade = (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    secret: string,
+    replacedUntil: Moment | undefined,
+  ): FastifyReply => {
+    const words = wordsFor(request, dictionary);
+    const self = pathIn(placeOf(request), 'keys');
+    return sendPage(request, reply, {
+      template: 'developers/key-made',
+      title: words.made.title,
+      area: 'keys',
+      words,
+      self,
+      view: { secret, path: self, replaced: replacedUntil && words.made.replaced(replacedUntil.text) },
+    });
+  };
+
+  app.get(path, (request, reply) => showKeys(request, reply));
+
+  app.post(path, async (request, reply) => {
+    const words = wordsFor(request, dictionary);
+    const form = readForm(NewKey, request.body, shellWords[request.language].forms);
+    if (!form.ok) return showKeys(request, reply, { form, status: 400 });
+    const label = form.value.label ?? '';
+    const answer = await ask(request, (options) =>
+      clients.apiKeys.issueApiKey({ ...scopeOf(request), label }, options),
+    );
+    if (answer.ok) return showMade(request, reply, answer.value.secret, undefined);
+    const { reason } = answer.refusal;
+    const error =
+      reason === 'TOO_MANY_API_KEYS' ? words.issue.tooMany : shellWords[request.language].forms.malformed;
+    return showKeys(request, reply, { form: { ...form, errors: { label: error } }, status: 409 });
+  });
+
+  app.post(`${path}/:keyId/rotate`, async (request, reply) => {
+    const form = readForm(Overlap, request.body, shellWords[request.language].forms);
+    if (!form.ok) return showKeys(request, reply, { status: 400 });
+    const { secret, replaced } = await clients.apiKeys.rotateApiKey(
+      {
+        merchantId: placeOf(request).merchantId,
+        apiKeyId: keyIdOf(request),
+        overlap: durationFromMs(overlapsMs[form.value.overlap]),
+      },
+      callOptions(request),
+    );
+    return showMade(request, reply, secret, momentOf(replaced?.expireTime, request.language, timeZone));
+  });
+
+  app.post(`${path}/:keyId/revoke`, async (request, reply) => {
+    const words = wordsFor(request, dictionary);
+    const { merchantId } = placeOf(request);
+    const { apiKey } = await clients.apiKeys.revokeApiKey(
+      { merchantId, apiKeyId: keyIdOf(request) },
+      callOptions(request),
+    );
+    flash(request, { tone: 'good', text: words.revoke.done(apiKey?.label || (apiKey?.prefix ?? '')) });
+    return reply.redirect(pathIn(placeOf(request), 'keys'), 303);
+  });
+}

@@ -1,0 +1,56 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { durationText } from '../runtime/language/duration-text.ts';
+import { problems as amharic } from './language/amharic/problems.ts';
+import { problems as english } from './language/english/problems.ts';
+import { wordsFor } from './language/words.ts';
+import { PageProblem, problems } from './page-problem.ts';
+import { logFacts } from './request-log.ts';
+import { failureOfRpc } from './rpc-failure.ts';
+import type { SendPage } from './send-page.ts';
+
+export type ReplyWithError = (thrown: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply;
+
+const dictionary = { en: english, am: amharic };
+
+/** Answers with a page about what is wrong, and with the number under which the logs have more. */
+export function createErrorHandler(sendPage: SendPage): ReplyWithError {
+  return (thrown, request, reply) => {
+    const { problem, reason, cause, retryAfterSeconds } = pageProblemOf(thrown);
+    const isOurs = problems[problem] >= 500;
+    logFacts(request, { reason, ...(isOurs ? { cause } : {}) });
+    if (retryAfterSeconds !== undefined) reply.header('retry-after', retryAfterSeconds);
+    reply.code(problems[problem]);
+    const words = wordsFor(request, dictionary);
+    const { title, body } = words[problem];
+    return sendPage(request, reply, {
+      template: 'problem',
+      title,
+      words,
+      view: {
+        body,
+        wait:
+          retryAfterSeconds === undefined
+            ? undefined
+            : words.tryAgainIn(durationText(retryAfterSeconds, request.language)),
+      },
+    });
+  };
+}
+
+/** What Fastify refuses, what core says, and what went wrong in here, as a page. */
+function pageProblemOf(thrown: unknown): PageProblem {
+  if (thrown === undefined) return new PageProblem('notFound', 'ROUTE_NOT_FOUND');
+  if (thrown instanceof PageProblem) return thrown;
+  const failure = failureOfRpc(thrown);
+  if (failure !== undefined) {
+    const { problem, reason, retryAfterSeconds } = failure;
+    return new PageProblem(problem, reason, { cause: thrown, retryAfterSeconds });
+  }
+  if (thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string') {
+    if (thrown.code.startsWith('FST_CSRF_')) return new PageProblem('foreignForm', 'CSRF_TOKEN');
+    if (thrown.code === 'FST_ERR_BAD_URL' || thrown.code === 'FST_ERR_MAX_PARAM_LENGTH')
+      return new PageProblem('notFound', 'MALFORMED_URL');
+    if (thrown.code.startsWith('FST_ERR_CTP_')) return new PageProblem('badRequest', 'BAD_FORM');
+  }
+  return new PageProblem('unexpected', 'UNEXPECTED', { cause: thrown });
+}

@@ -1,0 +1,9 @@
+import type { FastifyRequest } from 'fastify';
+import type { Language } from '../../runtime/language/language.ts';
+
+/** The texts of one area of the pages in each language; English says which there are. */
+export type Dictionary<Words> = Readonly<Record<Language, Words>>;
+
+/** The texts in the language of a request's answer. */
+export const wordsFor = <Words>(request: FastifyRequest, dictionary: Dictionary<Words>): Words =>
+  dictionary[request.language];

@@ -1,0 +1,127 @@
+import type { EnvironmentName, Place } from './access/place.ts';
+import type { shell } from './language/english/shell.ts';
+import { isAtLeast } from './session/viewer.ts';
+import type { Role, Viewer } from './session/viewer.ts';
+
+type Words = typeof shell;
+export type Area = keyof Words['nav'];
+
+interface Entry {
+  readonly area: Area;
+  readonly group: keyof Words['groups'] | undefined;
+  /** The route of the area's first page. It is in the menu when that route is there. */
+  readonly route: string;
+  /** Who is shown it, among members. */
+  readonly role?: Role;
+}
+
+const inEnvironment = '/m/:merchantId/:environment';
+
+/** The menu at a merchant, in the order it is shown. */
+const merchantEntries: readonly Entry[] = [
+  { area: 'home', group: undefined, route: inEnvironment },
+  { area: 'orders', group: 'payments', route: `${inEnvironment}/orders` },
+  { area: 'links', group: 'payments', route: `${inEnvironment}/links` },
+  { area: 'quickStart', group: 'developers', route: `${inEnvironment}/quick-start` },
+  { area: 'keys', group: 'developers', route: `${inEnvironment}/keys`, role: 'developer' },
+  { area: 'webhooks', group: 'developers', route: `${inEnvironment}/webhooks`, role: 'developer' },
+  { area: 'requests', group: 'developers', route: `${inEnvironment}/requests`, role: 'developer' },
+  { area: 'team', group: 'organisation', route: '/m/:merchantId/team', role: 'owner' },
+  { area: 'audit', group: 'organisation', route: '/m/:merchantId/audit', role: 'owner' },
+];
+
+const operatorEntries: readonly Entry[] = [
+  { area: 'operator', group: undefined, route: '/operator' },
+  { area: 'operatorMerchants', group: undefined, route: '/operator/merchants' },
+  { area: 'operatorWallets', group: undefined, route: '/operator/wallets' },
+  { area: 'operatorStrayPayments', group: undefined, route: '/operator/stray-payments' },
+  { area: 'operatorReconciliations', group: undefined, route: '/operator/reconciliations' },
+  { area: 'operatorPipeline', group: undefined, route: '/operator/pipeline' },
+  { area: 'operatorUsers', group: undefined, route: '/operator/users' },
+  { area: 'operatorAudit', group: undefined, route: '/operator/audit' },
+];
+
+export interface NavigationItem {
+  readonly area: Area;
+  readonly href: string;
+  readonly text: string;
+  readonly current: boolean;
+}
+
+export interface Navigation {
+  readonly groups: readonly {
+    readonly title: string | undefined;
+    readonly items: readonly NavigationItem[];
+  }[];
+  /** The same area in each environment; none away from merchants. */
+  readonly environments: readonly {
+    readonly name: EnvironmentName;
+    readonly text: string;
+    readonly href: string;
+    readonly current: boolean;
+  }[];
+  readonly merchants: readonly { readonly name: string; readonly href: string; readonly current: boolean }[];
+}
+
+/** Whether a GET route is there. */
+export type HasPage = (route: string) => boolean;
+
+const hrefOf = (route: string, merchantId: string, environment: EnvironmentName): string =>
+  route.replace(':merchantId', merchantId).replace(':environment', environment);
+
+/** The first page of a merchant that there is. */
+export function merchantStart(merchantId: string, environment: EnvironmentName, hasPage: HasPage): string {
+  const first = merchantEntries.find(({ route }) => hasPage(route));
+  return hrefOf(first?.route ?? '/', merchantId, environment);
+}
+
+/** What leads from one page to the others. */
+export function navigationOf(
+  viewer: Viewer,
+  place: Place | undefined,
+  area: Area | undefined,
+  words: Words,
+  hasPage: HasPage,
+): Navigation {
+  // Pages of a merchant as a whole are read beside the sandbox: nothing real is one careless click away.
+  const environment = place?.environment ?? 'sandbox';
+  const entries = place === undefined ? (viewer.isOperator ? operatorEntries : []) : merchantEntries;
+  const shown = entries.filter(
+    ({ route, role }) =>
+      hasPage(route) &&
+      (role === undefined || place === undefined || place.role === 'operator' || isAtLeast(place.role, role)),
+  );
+  const groups = new Map<string | undefined, NavigationItem[]>();
+  for (const entry of shown) {
+    const title = entry.group === undefined ? undefined : words.groups[entry.group];
+    const items = groups.get(title) ?? [];
+    groups.set(title, items);
+    items.push({
+      area: entry.area,
+      href: hrefOf(entry.route, place?.merchantId ?? '', environment),
+      text: words.nav[entry.area],
+      current: entry.area === area,
+    });
+  }
+  const here = shown.find((entry) => entry.area === area && entry.route.includes(':environment'));
+  const home = place === undefined ? undefined : (here?.route ?? inEnvironment);
+  return {
+    groups: [...groups].map(([title, items]) => ({ title, items })),
+    environments:
+      place === undefined || home === undefined
+        ? []
+        : (['sandbox', 'production'] as const).map((name) => ({
+            name,
+            text: words.environments[name],
+            href: hasPage(home)
+              ? hrefOf(home, place.merchantId, name)
+              : merchantStart(place.merchantId, name, hasPage),
+            current: name === place.environment,
+          })),
+    merchants: viewer.memberships.map(({ merchantId, merchantName }) => ({
+      name: merchantName,
+      href: merchantStart(merchantId, environment, hasPage),
+      current: merchantId === place?.merchantId,
+    })),
+  };
+}

@@ -1,0 +1,101 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { languages } from '../runtime/language/language.ts';
+import type { Language } from '../runtime/language/language.ts';
+import type { Assets } from './assets.ts';
+import { pathIn } from './access/place.ts';
+import { shell as amharic } from './language/amharic/shell.ts';
+import { shell as english } from './language/english/shell.ts';
+import { navigationOf } from './navigation.ts';
+import type { Area, HasPage } from './navigation.ts';
+import type { Render } from './render.ts';
+import { takeFlash } from './session/sign-in-state.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The language to answer in. */
+    language: Language;
+  }
+}
+
+export const shellWords = { en: english, am: amharic };
+
+/** A page for a template. */
+export interface Page {
+  /** Below `templates`, without `.eta`. */
+  readonly template: string;
+  readonly title: string;
+  /** Which entry of the menu it belongs to. */
+  readonly area?: Area | undefined;
+  /** Without menus: a sheet in the middle, for what somebody does before anything else. */
+  readonly isAlone?: boolean;
+  /** The texts of the page's area, as `it.words`. */
+  readonly words: object;
+  /** What the page shows, as `it.view`. */
+  readonly view: object;
+  /** A page that an answer to a form shows is found again here; other pages where they were asked for. */
+  readonly self?: string | undefined;
+  /** More files of ours that the page needs, by their paths. */
+  readonly scripts?: readonly string[];
+  readonly styles?: readonly string[];
+}
+
+/** Answers with a page. */
+export type SendPage = (request: FastifyRequest, reply: FastifyReply, page: Page) => FastifyReply;
+
+export function createSendPage(
+  render: Render,
+  assets: Assets,
+  hasPage: HasPage,
+  formTokenOf: (reply: FastifyReply) => string,
+): SendPage {
+  return (request, reply, page) => {
+    const { language, viewer, place } = request;
+    const words = shellWords[language];
+    const other = languages.find((code) => code !== language) ?? language;
+    const html = render(page.template, {
+      page,
+      view: page.view,
+      words: page.words,
+      shell: words,
+      language: {
+        code: language,
+        other: {
+          code: other,
+          name: shellWords[other].languageName,
+          href: inLanguage(request, page.self, other),
+        },
+      },
+      assets: {
+        style: assets.style.path,
+        icon: assets.icon.path,
+        script: assets.script.path,
+        styles: page.styles ?? [],
+        scripts: page.scripts ?? [],
+      },
+      formToken: formTokenOf(reply),
+      viewer,
+      place,
+      home: place === null ? '/' : pathIn(place),
+      navigation:
+        viewer === null || page.isAlone === true
+          ? undefined
+          : navigationOf(viewer, place ?? undefined, page.area, words, hasPage),
+      flash: takeFlash(request),
+      requestId: request.id,
+      hasAccountPage: hasPage('/account'),
+    });
+    return reply
+      .header('content-language', language)
+      .header('vary', 'accept-language, cookie')
+      .type('text/html; charset=utf-8')
+      .send(html);
+  };
+}
+
+/** The same page in another language. */
+function inLanguage(request: FastifyRequest, self: string | undefined, language: Language): string {
+  const isPage = request.method === 'GET' || request.method === 'HEAD';
+  const url = new URL(self ?? (isPage ? request.url : '/'), 'http://dashboard.invalid');
+  url.searchParams.set('lang', language);
+  return `${url.pathname}${url.search}`;
+}

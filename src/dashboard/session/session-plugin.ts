@@ -1,0 +1,32 @@
+import session from '@fastify/session';
+import type { FastifyInstance } from 'fastify';
+import type { createSessionStore } from './session-store.ts';
+
+/** 32 random bytes in base64url. */
+const idForm = /^[A-Za-z0-9_-]{43}$/;
+
+/**
+ * Sessions by a cookie with a random id. It is not signed: the id alone is worth 256 bits, and core knows only its hash.
+ * Over https the `__Host-` prefix keeps other hosts of the domain from planting an id they know (RFC 6265bis, 4.1.3.2).
+ */
+export async function addSessions(
+  app: FastifyInstance,
+  options: {
+    readonly store: ReturnType<typeof createSessionStore>;
+    readonly isSecure: boolean;
+    readonly randomBytes: (size: number) => Buffer;
+  },
+): Promise<void> {
+  await app.register(session, {
+    store: options.store,
+    secret: {
+      sign: (id) => id,
+      unsign: (given) => ({ valid: idForm.test(given), renew: false, value: given }),
+    },
+    idGenerator: () => options.randomBytes(32).toString('base64url'),
+    cookieName: options.isSecure ? '__Host-gatehouse_session' : 'gatehouse_session',
+    cookie: { path: '/', httpOnly: true, sameSite: 'lax', secure: options.isSecure },
+    saveUninitialized: false,
+    rolling: false,
+  });
+}

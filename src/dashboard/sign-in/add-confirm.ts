@@ -1,0 +1,99 @@
+import { Type } from '@sinclair/typebox';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { viewerOf } from '../access/place.ts';
+import { ask } from '../ask.ts';
+import type { Dashboard } from '../dashboard.ts';
+import { ownPath } from '../forms/carry-form.ts';
+import { readForm } from '../forms/read-form.ts';
+import { wordsFor } from '../language/words.ts';
+import { shellWords } from '../send-page.ts';
+import { renewSession } from '../session/sign-in-state.ts';
+import { refusedTry, takeWayOn } from './prove.ts';
+import { signInWords } from './show-sign-in.ts';
+import type { Notice } from './show-sign-in.ts';
+
+const Password = Type.Object({ password: Type.String({ maxLength: 256 }) });
+const Code = Type.Object({ code: Type.String({ maxLength: 32 }) });
+
+/** Proving who one is once more, and carrying on with what waited for it. */
+export function addConfirm(app: FastifyInstance, dashboard: Dashboard): void {
+  const { clients, now, sendPage } = dashboard;
+
+  app.get('/confirm', async (request, reply) => {
+    const { next } = request.query as { readonly next?: unknown };
+    const path = ownPath(next);
+    const { data } = request.session;
+    if (data !== undefined && path !== undefined) data.next = path;
+    return showConfirm(dashboard, request, reply);
+  });
+
+  app.post('/confirm', async (request, reply) => {
+    const viewer = viewerOf(request);
+    const { data } = request.session;
+    if (data === undefined) throw new TypeError('somebody is signed in without a session');
+    const form = readForm(
+      viewer.isTotpEnabled ? Code : Password,
+      request.body,
+      shellWords[request.language].forms,
+    );
+    if (!form.ok)
+      return showConfirm(dashboard, request, reply, {
+        error: form.errors['code'] ?? form.errors['password'],
+        status: 400,
+      });
+    const proof = form.value;
+    const answer = await ask(request, async (options) => {
+      if ('code' in proof) await clients.accounts.verifyTotp({ userId: viewer.userId, ...proof }, options);
+      else
+        await clients.accounts.verifyPassword(
+          { email: viewer.email, ...proof, remoteAddress: request.ip },
+          options,
+        );
+    });
+    const words = wordsFor(request, signInWords);
+    if (!answer.ok) {
+      const wrong = viewer.isTotpEnabled ? words.code.wrong : words.confirm.wrongPassword;
+      return showConfirm(dashboard, request, reply, refusedTry(request, reply, answer.refusal, wrong));
+    }
+    await renewSession(request, viewer, { ...data, provedAt: now().getTime() });
+    return reply.redirect(takeWayOn(request), 303);
+  });
+
+  app.get('/carry-on', async (request, reply) => {
+    const { data } = request.session;
+    if (data?.carried === undefined) return reply.redirect('/', 303);
+    const { leave } = request.query as { readonly leave?: unknown };
+    if (leave !== undefined) {
+      delete data.carried;
+      return reply.redirect('/', 303);
+    }
+    const { action, fields } = data.carried;
+    const words = wordsFor(request, signInWords);
+    return sendPage(request, reply, {
+      template: 'sign-in/carry-on',
+      title: words.carryOn.title,
+      isAlone: true,
+      words,
+      view: { action, fields },
+    });
+  });
+}
+
+function showConfirm(
+  { sendPage }: Dashboard,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { status = 200, notice, error }: { status?: number; notice?: Notice; error?: string | undefined } = {},
+): FastifyReply {
+  const words = wordsFor(request, signInWords);
+  if (status === 401) reply.header('www-authenticate', 'Form');
+  reply.code(status);
+  return sendPage(request, reply, {
+    template: 'sign-in/confirm',
+    title: words.confirm.title,
+    isAlone: true,
+    words,
+    self: '/confirm',
+    view: { notice, error, byCode: viewerOf(request).isTotpEnabled, email: viewerOf(request).email },
+  });
+}

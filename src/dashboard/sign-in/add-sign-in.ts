@@ -1,0 +1,158 @@
+import { Type } from '@sinclair/typebox';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ask } from '../ask.ts';
+import type { Dashboard } from '../dashboard.ts';
+import { ownPath } from '../forms/carry-form.ts';
+import { fieldOf, readForm } from '../forms/read-form.ts';
+import { wordsFor } from '../language/words.ts';
+import { merchantStart } from '../navigation.ts';
+import { PageProblem } from '../page-problem.ts';
+import { shellWords } from '../send-page.ts';
+import { readCarriedForm } from '../session/session-data.ts';
+import type { SessionData } from '../session/session-data.ts';
+import { beginSession, renewSession } from '../session/sign-in-state.ts';
+import { viewerOfUser } from '../session/viewer.ts';
+import type { Viewer } from '../session/viewer.ts';
+import { viewerOf } from '../access/place.ts';
+import { addConfirm } from './add-confirm.ts';
+import { refusedTry, takeWayOn } from './prove.ts';
+import { showSignIn, signInWords } from './show-sign-in.ts';
+import type { Notice } from './show-sign-in.ts';
+
+const Credentials = Type.Object({
+  email: Type.String({ maxLength: 254 }),
+  password: Type.String({ maxLength: 256 }),
+});
+const Code = Type.Object({ code: Type.String({ maxLength: 32 }) });
+
+/** Signing in and out, and where people begin. */
+export function addSignIn(app: FastifyInstance, dashboard: Dashboard): void {
+  const { clients, now } = dashboard;
+
+  app.get('/sign-in', async (request, reply) => {
+    const { next, out } = request.query as { readonly next?: unknown; readonly out?: unknown };
+    if (request.viewer !== null) return reply.redirect(ownPath(next) ?? '/', 303);
+    const words = wordsFor(request, signInWords);
+    return showSignIn(dashboard, request, reply, {
+      next: ownPath(next),
+      ...(out === undefined ? {} : { notice: { tone: 'good', title: words.signedOut } }),
+    });
+  });
+
+  app.post('/sign-in', async (request, reply) => {
+    // A browser would not keep the cookie that says that they are in.
+    if (dashboard.isSecure && request.protocol !== 'https')
+      throw new PageProblem('insecureConnection', 'NOT_HTTPS');
+    const after = {
+      next: ownPath(fieldOf(request.body, 'next')),
+      carried: readCarriedForm(fieldOf(request.body, 'carried')),
+    };
+    const form = readForm(Credentials, request.body, shellWords[request.language].forms);
+    if (!form.ok) return showSignIn(dashboard, request, reply, { form, ...after, status: 400 });
+    const answer = await ask(request, (options) =>
+      clients.accounts.verifyPassword({ ...form.value, remoteAddress: request.ip }, options),
+    );
+    if (!answer.ok) {
+      const { status, notice } = refusedTry(
+        request,
+        reply,
+        answer.refusal,
+        wordsFor(request, signInWords).wrong,
+      );
+      return showSignIn(dashboard, request, reply, { form, ...after, notice, status });
+    }
+    const { user } = answer.value;
+    if (user === undefined) throw new TypeError('core verified a password without a user');
+    const viewer = viewerOfUser(user);
+    await beginSession(request, viewer, viewer.isTotpEnabled ? 'code' : 'in', after, now().getTime());
+    return reply.redirect(viewer.isTotpEnabled ? '/sign-in/code' : takeWayOn(request), 303);
+  });
+
+  app.get('/sign-in/code', async (request, reply) => {
+    if (request.session.data?.stage !== 'code') return reply.redirect('/sign-in', 303);
+    return showCode(dashboard, request, reply);
+  });
+
+  app.post('/sign-in/code', async (request, reply) => {
+    const { data, viewer } = request.session;
+    if (data?.stage !== 'code' || viewer === undefined) return reply.redirect('/sign-in', 303);
+    const form = readForm(Code, request.body, shellWords[request.language].forms);
+    if (!form.ok) return showCode(dashboard, request, reply, { error: form.errors['code'], status: 400 });
+    const answer = await ask(request, (options) =>
+      clients.accounts.verifyTotp({ userId: viewer.userId, code: form.value.code }, options),
+    );
+    const words = wordsFor(request, signInWords);
+    if (!answer.ok)
+      return showCode(
+        dashboard,
+        request,
+        reply,
+        refusedTry(request, reply, answer.refusal, words.code.wrong),
+      );
+    await enter(request, viewer, data, now().getTime());
+    const { wasRecoveryCode, recoveryCodesLeft } = answer.value;
+    if (wasRecoveryCode && request.session.data !== undefined)
+      request.session.data.flash = [{ tone: 'warn', text: words.code.recoveryLeft(recoveryCodesLeft) }];
+    return reply.redirect(takeWayOn(request), 303);
+  });
+
+  app.post('/sign-out', async (request, reply) => {
+    if (request.session.data !== undefined) await request.session.destroy();
+    const cookie = { path: '/', secure: dashboard.isSecure };
+    const prefix = dashboard.isSecure ? '__Host-' : '';
+    for (const name of ['gatehouse_session', 'gatehouse_csrf']) reply.clearCookie(`${prefix}${name}`, cookie);
+    return reply.redirect('/sign-in?out=1', 303);
+  });
+
+  app.get('/', async (request, reply) => {
+    const viewer = viewerOf(request);
+    const hasPage = (url: string): boolean => app.hasRoute({ method: 'GET', url });
+    const [first] = viewer.memberships;
+    if (first !== undefined) return reply.redirect(merchantStart(first.merchantId, 'sandbox', hasPage), 303);
+    if (viewer.isOperator && hasPage('/operator')) return reply.redirect('/operator', 303);
+    const words = wordsFor(request, signInWords);
+    return dashboard.sendPage(request, reply, {
+      template: 'sign-in/nowhere',
+      title: words.nowhere.title,
+      words,
+      view: {},
+    });
+  });
+
+  addConfirm(app, dashboard);
+}
+
+/** Lets somebody in whose code was right. */
+async function enter(
+  request: FastifyRequest,
+  viewer: Viewer,
+  data: SessionData,
+  nowMs: number,
+): Promise<void> {
+  await renewSession(request, viewer, {
+    ...data,
+    stage: 'in',
+    signedInAt: nowMs,
+    provedAt: nowMs,
+    seenAt: nowMs,
+  });
+}
+
+function showCode(
+  { sendPage }: Dashboard,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { status = 200, notice, error }: { status?: number; notice?: Notice; error?: string | undefined } = {},
+): FastifyReply {
+  const words = wordsFor(request, signInWords);
+  if (status === 401) reply.header('www-authenticate', 'Form');
+  reply.code(status);
+  return sendPage(request, reply, {
+    template: 'sign-in/code',
+    title: words.code.title,
+    isAlone: true,
+    words,
+    self: '/sign-in/code',
+    view: { notice, error },
+  });
+}

@@ -1,0 +1,66 @@
+/** The dashboard: the pages on which merchants and operators work, in front of the cores and of what sends webhooks. */
+import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
+import { v7 as uuidv7 } from 'uuid';
+import { buildDashboard } from '../dashboard/app.ts';
+import { createDashboardClients } from '../dashboard/clients.ts';
+import { readDashboardConfig } from '../runtime/config.ts';
+import { stopOnSignal } from '../runtime/lifecycle.ts';
+import { createLogger } from '../runtime/logger.ts';
+import { createGrpcTransport } from '../runtime/rpc/grpc-transport.ts';
+import { readConfigOrExit } from './read-config.ts';
+
+/** How long replies say `Connection: close` before the listener closes: clients leave by themselves, in order. */
+const drainMs = 500;
+
+const minutes = 60_000;
+/** A working day at most, and an hour's break. */
+const sessionLimits = { idleMs: 60 * minutes, absoluteMs: 12 * 60 * minutes, codeMs: 10 * minutes };
+
+const config = readConfigOrExit(readDashboardConfig);
+const logger = createLogger({
+  process: 'dashboard',
+  instance: config.GATEHOUSE_INSTANCE ?? `${hostname()}:${process.pid}`,
+  level: config.GATEHOUSE_LOG_LEVEL,
+});
+const token = config.GATEHOUSE_SERVICE_TOKEN;
+const core = createGrpcTransport({ addresses: config.GATEHOUSE_CORE_ADDRESSES, token });
+const webhooks = createGrpcTransport({ addresses: config.GATEHOUSE_WEBHOOKS_ADDRESSES, token });
+const draining = new AbortController();
+const dashboard = await buildDashboard({
+  clients: createDashboardClients(core, webhooks),
+  baseUrl: config.GATEHOUSE_DASHBOARD_BASE_URL,
+  trustedProxies: config.GATEHOUSE_TRUSTED_PROXIES ?? [],
+  timeZone: config.GATEHOUSE_TIME_ZONE,
+  sessionLimits,
+  logger,
+  draining: draining.signal,
+  now: () => new Date(),
+  monotonicMs: () => performance.now(),
+  randomBytes,
+  newRequestId: () => uuidv7(),
+});
+
+stopOnSignal(logger, [
+  {
+    name: 'draining',
+    timeoutMs: drainMs + 100,
+    stop: async () => {
+      draining.abort();
+      await delay(drainMs);
+    },
+  },
+  { name: 'listener', timeoutMs: 8_500, stop: () => dashboard.close() },
+  {
+    name: 'connections to core and webhooks',
+    timeoutMs: 100,
+    stop: () => {
+      core.close();
+      webhooks.close();
+    },
+  },
+]);
+
+await dashboard.listen({ host: config.GATEHOUSE_HOST, port: config.GATEHOUSE_DASHBOARD_PORT });
+logger.info({ dashboard: dashboard.listeningOrigin }, 'ready');
