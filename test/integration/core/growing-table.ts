@@ -1,0 +1,141 @@
+import { randomFillSync, randomUUID } from 'node:crypto';
+import pg from 'pg';
+import { openDatabase } from '../../../src/core/database/database.ts';
+import type { Database } from '../../../src/core/database/database.ts';
+import { createOrderChanges } from '../../../src/core/orders/change-order-use-case.ts';
+import { createOrderStore } from '../../../src/core/orders/order-store.ts';
+import type { OrderStore } from '../../../src/core/orders/order-store.ts';
+import { createLeaseAttempts } from '../../../src/core/payments/lease-attempts-use-case.ts';
+import type { LeaseAttempts } from '../../../src/core/payments/lease-attempts-use-case.ts';
+import { createPhoneLimit } from '../../../src/core/payments/phone-limit-use-case.ts';
+import type { PhoneLimit } from '../../../src/core/payments/phone-limit-use-case.ts';
+import { createLogger } from '../../../src/runtime/logger.ts';
+import { pooledRandom } from '../../../src/runtime/pooled-random.ts';
+import { publicId, randomIdsFrom } from '../../../src/runtime/public-id.ts';
+import { createTestDatabase } from '../../support/test-database.ts';
+
+/** Core's own code over a table that grows, and a count of the blocks that PostgreSQL reads for it. */
+export interface GrowingTable {
+  readonly database: Database;
+  readonly store: OrderStore;
+  readonly lease: LeaseAttempts;
+  readonly phoneLimit: PhoneLimit;
+  /** The shop that is asked about, as it is shown; the others are other shops. */
+  readonly merchantId: string;
+  /** Adds old orders until there are this many, nearly all of them ended, with their payments and events. */
+  readonly growTo: (orders: number) => Promise<void>;
+  /** Adds orders of which something is due now: the end of their session, or a look at their payment. */
+  readonly makeDue: (orders: number) => Promise<void>;
+  /** How many blocks of core's tables and indexes are looked at while the work is done, in memory or on disk. */
+  readonly blocksOf: (work: () => Promise<unknown>) => Promise<number>;
+  readonly close: () => Promise<void>;
+}
+
+/** Deterministic ids of twenty shops. */
+const shop = (number: number): string => `00000000-0000-7000-8000-${String(number).padStart(12, '0')}`;
+
+const insertOld = `
+with made as (
+  select n, ('00000000-0000-7000-8000-' || lpad((n % 20)::text, 12, '0'))::uuid as merchant_id, uuidv7() as id, uuidv7() as attempt_id,
+    now() - interval '1 day' as at
+  from generate_series($1::int, $2::int) n
+), orders as (
+  insert into core.orders (
+    merchant_id, environment, id, order_number, status, payment_type, amount_text, amount_minor_units,
+    deducted_minor_units, currency, customer_phone, customer_phone_e164, reason, business_name, return_url, webhook_url,
+    last_event_sequence, attempt_count, latest_attempt_id, created_at, updated_at, expires_at, sweep_at)
+  select merchant_id, 'SANDBOX', id, 'old-' || n,
+    (case when n % 10 = 0 then 'PENDING' when n % 2 = 0 then 'EXPIRED' else 'COMPLETED' end)::core.order_status,
+    'API', '100.50', 10050, case when n % 2 = 0 then 0 else 10050 end, 'ETB', '0911223344', '+251911223344',
+    'Two pairs of shoes', '', 'https://shop.example/return', '', 2, n % 2, case when n % 2 = 1 then attempt_id end,
+    at, at, at, case when n % 10 = 0 then now() + interval '1 day' end
+  from made
+), attempts as (
+  insert into core.payment_attempts (
+    merchant_id, environment, order_id, id, status, payment_option, phone, created_at, updated_at,
+    provider_transaction_id)
+  select merchant_id, 'SANDBOX', id, attempt_id, 'SUCCEEDED', 'WALLETA_USSD', '+2519' || lpad((n % 50000)::text, 8, '0'),
+    at, at, 'old-' || n
+  from made where n % 2 = 1
+)
+insert into core.order_events (merchant_id, environment, order_id, sequence, id, type, occurred_at, payload)
+select merchant_id, 'SANDBOX', id, sequence, uuidv7(), 'CREATED', at, '\\x00' from made, generate_series(1, 2) sequence`;
+
+const insertDue = `
+with made as (
+  select n, $3::uuid as merchant_id, uuidv7() as id, uuidv7() as attempt_id from generate_series($1::int, $2::int) n
+), orders as (
+  insert into core.orders (
+    merchant_id, environment, id, order_number, status, payment_type, amount_text, amount_minor_units,
+    deducted_minor_units, currency, customer_phone, customer_phone_e164, reason, business_name, return_url, webhook_url,
+    last_event_sequence, attempt_count, latest_attempt_id, created_at, updated_at, expires_at, sweep_at)
+  select merchant_id, 'SANDBOX', id, 'due-' || n, 'PENDING', 'API', '100.50', 10050, 0, 'ETB', '0911223344',
+    '+251911223344', 'Two pairs of shoes', '', 'https://shop.example/return', '', 1 + n % 2, n % 2,
+    case when n % 2 = 1 then attempt_id end, now(), now(),
+    now() + case when n % 2 = 1 then interval '1 hour' else interval '0' end,
+    now() + case when n % 2 = 1 then interval '1 hour' else interval '0' end
+  from made
+)
+insert into core.payment_attempts (
+  merchant_id, environment, order_id, id, status, payment_option, phone, created_at, updated_at, due_at, prompt_until)
+select merchant_id, 'SANDBOX', id, attempt_id, 'REQUESTED', 'WALLETA_USSD', '+2517' || lpad(n::text, 8, '0'),
+  now(), now(), now(), now() + interval '3 minutes'
+from made where n % 2 = 1`;
+
+const blocks = `
+select sum(coalesce(heap_blks_read, 0) + coalesce(heap_blks_hit, 0) + coalesce(idx_blks_read, 0) + coalesce(idx_blks_hit, 0))::int
+  as count
+from pg_statio_user_tables where schemaname = 'core'`;
+
+export async function openGrowingTable(): Promise<GrowingTable> {
+  const { url, drop } = await createTestDatabase();
+  // One connection: what it has read is counted when it says so.
+  const database = await openDatabase({
+    url,
+    poolSize: 1,
+    applicationName: 'growing table',
+    logger: createLogger({ process: 'test', instance: 'growing table', level: 'silent' }),
+  });
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  // Whenever somebody analyzed or vacuumed by itself, two measurements would differ by it.
+  for (const table of ['orders', 'payment_attempts', 'order_events'])
+    await client.query(`alter table core.${table} set (autovacuum_enabled = false)`);
+  const newId = randomIdsFrom(pooledRandom(randomFillSync));
+  const phoneLimit = createPhoneLimit({ promptsPerTenMinutes: 5 });
+  const changes = createOrderChanges(newId, phoneLimit);
+  const ignore = (): undefined => undefined;
+  let orders = 0;
+  let due = 0;
+  const blocksSoFar = async (): Promise<number> => {
+    await database.pool.query('select pg_stat_force_next_flush()');
+    const { rows } = await client.query<{ count: number }>(blocks);
+    return rows[0]?.count ?? 0;
+  };
+  return {
+    database,
+    store: createOrderStore({ database, changes, phoneLimit, onEvents: ignore, onAttempts: ignore }),
+    lease: createLeaseAttempts({ database, changes, newLeaseId: randomUUID, onEvents: ignore }),
+    phoneLimit,
+    merchantId: publicId('mer', shop(1)),
+    growTo: async (wanted) => {
+      await client.query(insertOld, [orders + 1, wanted]);
+      orders = wanted;
+      await client.query('vacuum analyze core.orders, core.payment_attempts, core.order_events');
+    },
+    makeDue: async (count) => {
+      await client.query(insertDue, [due + 1, due + count, shop(1)]);
+      due += count;
+    },
+    blocksOf: async (work) => {
+      const before = await blocksSoFar();
+      await work();
+      return (await blocksSoFar()) - before;
+    },
+    close: async () => {
+      await client.end();
+      await database.close();
+      await drop();
+    },
+  };
+}

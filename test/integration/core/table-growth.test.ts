@@ -1,0 +1,120 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { inTransaction } from '../../../src/runtime/database/in-transaction.ts';
+import { readEvents } from '../../../src/core/events/read-events.sql.ts';
+import { expireOrders } from '../../../src/core/orders/expire-orders-use-case.ts';
+import type { OrderFilter } from '../../../src/core/orders/order-store.ts';
+import { openGrowingTable } from './growing-table.ts';
+import type { GrowingTable } from './growing-table.ts';
+
+// What is done all the time must cost the same however many orders there have ever been. Told by the blocks of tables and
+// indexes that PostgreSQL looks at, which a busy machine does not change.
+
+const small = 1_000;
+// GATEHOUSE_TEST_ORDERS=1000000 takes a minute more and says the same.
+const large = Number(process.env['GATEHOUSE_TEST_ORDERS'] ?? 200_000);
+/** A B-tree of a million entries is two levels higher than one of a thousand: every way down it is that much longer. */
+const mostTimes = 2;
+
+let table: GrowingTable;
+const stop = new AbortController();
+
+const scope = { requestId: 'table-growth', signal: stop.signal };
+const listing = (own: Partial<OrderFilter>): (() => Promise<unknown>) => {
+  const filter: OrderFilter = {
+    merchantId: table.merchantId,
+    environment: 'SANDBOX',
+    statuses: [],
+    createdFrom: undefined,
+    createdTo: undefined,
+    orderNumberPrefix: '',
+    beforeId: undefined,
+    limit: 51,
+    ...own,
+  };
+  return () => table.store.list(filter);
+};
+
+const works: Readonly<Record<string, () => Promise<unknown>>> = {
+  'expiring 50 orders': () => expireOrders(table.store, stop.signal),
+  'looking for orders to expire when there are none': () => expireOrders(table.store, stop.signal),
+  'leasing 50 payments': () =>
+    table.lease({
+      environment: 'SANDBOX',
+      paymentOptions: ['WALLETA_USSD', 'WALLETA_WALLET'],
+      exceptMerchantIds: [],
+      limit: 50,
+      leaseMs: 60_000,
+    }),
+  'looking for payments to lease when there are none': () =>
+    table.lease({
+      environment: 'SANDBOX',
+      paymentOptions: ['WALLETB_USSD'],
+      exceptMerchantIds: [],
+      limit: 50,
+      leaseMs: 60_000,
+    }),
+  'finding 20 orders by their order_number': () =>
+    Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        table.store.find(
+          {
+            merchantId: table.merchantId,
+            environment: 'SANDBOX',
+            by: 'order_number',
+            value: `old-${index * 20 + 1}`,
+          },
+          scope,
+        ),
+      ),
+    ),
+  'listing the newest orders': () => listing({})(),
+  'listing the orders whose order_number begins so': () => listing({ orderNumberPrefix: 'due-' })(),
+  'reading the latest events': () => readEvents(table.database.pool, { xid: latestXid, position: '0' }, 100),
+  'asking whether 20 phones are free': () => claimPhones(20),
+};
+
+let latestXid = '0';
+
+async function claimPhones(count: number): Promise<unknown> {
+  const { merchantId } = table;
+  const asked = Array.from({ length: count }, (_, index) => ({
+    phone: `+2519${String(index).padStart(8, '0')}`,
+    environment: 'PRODUCTION' as const,
+    merchantId,
+  }));
+  const claim = table.phoneLimit.claim(asked);
+  return inTransaction(table.database.pool, claim.statements, async (_client, rows) => claim.answers(rows));
+}
+
+async function measure(): Promise<Record<string, number>> {
+  const { rows } = await table.database.pool.query<{ xid: string }>(
+    'select max(xid)::text as xid from core.order_events',
+  );
+  latestXid = rows[0]?.xid ?? '0';
+  await table.makeDue(100);
+  const measured: Record<string, number> = {};
+  for (const [name, work] of Object.entries(works)) measured[name] = await table.blocksOf(work);
+  return measured;
+}
+
+beforeAll(async () => {
+  table = await openGrowingTable();
+});
+
+afterAll(async () => {
+  stop.abort();
+  await table.close();
+});
+
+test(`what is done all the time reads as much with ${large} orders as with ${small}`, async () => {
+  await table.growTo(small);
+  const few = await measure();
+  await table.growTo(large);
+
+  const many = await measure();
+
+  const grown = Object.entries(many)
+    .filter(([name, blocks]) => blocks > mostTimes * (few[name] ?? 0) + 10)
+    .map(([name, blocks]) => `${name}: ${blocks} blocks instead of ${few[name]}`);
+  expect(grown).toEqual([]);
+}, 240_000);
