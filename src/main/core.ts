@@ -31,6 +31,7 @@ import { createCheckoutTokens } from '../core/orders/checkout-token-use-case.ts'
 import { expireOrders } from '../core/orders/expire-orders-use-case.ts';
 import { orderService } from '../core/orders/order-service.ts';
 import { createOrderStore } from '../core/orders/order-store.ts';
+import { createSearchOrders } from '../core/orders/search-orders-use-case.ts';
 import { createRegisterOrder } from '../core/orders/register-order-use-case.ts';
 import { createStartDirectPayment } from '../core/orders/start-direct-payment-use-case.ts';
 import { checkoutService } from '../core/checkout/checkout-service.ts';
@@ -164,6 +165,7 @@ const stopping = new AbortController();
 const services = [
   orderService({
     store,
+    searchOrders: createSearchOrders(database),
     registerOrder: createRegisterOrder(orderParts),
     startDirectPayment: createStartDirectPayment(orderParts),
     feed,

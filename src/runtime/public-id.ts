@@ -82,6 +82,10 @@ const fiveBits = (text: string, index: number): number => bitsByCode[text.charCo
 /** In hexadecimal, with the leading zeros. */
 const digits = (bits: number, length: number): string => (16 ** length + bits).toString(16).slice(1);
 
+/** When the thing with this id was made, to the millisecond. Throws when the text is no id of that kind. */
+export const createdAtOf = (prefix: IdPrefix, id: string): Date =>
+  new Date(Number.parseInt(storedId(prefix, id).slice(0, 13).replace('-', ''), 16));
+
 /** The smallest stored id of anything made at `at` or later. */
 export function lowestStoredIdAt(at: Date): string {
   const hex = Math.max(0, at.getTime()).toString(16).padStart(12, '0').slice(-12);

@@ -19,7 +19,9 @@ import { annotate, callerOf, isRequestId, markUneventful } from '../../runtime/r
 import { rpcError } from '../../runtime/rpc/rpc-error.ts';
 import { rpcService } from '../../runtime/rpc/rpc-service.ts';
 import type { RpcService } from '../../runtime/rpc/rpc-service.ts';
-import { pageOf } from '../../runtime/rpc/page-token.ts';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { pageTokenAfter } from '../../runtime/rpc/page-token.ts';
+import { createdAtOf } from '../../runtime/public-id.ts';
 import { parsePageSize } from '../rpc/page-token.ts';
 import { combine } from '../domain/combine.ts';
 import { formatCursor, parseCursor } from '../events/follow-events-use-case.ts';
@@ -33,11 +35,13 @@ import { parseEventFilter } from './order-event-requests.ts';
 import type { OfferedOptions } from './order-requests.ts';
 import { parseDirectPayment, parseOrderName, parseRegistration } from './order-requests.ts';
 import type { CallScope, OrderStore } from './order-store.ts';
+import type { SearchOrders } from './search-orders-use-case.ts';
 import type { RegisterOrder } from './register-order-use-case.ts';
 import type { StartDirectPayment } from './start-direct-payment-use-case.ts';
 
 export interface OrderServiceParts {
   readonly store: OrderStore;
+  readonly searchOrders: SearchOrders;
   readonly registerOrder: RegisterOrder;
   readonly startDirectPayment: StartDirectPayment;
   readonly feed: EventFeed;
@@ -50,7 +54,17 @@ export interface OrderServiceParts {
 }
 
 const writers = ['facade', 'operator', 'writer'] as const;
-const readers = ['facade', 'checkout', 'wallets', 'webhooks', 'operator', 'writer', 'reader'] as const;
+const registrars = [...writers, 'dashboard'] as const;
+const readers = [
+  'facade',
+  'checkout',
+  'wallets',
+  'webhooks',
+  'dashboard',
+  'operator',
+  'writer',
+  'reader',
+] as const;
 const followers = ['webhooks', 'operator', 'reader'] as const;
 const defaultEventPageSize = 100;
 /** A page of the largest orders stays under the limit on messages. */
@@ -141,10 +155,15 @@ export function orderService(parts: OrderServiceParts): RpcService {
         };
       },
       async listOrders(request) {
-        const { filter, key } = valuesOrThrow(parseOrderFilter(request));
-        const orders = await store.list({ ...filter, limit: filter.limit + 1 });
-        const page = pageOf(orders, filter.limit, key);
-        return { orders: page.items.map(orderMessage), nextPageToken: page.nextPageToken };
+        const { filter, key } = valuesOrThrow(parseOrderFilter(request, parts.currencies));
+        const { orders, searchedTo } = await parts.searchOrders(filter);
+        const page = { orders: orders.map(orderMessage) };
+        if (searchedTo === undefined) return page;
+        return {
+          ...page,
+          nextPageToken: pageTokenAfter(searchedTo, key),
+          searchedBackTo: timestampFromDate(createdAtOf('ord', searchedTo)),
+        };
       },
       async listOrderEvents(request, context) {
         const { after, limit, filter } = valuesOrThrow(
@@ -182,14 +201,14 @@ export function orderService(parts: OrderServiceParts): RpcService {
       },
     },
     {
-      registerOrder: writers,
+      registerOrder: registrars,
       batchRegisterOrders: writers,
       startDirectPayment: writers,
       batchStartDirectPayments: writers,
       getOrder: readers,
       batchGetOrders: readers,
-      listOrders: ['operator', 'reader', 'writer'],
-      listOrderEvents: followers,
+      listOrders: ['dashboard', 'operator', 'reader', 'writer'],
+      listOrderEvents: [...followers, 'dashboard'],
       watchOrderEvents: followers,
     },
   );

@@ -1,12 +1,12 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import type { Pool, PoolClient } from 'pg';
 import type { Database } from '../database/database.ts';
-import { OrderRow, PaymentAttemptRow } from '../database/entities.ts';
+import { OrderRow } from '../database/entities.ts';
 import { readClock } from '../database/read-clock.ts';
 import { createGroupCommit } from '../../runtime/database/group-commit.ts';
 import { inTransaction } from '../../runtime/database/in-transaction.ts';
-import { lowestStoredIdAt, storedId } from '../../runtime/public-id.ts';
-import type { Changed, Environment, Order, OrderStatus, PaymentAttempt } from '../domain/order.ts';
+import { storedId } from '../../runtime/public-id.ts';
+import type { Changed, Environment, Order, PaymentAttempt } from '../domain/order.ts';
 import type { Result } from '../domain/result.ts';
 import type { AskedPhone, PhoneAnswer, PhoneLimit } from '../payments/phone-limit-use-case.ts';
 import type { OrderChanges } from './change-order-use-case.ts';
@@ -22,18 +22,6 @@ export interface OrderName {
   readonly environment: Environment;
   readonly by: 'order_number' | 'id';
   readonly value: string;
-}
-
-export interface OrderFilter {
-  readonly merchantId: string;
-  readonly environment: Environment;
-  readonly statuses: readonly OrderStatus[];
-  readonly createdFrom: Date | undefined;
-  readonly createdTo: Date | undefined;
-  readonly orderNumberPrefix: string;
-  /** Only orders older than the one with this id. */
-  readonly beforeId: string | undefined;
-  readonly limit: number;
 }
 
 /** Who makes a call, for the history and for dropping work that nobody waits for. */
@@ -53,8 +41,6 @@ export interface OrderStore {
     scope: CallScope,
   ) => Promise<InsertedPaying>;
   readonly find: (name: OrderName, scope: CallScope) => Promise<Order | undefined>;
-  /** Newest first. */
-  readonly list: (filter: OrderFilter) => Promise<Order[]>;
   /** Lets `decide` change the order, as it stands while nobody else can change it, and commits the outcome. */
   readonly change: <Refusal>(
     order: Pick<Order, 'merchantId' | 'environment' | 'id'>,
@@ -148,35 +134,6 @@ export function createOrderStore(options: OrderStoreOptions): OrderStore {
       return found === 'none' ? undefined : orderOf(found.order, found.latestAttempt);
     },
 
-    async list(filter) {
-      const em = database.fork();
-      const { beforeId, createdFrom, createdTo, orderNumberPrefix: prefix, statuses } = filter;
-      // Ids sort by creation time, so a span of time is a span of the primary key.
-      const id = {
-        ...(beforeId === undefined ? {} : { $lt: storedId('ord', beforeId) }),
-        ...(createdFrom === undefined ? {} : { $gte: lowestStoredIdAt(createdFrom) }),
-      };
-      const rows = await em.find(
-        OrderRow,
-        {
-          merchantId: storedId('mer', filter.merchantId),
-          environment: filter.environment,
-          ...(Object.keys(id).length === 0 ? {} : { id }),
-          ...(createdTo === undefined ? {} : { $and: [{ id: { $lt: lowestStoredIdAt(createdTo) } }] }),
-          ...(statuses.length === 0 ? {} : { status: { $in: [...statuses] } }),
-          ...(prefix === '' ? {} : { orderNumber: { $gte: prefix, $lt: afterPrefix(prefix) } }),
-        },
-        { orderBy: { id: 'desc' }, limit: filter.limit },
-      );
-      const attemptIds = rows.flatMap(({ latestAttemptId }) => latestAttemptId ?? []);
-      const attempts = await em.find(PaymentAttemptRow, {
-        merchantId: storedId('mer', filter.merchantId),
-        id: { $in: attemptIds },
-      });
-      const attemptById = new Map(attempts.map((attempt) => [attempt.id, attempt]));
-      return rows.map((row) => orderOf(row, attemptById.get(row.latestAttemptId ?? '') ?? null));
-    },
-
     async change({ merchantId, environment, id }, decide, { requestId }) {
       const key = { merchantId: storedId('mer', merchantId), environment, id: storedId('ord', id) };
       const outcome = await database.fork().transactional(async (em) => {
@@ -238,9 +195,4 @@ function insertIfFree(
     let next = 0;
     return answers.map((answer) => (answer === 'free' ? (inserted[next++] ?? 'taken') : answer));
   });
-}
-
-/** The first text after all that start with this prefix, in the byte order that order numbers are stored in. */
-function afterPrefix(prefix: string): string {
-  return prefix.slice(0, -1) + String.fromCharCode(prefix.charCodeAt(prefix.length - 1) + 1);
 }

@@ -21,7 +21,7 @@ import { parseLease, parseLeaseLimit, parsePaymentOptions } from '../rpc/lease-f
 import { attemptMessage, attemptStatusOf, orderMessage } from '../rpc/order-messages.ts';
 import { pageOf } from '../../runtime/rpc/page-token.ts';
 import { parsePageSize, parsePageToken } from '../rpc/page-token.ts';
-import { parseId, valuesOrThrow } from '../rpc/request-fields.ts';
+import { parseId, parseOptionalId, valuesOrThrow } from '../rpc/request-fields.ts';
 import { walletText } from '../rpc/wallet-text.ts';
 import type { HastenAttempt } from './hasten-attempt-use-case.ts';
 import type { LeaseAttempts, LeasedAttempt } from './lease-attempts-use-case.ts';
@@ -103,8 +103,8 @@ export function paymentAttemptService(parts: PaymentAttemptServiceParts): RpcSer
       leasePaymentAttempts: ['wallets'],
       recordPaymentOutcome: ['wallets'],
       hastenPaymentAttempt: ['wallets', 'operator'],
-      getPaymentAttempt: ['operator', 'reader', 'wallets'],
-      listPaymentAttempts: ['operator', 'reader'],
+      getPaymentAttempt: ['dashboard', 'operator', 'reader', 'wallets'],
+      listPaymentAttempts: ['dashboard', 'operator', 'reader'],
     },
   );
 }
@@ -194,12 +194,13 @@ function refusal(refused: OutcomeRefusal, attemptId: string) {
 }
 
 function parseFilter(request: ListPaymentAttemptsRequest) {
-  const key = [request.merchantId, request.environment, request.statuses];
+  const key = [request.merchantId, request.environment, request.statuses, request.orderId];
   const filter = valuesOrThrow(
     combine({
       merchantId: parseId('mer', request.merchantId, 'merchant_id'),
       environment: parseEnvironment(request.environment),
       statuses: parseStatuses(request),
+      orderId: parseOptionalId('ord', request.orderId, 'order_id'),
       beforeId: parsePageToken(request.pageToken, 'pat', key),
       limit: parsePageSize(request.pageSize),
     }),

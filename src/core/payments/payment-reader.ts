@@ -20,6 +20,8 @@ export interface PaymentAttemptFilter {
   readonly merchantId: string;
   readonly environment: Environment;
   readonly statuses: readonly PaymentAttemptStatus[];
+  /** Only attempts of this order. */
+  readonly orderId: string | undefined;
   readonly beforeId: string | undefined;
   readonly limit: number;
 }
@@ -81,11 +83,12 @@ export function createPaymentReader(database: Database): PaymentReader {
         ),
       };
     },
-    async list({ merchantId, environment, statuses, beforeId, limit }) {
+    async list({ merchantId, environment, statuses, orderId, beforeId, limit }) {
       const where = {
         merchantId: storedId('mer', merchantId),
         environment,
         ...(statuses.length === 0 ? {} : { status: { $in: [...statuses] } }),
+        ...(orderId === undefined ? {} : { orderId: storedId('ord', orderId) }),
         ...(beforeId === undefined ? {} : { id: { $lt: storedId('pat', beforeId) } }),
       };
       const rows = await database.fork().find(PaymentAttemptRow, where, { orderBy: { id: 'desc' }, limit });

@@ -18,7 +18,7 @@ const fingerprint = (filter: unknown): string =>
  * A token for the page after the item with this id (AIP-158). It is bound to the filter, so that it cannot go on with
  * another list than the one it came from.
  */
-const pageTokenAfter = (id: string, filter: unknown): string =>
+export const pageTokenAfter = (id: string, filter: unknown): string =>
   Buffer.from(`1.${fingerprint(filter)}.${id}`).toString('base64url');
 
 /** The id that a page token goes on after; undefined for a text that is no token of that filter. */

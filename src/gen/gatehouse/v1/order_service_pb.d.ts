@@ -5,8 +5,8 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Environment, Order, OrderEvent, OrderStatus, PaymentAttempt, PaymentOption, PaymentType } from "./order_pb.js";
+import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 import type { Status } from "../../google/rpc/status_pb.js";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file gatehouse/v1/order_service.proto.
@@ -62,14 +62,16 @@ export declare type RegisterOrderRequest = Message<"gatehouse.v1.RegisterOrderRe
   reason: string;
 
   /**
-   * Required. Ethiopian number in local or international form, or any E.164 number with its plus.
+   * Required. Ethiopian number in local or international form, or any E.164 number with its plus. May be left empty for
+   * LINK and QR: the order then gets the phone of its first payment attempt.
    *
    * @generated from field: string customer_phone = 7;
    */
   customerPhone: string;
 
   /**
-   * Required. Absolute http or https URL of at most 2048 characters without credentials; https only in production.
+   * Required. Absolute http or https URL of at most 2048 characters without credentials; https only in production. May be
+   * left empty for LINK and QR: nobody is led anywhere after the payment then.
    *
    * @generated from field: string return_url = 8;
    */
@@ -110,6 +112,14 @@ export declare type RegisterOrderRequest = Message<"gatehouse.v1.RegisterOrderRe
    * @generated from field: string request_id = 13;
    */
   requestId: string;
+
+  /**
+   * How long the payment session lasts: 5 minutes to 30 days, in whole seconds. The merchant's own when absent. Only for
+   * LINK and QR.
+   *
+   * @generated from field: google.protobuf.Duration session_lifetime = 14;
+   */
+  sessionLifetime?: Duration | undefined;
 };
 
 /**
@@ -621,6 +631,55 @@ export declare type ListOrdersRequest = Message<"gatehouse.v1.ListOrdersRequest"
    * @generated from field: string page_token = 8;
    */
   pageToken: string;
+
+  /**
+   * Only the order with this order_number.
+   *
+   * @generated from field: string order_number = 9;
+   */
+  orderNumber: string;
+
+  /**
+   * Only orders of this customer_phone, however either is written: compared by E.164. Spaces and punctuation are skipped.
+   *
+   * @generated from field: string customer_phone = 10;
+   */
+  customerPhone: string;
+
+  /**
+   * Only orders in this currency: an upper-case ISO 4217 code. Required with amount_from and amount_to.
+   *
+   * @generated from field: string currency = 11;
+   */
+  currency: string;
+
+  /**
+   * Only orders of at least this amount: decimal text. The same as amount_to finds exactly that amount.
+   *
+   * @generated from field: string amount_from = 12;
+   */
+  amountFrom: string;
+
+  /**
+   * Only orders of at most this amount: decimal text.
+   *
+   * @generated from field: string amount_to = 13;
+   */
+  amountTo: string;
+
+  /**
+   * Only orders of one of these types; of any when empty.
+   *
+   * @generated from field: repeated gatehouse.v1.PaymentType payment_types = 14;
+   */
+  paymentTypes: PaymentType[];
+
+  /**
+   * Only orders whose latest payment attempt is by one of these options; any or none when empty.
+   *
+   * @generated from field: repeated gatehouse.v1.PaymentOption payment_options = 15;
+   */
+  paymentOptions: PaymentOption[];
 };
 
 /**
@@ -636,7 +695,7 @@ export declare const ListOrdersRequestSchema: GenMessage<ListOrdersRequest>;
  */
 export declare type ListOrdersResponse = Message<"gatehouse.v1.ListOrdersResponse"> & {
   /**
-   * Newest first.
+   * Newest first. May be fewer than page_size although more follow.
    *
    * @generated from field: repeated gatehouse.v1.Order orders = 1;
    */
@@ -648,6 +707,13 @@ export declare type ListOrdersResponse = Message<"gatehouse.v1.ListOrdersRespons
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
+
+  /**
+   * Every order created at or after this time was looked at and none of those wanted is left out; absent on the last page.
+   *
+   * @generated from field: google.protobuf.Timestamp searched_back_to = 3;
+   */
+  searchedBackTo?: Timestamp | undefined;
 };
 
 /**
@@ -912,7 +978,8 @@ export declare const OrderService: GenService<{
     output: typeof BatchGetOrdersResponseSchema;
   },
   /**
-   * Lists a merchant's orders, newest first. Errors: INVALID_ARGUMENT INVALID_FIELDS.
+   * Lists or searches a merchant's orders, newest first. A call looks at a bounded number of orders: when few of them are
+   * wanted, a page may be short, or empty, with a next_page_token to go on with. Errors: INVALID_ARGUMENT INVALID_FIELDS.
    *
    * @generated from rpc gatehouse.v1.OrderService.ListOrders
    */

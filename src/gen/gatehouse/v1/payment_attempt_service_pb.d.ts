@@ -725,6 +725,13 @@ export declare type ListPaymentAttemptsRequest = Message<"gatehouse.v1.ListPayme
    * @generated from field: string page_token = 5;
    */
   pageToken: string;
+
+  /**
+   * Only attempts of this order: "ord_…"; of any when empty.
+   *
+   * @generated from field: string order_id = 6;
+   */
+  orderId: string;
 };
 
 /**
