@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { compileCache } from '../support/servers.ts';
 
 /** What came of one command. */
 export interface Outcome {
@@ -35,7 +36,7 @@ const root = resolve(import.meta.dirname, '../..');
 
 export async function openCommandLine(settings: Readonly<Record<string, string>>): Promise<CommandLine> {
   const dataFolder = await mkdtemp(join(tmpdir(), 'gatehouse-cli-'));
-  const env = { PATH: process.env['PATH'], GATEHOUSE_DATA_DIR: dataFolder, ...settings };
+  const env = { PATH: process.env['PATH'], ...compileCache(), GATEHOUSE_DATA_DIR: dataFolder, ...settings };
   const running: RunningCommand[] = [];
   const run = (...args: readonly string[]): Promise<Outcome> =>
     execute(process.execPath, ['src/main/cli.ts', ...args], env);

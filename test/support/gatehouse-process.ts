@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { resolve } from 'node:path';
+import { compileCache } from './servers.ts';
 import { waitUntil } from './wait-until.ts';
 
 export type LogLine = Readonly<Record<string, unknown>> & { readonly msg?: string };
@@ -29,7 +30,7 @@ export async function startProcess(
   const file = name.endsWith('.ts') ? name : `src/main/${name}.ts`;
   const child = spawn(process.execPath, [file], {
     cwd: root,
-    env: { PATH: process.env['PATH'], GATEHOUSE_INSTANCE: name, ...settings },
+    env: { PATH: process.env['PATH'], ...compileCache(), GATEHOUSE_INSTANCE: name, ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const log: LogLine[] = [];

@@ -18,6 +18,17 @@ export function sharedServers(): SharedServers {
   return { postgresUrl, natsUrl };
 }
 
+/** The folder for what Node compiles, for every process that this run starts: workers and their children inherit it. */
+export function shareCompileCache(folder: string): void {
+  process.env['NODE_COMPILE_CACHE'] = folder;
+}
+
+/** That folder as a setting of a child that inherits nothing else; none where no test run made one, as in a benchmark. */
+export function compileCache(): { readonly NODE_COMPILE_CACHE?: string } {
+  const { NODE_COMPILE_CACHE: folder } = process.env;
+  return folder === undefined ? {} : { NODE_COMPILE_CACHE: folder };
+}
+
 export function databaseUrl(postgresUrl: string, database: string): string {
   const url = new URL(postgresUrl);
   url.pathname = `/${database}`;
