@@ -14,7 +14,7 @@ COPY package.json ./
 COPY scripts/healthcheck.mjs ./scripts/
 COPY src ./src
 USER node
-EXPOSE 8080 8081 8082 8084 8090 50051 50052 50053 50054
+EXPOSE 8080 8081 8082 8083 8084 8090 50051 50052 50053 50054
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s CMD ["node", "scripts/healthcheck.mjs"]
 CMD ["node", "src/main/core.ts"]

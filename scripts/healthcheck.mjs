@@ -25,6 +25,7 @@ const rpcServers = [
 const others = [
   port('GATEHOUSE_REST_PRODUCTION_PORT', 8080),
   port('GATEHOUSE_CHECKOUT_PORT', 8082),
+  port('GATEHOUSE_DASHBOARD_PORT', 8083),
   port('GATEHOUSE_WALLET_CALLBACK_PORT', 8084),
   port('GATEHOUSE_SIMULATOR_PORT', 8090),
 ].map((number) => ask(`http://127.0.0.1:${number}/healthz`));

@@ -38,7 +38,7 @@ export interface DemoMerchant {
 export interface Listener {
   /** As a report calls it. */
   readonly name: string;
-  readonly process: 'rest-facade' | 'checkout' | 'wallets';
+  readonly process: 'rest-facade' | 'checkout' | 'dashboard' | 'wallets';
   readonly url: string;
 }
 
@@ -47,17 +47,21 @@ const DemoFile = Type.Object({
   grpc: Type.String(),
   rest: Type.Object({ production: Type.String(), sandbox: Type.String() }),
   checkout: Type.Optional(Type.String()),
+  dashboard: Type.Optional(Type.String()),
   wallets: Type.Optional(Type.String()),
   webhooks: Type.Optional(Type.Object({ grpc: Type.String() })),
   merchant: Type.Optional(Type.Object({ id: Type.String() })),
   tokens: Type.Object({ operator: Type.String() }),
 });
 
-function listenersOf({ rest, checkout, wallets }: Static<typeof DemoFile>): readonly Listener[] {
+function listenersOf({ rest, checkout, dashboard, wallets }: Static<typeof DemoFile>): readonly Listener[] {
   return [
     { name: 'REST production', process: 'rest-facade', url: rest.production },
     { name: 'REST sandbox', process: 'rest-facade', url: rest.sandbox },
     ...(checkout === undefined ? [] : [{ name: 'checkout', process: 'checkout', url: checkout } as const]),
+    ...(dashboard === undefined
+      ? []
+      : [{ name: 'dashboard', process: 'dashboard', url: dashboard } as const]),
     ...(wallets === undefined ? [] : [{ name: 'wallets', process: 'wallets', url: wallets } as const]),
   ];
 }

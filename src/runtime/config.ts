@@ -230,6 +230,7 @@ const timeZone = makeExactValidator<string>((input) => {
 const databaseUrl = url(['postgres:', 'postgresql:']);
 const natsUrl = url(['nats:', 'tls:']);
 const httpUrl = url(['http:', 'https:']);
+const smtpUrl = url(['smtp:', 'smtps:']);
 
 const process = {
   GATEHOUSE_HOST: str({ default: '127.0.0.1' }),
@@ -310,6 +311,10 @@ const dashboard = {
   GATEHOUSE_DASHBOARD_PORT: port({ default: 8083 }),
   GATEHOUSE_DASHBOARD_BASE_URL: origin({ default: undefined }),
   GATEHOUSE_TIME_ZONE: timeZone({ default: 'Africa/Addis_Ababa' }),
+  GATEHOUSE_REST_PRODUCTION_URL: httpUrl({ default: 'http://127.0.0.1:8080' }),
+  GATEHOUSE_REST_SANDBOX_URL: httpUrl({ default: 'http://127.0.0.1:8081' }),
+  GATEHOUSE_SMTP_URL: smtpUrl({ default: undefined }),
+  GATEHOUSE_MAIL_FROM: str({ default: undefined }),
   GATEHOUSE_TRUSTED_PROXIES: networks({ default: undefined }),
 };
 

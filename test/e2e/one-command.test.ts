@@ -116,10 +116,18 @@ describe('the one command', () => {
   test('satisfies the health check of the container image', async () => {
     const run = start({ dataFolder: await newFolder() });
     await run.ready();
-    const { connect, webhooks, rest, checkout, simulator } = await run.demo();
+    const { connect, webhooks, rest, checkout, dashboard, simulator } = await run.demo();
     const [unused = 0] = await choosePorts([{ setting: 'any', host: '127.0.0.1', port: 0 }]);
     const listeners = [
-      ...['CORE_CONNECT', 'WEBHOOKS_CONNECT', 'REST_PRODUCTION', 'CHECKOUT', 'WALLET_CALLBACK', 'SIMULATOR'],
+      ...[
+        'CORE_CONNECT',
+        'WEBHOOKS_CONNECT',
+        'REST_PRODUCTION',
+        'CHECKOUT',
+        'DASHBOARD',
+        'WALLET_CALLBACK',
+        'SIMULATOR',
+      ],
     ].map((name) => `GATEHOUSE_${name}_PORT`);
     /** As in a container that has these listeners and no others. */
     const check = (urls: Readonly<Record<string, string>>) =>
@@ -132,9 +140,10 @@ describe('the one command', () => {
     const core = { GATEHOUSE_CORE_CONNECT_PORT: connect };
     const facade = { GATEHOUSE_REST_PRODUCTION_PORT: rest.production };
     const pages = { GATEHOUSE_CHECKOUT_PORT: checkout };
+    const work = { GATEHOUSE_DASHBOARD_PORT: dashboard };
     const sender = { GATEHOUSE_WEBHOOKS_CONNECT_PORT: webhooks.connect };
     const simulated = { GATEHOUSE_SIMULATOR_PORT: simulator };
-    for (const urls of [core, facade, pages, sender, simulated, { ...core, ...facade }])
+    for (const urls of [core, facade, pages, work, sender, simulated, { ...core, ...facade }])
       await expect(check(urls)).resolves.toBeDefined();
     await expect(check({})).rejects.toThrow('nothing listens');
   });

@@ -14,7 +14,7 @@ export const projectRoot = resolve(import.meta.dirname, '../..');
 export const command = ['--import', './src/main/local/stop-with-parent.ts', 'src/main/all.ts'];
 
 const portSettings = [
-  ...['REST_PRODUCTION', 'REST_SANDBOX', 'CHECKOUT', 'WALLET_CALLBACK', 'SIMULATOR'],
+  ...['REST_PRODUCTION', 'REST_SANDBOX', 'CHECKOUT', 'DASHBOARD', 'WALLET_CALLBACK', 'SIMULATOR'],
   ...['CORE_GRPC', 'CORE_CONNECT', 'WEBHOOKS_GRPC', 'WEBHOOKS_CONNECT', 'POSTGRES', 'NATS'],
 ].map((name) => `GATEHOUSE_${name}_PORT`);
 

@@ -24,6 +24,7 @@ export interface StackOptions {
   /** The simulated wallets' delays, as a factor of what people get. */
   readonly walletTimeScale?: number;
   readonly checkouts?: number;
+  readonly dashboards?: number;
   /** Processes that send webhooks; those of the sandbox may go to this machine. */
   readonly webhooks?: number;
   /** Added to every process's settings. */
@@ -42,6 +43,11 @@ export interface CheckoutPages {
   readonly origin: string;
 }
 
+export interface DashboardPages {
+  readonly process: GatehouseProcess;
+  readonly origin: string;
+}
+
 /** Gatehouse's processes on a database of their own, as an operator would run them. */
 export interface Stack {
   readonly databaseUrl: string;
@@ -51,6 +57,7 @@ export interface Stack {
   /** Where the wallet simulator is; empty without wallets. */
   readonly simulatorUrl: string;
   readonly checkouts: readonly CheckoutPages[];
+  readonly dashboards: readonly DashboardPages[];
   readonly webhooks: readonly GatehouseProcess[];
   /** gRPC addresses of the cores. */
   readonly addresses: readonly string[];
@@ -86,6 +93,7 @@ export async function startStack({
   wallets = 0,
   walletTimeScale = 0.02,
   checkouts = 0,
+  dashboards = 0,
   webhooks = 0,
   settings = {},
 }: StackOptions = {}): Promise<Stack> {
@@ -185,6 +193,19 @@ export async function startStack({
     const startWebhooks = (): Promise<GatehouseProcess> => start('webhooks', webhookSettings);
     const webhookProcesses: GatehouseProcess[] = [];
     for (let index = 0; index < webhooks; index += 1) webhookProcesses.push(await startWebhooks());
+    const dashboardProcesses: DashboardPages[] = [];
+    for (let index = 0; index < dashboards; index += 1) {
+      const dashboard = await start('dashboard', {
+        GATEHOUSE_CORE_ADDRESSES: addresses.join(','),
+        // Without one, the pages say that it cannot be reached.
+        GATEHOUSE_WEBHOOKS_ADDRESSES:
+          webhookProcesses.map(({ ready }) => String(ready['grpc'])).join(',') || '127.0.0.1:1',
+        GATEHOUSE_SERVICE_TOKEN: tokens.dashboard,
+        GATEHOUSE_DASHBOARD_PORT: '0',
+        ...settings,
+      });
+      dashboardProcesses.push({ process: dashboard, origin: String(dashboard.ready['dashboard']) });
+    }
     const client = <S extends DescService>(service: S, role: Role): Client<S> => {
       const transport = createGrpcTransport({ addresses, token: tokens[role] });
       cleanUps.push(async () => transport.close());
@@ -206,6 +227,7 @@ export async function startStack({
       simulatorUrl,
       startWallets,
       checkouts: checkoutProcesses,
+      dashboards: dashboardProcesses,
       webhooks: webhookProcesses,
       webhookSettings,
       startWebhooks,

@@ -7,6 +7,7 @@ export interface Addresses {
     readonly restProduction: number;
     readonly restSandbox: number;
     readonly checkout: number;
+    readonly dashboard: number;
     readonly walletCallback: number;
     readonly simulator: number;
     readonly coreGrpc: number;
@@ -23,6 +24,7 @@ export interface Addresses {
   readonly webhooks: { readonly grpc: string; readonly connect: string };
   readonly rest: { readonly production: string; readonly sandbox: string };
   readonly checkout: string;
+  readonly dashboard: string;
   /** Where wallets say that there is news. */
   readonly walletCallback: string;
   readonly simulator: string;
@@ -52,6 +54,7 @@ export async function chooseAddresses(config: LocalConfig): Promise<Addresses> {
     restProduction = 0,
     restSandbox = 0,
     checkout = 0,
+    dashboard = 0,
     walletCallback = 0,
     simulator = 0,
     coreGrpc = 0,
@@ -64,6 +67,7 @@ export async function chooseAddresses(config: LocalConfig): Promise<Addresses> {
     ask('GATEHOUSE_REST_PRODUCTION_PORT', config.GATEHOUSE_HOST),
     ask('GATEHOUSE_REST_SANDBOX_PORT', config.GATEHOUSE_HOST),
     ask('GATEHOUSE_CHECKOUT_PORT', config.GATEHOUSE_HOST),
+    ask('GATEHOUSE_DASHBOARD_PORT', config.GATEHOUSE_HOST),
     ask('GATEHOUSE_WALLET_CALLBACK_PORT', config.GATEHOUSE_HOST),
     ask('GATEHOUSE_SIMULATOR_PORT', config.GATEHOUSE_HOST),
     ask('GATEHOUSE_CORE_GRPC_PORT', config.GATEHOUSE_HOST),
@@ -79,6 +83,7 @@ export async function chooseAddresses(config: LocalConfig): Promise<Addresses> {
       restProduction,
       restSandbox,
       checkout,
+      dashboard,
       walletCallback,
       simulator,
       coreGrpc,
@@ -93,6 +98,7 @@ export async function chooseAddresses(config: LocalConfig): Promise<Addresses> {
     webhooks: { grpc: `${host}:${webhooksGrpc}`, connect: `http://${host}:${webhooksConnect}` },
     rest: { production: `http://${host}:${restProduction}`, sandbox: `http://${host}:${restSandbox}` },
     checkout: `http://${host}:${checkout}`,
+    dashboard: `http://${host}:${dashboard}`,
     walletCallback: `http://${host}:${walletCallback}`,
     simulator: `http://${host}:${simulator}`,
   };

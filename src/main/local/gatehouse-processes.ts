@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import {
   readCheckoutConfig,
   readCoreConfig,
+  readDashboardConfig,
   readRestFacadeConfig,
   readWalletSimulatorConfig,
   readWalletsConfig,
@@ -104,6 +105,22 @@ export function checkoutProcess(settings: LocalSettings): ProcessSpec {
   };
   readCheckoutConfig(env);
   return nodeProcess('checkout', addresses.checkout, settings, env);
+}
+
+/** The pages on which merchants and operators work. @throws ConfigError */
+export function dashboardProcess(settings: LocalSettings): ProcessSpec {
+  const { environment, secrets, addresses } = settings;
+  const env = {
+    ...environment,
+    GATEHOUSE_CORE_ADDRESSES: addresses.grpc,
+    GATEHOUSE_WEBHOOKS_ADDRESSES: addresses.webhooks.grpc,
+    GATEHOUSE_SERVICE_TOKEN: secrets.service_tokens['dashboard'],
+    GATEHOUSE_DASHBOARD_PORT: String(addresses.ports.dashboard),
+    GATEHOUSE_REST_PRODUCTION_URL: environment['GATEHOUSE_REST_PRODUCTION_URL'] || addresses.rest.production,
+    GATEHOUSE_REST_SANDBOX_URL: environment['GATEHOUSE_REST_SANDBOX_URL'] || addresses.rest.sandbox,
+  };
+  readDashboardConfig(env);
+  return nodeProcess('dashboard', addresses.dashboard, settings, env);
 }
 
 /** The wallets of the sandbox. @throws ConfigError */

@@ -7,10 +7,12 @@ import { createGrpcTransport } from '../../runtime/rpc/grpc-transport.ts';
 import { chooseAddresses } from './addresses.ts';
 import type { Addresses } from './addresses.ts';
 import { ensureDemoMerchant, readDemoMerchant } from './demo-merchant.ts';
+import { ensureDemoUsers, readDemoUsers } from './demo-users.ts';
 import { ensureWebhookSecrets } from './demo-webhook-secrets.ts';
 import {
   checkoutProcess,
   coreProcess,
+  dashboardProcess,
   restFacadeProcess,
   walletSimulatorProcess,
   walletsProcess,
@@ -95,22 +97,30 @@ async function seed(
     createGrpcTransport({ addresses: [address], token: secrets.service_tokens[role] ?? '' });
   const operator = transportOf('operator', grpc);
   const facade = transportOf('facade', grpc);
+  const dashboard = transportOf('dashboard', grpc);
   const webhooks = transportOf('operator', webhooksGrpc);
   try {
-    const kept = readDemoMerchant(await readIfThere(join(dataFolder, 'demo.json')));
+    const text = await readIfThere(join(dataFolder, 'demo.json'));
+    const kept = readDemoMerchant(text);
     const merchant = await ensureDemoMerchant({ operator, facade, kept, report });
     const sameMerchants = kept?.id === merchant.id ? kept : {};
+    const merchantId = merchant.id;
     return {
-      ...merchant,
-      ...(await ensureWebhookSecrets({
-        webhooks,
-        merchantId: merchant.id,
-        kept: sameMerchants,
+      merchant: {
+        ...merchant,
+        ...(await ensureWebhookSecrets({ webhooks, merchantId, kept: sameMerchants, report })),
+      },
+      users: await ensureDemoUsers({
+        operator,
+        dashboard,
+        merchantId,
+        kept: readDemoUsers(text),
+        randomBytes,
         report,
-      })),
+      }),
     };
   } finally {
-    for (const transport of [operator, facade, webhooks]) transport.close();
+    for (const transport of [operator, facade, dashboard, webhooks]) transport.close();
   }
 }
 
@@ -154,6 +164,7 @@ export async function startGatehouse(options: StartOptions): Promise<Gatehouse> 
     const clients = [
       restFacadeProcess(settings),
       checkoutProcess(settings),
+      dashboardProcess(settings),
       walletsProcess(settings),
       webhooksProcess(settings),
     ];
@@ -171,18 +182,20 @@ export async function startGatehouse(options: StartOptions): Promise<Gatehouse> 
     await stack.start(core, simulator);
     await stack.start(...clients);
 
-    const merchant = await seed(dataFolder, secrets, addresses, report);
+    const { merchant, users } = await seed(dataFolder, secrets, addresses, report);
     const { operator = '', reader = '' } = secrets.service_tokens;
     const { rest, checkout, simulator: simulatorUrl, walletCallback, grpc, connect, webhooks } = addresses;
     const demo = {
       rest,
       checkout,
+      dashboard: addresses.dashboard,
       simulator: simulatorUrl,
       wallets: walletCallback,
       grpc,
       connect,
       webhooks,
       merchant,
+      users,
       tokens: { operator, reader },
     };
     await writePrivateFile(join(dataFolder, 'demo.json'), `${JSON.stringify(demo, undefined, 2)}\n`);

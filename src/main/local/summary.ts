@@ -1,10 +1,12 @@
 import type { DemoMerchant } from './demo-merchant.ts';
+import type { DemoUsers } from './demo-users.ts';
 import type { WebhookSecrets } from './demo-webhook-secrets.ts';
 
 /** What `demo.json` holds: everything a script needs to use the running Gatehouse. */
 export interface DemoFile {
   readonly rest: { readonly production: string; readonly sandbox: string };
   readonly checkout: string;
+  readonly dashboard: string;
   readonly simulator: string;
   /** Where the process that talks to wallets answers. */
   readonly wallets: string;
@@ -13,6 +15,8 @@ export interface DemoFile {
   /** Where the process that sends webhooks is called. */
   readonly webhooks: { readonly grpc: string; readonly connect: string };
   readonly merchant: DemoMerchant & WebhookSecrets;
+  /** Who can sign in to the dashboard. */
+  readonly users: DemoUsers;
   readonly tokens: { readonly operator: string; readonly reader: string };
 }
 
@@ -53,6 +57,8 @@ Gatehouse is running (ready in ${options.seconds.toFixed(1)} s)
   Production API   ${demo.rest.production}   live key  ${demo.merchant.live_key}
   API reference    ${demo.rest.sandbox}/docs
   Checkout pages   ${demo.checkout}
+  Dashboard        ${demo.dashboard}   ${demo.users.owner.email} / ${demo.users.owner.password}
+                   as an operator: ${demo.users.operator.email} / ${demo.users.operator.password}
   Wallet simulator ${demo.simulator}   shows prompts and charges
   gRPC             ${demo.grpc}
   Connect          ${demo.connect}

@@ -55,8 +55,8 @@ export interface WebhookServiceParts {
   readonly signOfLifeMs: number;
 }
 
-const readers = ['operator', 'reader'] as const;
-const changers = ['operator'] as const;
+const readers = ['dashboard', 'operator', 'reader'] as const;
+const changers = ['dashboard', 'operator'] as const;
 
 /** Each has core look for its events twice a second: a convenience for developers must not become a load. */
 const maxListeners = 200;
@@ -252,7 +252,7 @@ export function webhookService(parts: WebhookServiceParts): RpcService {
       pauseEndpoint: changers,
       resumeEndpoint: changers,
       // What it gives is signed with the merchant's secret.
-      listenToSandboxEvents: changers,
+      listenToSandboxEvents: ['operator'],
       getPipelineStatus: readers,
     },
   );

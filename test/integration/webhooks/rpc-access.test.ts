@@ -15,21 +15,21 @@ import type { WebhookDesk } from './webhook-desk.ts';
 // Who may call what, written out by hand: a change of rights must be made twice to be made.
 type MethodName = keyof typeof WebhookService.method;
 const open: Readonly<Record<MethodName, readonly Role[]>> = {
-  listSigningSecrets: ['operator', 'reader'],
-  rotateSigningSecret: ['operator'],
-  promoteSigningSecret: ['operator'],
-  listDeliveries: ['operator', 'reader'],
-  getDelivery: ['operator', 'reader'],
-  explainDelivery: ['operator', 'reader'],
-  redeliverDelivery: ['operator'],
-  startRedelivery: ['operator'],
-  getRedelivery: ['operator', 'reader'],
-  sendTestEvent: ['operator'],
-  listEndpoints: ['operator', 'reader'],
-  pauseEndpoint: ['operator'],
-  resumeEndpoint: ['operator'],
+  listSigningSecrets: ['dashboard', 'operator', 'reader'],
+  rotateSigningSecret: ['dashboard', 'operator'],
+  promoteSigningSecret: ['dashboard', 'operator'],
+  listDeliveries: ['dashboard', 'operator', 'reader'],
+  getDelivery: ['dashboard', 'operator', 'reader'],
+  explainDelivery: ['dashboard', 'operator', 'reader'],
+  redeliverDelivery: ['dashboard', 'operator'],
+  startRedelivery: ['dashboard', 'operator'],
+  getRedelivery: ['dashboard', 'operator', 'reader'],
+  sendTestEvent: ['dashboard', 'operator'],
+  listEndpoints: ['dashboard', 'operator', 'reader'],
+  pauseEndpoint: ['dashboard', 'operator'],
+  resumeEndpoint: ['dashboard', 'operator'],
   listenToSandboxEvents: ['operator'],
-  getPipelineStatus: ['operator', 'reader'],
+  getPipelineStatus: ['dashboard', 'operator', 'reader'],
 };
 
 let stack: Stack;

@@ -1,0 +1,71 @@
+import { Type } from '@sinclair/typebox';
+import type { Static } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import { createClient } from '@connectrpc/connect';
+import type { Transport } from '@connectrpc/connect';
+import { AccountService, MemberRole } from '../../gen/gatehouse/v1/account_service_pb.js';
+
+const Login = Type.Object({ email: Type.String(), password: Type.String() });
+const DemoUsers = Type.Object({ owner: Login, operator: Login });
+/** Whom to sign in to the dashboard as: the demo merchant's owner, and somebody who runs the gateway. */
+export type DemoUsers = Static<typeof DemoUsers>;
+
+const emails = { owner: 'owner@demo.example', operator: 'operator@demo.example' } as const;
+const names = { owner: 'Demo owner', operator: 'Demo operator' } as const;
+
+/** Finds the users in what an earlier start left in demo.json; undefined when they are not there. */
+export function readDemoUsers(text: string | undefined): DemoUsers | undefined {
+  try {
+    const content: unknown = JSON.parse(text ?? '');
+    return Value.Check(Type.Object({ users: DemoUsers }), content) ? content.users : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Makes sure that somebody can sign in to the dashboard for the demo merchant, and as an operator: those known from an
+ * earlier start, else with new passwords. A password that its owner has changed since is theirs and stays.
+ */
+export async function ensureDemoUsers(options: {
+  readonly operator: Transport;
+  readonly dashboard: Transport;
+  readonly merchantId: string;
+  readonly kept: DemoUsers | undefined;
+  readonly randomBytes: (size: number) => Buffer;
+  readonly report: (line: string) => void;
+}): Promise<DemoUsers> {
+  const { merchantId, kept, randomBytes, report } = options;
+  const operator = createClient(AccountService, options.operator);
+  const dashboard = createClient(AccountService, options.dashboard);
+
+  const isThere = async (who: keyof DemoUsers): Promise<boolean> => {
+    const { users } = await operator.listUsers({ merchantId: who === 'owner' ? merchantId : '' });
+    return users.some(({ email }) => email === emails[who]);
+  };
+  const reset = async (who: keyof DemoUsers, password: string): Promise<void> => {
+    const { token } = await operator.startPasswordReset({ email: emails[who] });
+    await dashboard.resetPassword({ token, password });
+  };
+  const invite = async (who: keyof DemoUsers, password: string): Promise<void> => {
+    const place = who === 'owner' ? { merchantId, role: MemberRole.OWNER } : { asOperator: true };
+    const { token } = await operator.inviteUser({ email: emails[who], ...place });
+    const { hasAccount } = await dashboard.getInvitation({ token });
+    if (hasAccount) await reset(who, password);
+    await dashboard.acceptInvitation({ token, name: names[who], password, language: 'en' });
+  };
+  const loginOf = async (who: keyof DemoUsers) => {
+    const known = kept?.[who];
+    const there = await isThere(who);
+    if (there && known !== undefined) return known;
+    const password = randomBytes(15).toString('base64url');
+    if (there) await reset(who, password);
+    else await invite(who, password);
+    if (there || known !== undefined)
+      report(
+        `${emails[who]} has a new password: the one of an earlier start is not in demo.json, or not in use`,
+      );
+    return { email: emails[who], password };
+  };
+  return { owner: await loginOf('owner'), operator: await loginOf('operator') };
+}
