@@ -46,6 +46,10 @@ import { reconciliationService } from '../core/reconciliation/reconciliation-ser
 import { createReconciliationStore } from '../core/reconciliation/reconciliation-store.ts';
 import { scheduleReconciliations } from '../core/reconciliation/schedule-reconciliations.ts';
 import { strayPaymentService } from '../core/stray-payments/stray-payment-service.ts';
+import { keepRequestDays } from '../core/request-log/request-days.ts';
+import { addRequestLogMetrics } from '../core/request-log/request-log-metrics.ts';
+import { requestLogService } from '../core/request-log/request-log-service.ts';
+import { createRequestLogStore } from '../core/request-log/request-log-store.ts';
 import { createStrayPaymentStore } from '../core/stray-payments/stray-payment-store.ts';
 import type { PaymentOption } from '../core/domain/order.ts';
 import { addBrokerMetrics } from '../runtime/broker-metrics.ts';
@@ -70,6 +74,7 @@ const sweepIntervalMs = 1_000;
 const clockIntervalMs = 5_000;
 const scheduleIntervalMs = 10 * 60_000;
 const accountsIntervalMs = 60_000;
+const requestDaysIntervalMs = 10 * 60_000;
 
 const paymentOptionNames = {
   walleta_ussd: 'WALLETA_USSD',
@@ -162,6 +167,10 @@ const accountParts = {
 const draining = new AbortController();
 const stopping = new AbortController();
 
+const metrics = createMetrics({ logger, nowMs: () => performance.now() });
+addBrokerMetrics(metrics, bus);
+addRelayMetrics(metrics, { database, stream: bus.stream, now });
+
 const services = [
   orderService({
     store,
@@ -191,7 +200,7 @@ const services = [
   checkoutService(
     createCheckouts({ ...paymentParts, tokens, findMerchant: merchants.terms, phoneLimit, offeredOptions }),
   ),
-  merchantService(merchants),
+  merchantService(merchants, config.GATEHOUSE_CURRENCIES),
   apiKeyService({
     store: apiKeys,
     findMerchant: merchants.terms,
@@ -202,6 +211,7 @@ const services = [
   auditService(database),
   accountService(accountParts),
   sessionService(createSessionStore(database, now), now),
+  requestLogService(createRequestLogStore({ database, newId, now }), addRequestLogMetrics(metrics)),
   // Compares the two clocks, so it has to have this machine's own.
   diagnosticsService(instance, {
     database,
@@ -227,10 +237,6 @@ const served = [
   }),
 );
 
-const metrics = createMetrics({ logger, nowMs: () => performance.now() });
-addBrokerMetrics(metrics, bus);
-addRelayMetrics(metrics, { database, stream: bus.stream, now });
-
 const host = config.GATEHOUSE_HOST;
 const grpc = await startGrpcServer({ host, port: config.GATEHOUSE_CORE_GRPC_PORT, services: served, logger });
 const connect = await startConnectServer({
@@ -253,6 +259,15 @@ const scheduling = repeatEvery(
   { task: 'scheduling reconciliations', intervalMs: scheduleIntervalMs, logger, stop: stopping.signal },
   () => scheduleReconciliations({ ...paymentParts, offeredOptions }),
 );
+const keepingDays = repeatEvery(
+  {
+    task: 'keeping the days of the request log',
+    intervalMs: requestDaysIntervalMs,
+    logger,
+    stop: stopping.signal,
+  },
+  () => keepRequestDays({ database, now }),
+);
 const sweepingAccounts = repeatEvery(
   { task: 'removing ended sessions', intervalMs: accountsIntervalMs, logger, stop: stopping.signal },
   (stop) => sweepAccounts(database.pool, stop),
@@ -274,7 +289,7 @@ stopOnSignal(logger, [
     name: 'background work',
     stop: async () => {
       stopping.abort();
-      await Promise.all([sweeping, sweepingAccounts, timing, relaying, scheduling]);
+      await Promise.all([sweeping, sweepingAccounts, timing, relaying, scheduling, keepingDays]);
     },
     timeoutMs: 2_000,
   },

@@ -6,17 +6,22 @@ import { createClient } from '@connectrpc/connect';
 import { v7 as uuidv7 } from 'uuid';
 import { ApiKeyService } from '../gen/gatehouse/v1/api_key_service_pb.js';
 import { OrderService } from '../gen/gatehouse/v1/order_service_pb.js';
+import { RequestLogService } from '../gen/gatehouse/v1/request_log_service_pb.js';
 import { Health } from '../gen/health/v1/health_pb.js';
+import { createApiRequestLog } from '../rest-facade/api-request-log.ts';
 import { buildRestFacade } from '../rest-facade/app.ts';
 import { readRestFacadeConfig } from '../runtime/config.ts';
 import { stopOnSignal } from '../runtime/lifecycle.ts';
 import { createLogger } from '../runtime/logger.ts';
 import { pooledRandom } from '../runtime/pooled-random.ts';
+import { randomIdsFrom } from '../runtime/public-id.ts';
 import { createGrpcTransport } from '../runtime/rpc/grpc-transport.ts';
 import { readConfigOrExit } from './read-config.ts';
 
 /** How long replies say `Connection: close` before the listeners close: clients leave by themselves, in order. */
 const drainMs = 500;
+/** What is left of the request log has so long to reach core. */
+const lastEntriesMs = 500;
 
 const config = readConfigOrExit(readRestFacadeConfig);
 const logger = createLogger({
@@ -29,6 +34,13 @@ const transport = createGrpcTransport({
   token: config.GATEHOUSE_SERVICE_TOKEN,
 });
 const random = pooledRandom(randomFillSync);
+const apiRequestLog = createApiRequestLog({
+  requests: createClient(RequestLogService, transport),
+  logger,
+  newId: randomIdsFrom(random),
+  now: () => new Date(),
+  nowMs: () => performance.now(),
+});
 const draining = new AbortController();
 const publicUrls = () => ({
   production: config.GATEHOUSE_REST_PRODUCTION_URL ?? production.listeningOrigin,
@@ -43,6 +55,7 @@ const shared = {
     perKeyPerSecond: config.GATEHOUSE_RATE_LIMIT_PER_KEY,
     failedKeysPerMinute: config.GATEHOUSE_RATE_LIMIT_FAILED_KEYS,
   },
+  apiRequestLog,
   trustedProxies: config.GATEHOUSE_TRUSTED_PROXIES ?? [],
   logger,
   draining: draining.signal,
@@ -63,10 +76,15 @@ stopOnSignal(logger, [
   },
   {
     name: 'listeners',
-    timeoutMs: 8_500,
+    timeoutMs: 8_000,
     stop: async () => {
       await Promise.all([production.close(), sandbox.close()]);
     },
+  },
+  {
+    name: 'request log',
+    timeoutMs: lastEntriesMs + 100,
+    stop: () => apiRequestLog.close(AbortSignal.timeout(lastEntriesMs)),
   },
   { name: 'connections to core', timeoutMs: 100, stop: () => transport.close() },
 ]);

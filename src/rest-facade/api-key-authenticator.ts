@@ -4,13 +4,26 @@ import type { CallOptions, Client } from '@connectrpc/connect';
 import { LRUCache } from 'lru-cache';
 import type { ApiKeyService } from '../gen/gatehouse/v1/api_key_service_pb.js';
 import type { Environment } from '../gen/gatehouse/v1/order_pb.js';
+import { ErrorInfoSchema } from '../gen/google/rpc/error_details_pb.js';
 import { reasonOf } from '../runtime/rpc/rpc-error.ts';
 
 /** What core says of a key. */
 export type KeyVerdict =
-  | { readonly kind: 'accepted'; readonly merchantId: string; readonly apiKeyId: string }
+  | {
+      readonly kind: 'accepted';
+      readonly merchantId: string;
+      readonly apiKeyId: string;
+      /** What the merchant's terms grant the key; 0 for what every key is granted. */
+      readonly requestsPerSecond: number;
+    }
   | { readonly kind: 'refused'; readonly reason: 'INVALID_API_KEY' }
-  | { readonly kind: 'barred'; readonly reason: 'MERCHANT_SUSPENDED' | 'PRODUCTION_NOT_ACTIVATED' };
+  | {
+      readonly kind: 'barred';
+      readonly reason: 'MERCHANT_SUSPENDED' | 'PRODUCTION_NOT_ACTIVATED';
+      /** Whose key it is; a core of an older version does not say. */
+      readonly merchantId: string | undefined;
+      readonly apiKeyId: string | undefined;
+    };
 
 /** Says whose key it is. @throws ConnectError when core gives no definite answer; that is never remembered. */
 export type AuthenticateKey = (apiKey: string, options: CallOptions) => Promise<KeyVerdict>;
@@ -62,8 +75,9 @@ export function createKeyAuthenticator({
 
   async function ask({ apiKey, options }: Question): Promise<KeyVerdict> {
     try {
-      const { merchantId, apiKeyId } = await apiKeys.authenticateApiKey({ apiKey, environment }, options);
-      return { kind: 'accepted', merchantId, apiKeyId };
+      const answer = await apiKeys.authenticateApiKey({ apiKey, environment }, options);
+      const { merchantId, apiKeyId, requestsPerSecond } = answer;
+      return { kind: 'accepted', merchantId, apiKeyId, requestsPerSecond };
     } catch (error) {
       const verdict = verdictOf(error);
       if (verdict === undefined) throw error;
@@ -80,13 +94,16 @@ export function createKeyAuthenticator({
 }
 
 function verdictOf(error: unknown): KeyVerdict | undefined {
-  const reason = error instanceof ConnectError ? reasonOf(error) : undefined;
+  if (!(error instanceof ConnectError)) return undefined;
+  const reason = reasonOf(error);
   switch (reason) {
     case 'INVALID_API_KEY':
       return { kind: 'refused', reason };
     case 'MERCHANT_SUSPENDED':
-    case 'PRODUCTION_NOT_ACTIVATED':
-      return { kind: 'barred', reason };
+    case 'PRODUCTION_NOT_ACTIVATED': {
+      const said = error.findDetails(ErrorInfoSchema)[0]?.metadata;
+      return { kind: 'barred', reason, merchantId: said?.['merchant_id'], apiKeyId: said?.['api_key_id'] };
+    }
     default:
       return undefined;
   }

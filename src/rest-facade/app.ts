@@ -5,8 +5,10 @@ import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest }
 import type { ApiKeyService } from '../gen/gatehouse/v1/api_key_service_pb.js';
 import { Environment } from '../gen/gatehouse/v1/order_pb.js';
 import type { OrderService } from '../gen/gatehouse/v1/order_service_pb.js';
+import { ApiEndpoint } from '../gen/gatehouse/v1/request_log_service_pb.js';
 import type { Health } from '../gen/health/v1/health_pb.js';
 import type { Logger } from '../runtime/logger.ts';
+import type { ApiRequestLog } from './api-request-log.ts';
 import { createKeyAuthenticator } from './api-key-authenticator.ts';
 import { requireApiKey } from './authentication.ts';
 import { addJsonBodyParser } from './body-parser.ts';
@@ -32,6 +34,8 @@ export interface RestFacadeOptions {
   /** The base URLs merchants use, for the reference; asked when it is first read. */
   readonly publicUrls: () => PublicUrls;
   readonly rateLimits: RateLimitSettings;
+  /** Told of every answer, for merchants to look up later. */
+  readonly apiRequestLog: ApiRequestLog;
   /** Addresses and networks whose X-Forwarded-For says who the client is: balancers in front of this process. */
   readonly trustedProxies: readonly string[];
   readonly logger: Logger;
@@ -63,6 +67,12 @@ const safeHeaders = {
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
 };
+
+const endpoints: ReadonlyMap<string, ApiEndpoint> = new Map<string, ApiEndpoint>([
+  [registerPath, ApiEndpoint.REGISTER],
+  [verifyPath, ApiEndpoint.VERIFY],
+  ...[directPath, ...directAliases].map((path): [string, ApiEndpoint] => [path, ApiEndpoint.DIRECT]),
+]);
 
 /** Fields a JSON body may have, by route: a key given twice is reported on its field. */
 const fieldsByRoute: ReadonlyMap<string, readonly string[]> = new Map<string, readonly string[]>([
@@ -157,6 +167,12 @@ function addMerchantApi(app: FastifyInstance, options: RestFacadeOptions): void 
   addJsonBodyParser(app, (routeUrl) => fieldsByRoute.get(routeUrl) ?? []);
   app.addHook('preValidation', async (request) => {
     request.body ??= {};
+  });
+  const endpointOf = (routeUrl: string): ApiEndpoint => endpoints.get(routeUrl) ?? ApiEndpoint.UNSPECIFIED;
+  const note = options.apiRequestLog.noteIn(environment, endpointOf);
+  app.addHook('onSend', (request, reply, payload, done) => {
+    note(request, reply, payload);
+    done(null, payload);
   });
   const context = { calls: createOrderCalls(orders, nowMs), orders, environment };
   addRegisterEndpoint(app, context);

@@ -25,10 +25,10 @@ export function requireApiKey(app: FastifyInstance, authenticate: AuthenticateKe
   app.addHook('onRequest', async (request) => {
     const verdict = await verdictOn(request, authenticate);
     if (verdict.kind !== 'accepted') throw await refusalOf(verdict, request, limits);
-    const { merchantId, apiKeyId } = verdict;
+    const { merchantId, apiKeyId, requestsPerSecond } = verdict;
     request.caller = { merchantId, apiKeyId };
     Object.assign(request.logged ?? {}, { merchantId, apiKeyId });
-    const retryAfterSeconds = await limits.countRequest(apiKeyId);
+    const retryAfterSeconds = await limits.countRequest(apiKeyId, requestsPerSecond);
     if (retryAfterSeconds !== undefined) throw tooMany(retryAfterSeconds, 'KEY_RATE_LIMITED');
   });
 }
@@ -59,8 +59,12 @@ async function refusalOf(
   limits: RateLimits,
 ): Promise<RequestFailure> {
   switch (verdict.kind) {
-    case 'barred':
+    case 'barred': {
+      const { merchantId, apiKeyId } = verdict;
+      if (merchantId !== undefined && apiKeyId !== undefined)
+        Object.assign(request.logged ?? {}, { merchantId, apiKeyId });
       return new RequestFailure({ kind: 'forbidden' }, verdict.reason);
+    }
     case 'missing':
       return new RequestFailure({ kind: 'unauthorized' }, verdict.reason);
     case 'refused': {

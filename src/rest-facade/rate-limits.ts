@@ -1,4 +1,5 @@
 import ipaddr from 'ipaddr.js';
+import { LRUCache } from 'lru-cache';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 
 export interface RateLimitSettings {
@@ -13,17 +14,27 @@ export interface RateLimitSettings {
 
 /** Each gives undefined when the request may go on, otherwise the whole seconds after which to try again. */
 export interface RateLimits {
-  readonly countRequest: (apiKeyId: string) => Promise<number | undefined>;
+  /** `perSecond`: what this key is granted; what every key is when 0. */
+  readonly countRequest: (apiKeyId: string, perSecond: number) => Promise<number | undefined>;
   readonly countFailedKey: (ip: string) => Promise<number | undefined>;
 }
+
+const maxOwnRates = 1_000;
 
 /** Counts in the memory of this process: with several facades behind a balancer, each allows its own share. */
 export function createRateLimits(settings: RateLimitSettings): RateLimits {
   const requests = new RateLimiterMemory({ points: settings.perKeyPerSecond, duration: 1 });
+  // Few merchants have a number of their own, and many of those the same one.
+  const ownRates = new LRUCache<number, RateLimiterMemory>({
+    max: maxOwnRates,
+    memoMethod: (points) => new RateLimiterMemory({ points, duration: 1 }),
+  });
   const failures = new RateLimiterMemory({ points: settings.failedKeysPerMinute, duration: 60 });
   return {
-    countRequest: async (apiKeyId) =>
-      settings.perKeyPerSecond === 0 ? undefined : retryAfterSeconds(requests, apiKeyId),
+    countRequest: async (apiKeyId, perSecond) => {
+      if (perSecond > 0) return retryAfterSeconds(ownRates.memo(perSecond), apiKeyId);
+      return settings.perKeyPerSecond === 0 ? undefined : retryAfterSeconds(requests, apiKeyId);
+    },
     countFailedKey: async (ip) =>
       settings.failedKeysPerMinute === 0 ? undefined : retryAfterSeconds(failures, networkOf(ip)),
   };

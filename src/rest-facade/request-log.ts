@@ -11,6 +11,8 @@ declare module 'fastify' {
 
 /** Found out on the way. No phone, no key, nothing a merchant sent that is not a reference of its own. */
 export interface RequestFacts {
+  /** When it came, on the monotonic clock. */
+  readonly startedMs: number;
   merchantId?: string;
   apiKeyId?: string;
   orderNumber?: string;
@@ -30,7 +32,7 @@ export function logWhenOver(
   reply: FastifyReply,
   { logger, environment, nowMs }: { logger: Logger; environment: string; nowMs: () => number },
 ): void {
-  const found: RequestFacts = {};
+  const found: RequestFacts = { startedMs: nowMs() };
   request.logged = found;
   const facts = () => ({
     environment,

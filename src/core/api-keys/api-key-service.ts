@@ -50,16 +50,17 @@ export function apiKeyService({
     const secret = formatApiKey(environment, randomBytes(secretBytes));
     return { secret, stored: { prefix: shownPrefix(secret), hash: hashApiKey(secret, pepper) } };
   };
-  const authenticate = async (key: string, environment: Environment): Promise<ApiKey> => {
+  const authenticate = async (key: string, environment: Environment) => {
     if (environmentOfApiKey(key) !== environment) throw invalidApiKey();
     const found = await store.findByHash(hashApiKey(key, pepper));
     if (found === undefined || found.environment !== environment || !isUsable(found, now()))
       throw invalidApiKey();
     const merchant = await findMerchant(found.merchantId);
     if (merchant === undefined) throw invalidApiKey();
-    const refusal = refuseMerchant(merchant, environment);
+    const whose = { merchant_id: found.merchantId, api_key_id: found.id };
+    const refusal = refuseMerchant(merchant, environment, whose);
     if (refusal !== undefined) throw refusal;
-    return found;
+    return { key: found, requestsPerSecond: merchant.requestsPerSecond };
   };
 
   return rpcService(
@@ -67,10 +68,10 @@ export function apiKeyService({
     {
       async authenticateApiKey(request, context) {
         const environment = valuesOrThrow(parseEnvironment(request.environment));
-        const key = await authenticate(request.apiKey, environment);
+        const { key, requestsPerSecond } = await authenticate(request.apiKey, environment);
         await store.touch(key);
         annotate(context, { merchant_id: key.merchantId, api_key_id: key.id });
-        return { merchantId: key.merchantId, apiKeyId: key.id };
+        return { merchantId: key.merchantId, apiKeyId: key.id, requestsPerSecond };
       },
       async issueApiKey(request, context) {
         const { merchantId, environment, label } = valuesOrThrow(
@@ -149,10 +150,10 @@ export function apiKeyService({
     },
     {
       authenticateApiKey: ['facade'],
-      issueApiKey: ['operator'],
-      rotateApiKey: ['operator'],
-      revokeApiKey: ['operator'],
-      listApiKeys: ['operator', 'reader'],
+      issueApiKey: ['dashboard', 'operator'],
+      rotateApiKey: ['dashboard', 'operator'],
+      revokeApiKey: ['dashboard', 'operator'],
+      listApiKeys: ['dashboard', 'operator', 'reader'],
     },
   );
 }

@@ -10,6 +10,7 @@ import { maxAttempts, transition } from '../domain/transition.ts';
 import type { Command, Rejection } from '../domain/transition.ts';
 import type { FindMerchant, MerchantTerms } from '../merchants/find-merchant-use-case.ts';
 import { requireMerchant } from '../merchants/find-merchant-use-case.ts';
+import { allowedOptions } from '../merchants/merchant-terms.ts';
 import type { CheckoutTokens, TokenSubject } from '../orders/checkout-token-use-case.ts';
 import type { LockedOrder, OrderChanges } from '../orders/change-order-use-case.ts';
 import type { PhoneLimit } from '../payments/phone-limit-use-case.ts';
@@ -61,7 +62,7 @@ export interface CheckoutParts {
 
 const hashOf = (secret: string): Buffer => createHash('sha256').update(secret).digest();
 const notOffered = () =>
-  invalidFields([{ field: 'payment_option', issue: 'is not available: no wallet is set up for it' }]);
+  invalidFields([{ field: 'payment_option', issue: 'is not one of the options that this merchant offers' }]);
 const notFound = () => rpcError('CHECKOUT_NOT_FOUND', 'this checkout link is not one of ours');
 
 export function createCheckouts(parts: CheckoutParts): Checkouts {
@@ -80,7 +81,8 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
   const describe = async (order: Order, usableHere: boolean): Promise<Checkout> => {
     const merchant = await findMerchant(order.merchantId);
     if (merchant === undefined) throw notFound();
-    const paymentOptions = parts.offeredOptions[order.environment];
+    const { environment } = order;
+    const paymentOptions = allowedOptions(merchant, environment, parts.offeredOptions[environment]);
     const attemptsLeft = Math.max(0, maxAttempts - order.attemptCount);
     return { order, merchant, usableHere, attemptsLeft, paymentOptions };
   };
@@ -121,8 +123,10 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
 
     async pay(token, browserSecret, { paymentOption, phone }, requestId) {
       const subject = open(token);
-      await requireMerchant(findMerchant, subject.merchantId, subject.environment);
-      if (!parts.offeredOptions[subject.environment].includes(paymentOption)) throw notOffered();
+      const { environment } = subject;
+      const merchant = await requireMerchant(findMerchant, subject.merchantId, environment);
+      const allowed = allowedOptions(merchant, environment, parts.offeredOptions[environment]);
+      if (!allowed.includes(paymentOption)) throw notOffered();
       const order = await phoneLimit.inTurn({ ...subject, phone: phone.e164 }, () =>
         change(token, browserSecret, requestId, true, (current) => {
           if (isSamePayment(current, paymentOption, phone)) return undefined;

@@ -5,7 +5,9 @@ import { Migration001Core } from './migrations/migration-001-core.ts';
 import { Migration002Payments } from './migrations/migration-002-payments.ts';
 import { Migration003Reconciliation } from './migrations/migration-003-reconciliation.ts';
 import { Migration004Reversals } from './migrations/migration-004-reversals.ts';
+import { Migration005RequestLog } from './migrations/migration-005-request-log.ts';
 import { Migration006Accounts } from './migrations/migration-006-accounts.ts';
+import { Migration007MerchantTerms } from './migrations/migration-007-merchant-terms.ts';
 
 export type { Database } from '../../runtime/database/open-database.ts';
 
@@ -20,7 +22,9 @@ export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
         Migration002Payments,
         Migration003Reconciliation,
         Migration004Reversals,
+        Migration005RequestLog,
         Migration006Accounts,
+        Migration007MerchantTerms,
       ],
       migrationLock: 7_142_001,
     },

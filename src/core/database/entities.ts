@@ -32,6 +32,12 @@ export const MerchantRow = defineEntity({
     status: p.string().columnType('core.merchant_status').$type<MerchantStatus>(),
     productionActivated: p.boolean(),
     sessionLifetimeSeconds: p.integer(),
+    sandboxPaymentOptions: p.array().columnType('text[]').$type<PaymentOption[]>().default([]),
+    productionPaymentOptions: p.array().columnType('text[]').$type<PaymentOption[]>().default([]),
+    currencies: p.array().columnType('text[]').$type<string[]>().default([]),
+    /** Decimal text by currency. */
+    largestAmounts: p.json<Record<string, string>>(),
+    requestsPerSecond: p.integer().default(0),
     createdAt: time(),
     updatedAt: time(),
   },
@@ -282,6 +288,31 @@ export const ReconciliationDifferenceRow = defineEntity({
 });
 export type ReconciliationDifferenceRow = InferEntity<typeof ReconciliationDifferenceRow>;
 
+export type ApiEndpoint = 'REGISTER' | 'DIRECT' | 'VERIFY';
+
+export const ApiRequestRow = defineEntity({
+  name: 'ApiRequestRow',
+  tableName: 'api_requests',
+  schema,
+  properties: {
+    merchantId: p.uuid().primary(),
+    environment: environment().primary(),
+    id: p.uuid().primary(),
+    apiKeyId: p.uuid(),
+    requestId: p.text(),
+    endpoint: p.string().columnType('core.api_endpoint').$type<ApiEndpoint>(),
+    method: p.text(),
+    path: p.text(),
+    status: p.smallint(),
+    reason: p.text(),
+    durationMicros: p.bigint(),
+    orderNumber: p.text(),
+    requestBody: p.text(),
+    responseBody: p.text(),
+  },
+});
+export type ApiRequestRow = InferEntity<typeof ApiRequestRow>;
+
 export const entities = [
   ...accountEntities,
   MerchantRow,
@@ -295,4 +326,5 @@ export const entities = [
   ReconciliationRow,
   StatementEntryRow,
   ReconciliationDifferenceRow,
+  ApiRequestRow,
 ];

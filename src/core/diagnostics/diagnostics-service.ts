@@ -19,6 +19,6 @@ export function diagnosticsService(instance: string, parts: ChecksParts): RpcSer
         };
       },
     },
-    { diagnose: ['operator', 'reader', 'webhooks'] },
+    { diagnose: ['dashboard', 'operator', 'reader', 'webhooks'] },
   );
 }

@@ -3,9 +3,10 @@ import type { ConnectError } from '@connectrpc/connect';
 import { rpcError } from '../../runtime/rpc/rpc-error.ts';
 import type { MerchantStatus } from '../database/entities.ts';
 import type { Environment } from '../domain/order.ts';
+import type { AgreedTerms } from './merchant-terms.ts';
 
 /** What has to be known of a merchant before anything is done for it. */
-export interface MerchantTerms {
+export interface MerchantTerms extends AgreedTerms {
   readonly name: string;
   readonly status: MerchantStatus;
   readonly productionActivated: boolean;
@@ -30,11 +31,17 @@ export function createFindMerchant(read: FindMerchant): FindMerchant {
   return (merchantId) => cache.fetch(merchantId);
 }
 
-/** Why a merchant may not use an environment now, if it may not. */
-export function refuseMerchant(terms: MerchantTerms, environment: Environment): ConnectError | undefined {
-  if (terms.status === 'SUSPENDED') return rpcError('MERCHANT_SUSPENDED', 'the merchant is suspended');
+/** Why a merchant may not use an environment now, if it may not. `metadata`: what the caller may learn beside that. */
+export function refuseMerchant(
+  terms: MerchantTerms,
+  environment: Environment,
+  metadata: Readonly<Record<string, string>> = {},
+): ConnectError | undefined {
+  if (terms.status === 'SUSPENDED')
+    return rpcError('MERCHANT_SUSPENDED', 'the merchant is suspended', { metadata });
   if (environment === 'PRODUCTION' && !terms.productionActivated) {
-    return rpcError('PRODUCTION_NOT_ACTIVATED', 'the merchant has not been let into production');
+    const message = 'the merchant has not been let into production';
+    return rpcError('PRODUCTION_NOT_ACTIVATED', message, { metadata });
   }
   return undefined;
 }

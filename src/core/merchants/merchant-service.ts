@@ -1,6 +1,5 @@
 import { create } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import type { Duration } from '@bufbuild/protobuf/wkt';
 import type { HandlerContext } from '@connectrpc/connect';
 import {
   MerchantSchema,
@@ -16,25 +15,22 @@ import { actorOf } from '../../runtime/rpc/actor.ts';
 import { pageOf } from '../../runtime/rpc/page-token.ts';
 import { parsePageSize, parsePageToken } from '../rpc/page-token.ts';
 import { combine } from '../domain/combine.ts';
-import type { Issue } from '../domain/issue.ts';
-import { err, ok } from '../domain/result.ts';
-import type { Result } from '../domain/result.ts';
 import { parseText } from '../domain/text.ts';
 import { parseId, valuesOrThrow } from '../rpc/request-fields.ts';
+import { nameLength, parseSessionLifetime, parseUpdate, termsMessage } from './merchant-requests.ts';
+import { termsOf } from './merchant-store.ts';
 import type { Merchant, MerchantChange, MerchantStore } from './merchant-store.ts';
 
-const nameLength = 128;
 const suspensionReasonLength = 255;
-const standardSessionSeconds = 30 * 60;
-const minSessionSeconds = 5 * 60;
-const maxSessionSeconds = 24 * 60 * 60;
 
-/** gatehouse.v1.MerchantService. */
-export function merchantService(store: MerchantStore): RpcService {
+/** gatehouse.v1.MerchantService. `currencies`: ISO 4217 codes this deployment takes. */
+export function merchantService(store: MerchantStore, currencies: readonly string[]): RpcService {
   const change = async (merchantId: string, wanted: MerchantChange, context: HandlerContext) => {
-    const merchant = await store.change(requireId(merchantId), wanted, actorOf(context));
+    const changed = await store.change(requireId(merchantId), wanted, actorOf(context));
     annotate(context, { merchant_id: merchantId });
-    return { merchant: merchantMessage(found(merchant, merchantId)) };
+    if (changed.ok) return { merchant: merchantMessage(changed.value) };
+    if (changed.error === 'not_found') throw notFound(merchantId);
+    throw rpcError('CHANGED_MEANWHILE', 'somebody has changed the merchant since; look at it again');
   };
   return rpcService(
     MerchantService,
@@ -85,35 +81,29 @@ export function merchantService(store: MerchantStore): RpcService {
         };
         return change(merchantId, wanted, context);
       },
+      async updateMerchant(request, context) {
+        return change(request.merchantId, parseUpdate(request, currencies), context);
+      },
     },
     {
-      createMerchant: ['operator'],
-      getMerchant: ['operator', 'reader', 'checkout', 'webhooks'],
-      listMerchants: ['operator', 'reader'],
-      suspendMerchant: ['operator'],
-      resumeMerchant: ['operator'],
-      activateProduction: ['operator'],
+      createMerchant: ['dashboard', 'operator'],
+      getMerchant: ['dashboard', 'operator', 'reader', 'checkout', 'webhooks'],
+      listMerchants: ['dashboard', 'operator', 'reader'],
+      suspendMerchant: ['dashboard', 'operator'],
+      resumeMerchant: ['dashboard', 'operator'],
+      activateProduction: ['dashboard', 'operator'],
+      updateMerchant: ['dashboard', 'operator'],
     },
   );
 }
 
 const requireId = (merchantId: string): string => valuesOrThrow(parseId('mer', merchantId, 'merchant_id'));
 
-function found(merchant: Merchant | undefined, merchantId: string): Merchant {
-  if (merchant === undefined) throw rpcError('MERCHANT_NOT_FOUND', `there is no merchant ${merchantId}`);
-  return merchant;
-}
+const notFound = (merchantId: string) => rpcError('MERCHANT_NOT_FOUND', `there is no merchant ${merchantId}`);
 
-function parseSessionLifetime(duration: Duration | undefined): Result<number, Issue> {
-  if (duration === undefined) return ok(standardSessionSeconds);
-  const seconds = Number(duration.seconds);
-  if (duration.nanos !== 0 || seconds < minSessionSeconds || seconds > maxSessionSeconds) {
-    return err({
-      field: 'session_lifetime',
-      issue: 'must be whole seconds from 300s (5 minutes) to 86400s (24 hours)',
-    });
-  }
-  return ok(seconds);
+function found(merchant: Merchant | undefined, merchantId: string): Merchant {
+  if (merchant === undefined) throw notFound(merchantId);
+  return merchant;
 }
 
 const statuses = { ACTIVE: MerchantStatus.ACTIVE, SUSPENDED: MerchantStatus.SUSPENDED } as const;
@@ -127,5 +117,6 @@ function merchantMessage(merchant: Merchant): MerchantMessage {
     sessionLifetime: { seconds: BigInt(merchant.sessionLifetimeSeconds) },
     createTime: timestampFromDate(merchant.createdAt),
     updateTime: timestampFromDate(merchant.updatedAt),
+    terms: termsMessage(termsOf(merchant)),
   });
 }

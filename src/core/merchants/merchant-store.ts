@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { LockMode } from '@mikro-orm/postgresql';
 import type { Database } from '../database/database.ts';
 import { MerchantRow } from '../database/entities.ts';
@@ -5,7 +6,10 @@ import { publicId, storedId } from '../../runtime/public-id.ts';
 import type { NewId } from '../../runtime/public-id.ts';
 import type { Actor } from '../../runtime/rpc/actor.ts';
 import { recordAudit } from '../audit/record-audit-use-case.ts';
+import { err, ok } from '../domain/result.ts';
+import type { Result } from '../domain/result.ts';
 import type { MerchantTerms } from './find-merchant-use-case.ts';
+import type { AgreedTerms } from './merchant-terms.ts';
 
 /** A merchant as it stands; the id as it is shown. */
 export type Merchant = Omit<MerchantRow, symbol>;
@@ -19,8 +23,10 @@ export interface NewMerchant {
 /** A change of a merchant: what it is called in the audit log, and what it sets. Setting what is set already changes nothing. */
 export interface MerchantChange {
   readonly action: string;
-  readonly set: Partial<Pick<Merchant, 'status' | 'productionActivated'>>;
-  readonly details: Readonly<Record<string, string>>;
+  readonly set: Partial<Omit<Merchant, 'id' | 'createdAt' | 'updatedAt'>>;
+  readonly details: Readonly<Record<string, string | number>>;
+  /** The merchant's `updatedAt` that the change was made from; any when absent. */
+  readonly expectedAt?: Date;
 }
 
 export interface MerchantStore {
@@ -29,7 +35,11 @@ export interface MerchantStore {
   readonly terms: (merchantId: string) => Promise<MerchantTerms | undefined>;
   /** Newest first, older than `beforeId`. */
   readonly list: (beforeId: string | undefined, limit: number) => Promise<Merchant[]>;
-  readonly change: (merchantId: string, change: MerchantChange, by: Actor) => Promise<Merchant | undefined>;
+  readonly change: (
+    merchantId: string,
+    change: MerchantChange,
+    by: Actor,
+  ) => Promise<Result<Merchant, 'not_found' | 'changed_meanwhile'>>;
 }
 
 export interface MerchantStoreOptions {
@@ -56,6 +66,7 @@ export function createMerchantStore({ database, newId, now }: MerchantStoreOptio
           status: 'ACTIVE',
           productionActivated,
           sessionLifetimeSeconds,
+          largestAmounts: {},
           createdAt: at,
           updatedAt: at,
         });
@@ -69,31 +80,47 @@ export function createMerchantStore({ database, newId, now }: MerchantStoreOptio
       const merchant = await find(merchantId);
       if (merchant === undefined) return undefined;
       const { name, status, productionActivated, sessionLifetimeSeconds } = merchant;
-      return { name, status, productionActivated, sessionLifetimeMs: sessionLifetimeSeconds * 1000 };
+      const sessionLifetimeMs = sessionLifetimeSeconds * 1000;
+      return { name, status, productionActivated, sessionLifetimeMs, ...termsOf(merchant) };
     },
     async list(beforeId, limit) {
       const older = beforeId === undefined ? {} : { id: { $lt: storedId('mer', beforeId) } };
       const rows = await database.fork().find(MerchantRow, older, { orderBy: { id: 'desc' }, limit });
       return rows.map(merchantOf);
     },
-    async change(merchantId, { action, set, details }, by) {
+    async change(merchantId, { action, set, details, expectedAt }, by) {
       return database.fork().transactional(async (em) => {
         const row = await em.findOne(
           MerchantRow,
           { id: storedId('mer', merchantId) },
           { lockMode: LockMode.PESSIMISTIC_WRITE },
         );
-        if (row === null) return undefined;
-        if (
-          (set.status ?? row.status) !== row.status ||
-          (set.productionActivated ?? row.productionActivated) !== row.productionActivated
-        ) {
-          const at = now();
-          em.assign(row, { ...set, updatedAt: at });
+        if (row === null) return err('not_found');
+        if (expectedAt !== undefined && expectedAt.getTime() !== row.updatedAt.getTime())
+          return err('changed_meanwhile');
+        const before: Partial<Merchant> = row;
+        const isChange = Object.entries(set).some(
+          ([name, value]) => !isDeepStrictEqual(value, before[name as keyof Merchant]),
+        );
+        if (isChange) {
+          // Two changes of one millisecond are two changes: whoever made one from before either must be told.
+          const at = new Date(Math.max(now().getTime(), row.updatedAt.getTime() + 1));
+          em.assign(row, { ...set, updatedAt: at }, { mergeObjectProperties: false });
           recordAudit(em, newId, at, by, { action, merchantId, targetId: merchantId, details });
         }
-        return merchantOf(row);
+        return ok(merchantOf(row));
       });
     },
   };
 }
+
+/** What is agreed with the merchant. */
+export const termsOf = (merchant: Merchant): AgreedTerms => ({
+  paymentOptions: {
+    SANDBOX: merchant.sandboxPaymentOptions,
+    PRODUCTION: merchant.productionPaymentOptions,
+  },
+  currencies: merchant.currencies,
+  largestAmounts: merchant.largestAmounts,
+  requestsPerSecond: merchant.requestsPerSecond,
+});

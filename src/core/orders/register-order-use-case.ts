@@ -1,9 +1,10 @@
-import { rpcError } from '../../runtime/rpc/rpc-error.ts';
+import { invalidFields, rpcError } from '../../runtime/rpc/rpc-error.ts';
 import type { NewId } from '../../runtime/public-id.ts';
 import type { Order, OrderFacts } from '../domain/order.ts';
 import { registerOrder, sameRegistration } from '../domain/order.ts';
 import type { FindMerchant } from '../merchants/find-merchant-use-case.ts';
 import { requireMerchant } from '../merchants/find-merchant-use-case.ts';
+import { amountIssues } from '../merchants/merchant-terms.ts';
 import type { Registration } from './order-requests.ts';
 import type { CallScope, OrderStore } from './order-store.ts';
 
@@ -24,8 +25,9 @@ export interface RegisterOrderParts {
 
 /**
  * Registers an order for the hosted checkout. A repeat with the same values while the order is PENDING gives that order
- * again: whoever lost the answer may simply ask once more.
- * Errors: MERCHANT_NOT_FOUND, MERCHANT_SUSPENDED, PRODUCTION_NOT_ACTIVATED, ORDER_NUMBER_TAKEN, OVERLOADED.
+ * again: whoever lost the answer may simply ask once more, even when the merchant's terms are others by then.
+ * Errors: MERCHANT_NOT_FOUND, MERCHANT_SUSPENDED, PRODUCTION_NOT_ACTIVATED, INVALID_FIELDS by the merchant's terms,
+ * ORDER_NUMBER_TAKEN, OVERLOADED.
  */
 export function createRegisterOrder({ store, findMerchant, newId, now }: RegisterOrderParts): RegisterOrder {
   return async (registration, scope) => {
@@ -37,6 +39,12 @@ export function createRegisterOrder({ store, findMerchant, newId, now }: Registe
       createdAt,
       expiresAt: new Date(createdAt.getTime() + terms.sessionLifetimeMs),
     };
+    const issues = amountIssues(terms, registration.amount);
+    if (issues.length > 0) {
+      const earlier = await findSame(store, facts, scope);
+      if (earlier !== undefined) return { order: earlier, repeated: true };
+      throw invalidFields(issues);
+    }
     const changed = registerOrder(facts);
     if ((await store.insert(changed, scope)) === 'inserted') return { order: changed.order, repeated: false };
 
@@ -45,6 +53,13 @@ export function createRegisterOrder({ store, findMerchant, newId, now }: Registe
       return { order: existing, repeated: true };
     throw orderNumberTaken(existing);
   };
+}
+
+/** The PENDING order that was registered with the same values, if there is one. */
+async function findSame(store: OrderStore, facts: OrderFacts, scope: CallScope): Promise<Order | undefined> {
+  const { merchantId, environment, orderNumber: value } = facts;
+  const order = await store.find({ merchantId, environment, by: 'order_number', value }, scope);
+  return order?.status === 'PENDING' && sameRegistration(order, facts) ? order : undefined;
 }
 
 /** The order that holds an order_number which could not be inserted. Orders are never deleted, so there is one. */

@@ -1,4 +1,4 @@
-import { rpcError } from '../../runtime/rpc/rpc-error.ts';
+import { invalidFields, rpcError } from '../../runtime/rpc/rpc-error.ts';
 import type { NewId } from '../../runtime/public-id.ts';
 import { Money } from '../domain/money.ts';
 import type { Changed, Order, OrderFacts, PaymentAttempt } from '../domain/order.ts';
@@ -9,6 +9,7 @@ import type { Command, Rejection } from '../domain/transition.ts';
 import { transition } from '../domain/transition.ts';
 import type { FindMerchant } from '../merchants/find-merchant-use-case.ts';
 import { requireMerchant } from '../merchants/find-merchant-use-case.ts';
+import { amountIssues, optionIssues } from '../merchants/merchant-terms.ts';
 import type { PhoneLimit } from '../payments/phone-limit-use-case.ts';
 import { phoneRefusal } from '../payments/phone-limit-use-case.ts';
 import type { DirectPayment } from './order-requests.ts';
@@ -35,12 +36,24 @@ export interface StartDirectPaymentParts {
 /**
  * Commits a payment attempt: on a new DIRECT order, or on the PENDING order that has this order_number, amount and
  * currency and no attempt in flight. A repeat of the payment that is in flight gives that one again.
- * Errors: those of registering an order; PAYMENT_IN_PROGRESS; ORDER_NOT_PAYABLE; PHONE_BUSY, PHONE_LIMIT.
+ * Errors: those of registering an order; INVALID_FIELDS for an option that the merchant's terms leave out; PAYMENT_IN_PROGRESS; ORDER_NOT_PAYABLE; PHONE_BUSY, PHONE_LIMIT.
  */
 export function createStartDirectPayment(parts: StartDirectPaymentParts): StartDirectPayment {
   const { store, findMerchant, phoneLimit, newId, now } = parts;
   return async (payment, scope) => {
     const terms = await requireMerchant(findMerchant, payment.merchantId, payment.environment);
+    const issues = [
+      ...optionIssues(terms, payment.environment, payment.paymentOption),
+      ...amountIssues(terms, payment.amount),
+    ];
+    if (issues.length > 0) {
+      const { merchantId, environment, orderNumber: value } = payment;
+      const order = await store.find({ merchantId, environment, by: 'order_number', value }, scope);
+      const running =
+        order && Money.equal(order.amount, payment.amount) ? repeatOf(order, payment) : undefined;
+      if (running === undefined) throw invalidFields(issues);
+      return running;
+    }
     const createdAt = now();
     const facts = directOrderFacts(payment, newId('ord', createdAt), createdAt, terms.sessionLifetimeMs);
     const start: Command = {

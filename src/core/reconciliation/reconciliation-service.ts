@@ -112,13 +112,13 @@ export function reconciliationService({ store, now }: ReconciliationServiceParts
       },
     },
     {
-      startReconciliation: ['operator'],
+      startReconciliation: ['dashboard', 'operator'],
       leaseReconciliation: ['wallets'],
       recordStatementPage: ['wallets'],
       completeReconciliation: ['wallets'],
-      getReconciliation: ['operator', 'reader'],
-      listReconciliations: ['operator', 'reader'],
-      listDifferences: ['operator', 'reader'],
+      getReconciliation: ['dashboard', 'operator', 'reader'],
+      listReconciliations: ['dashboard', 'operator', 'reader'],
+      listDifferences: ['dashboard', 'operator', 'reader'],
     },
   );
 }

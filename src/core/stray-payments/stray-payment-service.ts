@@ -89,10 +89,10 @@ export function strayPaymentService(store: StrayPaymentStore): RpcService {
       },
     },
     {
-      listStrayPayments: ['operator', 'reader'],
+      listStrayPayments: ['dashboard', 'operator', 'reader'],
       leaseReversals: ['wallets'],
       recordReversalOutcome: ['wallets'],
-      retryReversal: ['operator'],
+      retryReversal: ['dashboard', 'operator'],
     },
   );
 }

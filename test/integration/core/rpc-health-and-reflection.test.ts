@@ -41,6 +41,7 @@ const servedServices = [
   'gatehouse.v1.ReconciliationService',
   'gatehouse.v1.AccountService',
   'gatehouse.v1.SessionService',
+  'gatehouse.v1.RequestLogService',
 ];
 
 describe('grpc.health.v1, without a token', () => {

@@ -4,9 +4,12 @@ import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
 import { ApiKeyService } from '../../../src/gen/gatehouse/v1/api_key_service_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { RequestLogService } from '../../../src/gen/gatehouse/v1/request_log_service_pb.js';
 import { Health } from '../../../src/gen/health/v1/health_pb.js';
+import { createApiRequestLog } from '../../../src/rest-facade/api-request-log.ts';
 import { buildRestFacade } from '../../../src/rest-facade/app.ts';
 import type { RestFacadeOptions } from '../../../src/rest-facade/app.ts';
+import { newRandomId } from '../../../src/runtime/public-id.ts';
 
 /**
  * A facade on a free port, in front of RPC services the test writes itself: for answers that a real core gives only
@@ -23,6 +26,7 @@ export interface FacadeOverRpc {
 export interface ScriptedServices {
   readonly apiKeys?: Partial<ServiceImpl<typeof ApiKeyService>>;
   readonly orders?: Partial<ServiceImpl<typeof OrderService>>;
+  readonly requestLog?: Partial<ServiceImpl<typeof RequestLogService>>;
   readonly health?: Partial<ServiceImpl<typeof Health>>;
 }
 
@@ -36,11 +40,24 @@ export async function startFacadeOverRpc(
       ...services.apiKeys,
     });
     router.service(OrderService, { ...services.orders });
+    router.service(RequestLogService, { recordApiRequests: () => ({}), ...services.requestLog });
     router.service(Health, { ...services.health });
   });
   const log: Record<string, unknown>[] = [];
   const drain = new AbortController();
   let requests = 0;
+  const logger = pino(
+    { level: 'debug' },
+    { write: (line) => void log.push(JSON.parse(line) as Record<string, unknown>) },
+  );
+  const nowMs = overrides.nowMs ?? (() => performance.now());
+  const apiRequestLog = createApiRequestLog({
+    requests: createClient(RequestLogService, transport),
+    logger,
+    newId: newRandomId,
+    now: () => new Date(),
+    nowMs,
+  });
   const app = await buildRestFacade({
     environment: 'sandbox',
     orders: createClient(OrderService, transport),
@@ -49,17 +66,19 @@ export async function startFacadeOverRpc(
     publicUrls: () => ({ production: 'https://pay.example', sandbox: 'https://sandbox.pay.example' }),
     rateLimits: { perKeyPerSecond: 0, failedKeysPerMinute: 1_000 },
     trustedProxies: [],
-    logger: pino(
-      { level: 'debug' },
-      { write: (line) => void log.push(JSON.parse(line) as Record<string, unknown>) },
-    ),
+    apiRequestLog,
+    logger,
     draining: drain.signal,
-    nowMs: () => performance.now(),
+    nowMs,
     newRequestId: () => `request-${++requests}`,
     ...overrides,
   });
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
-  return { app, url, log, drain, close: () => app.close() };
+  const close = async (): Promise<void> => {
+    await app.close();
+    await apiRequestLog.close(AbortSignal.timeout(1_000));
+  };
+  return { app, url, log, drain, close };
 }
 
 /** What came back: the status, the headers, the body as text and, when it is JSON, what it says. */

@@ -134,6 +134,13 @@ export declare type AuthenticateApiKeyResponse = Message<"gatehouse.v1.Authentic
    * @generated from field: string api_key_id = 2;
    */
   apiKeyId: string;
+
+  /**
+   * Requests a second that the merchant's terms grant the key; what the facade grants every key when 0.
+   *
+   * @generated from field: int32 requests_per_second = 3;
+   */
+  requestsPerSecond: number;
 };
 
 /**
@@ -376,7 +383,8 @@ export declare const ApiKeyService: GenService<{
   /**
    * Says whose key this is. The answer may be reused for at most 3 seconds, so that a revoked key is dead everywhere
    * within 5. Errors: UNAUTHENTICATED INVALID_API_KEY for a key that is malformed, unknown, revoked, expired or of the
-   * other environment; PERMISSION_DENIED MERCHANT_SUSPENDED or PRODUCTION_NOT_ACTIVATED.
+   * other environment; PERMISSION_DENIED MERCHANT_SUSPENDED or PRODUCTION_NOT_ACTIVATED, whose ErrorInfo names the key
+   * in metadata: merchant_id, api_key_id.
    *
    * @generated from rpc gatehouse.v1.ApiKeyService.AuthenticateApiKey
    */

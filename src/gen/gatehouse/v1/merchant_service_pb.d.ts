@@ -5,6 +5,7 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
+import type { PaymentOption } from "./order_pb.js";
 
 /**
  * Describes the file gatehouse/v1/merchant_service.proto.
@@ -65,6 +66,13 @@ export declare type Merchant = Message<"gatehouse.v1.Merchant"> & {
    * @generated from field: google.protobuf.Timestamp update_time = 7;
    */
   updateTime?: Timestamp | undefined;
+
+  /**
+   * What the merchant may do; always there in answers.
+   *
+   * @generated from field: gatehouse.v1.MerchantTerms terms = 8;
+   */
+  terms?: MerchantTerms | undefined;
 };
 
 /**
@@ -72,6 +80,81 @@ export declare type Merchant = Message<"gatehouse.v1.Merchant"> & {
  * Use `create(MerchantSchema)` to create a new message.
  */
 export declare const MerchantSchema: GenMessage<Merchant>;
+
+/**
+ * What a merchant may do. An empty field sets no limit beside the deployment's own.
+ *
+ * @generated from message gatehouse.v1.MerchantTerms
+ */
+export declare type MerchantTerms = Message<"gatehouse.v1.MerchantTerms"> & {
+  /**
+   * The options its customers may pay by in the sandbox; every one that a wallet is set up for when empty.
+   *
+   * @generated from field: repeated gatehouse.v1.PaymentOption sandbox_payment_options = 1;
+   */
+  sandboxPaymentOptions: PaymentOption[];
+
+  /**
+   * The options its customers may pay by in production; every one that a wallet is set up for when empty.
+   *
+   * @generated from field: repeated gatehouse.v1.PaymentOption production_payment_options = 2;
+   */
+  productionPaymentOptions: PaymentOption[];
+
+  /**
+   * The ISO 4217 codes its orders may be in; every one of the deployment's when empty.
+   *
+   * @generated from field: repeated string currencies = 3;
+   */
+  currencies: string[];
+
+  /**
+   * The most that an order may be over, for each currency at most once; no limit for a currency that is not there.
+   *
+   * @generated from field: repeated gatehouse.v1.LargestAmount largest_amounts = 4;
+   */
+  largestAmounts: LargestAmount[];
+
+  /**
+   * Requests a second that each of its keys may make, 1 to 100000; what the deployment grants every key when 0.
+   *
+   * @generated from field: int32 requests_per_second = 5;
+   */
+  requestsPerSecond: number;
+};
+
+/**
+ * Describes the message gatehouse.v1.MerchantTerms.
+ * Use `create(MerchantTermsSchema)` to create a new message.
+ */
+export declare const MerchantTermsSchema: GenMessage<MerchantTerms>;
+
+/**
+ * The most that an order may be over in a currency.
+ *
+ * @generated from message gatehouse.v1.LargestAmount
+ */
+export declare type LargestAmount = Message<"gatehouse.v1.LargestAmount"> & {
+  /**
+   * ISO 4217 code.
+   *
+   * @generated from field: string currency = 1;
+   */
+  currency: string;
+
+  /**
+   * Decimal text.
+   *
+   * @generated from field: string amount = 2;
+   */
+  amount: string;
+};
+
+/**
+ * Describes the message gatehouse.v1.LargestAmount.
+ * Use `create(LargestAmountSchema)` to create a new message.
+ */
+export declare const LargestAmountSchema: GenMessage<LargestAmount>;
 
 /**
  * A merchant to create.
@@ -349,6 +432,74 @@ export declare type ActivateProductionResponse = Message<"gatehouse.v1.ActivateP
 export declare const ActivateProductionResponseSchema: GenMessage<ActivateProductionResponse>;
 
 /**
+ * What to change about a merchant. What is absent stays as it is.
+ *
+ * @generated from message gatehouse.v1.UpdateMerchantRequest
+ */
+export declare type UpdateMerchantRequest = Message<"gatehouse.v1.UpdateMerchantRequest"> & {
+  /**
+   * "mer_…".
+   *
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * The update_time of the merchant that the change was made from; whatever the merchant is by now when absent.
+   *
+   * @generated from field: google.protobuf.Timestamp expected_update_time = 2;
+   */
+  expectedUpdateTime?: Timestamp | undefined;
+
+  /**
+   * 1 to 128 characters, without control characters.
+   *
+   * @generated from field: optional string name = 3;
+   */
+  name?: string | undefined;
+
+  /**
+   * 5 minutes to 24 hours in whole seconds; for orders that are registered from then on.
+   *
+   * @generated from field: google.protobuf.Duration session_lifetime = 4;
+   */
+  sessionLifetime?: Duration | undefined;
+
+  /**
+   * Replaces all of the terms.
+   *
+   * @generated from field: gatehouse.v1.MerchantTerms terms = 5;
+   */
+  terms?: MerchantTerms | undefined;
+};
+
+/**
+ * Describes the message gatehouse.v1.UpdateMerchantRequest.
+ * Use `create(UpdateMerchantRequestSchema)` to create a new message.
+ */
+export declare const UpdateMerchantRequestSchema: GenMessage<UpdateMerchantRequest>;
+
+/**
+ * The changed merchant.
+ *
+ * @generated from message gatehouse.v1.UpdateMerchantResponse
+ */
+export declare type UpdateMerchantResponse = Message<"gatehouse.v1.UpdateMerchantResponse"> & {
+  /**
+   * The merchant.
+   *
+   * @generated from field: gatehouse.v1.Merchant merchant = 1;
+   */
+  merchant?: Merchant | undefined;
+};
+
+/**
+ * Describes the message gatehouse.v1.UpdateMerchantResponse.
+ * Use `create(UpdateMerchantResponseSchema)` to create a new message.
+ */
+export declare const UpdateMerchantResponseSchema: GenMessage<UpdateMerchantResponse>;
+
+/**
  * Whether a merchant may use the gateway.
  *
  * @generated from enum gatehouse.v1.MerchantStatus
@@ -449,6 +600,18 @@ export declare const MerchantService: GenService<{
     methodKind: "unary";
     input: typeof ActivateProductionRequestSchema;
     output: typeof ActivateProductionResponseSchema;
+  },
+  /**
+   * Changes what is agreed with a merchant, within 5 seconds everywhere. Orders that are registered already keep what they
+   * were registered with. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND MERCHANT_NOT_FOUND; ABORTED CHANGED_MEANWHILE
+   * when somebody changed the merchant after expected_update_time.
+   *
+   * @generated from rpc gatehouse.v1.MerchantService.UpdateMerchant
+   */
+  updateMerchant: {
+    methodKind: "unary";
+    input: typeof UpdateMerchantRequestSchema;
+    output: typeof UpdateMerchantResponseSchema;
   },
 }>;
 

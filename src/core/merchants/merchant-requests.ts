@@ -1,0 +1,146 @@
+import { create } from '@bufbuild/protobuf';
+import { timestampDate } from '@bufbuild/protobuf/wkt';
+import type { Duration } from '@bufbuild/protobuf/wkt';
+import { MerchantTermsSchema } from '../../gen/gatehouse/v1/merchant_service_pb.js';
+import type {
+  LargestAmount,
+  MerchantTerms as TermsMessage,
+  UpdateMerchantRequest,
+} from '../../gen/gatehouse/v1/merchant_service_pb.js';
+import type { PaymentOption as OptionMessage } from '../../gen/gatehouse/v1/order_pb.js';
+import { combine } from '../domain/combine.ts';
+import { Currency } from '../domain/currency.ts';
+import type { Issue } from '../domain/issue.ts';
+import { Money } from '../domain/money.ts';
+import type { PaymentOption } from '../domain/order.ts';
+import { err, ok } from '../domain/result.ts';
+import type { Result } from '../domain/result.ts';
+import { parseText } from '../domain/text.ts';
+import { paymentOptionOf, paymentOptions } from '../rpc/order-messages.ts';
+import { valuesOrThrow } from '../rpc/request-fields.ts';
+import type { MerchantChange } from './merchant-store.ts';
+import type { AgreedTerms } from './merchant-terms.ts';
+
+export const nameLength = 128;
+const standardSessionSeconds = 30 * 60;
+const minSessionSeconds = 5 * 60;
+const maxSessionSeconds = 24 * 60 * 60;
+const maxRequestsPerSecond = 100_000;
+
+/** Seconds; 30 minutes when nothing is said. */
+export function parseSessionLifetime(duration: Duration | undefined): Result<number, Issue> {
+  if (duration === undefined) return ok(standardSessionSeconds);
+  const seconds = Number(duration.seconds);
+  if (duration.nanos !== 0 || seconds < minSessionSeconds || seconds > maxSessionSeconds) {
+    return err({
+      field: 'session_lifetime',
+      issue: 'must be whole seconds from 300s (5 minutes) to 86400s (24 hours)',
+    });
+  }
+  return ok(seconds);
+}
+
+/** Reads what is to change about a merchant; `accepted` are the currencies of this deployment. @throws INVALID_FIELDS */
+export function parseUpdate(request: UpdateMerchantRequest, accepted: readonly string[]): MerchantChange {
+  const { name, sessionLifetime, terms, expectedUpdateTime } = request;
+  const values = valuesOrThrow(
+    combine({
+      ...(name === undefined ? {} : { name: parseText(name, 'name', { max: nameLength, required: true }) }),
+      ...(sessionLifetime === undefined
+        ? {}
+        : { sessionLifetimeSeconds: parseSessionLifetime(sessionLifetime) }),
+      ...(terms === undefined ? {} : termFields(terms, accepted)),
+    }),
+  );
+  if (Object.keys(values).length === 0)
+    valuesOrThrow(
+      err({ field: 'name', issue: 'or session_lifetime or terms is required: nothing would change' }),
+    );
+  return {
+    action: 'merchant.update',
+    set: values,
+    details: Object.fromEntries(
+      Object.entries(values).map(([field, value]) => [snakeCase(field), shown(value)]),
+    ),
+    ...(expectedUpdateTime === undefined ? {} : { expectedAt: timestampDate(expectedUpdateTime) }),
+  };
+}
+
+const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+/** As the audit log has it: what is set now, in one word or line. */
+function shown(
+  value: string | number | readonly string[] | Readonly<Record<string, string>>,
+): string | number {
+  if (typeof value === 'string' || typeof value === 'number') return value;
+  const parts = Array.isArray(value)
+    ? (value as readonly string[])
+    : Object.entries(value).map(([currency, amount]) => `${amount} ${currency}`);
+  return parts.length === 0 ? 'no limit' : parts.join(', ');
+}
+
+function termFields(terms: TermsMessage, accepted: readonly string[]) {
+  return {
+    sandboxPaymentOptions: parseOptions(terms.sandboxPaymentOptions, 'terms.sandbox_payment_options'),
+    productionPaymentOptions: parseOptions(
+      terms.productionPaymentOptions,
+      'terms.production_payment_options',
+    ),
+    currencies: parseCurrencies(terms.currencies, accepted),
+    largestAmounts: parseLargestAmounts(terms.largestAmounts, accepted),
+    requestsPerSecond: parseRequestsPerSecond(terms.requestsPerSecond),
+  };
+}
+
+function parseOptions(numbers: readonly OptionMessage[], field: string): Result<PaymentOption[], Issue> {
+  const options = numbers.map(paymentOptionOf).filter((option) => option !== undefined);
+  if (options.length < numbers.length) {
+    return err({ field, issue: `must be ${Object.keys(paymentOptions).join(', ')}` });
+  }
+  return ok([...new Set(options)]);
+}
+
+function parseCurrencies(codes: readonly string[], accepted: readonly string[]): Result<string[], Issue> {
+  for (const code of codes) {
+    const currency = Currency.parse(code, 'terms.currencies', accepted);
+    if (!currency.ok) return currency;
+  }
+  return ok([...new Set(codes)]);
+}
+
+function parseLargestAmounts(
+  amounts: readonly LargestAmount[],
+  accepted: readonly string[],
+): Result<Record<string, string>, Issue> {
+  const field = 'terms.largest_amounts';
+  const parsed: Record<string, string> = {};
+  for (const { currency: code, amount } of amounts) {
+    const currency = Currency.parse(code, field, accepted);
+    if (!currency.ok) return currency;
+    const money = Money.parse(amount, field, currency.value);
+    if (!money.ok) return money;
+    if (code in parsed) return err({ field, issue: `must name ${code} only once` });
+    parsed[code] = amount;
+  }
+  return ok(parsed);
+}
+
+const parseRequestsPerSecond = (count: number): Result<number, Issue> =>
+  count >= 0 && count <= maxRequestsPerSecond
+    ? ok(count)
+    : err({
+        field: 'terms.requests_per_second',
+        issue: `must be from 1 to ${maxRequestsPerSecond}, or 0 for what every key is granted`,
+      });
+
+/** The terms in the contract's words. */
+export function termsMessage(terms: AgreedTerms): TermsMessage {
+  const { paymentOptions: options, currencies, largestAmounts, requestsPerSecond } = terms;
+  return create(MerchantTermsSchema, {
+    sandboxPaymentOptions: options.SANDBOX.map((option) => paymentOptions[option]),
+    productionPaymentOptions: options.PRODUCTION.map((option) => paymentOptions[option]),
+    currencies: [...currencies],
+    largestAmounts: Object.entries(largestAmounts).map(([currency, amount]) => ({ currency, amount })),
+    requestsPerSecond,
+  });
+}

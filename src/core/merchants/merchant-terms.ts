@@ -1,0 +1,55 @@
+import { Currency } from '../domain/currency.ts';
+import type { Issue } from '../domain/issue.ts';
+import { Money } from '../domain/money.ts';
+import type { Environment, PaymentOption } from '../domain/order.ts';
+
+/** What is agreed with a merchant. Empty sets no limit beside the deployment's own. */
+export interface AgreedTerms {
+  readonly paymentOptions: Readonly<Record<Environment, readonly PaymentOption[]>>;
+  /** ISO 4217 codes. */
+  readonly currencies: readonly string[];
+  /** Decimal text by ISO 4217 code. */
+  readonly largestAmounts: Readonly<Record<string, string>>;
+  /** Of each of its keys; 0 for what every key is granted. */
+  readonly requestsPerSecond: number;
+}
+
+/** What is wrong with an order of this amount by the merchant's terms: a currency or an amount it may not take. */
+export function amountIssues({ currencies, largestAmounts }: AgreedTerms, amount: Money): Issue[] {
+  const { code } = amount.currency;
+  if (currencies.length > 0 && !currencies.includes(code))
+    return [{ field: 'currency', issue: `must be one of ${currencies.join(', ')}, which you may take` }];
+  const largest = largestAmounts[code];
+  if (largest === undefined || amount.minorUnits <= minorUnitsOf(largest, code)) return [];
+  return [
+    { field: 'amount', issue: `must be at most ${largest} ${code}, the most that you may take at once` },
+  ];
+}
+
+/** Of the options that wallets are set up for, those that the merchant's customers may pay by, in the same order. */
+export function allowedOptions(
+  { paymentOptions }: AgreedTerms,
+  environment: Environment,
+  offered: readonly PaymentOption[],
+): readonly PaymentOption[] {
+  const allowed = paymentOptions[environment];
+  return allowed.length === 0 ? offered : offered.filter((option) => allowed.includes(option));
+}
+
+/** What is wrong with paying by this option by the merchant's terms. */
+export function optionIssues(
+  { paymentOptions }: AgreedTerms,
+  environment: Environment,
+  option: PaymentOption,
+): Issue[] {
+  const allowed = paymentOptions[environment];
+  if (allowed.length === 0 || allowed.includes(option)) return [];
+  const words = allowed.map((each) => each.toLowerCase()).join(', ');
+  return [{ field: 'payment_option', issue: `must be one of ${words}, which you may use` }];
+}
+
+function minorUnitsOf(text: string, code: string): bigint {
+  const money = Money.parse(text, 'amount', Currency.of(code));
+  if (!money.ok) throw new RangeError(`${text} ${code} was stored and is no amount`);
+  return money.value.minorUnits;
+}

@@ -1,0 +1,25 @@
+import { Counter } from 'prom-client';
+import type { Metrics } from '../../runtime/metrics.ts';
+import type { RequestLogMetrics } from './request-log-service.ts';
+
+/** Counts what facades tell this core of the requests they answered; the sum over the cores is all of them. */
+export function addRequestLogMetrics({ registry }: Pick<Metrics, 'registry'>): RequestLogMetrics {
+  const registers = [registry];
+  return {
+    kept: new Counter({
+      name: 'gatehouse_api_requests_logged_total',
+      help: 'Requests of the merchant API that were put into the request log.',
+      registers,
+    }),
+    unkept: new Counter({
+      name: 'gatehouse_api_requests_unlogged_total',
+      help: 'Requests of the merchant API that were left out of the request log: the merchant was busy, or core was away.',
+      registers,
+    }),
+    unauthenticated: new Counter({
+      name: 'gatehouse_api_requests_unauthenticated_total',
+      help: "Requests of the merchant API with a key that is nobody's, or none: in no merchant's log.",
+      registers,
+    }),
+  };
+}

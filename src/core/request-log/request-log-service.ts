@@ -1,0 +1,238 @@
+import { create } from '@bufbuild/protobuf';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { Counter } from 'prom-client';
+import {
+  ApiEndpoint as EndpointMessage,
+  ApiRequestOutcome,
+  ApiRequestSchema,
+  RequestLogService,
+} from '../../gen/gatehouse/v1/request_log_service_pb.js';
+import type {
+  ApiRequest as RequestMessage,
+  ListApiRequestsRequest,
+  RecordApiRequestsRequest,
+} from '../../gen/gatehouse/v1/request_log_service_pb.js';
+import { publicId, storedId } from '../../runtime/public-id.ts';
+import { annotate } from '../../runtime/rpc/call-context.ts';
+import { pageOf } from '../../runtime/rpc/page-token.ts';
+import { rpcError } from '../../runtime/rpc/rpc-error.ts';
+import { rpcService } from '../../runtime/rpc/rpc-service.ts';
+import type { RpcService } from '../../runtime/rpc/rpc-service.ts';
+import type { ApiEndpoint } from '../database/entities.ts';
+import { combine } from '../domain/combine.ts';
+import type { Issue } from '../domain/issue.ts';
+import { err, ok } from '../domain/result.ts';
+import type { Result } from '../domain/result.ts';
+import { environmentNumbers, parseEnvironment } from '../rpc/environment.ts';
+import { parsePageSize, parsePageToken } from '../rpc/page-token.ts';
+import { parseId, valuesOrThrow } from '../rpc/request-fields.ts';
+import { parseTime, timeKey } from '../rpc/time-fields.ts';
+import { timeOf } from './request-log-store.ts';
+import type {
+  ApiRequest,
+  ListedRequest,
+  RequestFilter,
+  RequestLogStore,
+  RequestReport,
+} from './request-log-store.ts';
+
+export interface RequestLogMetrics {
+  readonly kept: Counter;
+  readonly unkept: Counter;
+  readonly unauthenticated: Counter;
+}
+
+const maxRequests = 500;
+const maxUnkept = 1_000;
+const maxBody = 4_096;
+const maxFilterText = 64;
+
+/** gatehouse.v1.RequestLogService. */
+export function requestLogService(store: RequestLogStore, metrics: RequestLogMetrics): RpcService {
+  return rpcService(
+    RequestLogService,
+    {
+      async recordApiRequests(request, context) {
+        const report = parseReport(request);
+        annotate(context, { items: report.requests.length, unkept: report.unkept.length });
+        await store.record(report, context.signal);
+        metrics.kept.inc(report.requests.length);
+        metrics.unkept.inc(report.unkept.reduce((sum, { count }) => sum + Number(count), 0));
+        metrics.unauthenticated.inc(Math.max(0, Number(request.unauthenticated)));
+        return {};
+      },
+      async listApiRequests(request) {
+        const { filter, key } = parseFilter(request);
+        const { merchantId, environment } = filter;
+        const [found, unkept] = await Promise.all([
+          store.list({ ...filter, limit: filter.limit + 1 }),
+          store.unkept(merchantId, environment),
+        ]);
+        const page = pageOf(
+          found.map((row) => ({ id: publicId('req', row.id), row })),
+          filter.limit,
+          key,
+        );
+        const requests = page.items.map(({ row }) => requestMessage(row));
+        return { requests, nextPageToken: page.nextPageToken, unkept };
+      },
+      async getApiRequest(request) {
+        const { merchantId, environment, id } = valuesOrThrow(
+          combine({
+            merchantId: parseId('mer', request.merchantId, 'merchant_id'),
+            environment: parseEnvironment(request.environment),
+            id: parseId('req', request.apiRequestId, 'api_request_id'),
+          }),
+        );
+        const found = await store.find(storedId('mer', merchantId), environment, storedId('req', id));
+        if (found === undefined)
+          throw rpcError('API_REQUEST_NOT_FOUND', `the merchant has no request ${id} of the last 7 days`);
+        return { request: requestMessage(found) };
+      },
+    },
+    {
+      recordApiRequests: ['facade'],
+      listApiRequests: ['dashboard', 'operator', 'reader'],
+      getApiRequest: ['dashboard', 'operator', 'reader'],
+    },
+  );
+}
+
+const endpoints = {
+  REGISTER: EndpointMessage.REGISTER,
+  DIRECT: EndpointMessage.DIRECT,
+  VERIFY: EndpointMessage.VERIFY,
+} as const satisfies Record<ApiEndpoint, EndpointMessage>;
+
+const endpointOf = (number: EndpointMessage): ApiEndpoint | undefined =>
+  (Object.keys(endpoints) as ApiEndpoint[]).find((word) => endpoints[word] === number);
+
+/** PostgreSQL has no NUL in texts, and nobody a reason to send one. */
+const text = (value: string, max = 255): string => value.replaceAll('\0', '\uFFFD').slice(0, max);
+
+function parseReport({ requests, unkept }: RecordApiRequestsRequest): RequestReport {
+  if (requests.length > maxRequests || unkept.length > maxUnkept) {
+    const issue = `at most ${maxRequests} requests and ${maxUnkept} counts at a time`;
+    valuesOrThrow(err({ field: 'requests', issue }));
+  }
+  return {
+    requests: requests.map((request, index) => parseRequest(request, `requests[${index}]`)),
+    unkept: unkept.map(({ merchantId, environment, count }, index) => {
+      const values = valuesOrThrow(
+        combine({
+          merchantId: parseId('mer', merchantId, `unkept[${index}].merchant_id`),
+          environment: parseEnvironment(environment),
+        }),
+      );
+      return { ...values, merchantId: storedId('mer', values.merchantId), count };
+    }),
+  };
+}
+
+function parseRequest(request: RequestMessage, field: string): RequestReport['requests'][number] {
+  const endpoint = endpointOf(request.endpoint);
+  const values = valuesOrThrow(
+    combine({
+      id: parseId('req', request.apiRequestId, `${field}.api_request_id`),
+      merchantId: parseId('mer', request.merchantId, `${field}.merchant_id`),
+      apiKeyId: parseId('key', request.apiKeyId, `${field}.api_key_id`),
+      environment: parseEnvironment(request.environment),
+      endpoint:
+        endpoint === undefined ? err({ field: `${field}.endpoint`, issue: 'is required' }) : ok(endpoint),
+      status: parseStatus(request.status, `${field}.status`),
+    }),
+  );
+  return {
+    ...values,
+    id: storedId('req', values.id),
+    merchantId: storedId('mer', values.merchantId),
+    apiKeyId: storedId('key', values.apiKeyId),
+    requestId: text(request.requestId),
+    method: text(request.method, 16),
+    path: text(request.path),
+    reason: text(request.reason, 64),
+    durationMicros: request.durationMicros,
+    orderNumber: text(request.orderNumber),
+    requestBody: text(request.requestBody, maxBody),
+    responseBody: text(request.responseBody, maxBody),
+  };
+}
+
+const parseStatus = (status: number, field: string): Result<number, Issue> =>
+  status >= 200 && status <= 599
+    ? ok(status)
+    : err({ field, issue: 'must be an HTTP status from 200 to 599' });
+
+function parseFilter(request: ListApiRequestsRequest): { filter: RequestFilter; key: unknown } {
+  const { merchantId, environment, outcome, endpoint, orderNumber, requestId } = request;
+  const { createTimeFrom, createTimeTo } = request;
+  const key = [merchantId, environment, outcome, endpoint, orderNumber, requestId].concat(
+    timeKey(createTimeFrom),
+    timeKey(createTimeTo),
+  );
+  const parsed = valuesOrThrow(
+    combine({
+      merchantId: parseId('mer', merchantId, 'merchant_id'),
+      environment: parseEnvironment(environment),
+      statuses: parseOutcome(outcome),
+      endpoint: parseEndpoint(endpoint),
+      orderNumber: parseExact(orderNumber, 'order_number'),
+      requestId: parseExact(requestId, 'request_id'),
+      createdFrom: parseTime(createTimeFrom, 'create_time_from'),
+      createdTo: parseTime(createTimeTo, 'create_time_to'),
+      beforeId: parsePageToken(request.pageToken, 'req', key),
+      limit: parsePageSize(request.pageSize),
+    }),
+  );
+  const beforeId = parsed.beforeId === undefined ? undefined : storedId('req', parsed.beforeId);
+  return { filter: { ...parsed, merchantId: storedId('mer', parsed.merchantId), beforeId }, key };
+}
+
+function parseOutcome(outcome: ApiRequestOutcome): Result<RequestFilter['statuses'], Issue> {
+  switch (outcome) {
+    case ApiRequestOutcome.UNSPECIFIED:
+      return ok(undefined);
+    case ApiRequestOutcome.SUCCEEDED:
+      return ok([200, 300]);
+    case ApiRequestOutcome.REFUSED:
+      return ok([400, 500]);
+    case ApiRequestOutcome.FAILED:
+      return ok([500, 600]);
+    default:
+      return err({ field: 'outcome', issue: 'must be SUCCEEDED, REFUSED or FAILED' });
+  }
+}
+
+function parseEndpoint(number: EndpointMessage): Result<ApiEndpoint | undefined, Issue> {
+  if (number === EndpointMessage.UNSPECIFIED) return ok(undefined);
+  const endpoint = endpointOf(number);
+  return endpoint === undefined
+    ? err({ field: 'endpoint', issue: 'must be REGISTER, DIRECT or VERIFY' })
+    : ok(endpoint);
+}
+
+/** Texts that can be in the log at all; what cannot be would only be looked for in vain. */
+function parseExact(value: string, field: string): Result<string, Issue> {
+  if (value.length <= maxFilterText && !value.includes('\0')) return ok(value);
+  return err({ field, issue: `must be at most ${maxFilterText} characters, without NUL` });
+}
+
+function requestMessage(row: ListedRequest & Partial<ApiRequest>): RequestMessage {
+  return create(ApiRequestSchema, {
+    apiRequestId: publicId('req', row.id),
+    merchantId: publicId('mer', row.merchantId),
+    environment: environmentNumbers[row.environment],
+    apiKeyId: publicId('key', row.apiKeyId),
+    requestId: row.requestId,
+    endpoint: endpoints[row.endpoint],
+    method: row.method,
+    path: row.path,
+    status: row.status,
+    reason: row.reason,
+    durationMicros: BigInt(row.durationMicros),
+    orderNumber: row.orderNumber,
+    requestBody: row.requestBody ?? '',
+    responseBody: row.responseBody ?? '',
+    createTime: timestampFromDate(timeOf(row.id)),
+  });
+}

@@ -1,0 +1,115 @@
+import { createGroupCommit } from '../../runtime/database/group-commit.ts';
+import type { Leaving } from '../../runtime/database/group-commit.ts';
+import { lowestStoredIdAt, storedId } from '../../runtime/public-id.ts';
+import type { NewId } from '../../runtime/public-id.ts';
+import type { Database } from '../database/database.ts';
+import { ApiRequestRow } from '../database/entities.ts';
+import type { ApiEndpoint } from '../database/entities.ts';
+import type { Environment } from '../domain/order.ts';
+import { countUnkept, insertRequests } from './insert-requests.sql.ts';
+import type { RequestValues, UnkeptValues } from './insert-requests.sql.ts';
+import { keptDays, toleratedSkewMs } from './request-days.ts';
+
+export type ApiRequest = Omit<ApiRequestRow, symbol>;
+export type ListedRequest = Omit<ApiRequest, 'requestBody' | 'responseBody'>;
+
+/** What a facade tells at a time; ids as they are stored. */
+export interface RequestReport {
+  readonly requests: readonly RequestValues[];
+  readonly unkept: readonly UnkeptValues[];
+}
+
+export interface RequestFilter {
+  readonly merchantId: string;
+  readonly environment: Environment;
+  /** The statuses asked for, from the first up to and without the second. */
+  readonly statuses: readonly [from: number, to: number] | undefined;
+  readonly endpoint: ApiEndpoint | undefined;
+  readonly orderNumber: string;
+  readonly requestId: string;
+  readonly createdFrom: Date | undefined;
+  readonly createdTo: Date | undefined;
+  /** Older than this one. */
+  readonly beforeId: string | undefined;
+  readonly limit: number;
+}
+
+export interface RequestLogStore {
+  /** Errors: OVERLOADED. */
+  readonly record: (report: RequestReport, signal: Leaving) => Promise<void>;
+  /** Newest first; without bodies. */
+  readonly list: (filter: RequestFilter) => Promise<ListedRequest[]>;
+  readonly find: (
+    merchantId: string,
+    environment: Environment,
+    id: string,
+  ) => Promise<ApiRequest | undefined>;
+  readonly unkept: (merchantId: string, environment: Environment) => Promise<bigint>;
+}
+
+export interface RequestLogStoreParts {
+  readonly database: Database;
+  readonly newId: NewId;
+  readonly now: () => Date;
+}
+
+/** One write at a time, whatever the number of facades: the log has one of the pool's connections and no more. */
+const limits = { maxItems: 10, maxInFlight: 1, maxWaiting: 50 };
+const dayMs = 24 * 60 * 60_000;
+
+export function createRequestLogStore({ database, newId, now }: RequestLogStoreParts): RequestLogStore {
+  /** The id's own time when it can be true; another id of now when a facade's clock is wrong by more than that. */
+  const idNear = (at: Date, id: string): string => {
+    const lowest = lowestStoredIdAt(new Date(at.getTime() - toleratedSkewMs));
+    const highest = lowestStoredIdAt(new Date(at.getTime() + toleratedSkewMs));
+    return id >= lowest && id < highest ? id : storedId('req', newId('req', at));
+  };
+  const record = createGroupCommit<RequestReport, true>({
+    ...limits,
+    run: async (reports) => {
+      const at = now();
+      const rows = reports.flatMap(({ requests }) =>
+        requests.map((row) => ({ ...row, id: idNear(at, row.id) })),
+      );
+      const counts = reports.flatMap(({ unkept }) => unkept);
+      await insertRequests(database.pool, rows, counts, at);
+      return reports.map(() => true);
+    },
+  });
+  return {
+    async record(report, signal) {
+      await record(report, signal);
+    },
+    async list(filter) {
+      const { merchantId, environment, statuses, endpoint, orderNumber, requestId } = filter;
+      const { createdFrom, createdTo, beforeId, limit } = filter;
+      const ids = [
+        ...(createdFrom === undefined ? [] : [{ id: { $gte: lowestStoredIdAt(createdFrom) } }]),
+        ...(createdTo === undefined ? [] : [{ id: { $lt: lowestStoredIdAt(createdTo) } }]),
+        ...(beforeId === undefined ? [] : [{ id: { $lt: beforeId } }]),
+      ];
+      return database.fork().find(
+        ApiRequestRow,
+        {
+          merchantId,
+          environment,
+          ...(statuses === undefined ? {} : { status: { $gte: statuses[0], $lt: statuses[1] } }),
+          ...(endpoint === undefined ? {} : { endpoint }),
+          // Said twice, so that the database sees that its index of those that have one will do.
+          ...(orderNumber === '' ? {} : { orderNumber: { $eq: orderNumber, $ne: '' } }),
+          ...(requestId === '' ? {} : { requestId }),
+          ...(ids.length === 0 ? {} : { $and: ids }),
+        },
+        { orderBy: { id: 'desc' }, limit, exclude: ['requestBody', 'responseBody'] },
+      );
+    },
+    async find(merchantId, environment, id) {
+      return (await database.fork().findOne(ApiRequestRow, { merchantId, environment, id })) ?? undefined;
+    },
+    unkept: (merchantId, environment) =>
+      countUnkept(database.pool, merchantId, environment, new Date(now().getTime() - keptDays * dayMs)),
+  };
+}
+
+/** When a request came, as its stored id says. */
+export const timeOf = (id: string): Date => new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16));

@@ -1,0 +1,243 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { Code, ConnectError } from '@connectrpc/connect';
+import type { CallOptions, Client } from '@connectrpc/connect';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Environment } from '../gen/gatehouse/v1/order_pb.js';
+import { ApiEndpoint } from '../gen/gatehouse/v1/request_log_service_pb.js';
+import type { ApiRequestSchema, RequestLogService } from '../gen/gatehouse/v1/request_log_service_pb.js';
+import type { Logger } from '../runtime/logger.ts';
+import type { NewId } from '../runtime/public-id.ts';
+import { maskJson, maskTarget } from './mask-exchange.ts';
+
+/** Takes note of an answer that is about to be sent. Never waits, never fails. */
+export type NoteRequest = (request: FastifyRequest, reply: FastifyReply, payload: unknown) => void;
+
+/** What merchants asked and were told, brought to core beside the payments. One for both environments. */
+export interface ApiRequestLog {
+  readonly noteIn: (environment: Environment, endpointOf: (routeUrl: string) => ApiEndpoint) => NoteRequest;
+  /** Sends what is waiting, until `signal` aborts. Nothing is noted from then on. */
+  readonly close: (signal: AbortSignal) => Promise<void>;
+}
+
+export interface ApiRequestLogOptions {
+  readonly requests: Client<typeof RequestLogService>;
+  readonly logger: Logger;
+  readonly newId: NewId;
+  readonly now: () => Date;
+  /** A monotonic clock, in milliseconds. */
+  readonly nowMs: () => number;
+}
+
+/**
+ * What is kept of one second: of each merchant, and of all, separately of what succeeded and of what did not, so that
+ * failures are seen however busy it is. More would be a tax on every payment that nobody reads.
+ */
+const keptPerSecond = { perMerchant: 50, together: 300 };
+/** Beyond either, what comes is not kept: memory stays flat while core is away. */
+const limits = { maxWaiting: 5_000, maxWaitingBytes: 16 * 2 ** 20 };
+/** Small enough that making one ready holds up no payment. */
+const maxInBatch = 50;
+const sendIntervalMs = 200;
+const retryMs = 1_000;
+const deadlineMs = 5_000;
+const tellIntervalMs = 10_000;
+const maxUnkeptEntries = 1_000;
+
+/** What a core says, or is said of one, that may take the same a moment later. */
+const passing: ReadonlySet<Code> = new Set([
+  Code.Unavailable,
+  Code.DeadlineExceeded,
+  Code.ResourceExhausted,
+  Code.Canceled,
+]);
+
+/** Of the request itself nothing but this: it holds a connection and more. */
+interface Noted extends Pick<FastifyRequest, 'id' | 'method' | 'url' | 'logged' | 'bodyReading'> {
+  readonly environment: Environment;
+  readonly endpoint: ApiEndpoint;
+  readonly status: number;
+  readonly payload: string;
+  readonly at: number;
+  readonly durationMs: number;
+  readonly bytes: number;
+}
+
+type Message = MessageInitShape<typeof ApiRequestSchema>;
+interface Batch {
+  readonly requests: Message[];
+  readonly unkept: { merchantId: string; environment: Environment; count: bigint }[];
+  readonly unauthenticated: bigint;
+}
+
+/**
+ * Gathers in memory and sends in the background, one small batch at a time. What core does not take is kept for later as
+ * far as there is room; what there is no room for is counted, and the count is sent when core takes something again.
+ */
+export function createApiRequestLog(options: ApiRequestLogOptions): ApiRequestLog {
+  const { requests, logger, newId, now, nowMs } = options;
+  const waiting: Noted[] = [];
+  const shares = new Map<string, { succeeded: number; others: number }>();
+  const together = { succeeded: 0, others: 0 };
+  const unkept = new Map<string, Batch['unkept'][number]>();
+  let waitingBytes = 0;
+  let secondEndsMs = 0;
+  let unauthenticated = 0n;
+  let untold = { busy: 0, full: 0 };
+  let toldMs = -Infinity;
+  let unsent: Batch | undefined;
+  let nextTryMs = 0;
+  let sending: Promise<void> | undefined;
+  let isCoreAway = false;
+  let isClosed = false;
+
+  const leaveOut = (merchantId: string, environment: Environment, why: keyof typeof untold): void => {
+    untold[why] += 1;
+    const key = `${environment} ${merchantId}`;
+    const known = unkept.get(key);
+    if (known !== undefined) known.count += 1n;
+    // Merchants beyond that many are in the log line's count alone.
+    else if (unkept.size < maxUnkeptEntries) unkept.set(key, { merchantId, environment, count: 1n });
+  };
+  const isWithinShare = (key: string, status: number): boolean => {
+    if (nowMs() >= secondEndsMs) {
+      shares.clear();
+      together.succeeded = 0;
+      together.others = 0;
+      secondEndsMs = nowMs() + 1_000;
+    }
+    const kind = status < 400 ? 'succeeded' : 'others';
+    let share = shares.get(key);
+    if (share === undefined) shares.set(key, (share = { succeeded: 0, others: 0 }));
+    if (share[kind] >= keptPerSecond.perMerchant || together[kind] >= keptPerSecond.together) return false;
+    share[kind] += 1;
+    together[kind] += 1;
+    return true;
+  };
+
+  const noteIn: ApiRequestLog['noteIn'] = (environment, endpointOf) => (request, reply, payload) => {
+    const { logged } = request;
+    if (logged?.merchantId === undefined || logged.apiKeyId === undefined) {
+      unauthenticated += 1n;
+      return;
+    }
+    const { merchantId } = logged;
+    const status = reply.statusCode;
+    if (!isWithinShare(`${environment} ${merchantId}`, status)) {
+      leaveOut(merchantId, environment, 'busy');
+      return;
+    }
+    const text = typeof payload === 'string' ? payload : '';
+    const bytes = text.length + Number(request.headers['content-length'] ?? 0);
+    if (isClosed || waiting.length >= limits.maxWaiting || waitingBytes + bytes > limits.maxWaitingBytes) {
+      leaveOut(merchantId, environment, 'full');
+      return;
+    }
+    const durationMs = nowMs() - logged.startedMs;
+    const endpoint = endpointOf(request.routeOptions.url ?? '');
+    const at = Math.round(now().getTime() - durationMs);
+    waitingBytes += bytes;
+    const { id, method, url, bodyReading } = request;
+    const answer = { environment, endpoint, status, payload: text, at, durationMs, bytes };
+    waiting.push({ id, method, url, logged, bodyReading, ...answer });
+  };
+
+  const nextBatch = (): Batch | undefined => {
+    const noted = waiting.splice(0, maxInBatch);
+    for (const { bytes } of noted) waitingBytes -= bytes;
+    if (noted.length === 0 && unkept.size === 0 && unauthenticated === 0n) return undefined;
+    const batch = {
+      requests: noted.map((each) => messageOf(each, newId)),
+      unkept: [...unkept.values()],
+      unauthenticated,
+    };
+    unkept.clear();
+    unauthenticated = 0n;
+    return batch;
+  };
+  /** Gives whether core took it, or never will. */
+  const send = async (batch: Batch, callOptions: CallOptions): Promise<boolean> => {
+    try {
+      await requests.recordApiRequests(batch, callOptions);
+      if (isCoreAway) logger.info('core takes requests for the request log again');
+      isCoreAway = false;
+      return true;
+    } catch (error) {
+      if (passing.has(ConnectError.from(error).code)) {
+        if (!isCoreAway)
+          logger.warn({ err: error }, 'core takes no requests for the request log; tried again');
+        isCoreAway = true;
+        return false;
+      }
+      const lost = batch.requests.length;
+      logger.error({ err: error, lost }, 'core refused requests for the request log; they are not in it');
+      return true;
+    }
+  };
+  const sendOn = async (): Promise<void> => {
+    while (nowMs() >= nextTryMs) {
+      unsent ??= nextBatch();
+      if (unsent === undefined) return;
+      if (await send(unsent, { timeoutMs: deadlineMs })) unsent = undefined;
+      else nextTryMs = nowMs() + retryMs;
+    }
+  };
+  const tell = (): void => {
+    if (untold.busy + untold.full === 0 || nowMs() - toldMs < tellIntervalMs) return;
+    const why = 'a merchant was busier than the log is kept for, or core did not take them';
+    logger.warn({ busy: untold.busy, full: untold.full }, `requests are not in the request log: ${why}`);
+    untold = { busy: 0, full: 0 };
+    toldMs = nowMs();
+  };
+  const timer = setInterval(() => {
+    sending ??= sendOn().finally(() => {
+      sending = undefined;
+    });
+    tell();
+  }, sendIntervalMs).unref();
+
+  return {
+    noteIn,
+    async close(signal) {
+      isClosed = true;
+      clearInterval(timer);
+      const gaveUp = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+      nextTryMs = 0;
+      const rest = async (): Promise<void> => {
+        await sending;
+        while (!signal.aborted) {
+          unsent ??= nextBatch();
+          if (unsent === undefined || !(await send(unsent, { timeoutMs: deadlineMs, signal }))) return;
+          unsent = undefined;
+        }
+      };
+      await Promise.race([rest(), gaveUp]);
+      const lost = waiting.length + (unsent?.requests.length ?? 0);
+      if (lost > 0)
+        logger.warn({ lost }, 'requests are not in the request log: core did not take them before the end');
+      toldMs = -Infinity;
+      tell();
+    },
+  };
+}
+
+function messageOf(noted: Noted, newId: NewId): Message {
+  const { environment, endpoint, status, method, at, durationMs, bodyReading, logged } = noted;
+  return {
+    apiRequestId: newId('req', new Date(at)),
+    merchantId: logged?.merchantId ?? '',
+    environment,
+    apiKeyId: logged?.apiKeyId ?? '',
+    requestId: noted.id,
+    endpoint,
+    method,
+    path: maskTarget(noted.url),
+    status,
+    reason: logged?.reason ?? '',
+    durationMicros: BigInt(Math.round(durationMs * 1_000)),
+    orderNumber: logged?.orderNumber ?? '',
+    requestBody: bodyReading?.readable === true ? maskJson(JSON.stringify(bodyReading.object)) : '',
+    responseBody: maskJson(noted.payload),
+    createTime: timestampFromMs(at),
+  };
+}

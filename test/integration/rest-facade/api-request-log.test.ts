@@ -1,0 +1,240 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Client } from '@connectrpc/connect';
+import pg from 'pg';
+import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
+import {
+  ApiEndpoint,
+  ApiRequestOutcome,
+  RequestLogService,
+} from '../../../src/gen/gatehouse/v1/request_log_service_pb.js';
+import type { ApiRequest } from '../../../src/gen/gatehouse/v1/request_log_service_pb.js';
+import { failureOf } from '../../support/rpc-failure.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack, TestMerchant } from '../../support/stack.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+
+let stack: Stack;
+let log: Client<typeof RequestLogService>;
+beforeAll(async () => {
+  stack = await startStack();
+  log = stack.client(RequestLogService, 'dashboard');
+});
+afterAll(() => stack.stop());
+
+const environment = Environment.SANDBOX;
+const phone = '0911223344';
+
+const body = (own: Record<string, unknown> = {}) => ({
+  order_number: 'L-1',
+  amount: '100.50',
+  currency: 'ETB',
+  reason: 'Shoes',
+  customer_phone: phone,
+  return_url: 'https://shop.example/return',
+  ...own,
+});
+
+function post(path: string, apiKey: string | undefined, sent: unknown, headers: Record<string, string> = {}) {
+  return fetch(`${stack.facades[0]?.sandbox}${path}`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      ...(apiKey === undefined ? {} : { apiKey }),
+      ...headers,
+    },
+    body: JSON.stringify(sent),
+  });
+}
+
+const listed = async (merchant: TestMerchant, own: object = {}): Promise<ApiRequest[]> =>
+  (await log.listApiRequests({ merchantId: merchant.id, environment, ...own })).requests;
+
+const until = (merchant: TestMerchant, count: number): Promise<ApiRequest[]> =>
+  waitUntil(`${count} requests are in the log`, async () => {
+    const requests = await listed(merchant);
+    return requests.length >= count && requests;
+  });
+
+const read = async (merchant: TestMerchant, apiRequestId: string): Promise<ApiRequest> => {
+  const { request } = await log.getApiRequest({ merchantId: merchant.id, environment, apiRequestId });
+  if (request === undefined) throw new Error('no request');
+  return request;
+};
+
+test('a request is in the log with its answer, its reason and its bodies', async () => {
+  const merchant = await stack.createMerchant();
+  await post('/api/v1/register', merchant.testKey, body({ amount: '1.005' }), { 'x-request-id': 'mine-1' });
+
+  const [entry] = await until(merchant, 1);
+  const whole = await read(merchant, entry!.apiRequestId);
+
+  expect(entry).toMatchObject({
+    merchantId: merchant.id,
+    environment,
+    endpoint: ApiEndpoint.REGISTER,
+    method: 'POST',
+    path: '/api/v1/register',
+    status: 400,
+    reason: 'INVALID_FIELDS',
+    requestId: 'mine-1',
+    orderNumber: 'L-1',
+    requestBody: '',
+    responseBody: '',
+  });
+  expect(entry!.apiKeyId).toMatch(/^key_/);
+  expect(Number(entry!.durationMicros)).toBeGreaterThan(0);
+  expect(JSON.parse(whole.requestBody)).toEqual(body({ amount: '1.005', customer_phone: '09112**344' }));
+  expect(JSON.parse(whole.responseBody)).toEqual({
+    code: 400,
+    message: 'Bad request',
+    details: [{ field: 'amount', issue: expect.any(String) }],
+  });
+});
+
+test('what succeeds is in the log without the link that the customer pays by', async () => {
+  const merchant = await stack.createMerchant();
+  await post('/api/v1/register', merchant.testKey, body());
+  const [entry] = await until(merchant, 1);
+
+  const { responseBody, reason, status } = await read(merchant, entry!.apiRequestId);
+
+  expect({ status, reason }).toEqual({ status: 201, reason: '' });
+  expect(JSON.parse(responseBody)).toMatchObject({
+    code: 1,
+    data: { checkout_url: expect.stringMatching(/\/c\/\[masked\]$/) },
+  });
+});
+
+test('no phone, no key and no checkout link that went through a facade can be found in the log', async () => {
+  const merchant = await stack.createMerchant();
+  const phones = ['0944556677', '+251 944-55 66 77', '251944556677', '+44 20 7946 0958', '٠٩٤٤٥٥٦٦٧٧'];
+  const answers: string[] = [];
+  for (const [index, number] of phones.entries()) {
+    const sent = {
+      ...body({ order_number: `L-${index}`, customer_phone: number }),
+      reason: `call ${number} or use ${merchant.testKey}`,
+      return_url: `https://shop.example/${encodeURIComponent(number)}?apiKey=${merchant.testKey}`,
+      [`also ${number}`]: { nested: [number, Number(number.replace(/[^0-9]/g, '')), merchant.testKey] },
+      api_key: 'a secret of another kind',
+      password: 12345678,
+    };
+    const query = `?apiKey=${merchant.testKey}&phone=${encodeURIComponent(number)}&payment_option=walleta_ussd`;
+    answers.push(await (await post('/api/v1/register', merchant.testKey, sent)).text());
+    await post('/api/v1/verify', merchant.testKey, { order_number: `L-${index}` });
+    await post(`/api/v1/direct${query}`, merchant.testKey, { ...sent, phone: number });
+  }
+  await post(
+    '/api/v1/register',
+    merchant.testKey,
+    body({ order_number: 'L-paid', customer_phone: phones[0] }),
+  );
+  await post('/api/v1/verify', merchant.testKey, { order_number: 'L-paid' });
+  await until(merchant, 3 * phones.length + 2);
+
+  const database = new pg.Client({ connectionString: stack.databaseUrl });
+  await database.connect();
+  const { rows } = await database.query<{ text: string }>('select r::text as text from core.api_requests r');
+  await database.end();
+  const stored = rows.map(({ text }) => text).join('\n');
+
+  expect(rows.length).toBeGreaterThan(3 * phones.length);
+  const digits = stored.replace(/[\s()%.-]|%20/g, '');
+  expect(digits).not.toMatch(/944556677|2079460958|٩٤٤٥٥٦٦٧٧/);
+  expect(stored).not.toContain(merchant.testKey.slice(9, 24));
+  expect(stored).not.toMatch(/a secret of another kind|12345678/);
+  expect(stored).not.toMatch(/\/c\/[\w-]{20}/);
+  expect(answers.join('\n')).not.toBe('');
+});
+
+test('the log can be narrowed down by outcome, endpoint, order and request', async () => {
+  const merchant = await stack.createMerchant();
+  await post('/api/v1/register', merchant.testKey, body({ order_number: 'F-1' }), { 'x-request-id': 'r-1' });
+  await post('/api/v1/verify', merchant.testKey, { order_number: 'F-1' }, { 'x-request-id': 'r-2' });
+  await post('/api/v1/verify', merchant.testKey, { order_number: 'F-2' }, { 'x-request-id': 'r-3' });
+  await until(merchant, 3);
+  const ids = async (own: object): Promise<string[]> =>
+    (await listed(merchant, own)).map(({ requestId }) => requestId);
+
+  expect(await ids({})).toEqual(['r-3', 'r-2', 'r-1']);
+  expect(await ids({ outcome: ApiRequestOutcome.SUCCEEDED })).toEqual(['r-2', 'r-1']);
+  expect(await ids({ outcome: ApiRequestOutcome.REFUSED })).toEqual(['r-3']);
+  expect(await ids({ outcome: ApiRequestOutcome.FAILED })).toEqual([]);
+  expect(await ids({ endpoint: ApiEndpoint.VERIFY })).toEqual(['r-3', 'r-2']);
+  expect(await ids({ orderNumber: 'F-1' })).toEqual(['r-2', 'r-1']);
+  expect(await ids({ requestId: 'r-2' })).toEqual(['r-2']);
+});
+
+test('pages follow each other without a gap', async () => {
+  const merchant = await stack.createMerchant();
+  for (let index = 0; index < 5; index += 1)
+    await post('/api/v1/verify', merchant.testKey, { order_number: `P-${index}` });
+  const all = await until(merchant, 5);
+
+  const ask = (pageToken: string) =>
+    log.listApiRequests({ merchantId: merchant.id, environment, pageSize: 2, pageToken });
+  const first = await ask('');
+  const second = await ask(first.nextPageToken);
+  const third = await ask(second.nextPageToken);
+
+  expect(
+    [first, second, third].flatMap(({ requests }) => requests.map(({ orderNumber }) => orderNumber)),
+  ).toEqual(all.map(({ orderNumber }) => orderNumber));
+  expect(third.nextPageToken).toBe('');
+});
+
+test('another merchant and the other environment see nothing of it', async () => {
+  const merchant = await stack.createMerchant();
+  const other = await stack.createMerchant();
+  await post('/api/v1/verify', merchant.testKey, { order_number: 'X-1' });
+  const [entry] = await until(merchant, 1);
+  const { apiRequestId } = entry!;
+
+  expect(await listed(other)).toEqual([]);
+  expect(await listed(merchant, { environment: Environment.PRODUCTION })).toEqual([]);
+  for (const foreign of [
+    { merchantId: other.id, environment },
+    { merchantId: merchant.id, environment: Environment.PRODUCTION },
+  ]) {
+    const failure = await failureOf(log.getApiRequest({ ...foreign, apiRequestId }));
+    expect(failure.reason).toBe('API_REQUEST_NOT_FOUND');
+  }
+});
+
+test("a suspended merchant's 403 is in its log, a 401 in nobody's", async () => {
+  const merchant = await stack.createMerchant();
+  await stack.client(MerchantService, 'operator').suspendMerchant({ merchantId: merchant.id });
+  await post('/api/v1/verify', merchant.testKey, { order_number: 'S-1' });
+  await post('/api/v1/verify', `${merchant.testKey}x`, { order_number: 'S-2' });
+  await post('/api/v1/verify', undefined, { order_number: 'S-3' });
+
+  const [entry] = await until(merchant, 1);
+
+  expect(entry).toMatchObject({ status: 403, reason: 'MERCHANT_SUSPENDED', orderNumber: '' });
+  expect(await listed(merchant)).toHaveLength(1);
+  const counted = await waitUntil('both are counted', async () => {
+    const page = await (await fetch(`${stack.connectUrl}/metrics`)).text();
+    const count = /^gatehouse_api_requests_unauthenticated_total (\d+)$/m.exec(page)?.[1];
+    return Number(count) >= 2 && count;
+  });
+  expect(counted).toBe('2');
+});
+
+test('a busy merchant is kept in part, and told how many are missing', async () => {
+  const merchant = await stack.createMerchant();
+  const sent = 300;
+  await Promise.all(
+    Array.from({ length: sent }, (_, index) =>
+      post('/api/v1/verify', merchant.testKey, { order_number: `B-${index}` }),
+    ),
+  );
+
+  const { kept, unkept } = await waitUntil('all are kept or counted', async () => {
+    const reply = await log.listApiRequests({ merchantId: merchant.id, environment, pageSize: 500 });
+    const seen = { kept: reply.requests.length, unkept: Number(reply.unkept) };
+    return seen.kept + seen.unkept === sent && seen;
+  });
+
+  expect(kept).toBeGreaterThanOrEqual(50);
+  expect(unkept).toBeGreaterThan(0);
+});
