@@ -140,3 +140,58 @@ describe('the outbox', () => {
     expect(await listed(merchantId)).toMatchObject([{ targetId }]);
   });
 });
+
+describe('a list', () => {
+  const at = (seconds: number) => timestampFromDate(new Date(Date.UTC(2026, 0, 1, 0, 0, seconds)));
+  /** One entry a second: endpoint.pause, api_key.issue, and so on. */
+  const putEntries = async (merchantId: string, howMany: number): Promise<void> => {
+    for (let second = 0; second < howMany; second += 1) {
+      const createTime = at(second);
+      const action = second % 2 === 0 ? 'endpoint.pause' : 'api_key.issue';
+      const auditEntryId = newRandomId('aud', new Date(Number(createTime.seconds) * 1000));
+      const entry = { ...entryOf(merchantId), createTime, action, auditEntryId };
+      await stack.client(AuditService, 'webhooks').recordAuditEntry({ entry });
+    }
+  };
+  const list = (request: object) => stack.client(AuditService, 'dashboard').listAuditEntries(request);
+  const secondsOf = ({ entries }: Awaited<ReturnType<typeof list>>) =>
+    entries.map(({ createTime }) => Number(createTime?.seconds) % 60);
+
+  test('holds the actions of one kind and of a time, page by page', async () => {
+    const merchantId = newMerchantId();
+    await putEntries(merchantId, 8);
+    const filter = { merchantId, actionKind: 'api_key', fromTime: at(1), toTime: at(7), pageSize: 2 };
+
+    const first = await list(filter);
+    const second = await list({ ...filter, pageToken: first.nextPageToken });
+
+    expect([secondsOf(first), secondsOf(second)]).toEqual([[5, 3], [1]]);
+    expect(second.nextPageToken).toBe('');
+  });
+
+  test('takes a kind for what it says: an underscore stands for itself, and half a word for nothing', async () => {
+    const merchantId = newMerchantId();
+    await putEntries(merchantId, 2);
+    const found = await Promise.all(
+      ['api_key', 'api', 'apixkey', 'endpoint'].map(async (actionKind) =>
+        secondsOf(await list({ merchantId, actionKind })),
+      ),
+    );
+    expect(found).toEqual([[1], [], [], [0]]);
+  });
+
+  test('does not go on with another filter than it began with', async () => {
+    const merchantId = newMerchantId();
+    await putEntries(merchantId, 3);
+    const { nextPageToken: pageToken } = await list({ merchantId, pageSize: 1 });
+    for (const other of [{ actionKind: 'endpoint' }, { fromTime: at(0) }, { toTime: at(9) }]) {
+      const failure = await failureOf(list({ merchantId, pageSize: 1, pageToken, ...other }));
+      expect(Object.keys(failure.issues)).toEqual(['page_token']);
+    }
+  });
+
+  test('is refused for a kind that can be none', async () => {
+    const failure = await failureOf(list({ actionKind: '%' }));
+    expect(Object.keys(failure.issues)).toEqual(['action_kind']);
+  });
+});

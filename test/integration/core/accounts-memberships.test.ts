@@ -1,0 +1,199 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
+import type { User } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
+import { failureOf } from '../../support/rpc-failure.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack } from '../../support/stack.ts';
+import { openAccountDesk, password } from './account-desk.ts';
+import type { AccountDesk } from './account-desk.ts';
+
+const { OWNER, DEVELOPER, VIEWER } = MemberRole;
+
+let stack: Stack;
+let desk: AccountDesk;
+beforeAll(async () => {
+  stack = await startStack({ cores: 2, facades: 0 });
+  desk = openAccountDesk(stack);
+});
+afterAll(async () => {
+  desk.close();
+  await stack.stop();
+});
+
+const newMerchant = async () => (await stack.createMerchant()).id;
+const reasonOf = async (call: Promise<unknown>) => (await failureOf(call)).reason;
+const change = (merchantId: string, user: User, from: MemberRole, to: MemberRole, core = 0) =>
+  desk.accounts[core]!.changeMembership({ merchantId, userId: user.userId, role: to, expectedRole: from });
+const remove = (merchantId: string, email: string, core = 0) =>
+  desk.accounts[core]!.removeMembership({ merchantId, email });
+const rolesOf = async (merchantId: string) =>
+  (await desk.accounts[0].listUsers({ merchantId })).users.map(({ memberships }) => memberships[0]?.role);
+const done = async (call: Promise<unknown>) =>
+  call.then(
+    () => 'done',
+    async (error: unknown) => (await failureOf(Promise.reject(error as Error))).reason,
+  );
+
+describe('a role', () => {
+  test('is changed, at that merchant alone', async () => {
+    const [here, elsewhere] = [await newMerchant(), await newMerchant()];
+    const user = await desk.addUser({ merchantId: here, role: VIEWER });
+    const { token } = await desk.accounts[0].inviteUser({
+      email: user.email,
+      merchantId: elsewhere,
+      role: OWNER,
+    });
+    await desk.accounts[0].acceptInvitation({ token, password });
+
+    const { user: changed } = await change(here, user, VIEWER, DEVELOPER);
+
+    expect(changed?.memberships).toMatchObject([{ merchantId: here, role: DEVELOPER }]);
+    expect(await rolesOf(elsewhere)).toEqual([OWNER]);
+  });
+
+  test('that somebody else has changed in the meantime is left, and the second is told', async () => {
+    const merchantId = await newMerchant();
+    const user = await desk.addUser({ merchantId, role: VIEWER });
+    const outcomes = await Promise.all([
+      done(change(merchantId, user, VIEWER, DEVELOPER, 0)),
+      done(change(merchantId, user, VIEWER, OWNER, 1)),
+    ]);
+    expect(outcomes.sort()).toEqual(['CHANGED_MEANWHILE', 'done']);
+  });
+
+  test('of a user of another merchant is not found', async () => {
+    const [here, elsewhere] = [await newMerchant(), await newMerchant()];
+    const user = await desk.addUser({ merchantId: elsewhere, role: VIEWER });
+    expect(await reasonOf(change(here, user, VIEWER, OWNER))).toBe('USER_NOT_FOUND');
+  });
+});
+
+describe('the last owner', () => {
+  test('stays one, and stays', async () => {
+    const merchantId = await newMerchant();
+    const owner = await desk.addUser({ merchantId, role: OWNER });
+    await desk.addUser({ merchantId, role: DEVELOPER });
+    expect(await reasonOf(change(merchantId, owner, OWNER, VIEWER))).toBe('LAST_OWNER');
+    expect(await reasonOf(remove(merchantId, owner.email))).toBe('LAST_OWNER');
+  });
+
+  test('is the last who may sign in: one who is kept out does not count', async () => {
+    const merchantId = await newMerchant();
+    const [owner, kept] = [
+      await desk.addUser({ merchantId, role: OWNER }),
+      await desk.addUser({ merchantId, role: OWNER }),
+    ];
+    await desk.accounts[0].setUserDisabled({ email: kept.email, isDisabled: true });
+    expect(await reasonOf(remove(merchantId, owner.email))).toBe('LAST_OWNER');
+    await remove(merchantId, kept.email);
+  });
+
+  test('of two who leave at the same moment is the second', async () => {
+    const merchantId = await newMerchant();
+    const owners = [
+      await desk.addUser({ merchantId, role: OWNER }),
+      await desk.addUser({ merchantId, role: OWNER }),
+    ];
+    const outcomes = await Promise.all(
+      owners.map((owner, core) => done(remove(merchantId, owner.email, core))),
+    );
+    expect(outcomes.sort()).toEqual(['LAST_OWNER', 'done']);
+  });
+
+  test('is there after any changes made at once by anybody', async () => {
+    const step = fc.record({
+      who: fc.integer({ min: 0, max: 2 }),
+      from: fc.constantFrom(OWNER, DEVELOPER),
+      to: fc.constantFrom(OWNER, DEVELOPER, undefined),
+      core: fc.integer({ min: 0, max: 1 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.array(step, { minLength: 1, maxLength: 5 }), { maxLength: 3 }),
+        async (rounds) => {
+          const merchantId = await newMerchant();
+          const users = [
+            await desk.addUser({ merchantId, role: OWNER }),
+            await desk.addUser({ merchantId, role: OWNER }),
+            await desk.addUser({ merchantId, role: DEVELOPER }),
+          ];
+          for (const round of rounds) {
+            const outcomes = await Promise.all(
+              round.map(({ who, from, to, core }) =>
+                done(
+                  to === undefined
+                    ? remove(merchantId, users[who]!.email, core)
+                    : change(merchantId, users[who]!, from, to, core),
+                ),
+              ),
+            );
+            const expected = ['done', 'LAST_OWNER', 'CHANGED_MEANWHILE', 'USER_NOT_FOUND'];
+            for (const outcome of outcomes) expect(expected).toContain(outcome);
+            expect(await rolesOf(merchantId)).toContain(OWNER);
+          }
+        },
+      ),
+      { numRuns: 12 },
+    );
+  }, 60_000);
+});
+
+describe('taking somebody off', () => {
+  test('takes their role, or their invitation, and nothing the second time', async () => {
+    const merchantId = await newMerchant();
+    await desk.addUser({ merchantId, role: OWNER });
+    const user = await desk.addUser({ merchantId, role: VIEWER });
+    const invited = desk.newEmail();
+    const { token } = await desk.accounts[0].inviteUser({ email: invited, merchantId, role: VIEWER });
+    const before = await desk.accounts[0].listUsers({ merchantId });
+
+    for (const email of [user.email, user.email, invited.toUpperCase(), desk.newEmail()])
+      await remove(merchantId, email);
+
+    const after = await desk.accounts[0].listUsers({ merchantId });
+    expect([before.users.length, before.invitations.length]).toEqual([2, 1]);
+    expect(before.invitations).toMatchObject([{ email: invited, role: VIEWER }]);
+    expect([after.users.length, after.invitations.length]).toEqual([1, 0]);
+    expect(await reasonOf(desk.accounts[0].getInvitation({ token }))).toBe('LINK_NOT_USABLE');
+    const { user: left } = await desk.accounts[0].verifyPassword({ email: user.email, password });
+    expect(left?.memberships).toEqual([]);
+  });
+
+  test('the operators takes an invitation back', async () => {
+    const email = desk.newEmail();
+    await desk.accounts[0].inviteUser({ email, asOperator: true });
+    expect((await desk.accounts[0].listUsers({})).invitations).toMatchObject([{ email }]);
+    await desk.accounts[0].removeMembership({ email });
+    expect((await desk.accounts[0].listUsers({})).invitations).toEqual([]);
+  });
+});
+
+describe('operators', () => {
+  test('are never all kept out, also not by two who keep each other out at once', async () => {
+    const both = [await desk.addUser(), await desk.addUser()];
+    const outcomes = await Promise.all(
+      both.map(({ email }, core) => done(desk.accounts[core]!.setUserDisabled({ email, isDisabled: true }))),
+    );
+    expect(outcomes.sort()).toEqual(['LAST_OPERATOR', 'done']);
+    for (const { email } of both) await desk.accounts[0].setUserDisabled({ email, isDisabled: false });
+    const { users } = await desk.accounts[0].listUsers({});
+    expect(users.every(({ isDisabled, isOperator }) => isOperator && !isDisabled)).toBe(true);
+  });
+
+  test('keep a user out, whose sessions end, and let them in again', async () => {
+    const merchantId = await newMerchant();
+    const user = await desk.addUser({ merchantId, role: OWNER });
+    const open = await desk.openSession(user.userId);
+
+    const { user: kept } = await desk.accounts[0].setUserDisabled({ email: user.email, isDisabled: true });
+    expect(kept?.isDisabled).toBe(true);
+    expect(await desk.isOpen(open)).toBe(false);
+    const write = desk.openSession(user.userId);
+    expect(await reasonOf(write)).toBe('USER_NOT_FOUND');
+
+    await desk.accounts[0].setUserDisabled({ email: user.email, isDisabled: false });
+    await desk.accounts[0].verifyPassword({ email: user.email, password });
+    expect(await desk.isOpen(open)).toBe(false);
+  });
+});

@@ -1,0 +1,168 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
+import { failureOf } from '../../support/rpc-failure.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack } from '../../support/stack.ts';
+import { AccountService } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
+import { openAccountDesk, password } from './account-desk.ts';
+import type { AccountDesk } from './account-desk.ts';
+
+let stack: Stack;
+let desk: AccountDesk;
+let merchantId: string;
+beforeAll(async () => {
+  stack = await startStack({ cores: 2, facades: 0 });
+  desk = openAccountDesk(stack);
+  merchantId = (await stack.createMerchant()).id;
+});
+afterAll(async () => {
+  desk.close();
+  await stack.stop();
+});
+
+const newPassword = 'staple of quiet mornings';
+const addUser = () => desk.addUser({ merchantId, role: MemberRole.OWNER });
+const reasonOf = async (call: Promise<unknown>) => (await failureOf(call)).reason;
+const startReset = async (email: string, own: object = {}) =>
+  (await stack.client(AccountService, 'operator').startPasswordReset({ email, ...own })).token;
+
+describe('a reset', () => {
+  test('sets the password by a link that works once, and ends every session and other link', async () => {
+    const user = await addUser();
+    const [open, first, second] = [
+      await desk.openSession(user.userId),
+      await startReset(user.email),
+      await startReset(user.email),
+    ];
+
+    const reply = await desk.accounts[0].resetPassword({ token: first, password: newPassword });
+
+    expect(reply.user).toMatchObject({ userId: user.userId });
+    expect(await desk.isOpen(open)).toBe(false);
+    expect(await reasonOf(desk.accounts[0].verifyPassword({ email: user.email, password }))).toBe(
+      'WRONG_CREDENTIALS',
+    );
+    await desk.accounts[0].verifyPassword({ email: user.email, password: newPassword });
+    for (const token of [first, second])
+      expect(await reasonOf(desk.accounts[0].resetPassword({ token, password }))).toBe('LINK_NOT_USABLE');
+  });
+
+  test('by two links at once on two cores is one', async () => {
+    const user = await addUser();
+    const tokens = [await startReset(user.email), await startReset(user.email)];
+    const outcomes = await Promise.allSettled(
+      [0, 1, 0, 1].map((index) =>
+        desk.accounts[index % 2]!.resetPassword({
+          token: tokens[index % 2]!,
+          password: `${newPassword} ${index}`,
+        }),
+      ),
+    );
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  });
+
+  test('leaves the second factor as it is, unless the link was made to take it away', async () => {
+    const user = await addUser();
+    await desk.enableTotp(user.userId);
+    const kept = await desk.accounts[0].resetPassword({
+      token: await startReset(user.email),
+      password: newPassword,
+    });
+    const token = await startReset(user.email, { removeTotp: true });
+    const removed = await desk.accounts[0].resetPassword({ token, password });
+    expect([kept.user?.isTotpEnabled, removed.user?.isTotpEnabled]).toEqual([true, false]);
+  });
+
+  test('that takes the second factor away is for operators of the gateway alone', async () => {
+    const user = await addUser();
+    const call = desk.accounts[0].startPasswordReset({ email: user.email, removeTotp: true });
+    expect(Object.keys((await failureOf(call)).issues)).toEqual(['remove_totp']);
+  });
+
+  test('of an address nobody has, or of a user who is kept out, gives no link and no error', async () => {
+    const user = await addUser();
+    await desk.accounts[0].setUserDisabled({ email: user.email, isDisabled: true });
+    const replies = [
+      await desk.accounts[0].startPasswordReset({ email: desk.newEmail() }),
+      await desk.accounts[0].startPasswordReset({ email: user.email }),
+    ];
+    expect(replies.map(({ token }) => token)).toEqual(['', '']);
+    for (const { expireTime } of replies) expect(expireTime).toBeDefined();
+  });
+
+  test('can be asked for five times an hour, by whoever has the address or not; an operator can always help', async () => {
+    const user = await addUser();
+    for (const email of [user.email, desk.newEmail()]) {
+      for (let count = 0; count < 5; count += 1) await desk.accounts[0].startPasswordReset({ email });
+      expect(await reasonOf(desk.accounts[0].startPasswordReset({ email }))).toBe('TOO_MANY_TRIES');
+    }
+    expect(await startReset(user.email)).not.toBe('');
+  });
+
+  test('with a password that breaks the rules leaves the link as it was', async () => {
+    const user = await addUser();
+    const token = await startReset(user.email);
+    const failure = await failureOf(desk.accounts[0].resetPassword({ token, password: 'short' }));
+    expect(Object.keys(failure.issues)).toEqual(['password']);
+    await desk.accounts[0].resetPassword({ token, password: newPassword });
+  });
+
+  test('is no invitation, nor the other way round', async () => {
+    const user = await addUser();
+    const reset = await startReset(user.email);
+    const { token: invitation } = await desk.accounts[0].inviteUser({
+      email: desk.newEmail(),
+      merchantId,
+      role: MemberRole.VIEWER,
+    });
+    expect(await reasonOf(desk.accounts[0].getInvitation({ token: reset }))).toBe('LINK_NOT_USABLE');
+    const call = desk.accounts[0].resetPassword({ token: invitation, password: newPassword });
+    expect(await reasonOf(call)).toBe('LINK_NOT_USABLE');
+  });
+});
+
+describe('changing a password', () => {
+  test('takes the one there is, and ends the other sessions', async () => {
+    const user = await addUser();
+    const [here, elsewhere] = [await desk.openSession(user.userId), await desk.openSession(user.userId)];
+    await desk.accounts[0].changePassword({
+      userId: user.userId,
+      currentPassword: password,
+      newPassword,
+      keepSessionHash: here,
+    });
+    expect([await desk.isOpen(here), await desk.isOpen(elsewhere)]).toEqual([true, false]);
+    await desk.accounts[1]!.verifyPassword({ email: user.email, password: newPassword });
+  });
+
+  test('without the one there is changes nothing, and cannot be tried without end', async () => {
+    const user = await addUser();
+    const change = () =>
+      desk.accounts[0].changePassword({
+        userId: user.userId,
+        currentPassword: 'guess after guess',
+        newPassword,
+      });
+    for (let count = 0; count < 5; count += 1) expect(await reasonOf(change())).toBe('WRONG_CREDENTIALS');
+    expect(await reasonOf(change())).toBe('TOO_MANY_TRIES');
+    await desk.accounts[0].verifyPassword({ email: user.email, password, remoteAddress: '192.0.2.1' });
+  });
+
+  test('twice at once is done once: the second is told', async () => {
+    const user = await addUser();
+    const outcomes = await Promise.all(
+      [0, 1].map((core) =>
+        desk.accounts[core]!.changePassword({
+          userId: user.userId,
+          currentPassword: password,
+          newPassword: `${newPassword} ${core}`,
+        }).then(
+          () => 'done',
+          async (error: unknown) => (await failureOf(Promise.reject(error as Error))).reason,
+        ),
+      ),
+    );
+    expect(outcomes).toContain('done');
+    expect(outcomes.filter((outcome) => outcome !== 'done')).toHaveLength(1);
+  });
+});

@@ -1,0 +1,198 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
+import { failureOf } from '../../support/rpc-failure.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack } from '../../support/stack.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { codeOf, openAccountDesk, password, waitAskedFor } from './account-desk.ts';
+import type { AccountDesk } from './account-desk.ts';
+
+// A code counts for a step of 30 seconds and the ones beside it, so that tests use the one before, this one and the next,
+// and only the end of a step has to be waited for.
+
+let stack: Stack;
+let desk: AccountDesk;
+let database: pg.Client;
+let merchantId: string;
+beforeAll(async () => {
+  stack = await startStack({ cores: 2, facades: 0 });
+  desk = openAccountDesk(stack);
+  database = new pg.Client({ connectionString: stack.databaseUrl });
+  await database.connect();
+  merchantId = (await stack.createMerchant()).id;
+});
+const stepMs = 30_000;
+/** What a test and its core may take together, so that both mean the same step. */
+const leftMs = 6_000;
+beforeEach(() => waitUntil('the step is young enough', () => Date.now() % stepMs < stepMs - leftMs));
+afterAll(async () => {
+  await database.end();
+  desk.close();
+  await stack.stop();
+});
+
+const addUser = async () => (await desk.addUser({ merchantId, role: MemberRole.OWNER })).userId;
+const verify = (userId: string, code: string, core = 0) => desk.accounts[core]!.verifyTotp({ userId, code });
+const reasonOf = async (call: Promise<unknown>) => (await failureOf(call)).reason;
+const userOf = async (userId: string) =>
+  (await desk.accounts[0].listUsers({ merchantId })).users.find((user) => user.userId === userId);
+
+describe('turning the second factor on', () => {
+  test('gives a secret for an authenticator, and counts from its first code on', async () => {
+    const userId = await addUser();
+
+    const { secret, uri } = await desk.accounts[0].beginTotp({ userId });
+    const begun = await userOf(userId);
+    const { recoveryCodes } = await desk.accounts[0].confirmTotp({ userId, code: codeOf(secret) });
+
+    expect(secret).toMatch(/^[A-Z2-7]{32}$/);
+    expect(uri).toBe(
+      `otpauth://totp/Gatehouse:${encodeURIComponent(begun!.email)}?issuer=Gatehouse&secret=${secret}&algorithm=SHA1&digits=6&period=30`,
+    );
+    expect(begun?.isTotpEnabled).toBe(false);
+    expect((await userOf(userId))?.isTotpEnabled).toBe(true);
+    expect(new Set(recoveryCodes).size).toBe(10);
+    for (const code of recoveryCodes)
+      expect(code).toMatch(/^[0-9a-hjkmnp-tv-z]{4}(-[0-9a-hjkmnp-tv-z]{4}){2}$/);
+  });
+
+  test('begun again takes the first secret out of use', async () => {
+    const userId = await addUser();
+    const { secret: first } = await desk.accounts[0].beginTotp({ userId });
+    const { secret: second } = await desk.accounts[0].beginTotp({ userId });
+    expect(await reasonOf(desk.accounts[0].confirmTotp({ userId, code: codeOf(first) }))).toBe('WRONG_CODE');
+    await desk.accounts[0].confirmTotp({ userId, code: codeOf(second) });
+  });
+
+  test('is refused before it was begun, and once it is done', async () => {
+    const userId = await addUser();
+    expect(await reasonOf(desk.accounts[0].confirmTotp({ userId, code: '123456' }))).toBe('TOTP_NOT_BEGUN');
+    expect(await reasonOf(verify(userId, '123456'))).toBe('TOTP_NOT_ENABLED');
+    const { secret } = await desk.enableTotp(userId);
+    expect(await reasonOf(desk.accounts[0].beginTotp({ userId }))).toBe('TOTP_ENABLED');
+    const again = desk.accounts[0].confirmTotp({ userId, code: codeOf(secret, 1) });
+    expect(await reasonOf(again)).toBe('TOTP_ENABLED');
+  });
+
+  test('leaves the user not signed in until a code was shown', async () => {
+    const userId = await addUser();
+    const { secret } = await desk.enableTotp(userId, -1);
+    const { email } = (await userOf(userId))!;
+    const { user } = await desk.accounts[0].verifyPassword({ email, password });
+    expect(user).toMatchObject({ isTotpEnabled: true });
+    expect(user?.lastSignInTime).toBeUndefined();
+    await verify(userId, codeOf(secret));
+    expect((await userOf(userId))?.lastSignInTime).toBeDefined();
+  });
+});
+
+describe('a one-time code', () => {
+  test('is taken once, the one it was turned on with included, on whichever core', async () => {
+    const userId = await addUser();
+    const { secret } = await desk.enableTotp(userId, -1);
+
+    expect(await reasonOf(verify(userId, codeOf(secret, -1)))).toBe('WRONG_CODE');
+    await verify(userId, codeOf(secret));
+    expect(await reasonOf(verify(userId, codeOf(secret), 1))).toBe('WRONG_CODE');
+  });
+
+  test('sent many times at once to two cores is taken once', async () => {
+    const userId = await addUser();
+    const { secret } = await desk.enableTotp(userId, -1);
+    const code = codeOf(secret);
+    const outcomes = await Promise.allSettled([0, 1, 0, 1].map((core) => verify(userId, code, core)));
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  });
+
+  test('is not taken once a later one was', async () => {
+    const userId = await addUser();
+    const { secret } = await desk.enableTotp(userId, -1);
+    await verify(userId, codeOf(secret, 1));
+    expect(await reasonOf(verify(userId, codeOf(secret)))).toBe('WRONG_CODE');
+  });
+
+  test.each([
+    ['two steps ago', (secret: string) => codeOf(secret, -2)],
+    ['two steps ahead', (secret: string) => codeOf(secret, 2)],
+    ['five digits', (secret: string) => codeOf(secret, 1).slice(1)],
+    ['seven digits', (secret: string) => `${codeOf(secret, 1)}0`],
+    ['nothing', () => ''],
+    ['other digits', () => '٠١٢٣٤٥'],
+  ])('of %s is not taken', async (_name, make) => {
+    const userId = await addUser();
+    const { secret } = await desk.enableTotp(userId, -1);
+    expect(await reasonOf(verify(userId, make(secret)))).toBe('WRONG_CODE');
+  });
+
+  test('may be typed as authenticators show it', async () => {
+    const userId = await addUser();
+    const { secret } = await desk.enableTotp(userId, -1);
+    await verify(userId, codeOf(secret).replace(/^.../, '$& '));
+  });
+
+  test('of one user is none of another', async () => {
+    const [one, other] = [await addUser(), await addUser()];
+    const { secret } = await desk.enableTotp(one, -1);
+    await desk.enableTotp(other, -1);
+    expect(await reasonOf(verify(other, codeOf(secret)))).toBe('WRONG_CODE');
+  });
+
+  test('does not let a user in who is kept out', async () => {
+    const userId = await addUser();
+    const { secret, recoveryCodes } = await desk.enableTotp(userId, -1);
+    await desk.addUser({ merchantId, role: MemberRole.OWNER });
+    await desk.accounts[0].setUserDisabled({ email: (await userOf(userId))!.email, isDisabled: true });
+    expect(await reasonOf(verify(userId, codeOf(secret)))).toBe('WRONG_CODE');
+    expect(await reasonOf(verify(userId, recoveryCodes[0]!))).toBe('WRONG_CODE');
+  });
+
+  test('can be tried five times, then it waits; the right one too', async () => {
+    const userId = await addUser();
+    const { secret } = await desk.enableTotp(userId, -1);
+    const wrong = String((Number(codeOf(secret)) + 1) % 1_000_000).padStart(6, '0');
+    const reasons = await Promise.all(
+      Array.from({ length: 12 }, (_each, count) => reasonOf(verify(userId, wrong, count % 2))),
+    );
+    expect(reasons.filter((reason) => reason === 'WRONG_CODE')).toHaveLength(5);
+    expect(await waitAskedFor(verify(userId, codeOf(secret)))).toBeGreaterThan(14 * 60);
+    await database.query('update core.account_tries set ends_at = now()');
+    await verify(userId, codeOf(secret));
+  });
+});
+
+describe('a recovery code', () => {
+  test('works once in the place of a code, however it is typed, and says how many are left', async () => {
+    const userId = await addUser();
+    const { recoveryCodes } = await desk.enableTotp(userId);
+    const typed = recoveryCodes[0]!.toUpperCase().replaceAll('-', ' ');
+
+    expect(await verify(userId, typed)).toMatchObject({ wasRecoveryCode: true, recoveryCodesLeft: 9 });
+    expect(await reasonOf(verify(userId, recoveryCodes[0]!))).toBe('WRONG_CODE');
+    expect(await verify(userId, recoveryCodes[1]!)).toMatchObject({ recoveryCodesLeft: 8 });
+  });
+
+  test('used many times at once works once', async () => {
+    const userId = await addUser();
+    const { recoveryCodes } = await desk.enableTotp(userId);
+    const outcomes = await Promise.allSettled(
+      [0, 1, 0, 1].map((core) => verify(userId, recoveryCodes[0]!, core)),
+    );
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  });
+
+  test('ends with the second factor it belongs to', async () => {
+    const userId = await addUser();
+    const { recoveryCodes: old } = await desk.enableTotp(userId, -1);
+    await desk.accounts[0].disableTotp({ userId });
+    await desk.accounts[0].disableTotp({ userId });
+    expect((await userOf(userId))?.isTotpEnabled).toBe(false);
+    await desk.enableTotp(userId, 1);
+    expect(await reasonOf(verify(userId, old[0]!))).toBe('WRONG_CODE');
+  });
+});
+
+test.each(['beginTotp', 'disableTotp'] as const)('%s of nobody is NOT_FOUND', async (method) => {
+  const call = desk.accounts[0][method]({ userId: 'usr_01h455vb4pex5vsknk084sn02q' });
+  expect(await failureOf(call)).toMatchObject({ code: 'NotFound', reason: 'USER_NOT_FOUND' });
+});

@@ -1,0 +1,199 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
+import { failureOf } from '../../support/rpc-failure.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack } from '../../support/stack.ts';
+import { openAccountDesk, password, waitAskedFor } from './account-desk.ts';
+import type { AccountDesk } from './account-desk.ts';
+
+let stack: Stack;
+let desk: AccountDesk;
+let database: pg.Client;
+let merchantId: string;
+beforeAll(async () => {
+  stack = await startStack({ cores: 2, facades: 0 });
+  desk = openAccountDesk(stack);
+  database = new pg.Client({ connectionString: stack.databaseUrl });
+  await database.connect();
+  merchantId = (await stack.createMerchant()).id;
+});
+afterAll(async () => {
+  await database.end();
+  desk.close();
+  await stack.stop();
+});
+
+let places = 0;
+/** An address of the internet that nobody has come from yet. */
+const newPlace = (): string => `198.51.${Math.floor(++places / 256)}.${places % 256}`;
+const viewer = () => desk.addUser({ merchantId, role: MemberRole.VIEWER });
+const signIn = (email: string, own: object = {}, core = 0) =>
+  desk.accounts[core]!.verifyPassword({ email, password, remoteAddress: '203.0.113.1', ...own });
+const reasonOf = async (call: Promise<unknown>) => (await failureOf(call)).reason;
+const wrong = 'not the right password';
+
+/** Has wrong passwords tried for the address from as many places, past what one place may. */
+async function tryFromEverywhere(email: string, tries: number): Promise<void> {
+  for (let done = 0; done < tries; done += 20)
+    await Promise.allSettled(
+      Array.from({ length: 20 }, () =>
+        signIn(email, { password: wrong, remoteAddress: newPlace() }, done % 2),
+      ),
+    );
+}
+
+describe('a password', () => {
+  test('lets its user in, whichever case the address is written in, and remembers when', async () => {
+    const user = await viewer();
+    const { user: signedIn } = await signIn(user.email.toUpperCase());
+    expect(signedIn).toMatchObject({ userId: user.userId });
+    expect(user.lastSignInTime).toBeUndefined();
+    expect(signedIn?.lastSignInTime).toBeDefined();
+  });
+
+  test('is the same however a keyboard composes it', async () => {
+    const email = desk.newEmail();
+    const { token } = await desk.accounts[0].inviteUser({ email, merchantId, role: MemberRole.VIEWER });
+    await desk.accounts[0].acceptInvitation({ token, name: 'Zoé', password: 'crème brûlée au four' });
+    await signIn(email, { password: 'crème brûlée au four'.normalize('NFD') });
+  });
+
+  test('that is wrong, an address nobody has and a user who is kept out are answered alike', async () => {
+    const [user, kept] = [await viewer(), await viewer()];
+    await desk.accounts[0].setUserDisabled({ email: kept.email, isDisabled: true });
+    const calls = [
+      signIn(user.email, { password: wrong }),
+      signIn('nobody@shop.example'),
+      signIn(kept.email),
+      signIn('not an address'),
+      signIn('null\0@shop.example'),
+      signIn(user.email, { password: '' }),
+      signIn(user.email, { password: 'x'.repeat(1_000_000) }),
+    ];
+
+    const failures = await Promise.all(
+      calls.map((call) => call.catch((error: unknown) => (error as Error).message)),
+    );
+
+    expect(new Set(failures)).toEqual(
+      new Set(['[unauthenticated] the address or the password is not right']),
+    );
+  });
+
+  test('is hashed for nobody too: an address nobody has takes the same work', async () => {
+    const { rows } = await database.query<{ hash: string }>(
+      `select distinct substring(password_hash from '^\\$argon2id\\$v=19\\$m=19456,t=2,p=1\\$') as hash from core.users`,
+    );
+    expect(rows).toEqual([{ hash: '$argon2id$v=19$m=19456,t=2,p=1$' }]);
+  });
+});
+
+describe('tries from one place', () => {
+  test('are five at an account, then they wait: the right password too, on every core', async () => {
+    const user = await viewer();
+    const remoteAddress = newPlace();
+    const attempt = (own: object = {}, core = 0) => signIn(user.email, { remoteAddress, ...own }, core);
+    for (let count = 0; count < 5; count += 1)
+      expect(await reasonOf(attempt({ password: wrong }, count % 2))).toBe('WRONG_CREDENTIALS');
+
+    const failure = await failureOf(attempt({}, 0));
+    const waitSeconds = await waitAskedFor(attempt({}, 1));
+
+    expect(failure).toMatchObject({ code: 'ResourceExhausted', reason: 'TOO_MANY_TRIES' });
+    expect(waitSeconds).toBeGreaterThan(14 * 60);
+    expect(waitSeconds).toBeLessThanOrEqual(15 * 60);
+  });
+
+  test('made all at once are no more than five', async () => {
+    const user = await viewer();
+    const remoteAddress = newPlace();
+    const calls = Array.from({ length: 40 }, (_each, count) =>
+      reasonOf(signIn(user.email, { password: wrong, remoteAddress }, count % 2)),
+    );
+    const reasons = await Promise.all(calls);
+    expect(reasons.filter((reason) => reason === 'WRONG_CREDENTIALS')).toHaveLength(5);
+    expect(reasons.filter((reason) => reason === 'TOO_MANY_TRIES')).toHaveLength(35);
+  });
+
+  test('keep nobody out at another place, and not even there for good', async () => {
+    const user = await viewer();
+    const remoteAddress = newPlace();
+    const tries = Array.from({ length: 6 }, () => signIn(user.email, { password: wrong, remoteAddress }));
+    await Promise.allSettled(tries);
+
+    await signIn(user.email, { remoteAddress: newPlace() });
+    expect(await reasonOf(signIn(user.email, { remoteAddress }))).toBe('TOO_MANY_TRIES');
+    await database.query('update core.account_tries set ends_at = now()');
+    await signIn(user.email, { remoteAddress });
+  });
+
+  test('begin anew once the password was right', async () => {
+    const user = await viewer();
+    const remoteAddress = newPlace();
+    for (let round = 0; round < 3; round += 1) {
+      for (let count = 0; count < 4; count += 1)
+        expect(await reasonOf(signIn(user.email, { password: wrong, remoteAddress }))).toBe(
+          'WRONG_CREDENTIALS',
+        );
+      await signIn(user.email, { remoteAddress });
+    }
+  });
+
+  test('are fifty, whichever accounts they are at; signing in to an own account makes no room', async () => {
+    const user = await viewer();
+    const remoteAddress = newPlace();
+    for (let count = 0; count < 50; count += 10) {
+      await Promise.allSettled(
+        Array.from({ length: 10 }, (_each, index) =>
+          signIn(`someone-${count + index}@shop.example`, { password: wrong, remoteAddress }),
+        ),
+      );
+      if (count < 40) await signIn(user.email, { remoteAddress });
+    }
+    expect(await reasonOf(signIn(user.email, { remoteAddress }))).toBe('TOO_MANY_TRIES');
+    await signIn(user.email, { remoteAddress: newPlace() });
+  });
+
+  test('count for the /64 that one subscriber of IPv6 has', async () => {
+    const user = await viewer();
+    for (let count = 1; count <= 5; count += 1)
+      await signIn(user.email, { password: wrong, remoteAddress: `2001:db8:1:1::${count}` }).catch(
+        () => undefined,
+      );
+    expect(await reasonOf(signIn(user.email, { remoteAddress: '2001:db8:1:1:ffff::1' }))).toBe(
+      'TOO_MANY_TRIES',
+    );
+    await signIn(user.email, { remoteAddress: '2001:db8:1:2::1' });
+  });
+});
+
+describe('tries from everywhere', () => {
+  test('are a hundred at an account, and the same at an address nobody has', async () => {
+    const user = await viewer();
+    const nobody = desk.newEmail();
+    for (const email of [user.email, nobody]) {
+      await tryFromEverywhere(email, 100);
+      expect(await reasonOf(signIn(email, { remoteAddress: newPlace() }))).toBe('TOO_MANY_TRIES');
+    }
+  });
+
+  test('do not keep an owner out of the place they signed in from before', async () => {
+    const user = await viewer();
+    const home = newPlace();
+    await signIn(user.email, { remoteAddress: home });
+    await tryFromEverywhere(user.email, 100);
+
+    expect(await reasonOf(signIn(user.email, { remoteAddress: newPlace() }))).toBe('TOO_MANY_TRIES');
+    await signIn(user.email, { remoteAddress: home });
+  });
+});
+
+test('a flood of sign-ins is refused beyond what waits, and other calls are answered meanwhile', async () => {
+  const emails = Array.from({ length: 300 }, (_each, count) => `flood-${count}@shop.example`);
+  const flood = emails.map((email) => reasonOf(signIn(email, { remoteAddress: newPlace() })));
+  const listed = await desk.accounts[0].listUsers({ merchantId });
+  const reasons = await Promise.all(flood);
+  expect(listed.users.length).toBeGreaterThan(0);
+  expect(new Set(reasons)).toEqual(new Set(['WRONG_CREDENTIALS', 'OVERLOADED']));
+});

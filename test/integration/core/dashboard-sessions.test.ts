@@ -1,0 +1,128 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { sweepAccounts } from '../../../src/core/accounts/sweep-accounts.ts';
+import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
+import { failureOf } from '../../support/rpc-failure.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack } from '../../support/stack.ts';
+import { openAccountDesk, sessionOf } from './account-desk.ts';
+import type { AccountDesk } from './account-desk.ts';
+
+let stack: Stack;
+let desk: AccountDesk;
+let pool: pg.Pool;
+let userId: string;
+beforeAll(async () => {
+  stack = await startStack({ facades: 0 });
+  desk = openAccountDesk(stack);
+  pool = new pg.Pool({ connectionString: stack.databaseUrl, max: 4 });
+  userId = (await desk.addUser({ merchantId: (await stack.createMerchant()).id, role: MemberRole.OWNER }))
+    .userId;
+});
+afterAll(async () => {
+  await pool.end();
+  desk.close();
+  await stack.stop();
+});
+
+const newHash = (): Buffer => createHash('sha256').update(randomBytes(16)).digest();
+const read = (sessionHash: Buffer) => desk.sessions.readSession({ sessionHash });
+
+describe('a session', () => {
+  test('is read as it was written last, with its user as they are now', async () => {
+    const sessionHash = newHash();
+    await desk.sessions.writeSession({ sessionHash, session: sessionOf(userId, 'first') });
+    await desk.sessions.writeSession({ sessionHash, session: sessionOf(userId, 'second') });
+    await desk.accounts[0].updateProfile({ userId, name: 'ሳራ', language: 'am' });
+
+    const { session, user } = await read(sessionHash);
+
+    expect(Buffer.from(session!.data).toString()).toBe('second');
+    expect(user).toMatchObject({ userId, name: 'ሳራ', language: 'am' });
+  });
+
+  test('may belong to nobody, before anybody has signed in', async () => {
+    const sessionHash = newHash();
+    await desk.sessions.writeSession({ sessionHash, session: sessionOf('') });
+    const { session, user } = await read(sessionHash);
+    expect([session?.userId, user]).toEqual(['', undefined]);
+  });
+
+  test('is not there when nobody has written it, nor when its time is over', async () => {
+    const sessionHash = newHash();
+    expect(await read(sessionHash)).toMatchObject({});
+    const past = { ...sessionOf(userId), expireTime: timestampFromDate(new Date(Date.now() - 1)) };
+    await desk.sessions.writeSession({ sessionHash, session: past });
+    expect((await read(sessionHash)).session).toBeUndefined();
+  });
+
+  test('that has ended cannot be written back by a request that was under way, and keeps nothing', async () => {
+    const sessionHash = await desk.openSession(userId);
+    await desk.sessions.deleteSession({ sessionHash });
+    await desk.sessions.deleteSession({ sessionHash });
+    await desk.sessions.writeSession({ sessionHash, session: sessionOf(userId) });
+    expect(await desk.isOpen(sessionHash)).toBe(false);
+    const { rows } = await pool.query('select data from core.dashboard_sessions where hash = $1', [
+      sessionHash,
+    ]);
+    expect(rows).toEqual([{ data: Buffer.alloc(0) }]);
+  });
+
+  test('goes on when all others of its user are ended', async () => {
+    const [here, elsewhere] = [await desk.openSession(userId), await desk.openSession(userId)];
+    await desk.sessions.endUserSessions({ userId, keepSessionHash: here });
+    expect([await desk.isOpen(here), await desk.isOpen(elsewhere)]).toEqual([true, false]);
+    await desk.sessions.endUserSessions({ userId });
+    expect(await desk.isOpen(here)).toBe(false);
+  });
+
+  test.each([
+    ['more than 16 kB', { data: new Uint8Array(16_385) }, 'session.data'],
+    ['no end', { expireTime: undefined }, 'session.expire_time'],
+    [
+      '31 days',
+      { expireTime: timestampFromDate(new Date(Date.now() + 31 * 86_400_000)) },
+      'session.expire_time',
+    ],
+    ['a user that no id is of', { userId: 'abebe' }, 'session.user_id'],
+  ])('is not written with %s', async (_name, own, field) => {
+    const { expireTime, ...session } = { ...sessionOf(userId), ...own };
+    const call = desk.sessions.writeSession({
+      sessionHash: newHash(),
+      session: { ...session, ...(expireTime === undefined ? {} : { expireTime }) },
+    });
+    expect(Object.keys((await failureOf(call)).issues)).toEqual([field]);
+  });
+
+  test('is known by a hash of 32 bytes and nothing else', async () => {
+    const call = desk.sessions.readSession({ sessionHash: Buffer.from('an id itself') });
+    expect(Object.keys((await failureOf(call)).issues)).toEqual(['session_hash']);
+  });
+});
+
+test('what is over is removed in batches, by two sweeps at once, and nothing else', async () => {
+  const kept = await desk.openSession(userId);
+  await pool.query(
+    `insert into core.dashboard_sessions (hash, data, expires_at)
+     select sha256(i::text::bytea), '', now() - interval '1 second' from generate_series(1, 2500) i`,
+  );
+  await pool.query(
+    `insert into core.account_tries (key, tries, ends_at)
+     select sha256(i::text::bytea), 1, now() - interval '1 second' from generate_series(1, 1500) i`,
+  );
+
+  const swept = await Promise.all([
+    sweepAccounts(pool, { aborted: false }),
+    sweepAccounts(pool, { aborted: false }),
+  ]);
+
+  const { rows } = await pool.query<{ over: number }>(
+    `select (select count(*) from core.dashboard_sessions where expires_at < now())::integer
+          + (select count(*) from core.account_tries where ends_at < now())::integer as over`,
+  );
+  expect(swept[0] + swept[1]).toBeGreaterThanOrEqual(4000);
+  expect(rows).toEqual([{ over: 0 }]);
+  expect(await desk.isOpen(kept)).toBe(true);
+});
