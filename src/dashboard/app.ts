@@ -16,6 +16,7 @@ import type { Dashboard } from './dashboard.ts';
 import { addKeys } from './developers/add-keys.ts';
 import { createErrorHandler } from './error-reply.ts';
 import { chooseLanguage } from './language-choice.ts';
+import type { Mailer } from './mail/mailer.ts';
 import { PageProblem } from './page-problem.ts';
 import { createRender } from './render.ts';
 import { logWhenOver } from './request-log.ts';
@@ -33,6 +34,7 @@ export interface DashboardOptions {
   readonly baseUrl: string | undefined;
   /** Addresses and networks whose X-Forwarded-For and -Proto are believed: balancers in front of this process. */
   readonly trustedProxies: readonly string[];
+  readonly mailer: Mailer | undefined;
   /** In which dates and times are written. */
   readonly timeZone: string;
   readonly sessionLimits: SessionLimits;
@@ -103,6 +105,7 @@ export async function buildDashboard(options: DashboardOptions): Promise<Fastify
     ),
     baseUrl: () => options.baseUrl ?? app.listeningOrigin,
     isSecure,
+    mailer: options.mailer,
     timeZone: options.timeZone,
     now: options.now,
   };

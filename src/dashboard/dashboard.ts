@@ -1,4 +1,5 @@
 import type { DashboardClients } from './clients.ts';
+import type { Mailer } from './mail/mailer.ts';
 import type { SendPage } from './send-page.ts';
 
 /** What the routes of every area are given. */
@@ -9,6 +10,8 @@ export interface Dashboard {
   readonly baseUrl: () => string;
   /** Whether people reach the pages over https. */
   readonly isSecure: boolean;
+  /** Sends one-time links; undefined when no mail is set up, and people are told them in another way. */
+  readonly mailer: Mailer | undefined;
   /** In which dates and times are written. */
   readonly timeZone: string;
   readonly now: () => Date;

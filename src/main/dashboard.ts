@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { v7 as uuidv7 } from 'uuid';
 import { buildDashboard } from '../dashboard/app.ts';
 import { createDashboardClients } from '../dashboard/clients.ts';
+import { createMailer } from '../dashboard/mail/mailer.ts';
 import { readDashboardConfig } from '../runtime/config.ts';
 import { stopOnSignal } from '../runtime/lifecycle.ts';
 import { createLogger } from '../runtime/logger.ts';
@@ -27,11 +28,15 @@ const logger = createLogger({
 const token = config.GATEHOUSE_SERVICE_TOKEN;
 const core = createGrpcTransport({ addresses: config.GATEHOUSE_CORE_ADDRESSES, token });
 const webhooks = createGrpcTransport({ addresses: config.GATEHOUSE_WEBHOOKS_ADDRESSES, token });
+const { GATEHOUSE_SMTP_URL: smtpUrl, GATEHOUSE_MAIL_FROM: mailFrom } = config;
+const mailer =
+  smtpUrl === undefined || mailFrom === undefined ? undefined : createMailer(smtpUrl, mailFrom, logger);
 const draining = new AbortController();
 const dashboard = await buildDashboard({
   clients: createDashboardClients(core, webhooks),
   baseUrl: config.GATEHOUSE_DASHBOARD_BASE_URL,
   trustedProxies: config.GATEHOUSE_TRUSTED_PROXIES ?? [],
+  mailer,
   timeZone: config.GATEHOUSE_TIME_ZONE,
   sessionLimits,
   logger,
@@ -51,7 +56,8 @@ stopOnSignal(logger, [
       await delay(drainMs);
     },
   },
-  { name: 'listener', timeoutMs: 8_500, stop: () => dashboard.close() },
+  { name: 'listener', timeoutMs: 6_000, stop: () => dashboard.close() },
+  { name: 'mails', timeoutMs: 2_500, stop: async () => mailer?.close() },
   {
     name: 'connections to core and webhooks',
     timeoutMs: 100,

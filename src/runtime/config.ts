@@ -415,7 +415,14 @@ export const readWalletSimulatorConfig = (environment: ProcessEnvironment) =>
 export const readCheckoutConfig = (environment: ProcessEnvironment) => read(environment, checkout);
 
 /** Settings of the `dashboard` process. @throws ConfigError */
-export const readDashboardConfig = (environment: ProcessEnvironment) => read(environment, dashboard);
+export const readDashboardConfig = (environment: ProcessEnvironment) => {
+  const settings = read(environment, dashboard);
+  if (settings.GATEHOUSE_SMTP_URL !== undefined && settings.GATEHOUSE_MAIL_FROM === undefined)
+    throw new ConfigError(
+      'GATEHOUSE_MAIL_FROM is not set: the address that the mails of GATEHOUSE_SMTP_URL come from',
+    );
+  return settings;
+};
 
 /** Settings of the `wallets` process. @throws ConfigError */
 export const readWalletsConfig = (environment: ProcessEnvironment) => read(environment, wallets);

@@ -15,6 +15,9 @@ import { viewerOfUser } from '../session/viewer.ts';
 import type { Viewer } from '../session/viewer.ts';
 import { viewerOf } from '../access/place.ts';
 import { addConfirm } from './add-confirm.ts';
+import { addInvitation } from './add-invitation.ts';
+import { addReset } from './add-reset.ts';
+import { linkWords } from './link-pages.ts';
 import { refusedTry, takeWayOn } from './prove.ts';
 import { showSignIn, signInWords } from './show-sign-in.ts';
 import type { Notice } from './show-sign-in.ts';
@@ -30,12 +33,17 @@ export function addSignIn(app: FastifyInstance, dashboard: Dashboard): void {
   const { clients, now } = dashboard;
 
   app.get('/sign-in', async (request, reply) => {
-    const { next, out } = request.query as { readonly next?: unknown; readonly out?: unknown };
+    const { next, out, set } = request.query as Readonly<Record<string, unknown>>;
     if (request.viewer !== null) return reply.redirect(ownPath(next) ?? '/', 303);
-    const words = wordsFor(request, signInWords);
+    const done =
+      set !== undefined
+        ? wordsFor(request, linkWords).reset.done
+        : out !== undefined
+          ? wordsFor(request, signInWords).signedOut
+          : undefined;
     return showSignIn(dashboard, request, reply, {
       next: ownPath(next),
-      ...(out === undefined ? {} : { notice: { tone: 'good', title: words.signedOut } }),
+      ...(done === undefined ? {} : { notice: { tone: 'good', title: done } }),
     });
   });
 
@@ -120,6 +128,8 @@ export function addSignIn(app: FastifyInstance, dashboard: Dashboard): void {
   });
 
   addConfirm(app, dashboard);
+  addInvitation(app, dashboard);
+  addReset(app, dashboard);
 }
 
 /** Lets somebody in whose code was right. */

@@ -1,0 +1,116 @@
+import { Type } from '@sinclair/typebox';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { MemberRole } from '../../gen/gatehouse/v1/account_service_pb.js';
+import type { GetInvitationResponse } from '../../gen/gatehouse/v1/account_service_pb.js';
+import { ask, callOptions } from '../ask.ts';
+import type { Dashboard } from '../dashboard.ts';
+import { emptyForm, readForm } from '../forms/read-form.ts';
+import type { FormState } from '../forms/read-form.ts';
+import { wordsFor } from '../language/words.ts';
+import { shellWords } from '../send-page.ts';
+import { beginSession } from '../session/sign-in-state.ts';
+import { viewerOfUser } from '../session/viewer.ts';
+import { linkWords, sayNotUsable, tokenOf } from './link-pages.ts';
+import { refusedTry, takeWayOn } from './prove.ts';
+import type { Notice } from './show-sign-in.ts';
+
+const Joining = Type.Object({
+  name: Type.String({ maxLength: 128 }),
+  password: Type.String({ minLength: 12, maxLength: 256 }),
+});
+const Adding = Type.Object({ password: Type.String({ maxLength: 256 }) });
+
+const roleNames = {
+  [MemberRole.UNSPECIFIED]: 'operator',
+  [MemberRole.OWNER]: 'owner',
+  [MemberRole.DEVELOPER]: 'developer',
+  [MemberRole.VIEWER]: 'viewer',
+} as const;
+
+/** The page on which an invitation is taken up. */
+export function addInvitation(app: FastifyInstance, dashboard: Dashboard): void {
+  const { clients, now } = dashboard;
+
+  const read = (request: FastifyRequest): Promise<GetInvitationResponse> =>
+    clients.accounts.getInvitation({ token: tokenOf(request) }, callOptions(request));
+
+  app.get('/invitation/:token', (request, reply) =>
+    sayNotUsable(dashboard, request, reply, async () =>
+      showInvitation(dashboard, request, reply, await read(request)),
+    ),
+  );
+
+  app.post('/invitation/:token', (request, reply) =>
+    sayNotUsable(dashboard, request, reply, async () => {
+      const invitation = await read(request);
+      const { language } = request;
+      const forms = shellWords[language].forms;
+      const form = readForm(invitation.hasAccount ? Adding : Joining, request.body, forms);
+      if (!form.ok) return showInvitation(dashboard, request, reply, invitation, { form, status: 400 });
+      const answer = await ask(request, (options) =>
+        clients.accounts.acceptInvitation(
+          { token: tokenOf(request), ...form.value, language, remoteAddress: request.ip },
+          options,
+        ),
+      );
+      const words = wordsFor(request, linkWords);
+      if (!answer.ok) {
+        const { refusal } = answer;
+        const issues = new Set(refusal.fields.map(({ field }) => field));
+        if (issues.size === 0)
+          return showInvitation(dashboard, request, reply, invitation, {
+            form,
+            ...refusedTry(request, reply, refusal, words.invitation.wrong),
+          });
+        const errors = {
+          ...(issues.has('password') ? { password: words.password.weak } : {}),
+          ...(issues.has('name') ? { name: forms.malformed } : {}),
+        };
+        return showInvitation(dashboard, request, reply, invitation, {
+          form: { ...form, errors },
+          status: 400,
+        });
+      }
+      const { user } = answer.value;
+      if (user === undefined) throw new TypeError('core took an invitation up without a user');
+      const viewer = viewerOfUser(user);
+      const after = { next: undefined, carried: undefined };
+      await beginSession(request, viewer, viewer.isTotpEnabled ? 'code' : 'in', after, now().getTime());
+      return reply.redirect(viewer.isTotpEnabled ? '/sign-in/code' : takeWayOn(request), 303);
+    }),
+  );
+}
+
+function showInvitation(
+  { sendPage }: Dashboard,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { email, merchantName, role, asOperator, hasAccount }: GetInvitationResponse,
+  {
+    form = emptyForm(),
+    status = 200,
+    notice,
+  }: { form?: FormState; status?: number; notice?: Notice | undefined } = {},
+): FastifyReply {
+  const words = wordsFor(request, linkWords);
+  const shell = shellWords[request.language];
+  if (status === 401) reply.header('www-authenticate', 'Form');
+  reply.code(status);
+  return sendPage(request, reply, {
+    template: 'invitation/invitation',
+    title: words.invitation.title,
+    isAlone: true,
+    words,
+    self: request.url,
+    view: {
+      path: request.url.split('?')[0],
+      email,
+      lead: asOperator
+        ? words.invitation.operatorLead
+        : words.invitation.lead(merchantName, shell.roles[roleNames[role]]),
+      hasAccount,
+      form,
+      notice,
+    },
+  });
+}
