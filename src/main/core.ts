@@ -32,6 +32,8 @@ import { expireOrders } from '../core/orders/expire-orders-use-case.ts';
 import { orderService } from '../core/orders/order-service.ts';
 import { createOrderStore } from '../core/orders/order-store.ts';
 import { createSearchOrders } from '../core/orders/search-orders-use-case.ts';
+import { countEvents } from '../core/reports/count-events-use-case.ts';
+import { reportService } from '../core/reports/report-service.ts';
 import { createRegisterOrder } from '../core/orders/register-order-use-case.ts';
 import { createStartDirectPayment } from '../core/orders/start-direct-payment-use-case.ts';
 import { checkoutService } from '../core/checkout/checkout-service.ts';
@@ -71,6 +73,7 @@ import { migrateWhenReachable } from './migrate-when-reachable.ts';
 import { readConfigOrExit } from './read-config.ts';
 
 const sweepIntervalMs = 1_000;
+const countIntervalMs = 1_000;
 const clockIntervalMs = 5_000;
 const scheduleIntervalMs = 10 * 60_000;
 const accountsIntervalMs = 60_000;
@@ -208,6 +211,7 @@ const services = [
     randomBytes,
     now,
   }),
+  reportService(database),
   auditService(database),
   accountService(accountParts),
   sessionService(createSessionStore(database, now), now),
@@ -251,6 +255,10 @@ const sweeping = repeatEvery(
   { task: 'expiring orders', intervalMs: sweepIntervalMs, logger, stop: stopping.signal },
   (stop) => expireOrders(store, stop),
 );
+const counting = repeatEvery(
+  { task: 'counting events', intervalMs: countIntervalMs, logger, stop: stopping.signal },
+  (stop) => countEvents(database, stop),
+);
 const timing = repeatEvery(
   { task: "reading the database's clock", intervalMs: clockIntervalMs, logger, stop: stopping.signal },
   clock.adjust,
@@ -289,7 +297,7 @@ stopOnSignal(logger, [
     name: 'background work',
     stop: async () => {
       stopping.abort();
-      await Promise.all([sweeping, sweepingAccounts, timing, relaying, scheduling, keepingDays]);
+      await Promise.all([sweeping, sweepingAccounts, counting, timing, relaying, scheduling, keepingDays]);
     },
     timeoutMs: 2_000,
   },

@@ -39,7 +39,7 @@ const sortedRows = 2_000;
 /**
  * Gives up to `limit` ids of the orders wanted, newest first. An index finds an order_number, the beginning of one that
  * few have, and a phone; for everything else the orders are walked through from the newest back, a bounded number of them
- * (docs/adr/0011). Planned anew each time, since the values decide which index is the better one.
+ * (docs/adr/0010). Planned anew each time, since the values decide which index is the better one.
  */
 export async function searchOrderIds(
   pool: Pool,

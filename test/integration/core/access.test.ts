@@ -10,6 +10,7 @@ import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { PaymentAttemptService } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { ReconciliationService } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
+import { ReportService } from '../../../src/gen/gatehouse/v1/report_service_pb.js';
 import { RequestLogService } from '../../../src/gen/gatehouse/v1/request_log_service_pb.js';
 import { StrayPaymentService } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 import { ServerReflection } from '../../../src/gen/grpc/reflection/v1/reflection_pb.js';
@@ -35,14 +36,14 @@ type RoleName = (typeof roleNames)[number];
 /** One column a role, in the order of `roleNames`; Y may call, - may not. */
 const matrix: Readonly<Record<string, string>> = {
   //                                                  facade, checkout, wallets, webhooks, dashboard, operator, writer, reader
-  'gatehouse.v1.OrderService/RegisterOrder': /*             */ 'Y - - - - Y Y -',
+  'gatehouse.v1.OrderService/RegisterOrder': /*             */ 'Y - - - Y Y Y -',
   'gatehouse.v1.OrderService/BatchRegisterOrders': /*       */ 'Y - - - - Y Y -',
   'gatehouse.v1.OrderService/StartDirectPayment': /*        */ 'Y - - - - Y Y -',
   'gatehouse.v1.OrderService/BatchStartDirectPayments': /*  */ 'Y - - - - Y Y -',
-  'gatehouse.v1.OrderService/GetOrder': /*                  */ 'Y Y Y Y - Y Y Y',
-  'gatehouse.v1.OrderService/BatchGetOrders': /*            */ 'Y Y Y Y - Y Y Y',
-  'gatehouse.v1.OrderService/ListOrders': /*                */ '- - - - - Y Y Y',
-  'gatehouse.v1.OrderService/ListOrderEvents': /*           */ '- - - Y - Y - Y',
+  'gatehouse.v1.OrderService/GetOrder': /*                  */ 'Y Y Y Y Y Y Y Y',
+  'gatehouse.v1.OrderService/BatchGetOrders': /*            */ 'Y Y Y Y Y Y Y Y',
+  'gatehouse.v1.OrderService/ListOrders': /*                */ '- - - - Y Y Y Y',
+  'gatehouse.v1.OrderService/ListOrderEvents': /*           */ '- - - Y Y Y - Y',
   'gatehouse.v1.OrderService/WatchOrderEvents': /*          */ '- - - Y - Y - Y',
   'gatehouse.v1.MerchantService/CreateMerchant': /*         */ '- - - - Y Y - -',
   'gatehouse.v1.MerchantService/GetMerchant': /*            */ '- Y - Y Y Y - Y',
@@ -61,8 +62,8 @@ const matrix: Readonly<Record<string, string>> = {
   'gatehouse.v1.PaymentAttemptService/LeasePaymentAttempts': '- - Y - - - - -',
   'gatehouse.v1.PaymentAttemptService/RecordPaymentOutcome': '- - Y - - - - -',
   'gatehouse.v1.PaymentAttemptService/HastenPaymentAttempt': '- - Y - - Y - -',
-  'gatehouse.v1.PaymentAttemptService/GetPaymentAttempt': /**/ '- - Y - - Y - Y',
-  'gatehouse.v1.PaymentAttemptService/ListPaymentAttempts': '- - - - - Y - Y',
+  'gatehouse.v1.PaymentAttemptService/GetPaymentAttempt': /**/ '- - Y - Y Y - Y',
+  'gatehouse.v1.PaymentAttemptService/ListPaymentAttempts': '- - - - Y Y - Y',
   'gatehouse.v1.StrayPaymentService/ListStrayPayments': /*  */ '- - - - Y Y - Y',
   'gatehouse.v1.StrayPaymentService/LeaseReversals': /*     */ '- - Y - - - - -',
   'gatehouse.v1.StrayPaymentService/RecordReversalOutcome': /**/ '- - Y - - - - -',
@@ -100,6 +101,8 @@ const matrix: Readonly<Record<string, string>> = {
   'gatehouse.v1.SessionService/WriteSession': /*          */ '- - - - Y - - -',
   'gatehouse.v1.SessionService/DeleteSession': /*         */ '- - - - Y - - -',
   'gatehouse.v1.SessionService/EndUserSessions': /*       */ '- - - - Y - - -',
+  'gatehouse.v1.ReportService/GetOrderReport': /*           */ '- - - - Y Y - Y',
+  'gatehouse.v1.ReportService/GetFirstSteps': /*            */ '- - - - Y Y - Y',
   'gatehouse.v1.DiagnosticsService/Diagnose': /*            */ '- - - Y Y Y - Y',
   'grpc.reflection.v1.ServerReflection/ServerReflectionInfo': 'Y Y Y Y Y Y Y Y',
 };
@@ -119,6 +122,7 @@ const services: readonly DescService[] = [
   MerchantService,
   ApiKeyService,
   AuditService,
+  ReportService,
   AccountService,
   SessionService,
   CheckoutService,

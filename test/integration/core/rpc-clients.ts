@@ -15,6 +15,7 @@ const definitions = loadSync(
     'payment_attempt_service',
     'stray_payment_service',
     'reconciliation_service',
+    'report_service',
     'checkout_service',
     'merchant_service',
     'api_key_service',

@@ -42,6 +42,7 @@ const servedServices = [
   'gatehouse.v1.AccountService',
   'gatehouse.v1.SessionService',
   'gatehouse.v1.RequestLogService',
+  'gatehouse.v1.ReportService',
 ];
 
 describe('grpc.health.v1, without a token', () => {

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { inTransaction } from '../../../src/runtime/database/in-transaction.ts';
 import { readEvents } from '../../../src/core/events/read-events.sql.ts';
 import { expireOrders } from '../../../src/core/orders/expire-orders-use-case.ts';
-import type { OrderFilter } from '../../../src/core/orders/order-store.ts';
+import { createSearchOrders } from '../../../src/core/orders/search-orders-use-case.ts';
+import type { OrderFilter } from '../../../src/core/orders/search-orders-use-case.ts';
 import { openGrowingTable } from './growing-table.ts';
 import type { GrowingTable } from './growing-table.ts';
 
@@ -26,12 +27,19 @@ const listing = (own: Partial<OrderFilter>): (() => Promise<unknown>) => {
     statuses: [],
     createdFrom: undefined,
     createdTo: undefined,
-    orderNumberPrefix: '',
+    orderNumber: undefined,
+    orderNumberPrefix: undefined,
+    phone: undefined,
+    currency: undefined,
+    minMinorUnits: undefined,
+    maxMinorUnits: undefined,
+    paymentTypes: [],
+    paymentOptions: [],
     beforeId: undefined,
-    limit: 51,
+    limit: 50,
     ...own,
   };
-  return () => table.store.list(filter);
+  return () => createSearchOrders(table.database)(filter);
 };
 
 const works: Readonly<Record<string, () => Promise<unknown>>> = {
@@ -69,6 +77,7 @@ const works: Readonly<Record<string, () => Promise<unknown>>> = {
     ),
   'listing the newest orders': () => listing({})(),
   'listing the orders whose order_number begins so': () => listing({ orderNumberPrefix: 'due-' })(),
+  'listing the newest orders of a phone': () => listing({ phone: '+251911223344' })(),
   'reading the latest events': () => readEvents(table.database.pool, { xid: latestXid, position: '0' }, 100),
   'asking whether 20 phones are free': () => claimPhones(20),
 };

@@ -1,0 +1,96 @@
+import type { PoolClient } from 'pg';
+import { runStatement } from '../../runtime/database/run-statement.ts';
+import type { Environment, OrderEventType } from '../domain/order.ts';
+import type { EventCursor } from '../events/event-cursor.ts';
+
+/** Events of one merchant, type and hour. */
+export interface EventGroup {
+  readonly merchant_id: string;
+  readonly environment: Environment;
+  readonly type: OrderEventType;
+  readonly hour: Date;
+  readonly events: string;
+  /** As the events were stored; null for those that are only counted. */
+  readonly payloads: Buffer[] | null;
+}
+
+export interface EventGroups {
+  readonly groups: readonly EventGroup[];
+  readonly eventCount: number;
+  /** Behind the last of these events; undefined when there are none. */
+  readonly next: EventCursor | undefined;
+}
+
+/**
+ * The next events in commit order, below the snapshot's horizon like every reader of events (docs/adr/0004). Of those of
+ * which only the number is wanted, the database gives no more than that: they are the most by far.
+ */
+export async function nextEventGroups(
+  client: PoolClient,
+  after: EventCursor,
+  limit: number,
+): Promise<EventGroups> {
+  const rows = await runStatement<EventGroup & { last_xid: string; last_position: string }>(client, {
+    text: `
+with page as materialized (
+  select e.xid, e.position, e.merchant_id, e.environment, e.type, date_trunc('hour', e.occurred_at, 'UTC') as hour,
+    e.payload
+  from core.order_events e
+  where (e.xid, e.position) > ($1::xid8, $2::bigint) and e.xid < pg_snapshot_xmin(pg_current_snapshot())
+  order by e.xid, e.position
+  limit $3
+), last as (
+  select xid::text as last_xid, position::text as last_position from page order by page.xid desc, page.position desc limit 1
+)
+select merchant_id, environment, type, hour, count(*)::text as events, last_xid, last_position,
+  array_agg(payload) filter (where type not in ('CREATED', 'PAYMENT_STARTED')) as payloads
+from page cross join last
+group by merchant_id, environment, type, hour, last_xid, last_position`,
+    values: [after.xid, after.position, limit],
+  });
+  const [first] = rows;
+  return {
+    groups: rows,
+    eventCount: rows.reduce((sum, { events }) => sum + Number(events), 0),
+    next: first === undefined ? undefined : { xid: first.last_xid, position: first.last_position },
+  };
+}
+
+/** What is added to one row of the counts. */
+export interface CountedEvents {
+  readonly merchantId: string;
+  readonly environment: Environment;
+  readonly type: OrderEventType;
+  readonly hour: Date;
+  /** Empty where it does not matter. */
+  readonly currency: string;
+  readonly paymentOption: string;
+  readonly reason: string;
+  readonly events: number;
+  readonly minorUnits: bigint;
+}
+
+/** Adds to the counts, in the order of their key. */
+export async function addToCounts(client: PoolClient, counted: readonly CountedEvents[]): Promise<void> {
+  await client.query(
+    `
+insert into core.order_counts as c
+  (merchant_id, environment, type, hour, currency, payment_option, reason, events, minor_units)
+select * from unnest(
+  $1::uuid[], $2::core.environment[], $3::core.order_event_type[], $4::timestamptz[], $5::text[], $6::text[], $7::text[],
+  $8::bigint[], $9::numeric[])
+on conflict (merchant_id, environment, type, hour, currency, payment_option, reason)
+do update set events = c.events + excluded.events, minor_units = c.minor_units + excluded.minor_units`,
+    [
+      counted.map(({ merchantId }) => merchantId),
+      counted.map(({ environment }) => environment),
+      counted.map(({ type }) => type),
+      counted.map(({ hour }) => hour),
+      counted.map(({ currency }) => currency),
+      counted.map(({ paymentOption }) => paymentOption),
+      counted.map(({ reason }) => reason),
+      counted.map(({ events }) => events),
+      counted.map(({ minorUnits }) => String(minorUnits)),
+    ],
+  );
+}

@@ -1,0 +1,90 @@
+import { Currency } from '../domain/currency.ts';
+import { Money } from '../domain/money.ts';
+import type { PaymentOption } from '../domain/order.ts';
+import type { ReportRow } from './read-report.sql.ts';
+
+export interface CollectedAmount {
+  readonly currency: string;
+  readonly amount: string;
+  readonly orders: bigint;
+}
+
+export interface OrderCounts {
+  readonly registered: bigint;
+  readonly completed: bigint;
+  readonly failed: bigint;
+  readonly expired: bigint;
+  /** By currency code. */
+  readonly collected: readonly CollectedAmount[];
+}
+
+export interface OptionCounts {
+  readonly option: PaymentOption;
+  readonly succeeded: bigint;
+  readonly failed: bigint;
+  readonly collected: readonly CollectedAmount[];
+}
+
+export interface OrderReport {
+  readonly total: OrderCounts;
+  /** One for each step, from the first. */
+  readonly steps: readonly OrderCounts[];
+  /** The most frequent first. */
+  readonly failures: readonly { readonly reason: string; readonly count: bigint }[];
+  readonly options: readonly OptionCounts[];
+}
+
+const optionOrder: readonly PaymentOption[] = ['WALLETA_USSD', 'WALLETB_USSD', 'WALLETA_WALLET'];
+
+/** Puts the rows of a span together, in as many steps as it has. */
+export function orderReport(rows: readonly ReportRow[], stepCount: number): OrderReport {
+  const failing = rows.filter(({ reason }) => reason !== '');
+  const counts = new Map<string, bigint>();
+  for (const { reason, events } of failing) counts.set(reason, (counts.get(reason) ?? 0n) + BigInt(events));
+  const byStep = Map.groupBy(rows, ({ step }) => step);
+  return {
+    total: countsOf(rows),
+    steps: Array.from({ length: stepCount }, (_, step) => countsOf(byStep.get(step) ?? [])),
+    failures: [...counts]
+      .map(([reason, count]) => ({ reason, count }))
+      .sort((a, b) => (a.count === b.count ? (a.reason < b.reason ? -1 : 1) : a.count > b.count ? -1 : 1)),
+    options: optionOrder.flatMap((option) => {
+      const own = rows.filter((row) => row.payment_option === option);
+      return own.length === 0 ? [] : [optionCountsOf(option, own)];
+    }),
+  };
+}
+
+function countsOf(rows: readonly ReportRow[]): OrderCounts {
+  return {
+    registered: eventsOf(rows, 'CREATED'),
+    completed: eventsOf(rows, 'COMPLETED'),
+    failed: eventsOf(rows, 'FAILED'),
+    expired: eventsOf(rows, 'EXPIRED'),
+    collected: collectedIn(rows),
+  };
+}
+
+const optionCountsOf = (option: PaymentOption, rows: readonly ReportRow[]): OptionCounts => ({
+  option,
+  succeeded: eventsOf(rows, 'COMPLETED'),
+  failed: eventsOf(rows, 'PAYMENT_DECLINED') + eventsOf(rows, 'FAILED'),
+  collected: collectedIn(rows),
+});
+
+const eventsOf = (rows: readonly ReportRow[], type: ReportRow['type']): bigint =>
+  rows.reduce((sum, row) => (row.type === type ? sum + BigInt(row.events) : sum), 0n);
+
+function collectedIn(rows: readonly ReportRow[]): CollectedAmount[] {
+  const byCurrency = Map.groupBy(
+    rows.filter(({ type }) => type === 'COMPLETED'),
+    ({ currency }) => currency,
+  );
+  return [...byCurrency]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([currency, own]) => {
+      const minorUnits = own.reduce((sum, row) => sum + BigInt(row.minor_units), 0n);
+      const amount = Money.formatMinorUnits(minorUnits, Currency.of(currency));
+      return { currency, amount, orders: eventsOf(own, 'COMPLETED') };
+    });
+}

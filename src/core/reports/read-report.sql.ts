@@ -1,0 +1,83 @@
+import type { Pool } from 'pg';
+import { runStatement } from '../../runtime/database/run-statement.ts';
+import type { Environment, OrderEventType } from '../domain/order.ts';
+
+/** Stored ids. */
+export interface ReportSpan {
+  readonly merchantId: string;
+  readonly environment: Environment;
+  /** Full hours. */
+  readonly from: Date;
+  readonly to: Date;
+  readonly stepMs: number;
+}
+
+/** Events of one kind in one step of a report. */
+export interface ReportRow {
+  /** 0 for the first step. */
+  readonly step: number;
+  readonly type: OrderEventType;
+  readonly currency: string;
+  readonly payment_option: string;
+  readonly reason: string;
+  readonly events: string;
+  readonly minor_units: string;
+}
+
+type StoredRow = Omit<ReportRow, 'step'> & { readonly step: string };
+
+/** The counts of a span of time, from the rows of its hours alone. */
+export async function readReport(pool: Pool, span: ReportSpan): Promise<ReportRow[]> {
+  const rows = await runStatement<StoredRow>(pool, {
+    text: `
+select ((extract(epoch from hour - $3::timestamptz) * 1000)::bigint / $5::bigint)::text as step, type, currency,
+  payment_option, reason, sum(events)::text as events, sum(minor_units)::text as minor_units
+from core.order_counts
+where merchant_id = $1 and environment = $2 and hour >= $3 and hour < $4
+  and type in ('CREATED', 'PAYMENT_DECLINED', 'COMPLETED', 'FAILED', 'EXPIRED')
+group by 1, 2, 3, 4, 5`,
+    values: [span.merchantId, span.environment, span.from, span.to, span.stepMs],
+  });
+  return rows.map((row) => ({ ...row, step: Number(row.step) }));
+}
+
+/** When the oldest event happened that is not counted yet; null when all are. */
+export async function readBehindSince(pool: Pool): Promise<Date | null> {
+  const [row] = await runStatement<{ occurred_at: Date }>(pool, {
+    text: `
+select e.occurred_at
+from core.order_counts_cursor c
+cross join lateral (
+  select occurred_at from core.order_events where (xid, position) > (c.xid, c.position) order by xid, position limit 1
+) e`,
+  });
+  return row?.occurred_at ?? null;
+}
+
+export interface FirstSteps {
+  readonly first_key: Date | null;
+  readonly first_order: Date | null;
+  readonly first_completed: Date | null;
+}
+
+/** How far a merchant has come, each from the beginning of an index. */
+export async function readFirstSteps(
+  pool: Pool,
+  merchantId: string,
+  environment: Environment,
+): Promise<FirstSteps> {
+  const [row] = await runStatement<{
+    first_key: Date | null;
+    first_order: Date | null;
+    first_completed: Date | null;
+  }>(pool, {
+    text: `
+select
+  (select min(created_at) from core.api_keys where merchant_id = $1 and environment = $2) as first_key,
+  (select created_at from core.orders where merchant_id = $1 and environment = $2 order by id limit 1) as first_order,
+  (select min(hour) from core.order_counts where merchant_id = $1 and environment = $2 and type = 'COMPLETED')
+    as first_completed`,
+    values: [merchantId, environment],
+  });
+  return row ?? { first_key: null, first_order: null, first_completed: null };
+}

@@ -1,0 +1,118 @@
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import { ReportService, ReportStep } from '../../gen/gatehouse/v1/report_service_pb.js';
+import type { GetOrderReportRequest } from '../../gen/gatehouse/v1/report_service_pb.js';
+import { storedId } from '../../runtime/public-id.ts';
+import { invalidFields } from '../../runtime/rpc/rpc-error.ts';
+import { rpcService } from '../../runtime/rpc/rpc-service.ts';
+import type { RpcService } from '../../runtime/rpc/rpc-service.ts';
+import type { Database } from '../database/database.ts';
+import { combine } from '../domain/combine.ts';
+import type { Issue } from '../domain/issue.ts';
+import { err, ok } from '../domain/result.ts';
+import type { Result } from '../domain/result.ts';
+import { parseEnvironment } from '../rpc/environment.ts';
+import { paymentOptions } from '../rpc/order-messages.ts';
+import { parseId, valuesOrThrow } from '../rpc/request-fields.ts';
+import { parseTime } from '../rpc/time-fields.ts';
+import { orderReport } from './order-report.ts';
+import type { OptionCounts, OrderCounts } from './order-report.ts';
+import { readBehindSince, readFirstSteps, readReport } from './read-report.sql.ts';
+import type { ReportSpan } from './read-report.sql.ts';
+
+const readers = ['dashboard', 'operator', 'reader'] as const;
+const hourMs = 3_600_000;
+const maxDays = 92;
+
+/** gatehouse.v1.ReportService. */
+export function reportService({ pool }: Pick<Database, 'pool'>): RpcService {
+  return rpcService(
+    ReportService,
+    {
+      async getOrderReport(request) {
+        const span = parseSpan(request);
+        const stepCount = Math.ceil((span.to.getTime() - span.from.getTime()) / span.stepMs);
+        const behindSince = await readBehindSince(pool);
+        const report = orderReport(await readReport(pool, span), stepCount);
+        return {
+          total: countsMessage(report.total),
+          intervals: report.steps.map((counts, step) => ({
+            startTime: timestampFromDate(new Date(span.from.getTime() + step * span.stepMs)),
+            counts: countsMessage(counts),
+          })),
+          failures: report.failures.map((failure) => ({ ...failure })),
+          options: report.options.map(optionMessage),
+          ...timeField('behindSince', behindSince),
+        };
+      },
+      async getFirstSteps(request) {
+        const { merchantId, environment } = valuesOrThrow(combine(parseScope(request)));
+        const steps = await readFirstSteps(pool, storedId('mer', merchantId), environment);
+        return {
+          ...timeField('firstKeyTime', steps.first_key),
+          ...timeField('firstOrderTime', steps.first_order),
+          ...timeField('firstCompletedHour', steps.first_completed),
+        };
+      },
+    },
+    { getOrderReport: readers, getFirstSteps: readers },
+  );
+}
+
+const parseScope = (request: Pick<GetOrderReportRequest, 'merchantId' | 'environment'>) => ({
+  merchantId: parseId('mer', request.merchantId, 'merchant_id'),
+  environment: parseEnvironment(request.environment),
+});
+
+/** @throws INVALID_ARGUMENT INVALID_FIELDS with every issue. */
+function parseSpan(request: GetOrderReportRequest): ReportSpan {
+  const { merchantId, ...span } = valuesOrThrow(
+    combine({
+      ...parseScope(request),
+      from: parseHour(request.fromTime, 'from_time'),
+      to: parseHour(request.toTime, 'to_time'),
+      stepMs: parseStep(request.step),
+    }),
+  );
+  const hours = (span.to.getTime() - span.from.getTime()) / hourMs;
+  if (hours <= 0 || hours > maxDays * 24) {
+    throw invalidFields([{ field: 'to_time', issue: `must be at most ${maxDays} days after from_time` }]);
+  }
+  return { merchantId: storedId('mer', merchantId), ...span };
+}
+
+function parseHour(time: Timestamp | undefined, field: string): Result<Date, Issue> {
+  const parsed = parseTime(time, field);
+  if (!parsed.ok) return parsed;
+  if (parsed.value === undefined) return err({ field, issue: 'is required' });
+  return parsed.value.getTime() % hourMs === 0
+    ? ok(parsed.value)
+    : err({ field, issue: 'must be a full hour' });
+}
+
+function parseStep(step: ReportStep): Result<number, Issue> {
+  switch (step) {
+    case ReportStep.HOUR:
+      return ok(hourMs);
+    case ReportStep.DAY:
+    case ReportStep.UNSPECIFIED:
+      return ok(24 * hourMs);
+    default:
+      return err({ field: 'step', issue: 'must be HOUR or DAY' });
+  }
+}
+
+const countsMessage = ({ collected, ...counts }: OrderCounts) => ({
+  ...counts,
+  collected: collected.map((amount) => ({ ...amount })),
+});
+
+const optionMessage = ({ option, collected, ...counts }: OptionCounts) => ({
+  ...counts,
+  paymentOption: paymentOptions[option],
+  collected: collected.map((amount) => ({ ...amount })),
+});
+
+/** A time that is left out when there is none. */
+const timeField = <Name extends string>(name: Name, at: Date | null): Partial<Record<Name, Timestamp>> =>
+  at === null ? {} : ({ [name]: timestampFromDate(at) } as Partial<Record<Name, Timestamp>>);

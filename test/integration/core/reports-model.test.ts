@@ -1,0 +1,257 @@
+import { create } from '@bufbuild/protobuf';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import pg from 'pg';
+import { v7 } from 'uuid';
+import { openDatabase } from '../../../src/core/database/database.ts';
+import type { Database } from '../../../src/core/database/database.ts';
+import type { OrderEventType } from '../../../src/core/domain/order.ts';
+import { countEvents } from '../../../src/core/reports/count-events-use-case.ts';
+import { orderReport } from '../../../src/core/reports/order-report.ts';
+import { readBehindSince, readReport } from '../../../src/core/reports/read-report.sql.ts';
+import {
+  OrderEventSchema,
+  PaymentAttemptStatus,
+  PaymentOption,
+} from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { createLogger } from '../../../src/runtime/logger.ts';
+import { encodeMessage } from '../../../src/runtime/rpc/message-bytes.ts';
+import { createTestDatabase } from '../../support/test-database.ts';
+import type { TestDatabase } from '../../support/test-database.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+
+// What is counted event by event, by whichever core, through crashes, against a plain sum over all of them.
+
+let testDatabase: TestDatabase;
+let database: Database;
+let client: pg.Client;
+const stop = new AbortController();
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  database = await openDatabase({
+    url: testDatabase.url,
+    poolSize: 4,
+    applicationName: 'counting',
+    logger: createLogger({ process: 'test', instance: 'reports', level: 'silent' }),
+  });
+  client = new pg.Client({ connectionString: testDatabase.url });
+  await client.connect();
+});
+
+afterAll(async () => {
+  await client.end();
+  await database.close();
+  await testDatabase.drop();
+});
+
+const from = new Date('2026-11-01T00:00:00Z');
+const hours = 48;
+const hourMs = 3_600_000;
+const options = { '': 0, WALLETA_USSD: 1, WALLETB_USSD: 2, WALLETA_WALLET: 3 } as const;
+
+interface Happened {
+  readonly type: OrderEventType;
+  readonly minute: number;
+  readonly minorUnits: number;
+  readonly currency: 'ETB' | 'USD';
+  readonly option: Exclude<keyof typeof options, ''>;
+  /** '' for an attempt that timed out. */
+  readonly reason: string;
+  /** Whether the event is about an attempt. */
+  readonly aboutAttempt: boolean;
+}
+
+const happened: fc.Arbitrary<Happened> = fc.record({
+  type: fc.constantFrom<OrderEventType>(
+    'CREATED',
+    'PAYMENT_STARTED',
+    'PAYMENT_DECLINED',
+    'COMPLETED',
+    'FAILED',
+    'EXPIRED',
+  ),
+  minute: fc.integer({ min: -120, max: hours * 60 + 120 }),
+  minorUnits: fc.integer({ min: 1, max: 10 ** 14 }),
+  currency: fc.constantFrom('ETB', 'USD'),
+  option: fc.constantFrom('WALLETA_USSD', 'WALLETB_USSD', 'WALLETA_WALLET'),
+  reason: fc.constantFrom('', 'wrong_pin', 'insufficient_funds'),
+  aboutAttempt: fc.boolean(),
+});
+
+const text = (minorUnits: number | bigint): string => {
+  const digits = String(minorUnits).padStart(3, '0');
+  return `${digits.slice(0, -2)}.${digits.slice(-2)}`;
+};
+
+const hasAttempt = ({ type, aboutAttempt }: Happened): boolean =>
+  type === 'PAYMENT_DECLINED' || (type === 'FAILED' && aboutAttempt);
+
+function payloadOf(event: Happened): Buffer {
+  const message = create(OrderEventSchema, {
+    occurTime: timestampFromDate(from),
+    order: {
+      orderId: 'ord_x',
+      currency: event.currency,
+      deducted: text(event.minorUnits),
+      paymentOption: options[event.option],
+    },
+  });
+  if (hasAttempt(event)) {
+    Object.assign(message, {
+      paymentAttempt: create(OrderEventSchema, {
+        paymentAttempt: {
+          paymentOption: options[event.option],
+          declineReason: event.reason,
+          status: event.reason === '' ? PaymentAttemptStatus.TIMED_OUT : PaymentAttemptStatus.DECLINED,
+        },
+      }).paymentAttempt,
+    });
+  }
+  return encodeMessage(OrderEventSchema, message);
+}
+
+async function store(through: pg.Client, merchantId: string, events: readonly Happened[]): Promise<void> {
+  for (const event of events) {
+    await through.query(
+      `insert into core.order_events (merchant_id, environment, order_id, sequence, id, type, occurred_at, payload)
+       values ($1, 'SANDBOX', $2, 1, $3, $4, $5, $6)`,
+      [
+        merchantId,
+        v7(),
+        v7(),
+        event.type,
+        new Date(from.getTime() + event.minute * 60_000),
+        payloadOf(event),
+      ],
+    );
+  }
+}
+
+/** The report, summed up from the events themselves. */
+function model(events: readonly Happened[]) {
+  const within = events.filter(({ minute }) => minute >= 0 && minute < hours * 60);
+  const collected = (list: readonly Happened[]) =>
+    (['ETB', 'USD'] as const).flatMap((currency) => {
+      const paid = list.filter((event) => event.type === 'COMPLETED' && event.currency === currency);
+      const sum = paid.reduce((total, { minorUnits }) => total + BigInt(minorUnits), 0n);
+      return paid.length === 0 ? [] : [{ currency, amount: text(sum), orders: BigInt(paid.length) }];
+    });
+  const count = (list: readonly Happened[], type: OrderEventType): bigint =>
+    BigInt(list.filter((event) => event.type === type).length);
+  const counts = (list: readonly Happened[]) => ({
+    registered: count(list, 'CREATED'),
+    completed: count(list, 'COMPLETED'),
+    failed: count(list, 'FAILED'),
+    expired: count(list, 'EXPIRED'),
+    collected: collected(list),
+  });
+  const reasons = within.flatMap((event) => {
+    if (event.type === 'EXPIRED') return ['session_ended'];
+    if (hasAttempt(event)) return [event.reason === '' ? 'timed_out' : event.reason];
+    return event.type === 'FAILED' ? ['cancelled'] : [];
+  });
+  return {
+    total: counts(within),
+    steps: Array.from({ length: 2 }, (_, day) =>
+      counts(within.filter(({ minute }) => Math.floor(minute / 1440) === day)),
+    ),
+    failures: new Map(
+      [...new Set(reasons)].map((reason) => [reason, reasons.filter((r) => r === reason).length]),
+    ),
+    options: (['WALLETA_USSD', 'WALLETB_USSD', 'WALLETA_WALLET'] as const).flatMap((option) => {
+      const own = within.filter(
+        (event) => event.option === option && (event.type === 'COMPLETED' || hasAttempt(event)),
+      );
+      if (own.length === 0) return [];
+      const succeeded = count(own, 'COMPLETED');
+      return [{ option, succeeded, failed: BigInt(own.length) - succeeded, collected: collected(own) }];
+    }),
+  };
+}
+
+const kill = (): Promise<unknown> =>
+  client.query(`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'counting'`);
+
+async function countAll(): Promise<void> {
+  await waitUntil('everything is counted', async () => {
+    await countEvents(database, stop.signal).catch(() => undefined);
+    return (await readBehindSince(database.pool).catch(() => new Date())) === null;
+  });
+}
+
+test('counts every event once, through crashes, two counting at once and late commits', async () => {
+  expect(PaymentOption.WALLETA_WALLET).toBe(options.WALLETA_WALLET);
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(happened, { maxLength: 40 }),
+      fc.array(happened, { maxLength: 10 }),
+      fc.boolean(),
+      async (soon, late, crash) => {
+        const merchantId = v7();
+        const slow = new pg.Client({ connectionString: testDatabase.url });
+        await slow.connect();
+        await slow.query('begin');
+        await store(slow, merchantId, late);
+        const counting = [1, 2].map(() => countEvents(database, stop.signal).catch(() => undefined));
+        await store(client, merchantId, soon);
+        if (crash) await kill();
+        counting.push(countEvents(database, stop.signal).catch(() => undefined));
+        await slow.query('commit');
+        await slow.end();
+        await Promise.all(counting);
+
+        await countAll();
+
+        const to = new Date(from.getTime() + hours * hourMs);
+        const rows = await readReport(database.pool, {
+          merchantId,
+          environment: 'SANDBOX',
+          from,
+          to,
+          stepMs: 24 * hourMs,
+        });
+        const report = orderReport(rows, 2);
+        const { failures, ...expected } = model([...soon, ...late]);
+        expect(report).toMatchObject(expected);
+        expect(new Map(report.failures.map(({ reason, count }) => [reason, Number(count)]))).toEqual(
+          failures,
+        );
+      },
+    ),
+    { numRuns: 25 },
+  );
+}, 120_000);
+
+test('counts anew after a restore into a server that has not got as far', async () => {
+  const merchantId = v7();
+  await store(client, merchantId, [
+    {
+      type: 'CREATED',
+      minute: 5,
+      minorUnits: 1,
+      currency: 'ETB',
+      option: 'WALLETA_USSD',
+      reason: '',
+      aboutAttempt: false,
+    },
+  ]);
+  await countAll();
+  await client.query(`update core.order_counts set events = events + 7`);
+  await client.query(
+    `update core.order_counts_cursor set xid = (pg_snapshot_xmax(pg_current_snapshot())::text::bigint + 100000)::text::xid8`,
+  );
+
+  await countAll();
+
+  const to = new Date(from.getTime() + hourMs);
+  const rows = await readReport(database.pool, {
+    merchantId,
+    environment: 'SANDBOX',
+    from,
+    to,
+    stepMs: hourMs,
+  });
+  expect(rows.map(({ events }) => events)).toEqual(['1']);
+});
