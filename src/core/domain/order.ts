@@ -61,6 +61,7 @@ export interface OrderFacts {
   readonly orderNumber: string;
   readonly amount: Money;
   readonly paymentType: PaymentType;
+  /** Empty texts for a payment link that was made without one, until its first payment attempt says it. */
   readonly customerPhone: PhoneNumber;
   readonly reason: string;
   readonly businessName: string;
@@ -140,7 +141,8 @@ export function sameRegistration(order: Order, facts: OrderFacts): boolean {
     order.orderNumber === facts.orderNumber &&
     Money.equal(order.amount, facts.amount) &&
     order.paymentType === facts.paymentType &&
-    order.customerPhone.e164 === facts.customerPhone.e164 &&
+    // A link without a phone gets that of its first attempt, and is still the same link.
+    (facts.customerPhone.e164 === '' || order.customerPhone.e164 === facts.customerPhone.e164) &&
     order.reason === facts.reason &&
     order.businessName === facts.businessName &&
     order.returnUrl === facts.returnUrl &&

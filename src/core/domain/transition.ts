@@ -134,7 +134,8 @@ function startPayment(
     updatedAt: now,
     declineReason: null,
   };
-  const change = { attemptCount: order.attemptCount + 1, latestAttempt: attempt };
+  const customerPhone = order.customerPhone.e164 === '' ? phone : order.customerPhone;
+  const change = { attemptCount: order.attemptCount + 1, latestAttempt: attempt, customerPhone };
   return recorded(order, change, 'PAYMENT_STARTED', attempt, now);
 }
 
@@ -230,7 +231,9 @@ function unrecorded(order: Order, latestAttempt: PaymentAttempt): Outcome {
   return ok({ order: { ...order, latestAttempt }, events: [] });
 }
 
-type Change = Partial<Pick<Order, 'status' | 'deductedMinorUnits' | 'attemptCount' | 'latestAttempt'>>;
+type Change = Partial<
+  Pick<Order, 'status' | 'deductedMinorUnits' | 'attemptCount' | 'latestAttempt' | 'customerPhone'>
+>;
 
 function recorded(
   before: Order,

@@ -1,3 +1,4 @@
+import { durationMs } from '@bufbuild/protobuf/wkt';
 import type {
   GetOrderRequest,
   RegisterOrderRequest,
@@ -21,7 +22,10 @@ import { paymentOptionOf, paymentTypeOf } from '../rpc/order-messages.ts';
 import type { OrderName } from './order-store.ts';
 
 /** What a merchant says of an order; the rest of its facts are ours. */
-export type Registration = Omit<OrderFacts, 'id' | 'createdAt' | 'expiresAt'>;
+export interface Registration extends Omit<OrderFacts, 'id' | 'createdAt' | 'expiresAt'> {
+  /** How long the payment session lasts; the merchant's own when undefined. */
+  readonly sessionLifetimeMs: number | undefined;
+}
 
 export interface DirectPayment {
   readonly merchantId: string;
@@ -74,6 +78,35 @@ function parsePaymentOption(
   return ok(option);
 }
 
+const isLink = ({ paymentType }: RegisterOrderRequest): boolean =>
+  paymentType === PaymentTypeMessage.LINK || paymentType === PaymentTypeMessage.QR;
+
+/** Whoever makes a link need not know who will pay by it: the customer says so at checkout. */
+function parseCustomerPhone(request: RegisterOrderRequest): Result<PhoneNumber, Issue> {
+  if (request.customerPhone === '' && isLink(request)) return ok({ asGiven: '', e164: '' });
+  return PhoneNumber.parse(request.customerPhone, 'customer_phone');
+}
+
+/** A link may be sent by mail or be printed: there is not always a page to go back to. */
+function parseReturnUrl(request: RegisterOrderRequest, environment: Environment): Result<string, Issue> {
+  if (request.returnUrl === '' && isLink(request)) return ok('');
+  return HttpUrl.parse(request.returnUrl, 'return_url', environment);
+}
+
+const minLifetimeMs = 5 * 60_000;
+const maxLifetimeMs = 30 * 86_400_000;
+
+function parseLifetime(request: RegisterOrderRequest): Result<number | undefined, Issue> {
+  const field = 'session_lifetime';
+  if (request.sessionLifetime === undefined) return ok(undefined);
+  if (!isLink(request)) return err({ field, issue: 'is only for orders of type LINK or QR' });
+  const lifetimeMs = durationMs(request.sessionLifetime);
+  if (!(lifetimeMs >= minLifetimeMs && lifetimeMs <= maxLifetimeMs) || lifetimeMs % 1000 !== 0) {
+    return err({ field, issue: 'must be 5 minutes to 30 days, in whole seconds' });
+  }
+  return ok(lifetimeMs);
+}
+
 /** Reads an order to register, with everything that is wrong with it. */
 export function parseRegistration(
   request: RegisterOrderRequest,
@@ -86,11 +119,12 @@ export function parseRegistration(
     merchantId: parseId('mer', request.merchantId, 'merchant_id'),
     environment,
     orderNumber: OrderNumber.parse(request.orderNumber, 'order_number'),
-    returnUrl: HttpUrl.parse(request.returnUrl, 'return_url', urlsIn),
+    returnUrl: parseReturnUrl(request, urlsIn),
     webhookUrl: request.webhookUrl === '' ? ok('') : HttpUrl.parse(request.webhookUrl, 'webhook_url', urlsIn),
     amount: parseMoney(request.amount, request.currency, currencies),
     reason: parseText(request.reason, 'reason', { max: reasonLength, required: true }),
-    customerPhone: PhoneNumber.parse(request.customerPhone, 'customer_phone'),
+    customerPhone: parseCustomerPhone(request),
+    sessionLifetimeMs: parseLifetime(request),
     businessName: parseText(request.businessName, 'business_name', {
       max: businessNameLength,
       required: false,

@@ -30,14 +30,14 @@ export interface RegisterOrderParts {
  * ORDER_NUMBER_TAKEN, OVERLOADED.
  */
 export function createRegisterOrder({ store, findMerchant, newId, now }: RegisterOrderParts): RegisterOrder {
-  return async (registration, scope) => {
+  return async ({ sessionLifetimeMs, ...registration }, scope) => {
     const terms = await requireMerchant(findMerchant, registration.merchantId, registration.environment);
     const createdAt = now();
     const facts: OrderFacts = {
       ...registration,
       id: newId('ord', createdAt),
       createdAt,
-      expiresAt: new Date(createdAt.getTime() + terms.sessionLifetimeMs),
+      expiresAt: new Date(createdAt.getTime() + (sessionLifetimeMs ?? terms.sessionLifetimeMs)),
     };
     const issues = amountIssues(terms, registration.amount);
     if (issues.length > 0) {
@@ -49,8 +49,8 @@ export function createRegisterOrder({ store, findMerchant, newId, now }: Registe
     if ((await store.insert(changed, scope)) === 'inserted') return { order: changed.order, repeated: false };
 
     const existing = await findTaken(store, facts, scope);
-    if (existing.status === 'PENDING' && sameRegistration(existing, facts))
-      return { order: existing, repeated: true };
+    const repeated = sameRegistration(existing, facts) && lastsAsLong(existing, sessionLifetimeMs);
+    if (existing.status === 'PENDING' && repeated) return { order: existing, repeated };
     throw orderNumberTaken(existing);
   };
 }
@@ -61,6 +61,10 @@ async function findSame(store: OrderStore, facts: OrderFacts, scope: CallScope):
   const order = await store.find({ merchantId, environment, by: 'order_number', value }, scope);
   return order?.status === 'PENDING' && sameRegistration(order, facts) ? order : undefined;
 }
+
+/** The merchant's own lifetime may have become another one since: only what was asked for has to be the same. */
+const lastsAsLong = ({ createdAt, expiresAt }: Order, lifetimeMs: number | undefined): boolean =>
+  lifetimeMs === undefined || expiresAt.getTime() - createdAt.getTime() === lifetimeMs;
 
 /** The order that holds an order_number which could not be inserted. Orders are never deleted, so there is one. */
 export async function findTaken(store: OrderStore, facts: OrderFacts, scope: CallScope): Promise<Order> {
