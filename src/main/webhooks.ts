@@ -49,6 +49,8 @@ const attemptMs = 15_000;
 const connectMs = 5_000;
 /** How long a lane stays with a process that says nothing more. */
 const leaseMs = 20_000;
+/** Until the broker brings an event again that was not acknowledged. */
+const ackWaitMs = 30_000;
 const clockIntervalMs = 5_000;
 const auditIntervalMs = 1_000;
 const promoteIntervalMs = 10_000;
@@ -197,7 +199,7 @@ const work = [
     {
       database,
       writer,
-      consumer: bus.eventConsumer('webhooks'),
+      consumer: bus.eventConsumer({ name: 'webhooks', ackWaitMs }),
       orders,
       onDeliveries: announceDeliveries,
       logger,

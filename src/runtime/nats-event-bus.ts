@@ -2,7 +2,7 @@ import { Events, connect } from 'nats';
 import type { ConnectionOptions, NatsConnection } from 'nats';
 import type { Logger } from './logger.ts';
 import { createEventConsumer } from './nats-event-consumer.ts';
-import type { EventConsumer } from './nats-event-consumer.ts';
+import type { EventConsumer, EventConsumerParts } from './nats-event-consumer.ts';
 import { brokerAnswerMs, createEventStream, eventStream } from './nats-event-stream.ts';
 import { publishStored } from './nats-publish-stored.ts';
 import type { EventMessage } from './nats-publish-stored.ts';
@@ -29,7 +29,7 @@ export interface EventBus extends EventPublisher {
   /** Calls back at every such ring of another process. */
   readonly onRing: (bell: Bell, listener: () => void) => void;
   /** The place in the stream that the broker remembers by this name. */
-  readonly eventConsumer: (name: string) => EventConsumer;
+  readonly eventConsumer: (options: Pick<EventConsumerParts, 'name' | 'ackWaitMs'>) => EventConsumer;
   readonly close: () => Promise<void>;
 }
 
@@ -92,7 +92,7 @@ export function openEventBus({ url, name, logger }: EventBusOptions): EventBus {
     },
     onRing: (bell, listener) => void listeners.get(bell)?.add(listener),
     eventConsumer: (consumer) =>
-      createEventConsumer({ name: consumer, reached: () => (isReached ? connection : undefined), logger }),
+      createEventConsumer({ ...consumer, reached: () => (isReached ? connection : undefined), logger }),
     async close() {
       closing.abort();
       isReached = false;

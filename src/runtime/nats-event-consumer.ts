@@ -42,6 +42,8 @@ export interface EventConsumer {
 
 export interface EventConsumerParts {
   readonly name: string;
+  /** Until an event that nobody acknowledged is brought again. Who shares a name must say the same. */
+  readonly ackWaitMs: number;
   /** The connection while the broker is reached. */
   readonly reached: () => NatsConnection | undefined;
   readonly logger: Logger;
@@ -50,15 +52,14 @@ export interface EventConsumerParts {
 /** One request for events is for this many; so many again may have come before somebody takes them. */
 const fetchSize = 500;
 const fetchMs = 5_000;
-/** Until an event that nobody acknowledged is brought again. */
-const ackWaitMs = 30_000;
-/** More than are ever brought in that time: at this limit the broker would bring nothing new. */
+/** More than are ever brought before they are brought again: at this limit the broker would bring nothing new. */
 const maxUnacknowledged = 100_000;
 /** A backlog that is longer is read from core's list, in larger pages and without what was read before. */
 const maxBacklog = 20_000;
 const retryMs = 500;
 
-export function createEventConsumer({ name, reached, logger }: EventConsumerParts): EventConsumer {
+export function createEventConsumer(parts: EventConsumerParts): EventConsumer {
+  const { name, reached, logger } = parts;
   return {
     listen(stop) {
       const arrived = createWakeSignal();
@@ -70,7 +71,7 @@ export function createEventConsumer({ name, reached, logger }: EventConsumerPart
       };
 
       const fetchUntilItFails = async (connection: NatsConnection): Promise<void> => {
-        const consumer = await bind(connection, name);
+        const consumer = await bind(connection, parts);
         isOpen = true;
         while (!stop.aborted && reached() === connection) {
           // What nobody takes is left with the broker.
@@ -143,22 +144,26 @@ async function fetchOnce(
 }
 
 /** The consumer, made when the broker does not know it, and the stream as well. */
-async function bind(connection: NatsConnection, name: string): Promise<Consumer> {
+async function bind(connection: NatsConnection, parts: EventConsumerParts): Promise<Consumer> {
+  const { name } = parts;
   const manager = await connection.jetstreamManager({ timeout: brokerAnswerMs });
-  const { num_pending: backlog } = await addConsumer(manager, name).catch(async (error: unknown) => {
+  const { num_pending: backlog } = await addConsumer(manager, parts).catch(async (error: unknown) => {
     if (!isStreamMissing(error)) throw error;
     await createEventStream(connection);
-    return addConsumer(manager, name);
+    return addConsumer(manager, parts);
   });
   if (backlog > maxBacklog) {
     await manager.consumers.delete(eventStream, name);
-    await addConsumer(manager, name);
+    await addConsumer(manager, parts);
   }
   return connection.jetstream({ timeout: brokerAnswerMs }).consumers.get(eventStream, name);
 }
 
 /** Nothing changes when the broker has it. A new one begins with what is published from now on: core lists the rest. */
-const addConsumer = (manager: JetStreamManager, name: string): Promise<ConsumerInfo> =>
+const addConsumer = (
+  manager: JetStreamManager,
+  { name, ackWaitMs }: EventConsumerParts,
+): Promise<ConsumerInfo> =>
   manager.consumers.add(eventStream, {
     durable_name: name,
     ack_policy: AckPolicy.Explicit,

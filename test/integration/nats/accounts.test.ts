@@ -148,7 +148,7 @@ describe('webhooks', () => {
     const bus = await busOf('webhooks');
     const stop = new AbortController();
     closing.push(async () => stop.abort());
-    const inbox = bus.eventConsumer('webhooks').listen(stop.signal);
+    const inbox = bus.eventConsumer({ name: 'webhooks', ackWaitMs: 30_000 }).listen(stop.signal);
     await waitUntil('it listens', inbox.isOpen);
 
     await publishAsCore();

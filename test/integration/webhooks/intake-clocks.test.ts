@@ -35,7 +35,7 @@ function startIntake(desk: IntakeDesk, clockOffMs = 0): Intake {
     const database = await openDatabase({ url: stack.databaseUrl, ...options });
     const bus = openEventBus({ url: broker.url, name: 'intake clocks', logger });
     const writer = createDeliveryWriter({ database, retentionDays: 90, newId: newRandomId, now });
-    const consumer = bus.eventConsumer('webhooks');
+    const consumer = bus.eventConsumer({ name: 'webhooks', ackWaitMs: 30_000 });
     const parts = { database, writer, consumer, orders, onDeliveries: () => undefined, logger, now };
     await takeInEvents(parts, stopping.signal);
     await bus.close();

@@ -182,7 +182,7 @@ describe('the intake misses nothing', () => {
   });
 
   test('when it ends between the write and the acknowledgement: the repeat makes no second delivery', async () => {
-    const desk = await open();
+    const desk = await open({ ackWaitMs: 2_000 });
     const { stack, broker, expireOrders, startIntake, toldEvents, untilAllTakenIn } = desk;
     const { id: merchantId } = await stack.createMerchant();
     let crashes = 0;
@@ -209,8 +209,8 @@ describe('the intake misses nothing', () => {
     await expireOrders(merchantId, numbered('C', 5));
     const rows = await untilAllTakenIn(10);
 
-    // The broker brings again what nobody acknowledged after half a minute.
-    await waitUntil('all is acknowledged', async () => (await unacknowledged()) === 0, 50_000);
+    // The broker brings again what nobody acknowledged.
+    await waitUntil('all is acknowledged', async () => (await unacknowledged()) === 0);
     await connection.close();
     expect(eventIdsOf(rows)).toEqual([...(await toldEvents())].sort());
     expect(eventIdsOf(await desk.deliveries())).toEqual(eventIdsOf(rows));

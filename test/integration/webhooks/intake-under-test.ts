@@ -75,7 +75,11 @@ export interface IntakeDesk {
 
 const numbersOfEnds = new Set([OrderEventType.COMPLETED, OrderEventType.FAILED, OrderEventType.EXPIRED]);
 
-export async function openIntakeDesk({ cores = 1, startBroker = true } = {}): Promise<IntakeDesk> {
+export async function openIntakeDesk({
+  cores = 1,
+  startBroker = true,
+  ackWaitMs = 30_000,
+} = {}): Promise<IntakeDesk> {
   const cleanUps: (() => Promise<unknown>)[] = [];
   const close = async (): Promise<void> => {
     for (const cleanUp of cleanUps.reverse()) await cleanUp();
@@ -102,7 +106,7 @@ export async function openIntakeDesk({ cores = 1, startBroker = true } = {}): Pr
         await waitUntil('the broker is there', bus.isConnected).catch(() => undefined);
         await bus.close();
       });
-      const intake = runIntake({ bus, databaseUrl: stack.databaseUrl, orders, onDeliveries });
+      const intake = runIntake({ bus, ackWaitMs, databaseUrl: stack.databaseUrl, orders, onDeliveries });
       cleanUps.push(intake.stop);
       return intake;
     };
@@ -161,12 +165,13 @@ const openWebhooksDatabase = (url: string, logger: Logger): Promise<Database> =>
 
 interface IntakeOptions {
   readonly bus: EventBus;
+  readonly ackWaitMs: number;
   readonly databaseUrl: string;
   readonly orders: Client<typeof OrderService>;
   readonly onDeliveries: () => void;
 }
 
-function runIntake({ bus, databaseUrl, orders, onDeliveries }: IntakeOptions): RunningIntake {
+function runIntake({ bus, ackWaitMs, databaseUrl, orders, onDeliveries }: IntakeOptions): RunningIntake {
   const { logger, log } = keptLog();
   const stopping = new AbortController();
   const now = (): Date => new Date();
@@ -174,7 +179,7 @@ function runIntake({ bus, databaseUrl, orders, onDeliveries }: IntakeOptions): R
   const running = (async () => {
     const database = await openWebhooksDatabase(databaseUrl, logger);
     const writer = createDeliveryWriter({ database, retentionDays: 90, newId: newRandomId, now });
-    const consumer = bus.eventConsumer('webhooks');
+    const consumer = bus.eventConsumer({ name: 'webhooks', ackWaitMs });
     const announce = (): void => {
       announced += 1;
       onDeliveries();

