@@ -8,7 +8,7 @@ import { Migration004Reversals } from './migrations/migration-004-reversals.ts';
 import { Migration005RequestLog } from './migrations/migration-005-request-log.ts';
 import { Migration006Accounts } from './migrations/migration-006-accounts.ts';
 import { Migration007MerchantTerms } from './migrations/migration-007-merchant-terms.ts';
-import { Migration009Reports } from './migrations/migration-009-reports.ts';
+import { Migration008Upkeep } from './migrations/migration-008-upkeep.ts';
 
 export type { Database } from '../../runtime/database/open-database.ts';
 
@@ -26,7 +26,7 @@ export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
         Migration005RequestLog,
         Migration006Accounts,
         Migration007MerchantTerms,
-        Migration009Reports,
+        Migration008Upkeep,
       ],
       migrationLock: 7_142_001,
     },

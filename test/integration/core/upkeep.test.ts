@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { createTestDatabase } from '../../support/test-database.ts';
+import type { TestDatabase } from '../../support/test-database.ts';
+
+// Every index is written by every registration, payment or change: one more has to be worth that, and says so here.
+
+let database: TestDatabase;
+let client: pg.Client;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+});
+
+afterAll(async () => {
+  await client.end();
+  await database.drop();
+});
+
+describe('the busy tables', () => {
+  test.each([
+    [
+      'orders',
+      {
+        orders_pkey: 'changes',
+        orders_order_number: 'verify',
+        orders_sweep: 'the sweep',
+        orders_phone: 'customers, found by their phone',
+      },
+    ],
+    ['order_events', { order_events_pkey: 'no event twice', order_events_commit_order: 'the relay' }],
+    [
+      'payment_attempts',
+      {
+        payment_attempts_pkey: 'changes',
+        payment_attempts_one_open: 'no second charge',
+        payment_attempts_due: 'what is due to be asked of a wallet',
+        payment_attempts_phone: 'the limit on prompts',
+        payment_attempts_transaction: 'money counted once; statements',
+        payment_attempts_succeeded: 'statements',
+      },
+    ],
+  ])('%s has no index but those that something needs', async (table, needed) => {
+    const { rows } = await client.query<{ name: string }>(
+      `select indexname as name from pg_indexes where schemaname = 'core' and tablename = $1`,
+      [table],
+    );
+
+    expect(rows.map(({ name }) => name).filter((name) => !(name in needed))).toEqual([]);
+  });
+
+  test.each(['orders', 'payment_attempts'])(
+    '%s is vacuumed long before a fifth of it is dead',
+    async (table) => {
+      const { rows } = await client.query<{ options: string[] }>(
+        `select reloptions as options from pg_class where oid = ('core.' || $1)::regclass`,
+        [table],
+      );
+
+      expect(rows[0]?.options).toContain('autovacuum_vacuum_scale_factor=0.02');
+    },
+  );
+});
