@@ -9,6 +9,7 @@ import { Migration005RequestLog } from './migrations/migration-005-request-log.t
 import { Migration006Accounts } from './migrations/migration-006-accounts.ts';
 import { Migration007MerchantTerms } from './migrations/migration-007-merchant-terms.ts';
 import { Migration008Upkeep } from './migrations/migration-008-upkeep.ts';
+import { Migration009Reports } from './migrations/migration-009-reports.ts';
 
 export type { Database } from '../../runtime/database/open-database.ts';
 
@@ -27,6 +28,7 @@ export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
         Migration006Accounts,
         Migration007MerchantTerms,
         Migration008Upkeep,
+        Migration009Reports,
       ],
       migrationLock: 7_142_001,
     },
