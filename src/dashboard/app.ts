@@ -14,6 +14,8 @@ import { readAssets } from './assets.ts';
 import type { DashboardClients } from './clients.ts';
 import type { Dashboard } from './dashboard.ts';
 import { addKeys } from './developers/add-keys.ts';
+import { addWebhookSecrets } from './developers/add-webhook-secrets.ts';
+import { addWebhooks } from './developers/add-webhooks.ts';
 import { createErrorHandler } from './error-reply.ts';
 import { chooseLanguage } from './language-choice.ts';
 import type { Mailer } from './mail/mailer.ts';
@@ -166,6 +168,8 @@ export async function buildDashboard(options: DashboardOptions): Promise<Fastify
     });
     addSignIn(pages, dashboard);
     addKeys(pages, dashboard);
+    addWebhooks(pages, dashboard);
+    addWebhookSecrets(pages, dashboard);
   });
   return app;
 }

@@ -27,4 +27,14 @@ export const accessRules: Readonly<Record<string, AccessRule>> = {
   'POST /m/:merchantId/:environment/keys': change('developer', { stepUp: true }),
   'POST /m/:merchantId/:environment/keys/:keyId/rotate': change('developer', { stepUp: true }),
   'POST /m/:merchantId/:environment/keys/:keyId/revoke': change('developer', { stepUp: true }),
+  // Developers: webhooks
+  'GET /m/:merchantId/:environment/webhooks': look('developer'),
+  'POST /m/:merchantId/:environment/webhooks/test': change('developer'),
+  'POST /m/:merchantId/:environment/webhooks/endpoints/pause': change('developer'),
+  'POST /m/:merchantId/:environment/webhooks/endpoints/resume': change('developer'),
+  'GET /m/:merchantId/:environment/webhooks/deliveries/:deliveryId': look('developer'),
+  'POST /m/:merchantId/:environment/webhooks/deliveries/:deliveryId/redeliver': change('developer'),
+  'GET /m/:merchantId/:environment/webhooks/secrets': look('developer'),
+  'POST /m/:merchantId/:environment/webhooks/secrets/rotate': change('developer', { stepUp: true }),
+  'POST /m/:merchantId/:environment/webhooks/secrets/promote': change('developer', { stepUp: true }),
 };

@@ -1,0 +1,112 @@
+import { durationFromMs } from '@bufbuild/protobuf/wkt';
+import { Type } from '@sinclair/typebox';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { pathIn, placeOf, scopeOf } from '../access/place.ts';
+import { callOptions, panel } from '../ask.ts';
+import type { Dashboard } from '../dashboard.ts';
+import { readForm } from '../forms/read-form.ts';
+import { requireSeen } from '../forms/require-seen.ts';
+import { SigningSecretState } from '../../gen/gatehouse/v1/webhook_service_pb.js';
+import type { SigningSecret } from '../../gen/gatehouse/v1/webhook_service_pb.js';
+import { wordsFor } from '../language/words.ts';
+import { momentOf } from '../moment-text.ts';
+import { shellWords } from '../send-page.ts';
+import { flash } from '../session/sign-in-state.ts';
+import { mayChangeWebhooks, webhookWords } from './add-webhooks.ts';
+
+const dayMs = 24 * 60 * 60_000;
+/** How long until a new secret becomes current: webhooks takes 30 days at most. */
+const waitsMs = { now: 0, day: dayMs, week: 7 * dayMs, month: 30 * dayMs };
+
+const Rotation = Type.Object({
+  after: Type.Union([Type.Literal('now'), Type.Literal('day'), Type.Literal('week'), Type.Literal('month')]),
+});
+
+/** What a form was decided on: which secrets there were. */
+const seenOf = (secrets: readonly SigningSecret[]): string =>
+  secrets.map(({ signingSecretId }) => signingSecretId).join(' ');
+
+const isNext = ({ state }: SigningSecret): boolean => state === SigningSecretState.NEXT;
+
+/** The pages on which the secrets that sign a merchant's webhooks are made and changed. */
+export function addWebhookSecrets(app: FastifyInstance, dashboard: Dashboard): void {
+  const { clients, sendPage, timeZone } = dashboard;
+  const { webhooks } = clients;
+  const path = '/m/:merchantId/:environment/webhooks/secrets';
+  const selfOf = (request: FastifyRequest): string => pathIn(placeOf(request), 'webhooks/secrets');
+  const requireUnchanged = async (request: FastifyRequest): Promise<void> => {
+    const { signingSecrets } = await webhooks.listSigningSecrets(scopeOf(request), callOptions(request));
+    requireSeen(request.body, seenOf(signingSecrets));
+  };
+
+  const showSecrets = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const words = wordsFor(request, webhookWords);
+    const at = (time: SigningSecret['createTime']) => momentOf(time, request.language, timeZone);
+    const secrets = await panel(request, async (options) => {
+      const { signingSecrets } = await webhooks.listSigningSecrets(scopeOf(request), options);
+      return {
+        seen: seenOf(signingSecrets),
+        hasNext: signingSecrets.some(isNext),
+        isFirst: !signingSecrets.some(({ shown }) => shown),
+        rows: signingSecrets.map((secret) => ({
+          ending: secret.ending,
+          state: words.secrets.states[isNext(secret) ? 'next' : 'current'],
+          tone: isNext(secret) ? 'info' : 'good',
+          note: secret.shown ? '' : words.secrets.unshown,
+          created: at(secret.createTime),
+          promoted: at(secret.promoteTime),
+        })),
+      };
+    });
+    return sendPage(request, reply, {
+      template: 'developers/secrets',
+      title: words.secrets.title,
+      area: 'webhooks',
+      words,
+      self: selfOf(request),
+      view: {
+        path: pathIn(placeOf(request), 'webhooks'),
+        tab: 'secrets',
+        secrets,
+        choices: Object.entries(words.secrets.rotate.choices),
+        mayChange: mayChangeWebhooks(request),
+      },
+    });
+  };
+
+  app.get(path, showSecrets);
+
+  app.post(`${path}/rotate`, async (request, reply) => {
+    const form = readForm(Rotation, request.body, shellWords[request.language].forms);
+    if (!form.ok) {
+      reply.code(400);
+      return showSecrets(request, reply);
+    }
+    await requireUnchanged(request);
+    const { secret, signingSecret } = await webhooks.rotateSigningSecret(
+      { ...scopeOf(request), promoteAfter: durationFromMs(waitsMs[form.value.after]) },
+      callOptions(request),
+    );
+    const words = wordsFor(request, webhookWords);
+    const promoted = momentOf(signingSecret?.promoteTime, request.language, timeZone);
+    return sendPage(request, reply, {
+      template: 'developers/secret-made',
+      title: words.secrets.made.title,
+      area: 'webhooks',
+      words,
+      self: selfOf(request),
+      view: {
+        secret,
+        path: selfOf(request),
+        when: promoted === undefined ? words.secrets.made.current : words.secrets.made.next(promoted.text),
+      },
+    });
+  });
+
+  app.post(`${path}/promote`, async (request, reply) => {
+    await requireUnchanged(request);
+    await webhooks.promoteSigningSecret(scopeOf(request), callOptions(request));
+    flash(request, { tone: 'good', text: wordsFor(request, webhookWords).secrets.promote.done });
+    return reply.redirect(selfOf(request), 303);
+  });
+}

@@ -1,0 +1,99 @@
+import { durationMs } from '@bufbuild/protobuf/wkt';
+import type {
+  Delivery,
+  DeliveryAttempt,
+  Endpoint,
+  ExplainDeliveryResponse,
+  GetDeliveryResponse,
+} from '../../gen/gatehouse/v1/webhook_service_pb.js';
+import { DeliveryAttemptResult } from '../../gen/gatehouse/v1/webhook_service_pb.js';
+import type { Language } from '../../runtime/language/language.ts';
+import type { webhooks } from '../language/english/webhooks.ts';
+import { momentOf } from '../moment-text.ts';
+import { attemptResult, deliveryState, endpointState } from './delivery-words.ts';
+
+/** How what is shown is written. */
+export interface Writing {
+  readonly words: typeof webhooks;
+  readonly language: Language;
+  readonly timeZone: string;
+}
+
+export function endpointRow(endpoint: Endpoint, { words, language, timeZone }: Writing) {
+  const at = (time: Endpoint['probeTime']) => momentOf(time, language, timeZone);
+  const probe = at(endpoint.probeTime);
+  return {
+    endpoint: endpoint.endpoint,
+    state: endpointState(endpoint.state, words),
+    note: endpoint.pauseReason || (probe === undefined ? '' : words.endpoints.probe(probe.text)),
+    pendingCount: Number(endpoint.pendingCount),
+    lastSuccess: at(endpoint.lastSuccessTime),
+    lastResult: endpoint.lastResult,
+  };
+}
+
+export function deliveryRow(delivery: Delivery, { words, language, timeZone }: Writing) {
+  return {
+    id: delivery.deliveryId,
+    eventType: delivery.eventType,
+    orderNumber: delivery.orderNumber,
+    endpoint: delivery.endpoint,
+    state: deliveryState(delivery.state, delivery.attemptCount, words),
+    attemptCount: delivery.attemptCount,
+    lastResult: delivery.lastResult,
+    created: momentOf(delivery.createTime, language, timeZone),
+  };
+}
+
+function attemptRow(attempt: DeliveryAttempt, { words, language, timeZone }: Writing) {
+  return {
+    number: attempt.number,
+    started: momentOf(attempt.startTime, language, timeZone),
+    took:
+      attempt.duration === undefined
+        ? ''
+        : words.delivery.milliseconds(Math.round(durationMs(attempt.duration))),
+    isGood: attempt.result === DeliveryAttemptResult.DELIVERED,
+    result: attemptResult(attempt.result, words),
+    statusCode: attempt.statusCode,
+    detail: attempt.detail,
+    address: attempt.remoteAddress,
+    answerBody: attempt.responseBody,
+    retryAfter: attempt.retryAfter,
+  };
+}
+
+/** The body in lines to be read; as it is when it is no JSON. */
+function readable(body: Uint8Array): string {
+  const text = Buffer.from(body).toString();
+  try {
+    return JSON.stringify(JSON.parse(text), undefined, 2);
+  } catch {
+    return text;
+  }
+}
+
+/** One delivery as its page shows it. */
+export function deliveryStory(
+  { delivery, body, attempts }: GetDeliveryResponse & { readonly delivery: Delivery },
+  writing: Writing,
+) {
+  const { words, language, timeZone } = writing;
+  const at = (time: Delivery['dueTime']) => momentOf(time, language, timeZone);
+  return {
+    eventType: delivery.eventType,
+    eventId: delivery.eventId,
+    orderNumber: delivery.orderNumber,
+    orderId: delivery.orderId,
+    url: delivery.url,
+    state: deliveryState(delivery.state, delivery.attemptCount, words),
+    created: at(delivery.createTime),
+    due: at(delivery.dueTime),
+    delivered: at(delivery.deliverTime),
+    body: readable(body),
+    attempts: attempts.map((attempt) => attemptRow(attempt, writing)),
+  };
+}
+
+/** Core's and webhooks' sentences for people are in English. */
+export const explanation = ({ sentences }: ExplainDeliveryResponse): readonly string[] => sentences;
