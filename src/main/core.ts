@@ -34,6 +34,7 @@ import { createOrderStore } from '../core/orders/order-store.ts';
 import { createSearchOrders } from '../core/orders/search-orders-use-case.ts';
 import { countEvents } from '../core/reports/count-events-use-case.ts';
 import { reportService } from '../core/reports/report-service.ts';
+import { createCancelOrder } from '../core/orders/cancel-order-use-case.ts';
 import { createRegisterOrder } from '../core/orders/register-order-use-case.ts';
 import { createStartDirectPayment } from '../core/orders/start-direct-payment-use-case.ts';
 import { checkoutService } from '../core/checkout/checkout-service.ts';
@@ -48,6 +49,8 @@ import { reconciliationService } from '../core/reconciliation/reconciliation-ser
 import { createReconciliationStore } from '../core/reconciliation/reconciliation-store.ts';
 import { scheduleReconciliations } from '../core/reconciliation/schedule-reconciliations.ts';
 import { strayPaymentService } from '../core/stray-payments/stray-payment-service.ts';
+import { walletStatusService } from '../core/wallet-status/wallet-status-service.ts';
+import { createWalletStatusStore } from '../core/wallet-status/wallet-status-store.ts';
 import { keepRequestDays } from '../core/request-log/request-days.ts';
 import { addRequestLogMetrics } from '../core/request-log/request-log-metrics.ts';
 import { requestLogService } from '../core/request-log/request-log-service.ts';
@@ -178,6 +181,7 @@ const services = [
   orderService({
     store,
     searchOrders: createSearchOrders(database),
+    cancelOrder: createCancelOrder(paymentParts),
     registerOrder: createRegisterOrder(orderParts),
     startDirectPayment: createStartDirectPayment(orderParts),
     feed,
@@ -215,6 +219,7 @@ const services = [
   auditService(database),
   accountService(accountParts),
   sessionService(createSessionStore(database, now), now),
+  walletStatusService({ store: createWalletStatusStore({ database, now }), now }),
   requestLogService(createRequestLogStore({ database, newId, now }), addRequestLogMetrics(metrics)),
   // Compares the two clocks, so it has to have this machine's own.
   diagnosticsService(instance, {

@@ -6,6 +6,7 @@ import { Environment, PaymentOption } from '../gen/gatehouse/v1/order_pb.js';
 import { PaymentAttemptService } from '../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { ReconciliationService, Wallet } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
 import { StrayPaymentService } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
+import { WalletStatusService } from '../gen/gatehouse/v1/wallet_status_service_pb.js';
 import { readWalletsConfig } from '../runtime/config.ts';
 import { stopOnSignal } from '../runtime/lifecycle.ts';
 import { createLogger } from '../runtime/logger.ts';
@@ -18,7 +19,9 @@ import { GsmaConnector } from '../wallets/gsma/gsma-connector.ts';
 import type { Health } from '../wallets/connector/outcomes.ts';
 import { runLeaseWorker } from '../wallets/lease-worker.ts';
 import { reconcileWork } from '../wallets/reconcile-work.ts';
+import { reportWalletStatus } from '../wallets/report-status.ts';
 import { createWalletBreaker } from '../wallets/wallet-breaker.ts';
+import { createWalletMeter } from '../wallets/wallet-meter.ts';
 import { parseWalletSettings } from '../wallets/wallet-settings.ts';
 import { attemptWork, reversalWork } from '../wallets/wallet-work.ts';
 import { readConfigOrExit } from './read-config.ts';
@@ -47,6 +50,7 @@ const transport = createGrpcTransport({
 const payments = createClient(PaymentAttemptService, transport);
 const strayPayments = createClient(StrayPaymentService, transport);
 const reconciliations = createClient(ReconciliationService, transport);
+const statuses = createClient(WalletStatusService, transport);
 const tokens = createCallbackTokens(config.GATEHOUSE_WALLET_CALLBACK_KEY);
 const bus = openEventBus({ url: config.GATEHOUSE_NATS_URL, name: `wallets ${instance}`, logger });
 const now = (): Date => new Date();
@@ -71,7 +75,8 @@ const listening: { callbackBaseUrl: string } = {
 const served = wallets.map((settings) => {
   const name = `${settings.wallet}-${settings.environment}`;
   const maxInFlight = settings.max_in_flight ?? standardMaxInFlight;
-  const connector = new GsmaConnector(
+  const meter = createWalletMeter(() => performance.now());
+  const gsma = new GsmaConnector(
     {
       baseUrl: settings.base_url,
       tokenPath: settings.token_path ?? '/v1/oauth/accesstoken',
@@ -90,7 +95,15 @@ const served = wallets.map((settings) => {
     now,
   );
   const sources = settings.callback_sources ?? [];
-  return { name, settings, connector, maxInFlight, sources, apiKey: settings.callback_api_key };
+  const connector = meter.measured(gsma);
+  const askUntil = async (end: AbortSignal): Promise<Health> => {
+    const signal = AbortSignal.any([end, AbortSignal.timeout(healthTimeoutMs)]);
+    return (await connector.health({ signal })).result;
+  };
+  const ask = (): Promise<Health> => askUntil(leaving.signal);
+  const breaker = meter.counted(createWalletBreaker({ wallet: name, logger, ask, ...breaking }));
+  const apiKey = settings.callback_api_key;
+  return { name, settings, connector, meter, askUntil, breaker, maxInFlight, sources, apiKey };
 });
 
 const app = buildCallbackApp({
@@ -106,7 +119,7 @@ const app = buildCallbackApp({
 await app.listen({ host: config.GATEHOUSE_HOST, port: config.GATEHOUSE_WALLET_CALLBACK_PORT });
 if (listening.callbackBaseUrl === '') listening.callbackBaseUrl = app.listeningOrigin;
 
-const workers = served.flatMap(({ name, settings, connector, maxInFlight }) => {
+const workers = served.flatMap(({ name, settings, connector, breaker, maxInFlight }) => {
   const parts = {
     wallet: name,
     environment: environments[settings.environment],
@@ -121,11 +134,6 @@ const workers = served.flatMap(({ name, settings, connector, maxInFlight }) => {
     maxInFlight,
     stop: leaving.signal,
   };
-  const ask = async (): Promise<Health> => {
-    const signal = AbortSignal.any([leaving.signal, AbortSignal.timeout(healthTimeoutMs)]);
-    return (await connector.health({ signal })).result;
-  };
-  const breaker = createWalletBreaker({ wallet: name, logger, ask, ...breaking });
   const options = { maxInFlight, idleMs, breaker, logger };
   const signals = {
     payments: createWakeSignal(),
@@ -163,6 +171,24 @@ const workers = served.flatMap(({ name, settings, connector, maxInFlight }) => {
   ];
 });
 
+const reporting = reportWalletStatus(
+  {
+    statuses,
+    instance,
+    wallets: served.map(({ settings, meter, breaker, maxInFlight, askUntil }) => ({
+      wallet: walletNumbers[settings.wallet],
+      environment: environments[settings.environment],
+      meter,
+      breaker,
+      // So many payments, and beside them so many reversals.
+      places: 2 * maxInFlight,
+      ask: () => askUntil(stopping.signal),
+    })),
+    logger,
+  },
+  stopping.signal,
+);
+
 stopOnSignal(logger, [
   {
     name: 'work',
@@ -170,7 +196,7 @@ stopOnSignal(logger, [
       stopping.abort();
       // A request that is on its way gets its answer if that comes soon; else the lease ends and another asks.
       const timer = setTimeout(() => leaving.abort(), 4_000);
-      await Promise.all(workers);
+      await Promise.all([...workers, reporting]);
       clearTimeout(timer);
     },
     timeoutMs: 6_000,

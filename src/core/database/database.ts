@@ -10,6 +10,7 @@ import { Migration006Accounts } from './migrations/migration-006-accounts.ts';
 import { Migration007MerchantTerms } from './migrations/migration-007-merchant-terms.ts';
 import { Migration008Upkeep } from './migrations/migration-008-upkeep.ts';
 import { Migration009Reports } from './migrations/migration-009-reports.ts';
+import { Migration010WalletStatuses } from './migrations/migration-010-wallet-statuses.ts';
 
 export type { Database } from '../../runtime/database/open-database.ts';
 
@@ -29,6 +30,7 @@ export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
         Migration007MerchantTerms,
         Migration008Upkeep,
         Migration009Reports,
+        Migration010WalletStatuses,
       ],
       migrationLock: 7_142_001,
     },

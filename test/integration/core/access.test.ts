@@ -12,6 +12,7 @@ import { PaymentAttemptService } from '../../../src/gen/gatehouse/v1/payment_att
 import { ReconciliationService } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
 import { ReportService } from '../../../src/gen/gatehouse/v1/report_service_pb.js';
 import { RequestLogService } from '../../../src/gen/gatehouse/v1/request_log_service_pb.js';
+import { WalletStatusService } from '../../../src/gen/gatehouse/v1/wallet_status_service_pb.js';
 import { StrayPaymentService } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 import { ServerReflection } from '../../../src/gen/grpc/reflection/v1/reflection_pb.js';
 import { Health } from '../../../src/gen/health/v1/health_pb.js';
@@ -42,6 +43,7 @@ const matrix: Readonly<Record<string, string>> = {
   'gatehouse.v1.OrderService/BatchStartDirectPayments': /*  */ 'Y - - - - Y Y -',
   'gatehouse.v1.OrderService/GetOrder': /*                  */ 'Y Y Y Y Y Y Y Y',
   'gatehouse.v1.OrderService/BatchGetOrders': /*            */ 'Y Y Y Y Y Y Y Y',
+  'gatehouse.v1.OrderService/CancelOrder': /*               */ '- - - - Y Y - -',
   'gatehouse.v1.OrderService/ListOrders': /*                */ '- - - - Y Y Y Y',
   'gatehouse.v1.OrderService/ListOrderEvents': /*           */ '- - - Y Y Y - Y',
   'gatehouse.v1.OrderService/WatchOrderEvents': /*          */ '- - - Y - Y - Y',
@@ -61,7 +63,7 @@ const matrix: Readonly<Record<string, string>> = {
   'gatehouse.v1.AuditService/RecordAuditEntry': /*          */ '- - - Y - - - -',
   'gatehouse.v1.PaymentAttemptService/LeasePaymentAttempts': '- - Y - - - - -',
   'gatehouse.v1.PaymentAttemptService/RecordPaymentOutcome': '- - Y - - - - -',
-  'gatehouse.v1.PaymentAttemptService/HastenPaymentAttempt': '- - Y - - Y - -',
+  'gatehouse.v1.PaymentAttemptService/HastenPaymentAttempt': '- - Y - Y Y - -',
   'gatehouse.v1.PaymentAttemptService/GetPaymentAttempt': /**/ '- - Y - Y Y - Y',
   'gatehouse.v1.PaymentAttemptService/ListPaymentAttempts': '- - - - Y Y - Y',
   'gatehouse.v1.StrayPaymentService/ListStrayPayments': /*  */ '- - - - Y Y - Y',
@@ -101,6 +103,8 @@ const matrix: Readonly<Record<string, string>> = {
   'gatehouse.v1.SessionService/WriteSession': /*          */ '- - - - Y - - -',
   'gatehouse.v1.SessionService/DeleteSession': /*         */ '- - - - Y - - -',
   'gatehouse.v1.SessionService/EndUserSessions': /*       */ '- - - - Y - - -',
+  'gatehouse.v1.WalletStatusService/ReportWalletStatus': /* */ '- - Y - - - - -',
+  'gatehouse.v1.WalletStatusService/ListWalletStatuses': /* */ '- - - - Y Y - Y',
   'gatehouse.v1.ReportService/GetOrderReport': /*           */ '- - - - Y Y - Y',
   'gatehouse.v1.ReportService/GetFirstSteps': /*            */ '- - - - Y Y - Y',
   'gatehouse.v1.DiagnosticsService/Diagnose': /*            */ '- - - Y Y Y - Y',
@@ -128,6 +132,7 @@ const services: readonly DescService[] = [
   CheckoutService,
   DiagnosticsService,
   RequestLogService,
+  WalletStatusService,
   Health,
   ServerReflection,
 ];

@@ -22,6 +22,8 @@ const definitions = loadSync(
     'audit_service',
     'account_service',
     'diagnostics_service',
+    'request_log_service',
+    'wallet_status_service',
   ]
     .map((name) => `gatehouse/v1/${name}.proto`)
     .concat(

@@ -43,6 +43,7 @@ const servedServices = [
   'gatehouse.v1.SessionService',
   'gatehouse.v1.RequestLogService',
   'gatehouse.v1.ReportService',
+  'gatehouse.v1.WalletStatusService',
 ];
 
 describe('grpc.health.v1, without a token', () => {

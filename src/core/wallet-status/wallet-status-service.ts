@@ -1,0 +1,101 @@
+import { fromBinary } from '@bufbuild/protobuf';
+import { durationFromMs, durationMs, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { Duration } from '@bufbuild/protobuf/wkt';
+import { Wallet } from '../../gen/gatehouse/v1/reconciliation_service_pb.js';
+import { WalletStatusSchema, WalletStatusService } from '../../gen/gatehouse/v1/wallet_status_service_pb.js';
+import type { WalletStatus } from '../../gen/gatehouse/v1/wallet_status_service_pb.js';
+import { markUneventful } from '../../runtime/rpc/call-context.ts';
+import { encodeMessage } from '../../runtime/rpc/message-bytes.ts';
+import { rpcService } from '../../runtime/rpc/rpc-service.ts';
+import type { RpcService } from '../../runtime/rpc/rpc-service.ts';
+import type { WalletName } from '../database/entities.ts';
+import { combine } from '../domain/combine.ts';
+import type { Issue } from '../domain/issue.ts';
+import { err, ok } from '../domain/result.ts';
+import type { Result } from '../domain/result.ts';
+import { parseText } from '../domain/text.ts';
+import { parseEnvironment, parseOptionalEnvironment } from '../rpc/environment.ts';
+import { valuesOrThrow } from '../rpc/request-fields.ts';
+import type { WalletReport, WalletStatusStore } from './wallet-status-store.ts';
+
+export interface WalletStatusParts {
+  readonly store: WalletStatusStore;
+  readonly now: () => Date;
+}
+
+const maxWallets = 50;
+const instanceLength = 128;
+const maxWindowMs = 60 * 60_000;
+/** Reports come every 5 seconds, or after 10 when a wallet is slow to say how it is. */
+const staleAfterMs = 20_000;
+
+/** gatehouse.v1.WalletStatusService. */
+export function walletStatusService({ store, now }: WalletStatusParts): RpcService {
+  return rpcService(
+    WalletStatusService,
+    {
+      async reportWalletStatus(request, context) {
+        const { instance, windowMs, reports } = valuesOrThrow(
+          combine({
+            instance: parseText(request.instance, 'instance', { max: instanceLength, required: true }),
+            windowMs: parseWindow(request.window),
+            reports: parseReports(request.wallets),
+          }),
+        );
+        await store.replace(instance, windowMs, reports);
+        markUneventful(context);
+        return {};
+      },
+      async listWalletStatuses(request) {
+        const reports = await store.list(valuesOrThrow(parseOptionalEnvironment(request.environment)));
+        const at = now().getTime();
+        return {
+          statuses: reports.map(({ instance, windowMs, reportedAt, payload }) => ({
+            instance,
+            window: durationFromMs(windowMs),
+            reportTime: timestampFromDate(reportedAt),
+            stale: at - reportedAt.getTime() > staleAfterMs,
+            status: fromBinary(WalletStatusSchema, payload),
+          })),
+        };
+      },
+    },
+    {
+      reportWalletStatus: ['wallets'],
+      listWalletStatuses: ['dashboard', 'operator', 'reader'],
+    },
+  );
+}
+
+function parseWindow(window: Duration | undefined): Result<number, Issue> {
+  const ms = window === undefined ? 0 : durationMs(window);
+  return ms >= 1 && ms <= maxWindowMs
+    ? ok(Math.round(ms))
+    : err({ field: 'window', issue: 'must be from 0.001s to 3600s' });
+}
+
+function parseReports(wallets: readonly WalletStatus[]): Result<WalletReport[], Issue> {
+  if (wallets.length > maxWallets) return err({ field: 'wallets', issue: `must be at most ${maxWallets}` });
+  const reports: WalletReport[] = [];
+  for (const status of wallets) {
+    const environment = parseEnvironment(status.environment);
+    const wallet = walletNames[status.wallet];
+    if (!environment.ok || wallet === undefined)
+      return err({ field: 'wallets', issue: 'must each name their wallet and environment' });
+    const isThere = reports.some(
+      (other) => other.wallet === wallet && other.environment === environment.value,
+    );
+    if (isThere) return err({ field: 'wallets', issue: 'must name a wallet of an environment only once' });
+    reports.push({
+      environment: environment.value,
+      wallet,
+      payload: encodeMessage(WalletStatusSchema, status),
+    });
+  }
+  return ok(reports);
+}
+
+const walletNames: Readonly<Partial<Record<Wallet, WalletName>>> = {
+  [Wallet.WALLETA]: 'WALLETA',
+  [Wallet.WALLETB]: 'WALLETB',
+};

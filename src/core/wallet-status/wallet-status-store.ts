@@ -1,0 +1,75 @@
+import { runStatement } from '../../runtime/database/run-statement.ts';
+import type { Database } from '../database/database.ts';
+import type { WalletName } from '../database/entities.ts';
+import type { Environment } from '../domain/order.ts';
+
+/** What one process says of one wallet; `payload` is a binary WalletStatus. */
+export interface WalletReport {
+  readonly environment: Environment;
+  readonly wallet: WalletName;
+  readonly payload: Uint8Array;
+}
+
+export interface StoredWalletReport extends WalletReport {
+  readonly instance: string;
+  readonly reportedAt: Date;
+  readonly windowMs: number;
+}
+
+export interface WalletStatusStore {
+  /** Takes the place of what the process said before. */
+  readonly replace: (instance: string, windowMs: number, reports: readonly WalletReport[]) => Promise<void>;
+  /** By environment and wallet, then by process. */
+  readonly list: (environment: Environment | undefined) => Promise<StoredWalletReport[]>;
+}
+
+/** Who has said nothing for so long is not coming back under that name. */
+const forgottenAfter = '1 day';
+
+/** One statement: what was said of a wallet that the process no longer talks to goes with what is said now. */
+const replacement = `
+with said as (
+  insert into core.wallet_statuses (instance, reported_at, window_ms, environment, wallet, payload)
+  select $1, $2, $3, t.* from unnest($4::core.environment[], $5::core.wallet[], $6::bytea[]) as t
+  on conflict (environment, wallet, instance)
+    do update set reported_at = excluded.reported_at, window_ms = excluded.window_ms, payload = excluded.payload
+  returning environment, wallet
+)
+delete from core.wallet_statuses known
+where known.reported_at < $2::timestamptz - interval '${forgottenAfter}'
+  or known.instance = $1 and (known.environment, known.wallet) not in (select environment, wallet from said)`;
+
+const listing = `
+select environment, wallet, instance, reported_at as "reportedAt", window_ms as "windowMs", payload
+from core.wallet_statuses
+where ($1::core.environment is null or environment = $1) and reported_at > $2::timestamptz - interval '${forgottenAfter}'
+order by environment, wallet, instance`;
+
+export function createWalletStatusStore({
+  database,
+  now,
+}: {
+  readonly database: Pick<Database, 'pool'>;
+  readonly now: () => Date;
+}): WalletStatusStore {
+  return {
+    async replace(instance, windowMs, reports) {
+      await runStatement(database.pool, {
+        text: replacement,
+        values: [
+          instance,
+          now(),
+          windowMs,
+          reports.map(({ environment }) => environment),
+          reports.map(({ wallet }) => wallet),
+          reports.map(({ payload }) => Buffer.from(payload)),
+        ],
+      });
+    },
+    list: (environment) =>
+      runStatement<StoredWalletReport>(database.pool, {
+        text: listing,
+        values: [environment ?? null, now()],
+      }),
+  };
+}

@@ -1,0 +1,79 @@
+import { durationFromMs } from '@bufbuild/protobuf/wkt';
+import type { Client } from '@connectrpc/connect';
+import type { Environment } from '../gen/gatehouse/v1/order_pb.js';
+import type { Wallet } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
+import { WalletBreakerState, WalletHealth } from '../gen/gatehouse/v1/wallet_status_service_pb.js';
+import type { WalletStatusService } from '../gen/gatehouse/v1/wallet_status_service_pb.js';
+import type { Logger } from '../runtime/logger.ts';
+import { repeatEvery } from '../runtime/repeat-every.ts';
+import type { Health } from './connector/outcomes.ts';
+import type { WalletBreaker } from './wallet-breaker.ts';
+import { meterWindowMs } from './wallet-meter.ts';
+import type { WalletMeter } from './wallet-meter.ts';
+
+/** A wallet that this process talks to. */
+export interface ReportedWallet {
+  readonly wallet: Wallet;
+  readonly environment: Environment;
+  readonly meter: WalletMeter;
+  readonly breaker: WalletBreaker;
+  /** Pieces of work that may be under way at once. */
+  readonly places: number;
+  /** Asks the wallet how it is, soon. Never rejects. */
+  readonly ask: () => Promise<Health>;
+}
+
+export interface ReportStatusParts {
+  readonly statuses: Client<typeof WalletStatusService>;
+  readonly instance: string;
+  readonly wallets: readonly ReportedWallet[];
+  readonly logger: Logger;
+}
+
+const intervalMs = 5_000;
+const deadlineMs = 4_000;
+
+/** Tells core every few seconds how the wallets are, until `stop` aborts. */
+export function reportWalletStatus(parts: ReportStatusParts, stop: AbortSignal): Promise<void> {
+  const { statuses, instance, wallets, logger } = parts;
+  return repeatEvery({ task: 'telling core how the wallets are', intervalMs, logger, stop }, async () => {
+    const window = durationFromMs(meterWindowMs);
+    const seen = await Promise.all(wallets.map(describe));
+    if (!stop.aborted)
+      await statuses.reportWalletStatus(
+        { instance, window, wallets: seen },
+        { timeoutMs: deadlineMs, signal: stop },
+      );
+  });
+}
+
+async function describe({ wallet, environment, meter, breaker, places, ask }: ReportedWallet) {
+  const health = await ask();
+  const { calls, failures, p50Ms, p99Ms, inFlight } = meter.read();
+  return {
+    wallet,
+    environment,
+    health: healths[health.kind],
+    healthDetail: 'detail' in health ? health.detail : '',
+    breaker: breakerStates[breaker.allows()],
+    calls,
+    failures,
+    ...(p50Ms === undefined ? {} : { latencyP50: durationFromMs(p50Ms) }),
+    ...(p99Ms === undefined ? {} : { latencyP99: durationFromMs(p99Ms) }),
+    inFlight,
+    places,
+  };
+}
+
+const healths = {
+  available: WalletHealth.UP,
+  degraded: WalletHealth.DEGRADED,
+  unavailable: WalletHealth.DOWN,
+  untold: WalletHealth.UNTOLD,
+} as const satisfies Record<Health['kind'], WalletHealth>;
+
+const breakerStates = {
+  all: WalletBreakerState.CLOSED,
+  one: WalletBreakerState.TRYING,
+  nothing: WalletBreakerState.OPEN,
+} as const satisfies Record<ReturnType<WalletBreaker['allows']>, WalletBreakerState>;

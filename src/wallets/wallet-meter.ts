@@ -1,0 +1,92 @@
+import type { Answer } from './connector/raw-exchange.ts';
+import type { WalletConnector } from './connector/wallet-connector.ts';
+import type { WalletBreaker } from './wallet-breaker.ts';
+
+/** What a wallet did within the window. */
+export interface WalletReading {
+  readonly calls: number;
+  readonly failures: number;
+  /** Milliseconds; undefined when there was no answer. */
+  readonly p50Ms: number | undefined;
+  readonly p99Ms: number | undefined;
+  readonly inFlight: number;
+}
+
+export interface WalletMeter {
+  /** The same connector, whose calls are counted. */
+  readonly measured: (connector: WalletConnector) => WalletConnector;
+  /** The same breaker, whose pieces of work are counted while they run. */
+  readonly counted: (breaker: WalletBreaker) => WalletBreaker;
+  readonly read: () => WalletReading;
+}
+
+/** How far back a reading looks. */
+export const meterWindowMs = 5 * 60_000;
+/** The latest of a very busy wallet's, which say the same. */
+const maxCalls = 5_000;
+
+interface Call {
+  readonly atMs: number;
+  readonly isFailure: boolean;
+  /** Undefined when no answer came. */
+  readonly latencyMs: number | undefined;
+}
+
+/** Counts what is said to one wallet, heartbeats and callbacks left out. `nowMs`: a monotonic clock, in milliseconds. */
+export function createWalletMeter(nowMs: () => number): WalletMeter {
+  const calls: Call[] = [];
+  let inFlight = 0;
+
+  const forget = (): void => {
+    const since = nowMs() - meterWindowMs;
+    const fresh = calls.findIndex(({ atMs }) => atMs >= since);
+    calls.splice(0, Math.max(fresh === -1 ? calls.length : fresh, calls.length - maxCalls));
+  };
+  const note = async <T>(call: Promise<Answer<T>>): Promise<Answer<T>> => {
+    const answer = await call;
+    for (const { status, problem, startedAt, endedAt } of answer.exchanges) {
+      calls.push({
+        atMs: nowMs(),
+        isFailure: problem !== undefined || (status ?? 0) >= 500,
+        latencyMs: status === undefined ? undefined : Math.max(0, endedAt.getTime() - startedAt.getTime()),
+      });
+    }
+    if (calls.length > 2 * maxCalls) forget();
+    return answer;
+  };
+  return {
+    measured: (connector) => ({
+      capabilities: connector.capabilities,
+      initiate: (request, options) => note(connector.initiate(request, options)),
+      query: (payment, options) => note(connector.query(payment, options)),
+      recover: (requestId, options) => note(connector.recover(requestId, options)),
+      parseCallback: (callback) => connector.parseCallback(callback),
+      reverse: (request, options) => note(connector.reverse(request, options)),
+      queryReversal: (reversal, options) => note(connector.queryReversal(reversal, options)),
+      statement: (period, options) => connector.statement(period, options),
+      health: (options) => connector.health(options),
+      close: () => connector.close(),
+    }),
+    counted: ({ allows, watch }) => ({
+      allows,
+      watch: async (work) => {
+        inFlight += 1;
+        try {
+          await watch(work);
+        } finally {
+          inFlight -= 1;
+        }
+      },
+    }),
+    read: () => {
+      forget();
+      const latencies = calls
+        .flatMap(({ latencyMs }) => (latencyMs === undefined ? [] : [latencyMs]))
+        .sort((a, b) => a - b);
+      // The least that so large a share of them is not above.
+      const share = (part: number): number | undefined => latencies[Math.ceil(part * latencies.length) - 1];
+      const failures = calls.filter(({ isFailure }) => isFailure).length;
+      return { calls: calls.length, failures, p50Ms: share(0.5), p99Ms: share(0.99), inFlight };
+    },
+  };
+}

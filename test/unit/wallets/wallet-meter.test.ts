@@ -1,0 +1,101 @@
+import { describe, expect, test } from '@jest/globals';
+import type { RawExchange } from '../../../src/wallets/connector/raw-exchange.ts';
+import type { WalletConnector } from '../../../src/wallets/connector/wallet-connector.ts';
+import { createWalletMeter, meterWindowMs } from '../../../src/wallets/wallet-meter.ts';
+
+const exchange = (own: Partial<RawExchange>, latencyMs = 10): RawExchange => ({
+  purpose: 'query',
+  method: 'GET',
+  url: 'https://wallet.example/',
+  requestHeaders: {},
+  requestBody: '',
+  responseHeaders: {},
+  responseBody: '',
+  startedAt: new Date(0),
+  endedAt: new Date(latencyMs),
+  ...own,
+});
+
+/** A wallet that answers with these exchanges, one call each. */
+function answering(exchanges: RawExchange[]): WalletConnector {
+  const next = async () => ({ result: { kind: 'pending' as const }, exchanges: [exchanges.shift()!] });
+  const never = (): never => {
+    throw new Error('not asked here');
+  };
+  return {
+    capabilities: {
+      idempotentInitiate: true,
+      queryBy: 'attempt_id',
+      recovery: true,
+      partialReversal: false,
+      statement: true,
+      callbackMethod: 'PUT',
+      callbackAuthentication: 'unguessable_url',
+    },
+    query: next,
+    initiate: never,
+    recover: never,
+    parseCallback: never,
+    reverse: never,
+    queryReversal: next,
+    statement: never,
+    health: never,
+    close: async () => undefined,
+  };
+}
+
+const ask = (connector: WalletConnector) =>
+  connector.query({ attemptId: 'pat_1' }, { signal: new AbortController().signal });
+
+describe('a wallet meter', () => {
+  test('counts calls, those that failed, and how long answers took', async () => {
+    const meter = createWalletMeter(() => 0);
+    const answers = [
+      exchange({ status: 200 }, 10),
+      exchange({ status: 404 }, 20),
+      exchange({ status: 503 }, 30),
+      exchange({ problem: 'timeout' }, 9_000),
+    ];
+    const connector = meter.measured(answering(answers));
+    for (let index = 0; index < 4; index += 1) await ask(connector);
+
+    expect(meter.read()).toEqual({ calls: 4, failures: 2, p50Ms: 20, p99Ms: 30, inFlight: 0 });
+  });
+
+  test('forgets what is older than its window', async () => {
+    let nowMs = 0;
+    const meter = createWalletMeter(() => nowMs);
+    const connector = meter.measured(answering([exchange({ status: 200 }), exchange({ status: 500 })]));
+    await ask(connector);
+    nowMs = meterWindowMs / 2;
+    await ask(connector);
+    nowMs = meterWindowMs + 1;
+
+    expect(meter.read()).toMatchObject({ calls: 1, failures: 1 });
+  });
+
+  test('has nothing to say of latency when nothing was answered', () => {
+    expect(createWalletMeter(() => 0).read()).toEqual({
+      calls: 0,
+      failures: 0,
+      p50Ms: undefined,
+      p99Ms: undefined,
+      inFlight: 0,
+    });
+  });
+
+  test('counts work while it runs, also work that fails', async () => {
+    const meter = createWalletMeter(() => 0);
+    const breaker = meter.counted({ allows: () => 'all', watch: async (work) => void (await work()) });
+    const end = Promise.withResolvers<boolean>();
+
+    const first = breaker.watch(() => end.promise);
+    const second = breaker.watch(() => Promise.reject(new Error('no')));
+    await expect(second).rejects.toThrow('no');
+    const during = meter.read().inFlight;
+    end.resolve(true);
+    await first;
+
+    expect([during, meter.read().inFlight]).toEqual([1, 0]);
+  });
+});
