@@ -26,7 +26,10 @@ import { parsePageSize } from '../rpc/page-token.ts';
 import { combine } from '../domain/combine.ts';
 import { formatCursor, parseCursor } from '../events/follow-events-use-case.ts';
 import type { EventFeed } from '../events/follow-events-use-case.ts';
-import { valuesOrThrow } from '../rpc/request-fields.ts';
+import { parseId, valuesOrThrow } from '../rpc/request-fields.ts';
+import { parseEnvironment } from '../rpc/environment.ts';
+import { actorOf } from '../../runtime/rpc/actor.ts';
+import type { CancelOrder } from './cancel-order-use-case.ts';
 import type { CheckoutTokens } from './checkout-token-use-case.ts';
 import { answerEach } from '../rpc/answer-each.ts';
 import { attemptMessage, orderMessage } from '../rpc/order-messages.ts';
@@ -42,6 +45,7 @@ import type { StartDirectPayment } from './start-direct-payment-use-case.ts';
 export interface OrderServiceParts {
   readonly store: OrderStore;
   readonly searchOrders: SearchOrders;
+  readonly cancelOrder: CancelOrder;
   readonly registerOrder: RegisterOrder;
   readonly startDirectPayment: StartDirectPayment;
   readonly feed: EventFeed;
@@ -101,7 +105,9 @@ export function orderService(parts: OrderServiceParts): RpcService {
     const order = await store.find(valuesOrThrow(parseOrderName(request)), scope);
     if (order === undefined)
       throw rpcError('ORDER_NOT_FOUND', 'the merchant has no such order in this environment');
-    return create(GetOrderResponseSchema, { order: orderMessage(order) });
+    const isOpen = order.status === 'PENDING' && order.paymentType !== 'DIRECT';
+    const checkoutUrl = request.withCheckoutUrl && isOpen ? parts.checkoutUrlOf(order) : '';
+    return create(GetOrderResponseSchema, { order: orderMessage(order), checkoutUrl });
   };
 
   return rpcService(
@@ -153,6 +159,17 @@ export function orderService(parts: OrderServiceParts): RpcService {
         return {
           results: counted(context, await answerEach(context, requests, (request) => getOne(request, scope))),
         };
+      },
+      async cancelOrder(request, context) {
+        const name = valuesOrThrow(
+          combine({
+            merchantId: parseId('mer', request.merchantId, 'merchant_id'),
+            environment: parseEnvironment(request.environment),
+            id: parseId('ord', request.orderId, 'order_id'),
+          }),
+        );
+        annotate(context, { merchant_id: name.merchantId, order_id: name.id });
+        return { order: orderMessage(await parts.cancelOrder(name, actorOf(context))) };
       },
       async listOrders(request) {
         const { filter, key } = valuesOrThrow(parseOrderFilter(request, parts.currencies));
@@ -207,6 +224,7 @@ export function orderService(parts: OrderServiceParts): RpcService {
       batchStartDirectPayments: writers,
       getOrder: readers,
       batchGetOrders: readers,
+      cancelOrder: ['dashboard', 'operator'],
       listOrders: ['dashboard', 'operator', 'reader', 'writer'],
       listOrderEvents: [...followers, 'dashboard'],
       watchOrderEvents: followers,

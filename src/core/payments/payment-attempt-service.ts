@@ -102,7 +102,7 @@ export function paymentAttemptService(parts: PaymentAttemptServiceParts): RpcSer
     {
       leasePaymentAttempts: ['wallets'],
       recordPaymentOutcome: ['wallets'],
-      hastenPaymentAttempt: ['wallets', 'operator'],
+      hastenPaymentAttempt: ['wallets', 'dashboard', 'operator'],
       getPaymentAttempt: ['dashboard', 'operator', 'reader', 'wallets'],
       listPaymentAttempts: ['dashboard', 'operator', 'reader'],
     },

@@ -466,6 +466,13 @@ export declare type GetOrderRequest = Message<"gatehouse.v1.GetOrderRequest"> & 
     value: string;
     case: "orderId";
   } | { case: undefined; value?: undefined };
+
+  /**
+   * Whether the checkout's URL is wanted too, of an order that can still be paid there.
+   *
+   * @generated from field: bool with_checkout_url = 5;
+   */
+  withCheckoutUrl: boolean;
 };
 
 /**
@@ -486,6 +493,13 @@ export declare type GetOrderResponse = Message<"gatehouse.v1.GetOrderResponse"> 
    * @generated from field: gatehouse.v1.Order order = 1;
    */
   order?: Order | undefined;
+
+  /**
+   * One-time URL of the hosted checkout; empty when it was not asked for, and for orders that are DIRECT or not PENDING.
+   *
+   * @generated from field: string checkout_url = 2;
+   */
+  checkoutUrl: string;
 };
 
 /**
@@ -493,6 +507,60 @@ export declare type GetOrderResponse = Message<"gatehouse.v1.GetOrderResponse"> 
  * Use `create(GetOrderResponseSchema)` to create a new message.
  */
 export declare const GetOrderResponseSchema: GenMessage<GetOrderResponse>;
+
+/**
+ * Which order to end.
+ *
+ * @generated from message gatehouse.v1.CancelOrderRequest
+ */
+export declare type CancelOrderRequest = Message<"gatehouse.v1.CancelOrderRequest"> & {
+  /**
+   * The merchant the order belongs to: "mer_…".
+   *
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * The environment the order lives in.
+   *
+   * @generated from field: gatehouse.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * The order: "ord_…".
+   *
+   * @generated from field: string order_id = 3;
+   */
+  orderId: string;
+};
+
+/**
+ * Describes the message gatehouse.v1.CancelOrderRequest.
+ * Use `create(CancelOrderRequestSchema)` to create a new message.
+ */
+export declare const CancelOrderRequestSchema: GenMessage<CancelOrderRequest>;
+
+/**
+ * The order, ended.
+ *
+ * @generated from message gatehouse.v1.CancelOrderResponse
+ */
+export declare type CancelOrderResponse = Message<"gatehouse.v1.CancelOrderResponse"> & {
+  /**
+   * The order as it stands.
+   *
+   * @generated from field: gatehouse.v1.Order order = 1;
+   */
+  order?: Order | undefined;
+};
+
+/**
+ * Describes the message gatehouse.v1.CancelOrderResponse.
+ * Use `create(CancelOrderResponseSchema)` to create a new message.
+ */
+export declare const CancelOrderResponseSchema: GenMessage<CancelOrderResponse>;
 
 /**
  * Orders to read together.
@@ -976,6 +1044,18 @@ export declare const OrderService: GenService<{
     methodKind: "unary";
     input: typeof BatchGetOrdersRequestSchema;
     output: typeof BatchGetOrdersResponseSchema;
+  },
+  /**
+   * Ends a PENDING order unpaid, as if the customer had given it up: it becomes FAILED.
+   * Errors: as GetOrder; FAILED_PRECONDITION PAYMENT_IN_PROGRESS while an attempt may still take money, or
+   * ORDER_NOT_PAYABLE when the order has ended already.
+   *
+   * @generated from rpc gatehouse.v1.OrderService.CancelOrder
+   */
+  cancelOrder: {
+    methodKind: "unary";
+    input: typeof CancelOrderRequestSchema;
+    output: typeof CancelOrderResponseSchema;
   },
   /**
    * Lists or searches a merchant's orders, newest first. A call looks at a bounded number of orders: when few of them are
