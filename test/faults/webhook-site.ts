@@ -32,8 +32,8 @@ export interface WebhookSite {
   readonly replaceWebhooks: (webhooks: GatehouseProcess) => Promise<GatehouseProcess>;
   /** Opens shops with a receiver for every two of them: lanes of different merchants may have the same address. */
   readonly openTrade: (options: { readonly shops: number; readonly customers: number }) => Promise<Trade>;
-  /** Lets every lease end now, those of living processes too. */
-  readonly endLeases: () => Promise<void>;
+  /** Lets every lease end by then at the latest, those of living processes too; now unless said otherwise. */
+  readonly endLeases: (inMs?: number) => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
@@ -143,13 +143,15 @@ export async function openWebhookSite(options: WebhookSiteOptions = {}): Promise
         cleanUps.push(trade.stop);
         return trade;
       },
-      endLeases: async () => {
+      endLeases: async (inMs = 0) => {
         await database.query(
           `with held as (
              select ctid from webhooks.lanes where lease_id is not null
              order by merchant_id, environment, endpoint for no key update
            )
-           update webhooks.lanes l set leased_until = now() from held where l.ctid = held.ctid`,
+           update webhooks.lanes l set leased_until = least(leased_until, now() + $1::float8 * interval '1 ms')
+           from held where l.ctid = held.ctid`,
+          [inMs],
         );
       },
       close,

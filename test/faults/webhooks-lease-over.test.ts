@@ -51,6 +51,8 @@ test('killed after the receipt and before the record: another sends the same byt
   const { eventId } = await trade.arrival();
 
   await site.killWebhooks(webhooks!);
+  // Long enough for the next one to start and to find them held.
+  await site.endLeases(8_000);
   const lanes = await heldLanes(site);
   take(trade);
   await site.replaceWebhooks(webhooks!);
@@ -87,6 +89,7 @@ test('frozen for longer than its lease: another goes on with everything, and not
   );
   // The one that froze is as good as new.
   await other.stop('SIGKILL');
+  await site.endLeases();
   await trade.arrival(20);
   await trade.stop();
   await trade.untilDelivered();
