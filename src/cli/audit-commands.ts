@@ -1,9 +1,10 @@
 import type { JsonObject } from '@bufbuild/protobuf';
+import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import type { Command } from 'commander';
 import { AuditEntrySchema } from '../gen/gatehouse/v1/audit_service_pb.js';
 import type { AuditEntry } from '../gen/gatehouse/v1/audit_service_pb.js';
 import type { CoreClients } from './core-clients.ts';
-import { limitOption, pageTokenOption } from './options.ts';
+import { limitOption, pageTokenOption, timeOption } from './options.ts';
 import type { Output, Runner } from './output.ts';
 import { collectPages, showMore } from './paging.ts';
 import type { PageOptions } from './paging.ts';
@@ -11,17 +12,27 @@ import { plainJson } from './plain-json.ts';
 import { table } from './table.ts';
 import { showTime } from './time.ts';
 
+interface AuditOptions extends PageOptions {
+  readonly merchant?: string;
+  readonly kind?: string;
+  readonly from?: Timestamp;
+  readonly to?: Timestamp;
+}
+
 /** `audit …` */
 export function addAuditCommands(program: Command, run: Runner): void {
   program
     .command('audit')
     .description('look at who changed what')
     .command('list')
-    .description('list changes to merchants and keys, newest first')
+    .description('list changes to merchants, keys, users and webhooks, newest first')
     .option('--merchant <merchant_id>', 'only changes that concern this merchant')
+    .option('--kind <kind>', 'only changes of this kind: what stands before the dot, such as api_key or user')
+    .addOption(timeOption('--from <time>', 'only changes made then or later'))
+    .addOption(timeOption('--to <time>', 'only changes made before then'))
     .addOption(limitOption())
     .addOption(pageTokenOption())
-    .action((options: PageOptions & { merchant?: string }) => run(({ audit }) => list(audit, options)));
+    .action((options: AuditOptions) => run(({ audit }) => list(audit, options)));
 }
 
 const showDetails = (details: JsonObject): string =>
@@ -32,14 +43,18 @@ const showDetails = (details: JsonObject): string =>
 
 /** What was done, to what and, where that does not say it, for which merchant. */
 const showChange = ({ action, targetId, merchantId }: AuditEntry): string =>
-  [...new Set([action, targetId, merchantId])].join('\n');
+  [...new Set([action, targetId, merchantId])].filter((part) => part !== '').join('\n');
 
-async function list(
-  audit: CoreClients['audit'],
-  options: PageOptions & { readonly merchant?: string },
-): Promise<Output> {
+async function list(audit: CoreClients['audit'], options: AuditOptions): Promise<Output> {
+  const { merchant = '', kind = '', from, to } = options;
   const page = await collectPages(options, async (request) => {
-    const reply = await audit.listAuditEntries({ ...request, merchantId: options.merchant ?? '' });
+    const reply = await audit.listAuditEntries({
+      ...request,
+      merchantId: merchant,
+      actionKind: kind,
+      ...(from === undefined ? {} : { fromTime: from }),
+      ...(to === undefined ? {} : { toTime: to }),
+    });
     return { items: reply.entries, nextPageToken: reply.nextPageToken };
   });
   const columns = [
@@ -50,7 +65,7 @@ async function list(
   ];
   const rows = page.items.map((entry) => [
     showTime(entry.createTime),
-    entry.actor,
+    entry.actorEmail === '' ? entry.actor : entry.actorEmail,
     showChange(entry),
     showDetails(entry.details ?? {}),
   ]);

@@ -15,7 +15,7 @@ export const exitCodeHelp = `Exit codes:
   1  an unexpected error; for doctor: something has failed; for reconcile: there are differences;
      for webhook test: it was not delivered
   2  the command or its input is not right; nothing was done
-  3  there is no such merchant, key, order, payment, reconciliation, delivery or endpoint
+  3  there is no such merchant, key, user, order, payment, reconciliation, delivery or endpoint
   4  refused: not permitted, not possible in this state, or too much
   5  the core or the webhooks process cannot be reached, or cannot reach its database;
      for reconcile: nobody could read the statement`;

@@ -1,5 +1,6 @@
 import { createClient } from '@connectrpc/connect';
 import type { Client } from '@connectrpc/connect';
+import { AccountService } from '../gen/gatehouse/v1/account_service_pb.js';
 import { ApiKeyService } from '../gen/gatehouse/v1/api_key_service_pb.js';
 import { AuditService } from '../gen/gatehouse/v1/audit_service_pb.js';
 import { DiagnosticsService } from '../gen/gatehouse/v1/diagnostics_service_pb.js';
@@ -20,6 +21,7 @@ export interface CoreClients {
   readonly payments: Client<typeof PaymentAttemptService>;
   readonly strayPayments: Client<typeof StrayPaymentService>;
   readonly reconciliations: Client<typeof ReconciliationService>;
+  readonly accounts: Client<typeof AccountService>;
   readonly audit: Client<typeof AuditService>;
   readonly diagnostics: Client<typeof DiagnosticsService>;
   readonly health: Client<typeof Health>;
@@ -37,6 +39,7 @@ export function openCore(options: NamedTransportOptions): CoreClients {
     payments: createClient(PaymentAttemptService, transport),
     strayPayments: createClient(StrayPaymentService, transport),
     reconciliations: createClient(ReconciliationService, transport),
+    accounts: createClient(AccountService, transport),
     audit: createClient(AuditService, transport),
     diagnostics: createClient(DiagnosticsService, transport),
     health: createClient(Health, transport),

@@ -7,7 +7,7 @@ import type {
   JsonValue,
   MessageShape,
 } from '@bufbuild/protobuf';
-import { reflect } from '@bufbuild/protobuf/reflect';
+import { isReflectMessage, reflect } from '@bufbuild/protobuf/reflect';
 import type { ReflectMessage } from '@bufbuild/protobuf/reflect';
 
 /** An enum's value as a lower-case word: ORDER_STATUS_PENDING is `pending`. Undefined for what is unspecified. */
@@ -47,5 +47,9 @@ function fieldJson(message: ReflectMessage, field: DescField, json: JsonValue): 
   if (field.fieldKind === 'enum') return wordOf(field.enum, message.get(field)) ?? null;
   if (field.fieldKind === 'message' && message.isSet(field) && !isWellKnown(field.message))
     return messageJson(message.get(field));
+  if (field.fieldKind === 'list' && field.listKind === 'message' && !isWellKnown(field.message))
+    return Array.from(message.get(field), (item) =>
+      isReflectMessage(item, field.message) ? messageJson(item) : null,
+    );
   return json;
 }

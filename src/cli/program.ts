@@ -17,6 +17,7 @@ import type { Server } from './rpc-failure.ts';
 import { findTarget, findWebhooks, tokenOf } from './target.ts';
 import type { Servers, Target } from './target.ts';
 import type { WebhookClients } from './webhook-clients.ts';
+import { addUserCommands } from './user-commands.ts';
 import { addWebhookCommands } from './webhook-commands.ts';
 
 /** What the program has around it. */
@@ -49,7 +50,9 @@ const settingsHelp = `Where the core is:
   --address and GATEHOUSE_SERVICE_TOKEN; else GATEHOUSE_CORE_ADDRESSES and GATEHOUSE_SERVICE_TOKEN;
   else the core that npm start runs on this machine, from .gatehouse/demo.json.
 Where the webhooks process is:
-  GATEHOUSE_WEBHOOKS_ADDRESSES; else the one that npm start runs beside that core.`;
+  GATEHOUSE_WEBHOOKS_ADDRESSES; else the one that npm start runs beside that core.
+Where people reach the dashboard, for the links that are given to them:
+  GATEHOUSE_DASHBOARD_BASE_URL; else the one that npm start runs beside that core.`;
 
 /** Runs one command. Promises its exit code, one of `exitCodes`; never rejects. */
 export async function runCli(args: readonly string[], surroundings: Surroundings): Promise<number> {
@@ -101,6 +104,7 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
   addReconcileCommands(program, { run, now: surroundings.now, report });
   addWebhookCommands(program, { ...surroundings, run: runWebhooks, report });
   addListenCommand(program, { ...surroundings, findWebhooks: findWebhookServers, report, isJson: json });
+  addUserCommands(program, run, async () => (await target()).dashboard);
   addAuditCommands(program, run);
   addDoctorCommand(program, { ...surroundings, findTarget: target }, (output, code) => {
     print(output);
@@ -129,7 +133,7 @@ function createProgram(
 ): Command {
   return new Command(invocation)
     .description(
-      'Keeps the merchants and keys of a Gatehouse, and looks at its orders, payments, webhooks and health.',
+      'Keeps the merchants, keys and users of a Gatehouse, and looks at its orders, payments, webhooks and health.',
     )
     .option('--address <host:port,…>', 'the core to talk to, or several', readAddresses)
     .option('--json', 'print JSON, errors included, instead of tables')

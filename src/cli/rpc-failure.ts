@@ -53,6 +53,10 @@ const adviceFor = (reason: string, context: FailureContext): string => {
     INVALID_SERVICE_TOKEN: `Set GATEHOUSE_SERVICE_TOKEN to an operator token of this ${server}: one of those in the ${server}'s GATEHOUSE_SERVICE_TOKENS.`,
     ROLE_NOT_ALLOWED: 'Set GATEHOUSE_SERVICE_TOKEN to a token of a role that may, such as operator.',
     MERCHANT_NOT_FOUND: `See which there are: ${invocation} merchant list`,
+    USER_NOT_FOUND: `See who there is: ${invocation} user list --merchant <merchant_id>, or ${invocation} user list for the operators`,
+    ALREADY_A_MEMBER: `See who is there: ${invocation} user list --merchant <merchant_id>`,
+    LAST_OWNER: `Invite another one: ${invocation} user invite <email> --merchant <merchant_id> --role owner`,
+    LAST_OPERATOR: `Invite another one: ${invocation} user invite <email> --operator`,
     API_KEY_NOT_FOUND: `See which the merchant has: ${invocation} key list <merchant_id>`,
     ORDER_NOT_FOUND:
       'An order is found under its own merchant and environment only: SANDBOX, unless --environment says PRODUCTION.',

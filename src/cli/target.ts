@@ -14,6 +14,8 @@ export interface Target {
   readonly token: string | undefined;
   /** The processes that send webhooks; undefined when they are not known. */
   readonly webhooks: Servers | undefined;
+  /** Where people reach the dashboard; undefined when it is not known. */
+  readonly dashboard: string | undefined;
   /** The listeners of the processes in front of the cores, as far as they are known. */
   readonly listeners: readonly Listener[];
 }
@@ -110,17 +112,24 @@ function parseJson(text: string): unknown {
 export async function findTarget(flag: readonly string[] | undefined, config: CliConfig): Promise<Target> {
   const demoPath = demoPathOf(config);
   const named = flag ?? config.GATEHOUSE_CORE_ADDRESSES;
-  const token = config.GATEHOUSE_SERVICE_TOKEN;
+  const { GATEHOUSE_SERVICE_TOKEN: token, GATEHOUSE_DASHBOARD_BASE_URL: dashboard } = config;
   if (named !== undefined && token !== undefined)
-    return { addresses: named, token, webhooks: webhooksOf(config, undefined), listeners: [] };
+    return { addresses: named, token, webhooks: webhooksOf(config, undefined), dashboard, listeners: [] };
   const demo = await readDemoFile(demoPath);
   if (named !== undefined && named.join() !== demo?.grpc)
-    return { addresses: named, token: undefined, webhooks: webhooksOf(config, undefined), listeners: [] };
+    return {
+      addresses: named,
+      token: undefined,
+      webhooks: webhooksOf(config, undefined),
+      dashboard,
+      listeners: [],
+    };
   if (demo !== undefined)
     return {
       addresses: [demo.grpc],
       token: token ?? demo.tokens.operator,
       webhooks: webhooksOf(config, demo),
+      dashboard: dashboard ?? demo.dashboard,
       listeners: listenersOf(demo),
     };
   throw new CliError(

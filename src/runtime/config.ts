@@ -359,6 +359,7 @@ const webhooks = {
 const cli = {
   GATEHOUSE_CORE_ADDRESSES: addresses({ default: undefined }),
   GATEHOUSE_WEBHOOKS_ADDRESSES: addresses({ default: undefined }),
+  GATEHOUSE_DASHBOARD_BASE_URL: origin({ default: undefined }),
   GATEHOUSE_SERVICE_TOKEN: str({ default: undefined }),
   GATEHOUSE_DATA_DIR: str({ default: '.gatehouse' }),
 };

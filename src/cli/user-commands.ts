@@ -1,0 +1,229 @@
+import type { Duration, Timestamp } from '@bufbuild/protobuf/wkt';
+import type { Command } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
+import {
+  InvitationSchema,
+  MemberRole,
+  MemberRoleSchema,
+  UserSchema,
+} from '../gen/gatehouse/v1/account_service_pb.js';
+import type { ListUsersResponse, User } from '../gen/gatehouse/v1/account_service_pb.js';
+import { CliError, exitCodes } from './cli-error.ts';
+import { durationOption } from './options.ts';
+import { answered } from './output.ts';
+import type { Output, Runner } from './output.ts';
+import { plainJson, valueOf, wordOf, wordsOf } from './plain-json.ts';
+import { fields, table } from './table.ts';
+import { showTime } from './time.ts';
+
+/** Where people reach the dashboard; undefined when it is not known. */
+type FindDashboard = () => Promise<string | undefined>;
+
+interface PlaceOptions {
+  readonly merchant?: string;
+  readonly operator?: true;
+}
+
+const merchantOption = (): Option => new Option('--merchant <merchant_id>', 'the merchant: mer_…');
+const operatorOption = (): Option =>
+  new Option('--operator', 'somebody who runs the gateway').conflicts('merchant');
+const validityOption = (standard: string): Option =>
+  durationOption('--valid-for <time>', `how long the link works; ${standard} when left out`);
+
+const roleOption = (): Option =>
+  new Option('--role <role>', `what they may do there: ${wordsOf(MemberRoleSchema).join(', ')}`).argParser(
+    (word): MemberRole => {
+      const role = valueOf(MemberRoleSchema, word);
+      if (role === undefined)
+        throw new InvalidArgumentError(`Use one of: ${wordsOf(MemberRoleSchema).join(', ')}.`);
+      return role;
+    },
+  );
+
+/** The merchant that was named; empty for the operators. @throws CliError when neither was */
+function placeOf({ merchant, operator }: PlaceOptions): string {
+  if (merchant !== undefined || operator === true) return merchant ?? '';
+  throw new CliError(
+    exitCodes.invalidInput,
+    'whose user is it? neither --merchant nor --operator is given',
+    'Add --merchant <merchant_id>, or --operator for somebody who runs the gateway.',
+  );
+}
+
+/** `user …` */
+export function addUserCommands(program: Command, run: Runner, findDashboard: FindDashboard): void {
+  const user = program.command('user').description('let people into the dashboard, or not');
+
+  user
+    .command('invite')
+    .description('make a link with which somebody gets an account and a role, and show it, once')
+    .argument('<email>', 'whom to give it to')
+    .addOption(merchantOption())
+    .addOption(roleOption())
+    .addOption(operatorOption())
+    .addOption(validityOption('72h'))
+    .action((email: string, options: PlaceOptions & { role?: MemberRole; validFor?: Duration }) =>
+      run(async ({ accounts }) => {
+        const merchantId = placeOf(options);
+        const { token, expireTime } = await accounts.inviteUser({
+          email,
+          merchantId,
+          role: options.role ?? MemberRole.UNSPECIFIED,
+          asOperator: merchantId === '',
+          ...(options.validFor === undefined ? {} : { validFor: options.validFor }),
+        });
+        return showLink({ email, path: `/invitation/${token}`, expireTime }, await findDashboard());
+      }),
+    );
+
+  user
+    .command('reset')
+    .description('make a link with which somebody chooses a new password, and show it, once')
+    .argument('<email>', 'whom to give it to')
+    .option('--remove-totp', 'take the second factor away too, for somebody who has lost it', false)
+    .addOption(validityOption('1h'))
+    .action((email: string, options: { removeTotp: boolean; validFor?: Duration }) =>
+      run(async ({ accounts }, invocation) => {
+        const { token, expireTime } = await accounts.startPasswordReset({ email, ...options });
+        if (token === '') throw noAccount(email, invocation);
+        return showLink({ email, path: `/reset/${token}`, expireTime }, await findDashboard());
+      }),
+    );
+
+  user
+    .command('list')
+    .description("list a merchant's users and open invitations, or the operators")
+    .addOption(merchantOption())
+    .action(({ merchant = '' }: PlaceOptions) =>
+      run(async ({ accounts }, invocation) =>
+        list(await accounts.listUsers({ merchantId: merchant }), merchant, invocation),
+      ),
+    );
+
+  user
+    .command('remove')
+    .description(
+      'take somebody, or their open invitation, off a merchant; or take back the invitation of an operator',
+    )
+    .argument('<email>')
+    .addOption(merchantOption())
+    .addOption(operatorOption())
+    .action((email: string, options: PlaceOptions) =>
+      run(async ({ accounts }) => {
+        const merchantId = placeOf(options);
+        await accounts.removeMembership({ email, merchantId });
+        const from = merchantId === '' ? 'the operators who are invited' : merchantId;
+        return { json: { email, merchant_id: merchantId }, text: `${email} is not among ${from} any more.` };
+      }),
+    );
+
+  addSwitch(user, run, {
+    name: 'disable',
+    description: 'keep somebody out; their sessions end at once',
+    isDisabled: true,
+  });
+  addSwitch(user, run, { name: 'enable', description: 'let somebody in again', isDisabled: false });
+}
+
+function addSwitch(
+  user: Command,
+  run: Runner,
+  { name, description, isDisabled }: { name: string; description: string; isDisabled: boolean },
+): void {
+  user
+    .command(name)
+    .description(description)
+    .argument('<email>')
+    .action((email: string) =>
+      run(async ({ accounts }) =>
+        describe(answered((await accounts.setUserDisabled({ email, isDisabled })).user)),
+      ),
+    );
+}
+
+const noAccount = (email: string, invocation: string): CliError =>
+  new CliError(
+    exitCodes.notFound,
+    `${email} has no account that could be let in`,
+    [
+      `Invite them: ${invocation} user invite ${email} --merchant <merchant_id> --role <role>`,
+      `Or let them in again, if they are kept out: ${invocation} user enable ${email}`,
+    ].join('\n'),
+  );
+
+interface Link {
+  readonly email: string;
+  readonly path: string;
+  readonly expireTime: Timestamp | undefined;
+}
+
+function showLink({ email, path, expireTime }: Link, dashboard: string | undefined): Output {
+  const link = dashboard === undefined ? path : `${dashboard.replace(/\/+$/, '')}${path}`;
+  const unknown =
+    'It belongs behind the address of the dashboard, which is not known here: set GATEHOUSE_DASHBOARD_BASE_URL.';
+  const text = [
+    fields([
+      ['For', email],
+      ['Works until', showTime(expireTime)],
+    ]),
+    link,
+    'This is the link, for them alone. It works once.\nGatehouse does not store it and cannot show it again.',
+    ...(dashboard === undefined ? [unknown] : []),
+  ];
+  return { json: { email, link, expire_time: showTime(expireTime) }, text: text.join('\n\n') };
+}
+
+const roleOf = ({ isOperator, memberships }: User): string =>
+  isOperator ? 'operator' : memberships.map(({ role }) => wordOf(MemberRoleSchema, role) ?? '').join(', ');
+
+const stateOf = ({ isDisabled }: User): string => (isDisabled ? 'kept out' : 'may sign in');
+
+const describe = (user: User): Output => ({
+  json: plainJson(UserSchema, user),
+  text: fields([
+    ['User', user.userId],
+    ['Address', user.email],
+    ['Name', user.name],
+    ['Role', roleOf(user)],
+    ['State', stateOf(user)],
+    ['One-time codes', user.isTotpEnabled ? 'on' : 'off'],
+    ['Last signed in', showTime(user.lastSignInTime, 'never')],
+  ]),
+});
+
+function list({ users, invitations }: ListUsersResponse, merchantId: string, invocation: string): Output {
+  const columns = [
+    { head: 'ADDRESS, NAME', gives: true },
+    { head: 'ROLE' },
+    { head: 'STATE', atMost: 26 },
+    { head: 'CODES' },
+    { head: 'LAST SIGNED IN' },
+  ];
+  const rows = [
+    ...users.map((user) => [
+      `${user.email}\n${user.name}`,
+      roleOf(user),
+      stateOf(user),
+      user.isTotpEnabled ? 'on' : 'off',
+      showTime(user.lastSignInTime, 'never'),
+    ]),
+    ...invitations.map(({ email, role, expireTime }) => [
+      email,
+      wordOf(MemberRoleSchema, role) ?? 'operator',
+      `invited until ${showTime(expireTime)}`,
+      '',
+      '',
+    ]),
+  ];
+  const invite = merchantId === '' ? '--operator' : `--merchant ${merchantId} --role owner`;
+  return {
+    json: {
+      users: users.map((user) => plainJson(UserSchema, user)),
+      invitations: invitations.map((invitation) => plainJson(InvitationSchema, invitation)),
+    },
+    text:
+      rows.length === 0
+        ? `Nobody yet. Invite somebody: ${invocation} user invite <email> ${invite}`
+        : table(columns, rows),
+  };
+}

@@ -1,0 +1,167 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { AccountService } from '../../src/gen/gatehouse/v1/account_service_pb.js';
+import { startStack } from '../support/stack.ts';
+import type { Stack } from '../support/stack.ts';
+import { openCommandLine, widthOf } from './cli-harness.ts';
+import type { CommandLine } from './cli-harness.ts';
+
+const dashboard = 'https://pay.example';
+const password = 'correct horse battery';
+
+let stack: Stack;
+let cli: CommandLine;
+let merchantId: string;
+beforeAll(async () => {
+  stack = await startStack({ facades: 0 });
+  merchantId = (await stack.createMerchant()).id;
+  cli = await openCommandLine({
+    GATEHOUSE_CORE_ADDRESSES: stack.addresses.join(','),
+    GATEHOUSE_SERVICE_TOKEN: stack.tokens.operator,
+    GATEHOUSE_DASHBOARD_BASE_URL: dashboard,
+  });
+});
+afterAll(async () => {
+  await cli.stop();
+  await stack.stop();
+});
+
+const invite = (email: string, role = 'owner') =>
+  cli.json('user', 'invite', email, '--merchant', merchantId, '--role', role);
+const tokenIn = (link: unknown): string => String(link).split('/').at(-1) ?? '';
+const accept = (link: unknown) =>
+  stack
+    .client(AccountService, 'dashboard')
+    .acceptInvitation({ token: tokenIn(link), name: 'Abebe', password });
+
+describe('user invite', () => {
+  test('prints a link to the dashboard that works, and nothing else that opens anything', async () => {
+    const args = ['user', 'invite', 'owner@shop.example', '--merchant', merchantId, '--role', 'owner'];
+    const { exitCode, stdout, stderr } = await cli.run(...args, '--valid-for', '24h');
+    const link = /^https:\/\/pay\.example\/invitation\/[\w-]{43}$/m.exec(stdout)?.[0];
+
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    expect(stdout).toContain('works once');
+    expect(widthOf(stdout)).toBeLessThanOrEqual(100);
+    expect((await accept(link)).user).toMatchObject({ email: 'owner@shop.example' });
+  });
+
+  test('of an operator needs no merchant', async () => {
+    const { link } = await cli.json('user', 'invite', 'ops@gateway.example', '--operator');
+    expect((await accept(link)).user).toMatchObject({ isOperator: true });
+  });
+
+  test.each([
+    [['user', 'invite', 'a@b.example'], '--operator'],
+    [['user', 'invite', 'a@b.example', '--merchant', 'mer_1', '--operator'], 'cannot be used with'],
+    [['user', 'invite', 'a@b.example', '--merchant', 'mer_1', '--role', 'boss'], 'owner, developer, viewer'],
+    [['user', 'invite', 'nonsense', '--operator'], 'e-mail address'],
+  ])('%j is refused with a word on what to do', async (args, word) => {
+    const { exitCode, stderr } = await cli.run(...args);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(word);
+  });
+
+  test('of somebody who is there already is refused, and says where to look', async () => {
+    await accept((await invite('there@shop.example', 'viewer'))['link']);
+    const { exitCode, stderr } = await cli.run(
+      ...['user', 'invite', 'there@shop.example', '--merchant', merchantId, '--role', 'owner'],
+    );
+    expect(exitCode).toBe(4);
+    expect(stderr).toContain('user list --merchant');
+  });
+});
+
+describe('user reset', () => {
+  test('prints a link to a new password, that can take the second factor away', async () => {
+    const { user } = await accept((await invite('lost@shop.example'))['link']);
+    const { link } = await cli.json('user', 'reset', 'lost@shop.example', '--remove-totp');
+    const accounts = stack.client(AccountService, 'dashboard');
+    const reset = await accounts.resetPassword({ token: tokenIn(link), password: 'another battery horse' });
+    expect(String(link)).toMatch(/^https:\/\/pay\.example\/reset\//);
+    expect(reset.user?.userId).toBe(user?.userId);
+  });
+
+  test('of an address nobody has says so', async () => {
+    const { exitCode, stderr } = await cli.run('user', 'reset', 'nobody@shop.example');
+    expect(exitCode).toBe(3);
+    expect(stderr).toContain('user invite nobody@shop.example');
+  });
+});
+
+describe('user list, disable, enable and remove', () => {
+  test('show who is there and who is invited, keep out, let in and take off', async () => {
+    const { id: merchant } = await stack.createMerchant();
+    const nobody = await cli.run('user', 'list', '--merchant', merchant);
+    expect(nobody.stdout).toContain(`user invite <email> --merchant ${merchant} --role owner`);
+    for (const email of ['first@shop.example', 'second@shop.example'])
+      await accept(
+        (await cli.json('user', 'invite', email, '--merchant', merchant, '--role', 'owner'))['link'],
+      );
+    await cli.json('user', 'invite', 'third@shop.example', '--merchant', merchant, '--role', 'viewer');
+
+    expect(await cli.json('user', 'disable', 'first@shop.example')).toMatchObject({ is_disabled: true });
+    const { stdout } = await cli.run('user', 'list', '--merchant', merchant);
+    expect(stdout).toMatch(/first@shop\.example +owner +kept out/);
+    expect(stdout).toMatch(/third@shop\.example +viewer +invited until/);
+    expect(widthOf(stdout)).toBeLessThanOrEqual(100);
+    expect(await cli.json('user', 'enable', 'first@shop.example')).toMatchObject({ is_disabled: false });
+
+    for (const email of ['first@shop.example', 'third@shop.example'])
+      await cli.json('user', 'remove', email, '--merchant', merchant);
+    const last = await cli.run('user', 'remove', 'second@shop.example', '--merchant', merchant);
+    expect(last.exitCode).toBe(4);
+    expect(last.stderr).toContain('--role owner');
+    const { users, invitations } = await cli.json('user', 'list', '--merchant', merchant);
+    expect(users).toMatchObject([{ email: 'second@shop.example', memberships: [{ role: 'owner' }] }]);
+    expect(invitations).toEqual([]);
+  });
+});
+
+test('audit list names the person behind a change, and can be narrowed down', async () => {
+  const { entries } = await cli.json(
+    'audit',
+    'list',
+    '--merchant',
+    merchantId,
+    '--kind',
+    'user',
+    '--limit',
+    '1',
+  );
+  expect(entries).toMatchObject([{ action: expect.stringMatching(/^user\./) }]);
+  const { stdout } = await cli.run('audit', 'list', '--kind', 'user', '--from', '2020-01-01');
+  expect(stdout).toContain('owner@shop.example');
+});
+
+test('without the address of the dashboard, a link is printed without it, and says where it belongs', async () => {
+  const other = await openCommandLine({
+    GATEHOUSE_CORE_ADDRESSES: stack.addresses.join(','),
+    GATEHOUSE_SERVICE_TOKEN: stack.tokens.operator,
+  });
+  try {
+    const bare = await other.run('user', 'invite', 'bare@gateway.example', '--operator');
+    expect(bare.stdout).toMatch(/^\/invitation\/[\w-]{43}$/m);
+    expect(bare.stdout).toContain('GATEHOUSE_DASHBOARD_BASE_URL');
+  } finally {
+    await other.stop();
+  }
+});
+
+test('beside a core that npm start runs, it is the dashboard of demo.json', async () => {
+  const other = await openCommandLine({});
+  const demo = {
+    grpc: stack.addresses[0],
+    rest: { production: 'http://127.0.0.1:1', sandbox: 'http://127.0.0.1:2' },
+    dashboard: 'http://127.0.0.1:8083',
+    tokens: { operator: stack.tokens.operator },
+  };
+  await writeFile(join(other.dataFolder, 'demo.json'), JSON.stringify(demo));
+  try {
+    const { link } = await other.json('user', 'invite', 'local@gateway.example', '--operator');
+    expect(String(link)).toMatch(/^http:\/\/127\.0\.0\.1:8083\/invitation\//);
+  } finally {
+    await other.stop();
+  }
+});
