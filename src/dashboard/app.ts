@@ -13,6 +13,7 @@ import { addAccess } from './access/add-access.ts';
 import { readAssets } from './assets.ts';
 import type { DashboardClients } from './clients.ts';
 import type { Dashboard } from './dashboard.ts';
+import { addQuickStart } from './developers/add-quick-start.ts';
 import { addKeys } from './developers/add-keys.ts';
 import { addWebhookSecrets } from './developers/add-webhook-secrets.ts';
 import { addWebhooks } from './developers/add-webhooks.ts';
@@ -36,6 +37,8 @@ export interface DashboardOptions {
   readonly baseUrl: string | undefined;
   /** Addresses and networks whose X-Forwarded-For and -Proto are believed: balancers in front of this process. */
   readonly trustedProxies: readonly string[];
+  /** Where merchants' programs reach the API, in each environment. */
+  readonly restUrls: Dashboard['restUrls'];
   readonly mailer: Mailer | undefined;
   /** In which dates and times are written. */
   readonly timeZone: string;
@@ -107,6 +110,7 @@ export async function buildDashboard(options: DashboardOptions): Promise<Fastify
     ),
     baseUrl: () => options.baseUrl ?? app.listeningOrigin,
     isSecure,
+    restUrls: options.restUrls,
     mailer: options.mailer,
     timeZone: options.timeZone,
     now: options.now,
@@ -167,6 +171,7 @@ export async function buildDashboard(options: DashboardOptions): Promise<Fastify
       request.language = chooseLanguage(request, reply, isSecure);
     });
     addSignIn(pages, dashboard);
+    addQuickStart(pages, dashboard);
     addKeys(pages, dashboard);
     addWebhooks(pages, dashboard);
     addWebhookSecrets(pages, dashboard);

@@ -1,3 +1,4 @@
+import type { EnvironmentName } from './access/place.ts';
 import type { DashboardClients } from './clients.ts';
 import type { Mailer } from './mail/mailer.ts';
 import type { SendPage } from './send-page.ts';
@@ -10,6 +11,8 @@ export interface Dashboard {
   readonly baseUrl: () => string;
   /** Whether people reach the pages over https. */
   readonly isSecure: boolean;
+  /** Where merchants' programs reach the API, in each environment. */
+  readonly restUrls: Readonly<Record<EnvironmentName, string>>;
   /** Sends one-time links; undefined when no mail is set up, and people are told them in another way. */
   readonly mailer: Mailer | undefined;
   /** In which dates and times are written. */

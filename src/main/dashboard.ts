@@ -36,6 +36,10 @@ const dashboard = await buildDashboard({
   clients: createDashboardClients(core, webhooks),
   baseUrl: config.GATEHOUSE_DASHBOARD_BASE_URL,
   trustedProxies: config.GATEHOUSE_TRUSTED_PROXIES ?? [],
+  restUrls: {
+    sandbox: config.GATEHOUSE_REST_SANDBOX_URL,
+    production: config.GATEHOUSE_REST_PRODUCTION_URL,
+  },
   mailer,
   timeZone: config.GATEHOUSE_TIME_ZONE,
   sessionLimits,

@@ -22,7 +22,8 @@ export const accessRules: Readonly<Record<string, AccessRule>> = {
   'GET /confirm': signedIn(),
   'POST /confirm': signedIn(),
   'GET /carry-on': signedIn(),
-  // Developers: keys
+  // Developers: quick start, keys
+  'GET /m/:merchantId/:environment/quick-start': look('viewer'),
   'GET /m/:merchantId/:environment/keys': look('developer'),
   'POST /m/:merchantId/:environment/keys': change('developer', { stepUp: true }),
   'POST /m/:merchantId/:environment/keys/:keyId/rotate': change('developer', { stepUp: true }),

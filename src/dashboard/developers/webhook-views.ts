@@ -95,5 +95,9 @@ export function deliveryStory(
   };
 }
 
-/** Core's and webhooks' sentences for people are in English. */
-export const explanation = ({ sentences }: ExplainDeliveryResponse): readonly string[] => sentences;
+/** An operator's way to do what the page has a button for. */
+const isCommand = (sentence: string): boolean => /\bgatehouse webhook [a-z]+ /.test(sentence);
+
+/** Why a delivery is where it is, in English, as webhooks says it. */
+export const explanation = ({ sentences }: ExplainDeliveryResponse): readonly string[] =>
+  sentences.filter((sentence) => !isCommand(sentence));

@@ -1,0 +1,53 @@
+import { timestampMs } from '@bufbuild/protobuf/wkt';
+import type { FastifyInstance } from 'fastify';
+import { pathIn, placeOf, scopeOf } from '../access/place.ts';
+import { panel } from '../ask.ts';
+import type { Dashboard } from '../dashboard.ts';
+import { quickStart as amharic } from '../language/amharic/quick-start.ts';
+import { quickStart as english } from '../language/english/quick-start.ts';
+import { wordsFor } from '../language/words.ts';
+import { isSnippetLanguage, readSnippets } from './snippets.ts';
+
+const dictionary = { en: english, am: amharic };
+const names = { curl: 'curl', typescript: 'TypeScript', python: 'Python', php: 'PHP' } as const;
+
+/** The page with which a developer begins. */
+export function addQuickStart(app: FastifyInstance, dashboard: Dashboard): void {
+  const { clients, sendPage, restUrls, now } = dashboard;
+
+  app.get('/m/:merchantId/:environment/quick-start', async (request, reply) => {
+    const { code } = request.query as { readonly code?: unknown };
+    const language = isSnippetLanguage(code) ? code : 'curl';
+    const place = placeOf(request);
+    const baseUrl = restUrls[place.environment ?? 'sandbox'];
+    const words = wordsFor(request, dictionary);
+    const prefix = await panel(request, async (options) => {
+      const { apiKeys } = await clients.apiKeys.listApiKeys(scopeOf(request), options);
+      const nowMs = now().getTime();
+      return apiKeys.find(
+        ({ revokeTime, expireTime }) =>
+          revokeTime === undefined && (expireTime === undefined || timestampMs(expireTime) > nowMs),
+      )?.prefix;
+    });
+    const self = pathIn(place, 'quick-start');
+    return sendPage(request, reply, {
+      template: 'developers/quick-start',
+      title: words.title,
+      area: 'quickStart',
+      words,
+      view: {
+        languages: Object.entries(names).map(([value, name]) => ({
+          name,
+          href: `${self}?code=${value}`,
+          current: value === language,
+        })),
+        snippets: await readSnippets(language, baseUrl),
+        prefix,
+        isProduction: place.environment === 'production',
+        keysPath: pathIn(place, 'keys'),
+        secretsPath: pathIn(place, 'webhooks/secrets'),
+        referenceUrl: `${baseUrl}/docs`,
+      },
+    });
+  });
+}

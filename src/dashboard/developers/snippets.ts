@@ -1,0 +1,27 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** The languages that the examples are in. */
+export const snippetLanguages = { curl: 'sh', typescript: 'ts', python: 'py', php: 'php' } as const;
+export type SnippetLanguage = keyof typeof snippetLanguages;
+
+export const isSnippetLanguage = (text: unknown): text is SnippetLanguage =>
+  typeof text === 'string' && Object.hasOwn(snippetLanguages, text);
+
+/** Examples of one language: to register an order, to ask about it, and to check a webhook's signature. */
+export interface Snippets {
+  readonly register: string;
+  readonly ask: string;
+  readonly verify: string;
+}
+
+/** Reads the examples of a language, for the API at `baseUrl`. */
+export async function readSnippets(language: SnippetLanguage, baseUrl: string): Promise<Snippets> {
+  const read = async (what: string): Promise<string> => {
+    const file = `${what}.${snippetLanguages[language]}.txt`;
+    const text = await readFile(join(import.meta.dirname, 'snippets', file), 'utf8');
+    return text.replaceAll('__BASE__', baseUrl);
+  };
+  const [register, ask, verify] = await Promise.all([read('register'), read('ask'), read('verify')]);
+  return { register, ask, verify };
+}
