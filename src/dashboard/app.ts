@@ -21,6 +21,7 @@ import { createErrorHandler } from './error-reply.ts';
 import { chooseLanguage } from './language-choice.ts';
 import type { Mailer } from './mail/mailer.ts';
 import { PageProblem } from './page-problem.ts';
+import { addRequests } from './requests/add-requests.ts';
 import { createRender } from './render.ts';
 import { logWhenOver } from './request-log.ts';
 import { securityHeaders } from './security-headers.ts';
@@ -175,6 +176,7 @@ export async function buildDashboard(options: DashboardOptions): Promise<Fastify
     addKeys(pages, dashboard);
     addWebhooks(pages, dashboard);
     addWebhookSecrets(pages, dashboard);
+    addRequests(pages, dashboard);
   });
   return app;
 }

@@ -6,6 +6,11 @@ import { AuditService } from '../gen/gatehouse/v1/audit_service_pb.js';
 import { MerchantService } from '../gen/gatehouse/v1/merchant_service_pb.js';
 import { OrderService } from '../gen/gatehouse/v1/order_service_pb.js';
 import { WebhookService } from '../gen/gatehouse/v1/webhook_service_pb.js';
+import { DiagnosticsService } from '../gen/gatehouse/v1/diagnostics_service_pb.js';
+import { ReconciliationService } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
+import { RequestLogService } from '../gen/gatehouse/v1/request_log_service_pb.js';
+import { StrayPaymentService } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
+import { WalletStatusService } from '../gen/gatehouse/v1/wallet_status_service_pb.js';
 import { Health } from '../gen/health/v1/health_pb.js';
 
 /** The services that the pages are made of. All but `webhooks` are core's. */
@@ -16,6 +21,11 @@ export interface DashboardClients {
   readonly apiKeys: Client<typeof ApiKeyService>;
   readonly orders: Client<typeof OrderService>;
   readonly audit: Client<typeof AuditService>;
+  readonly requestLog: Client<typeof RequestLogService>;
+  readonly strayPayments: Client<typeof StrayPaymentService>;
+  readonly reconciliations: Client<typeof ReconciliationService>;
+  readonly walletStatuses: Client<typeof WalletStatusService>;
+  readonly diagnostics: Client<typeof DiagnosticsService>;
   readonly webhooks: Client<typeof WebhookService>;
   readonly health: Client<typeof Health>;
 }
@@ -28,6 +38,11 @@ export function createDashboardClients(core: Transport, webhooks: Transport): Da
     apiKeys: createClient(ApiKeyService, core),
     orders: createClient(OrderService, core),
     audit: createClient(AuditService, core),
+    requestLog: createClient(RequestLogService, core),
+    strayPayments: createClient(StrayPaymentService, core),
+    reconciliations: createClient(ReconciliationService, core),
+    walletStatuses: createClient(WalletStatusService, core),
+    diagnostics: createClient(DiagnosticsService, core),
     webhooks: createClient(WebhookService, webhooks),
     health: createClient(Health, core),
   };

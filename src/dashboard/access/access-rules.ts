@@ -38,4 +38,7 @@ export const accessRules: Readonly<Record<string, AccessRule>> = {
   'GET /m/:merchantId/:environment/webhooks/secrets': look('developer'),
   'POST /m/:merchantId/:environment/webhooks/secrets/rotate': change('developer', { stepUp: true }),
   'POST /m/:merchantId/:environment/webhooks/secrets/promote': change('developer', { stepUp: true }),
+  // Developers: API requests
+  'GET /m/:merchantId/:environment/requests': look('developer'),
+  'GET /m/:merchantId/:environment/requests/:apiRequestId': look('developer'),
 };

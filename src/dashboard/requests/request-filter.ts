@@ -1,0 +1,90 @@
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import { ApiEndpoint, ApiRequestOutcome } from '../../gen/gatehouse/v1/request_log_service_pb.js';
+
+export const outcomes = {
+  succeeded: ApiRequestOutcome.SUCCEEDED,
+  refused: ApiRequestOutcome.REFUSED,
+  failed: ApiRequestOutcome.FAILED,
+} as const;
+
+export const endpoints = {
+  register: ApiEndpoint.REGISTER,
+  direct: ApiEndpoint.DIRECT,
+  verify: ApiEndpoint.VERIFY,
+} as const;
+
+/** Which requests somebody looks for, as the page's address says it. */
+export interface RequestFilter {
+  /** As they are shown again in the form. */
+  readonly values: Readonly<Record<(typeof names)[number], string>>;
+  readonly isEmpty: boolean;
+  /** Whether it is not the newest that are shown. */
+  readonly isLaterPage: boolean;
+  /** As ListApiRequests takes it. */
+  readonly conditions: {
+    readonly outcome: ApiRequestOutcome;
+    readonly endpoint: ApiEndpoint;
+    readonly orderNumber: string;
+    readonly requestId: string;
+    readonly createTimeFrom?: Timestamp;
+    readonly createTimeTo?: Timestamp;
+    readonly pageToken: string;
+  };
+  /** The query of the page that begins at a token; undefined when there is none. */
+  readonly withPage: (pageToken: string) => string | undefined;
+}
+
+const names = ['outcome', 'endpoint', 'order_number', 'request_id', 'from', 'to'] as const;
+
+/** Longer than any order_number or request id that can be in the log. */
+const maxText = 64;
+
+const valueOf = <T>(words: Readonly<Record<string, T>>, word: string): T | undefined =>
+  Object.hasOwn(words, word) ? words[word] : undefined;
+
+/** What is no time, as browsers write those of a form, limits nothing. */
+function timeOf(text: string): Timestamp | undefined {
+  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?$/.test(text)) return undefined;
+  const date = new Date(`${text}Z`);
+  return Number.isNaN(date.getTime()) ? undefined : timestampFromDate(date);
+}
+
+export function readRequestFilter(query: unknown): RequestFilter {
+  const given = (name: string, max = maxText): string => {
+    const value: unknown = (query as Readonly<Record<string, unknown>>)[name];
+    return typeof value === 'string' ? value.trim().slice(0, max) : '';
+  };
+  const outcome = valueOf(outcomes, given('outcome'));
+  const endpoint = valueOf(endpoints, given('endpoint'));
+  const from = timeOf(given('from'));
+  const to = timeOf(given('to'));
+  const pageToken = given('page', 500);
+  const values = {
+    outcome: outcome === undefined ? '' : given('outcome'),
+    endpoint: endpoint === undefined ? '' : given('endpoint'),
+    order_number: given('order_number'),
+    request_id: given('request_id'),
+    from: from === undefined ? '' : given('from'),
+    to: to === undefined ? '' : given('to'),
+  };
+  return {
+    values,
+    isEmpty: names.every((name) => values[name] === ''),
+    isLaterPage: pageToken !== '',
+    conditions: {
+      outcome: outcome ?? ApiRequestOutcome.UNSPECIFIED,
+      endpoint: endpoint ?? ApiEndpoint.UNSPECIFIED,
+      orderNumber: values.order_number,
+      requestId: values.request_id,
+      ...(from === undefined ? {} : { createTimeFrom: from }),
+      ...(to === undefined ? {} : { createTimeTo: to }),
+      pageToken,
+    },
+    withPage: (next) => {
+      if (next === '') return undefined;
+      const all = { ...values, page: next };
+      return `?${new URLSearchParams(Object.entries(all).filter(([, value]) => value !== '')).toString()}`;
+    },
+  };
+}

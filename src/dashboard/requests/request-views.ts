@@ -1,0 +1,96 @@
+import { timestampDate } from '@bufbuild/protobuf/wkt';
+import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import type { ApiRequest } from '../../gen/gatehouse/v1/request_log_service_pb.js';
+import type { Language } from '../../runtime/language/language.ts';
+import type { requests } from '../language/english/requests.ts';
+import type { Moment } from '../moment-text.ts';
+import { endpoints } from './request-filter.ts';
+
+/** How what is shown is written. */
+export interface Writing {
+  readonly words: typeof requests;
+  readonly language: Language;
+  readonly timeZone: string;
+}
+
+export function requestRow(request: ApiRequest, writing: Writing) {
+  const { words } = writing;
+  return {
+    id: request.apiRequestId,
+    time: momentWithSeconds(request.createTime, writing),
+    method: request.method,
+    endpoint: words.endpoints[endpointName(request)],
+    orderNumber: request.orderNumber,
+    status: request.status,
+    tone: request.status < 400 ? 'good' : request.status < 500 ? 'warn' : 'bad',
+    reason: request.reason,
+    took: tookText(request, writing),
+  };
+}
+
+export function requestStory(request: ApiRequest, writing: Writing) {
+  return {
+    ...requestRow(request, writing),
+    path: request.path,
+    requestId: request.requestId,
+    apiKeyId: request.apiKeyId,
+    why: whyText(request, writing.words),
+    problems: problemsIn(request.responseBody),
+    requestBody: spreadOut(request.requestBody),
+    responseBody: spreadOut(request.responseBody),
+  };
+}
+
+function endpointName({ endpoint }: ApiRequest): keyof typeof endpoints {
+  const names = Object.keys(endpoints) as (keyof typeof endpoints)[];
+  return names.find((name) => endpoints[name] === endpoint) ?? 'register';
+}
+
+/** Requests come several a second: to the minute would not tell which was first. */
+function momentWithSeconds(time: Timestamp | undefined, { language, timeZone }: Writing): Moment | undefined {
+  if (time === undefined) return undefined;
+  const date = timestampDate(time);
+  const format = new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : 'am-ET', {
+    dateStyle: 'medium',
+    timeStyle: 'medium',
+    timeZone,
+  });
+  return { iso: date.toISOString(), text: format.format(date) };
+}
+
+const tookText = ({ durationMicros }: ApiRequest, { words, language }: Writing): string =>
+  words.milliseconds(
+    new Intl.NumberFormat(language, { maximumSignificantDigits: 2 }).format(Number(durationMicros) / 1000),
+  );
+
+function whyText({ status, reason }: ApiRequest, { reasons }: Writing['words']): string | undefined {
+  if (status < 400) return undefined;
+  if (status >= 500) return reasons.ours;
+  return Object.hasOwn(reasons, reason) ? reasons[reason as keyof typeof reasons] : reasons.other;
+}
+
+/** The details of a 400 (merchant API, "Response envelopes"); none of what is cut or has none. */
+function problemsIn(body: string): { field: string; issue: string }[] {
+  const { details } = (parse(body) ?? {}) as { readonly details?: unknown };
+  if (!Array.isArray(details)) return [];
+  return details.flatMap((detail: unknown) =>
+    typeof detail === 'object' && detail !== null && 'field' in detail && 'issue' in detail
+      ? [{ field: String(detail.field), issue: String(detail.issue) }]
+      : [],
+  );
+}
+
+/** JSON on several lines; a text that was cut as it is. */
+function spreadOut(text: string): string {
+  const parsed = parse(text);
+  return parsed === undefined ? text : JSON.stringify(parsed, undefined, 2);
+}
+
+function parse(text: string): object | undefined {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    return typeof parsed === 'object' && parsed !== null ? parsed : undefined;
+  } catch {
+    return undefined;
+  }
+}
