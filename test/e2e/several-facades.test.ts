@@ -1,0 +1,165 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { startStack } from '../support/stack.ts';
+import type { Stack } from '../support/stack.ts';
+import { waitUntil } from '../support/wait-until.ts';
+import { newOrderNumber } from './merchant-api-harness.ts';
+
+// Two facades, each of which goes round two cores: whoever a balancer chooses, it is one Gatehouse.
+
+let stack: Stack;
+let database: pg.Pool;
+let apiKey: string;
+
+beforeAll(async () => {
+  const settings = { GATEHOUSE_RATE_LIMIT_PER_KEY: '0' };
+  stack = await startStack({ cores: 2, facades: 2, wallets: 1, settings });
+  ({ testKey: apiKey } = await stack.createMerchant());
+  database = new pg.Pool({ connectionString: stack.databaseUrl, max: 2 });
+});
+
+afterAll(async () => {
+  await database.end();
+  await stack.stop();
+});
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
+async function post(facade: number, path: string, body: object): Promise<Answer> {
+  const response = await fetch(`${stack.facades[facade % 2]?.sandbox}${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', apiKey },
+    body: JSON.stringify(body),
+  });
+  return { status: response.status, text: await response.text() };
+}
+
+const register = (facade: number, orderNumber: string, amount = '10.00'): Promise<Answer> =>
+  post(facade, '/api/v1/register', {
+    order_number: orderNumber,
+    amount,
+    currency: 'ETB',
+    reason: 'A test',
+    customer_phone: '0911223344',
+    return_url: 'https://shop.example/return',
+  });
+
+const pay = (facade: number, orderNumber: string, phone: string): Promise<Answer> =>
+  post(facade, '/api/v1/direct?payment_option=walleta_ussd', {
+    order_number: orderNumber,
+    amount: '10.00',
+    currency: 'ETB',
+    phone,
+  });
+
+const verify = (facade: number, orderNumber: string): Promise<Answer> =>
+  post(facade, '/api/v1/verify', { order_number: orderNumber });
+
+/** Forty at once, by turns through one facade and the other. */
+const forty = (make: (n: number) => Promise<Answer>): Promise<Answer[]> =>
+  Promise.all(Array.from({ length: 40 }, (_, n) => make(n)));
+
+const statusesOf = (answers: readonly Answer[]): Record<string, number> =>
+  Object.fromEntries(
+    [...Map.groupBy(answers, ({ status }) => status)].map(([status, group]) => [status, group.length]),
+  );
+
+/** What became of an order, event by event, and how many payments it had. */
+async function storyOf(orderNumber: string): Promise<string> {
+  const { rows } = await database.query<{ story: string }>(
+    `select concat_ws(' ', o.status, o.last_event_sequence,
+       (select string_agg(e.sequence || e.type::text, ' ' order by e.sequence) from core.order_events e
+        where e.merchant_id = o.merchant_id and e.order_id = o.id),
+       (select string_agg(a.status::text, ' ' order by a.id) from core.payment_attempts a
+        where a.merchant_id = o.merchant_id and a.order_id = o.id)) as story
+     from core.orders o where o.order_number = $1`,
+    [orderNumber],
+  );
+  return rows.map(({ story }) => story).join(' and ');
+}
+
+const declined = '( #PAYMENT_STARTED #PAYMENT_DECLINED)';
+/** A direct order ends with its payment; a registered one that was declined may be paid again, until its session ends. */
+const whole = [
+  `^COMPLETED # #CREATED${declined}* #PAYMENT_STARTED #COMPLETED( DECLINED)* SUCCEEDED$`,
+  '^FAILED # #CREATED #PAYMENT_STARTED #FAILED DECLINED$',
+  `^PENDING # #CREATED${declined}+( DECLINED)+$`,
+].map((pattern) => new RegExp(pattern.replaceAll('#', '[0-9]+')));
+
+function isWhole(story: string): boolean {
+  const [last, ...sequences] = (story.match(/[0-9]+/g) ?? []).map(Number);
+  const inOrder = sequences.every((sequence, index) => sequence === index + 1) && sequences.length === last;
+  return inOrder && whole.some((pattern) => pattern.test(story));
+}
+
+describe('two facades and two cores', () => {
+  test('make one order of identical registrations, and give all the same checkout_url', async () => {
+    const orderNumber = newOrderNumber();
+
+    const answers = await forty((n) => register(n, orderNumber));
+
+    expect(statusesOf(answers)).toEqual({ 201: 40 });
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+    expect(await storyOf(orderNumber)).toBe('PENDING 1 1CREATED');
+  });
+
+  test('let one of many conflicting registrations win, and both say which', async () => {
+    const orderNumber = newOrderNumber();
+
+    const answers = await forty((n) => register(n, orderNumber, `${n + 1}.00`));
+
+    expect(statusesOf(answers)).toEqual({ 201: 1, 400: 39 });
+    const amount = `${answers.findIndex(({ status }) => status === 201) + 1}.00`;
+    for (const facade of [0, 1])
+      expect(JSON.parse((await verify(facade, orderNumber)).text)).toMatchObject({ data: { amount } });
+  });
+
+  test('show each other at once what one of them has acknowledged', async () => {
+    for (let n = 0; n < 40; n += 1) {
+      const orderNumber = newOrderNumber();
+      expect((await register(n, orderNumber)).status).toBe(201);
+      expect(await verify(n + 1, orderNumber)).toMatchObject({ status: 200 });
+    }
+  });
+
+  test('charge once for the same payment, however often and wherever it is asked for', async () => {
+    const orderNumber = newOrderNumber();
+
+    const answers = await forty((n) => pay(n, orderNumber, '251910000010'));
+
+    expect(statusesOf(answers)).toEqual({ 201: 40 });
+    await waitUntil('the payment is decided', async () =>
+      (await storyOf(orderNumber)).startsWith('COMPLETED'),
+    );
+    expect(await storyOf(orderNumber)).toBe('COMPLETED 3 1CREATED 2PAYMENT_STARTED 3COMPLETED SUCCEEDED');
+    expect((await verify(0, orderNumber)).text).toBe((await verify(1, orderNumber)).text);
+  });
+
+  test('tell one whole story of orders that are registered, paid for and asked about everywhere at once', async () => {
+    const orderNumbers = Array.from({ length: 30 }, () => newOrderNumber());
+
+    await Promise.all(
+      orderNumbers.flatMap((orderNumber, index) =>
+        [0, 1].flatMap((facade) => [
+          register(facade, orderNumber),
+          // Half of the payers have no money.
+          pay(facade, orderNumber, index % 2 === 0 ? '251910000010' : '251910000001'),
+          pay(facade, orderNumber, '251910000010'),
+          verify(facade, orderNumber),
+        ]),
+      ),
+    );
+    const isOpen = /REQUESTED|SENT|UNKNOWN/;
+    const stories = await waitUntil('nothing is under way', async () => {
+      const all = await Promise.all(orderNumbers.map(storyOf));
+      return all.every((story) => !isOpen.test(story)) && all;
+    });
+
+    expect(stories.filter((story) => !isWhole(story))).toEqual([]);
+    for (const orderNumber of orderNumbers)
+      expect((await verify(0, orderNumber)).text).toBe((await verify(1, orderNumber)).text);
+  });
+});
