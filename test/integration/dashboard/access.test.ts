@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { accessRules } from '../../../src/dashboard/access/access-rules.ts';
+import { isAtLeast } from '../../../src/dashboard/session/viewer.ts';
+import type { AccessRule } from '../../../src/dashboard/access/access-rule.ts';
+import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
+import type { PageAnswer } from '../../support/customer.ts';
+import type { DashboardVisitor } from '../../support/dashboard-visitor.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack, TestMerchant } from '../../support/stack.ts';
+import { openDashboardDesk } from './dashboard-desk.ts';
+
+type Who = 'nobody' | 'viewer' | 'developer' | 'owner' | 'foreign owner' | 'operator';
+
+let stack: Stack;
+let merchant: TestMerchant;
+const visitors = new Map<Who, DashboardVisitor>();
+
+beforeAll(async () => {
+  stack = await startStack({ facades: 0, dashboards: 1, webhooks: 1 });
+  const desk = openDashboardDesk(stack);
+  const [own, foreign] = await Promise.all([stack.createMerchant(), stack.createMerchant()]);
+  merchant = own;
+  visitors.set('nobody', desk.visitor());
+  const enter = async (who: Who, user: ReturnType<typeof desk.users.operator>) =>
+    visitors.set(who, await desk.signedIn(await user));
+  await enter('viewer', desk.users.member(own.id, MemberRole.VIEWER));
+  await enter('developer', desk.users.member(own.id, MemberRole.DEVELOPER));
+  await enter('owner', desk.users.member(own.id, MemberRole.OWNER));
+  await enter('foreign owner', desk.users.member(foreign.id, MemberRole.OWNER));
+  await enter('operator', desk.users.operator());
+});
+
+afterAll(() => stack.stop());
+
+/** What somebody comes to; `let in` says nothing of what is there for them. */
+type Verdict = 'let in' | 'sent to sign in' | 403 | 404;
+
+function expected(rule: AccessRule, who: Who): Verdict {
+  if (rule.who === 'everyone') return 'let in';
+  if (who === 'nobody') return 'sent to sign in';
+  if (rule.who === 'signed-in') return 'let in';
+  if (rule.who === 'operator') return who === 'operator' ? 'let in' : 404;
+  if (who === 'foreign owner') return 404;
+  if (who === 'operator') return rule.operators ? 'let in' : 403;
+  return isAtLeast(who, rule.role) ? 'let in' : 403;
+}
+
+function verdictOf({ status, headers, body }: PageAnswer, denied: Verdict): Verdict {
+  if (headers.get('location')?.startsWith('/sign-in?next=') === true) return 'sent to sign in';
+  if (status === 401 && body.includes('name="carried"')) return 'sent to sign in';
+  if (status === 403) return 403;
+  // An id that is nobody's leads nowhere for those who are let in, too.
+  return status === 404 && denied === 404 ? 404 : 'let in';
+}
+
+/** A path of a route, with ids that are well-formed and nobody's but for the merchant's. */
+function pathOf(route: string): string {
+  const none = '0'.repeat(26);
+  return route
+    .replace(':merchantId', merchant.id)
+    .replace(':environment', 'sandbox')
+    .replace(/:([a-z]+)Id\b/gi, (_match, kind: string) => `${kind.slice(0, 3)}_${none}`)
+    .replace(/:[a-z]+/gi, `tok${none}`);
+}
+
+/** What ends the session of whoever does it is tried in the tests about that. */
+const rules = Object.entries(accessRules).filter(([name]) => name !== 'POST /sign-out');
+
+describe.each(rules)('%s', (name, rule) => {
+  const [method, route = ''] = name.split(' ');
+
+  test.each(['nobody', 'viewer', 'developer', 'owner', 'foreign owner', 'operator'] as const)(
+    'for %s',
+    async (who) => {
+      const visitor = visitors.get(who);
+      const path = pathOf(route);
+
+      const answer = method === 'GET' ? await visitor?.get(path) : await visitor?.post(path);
+
+      const wanted = expected(rule, who);
+      expect(answer && verdictOf(answer, wanted)).toBe(wanted);
+    },
+  );
+});
+
+test.each([
+  ['a merchant that is not there', '/m/mer_00000000000000000000000000/sandbox/keys'],
+  ['what cannot be a merchant', '/m/%3Cscript%3E/sandbox/keys'],
+  ['an environment that there is not', `/m/MERCHANT/staging/keys`],
+  ['a page that there is not', '/m/MERCHANT/sandbox/nothing'],
+])('%s leads nowhere, for its owner and for operators', async (_name, path) => {
+  const at = path.replace('MERCHANT', merchant.id);
+
+  const answers = await Promise.all([visitors.get('owner')?.get(at), visitors.get('operator')?.get(at)]);
+
+  expect(answers.map((answer) => answer?.status)).toEqual([404, 404]);
+});
+
+test('the 404 of a foreign merchant does not say whether there is one', async () => {
+  const stranger = visitors.get('foreign owner');
+
+  const foreign = await stranger?.get(`/m/${merchant.id}/sandbox/keys`);
+  const unknown = await stranger?.get('/m/mer_00000000000000000000000000/sandbox/keys');
+
+  const shown = (answer: PageAnswer | undefined) => /<h1>[^]*<\/main>/.exec(answer?.body ?? '')?.[0];
+  expect(shown(foreign)).toBe(shown(unknown));
+  expect(shown(foreign)).toContain('There is nothing here');
+});

@@ -1,0 +1,61 @@
+import { createHash } from 'node:crypto';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { SessionService } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
+import { openDashboardUsers } from '../../support/dashboard-users.ts';
+import type { DashboardUsers, TestUser } from '../../support/dashboard-users.ts';
+import { createDashboardVisitor } from '../../support/dashboard-visitor.ts';
+import type { DashboardVisitor } from '../../support/dashboard-visitor.ts';
+import type { Stack } from '../../support/stack.ts';
+
+/** What tests of the dashboard do with a stack. */
+export interface DashboardDesk {
+  readonly users: DashboardUsers;
+  readonly visitor: () => DashboardVisitor;
+  /** Somebody who has signed in. */
+  readonly signedIn: (user: TestUser) => Promise<DashboardVisitor>;
+  /** Makes it so that a session's user proved who they are this long ago. */
+  readonly age: (visitor: DashboardVisitor, provedMsAgo: number) => Promise<void>;
+  /** Ends a session behind its browser's back, as its time does. */
+  readonly end: (visitor: DashboardVisitor) => Promise<void>;
+}
+
+export const sessionCookie = 'gatehouse_session';
+
+const hashOf = (visitor: DashboardVisitor): Uint8Array =>
+  createHash('sha256')
+    .update(visitor.cookies.get(sessionCookie) ?? '')
+    .digest();
+
+export function openDashboardDesk(stack: Stack): DashboardDesk {
+  const origin = stack.dashboards[0]?.origin ?? '';
+  const sessions = stack.client(SessionService, 'dashboard');
+  const visitor = () => createDashboardVisitor(origin);
+  return {
+    users: openDashboardUsers(stack),
+    visitor,
+    signedIn: async (user) => {
+      const browser = visitor();
+      const { status, headers } = await browser.signIn(user);
+      if (status !== 303) throw new Error(`could not sign in: ${status} ${headers.get('location') ?? ''}`);
+      return browser;
+    },
+    age: async (browser, provedMsAgo) => {
+      const sessionHash = hashOf(browser);
+      const { session } = await sessions.readSession({ sessionHash });
+      if (session === undefined) throw new Error('there is no session to age');
+      const data = JSON.parse(Buffer.from(session.data).toString()) as { provedAt: number };
+      data.provedAt -= provedMsAgo;
+      await sessions.writeSession({
+        sessionHash,
+        session: {
+          userId: session.userId,
+          data: Buffer.from(JSON.stringify(data)),
+          expireTime: timestampFromMs(Date.now() + 60_000),
+        },
+      });
+    },
+    end: async (browser) => {
+      await sessions.deleteSession({ sessionHash: hashOf(browser) });
+    },
+  };
+}

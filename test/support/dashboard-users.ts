@@ -1,0 +1,36 @@
+import { randomBytes } from 'node:crypto';
+import { AccountService, MemberRole } from '../../src/gen/gatehouse/v1/account_service_pb.js';
+import type { Stack } from './stack.ts';
+
+export interface TestUser {
+  readonly userId: string;
+  readonly email: string;
+  readonly password: string;
+}
+
+/** Makes people who can sign in to the dashboard of a stack. */
+export interface DashboardUsers {
+  readonly member: (merchantId: string, role?: MemberRole) => Promise<TestUser>;
+  readonly operator: () => Promise<TestUser>;
+}
+
+export function openDashboardUsers(stack: Stack): DashboardUsers {
+  const operator = stack.client(AccountService, 'operator');
+  const dashboard = stack.client(AccountService, 'dashboard');
+  const make = async (place: { merchantId: string; role: MemberRole } | { asOperator: true }) => {
+    const email = `u${randomBytes(6).toString('hex')}@shop.example`;
+    const password = randomBytes(15).toString('base64url');
+    const { token } = await operator.inviteUser({ email, ...place });
+    const { user } = await dashboard.acceptInvitation({
+      token,
+      name: 'Test person',
+      password,
+      language: 'en',
+    });
+    return { userId: user?.userId ?? '', email, password };
+  };
+  return {
+    member: (merchantId, role = MemberRole.OWNER) => make({ merchantId, role }),
+    operator: () => make({ asOperator: true }),
+  };
+}
