@@ -88,15 +88,17 @@ interface NoEventRow extends Reach {
   readonly xid: null;
 }
 
-/** Up to `limit` events behind the cursor. */
+/** Up to `limit` events behind the cursor. With a name, the server plans the statement once for each connection. */
 export async function readEvents(
   client: Pool | PoolClient,
   after: EventCursor,
   limit: number,
   filter: EventFilter = {},
+  name?: string,
 ): Promise<EventReading> {
   const { text, values } = statementFor(filter);
   const rows = await runStatement<EventRow | NoEventRow>(client, {
+    ...(name === undefined ? {} : { name }),
     text,
     values: [after.xid, after.position, limit, ...values],
   });

@@ -27,12 +27,16 @@ const idleMs = 250;
  * or is silent for longer than the broker may take to confirm a batch.
  */
 const relayLock = { key: 7_142_002, silenceMs: 20_000 };
+/** While events keep coming they are fetched this often: a few at a time, they would cost several times as much. */
+const restMs = 10;
+/** While events keep coming the cursor is kept this often: after a crash, what was published since is published again. */
+const keepCursorMs = 100;
 /** How soon a core that does not relay asks whether it may, and a relay that failed tries again. */
 const standbyMs = 2_000;
 
 /**
  * Publishes committed events to the broker, in commit order, at least once, until `stop` aborts. One core relays at a
- * time; the cursor in the database says how far it got, and moves only when the broker has confirmed the whole batch.
+ * time; the cursor in the database says how far it got, and never runs ahead of what the broker has confirmed.
  */
 export async function relayEvents(options: RelayOptions, stop: AbortSignal): Promise<void> {
   while (!stop.aborted) await relayOrStandBy(options, stop);
@@ -61,19 +65,41 @@ async function relayUntilStopped(
 ): Promise<void> {
   const { publisher, signal, logger } = options;
   logger.info('relaying events');
+  await keepToTheIndex(client);
   let cursor = await readRelayCursor(client, publisher.stream);
+  let kept = cursor;
+  let keptAt = performance.now();
+  const keep = async (): Promise<void> => {
+    if (kept !== cursor) await writeRelayCursor(client, publisher.stream, cursor);
+    kept = cursor;
+    keptAt = performance.now();
+  };
   while (!stop.aborted) {
-    const { events } = await readEvents(client, cursor, batchSize);
+    const readAt = performance.now();
+    const { events } = await readEvents(client, cursor, batchSize, {}, 'relay-events');
     const last = events.at(-1);
     if (last === undefined) {
+      await keep();
       await signal.wait(idleMs, stop);
       continue;
     }
     const before = [cursor, ...events.map((event) => event.cursor)];
     await publisher.publish(events.map((event, index) => messageOf(event, before[index] ?? cursor)));
     cursor = last.cursor;
-    await writeRelayCursor(client, publisher.stream, cursor);
+    if (performance.now() - keptAt >= keepCursorMs) await keep();
+    const restLeftMs = restMs - (performance.now() - readAt);
+    if (events.length < batchSize && restLeftMs > 0) await pause(restLeftMs, stop);
   }
+  await keep();
+  await client.query('reset enable_sort');
+}
+
+/**
+ * The statement is planned once, perhaps while the table is so small that sorting it is cheap, and then used while it
+ * grows: only the index, which has the events in order, is good for both.
+ */
+async function keepToTheIndex(client: PoolClient): Promise<void> {
+  await client.query('set enable_sort = off');
 }
 
 const subjectWord = { SANDBOX: 'sandbox', PRODUCTION: 'production' } as const;
