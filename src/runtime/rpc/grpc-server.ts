@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { EventEmitter } from 'node:events';
 import { create, fromBinary } from '@bufbuild/protobuf';
 import type { DescMessage, Message, MessageInitShape } from '@bufbuild/protobuf';
-import { ConnectError, createContextValues, createHandlerContext } from '@connectrpc/connect';
+import { Code, ConnectError, createContextValues, createHandlerContext } from '@connectrpc/connect';
 import type { MethodImplSpec, ServiceImplSpec } from '@connectrpc/connect';
 import { Metadata, Server, ServerCredentials } from '@grpc/grpc-js';
 import type {
@@ -138,7 +138,7 @@ function callHandler(spec: MethodImplSpec, logger: Logger): AnyHandler {
         Promise.resolve(spec.impl(call.request, context))
           .then((response) => reply(null, output(response)))
           .catch((error: unknown) => reply(statusOf(error)))
-          .finally(() => context.abort());
+          .finally(() => context.abort(callIsOver));
       };
       return handler;
     }
@@ -149,26 +149,33 @@ function callHandler(spec: MethodImplSpec, logger: Logger): AnyHandler {
           .impl(messagesOf(call), context)
           .then((response) => reply(null, output(response)))
           .catch((error: unknown) => reply(statusOf(error)))
-          .finally(() => context.abort());
+          .finally(() => context.abort(callIsOver));
       };
       return handler;
     }
     case 'server_streaming': {
       const handler: handleServerStreamingCall<Message, Message> = (call) => {
         const context = contextOf(call, spec);
-        void pump(spec.impl(call.request, context), call, output, logger).finally(() => context.abort());
+        void pump(spec.impl(call.request, context), call, output, logger).finally(() =>
+          context.abort(callIsOver),
+        );
       };
       return handler;
     }
     case 'bidi_streaming': {
       const handler: handleBidiStreamingCall<Message, Message> = (call) => {
         const context = contextOf(call, spec);
-        void pump(spec.impl(messagesOf(call), context), call, output, logger).finally(() => context.abort());
+        void pump(spec.impl(messagesOf(call), context), call, output, logger).finally(() =>
+          context.abort(callIsOver),
+        );
       };
       return handler;
     }
   }
 }
+
+/** What whoever still works for a call that has been answered is told. Made once: an error costs more than an answer. */
+const callIsOver = new ConnectError('the call is over', Code.Canceled);
 
 type AnyCall =
   | ServerUnaryCall<Message, Message>

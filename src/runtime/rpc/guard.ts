@@ -68,7 +68,7 @@ async function once(
   const startedAt = performance.now();
   try {
     admit(context, access, options);
-    const response = await Promise.race([handle(), rejectWhenAborted(context)]);
+    const response = await unlessAborted(handle, context);
     logCall(context, startedAt, undefined, options);
     return response;
   } catch (error) {
@@ -126,12 +126,21 @@ function admit(context: HandlerContext, access: Access, { tokens, newRequestId }
 }
 
 /** A handler may be waiting for a database that does not answer: the caller is told as soon as its deadline has passed. */
-function rejectWhenAborted(context: HandlerContext): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    const abort = (): void => reject(abortError(context));
-    if (context.signal.aborted) abort();
-    else context.signal.addEventListener('abort', abort, { once: true });
-  });
+async function unlessAborted(
+  handle: () => Promise<Response> | Response,
+  context: HandlerContext,
+): Promise<Response> {
+  const { signal } = context;
+  if (signal.aborted) throw abortError(context);
+  let abort = (): void => undefined;
+  const aborted = new Promise<never>((_resolve, reject) => (abort = () => reject(abortError(context))));
+  signal.addEventListener('abort', abort);
+  try {
+    return await Promise.race([handle(), aborted]);
+  } finally {
+    // Every call is aborted when it is over: nobody is left then to whom that would have to be explained.
+    signal.removeEventListener('abort', abort);
+  }
 }
 
 /** A caller hangs up at its own deadline, which comes a little before ours: its clock started when it sent the request. */
