@@ -10,11 +10,11 @@ type Values<R extends Readonly<Record<string, Parsed>>> = {
 export function combine<R extends Readonly<Record<string, Parsed>>>(
   results: R,
 ): Result<Values<R>, readonly Issue[]> {
-  const issues = Object.values(results).flatMap((result) => (result.ok ? [] : result.error));
-  if (issues.length > 0) return err(issues);
-  const values = Object.entries(results).map(([name, result]) => [
-    name,
-    result.ok ? result.value : undefined,
-  ]);
-  return ok(Object.fromEntries(values) as Values<R>);
+  const issues: Issue[] = [];
+  const values: Record<string, unknown> = {};
+  for (const [name, result] of Object.entries(results)) {
+    if (result.ok) values[name] = result.value;
+    else issues.push(...[result.error].flat());
+  }
+  return issues.length > 0 ? err(issues) : ok(values as Values<R>);
 }

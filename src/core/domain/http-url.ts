@@ -46,6 +46,6 @@ function issueOf(text: string, environment: Environment): string | null {
 /** False for hosts that the WHATWG parser turns into others, such as 0x7f.1 or 2130706433 into 127.0.0.1. */
 function isReadAsWritten(text: string, authority: string): boolean {
   const host = hostAndPort.exec(authority)?.[1];
-  if (host === undefined || !URL.canParse(text)) return false;
-  return host.startsWith('[') || new URL(text).hostname === host.toLowerCase();
+  const url = host === undefined ? null : URL.parse(text);
+  return host !== undefined && url !== null && (host.startsWith('[') || url.hostname === host.toLowerCase());
 }

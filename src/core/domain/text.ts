@@ -31,6 +31,6 @@ export function parseText(text: string, field: string, { max, required }: TextRu
     return refuse('must not contain bidirectional control characters (U+202A to U+202E, U+2066 to U+2069)');
   }
   if (required && blank.test(text)) return refuse('must not be blank');
-  if ([...text].length > max) return refuse(`must be at most ${max} characters`);
+  if (text.length > max && [...text].length > max) return refuse(`must be at most ${max} characters`);
   return ok(text);
 }

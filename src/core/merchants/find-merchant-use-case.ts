@@ -28,7 +28,7 @@ export function createFindMerchant(read: FindMerchant): FindMerchant {
     ttl: maxAgeMs,
     fetchMethod: (merchantId) => read(merchantId),
   });
-  return (merchantId) => cache.fetch(merchantId);
+  return async (merchantId) => cache.get(merchantId) ?? cache.fetch(merchantId);
 }
 
 /** Why a merchant may not use an environment now, if it may not. `metadata`: what the caller may learn beside that. */

@@ -20,7 +20,7 @@ const nameLength = 33;
 const macLength = 32;
 const tokenForm = /^[A-Za-z0-9_-]{87}$/;
 
-const uuidBytes = (uuid: string): Buffer => Buffer.from(uuid.replaceAll('-', ''), 'hex');
+const hexOf = (uuid: string): string => uuid.replaceAll('-', '');
 const uuidOf = (bytes: Buffer): string =>
   bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 
@@ -34,12 +34,12 @@ export function createCheckoutTokens(baseUrl: string, key: Buffer): CheckoutToke
   const macOf = (name: Buffer): Buffer => createHmac('sha256', secret).update(name).digest();
   return {
     urlOf({ id, merchantId, environment }) {
-      const name = Buffer.concat([
-        Buffer.from([environment === 'SANDBOX' ? 0 : 1]),
-        uuidBytes(storedId('mer', merchantId)),
-        uuidBytes(storedId('ord', id)),
-      ]);
-      return `${baseUrl}/c/${Buffer.concat([name, macOf(name)]).toString('base64url')}`;
+      const token = Buffer.alloc(nameLength + macLength);
+      token[0] = environment === 'SANDBOX' ? 0 : 1;
+      token.write(hexOf(storedId('mer', merchantId)), 1, 'hex');
+      token.write(hexOf(storedId('ord', id)), 17, 'hex');
+      macOf(token.subarray(0, nameLength)).copy(token, nameLength);
+      return `${baseUrl}/c/${token.toString('base64url')}`;
     },
     open(token) {
       if (!tokenForm.test(token)) return undefined;

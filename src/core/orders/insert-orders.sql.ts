@@ -74,13 +74,13 @@ export async function insertOrders(
     name: 'insert-orders',
     text: statement,
     values: [
-      orders.map((row) => row.merchantId),
-      orders.map((row) => row.environment),
-      orders.map((row) => row.id),
+      list(orders.map((row) => row.merchantId)),
+      list(orders.map((row) => row.environment)),
+      list(orders.map((row) => row.id)),
       orders.map((row) => row.orderNumber),
-      orders.map((row) => row.paymentType),
+      list(orders.map((row) => row.paymentType)),
       orders.map((row) => row.amountText),
-      orders.map((row) => row.amountMinorUnits),
+      list(orders.map((row) => row.amountMinorUnits)),
       orders.map((row) => row.currency),
       orders.map((row) => row.customerPhone),
       orders.map((row) => row.customerPhoneE164),
@@ -88,24 +88,31 @@ export async function insertOrders(
       orders.map((row) => row.businessName),
       orders.map((row) => row.returnUrl),
       orders.map((row) => row.webhookUrl),
-      orders.map((row) => row.lastEventSequence),
-      orders.map((row) => row.attemptCount),
-      orders.map((row) => row.latestAttemptId),
-      orders.map((row) => row.createdAt),
-      orders.map((row) => row.expiresAt),
-      attempts.map((row) => row.orderId),
-      attempts.map((row) => row.id),
-      attempts.map((row) => row.paymentOption),
+      list(orders.map((row) => row.lastEventSequence)),
+      list(orders.map((row) => row.attemptCount)),
+      list(orders.map((row) => row.latestAttemptId)),
+      list(orders.map((row) => row.createdAt.toISOString())),
+      list(orders.map((row) => row.expiresAt.toISOString())),
+      list(attempts.map((row) => row.orderId)),
+      list(attempts.map((row) => row.id)),
+      list(attempts.map((row) => row.paymentOption)),
       attempts.map((row) => row.phone),
-      attempts.map((row) => row.createdAt),
-      events.map((row) => row.orderId),
-      events.map((row) => row.sequence),
-      events.map((row) => row.id),
-      events.map((row) => row.type),
-      events.map((row) => row.occurredAt),
+      list(attempts.map((row) => row.createdAt.toISOString())),
+      list(events.map((row) => row.orderId)),
+      list(events.map((row) => row.sequence)),
+      list(events.map((row) => row.id)),
+      list(events.map((row) => row.type)),
+      list(events.map((row) => row.occurredAt.toISOString())),
       events.map((row) => row.payload),
-      attempts.map((row) => newAttemptSchedule(row.createdAt).promptUntil),
+      list(attempts.map((row) => newAttemptSchedule(row.createdAt).promptUntil.toISOString())),
     ],
   });
   return new Set(rows.map(({ id }) => id));
 }
+
+/**
+ * An array as PostgreSQL reads it, of what has no character that would have to be escaped: ids, numbers, times and words
+ * of ours. pg looks at each one to find that out, and writes times in the local zone.
+ */
+const list = (values: readonly (string | number | bigint | null | undefined)[]): string =>
+  `{${values.map((value) => value ?? 'null').join(',')}}`;
