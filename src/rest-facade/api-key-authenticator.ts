@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { ConnectError } from '@connectrpc/connect';
 import type { CallOptions, Client } from '@connectrpc/connect';
 import { LRUCache } from 'lru-cache';
@@ -25,8 +25,8 @@ export type KeyVerdict =
       readonly apiKeyId: string | undefined;
     };
 
-/** Says whose key it is. @throws ConnectError when core gives no definite answer; that is never remembered. */
-export type AuthenticateKey = (apiKey: string, options: CallOptions) => Promise<KeyVerdict>;
+/** Says whose key it is, at once when it is known. @throws ConnectError when core gives no definite answer; that is never remembered. */
+export type AuthenticateKey = (apiKey: string, options: CallOptions) => KeyVerdict | Promise<KeyVerdict>;
 
 export interface AuthenticatorOptions {
   readonly apiKeys: Client<typeof ApiKeyService>;
@@ -63,7 +63,7 @@ export function createKeyAuthenticator({
     // A call that is shared must not end for all because one entry was pushed out meanwhile.
     ignoreFetchAbort: true,
     allowStaleOnFetchAbort: false,
-    fetchMethod: async (_hash, _stale, { options, context }) => {
+    fetchMethod: async (_name, _stale, { options, context }) => {
       const askedAt = nowMs();
       const verdict = await ask(context);
       const lifetimeMs = verdict.kind === 'accepted' ? acceptedForMs : refusedForMs;
@@ -85,11 +85,9 @@ export function createKeyAuthenticator({
     }
   }
 
-  return async (apiKey, options) => {
-    const hash = createHash('sha256').update(apiKey).digest('base64');
-    const remembered = verdicts.get(hash);
-    if (remembered !== undefined) return remembered;
-    return verdicts.forceFetch(hash, { context: { apiKey, options } });
+  return (apiKey, options) => {
+    const name = hash('sha256', apiKey, 'base64');
+    return verdicts.get(name) ?? verdicts.forceFetch(name, { context: { apiKey, options } });
   };
 }
 

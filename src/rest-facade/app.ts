@@ -136,12 +136,12 @@ export async function buildRestFacade(options: RestFacadeOptions): Promise<Fasti
     closing = true;
     done();
   });
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     begin(request, reply);
-    if (request.is404) throw notFound();
-    if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
-      throw invalidRequest([{ field: 'Host', issue: 'is required' }]);
-    }
+    if (request.is404) done(notFound());
+    else if (request.headers.host === undefined && request.raw.httpVersion === '1.1')
+      done(invalidRequest([{ field: 'Host', issue: 'is required' }]));
+    else done();
   });
   app.addHook('onSend', (_request, reply, payload, done) => {
     if (isDraining()) reply.header('connection', 'close');
@@ -165,8 +165,9 @@ function addMerchantApi(app: FastifyInstance, options: RestFacadeOptions): void 
     createRateLimits(options.rateLimits),
   );
   addJsonBodyParser(app, (routeUrl) => fieldsByRoute.get(routeUrl) ?? []);
-  app.addHook('preValidation', async (request) => {
+  app.addHook('preValidation', (request, _reply, done) => {
     request.body ??= {};
+    done();
   });
   const endpointOf = (routeUrl: string): ApiEndpoint => endpoints.get(routeUrl) ?? ApiEndpoint.UNSPECIFIED;
   const note = options.apiRequestLog.noteIn(environment, endpointOf);

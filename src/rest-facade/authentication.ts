@@ -27,7 +27,10 @@ export function requireApiKey(app: FastifyInstance, authenticate: AuthenticateKe
     if (verdict.kind !== 'accepted') throw await refusalOf(verdict, request, limits);
     const { merchantId, apiKeyId, requestsPerSecond } = verdict;
     request.caller = { merchantId, apiKeyId };
-    Object.assign(request.logged ?? {}, { merchantId, apiKeyId });
+    if (request.logged !== null) {
+      request.logged.merchantId = merchantId;
+      request.logged.apiKeyId = apiKeyId;
+    }
     const retryAfterSeconds = await limits.countRequest(apiKeyId, requestsPerSecond);
     if (retryAfterSeconds !== undefined) throw tooMany(retryAfterSeconds, 'KEY_RATE_LIMITED');
   });
@@ -42,9 +45,9 @@ export function callerOf(request: FastifyRequest): Caller {
 
 type Verdict = KeyVerdict | { readonly kind: 'missing'; readonly reason: 'NO_API_KEY' };
 
-async function verdictOn(request: FastifyRequest, authenticate: AuthenticateKey): Promise<Verdict> {
-  const [apiKey, ...others] = request.raw.headersDistinct['apikey'] ?? [];
-  if (apiKey === undefined || apiKey === '' || others.length > 0)
+function verdictOn(request: FastifyRequest, authenticate: AuthenticateKey): Verdict | Promise<Verdict> {
+  const apiKey = request.headers['apikey'];
+  if (typeof apiKey !== 'string' || apiKey === '' || isGivenTwice(apiKey, request))
     return { kind: 'missing', reason: 'NO_API_KEY' };
   if (apiKey.length > maxKeyLength) return { kind: 'refused', reason: 'INVALID_API_KEY' };
   return authenticate(apiKey, {
@@ -52,6 +55,10 @@ async function verdictOn(request: FastifyRequest, authenticate: AuthenticateKey)
     headers: { 'x-request-id': request.id },
   });
 }
+
+/** Node joins what is given several times by a comma, which no key has in it. */
+const isGivenTwice = (apiKey: string, { raw }: FastifyRequest): boolean =>
+  apiKey.includes(',') && (raw.headersDistinct['apikey'] ?? []).length > 1;
 
 async function refusalOf(
   verdict: Exclude<Verdict, { kind: 'accepted' }>,

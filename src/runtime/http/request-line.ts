@@ -27,18 +27,20 @@ export function logLineWhenOver(
     const route = request.routeOptions.url;
     const probe = (route === '/healthz' || route === '/readyz') && status === 200;
     const level = status !== undefined && status >= 500 ? 'warn' : probe ? 'debug' : 'info';
-    const { cause, ...found } = facts();
+    const found = facts();
     logger[level](
       {
         request_id: request.id,
         method: request.method,
-        ...(route === undefined ? {} : { route }),
+        // What is undefined is not written.
+        route,
         status,
-        ...(response.writableFinished ? {} : { client_gone: true }),
+        client_gone: response.writableFinished ? undefined : true,
         duration_ms: Math.round((nowMs() - startedMs) * 100) / 100,
         ip: request.ip,
         ...found,
-        ...causeFields(cause),
+        cause: undefined,
+        ...causeFields(found.cause),
       },
       'request',
     );
