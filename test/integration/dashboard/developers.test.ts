@@ -1,0 +1,291 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
+import { ApiKeyService } from '../../../src/gen/gatehouse/v1/api_key_service_pb.js';
+import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
+import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { DeliveryState } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
+import { headingOf } from '../../support/customer.ts';
+import type { DashboardVisitor } from '../../support/dashboard-visitor.ts';
+import { hiddenField } from '../../support/dashboard-visitor.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack, TestMerchant } from '../../support/stack.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { openDashboardDesk } from './dashboard-desk.ts';
+import type { DashboardDesk } from './dashboard-desk.ts';
+
+let stack: Stack;
+let desk: DashboardDesk;
+
+beforeAll(async () => {
+  stack = await startStack({ facades: 0, dashboards: 1, webhooks: 1 });
+  desk = openDashboardDesk(stack);
+});
+
+afterAll(() => stack.stop());
+
+interface Site {
+  readonly merchant: TestMerchant;
+  readonly visitor: DashboardVisitor;
+  readonly at: (path: string) => string;
+}
+
+async function atNewMerchant(role = MemberRole.OWNER): Promise<Site> {
+  const merchant = await stack.createMerchant();
+  const visitor = await desk.signedIn(await desk.users.member(merchant.id, role));
+  return { merchant, visitor, at: (path) => `/m/${merchant.id}/sandbox/${path}` };
+}
+
+const secretIn = (body: string): string => /<code id="secret">([^<]*)<\/code>/.exec(body)?.[1] ?? '';
+
+describe('keys', () => {
+  const opens = async (apiKey: string): Promise<string> =>
+    stack
+      .client(ApiKeyService, 'facade')
+      .authenticateApiKey({ apiKey, environment: Environment.SANDBOX })
+      .then(
+        () => 'opens',
+        () => 'refused',
+      );
+  const idOf = async (merchantId: string, label: string): Promise<string> => {
+    const { apiKeys } = await stack.client(ApiKeyService, 'operator').listApiKeys({ merchantId });
+    return apiKeys.find((key) => key.label === label)?.apiKeyId ?? '';
+  };
+
+  test('one that is made opens the environment it is made in, and is shown once', async () => {
+    const { visitor, at } = await atNewMerchant();
+
+    const made = await visitor.post(at('keys'), { label: 'Web shop' });
+    const key = secretIn(made.body);
+    const listed = await visitor.get(at('keys'));
+    const elsewhere = await visitor.get(at('keys').replace('sandbox', 'production'));
+
+    expect(await opens(key)).toBe('opens');
+    expect(made.headers.get('cache-control')).toBe('no-store');
+    expect(listed.body).toContain('Web shop');
+    expect(listed.body).not.toContain(key);
+    expect(elsewhere.body).not.toContain('Web shop');
+  });
+
+  test('one that is replaced goes on for as long as was chosen, and one that is revoked does not', async () => {
+    const { merchant, visitor, at } = await atNewMerchant();
+    const old = secretIn((await visitor.post(at('keys'), { label: 'till' })).body);
+    const id = await idOf(merchant.id, 'till');
+
+    const replaced = await visitor.post(at(`keys/${id}/rotate`), { overlap: 'hour' });
+    expect([await opens(old), await opens(secretIn(replaced.body))]).toEqual(['opens', 'opens']);
+
+    const revoked = await visitor.post(at(`keys/${id}/revoke`));
+    expect([revoked.status, await opens(old)]).toEqual([303, 'refused']);
+    expect((await visitor.get(at('keys'))).body).toContain('till is revoked.');
+    expect((await visitor.get(at('keys'))).body).not.toContain('till is revoked.');
+  });
+
+  test('two people who replace the same key: the second is told', async () => {
+    const { merchant, visitor, at } = await atNewMerchant();
+    await visitor.post(at('keys'), { label: 'shared' });
+    const id = await idOf(merchant.id, 'shared');
+    await visitor.post(at(`keys/${id}/revoke`));
+
+    const second = await visitor.post(at(`keys/${id}/rotate`), { overlap: 'day' });
+
+    expect([second.status, headingOf(second)]).toEqual([409, 'Somebody changed this meanwhile']);
+  });
+
+  test("another merchant's key is not there, whoever's path it is put into", async () => {
+    const [{ merchant: foreign, visitor: stranger, at: strangersAt }, { visitor, at }] = await Promise.all([
+      atNewMerchant(),
+      atNewMerchant(),
+    ]);
+    const key = secretIn((await stranger.post(strangersAt('keys'), { label: 'theirs' })).body);
+    const id = await idOf(foreign.id, 'theirs');
+
+    const answers = await Promise.all([
+      visitor.post(at(`keys/${id}/revoke`)),
+      visitor.post(at(`keys/${id}/rotate`), { overlap: 'hour' }),
+      visitor.post(strangersAt(`keys/${id}/revoke`)),
+    ]);
+
+    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404]);
+    expect(await opens(key)).toBe('opens');
+  });
+
+  test('what somebody calls a key is text, whatever it is', async () => {
+    const { visitor, at } = await atNewMerchant();
+    const label = `<script>alert(1)</script>"'&<img src=x>`;
+
+    await visitor.post(at('keys'), { label });
+    const { body } = await visitor.get(at('keys'));
+
+    expect(body).not.toContain('<script>alert');
+    expect(body).not.toContain('<img');
+    expect(body).toContain('&lt;script&gt;alert(1)&lt;/script&gt;');
+  });
+
+  test('a label that is too long is said at its field, and kept to be put right', async () => {
+    const { visitor, at } = await atNewMerchant();
+
+    const { status, body } = await visitor.post(at('keys'), { label: 'x'.repeat(65) });
+
+    expect(status).toBe(400);
+    expect(body).toContain('Enter at most 64 characters.');
+    expect(body).toContain('x'.repeat(65));
+  });
+
+  test('the audit log has who made it', async () => {
+    const merchant = await stack.createMerchant();
+    const user = await desk.users.member(merchant.id);
+    const visitor = await desk.signedIn(user);
+
+    await visitor.post(`/m/${merchant.id}/sandbox/keys`, { label: 'traced' });
+
+    const { entries } = await stack
+      .client(AuditService, 'operator')
+      .listAuditEntries({ merchantId: merchant.id });
+    expect(entries.map(({ actor }) => actor)).toContain(`dashboard:${user.userId}`);
+  });
+});
+
+describe('webhooks', () => {
+  test('a test is sent, and its page says what came of it', async () => {
+    const { merchant, visitor, at } = await atNewMerchant();
+
+    const sent = await visitor.post(at('webhooks/test'), { url: 'http://127.0.0.1:9/hook?a=1&b=2' });
+    const page = String(sent.headers.get('location'));
+    await waitUntil('the test is tried', async () => {
+      const { deliveries } = await stack
+        .webhookClient('operator')
+        .listDeliveries({ merchantId: merchant.id });
+      return deliveries[0]?.attemptCount ? true : undefined;
+    });
+    const { body } = await visitor.get(page);
+
+    expect(page).toMatch(new RegExp(`^${at('webhooks/deliveries/whd_')}`));
+    expect(body).toContain('http://127.0.0.1:9/hook?a=1&amp;b=2');
+    expect(body).toContain('webhook.test');
+    expect(body).toContain('No connection');
+    expect(body).not.toContain('gatehouse webhook');
+  });
+
+  test('a delivery of the other environment, or of another merchant, is not there', async () => {
+    const [own, other] = await Promise.all([atNewMerchant(), atNewMerchant()]);
+    const sent = await own.visitor.post(own.at('webhooks/test'), { url: 'http://127.0.0.1:9/' });
+    const page = String(sent.headers.get('location'));
+    const id = page.split('/').at(-1) ?? '';
+
+    const answers = await Promise.all([
+      own.visitor.get(page.replace('sandbox', 'production')),
+      own.visitor.post(`${page.replace('sandbox', 'production')}/redeliver`),
+      other.visitor.get(other.at(`webhooks/deliveries/${id}`)),
+      other.visitor.post(other.at(`webhooks/deliveries/${id}/redeliver`)),
+    ]);
+
+    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404]);
+  });
+
+  test('deliveries are found by state, order number and endpoint', async () => {
+    const { visitor, at } = await atNewMerchant();
+    await visitor.post(at('webhooks/test'), { url: 'http://127.0.0.1:9/one' });
+
+    const shown = async (query: string) =>
+      (await visitor.get(at(`webhooks?${query}`))).body.includes('/deliveries/whd_');
+
+    expect(await shown('endpoint=http%3A%2F%2F127.0.0.1%3A9%2Fone')).toBe(true);
+    expect(await shown('endpoint=http%3A%2F%2F127.0.0.1%3A10')).toBe(false);
+    expect(await shown('order_number=webhook-test-no')).toBe(false);
+    expect(await shown('state=delivered')).toBe(false);
+    expect(await shown('state=nonsense&page=')).toBe(true);
+  });
+
+  test('an endpoint is paused and resumed, and the second of two people is told', async () => {
+    const { merchant, visitor, at } = await atNewMerchant();
+    await visitor.post(at('webhooks/test'), { url: 'http://127.0.0.1:9/' });
+    const endpoint = 'http://127.0.0.1:9';
+
+    const paused = await visitor.post(at('webhooks/endpoints/pause'), {
+      endpoint,
+      seen: 'open',
+      reason: 'moving',
+    });
+    const again = await visitor.post(at('webhooks/endpoints/pause'), { endpoint, seen: 'open' });
+    const { body } = await visitor.get(at('webhooks'));
+    const resumed = await visitor.post(at('webhooks/endpoints/resume'), { endpoint, seen: 'paused' });
+
+    expect([paused.status, again.status, resumed.status]).toEqual([303, 409, 303]);
+    expect(body).toContain('moving');
+    const { endpoints } = await stack.webhookClient('operator').listEndpoints({ merchantId: merchant.id });
+    expect(endpoints.map(({ pauseReason }) => pauseReason)).toEqual(['']);
+  });
+
+  test('a delivery that was given up is sent again', async () => {
+    const { merchant, visitor, at } = await atNewMerchant();
+    const sent = await visitor.post(at('webhooks/test'), { url: 'http://127.0.0.1:9/' });
+
+    const again = await visitor.post(`${String(sent.headers.get('location'))}/redeliver`);
+
+    expect(again.headers.get('location')).toBe(sent.headers.get('location'));
+    const { deliveries } = await stack.webhookClient('operator').listDeliveries({ merchantId: merchant.id });
+    expect(deliveries.map(({ state }) => state)).toEqual([DeliveryState.PENDING]);
+  });
+
+  test('a URL that nothing could be sent to is said at its field', async () => {
+    const { visitor, at } = await atNewMerchant();
+
+    const { status, body } = await visitor.post(at('webhooks/test'), { url: 'ftp://shop.example' });
+
+    expect(status).toBe(400);
+    expect(body).toContain('This URL cannot be a webhook_url of this environment.');
+    expect(body).toContain('ftp://shop.example');
+  });
+});
+
+describe('signing secrets', () => {
+  test('the first is current at once, the next when it is promoted; each is shown once', async () => {
+    const { merchant, visitor, at } = await atNewMerchant();
+    const seen = async () => hiddenField(await visitor.get(at('webhooks/secrets')), 'seen') ?? '';
+
+    const first = secretIn(
+      (await visitor.post(at('webhooks/secrets/rotate'), { seen: '', after: 'now' })).body,
+    );
+    const next = secretIn(
+      (await visitor.post(at('webhooks/secrets/rotate'), { seen: await seen(), after: 'week' })).body,
+    );
+    const listed = await visitor.get(at('webhooks/secrets'));
+    const promoted = await visitor.post(at('webhooks/secrets/promote'), { seen: await seen() });
+
+    expect([first, next]).toEqual([expect.stringMatching(/^whsec_/), expect.stringMatching(/^whsec_/)]);
+    expect(listed.body).not.toContain(first);
+    expect(listed.body).not.toContain(next);
+    expect(promoted.status).toBe(303);
+    const { signingSecrets } = await stack
+      .webhookClient('operator')
+      .listSigningSecrets({ merchantId: merchant.id, environment: Environment.SANDBOX });
+    expect(signingSecrets.map(({ ending }) => next.endsWith(ending))).toEqual([true]);
+  });
+
+  test('the second of two people who make one is told, and no secret is replaced unseen', async () => {
+    const { visitor, at } = await atNewMerchant();
+    await visitor.post(at('webhooks/secrets/rotate'), { seen: '', after: 'now' });
+
+    const second = await visitor.post(at('webhooks/secrets/rotate'), { seen: '', after: 'now' });
+
+    expect([second.status, headingOf(second)]).toEqual([409, 'Somebody changed this meanwhile']);
+  });
+});
+
+describe('the quick start', () => {
+  test.each([
+    ['curl', '/api/v1/register', '#'],
+    ['typescript', 'await fetch', 'verifyWebhook'],
+    ['python', 'urllib.request', 'def verify_webhook'],
+    ['php', 'file_get_contents', 'function verify_webhook'],
+  ])("in %s has the merchant's own key and the environment's address", async (code, ...parts) => {
+    const { merchant, visitor, at } = await atNewMerchant();
+
+    const { body } = await visitor.get(at(`quick-start?code=${code}`));
+
+    for (const part of parts) expect(body).toContain(part);
+    expect(body).toContain(`export API_KEY=${merchant.testKey.slice(0, 12)}`);
+    expect(body).toContain('http://127.0.0.1:8081');
+    expect(body).not.toContain(merchant.testKey);
+  });
+});

@@ -1,0 +1,177 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { SMTPServer } from 'smtp-server';
+import { AccountService, MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
+import { headingOf } from '../../support/customer.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack, TestMerchant } from '../../support/stack.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { openDashboardDesk } from './dashboard-desk.ts';
+import type { DashboardDesk } from './dashboard-desk.ts';
+
+const mails: { readonly to: string; readonly text: string }[] = [];
+let mailServer: SMTPServer;
+let stack: Stack;
+let desk: DashboardDesk;
+let merchant: TestMerchant;
+
+/** A mail server that keeps what it is given. */
+async function startMailServer(): Promise<number> {
+  mailServer = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['STARTTLS'],
+    onData: (stream, session, done) => {
+      const chunks: Buffer[] = [];
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+      stream.on('end', () => {
+        const to = session.envelope.rcptTo.map(({ address }) => address).join();
+        mails.push({ to, text: Buffer.concat(chunks).toString() });
+        done();
+      });
+    },
+  });
+  await new Promise<void>((listening) => mailServer.listen(0, '127.0.0.1', listening));
+  const address = mailServer.server.address();
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+beforeAll(async () => {
+  const port = await startMailServer();
+  stack = await startStack({
+    facades: 0,
+    dashboards: 1,
+    settings: {
+      GATEHOUSE_SMTP_URL: `smtp://127.0.0.1:${port}`,
+      GATEHOUSE_MAIL_FROM: 'gatehouse@pay.example',
+    },
+  });
+  desk = openDashboardDesk(stack);
+  merchant = await stack.createMerchant();
+});
+
+afterAll(async () => {
+  await stack.stop();
+  await new Promise<void>((closed) => mailServer.close(closed));
+});
+
+const invite = async (email: string, role = MemberRole.DEVELOPER): Promise<string> => {
+  const { token } = await stack
+    .client(AccountService, 'operator')
+    .inviteUser({ email, merchantId: merchant.id, role });
+  return `/invitation/${token}`;
+};
+
+describe('an invitation', () => {
+  test('makes an account, signs in, and works once', async () => {
+    const link = await invite('new@shop.example');
+    const visitor = desk.visitor();
+
+    const page = await visitor.get(link);
+    const weak = await visitor.post(link, { name: 'Almaz', password: 'password1234' });
+    const short = await visitor.post(link, { name: 'Almaz', password: 'short' });
+    const joined = await visitor.post(link, { name: 'Almaz', password: 'four unrelated words here' });
+    const again = await desk.visitor().get(link);
+
+    expect(page.body).toContain('new@shop.example');
+    expect(page.body).toContain('Developer');
+    expect([weak.status, short.status]).toEqual([400, 400]);
+    expect(weak.body).toContain('too easy to guess');
+    expect(short.body).toContain('Enter at least 12 characters.');
+    expect(short.body).toContain('value="Almaz"');
+    expect(joined.status).toBe(303);
+    expect((await visitor.get(`/m/${merchant.id}/sandbox/keys`)).status).toBe(200);
+    expect([again.status, headingOf(again)]).toEqual([404, 'This link does not work any more']);
+  });
+
+  test('adds a place to an account that is there, for its own password alone', async () => {
+    const elsewhere = await stack.createMerchant();
+    const user = await desk.users.member(elsewhere.id);
+    const link = await invite(user.email, MemberRole.VIEWER);
+    const visitor = desk.visitor();
+    await visitor.get(link);
+
+    const wrong = await visitor.post(link, { password: 'not their password' });
+    const right = await visitor.post(link, { password: user.password });
+
+    expect([wrong.status, right.status]).toEqual([401, 303]);
+    expect((await visitor.get(`/m/${merchant.id}/sandbox/quick-start`)).status).toBe(200);
+  });
+
+  test.each([
+    ['unknown', 'A'.repeat(43)],
+    ['no link', '<script>'],
+  ])('one that is %s leads nowhere', async (_name, token) => {
+    const answer = await desk.visitor().get(`/invitation/${encodeURIComponent(token)}`);
+
+    expect([answer.status, headingOf(answer)]).toEqual([404, 'This link does not work any more']);
+  });
+});
+
+describe('a forgotten password', () => {
+  test('is set anew by a link that is mailed, and ends other sessions', async () => {
+    const user = await desk.users.member(merchant.id);
+    const before = await desk.signedIn(user);
+    const visitor = desk.visitor();
+
+    const asked = await visitor.post('/reset', { email: user.email });
+    const mail = await waitUntil('the mail is there', () => mails.find(({ to }) => to === user.email));
+    const link = /\/reset\/[A-Za-z0-9_-]+/.exec(mail.text)?.[0] ?? '';
+    await visitor.get(link);
+    const set = await visitor.post(link, { password: 'another four unrelated words' });
+    const again = await visitor.post(link, { password: 'yet another four unrelated words' });
+    const entered = await visitor.post('/sign-in', {
+      email: user.email,
+      password: 'another four unrelated words',
+    });
+
+    expect(asked.body).toContain('If that address has an account');
+    expect(set.headers.get('location')).toBe('/sign-in?set=1');
+    expect([again.status, headingOf(again)]).toEqual([404, 'This link does not work any more']);
+    expect(entered.status).toBe(303);
+    expect((await before.get(`/m/${merchant.id}/sandbox/keys`)).status).toBe(303);
+  });
+
+  test('of an address without an account is answered alike, and nobody is mailed', async () => {
+    const user = await desk.users.member(merchant.id);
+    const [known, unknown] = [desk.visitor(), desk.visitor()];
+
+    const answers = [
+      await unknown.post('/reset', { email: 'nobody.at.all@shop.example' }),
+      await known.post('/reset', { email: user.email }),
+    ];
+    await waitUntil('the mail is there', () => mails.find(({ to }) => to === user.email));
+
+    const shown = answers.map(({ status, body }) => [
+      status,
+      /<main[^]*?role="status"[^]*?<\/div>/.exec(body)?.[0],
+    ]);
+    expect(shown[0]).toEqual(shown[1]);
+    expect(mails.map(({ to }) => to)).not.toContain('nobody.at.all@shop.example');
+  });
+});
+
+test('no password, link, session or form token is in the log', async () => {
+  const link = await invite('logged@shop.example');
+  const visitor = desk.visitor();
+  await visitor.get(link);
+  await visitor.post(link, { name: 'Logged', password: 'words that are never logged' });
+  await visitor.get(`/m/${merchant.id}/sandbox/keys`);
+  const made = await visitor.post(`/m/${merchant.id}/sandbox/keys`, { label: 'logged' });
+  const key = /<code id="secret">([^<]*)</.exec(made.body)?.[1] ?? '';
+
+  const log = await waitUntil('the last line is there', () => {
+    const lines = stack.dashboards[0]?.process.log ?? [];
+    return lines.some(({ route, method }) => method === 'POST' && String(route).endsWith('/keys'))
+      ? JSON.stringify(lines)
+      : undefined;
+  });
+
+  expect(key).toMatch(/^svc_test_/);
+  for (const secret of [
+    'words that are never logged',
+    link.split('/').at(-1) ?? '',
+    key,
+    visitor.cookies.get('gatehouse_session') ?? '',
+    visitor.cookies.get('gatehouse_csrf') ?? '',
+  ])
+    expect(log).not.toContain(secret);
+});

@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { headingOf } from '../../support/customer.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack } from '../../support/stack.ts';
+import { openDashboardDesk } from './dashboard-desk.ts';
+import type { DashboardDesk } from './dashboard-desk.ts';
+
+const missing = 'This part is missing at the moment';
+
+describe('without a process that sends webhooks', () => {
+  let stack: Stack;
+  let desk: DashboardDesk;
+  beforeAll(async () => {
+    stack = await startStack({ facades: 0, dashboards: 1 });
+    desk = openDashboardDesk(stack);
+  });
+  afterAll(() => stack.stop());
+
+  test('pages say which part is missing, and the rest works', async () => {
+    const merchant = await stack.createMerchant();
+    const visitor = await desk.signedIn(await desk.users.member(merchant.id));
+
+    const webhooks = await visitor.get(`/m/${merchant.id}/sandbox/webhooks`);
+    const keys = await visitor.get(`/m/${merchant.id}/sandbox/keys`);
+    const ready = await visitor.get('/readyz');
+
+    expect(webhooks.status).toBe(200);
+    expect(webhooks.body.split(missing)).toHaveLength(3);
+    expect(webhooks.body).toContain('Send a test');
+    expect([keys.status, keys.body.includes(missing)]).toEqual([200, false]);
+    expect(ready.status).toBe(200);
+  });
+
+  test('a change that cannot be made says so, with the number of the request', async () => {
+    const merchant = await stack.createMerchant();
+    const visitor = await desk.signedIn(await desk.users.member(merchant.id));
+
+    const answer = await visitor.post(`/m/${merchant.id}/sandbox/webhooks/test`, {
+      url: 'http://127.0.0.1:9/',
+    });
+
+    expect([answer.status, headingOf(answer)]).toEqual([503, 'We cannot reach our systems at the moment']);
+    expect(answer.body).toContain(String(answer.headers.get('x-request-id')));
+  });
+});
+
+describe('without core', () => {
+  test('every page says so, in the language of its reader', async () => {
+    const stack = await startStack({ facades: 0, dashboards: 1 });
+    try {
+      const desk = openDashboardDesk(stack);
+      const merchant = await stack.createMerchant();
+      const visitor = await desk.signedIn(await desk.users.member(merchant.id));
+      await Promise.all(stack.cores.map((core) => core.stop()));
+
+      const page = await visitor.get(`/m/${merchant.id}/sandbox/keys?lang=am`);
+      const ready = await visitor.get('/readyz');
+      const alive = await visitor.get('/healthz');
+
+      expect([page.status, headingOf(page)]).toEqual([503, 'ሥርዓታችንን ለጊዜው ማግኘት አልቻልንም']);
+      expect([ready.status, alive.status]).toEqual([503, 200]);
+    } finally {
+      await stack.stop();
+    }
+  });
+});
