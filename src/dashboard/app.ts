@@ -21,6 +21,12 @@ import { createErrorHandler } from './error-reply.ts';
 import { chooseLanguage } from './language-choice.ts';
 import type { Mailer } from './mail/mailer.ts';
 import { PageProblem } from './page-problem.ts';
+import { addMerchants } from './operator/add-merchants.ts';
+import { addOverview } from './operator/add-overview.ts';
+import { addPipeline } from './operator/add-pipeline.ts';
+import { addReconciliations } from './operator/add-reconciliations.ts';
+import { addStrayPayments } from './operator/add-stray-payments.ts';
+import { addWallets } from './operator/add-wallets.ts';
 import { addRequests } from './requests/add-requests.ts';
 import { createRender } from './render.ts';
 import { logWhenOver } from './request-log.ts';
@@ -177,6 +183,12 @@ export async function buildDashboard(options: DashboardOptions): Promise<Fastify
     addWebhooks(pages, dashboard);
     addWebhookSecrets(pages, dashboard);
     addRequests(pages, dashboard);
+    addOverview(pages, dashboard);
+    addMerchants(pages, dashboard);
+    addWallets(pages, dashboard);
+    addStrayPayments(pages, dashboard);
+    addReconciliations(pages, dashboard);
+    addPipeline(pages, dashboard);
   });
   return app;
 }

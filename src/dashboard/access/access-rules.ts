@@ -1,4 +1,4 @@
-import { change, everyone, look, signedIn } from './access-rule.ts';
+import { change, everyone, look, operator, signedIn } from './access-rule.ts';
 import type { AccessRule } from './access-rule.ts';
 
 /**
@@ -41,4 +41,20 @@ export const accessRules: Readonly<Record<string, AccessRule>> = {
   // Developers: API requests
   'GET /m/:merchantId/:environment/requests': look('developer'),
   'GET /m/:merchantId/:environment/requests/:apiRequestId': look('developer'),
+  // Operators
+  'GET /operator': operator(),
+  'GET /operator/merchants': operator(),
+  'POST /operator/merchants': operator(),
+  'GET /operator/merchants/:merchantId': operator(),
+  'POST /operator/merchants/:merchantId/terms': operator(),
+  'POST /operator/merchants/:merchantId/suspend': operator(),
+  'POST /operator/merchants/:merchantId/resume': operator(),
+  'POST /operator/merchants/:merchantId/activate': operator({ stepUp: true }),
+  'GET /operator/wallets': operator(),
+  'GET /operator/stray-payments': operator(),
+  'POST /operator/stray-payments/:merchantId/:strayPaymentId/retry': operator(),
+  'GET /operator/reconciliations': operator(),
+  'POST /operator/reconciliations': operator(),
+  'GET /operator/reconciliations/:reconciliationId': operator(),
+  'GET /operator/pipeline': operator(),
 };

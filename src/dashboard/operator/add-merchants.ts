@@ -1,0 +1,226 @@
+import { create } from '@bufbuild/protobuf';
+import { DurationSchema, durationMs, timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { Type } from '@sinclair/typebox';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { MerchantStatus } from '../../gen/gatehouse/v1/merchant_service_pb.js';
+import type { Merchant } from '../../gen/gatehouse/v1/merchant_service_pb.js';
+import { durationText } from '../../runtime/language/duration-text.ts';
+import { ask, callOptions, panel } from '../ask.ts';
+import type { Dashboard } from '../dashboard.ts';
+import { emptyForm, fieldOf, fieldsOf, readForm } from '../forms/read-form.ts';
+import type { FormState } from '../forms/read-form.ts';
+import { requireSeen } from '../forms/require-seen.ts';
+import { momentOf } from '../moment-text.ts';
+import { notFound } from '../page-problem.ts';
+import { shellWords } from '../send-page.ts';
+import { flash } from '../session/sign-in-state.ts';
+import { pageQuery, textIn, writingFor } from './operator-writing.ts';
+import type { Writing } from './operator-writing.ts';
+import {
+  TermsForm,
+  chosenOptions,
+  formOfMerchant,
+  optionNumbers,
+  termsErrors,
+  termsOfForm,
+} from './terms-form.ts';
+
+const path = '/operator/merchants';
+const pageSize = 50;
+
+const NewMerchant = Type.Object({
+  name: Type.String({ maxLength: 128 }),
+  production: Type.Optional(Type.Literal('yes')),
+});
+const Suspension = Type.Object({ reason: Type.Optional(Type.String({ maxLength: 255 })) });
+
+/** The pages on which operators let merchants in, and say what they may do. */
+export function addMerchants(app: FastifyInstance, { clients, sendPage, timeZone }: Dashboard): void {
+  const { merchants } = clients;
+
+  const showList = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    form: FormState = emptyForm(),
+    status = 200,
+  ): Promise<FastifyReply> => {
+    const writing = writingFor(request, timeZone);
+    const pageToken = textIn(request.query, 'page');
+    const list = await panel(request, async (options) => {
+      const answer = await merchants.listMerchants({ pageSize, pageToken }, options);
+      return {
+        rows: answer.merchants.map((merchant) => merchantRow(merchant, writing)),
+        older: pageQuery({}, answer.nextPageToken),
+      };
+    });
+    reply.code(status);
+    return sendPage(request, reply, {
+      template: 'operator/merchants',
+      title: writing.words.merchants.title,
+      area: 'operatorMerchants',
+      words: writing.words,
+      self: path,
+      view: { path, list, form, isLaterPage: pageToken !== '' },
+    });
+  };
+
+  app.get(path, (request, reply) => showList(request, reply));
+
+  app.post(path, async (request, reply) => {
+    const { words } = writingFor(request, timeZone);
+    const form = readForm(NewMerchant, request.body, shellWords[request.language].forms);
+    if (!form.ok) return showList(request, reply, form, 400);
+    const { name, production } = form.value;
+    const answer = await ask(request, (options) =>
+      merchants.createMerchant({ name, productionActivated: production === 'yes' }, options),
+    );
+    if (!answer.ok) {
+      const errors = { name: shellWords[request.language].forms.malformed };
+      return showList(request, reply, { ...form, errors }, 400);
+    }
+    flash(request, { tone: 'good', text: words.merchants.create.done(name) });
+    return reply.redirect(`${path}/${answer.value.merchant?.merchantId ?? ''}`, 303);
+  });
+
+  const idOf = (request: FastifyRequest): string => {
+    const { merchantId } = request.params as { readonly merchantId: string };
+    if (!/^mer_[0-9a-z]{26}$/.test(merchantId)) throw notFound('NO_MERCHANT_ID');
+    return merchantId;
+  };
+  const read = async (request: FastifyRequest): Promise<Merchant> => {
+    const { merchant } = await merchants.getMerchant({ merchantId: idOf(request) }, callOptions(request));
+    if (merchant === undefined) throw notFound('MERCHANT_NOT_FOUND');
+    return merchant;
+  };
+
+  interface Filled {
+    readonly form: FormState;
+    readonly sandbox: readonly string[];
+    readonly production: readonly string[];
+    readonly status: number;
+    readonly isOverTaken?: boolean;
+  }
+  const showOne = async (request: FastifyRequest, reply: FastifyReply, filled?: Filled) => {
+    const writing = writingFor(request, timeZone);
+    const merchant = await read(request);
+    const { sandboxPaymentOptions = [], productionPaymentOptions = [] } = merchant.terms ?? {};
+    reply.code(filled?.status ?? 200);
+    return sendPage(request, reply, {
+      template: 'operator/merchant',
+      title: merchant.name,
+      area: 'operatorMerchants',
+      words: writing.words,
+      self: `${path}/${merchant.merchantId}`,
+      view: {
+        path,
+        merchant: merchantStory(merchant, writing),
+        form: filled?.form ?? emptyForm(formOfMerchant(merchant)),
+        sandbox: filled?.sandbox ?? chosenOptions(sandboxPaymentOptions),
+        production: filled?.production ?? chosenOptions(productionPaymentOptions),
+        options: Object.keys(optionNumbers).map((value) => ({
+          value,
+          text: writing.words.options[value as keyof typeof optionNumbers],
+        })),
+        isOverTaken: filled?.isOverTaken ?? false,
+      },
+    });
+  };
+
+  app.get(`${path}/:merchantId`, (request, reply) => showOne(request, reply));
+
+  app.post(`${path}/:merchantId/terms`, async (request, reply) => {
+    const writing = writingFor(request, timeZone);
+    const { terms: words } = writing.words.merchants;
+    const merchantId = idOf(request);
+    const form = readForm(TermsForm, request.body, shellWords[request.language].forms, words.malformed);
+    const chosen = (name: string): string[] =>
+      fieldsOf(request.body).flatMap(([key, value]) => (key === name ? [value] : []));
+    const again = (state: FormState, status: number, isOverTaken = false) =>
+      showOne(request, reply, {
+        form: state,
+        sandbox: chosen('sandbox'),
+        production: chosen('production'),
+        status,
+        isOverTaken,
+      });
+    if (!form.ok) return again(form, 400);
+    const seen = new Date(fieldOf(request.body, 'seen'));
+    if (Number.isNaN(seen.getTime())) return again(form, 409, true);
+    const { name, minutes } = form.value;
+    const answer = await ask(request, (options) =>
+      merchants.updateMerchant(
+        {
+          merchantId,
+          expectedUpdateTime: timestampFromDate(seen),
+          name,
+          sessionLifetime: create(DurationSchema, { seconds: BigInt(minutes) * 60n }),
+          terms: termsOfForm(form.value),
+        },
+        options,
+      ),
+    );
+    if (answer.ok) {
+      flash(request, { tone: 'good', text: words.done });
+      return reply.redirect(`${path}/${merchantId}`, 303);
+    }
+    const { problem, fields } = answer.refusal;
+    if (problem === 'changedMeanwhile') return again(form, 409, true);
+    return again({ ...form, errors: termsErrors(fields, writing) }, 400);
+  });
+
+  /** A change that was decided on the page of the merchant as it was then. */
+  const change = (
+    action: 'suspend' | 'resume' | 'activate',
+    call: (merchantId: string, request: FastifyRequest) => Promise<unknown>,
+  ): void => {
+    app.post(`${path}/:merchantId/${action}`, async (request, reply) => {
+      const { words } = writingFor(request, timeZone);
+      const merchant = await read(request);
+      requireSeen(request.body, updatedText(merchant));
+      await call(merchant.merchantId, request);
+      flash(request, { tone: 'good', text: words.merchants[action].done(merchant.name) });
+      return reply.redirect(`${path}/${merchant.merchantId}`, 303);
+    });
+  };
+  change('suspend', (merchantId, request) => {
+    const form = readForm(Suspension, request.body, shellWords[request.language].forms);
+    const reason = form.ok ? (form.value.reason ?? '') : (form.values['reason'] ?? '').slice(0, 255);
+    return merchants.suspendMerchant({ merchantId, reason }, callOptions(request));
+  });
+  change('resume', (merchantId, request) => merchants.resumeMerchant({ merchantId }, callOptions(request)));
+  change('activate', (merchantId, request) =>
+    merchants.activateProduction({ merchantId }, callOptions(request)),
+  );
+}
+
+/** To the millisecond, as core keeps it. */
+const updatedText = ({ updateTime }: Merchant): string =>
+  updateTime === undefined ? '' : timestampDate(updateTime).toISOString();
+
+function merchantRow(merchant: Merchant, { words, language, timeZone }: Writing) {
+  const { statuses, activated, notActivated } = words.merchants;
+  const isSuspended = merchant.status === MerchantStatus.SUSPENDED;
+  return {
+    id: merchant.merchantId,
+    name: merchant.name,
+    isSuspended,
+    state: isSuspended ? { tone: 'bad', text: statuses.suspended } : { tone: 'good', text: statuses.active },
+    isActivated: merchant.productionActivated,
+    production: merchant.productionActivated ? activated : notActivated,
+    created: momentOf(merchant.createTime, language, timeZone),
+  };
+}
+
+function merchantStory(merchant: Merchant, writing: Writing) {
+  const { sessionLifetime, updateTime } = merchant;
+  return {
+    ...merchantRow(merchant, writing),
+    lifetime:
+      sessionLifetime === undefined
+        ? ''
+        : durationText(Math.round(durationMs(sessionLifetime) / 1000), writing.language),
+    changed: momentOf(updateTime, writing.language, writing.timeZone),
+    seen: updatedText(merchant),
+    pages: `/m/${merchant.merchantId}/sandbox`,
+  };
+}

@@ -1,0 +1,81 @@
+import type { FastifyInstance } from 'fastify';
+import { WalletBreakerState, WalletHealth } from '../../gen/gatehouse/v1/wallet_status_service_pb.js';
+import type { ReportedWalletStatus } from '../../gen/gatehouse/v1/wallet_status_service_pb.js';
+import { StrayPaymentStatus } from '../../gen/gatehouse/v1/stray_payment_service_pb.js';
+import { panel } from '../ask.ts';
+import type { Dashboard } from '../dashboard.ts';
+import { checkRows } from './check-rows.ts';
+import { environmentName, numberText, walletName, writingFor } from './operator-writing.ts';
+import type { Writing } from './operator-writing.ts';
+
+/** Beyond so many it is a great many, and nobody needs the number. */
+const mostStrays = 500;
+
+/** The page that tells whoever runs the gateway what needs a hand. */
+export function addOverview(app: FastifyInstance, { clients, sendPage, timeZone }: Dashboard): void {
+  app.get('/operator', async (request, reply) => {
+    const writing = writingFor(request, timeZone);
+    const { overview } = writing.words;
+    const [checks, wallets, strays, webhooks] = await Promise.all([
+      panel(request, async (options) =>
+        checkRows((await clients.diagnostics.diagnose({}, options)).checks, writing),
+      ),
+      panel(request, async (options) =>
+        walletsTile((await clients.walletStatuses.listWalletStatuses({}, options)).statuses, writing),
+      ),
+      panel(request, async (options) => {
+        const statuses = [StrayPaymentStatus.REVERSAL_REFUSED];
+        const asked = { statuses, pageSize: mostStrays };
+        const { strayPayments, nextPageToken } = await clients.strayPayments.listStrayPayments(
+          asked,
+          options,
+        );
+        const count = `${numberText(strayPayments.length, writing)}${nextPageToken === '' ? '' : '+'}`;
+        return strayPayments.length === 0
+          ? { isWell: true, text: overview.straysNone }
+          : { isWell: false, text: overview.straysSome(count) };
+      }),
+      panel(request, async (options) => {
+        const { dueCount, restingEndpoints } = await clients.webhooks.getPipelineStatus({}, options);
+        return dueCount === 0n && restingEndpoints === 0n
+          ? { isWell: true, text: overview.webhooksWell }
+          : {
+              isWell: false,
+              text: overview.webhooksBehind(
+                numberText(dueCount, writing),
+                numberText(restingEndpoints, writing),
+              ),
+            };
+      }),
+    ]);
+    return sendPage(request, reply, {
+      template: 'operator/overview',
+      title: overview.title,
+      area: 'operator',
+      words: writing.words,
+      view: {
+        checks,
+        tiles: [
+          { label: overview.wallets, href: '/operator/wallets', panel: wallets },
+          { label: overview.strays, href: '/operator/stray-payments', panel: strays },
+          { label: overview.webhooks, href: '/operator/pipeline', panel: webhooks },
+        ],
+      },
+    });
+  });
+}
+
+function walletsTile(statuses: readonly ReportedWalletStatus[], writing: Writing) {
+  const { overview, environments } = writing.words;
+  if (statuses.length === 0) return { isWell: false, text: overview.walletsNone };
+  const unwell = statuses.filter(({ status, stale }) => stale || status === undefined || !isWell(status));
+  if (unwell.length === 0) return { isWell: true, text: overview.walletsWell(statuses.length) };
+  const names = unwell.map(
+    ({ status }) =>
+      `${walletName(status?.wallet, writing)} (${environments[environmentName(status?.environment)]})`,
+  );
+  return { isWell: false, text: overview.walletsUnwell([...new Set(names)].join(', ')) };
+}
+
+const isWell = ({ health, breaker }: { health: WalletHealth; breaker: WalletBreakerState }): boolean =>
+  health !== WalletHealth.DOWN && health !== WalletHealth.DEGRADED && breaker === WalletBreakerState.CLOSED;

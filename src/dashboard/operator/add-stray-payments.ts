@@ -1,0 +1,123 @@
+import type { FastifyInstance } from 'fastify';
+import { PaymentOption } from '../../gen/gatehouse/v1/order_pb.js';
+import { StrayPaymentKind, StrayPaymentStatus } from '../../gen/gatehouse/v1/stray_payment_service_pb.js';
+import type { StrayPayment } from '../../gen/gatehouse/v1/stray_payment_service_pb.js';
+import { amountText } from '../../runtime/language/amount-text.ts';
+import { ask, panel } from '../ask.ts';
+import type { Dashboard } from '../dashboard.ts';
+import { fieldOf } from '../forms/read-form.ts';
+import { momentOf } from '../moment-text.ts';
+import { flash } from '../session/sign-in-state.ts';
+import {
+  environmentName,
+  environmentOf,
+  environmentTabs,
+  numberText,
+  pageQuery,
+  textIn,
+  writingFor,
+} from './operator-writing.ts';
+import type { Writing } from './operator-writing.ts';
+
+const path = '/operator/stray-payments';
+const pageSize = 50;
+
+const states = {
+  refused: StrayPaymentStatus.REVERSAL_REFUSED,
+  due: StrayPaymentStatus.REVERSAL_DUE,
+  reversed: StrayPaymentStatus.REVERSED,
+} as const;
+
+/** The page on which operators follow money that is not an order's, and have a refused reversal tried again. */
+export function addStrayPayments(app: FastifyInstance, { clients, sendPage, timeZone }: Dashboard): void {
+  app.get(path, async (request, reply) => {
+    const writing = writingFor(request, timeZone);
+    const words = writing.words.strays;
+    const environment = environmentOf(request);
+    const given = textIn(request.query, 'state');
+    const state = Object.hasOwn(states, given) ? (given as keyof typeof states) : undefined;
+    const pageToken = textIn(request.query, 'page');
+    const strays = await panel(request, async (options) => {
+      const statuses = state === undefined ? [] : [states[state]];
+      const asked = { environment: environment.number, statuses, pageToken, pageSize };
+      const answer = await clients.strayPayments.listStrayPayments(asked, options);
+      return {
+        rows: answer.strayPayments.map((stray) => strayRow(stray, writing)),
+        older: pageQuery({ environment: environment.name, state: state ?? '' }, answer.nextPageToken),
+      };
+    });
+    return sendPage(request, reply, {
+      template: 'operator/stray-payments',
+      title: words.title,
+      area: 'operatorStrayPayments',
+      words: writing.words,
+      view: {
+        path,
+        environment: environment.name,
+        tabs: environmentTabs(path, environment.name, writing),
+        state: state ?? '',
+        states: Object.keys(states).map((value) => ({
+          value,
+          text: words.states[value as keyof typeof states],
+        })),
+        isLaterPage: pageToken !== '',
+        strays,
+      },
+    });
+  });
+
+  app.post(`${path}/:merchantId/:strayPaymentId/retry`, async (request, reply) => {
+    const words = writingFor(request, timeZone).words.strays.retry;
+    const { merchantId, strayPaymentId } = request.params as { merchantId: string; strayPaymentId: string };
+    const answer = await ask(request, (options) =>
+      clients.strayPayments.retryReversal({ merchantId, strayPaymentId }, options),
+    );
+    flash(request, answer.ok ? { tone: 'good', text: words.done } : { tone: 'bad', text: words.notRefused });
+    const environment = fieldOf(request.body, 'environment') === 'sandbox' ? 'sandbox' : 'production';
+    return reply.redirect(`${path}?environment=${environment}`, 303);
+  });
+}
+
+function strayRow(stray: StrayPayment, writing: Writing) {
+  const { words, language, timeZone } = writing;
+  const { strays } = words;
+  const base = `/m/${stray.merchantId}/${environmentName(stray.environment)}`;
+  return {
+    id: stray.strayPaymentId,
+    merchantId: stray.merchantId,
+    merchantHref: `/operator/merchants/${stray.merchantId}`,
+    orderHref: `${base}/orders/${stray.orderId}`,
+    orderId: stray.orderId,
+    found: momentOf(stray.createTime, language, timeZone),
+    amount: amountText(stray.amount, stray.currency, language),
+    option: optionText(stray.paymentOption, words),
+    transaction: stray.providerTransactionId,
+    why: stray.kind === StrayPaymentKind.WRONG_AMOUNT ? strays.kinds.wrongAmount : strays.kinds.late,
+    state: stateOf(stray.status, strays),
+    detail: stray.detail,
+    tries: strays.tries(numberText(stray.tries, writing)),
+    isRefused: stray.status === StrayPaymentStatus.REVERSAL_REFUSED,
+  };
+}
+
+function stateOf(status: StrayPaymentStatus, { states: words }: Writing['words']['strays']) {
+  switch (status) {
+    case StrayPaymentStatus.REVERSED:
+      return { tone: 'good', text: words.reversed };
+    case StrayPaymentStatus.REVERSAL_REFUSED:
+      return { tone: 'bad', text: words.refused };
+    default:
+      return { tone: 'info', text: words.due };
+  }
+}
+
+function optionText(option: PaymentOption, { options }: Writing['words']): string {
+  switch (option) {
+    case PaymentOption.WALLETB_USSD:
+      return options.walletb_ussd;
+    case PaymentOption.WALLETA_WALLET:
+      return options.walleta_wallet;
+    default:
+      return options.walleta_ussd;
+  }
+}

@@ -1,0 +1,106 @@
+import { durationMs } from '@bufbuild/protobuf/wkt';
+import type { Duration } from '@bufbuild/protobuf/wkt';
+import type { FastifyInstance } from 'fastify';
+import { WalletBreakerState, WalletHealth } from '../../gen/gatehouse/v1/wallet_status_service_pb.js';
+import type { ReportedWalletStatus } from '../../gen/gatehouse/v1/wallet_status_service_pb.js';
+import { durationText } from '../../runtime/language/duration-text.ts';
+import { panel } from '../ask.ts';
+import type { Dashboard } from '../dashboard.ts';
+import { momentOf } from '../moment-text.ts';
+import { environmentOf, environmentTabs, numberText, walletName, writingFor } from './operator-writing.ts';
+import type { Writing } from './operator-writing.ts';
+
+const path = '/operator/wallets';
+/** When nobody has said of how much time the figures are. */
+const usualWindowSeconds = 300;
+
+/** The page on which operators see how the wallets are. */
+export function addWallets(app: FastifyInstance, { clients, sendPage, timeZone }: Dashboard): void {
+  app.get(path, async (request, reply) => {
+    const writing = writingFor(request, timeZone);
+    const words = writing.words.walletPage;
+    const environment = environmentOf(request);
+    const wallets = await panel(request, async (options) => {
+      const asked = { environment: environment.number };
+      const { statuses } = await clients.walletStatuses.listWalletStatuses(asked, options);
+      return { rows: statuses.map((each) => walletRow(each, writing)), window: statuses[0]?.window };
+    });
+    const window = wallets.isThere ? wallets.value.window : undefined;
+    const seconds = window === undefined ? usualWindowSeconds : Math.round(durationMs(window) / 1000);
+    return sendPage(request, reply, {
+      template: 'operator/wallets',
+      title: words.title,
+      area: 'operatorWallets',
+      words: writing.words,
+      view: {
+        tabs: environmentTabs(path, environment.name, writing),
+        lead: words.lead(durationText(seconds, request.language)),
+        wallets,
+      },
+    });
+  });
+}
+
+function walletRow({ status, instance, reportTime, stale }: ReportedWalletStatus, writing: Writing) {
+  const words = writing.words.walletPage;
+  const { calls = 0, failures = 0, inFlight = 0, places = 0 } = status ?? {};
+  const percent = new Intl.NumberFormat(writing.language, { style: 'percent', maximumFractionDigits: 1 });
+  return {
+    wallet: walletName(status?.wallet, writing),
+    instance,
+    health: healthOf(status?.health, words),
+    detail: status?.healthDetail ?? '',
+    breaker: breakerOf(status?.breaker, words),
+    calls: numberText(calls, writing),
+    success: calls === 0 ? words.nothing : percent.format((calls - failures) / calls),
+    p50: latencyText(status?.latencyP50, writing),
+    p99: latencyText(status?.latencyP99, writing),
+    inFlight: words.places(numberText(inFlight, writing), numberText(places, writing)),
+    reported: momentOf(reportTime, writing.language, writing.timeZone),
+    stale,
+  };
+}
+
+function latencyText(latency: Duration | undefined, { words, language }: Writing): string {
+  if (latency === undefined) return words.walletPage.nothing;
+  const ms = durationMs(latency);
+  const [unit, count] = ms < 1000 ? (['millisecond', ms] as const) : (['second', ms / 1000] as const);
+  const format = new Intl.NumberFormat(language, {
+    style: 'unit',
+    unit,
+    unitDisplay: 'short',
+    maximumSignificantDigits: 3,
+  });
+  return format.format(count);
+}
+
+function healthOf(health: WalletHealth | undefined, { health: words }: Writing['words']['walletPage']) {
+  switch (health) {
+    case WalletHealth.UP:
+      return { tone: 'good', text: words.up };
+    case WalletHealth.DEGRADED:
+      return { tone: 'warn', text: words.degraded };
+    case WalletHealth.DOWN:
+      return { tone: 'bad', text: words.down };
+    case WalletHealth.UNTOLD:
+      return { tone: 'info', text: words.untold };
+    default:
+      return { tone: 'info', text: words.unasked };
+  }
+}
+
+function breakerOf(
+  breaker: WalletBreakerState | undefined,
+  { breaker: words }: Writing['words']['walletPage'],
+) {
+  switch (breaker) {
+    case WalletBreakerState.CLOSED:
+      return { tone: 'good', text: words.closed };
+    case WalletBreakerState.OPEN:
+      return { tone: 'bad', text: words.open };
+    case WalletBreakerState.TRYING:
+      return { tone: 'warn', text: words.trying };
+    default:
+      return { tone: 'info', text: words.unknown };
+  }
+}

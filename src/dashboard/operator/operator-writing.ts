@@ -1,0 +1,61 @@
+import type { FastifyRequest } from 'fastify';
+import { Environment } from '../../gen/gatehouse/v1/order_pb.js';
+import { Wallet } from '../../gen/gatehouse/v1/reconciliation_service_pb.js';
+import type { Language } from '../../runtime/language/language.ts';
+import type { EnvironmentName } from '../access/place.ts';
+import { isEnvironmentName } from '../access/place.ts';
+import { operator as amharic } from '../language/amharic/operator.ts';
+import { operator as english } from '../language/english/operator.ts';
+import { wordsFor } from '../language/words.ts';
+
+/** How what is shown to operators is written. */
+export interface Writing {
+  readonly words: typeof english;
+  readonly language: Language;
+  readonly timeZone: string;
+}
+
+export const writingFor = (request: FastifyRequest, timeZone: string): Writing => ({
+  words: wordsFor(request, { en: english, am: amharic }),
+  language: request.language,
+  timeZone,
+});
+
+/** One of the two, never both on a page; production when the address does not say. */
+export function environmentOf({ query }: FastifyRequest): { name: EnvironmentName; number: Environment } {
+  const given = textIn(query, 'environment');
+  const name = isEnvironmentName(given) ? given : 'production';
+  return { name, number: name === 'sandbox' ? Environment.SANDBOX : Environment.PRODUCTION };
+}
+
+/** The links to the same page in each environment. */
+export const environmentTabs = (path: string, current: EnvironmentName, { words }: Writing) => ({
+  label: words.environments.label,
+  items: (['production', 'sandbox'] as const).map((name) => ({
+    href: `${path}?environment=${name}`,
+    text: words.environments[name],
+    current: name === current,
+  })),
+});
+
+/** A text of a query; '' when there is none. */
+export function textIn(query: unknown, name: string): string {
+  const value: unknown = (query as Readonly<Record<string, unknown>>)[name];
+  return typeof value === 'string' ? value.trim().slice(0, 500) : '';
+}
+
+/** The query of the page that begins at a token; undefined when there is none. */
+export function pageQuery(values: Readonly<Record<string, string>>, page: string): string | undefined {
+  if (page === '') return undefined;
+  const given = Object.entries({ ...values, page }).filter(([, value]) => value !== '');
+  return `?${new URLSearchParams(given).toString()}`;
+}
+
+export const walletName = (wallet: Wallet | undefined, { words }: Writing): string =>
+  wallet === Wallet.WALLETB ? words.wallets.walletb : words.wallets.walleta;
+
+export const environmentName = (environment: Environment | undefined): EnvironmentName =>
+  environment === Environment.PRODUCTION ? 'production' : 'sandbox';
+
+export const numberText = (count: number | bigint, { language }: Writing): string =>
+  new Intl.NumberFormat(language).format(count);

@@ -1,0 +1,101 @@
+import { create } from '@bufbuild/protobuf';
+import { durationMs } from '@bufbuild/protobuf/wkt';
+import { Type } from '@sinclair/typebox';
+import { MerchantTermsSchema } from '../../gen/gatehouse/v1/merchant_service_pb.js';
+import type { Merchant, MerchantTerms } from '../../gen/gatehouse/v1/merchant_service_pb.js';
+import { PaymentOption } from '../../gen/gatehouse/v1/order_pb.js';
+import type { Writing } from './operator-writing.ts';
+
+export const optionNumbers = {
+  walleta_ussd: PaymentOption.WALLETA_USSD,
+  walletb_ussd: PaymentOption.WALLETB_USSD,
+  walleta_wallet: PaymentOption.WALLETA_WALLET,
+} as const;
+
+const Option = Type.Union([
+  Type.Literal('walleta_ussd'),
+  Type.Literal('walletb_ussd'),
+  Type.Literal('walleta_wallet'),
+]);
+
+/** The form with which an operator changes what is agreed with a merchant. */
+export const TermsForm = Type.Object({
+  name: Type.String({ maxLength: 128 }),
+  minutes: Type.String({ pattern: '^[1-9][0-9]{0,3}$' }),
+  sandbox: Type.Array(Option),
+  production: Type.Array(Option),
+  currencies: Type.Optional(Type.String({ maxLength: 500 })),
+  largest: Type.Optional(
+    Type.String({
+      maxLength: 500,
+      pattern: '^\\s*[A-Za-z]{3}\\s+[0-9.]+(\\s*[,;]\\s*[A-Za-z]{3}\\s+[0-9.]+)*\\s*$',
+    }),
+  ),
+  rate: Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,5}$' })),
+});
+
+interface TermsValues {
+  readonly sandbox: readonly (keyof typeof optionNumbers)[];
+  readonly production: readonly (keyof typeof optionNumbers)[];
+  readonly currencies?: string | undefined;
+  readonly largest?: string | undefined;
+  readonly rate?: string | undefined;
+}
+
+/** The terms that a form comes to. Whether they may be is for core to say. */
+export function termsOfForm({ sandbox, production, currencies, largest, rate }: TermsValues): MerchantTerms {
+  return create(MerchantTermsSchema, {
+    sandboxPaymentOptions: sandbox.map((option) => optionNumbers[option]),
+    productionPaymentOptions: production.map((option) => optionNumbers[option]),
+    currencies: (currencies ?? '')
+      .toUpperCase()
+      .split(/[\s,;]+/)
+      .filter((code) => code !== ''),
+    largestAmounts: (largest ?? '')
+      .split(/[,;]/)
+      .map((entry) => entry.trim().split(/\s+/))
+      .flatMap(([currency = '', amount = '']) =>
+        currency === '' ? [] : [{ currency: currency.toUpperCase(), amount }],
+      ),
+    requestsPerSecond: rate === undefined ? 0 : Number(rate),
+  });
+}
+
+/** What a merchant's terms look like in the form. */
+export function formOfMerchant({ name, sessionLifetime, terms }: Merchant): Record<string, string> {
+  const { currencies = [], largestAmounts = [], requestsPerSecond = 0 } = terms ?? {};
+  return {
+    name,
+    minutes: sessionLifetime === undefined ? '' : String(Math.round(durationMs(sessionLifetime) / 60_000)),
+    currencies: currencies.join(' '),
+    largest: largestAmounts.map(({ currency, amount }) => `${currency} ${amount}`).join(', '),
+    rate: requestsPerSecond === 0 ? '' : String(requestsPerSecond),
+  };
+}
+
+/** The names of the options that are chosen. */
+export const chosenOptions = (numbers: readonly PaymentOption[]): string[] =>
+  Object.entries(optionNumbers).flatMap(([name, number]) => (numbers.includes(number) ? [name] : []));
+
+/** Core's field for each of the form's. */
+const fields: Readonly<Record<string, string>> = {
+  name: 'name',
+  session_lifetime: 'minutes',
+  'terms.sandbox_payment_options': 'sandbox',
+  'terms.production_payment_options': 'production',
+  'terms.currencies': 'currencies',
+  'terms.largest_amounts': 'largest',
+  'terms.requests_per_second': 'rate',
+};
+
+/** What core refused, by field of the form; its sentences are in English. */
+export function termsErrors(
+  refused: readonly { readonly field: string; readonly issue: string }[],
+  { words }: Writing,
+): Record<string, string> {
+  const { malformed } = words.merchants.terms;
+  const own: Readonly<Record<string, string>> = { minutes: malformed.minutes, rate: malformed.rate };
+  return Object.fromEntries(
+    refused.map(({ field, issue }) => [fields[field] ?? 'name', own[fields[field] ?? ''] ?? issue]),
+  );
+}
