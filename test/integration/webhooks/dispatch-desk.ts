@@ -1,13 +1,18 @@
 import { createTestDatabase } from '../../support/test-database.ts';
+import { waitUntil } from '../../support/wait-until.ts';
 import { inTransaction } from '../../../src/runtime/database/in-transaction.ts';
 import { runStatement } from '../../../src/runtime/database/run-statement.ts';
 import { newRandomId } from '../../../src/runtime/public-id.ts';
 import type { Database } from '../../../src/webhooks/database/database.ts';
+import { resumeLane } from '../../../src/webhooks/delivery/pause-lane.ts';
 import { endpointOf } from '../../../src/webhooks/domain/delivery.ts';
+import type { LaneKey } from '../../../src/webhooks/domain/delivery.ts';
 import { insertDeliveries } from '../../../src/webhooks/intake/insert-deliveries.sql.ts';
 import type { NewDelivery } from '../../../src/webhooks/intake/insert-deliveries.sql.ts';
 import { openWebhooksDatabase, startDispatcher } from './dispatcher.ts';
 import type { DispatcherOptions, RunningDispatcher } from './dispatcher.ts';
+import { answer, startReceiver } from './receivers.ts';
+import type { Behaviour, Receiver } from './receivers.ts';
 
 export interface StoredDelivery {
   readonly merchant_id: string;
@@ -47,10 +52,29 @@ export interface DispatchDesk {
   readonly deliveries: () => Promise<StoredDelivery[]>;
   readonly delivery: (id: string) => Promise<StoredDelivery>;
   readonly lanes: () => Promise<StoredLane[]>;
+  /** A merchant's server, which takes everything unless told otherwise. */
+  readonly receive: (behaviour?: Behaviour) => Promise<Receiver>;
+  readonly untilState: (id: string, state: string) => Promise<StoredDelivery>;
+  readonly untilAttempts: (id: string, count: number) => Promise<StoredDelivery>;
+  /** Waits until no lane is held. */
+  readonly untilIdle: () => Promise<unknown>;
+  readonly resume: (endpoint: string) => Promise<unknown>;
   /** Makes everything that is stored so much older, leases excepted, and rings. */
   readonly letTimePass: (ms: number) => Promise<void>;
   readonly close: () => Promise<void>;
 }
+
+/** The merchant of deliveries that name none. */
+const theMerchant = 'mer_01jd4s6w3hfk0a8m2x7v5n9q1r';
+
+export const laneOf = (endpoint: string, merchantId = theMerchant): LaneKey => ({
+  merchantId,
+  environment: 'SANDBOX',
+  endpoint,
+});
+
+/** How far ahead it is; minus infinity for never. */
+export const inMs = (at: Date | null | undefined): number => (at?.getTime() ?? -Infinity) - Date.now();
 
 export const merchant = (): string => newRandomId('mer', new Date());
 
@@ -60,7 +84,7 @@ export function newDelivery(over: Partial<NewDelivery> & { readonly url: string 
   return {
     id,
     eventId,
-    merchantId: 'mer_01jd4s6w3hfk0a8m2x7v5n9q1r',
+    merchantId: theMerchant,
     environment: 'SANDBOX',
     endpoint: endpointOf(over.url),
     eventType: 'order.completed',
@@ -86,6 +110,15 @@ export async function openDispatchDesk(given?: string): Promise<DispatchDesk> {
     runStatement<Row & Record<string, unknown>>(pool, { text, values });
   const ring = (): void => dispatchers.forEach((each) => each.ring());
 
+  const delivery = async (id: string): Promise<StoredDelivery> => {
+    const [row] = await rows<StoredDelivery>('select * from webhooks.deliveries where id = $1', [id]);
+    if (row === undefined) throw new Error(`no delivery ${id}`);
+    return row;
+  };
+  const lanes = (): Promise<StoredLane[]> =>
+    rows('select * from webhooks.lanes order by merchant_id, endpoint');
+  const receivers: Receiver[] = [];
+
   return {
     database,
     url: testDatabase.url,
@@ -105,12 +138,28 @@ export async function openDispatchDesk(given?: string): Promise<DispatchDesk> {
       return dispatcher;
     },
     deliveries: () => rows('select * from webhooks.deliveries order by id'),
-    async delivery(id) {
-      const [row] = await rows<StoredDelivery>('select * from webhooks.deliveries where id = $1', [id]);
-      if (row === undefined) throw new Error(`no delivery ${id}`);
-      return row;
+    delivery,
+    lanes,
+    async receive(behaviour = answer(204)) {
+      const receiver = await startReceiver(behaviour);
+      receivers.push(receiver);
+      return receiver;
     },
-    lanes: () => rows('select * from webhooks.lanes order by merchant_id, endpoint'),
+    untilState: (id, state) =>
+      waitUntil(`${id} is ${state}`, async () => {
+        const found = await delivery(id);
+        return found.state === state && found;
+      }),
+    untilAttempts: (id, count) =>
+      waitUntil(`${id} was tried ${count} times`, async () => {
+        const found = await delivery(id);
+        return found.attempt_count >= count && found;
+      }),
+    untilIdle: () =>
+      waitUntil('no lane is held', async () =>
+        (await lanes()).every(({ lease_id: lease }) => lease === null),
+      ),
+    resume: (endpoint) => resumeLane(pool, laneOf(endpoint)),
     async letTimePass(ms) {
       const by = `$1::float8 * interval '1 millisecond'`;
       await inTransaction(pool, [], async (client) => {
@@ -133,6 +182,7 @@ export async function openDispatchDesk(given?: string): Promise<DispatchDesk> {
     },
     async close() {
       for (const each of [...dispatchers]) await each.stop();
+      for (const receiver of receivers) await receiver.close();
       await database.close();
       await testDatabase.drop();
     },

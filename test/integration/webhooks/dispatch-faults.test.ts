@@ -8,27 +8,20 @@ import type { StoppableServer } from '../../faults/stoppable-servers.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { openDispatchDesk } from './dispatch-desk.ts';
 import type { DispatchDesk } from './dispatch-desk.ts';
-import { answer, onlyFor, silence, startReceiver } from './receivers.ts';
-import type { Behaviour, Receiver } from './receivers.ts';
+import { answer, onlyFor, silence } from './receivers.ts';
+import type { Behaviour } from './receivers.ts';
 
 let desk: DispatchDesk;
-const receivers: Receiver[] = [];
 const children: ChildProcess[] = [];
 let postgres: StoppableServer | undefined;
 
 afterEach(async () => {
   for (const child of children.splice(0)) await kill(child);
   await desk.close();
-  for (const receiver of receivers.splice(0)) await receiver.close();
   await postgres?.remove();
   postgres = undefined;
 });
 
-const receive = async (behaviour: Behaviour = answer(204)): Promise<Receiver> => {
-  const receiver = await startReceiver(behaviour);
-  receivers.push(receiver);
-  return receiver;
-};
 /** Answers when it is told to. */
 const onDemand = () => {
   const held: (() => void)[] = [];
@@ -57,10 +50,6 @@ const untilDelivered = (timeoutMs?: number) =>
     async () => (await desk.deliveries()).every(({ state }) => state === 'DELIVERED'),
     timeoutMs,
   );
-const untilIdle = () =>
-  waitUntil('no lane is held', async () =>
-    (await desk.lanes()).every(({ lease_id: lease }) => lease === null),
-  );
 const storedAttempts = async (): Promise<number> => {
   const { rows } = await desk.database.pool.query<{ count: number }>(
     'select count(*)::int as count from webhooks.delivery_attempts',
@@ -70,7 +59,7 @@ const storedAttempts = async (): Promise<number> => {
 
 test('what a killed process had on its way is sent again by another, once the lease is over', async () => {
   desk = await openDispatchDesk();
-  const shop = await receive(silence);
+  const shop = await desk.receive(silence);
   const leases = { leaseMs: 2_000, deadlineMs: 1_500 };
   const { child } = startProcess(leases);
   await desk.add({ url: shop.origin }, { url: shop.origin }, { url: shop.origin });
@@ -92,7 +81,7 @@ test('what a killed process had on its way is sent again by another, once the le
 test('a lane that is working keeps its lease for longer than the lease is', async () => {
   desk = await openDispatchDesk();
   const { held, behaviour, release } = onDemand();
-  const shop = await receive(behaviour);
+  const shop = await desk.receive(behaviour);
   const leases = { leaseMs: 3_000, deadlineMs: 2_500 };
   const first = await desk.startDispatcher(leases);
   await desk.startDispatcher(leases);
@@ -111,7 +100,7 @@ test('a lane that is working keeps its lease for longer than the lease is', asyn
 test('a lane that was lost to another process is not written to', async () => {
   desk = await openDispatchDesk();
   const { held, behaviour, release } = onDemand();
-  const shop = await receive(behaviour);
+  const shop = await desk.receive(behaviour);
   const dispatcher = await desk.startDispatcher();
   const [delivery] = await desk.add({ url: shop.origin });
   await waitUntil('it is on its way', () => held.length === 1);
@@ -129,8 +118,8 @@ test('a lane that was lost to another process is not written to', async () => {
 
 test('a lane whose row is gone, with all that was on it, does not stop the others', async () => {
   desk = await openDispatchDesk();
-  const gone = await receive(silence);
-  const shop = await receive();
+  const gone = await desk.receive(silence);
+  const shop = await desk.receive();
   const dispatcher = await desk.startDispatcher({ leaseMs: 2_000, deadlineMs: 1_500 });
   await desk.add({ url: gone.origin });
   await waitUntil('it is on its way', () => gone.webhooks.length === 1);
@@ -148,7 +137,7 @@ test('a lane whose row is gone, with all that was on it, does not stop the other
 test('connections that are cut in the middle lose nothing', async () => {
   desk = await openDispatchDesk();
   const { held, behaviour, release } = onDemand();
-  const shop = await receive(behaviour);
+  const shop = await desk.receive(behaviour);
   await desk.startDispatcher();
   await desk.add({ url: shop.origin }, { url: shop.origin });
   await waitUntil('both are on their way', () => held.length === 2);
@@ -169,7 +158,7 @@ test('what was received while PostgreSQL was away is recorded when it is back, a
   await postgres.start();
   desk = await openDispatchDesk(postgres.url);
   const { held, behaviour, release } = onDemand();
-  const shop = await receive(behaviour);
+  const shop = await desk.receive(behaviour);
   const { hasSaid } = startProcess({ leaseMs: 2_000, deadlineMs: 1_500 });
   const urls = { url: shop.origin };
   await desk.add(urls, urls, urls, urls);
@@ -191,7 +180,7 @@ test('what was received while PostgreSQL was away is recorded when it is back, a
 test('a stop waits for the answer to what is on its way, records it, and gives the lane back', async () => {
   desk = await openDispatchDesk();
   const { held, behaviour, release } = onDemand();
-  const shop = await receive(behaviour);
+  const shop = await desk.receive(behaviour);
   const dispatcher = await desk.startDispatcher();
   await desk.add(...Array.from({ length: 10 }, () => ({ url: shop.origin })));
   await waitUntil('two are on their way', () => held.length === 2);
@@ -208,7 +197,7 @@ test('a stop waits for the answer to what is on its way, records it, and gives t
 
 test('a stop cuts short what is not answered, records nothing of it, and another process sends it', async () => {
   desk = await openDispatchDesk();
-  const shop = await receive(silence);
+  const shop = await desk.receive(silence);
   const dispatcher = await desk.startDispatcher();
   const [delivery] = await desk.add({ url: shop.origin });
   await waitUntil('it is on its way', () => shop.webhooks.length === 1);
@@ -226,7 +215,7 @@ test.each([-86_400_000, 86_400_000])(
   'a clock that is off by %i ms changes no schedule',
   async (clockOffMs) => {
     desk = await openDispatchDesk();
-    const shop = await receive(onlyFor(({ target }) => target === '/down', answer(500), answer(200)));
+    const shop = await desk.receive(onlyFor(({ target }) => target === '/down', answer(500), answer(200)));
     await desk.startDispatcher({ clockOffMs });
 
     const [down, up] = await desk.add({ url: `${shop.origin}/down` }, { url: shop.origin });
@@ -236,7 +225,7 @@ test.each([-86_400_000, 86_400_000])(
       return stored.attempt_count === 1 && stored;
     });
     await waitUntil('one went well', async () => (await desk.delivery(up!.id)).state === 'DELIVERED');
-    await untilIdle();
+    await desk.untilIdle();
     const { rows } = await desk.database.pool.query<{ seconds: number; off: number }>(
       `select extract(epoch from d.due_at - d.last_attempt_at)::float8 as seconds,
        abs(extract(epoch from a.started_at - d.created_at))::float8 as off

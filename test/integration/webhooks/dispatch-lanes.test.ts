@@ -1,0 +1,226 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { waitUntil } from '../../support/wait-until.ts';
+import { pauseLane, resumeLane } from '../../../src/webhooks/delivery/pause-lane.ts';
+import { inMs, laneOf, merchant, openDispatchDesk } from './dispatch-desk.ts';
+import type { DispatchDesk } from './dispatch-desk.ts';
+import { answer, onlyFor, silence } from './receivers.ts';
+import type { Behaviour } from './receivers.ts';
+
+let desk: DispatchDesk;
+
+beforeEach(async () => {
+  desk = await openDispatchDesk();
+});
+afterEach(() => desk.close());
+
+const hour = 3_600_000;
+
+describe('lanes', () => {
+  test('two dispatchers never send the same delivery at the same time, and each goes once', async () => {
+    const underWay = new Map<string, number>();
+    let most = 0;
+    const shop = await desk.receive(({ webhook, response }) => {
+      const id = String(webhook.headers['webhook-id']);
+      underWay.set(id, (underWay.get(id) ?? 0) + 1);
+      most = Math.max(most, ...underWay.values());
+      setImmediate(() => {
+        underWay.set(id, (underWay.get(id) ?? 1) - 1);
+        response.writeHead(200).end();
+      });
+    });
+    await desk.startDispatcher();
+    await desk.startDispatcher();
+    const merchants = Array.from({ length: 20 }, merchant);
+
+    await desk.add(
+      ...Array.from({ length: 400 }, (_, index) => ({
+        url: shop.origin,
+        merchantId: merchants[index % 20]!,
+      })),
+    );
+
+    await waitUntil('all are delivered', async () =>
+      (await desk.deliveries()).every(({ state }) => state === 'DELIVERED'),
+    );
+    await desk.untilIdle();
+    expect(most).toBe(1);
+    expect(shop.webhooks).toHaveLength(400);
+    expect((await desk.deliveries()).every(({ attempt_count: count }) => count === 1)).toBe(true);
+  });
+
+  test('a receiver that is slow for one order does not hold the others', async () => {
+    const shop = await desk.receive(onlyFor(({ target }) => target === '/slow', silence, answer(200)));
+    await desk.startDispatcher();
+    const [slow] = await desk.add({ url: `${shop.origin}/slow` });
+    await waitUntil('the slow one is on its way', () => shop.webhooks.length === 1);
+
+    const others = await desk.add(...Array.from({ length: 50 }, () => ({ url: shop.origin })));
+
+    for (const { id } of others) await desk.untilState(id, 'DELIVERED');
+    expect(await desk.delivery(slow!.id)).toMatchObject({ state: 'PENDING', attempt_count: 0 });
+  });
+
+  test('rests after five failures in a row, is probed with one delivery, and opens with its success', async () => {
+    const shop = await desk.receive(answer(503));
+    const dispatcher = await desk.startDispatcher();
+    await desk.add(...Array.from({ length: 30 }, () => ({ url: shop.origin })));
+    await waitUntil('the lane rests', async () => (await desk.lanes())[0]?.resting_until ?? false);
+    await desk.untilIdle();
+    const [resting] = await desk.lanes();
+    const before = shop.webhooks.length;
+    expect(before).toBeLessThanOrEqual(6);
+    expect(resting!.next_due_at!.getTime()).toBeGreaterThanOrEqual(resting!.resting_until!.getTime());
+
+    await desk.letTimePass(Math.max(0, inMs(resting!.resting_until)) + 1);
+    await waitUntil(
+      'a probe failed',
+      async () => (await desk.lanes())[0]!.consecutive_failures > resting!.consecutive_failures,
+    );
+    await desk.untilIdle();
+    expect(shop.webhooks).toHaveLength(before + 1);
+
+    shop.behave(answer(200));
+    await desk.letTimePass(60_000);
+    await waitUntil('everything flowed', async () =>
+      (await desk.deliveries()).every(({ state }) => state === 'DELIVERED'),
+    );
+    expect(
+      await waitUntil('it is well', async () => {
+        const [lane] = await desk.lanes();
+        return lane!.consecutive_failures === 0 && lane;
+      }),
+    ).toMatchObject({ resting_until: null });
+    expect(dispatcher.log.map(({ msg }) => msg)).toEqual(
+      expect.arrayContaining(['an endpoint that keeps failing rests', 'an endpoint is well again']),
+    );
+  });
+
+  test('one that never answers holds up nobody else', async () => {
+    const dead = await desk.receive(silence);
+    const shop = await desk.receive();
+    await desk.startDispatcher({ maxInFlight: 16 });
+    await desk.add(
+      ...Array.from({ length: 200 }, (_, index) => ({
+        url: dead.origin,
+        merchantId: `mer_dead_${index % 3}`,
+      })),
+    );
+    await waitUntil('the dead lanes are busy', () => dead.webhooks.length >= 3);
+
+    const healthy = await desk.add(
+      ...Array.from({ length: 100 }, (_, index) => ({ url: shop.origin, merchantId: `mer_${index % 10}` })),
+    );
+
+    for (const { id } of healthy) await desk.untilState(id, 'DELIVERED');
+    expect((await desk.deliveries()).filter(({ state }) => state === 'DELIVERED')).toHaveLength(100);
+  });
+
+  test('that have never answered take half the places at most, however many hang at once', async () => {
+    const silent = await desk.receive(silence);
+    const shop = await desk.receive();
+    await desk.startDispatcher({ maxInFlight: 16 });
+    const [first] = await desk.add({ url: shop.origin, merchantId: 'mer_known' });
+    await desk.untilState(first!.id, 'DELIVERED');
+    await desk.add(
+      ...Array.from({ length: 60 }, (_, index) => ({ url: silent.origin, merchantId: `mer_new_${index}` })),
+    );
+    await waitUntil('the new lanes have all that they may have', () => silent.webhooks.length >= 8);
+
+    const [next] = await desk.add({ url: shop.origin, merchantId: 'mer_known' });
+
+    await desk.untilState(next!.id, 'DELIVERED');
+    const others = (await desk.deliveries()).filter(({ merchant_id: id }) => id !== 'mer_known');
+    expect(others.every(({ state, attempt_count: attempts }) => state === 'PENDING' && attempts === 0)).toBe(
+      true,
+    );
+    expect(silent.webhooks).toHaveLength(8);
+  });
+
+  test('with much to send make way for one that has just become due', async () => {
+    const shop = await desk.receive((exchange) => void setTimeout(() => answer(204)(exchange), 20));
+    for (let index = 0; index < 6; index += 1)
+      await desk.add(
+        ...Array.from({ length: 1_000 }, () => ({ url: shop.origin, merchantId: `mer_busy_${index}` })),
+      );
+    await desk.startDispatcher({ leaseMs: 5_000, deadlineMs: 3_000, maxInFlight: 4 });
+    await waitUntil('they are being sent', () => shop.webhooks.length > 20);
+
+    const [newcomer] = await desk.add({ url: shop.origin, merchantId: 'mer_new' });
+
+    await desk.untilState(newcomer!.id, 'DELIVERED');
+    expect((await desk.deliveries()).some(({ state }) => state === 'PENDING')).toBe(true);
+  });
+
+  test('have sixteen of one merchant on their way, and all of its endpoints get their turn', async () => {
+    const held: (() => void)[] = [];
+    const slow: Behaviour = ({ response }) => void held.push(() => response.writeHead(200).end());
+    const shops = await Promise.all(Array.from({ length: 20 }, () => desk.receive(slow)));
+    await desk.startDispatcher();
+
+    await desk.add(...shops.flatMap(({ origin }) => Array.from({ length: 3 }, () => ({ url: origin }))));
+
+    await waitUntil('sixteen arrived', () => held.length >= 16);
+    const most = { inFlight: held.length };
+    await waitUntil('everything is delivered', async () => {
+      most.inFlight = Math.max(most.inFlight, held.length);
+      held.splice(0).forEach((release) => release());
+      return (await desk.deliveries()).every(({ state }) => state === 'DELIVERED');
+    });
+    expect(most.inFlight).toBe(16);
+  });
+
+  test('paused keep what they have, what is on its way is recorded, and resuming sends the rest', async () => {
+    const held: (() => void)[] = [];
+    const shop = await desk.receive(({ response }) => void held.push(() => response.writeHead(200).end()));
+    const dispatcher = await desk.startDispatcher();
+    await desk.add(...Array.from({ length: 10 }, () => ({ url: shop.origin })));
+    await waitUntil('two are on their way', () => held.length === 2);
+
+    expect(await pauseLane(desk.database.pool, laneOf(shop.origin), 'moving house')).toBe(true);
+    // What was read before the pause may still begin; nothing begins once a result has told of it.
+    await waitUntil('the lane is given up', async () => {
+      held.splice(0).forEach((release) => release());
+      return (await desk.lanes())[0]!.lease_id === null;
+    });
+    const sentBefore = shop.webhooks.length;
+    const delivered = (await desk.deliveries()).filter(({ state }) => state === 'DELIVERED');
+    expect(delivered).toHaveLength(sentBefore);
+    expect(sentBefore).toBeLessThan(10);
+    expect(await desk.lanes()).toMatchObject([{ pause_reason: 'moving house' }]);
+
+    shop.behave(answer(200));
+    await desk.letTimePass(100 * hour);
+    expect(await desk.resume(shop.origin)).toBe(true);
+    dispatcher.ring();
+    await waitUntil('all are delivered', async () =>
+      (await desk.deliveries()).every(({ state }) => state === 'DELIVERED'),
+    );
+    expect(shop.webhooks).toHaveLength(10);
+  });
+
+  test('that nobody knows can be neither paused nor resumed', async () => {
+    const { pool } = desk.database;
+
+    expect(await pauseLane(pool, laneOf('https://nobody.example'), '')).toBe(false);
+    expect(await resumeLane(pool, laneOf('https://nobody.example'))).toBe(false);
+  });
+
+  test('that failed for 76 hours give up what never had its turn', async () => {
+    const shop = await desk.receive(answer(503));
+    await desk.startDispatcher();
+    const old = await desk.add(...Array.from({ length: 30 }, () => ({ url: shop.origin })));
+    await waitUntil('the lane rests', async () => (await desk.lanes())[0]?.resting_until ?? false);
+    await desk.untilIdle();
+
+    await desk.letTimePass(77 * hour);
+    const [fresh] = await desk.add({ url: shop.origin });
+
+    for (const { id } of old) await desk.untilState(id, 'GIVEN_UP');
+    await desk.untilIdle();
+    expect((await desk.delivery(fresh!.id)).state).toBe('PENDING');
+    expect(shop.webhooks.length).toBeLessThan(10);
+    expect((await desk.deliveries()).map(({ last_result: words }) => words)).toContain(
+      'given up unsent: its endpoint did not answer for 76 hours',
+    );
+  });
+});
