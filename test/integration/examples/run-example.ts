@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
+import { compileCache } from '../../support/servers.ts';
 
 /** A program from examples/, run as its first lines say. */
 export interface RunningExample {
@@ -21,7 +22,7 @@ export function runExample(
 ): RunningExample {
   const child = spawn(process.execPath, [`examples/${name}`, ...args], {
     cwd: project,
-    env: { PATH: process.env['PATH'], ...settings },
+    env: { PATH: process.env['PATH'], ...compileCache(), ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const lines: string[] = [];
