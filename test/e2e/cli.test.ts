@@ -83,6 +83,13 @@ describe('merchant', () => {
       status: 'active',
       production_activated: true,
       session_lifetime: '5400s',
+      terms: {
+        production_payment_options: [],
+        sandbox_payment_options: [],
+        currencies: [],
+        largest_amounts: [],
+        requests_per_second: 0,
+      },
       create_time: expect.any(String),
       update_time: expect.any(String),
     });
