@@ -19,6 +19,7 @@ import { addWebhookSecrets } from './developers/add-webhook-secrets.ts';
 import { addWebhooks } from './developers/add-webhooks.ts';
 import { createErrorHandler } from './error-reply.ts';
 import { chooseLanguage } from './language-choice.ts';
+import { addHome } from './home/add-home.ts';
 import type { Mailer } from './mail/mailer.ts';
 import { PageProblem } from './page-problem.ts';
 import { addMerchants } from './operator/add-merchants.ts';
@@ -28,6 +29,9 @@ import { addReconciliations } from './operator/add-reconciliations.ts';
 import { addStrayPayments } from './operator/add-stray-payments.ts';
 import { addWallets } from './operator/add-wallets.ts';
 import { addRequests } from './requests/add-requests.ts';
+import { addOrder } from './payments/add-order.ts';
+import { addOrders } from './payments/add-orders.ts';
+import { addPaymentLinks } from './payments/add-payment-links.ts';
 import { createRender } from './render.ts';
 import { logWhenOver } from './request-log.ts';
 import { securityHeaders } from './security-headers.ts';
@@ -121,6 +125,8 @@ export async function buildDashboard(options: DashboardOptions): Promise<Fastify
     mailer: options.mailer,
     timeZone: options.timeZone,
     now: options.now,
+    randomBytes: options.randomBytes,
+    assets,
   };
   const replyWithError = createErrorHandler(dashboard.sendPage);
   await app.register(cookie);
@@ -179,6 +185,10 @@ export async function buildDashboard(options: DashboardOptions): Promise<Fastify
     });
     addSignIn(pages, dashboard);
     addQuickStart(pages, dashboard);
+    addHome(pages, dashboard);
+    addOrders(pages, dashboard);
+    addOrder(pages, dashboard);
+    addPaymentLinks(pages, dashboard);
     addKeys(pages, dashboard);
     addWebhooks(pages, dashboard);
     addWebhookSecrets(pages, dashboard);

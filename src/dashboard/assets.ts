@@ -1,14 +1,33 @@
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { readAsset } from '../runtime/http/assets.ts';
 import type { Asset } from '../runtime/http/assets.ts';
 
-const files = { style: 'dashboard.css', script: 'dashboard.js', icon: 'icon.svg' } as const;
+const own = (name: string): string => join(import.meta.dirname, 'assets', name);
+const packaged = (name: string): string => fileURLToPath(import.meta.resolve(name));
 
 /** The pages' own files, by what they are for. */
-export type Assets = Readonly<Record<keyof typeof files, Asset>>;
+export interface Assets {
+  readonly style: Asset;
+  readonly script: Asset;
+  readonly icon: Asset;
+  /** Draws a table as a chart, by the library and its style. */
+  readonly chart: Asset;
+  readonly chartLibrary: Asset;
+  readonly chartStyle: Asset;
+  /** Follows a payment link. */
+  readonly live: Asset;
+}
 
 export async function readAssets(): Promise<Assets> {
-  const read = (name: string): Promise<Asset> => readAsset(join(import.meta.dirname, 'assets', name));
-  const [style, script, icon] = await Promise.all([read(files.style), read(files.script), read(files.icon)]);
-  return { style, script, icon };
+  const [style, script, icon, chart, chartLibrary, chartStyle, live] = await Promise.all([
+    readAsset(own('dashboard.css')),
+    readAsset(own('dashboard.js')),
+    readAsset(own('icon.svg')),
+    readAsset(own('chart.js')),
+    readAsset(packaged('uplot/dist/uPlot.iife.min.js')),
+    readAsset(packaged('uplot/dist/uPlot.min.css')),
+    readAsset(own('live.js')),
+  ]);
+  return { style, script, icon, chart, chartLibrary, chartStyle, live };
 }

@@ -8,6 +8,8 @@ import { OrderService } from '../gen/gatehouse/v1/order_service_pb.js';
 import { WebhookService } from '../gen/gatehouse/v1/webhook_service_pb.js';
 import { DiagnosticsService } from '../gen/gatehouse/v1/diagnostics_service_pb.js';
 import { ReconciliationService } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
+import { PaymentAttemptService } from '../gen/gatehouse/v1/payment_attempt_service_pb.js';
+import { ReportService } from '../gen/gatehouse/v1/report_service_pb.js';
 import { RequestLogService } from '../gen/gatehouse/v1/request_log_service_pb.js';
 import { StrayPaymentService } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
 import { WalletStatusService } from '../gen/gatehouse/v1/wallet_status_service_pb.js';
@@ -20,6 +22,8 @@ export interface DashboardClients {
   readonly merchants: Client<typeof MerchantService>;
   readonly apiKeys: Client<typeof ApiKeyService>;
   readonly orders: Client<typeof OrderService>;
+  readonly payments: Client<typeof PaymentAttemptService>;
+  readonly reports: Client<typeof ReportService>;
   readonly audit: Client<typeof AuditService>;
   readonly requestLog: Client<typeof RequestLogService>;
   readonly strayPayments: Client<typeof StrayPaymentService>;
@@ -37,6 +41,8 @@ export function createDashboardClients(core: Transport, webhooks: Transport): Da
     merchants: createClient(MerchantService, core),
     apiKeys: createClient(ApiKeyService, core),
     orders: createClient(OrderService, core),
+    payments: createClient(PaymentAttemptService, core),
+    reports: createClient(ReportService, core),
     audit: createClient(AuditService, core),
     requestLog: createClient(RequestLogService, core),
     strayPayments: createClient(StrayPaymentService, core),

@@ -1,4 +1,5 @@
 import type { EnvironmentName } from './access/place.ts';
+import type { Assets } from './assets.ts';
 import type { DashboardClients } from './clients.ts';
 import type { Mailer } from './mail/mailer.ts';
 import type { SendPage } from './send-page.ts';
@@ -18,4 +19,7 @@ export interface Dashboard {
   /** In which dates and times are written. */
   readonly timeZone: string;
   readonly now: () => Date;
+  readonly randomBytes: (size: number) => Buffer;
+  /** The pages' own files; those that only some pages need are named by them. */
+  readonly assets: Assets;
 }

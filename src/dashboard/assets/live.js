@@ -1,0 +1,32 @@
+/* global document, location, window */
+// A payment link follows its payment: the page is loaded again when there is something new. Prints, where asked to.
+(() => {
+  for (const button of document.querySelectorAll('[data-print]')) {
+    button.hidden = false;
+    button.addEventListener('click', () => window.print());
+  }
+  const place = document.querySelector('[data-live]');
+  if (!place) return;
+  place.querySelector('[data-live-note]').hidden = false;
+  place.querySelector('[data-live-off]').hidden = true;
+  let known;
+  const look = async () => {
+    if (document.visibilityState === 'visible') {
+      try {
+        const answer = await fetch(place.dataset.live, {
+          headers: { accept: 'application/json' },
+          redirect: 'error',
+        });
+        if (answer.ok) {
+          const { state, isOver } = await answer.json();
+          if (isOver || (known !== undefined && known !== state)) return location.reload();
+          known = state;
+        }
+      } catch {
+        // Away for a moment, or signed out: the next look, or the next page, says so.
+      }
+    }
+    setTimeout(look, 3000);
+  };
+  look();
+})();

@@ -1,0 +1,125 @@
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { ReportStep } from '../../gen/gatehouse/v1/report_service_pb.js';
+import { pathIn, placeOf, scopeOf } from '../access/place.ts';
+import { panel } from '../ask.ts';
+import type { Dashboard } from '../dashboard.ts';
+import { endpointState } from '../developers/delivery-words.ts';
+import { webhooks as webhooksInAmharic } from '../language/amharic/webhooks.ts';
+import { webhooks as webhooksInEnglish } from '../language/english/webhooks.ts';
+import { home as amharic } from '../language/amharic/home.ts';
+import { home as english } from '../language/english/home.ts';
+import { wordsFor } from '../language/words.ts';
+import { dayMs, startOfDay } from '../payments/local-day.ts';
+import { orderWords } from '../payments/order-words.ts';
+import { isAtLeast } from '../session/viewer.ts';
+import { reportView } from './report-views.ts';
+
+const dictionary = { en: english, am: amharic };
+const webhookWords = { en: webhooksInEnglish, am: webhooksInAmharic };
+
+const spans = { today: 1, week: 7, month: 30 } as const;
+type Span = keyof typeof spans;
+const isSpan = (text: unknown): text is Span => typeof text === 'string' && Object.hasOwn(spans, text);
+
+const hourMs = 60 * 60_000;
+const mostEndpoints = 5;
+
+/** A merchant's first page: how things are, what is in trouble, and what to do next. */
+export function addHome(app: FastifyInstance, dashboard: Dashboard): void {
+  const { clients, sendPage, timeZone, now, assets } = dashboard;
+
+  const reportOf = (request: FastifyRequest, span: Span) =>
+    panel(request, async (options) => {
+      const { language } = request;
+      const today = startOfDay(now(), timeZone);
+      // Reports are of full hours: where a day begins at half past, so does none of them.
+      const from = Math.floor((today.getTime() - (spans[span] - 1) * dayMs) / hourMs) * hourMs;
+      const step = span === 'today' ? 'hour' : 'day';
+      const report = await clients.reports.getOrderReport(
+        {
+          ...scopeOf(request),
+          fromTime: timestampFromDate(new Date(from)),
+          toTime: timestampFromDate(new Date(from + spans[span] * dayMs)),
+          step: step === 'hour' ? ReportStep.HOUR : ReportStep.DAY,
+        },
+        options,
+      );
+      const words = wordsFor(request, dictionary);
+      const view = reportView(report, step, {
+        words,
+        orderWords: orderWords[language],
+        language,
+        timeZone,
+      });
+      return { ...view, title: words.chart.title[step] };
+    });
+
+  const troubleOf = (request: FastifyRequest) =>
+    panel(request, async (options) => {
+      const { endpoints } = await clients.webhooks.listEndpoints(
+        { ...scopeOf(request), onlyInTrouble: true, pageSize: mostEndpoints },
+        options,
+      );
+      const format = new Intl.NumberFormat(request.language);
+      const words = wordsFor(request, dictionary).webhooks;
+      return endpoints.map(({ endpoint, state, pendingCount, lastResult }) => ({
+        endpoint,
+        state: endpointState(state, wordsFor(request, webhookWords)),
+        waiting: words.waiting(format.format(pendingCount)),
+        lastResult,
+      }));
+    });
+
+  const stepsOf = (request: FastifyRequest) =>
+    panel(request, async (options) => {
+      const words = wordsFor(request, dictionary).steps;
+      const [steps, secrets] = await Promise.all([
+        clients.reports.getFirstSteps(scopeOf(request), options),
+        clients.webhooks.listSigningSecrets(scopeOf(request), options),
+      ]);
+      return [
+        { text: words.key, href: 'keys', done: steps.firstKeyTime !== undefined },
+        { text: words.order, href: 'quick-start', done: steps.firstOrderTime !== undefined },
+        { text: words.completed, href: 'orders', done: steps.firstCompletedHour !== undefined },
+        {
+          text: words.webhook,
+          href: 'webhooks/secrets',
+          done: secrets.signingSecrets.some(({ shown }) => shown),
+        },
+      ];
+    });
+
+  app.get('/m/:merchantId/:environment', async (request, reply) => {
+    const words = wordsFor(request, dictionary);
+    const place = placeOf(request);
+    const asked = (request.query as Readonly<Record<string, unknown>>)['span'];
+    const span: Span = isSpan(asked) ? asked : 'today';
+    const [report, trouble, steps] = await Promise.all([
+      reportOf(request, span),
+      troubleOf(request),
+      stepsOf(request),
+    ]);
+    const isOpen = steps.isThere && steps.value.some(({ done }) => !done);
+    return sendPage(request, reply, {
+      template: 'home/home',
+      title: words.title,
+      area: 'home',
+      words,
+      styles: [assets.chartStyle.path],
+      scripts: [assets.chartLibrary.path, assets.chart.path],
+      view: {
+        path: pathIn(place),
+        spans: (Object.keys(spans) as Span[]).map((name) => ({
+          href: `${pathIn(place)}?span=${name}`,
+          text: words.spans[name],
+          current: name === span,
+        })),
+        report,
+        trouble,
+        steps: isOpen || !steps.isThere ? steps : undefined,
+        mayDevelop: place.role === 'operator' || isAtLeast(place.role, 'developer'),
+      },
+    });
+  });
+}

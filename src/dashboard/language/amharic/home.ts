@@ -1,0 +1,61 @@
+import type { home as english } from '../english/home.ts';
+
+export const home: typeof english = {
+  title: 'መነሻ',
+  spans: { label: 'ጊዜ', today: 'ዛሬ', week: '7 ቀን', month: '30 ቀን' },
+  tiles: {
+    orders: 'ትዕዛዞች',
+    completed: 'የተከፈሉ',
+    collected: 'የተሰበሰበ',
+    successRate: 'የስኬት መጠን',
+    successHint: 'ከተጠናቀቁት ትዕዛዞች ውስጥ የተከፈሉት',
+    nothing: 'ገና ምንም የለም',
+  },
+  behind: (when) => `ከ${when} ጀምሮ የተፈጸመው ገና እየተቆጠረ ነው።`,
+  chart: {
+    title: { hour: 'በሰዓት', day: 'በቀን' },
+    table: 'በሠንጠረዥ',
+    columns: {
+      time: 'ጊዜ',
+      registered: 'የተመዘገቡ',
+      completed: 'የተከፈሉ',
+      failed: 'ያልተሳኩ ወይም ጊዜያቸው ያለፈ',
+      collected: 'የተሰበሰበ',
+    },
+  },
+  failures: {
+    title: 'ክፍያዎች ያልተሳኩበት ምክንያት',
+    empty: 'ያልተሳካ ክፍያ የለም።',
+    columns: { reason: 'ምክንያት', count: 'ብዛት' },
+    reasons: {
+      insufficient_funds: 'በዋሌቱ በቂ ገንዘብ የለም',
+      wrong_pin: 'የተሳሳተ ፒን',
+      declined_by_payer: 'ከፋዩ አልፈቀደም',
+      payer_not_found: 'ስልኩ ዋሌት የለውም',
+      limit_exceeded: 'ከዋሌቱ ገደብ በላይ',
+      account_state: 'የዋሌት ሂሳቡ ታግዷል ወይም ተዘግቷል',
+      payer_busy: 'ሌላ ክፍያ በመካሄድ ላይ ነበር',
+      invalid_request: 'ዋሌቱ ጥያቄውን አልተቀበለም',
+      merchant_config: 'የነጋዴው ሂሳብ በዋሌቱ አልተዘጋጀም',
+      provider_error: 'ዋሌቱ አልሠራም',
+      timed_out: 'በጊዜው ማንም አላረጋገጠም',
+      cancelled: 'ተሰርዟል',
+      session_ended: 'የክፍያ ጊዜው ሳይከፈል አልፏል',
+    },
+  },
+  options: {
+    title: 'በክፍያ አማራጭ',
+    empty: 'የተጠናቀቀ ክፍያ ገና የለም።',
+    columns: { option: 'አማራጭ', succeeded: 'የተሳኩ', failed: 'ያልተሳኩ', rate: 'ስኬት', collected: 'የተሰበሰበ' },
+  },
+  webhooks: { title: 'ችግር ያለባቸው ዌብሁኮች', waiting: (count) => `${count} በመጠባበቅ ላይ`, open: 'ዌብሁኮችን ይመልከቱ' },
+  steps: {
+    title: 'የመጀመሪያ እርምጃዎች',
+    key: 'የAPI ቁልፍ ያዘጋጁ',
+    order: 'የመጀመሪያ ትዕዛዝ ይመዝግቡ',
+    completed: 'የመጀመሪያ ክፍያ ሲጠናቀቅ ይመልከቱ',
+    webhook: 'የዌብሁክ ሚስጥር ይውሰዱ',
+    done: 'ተጠናቋል',
+    toDo: 'ይቀራል',
+  },
+};

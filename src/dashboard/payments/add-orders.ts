@@ -1,0 +1,137 @@
+import { Readable } from 'node:stream';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { ListOrdersResponse, OrderService } from '../../gen/gatehouse/v1/order_service_pb.js';
+import type { Client } from '@connectrpc/connect';
+import { pathIn, placeOf, scopeOf } from '../access/place.ts';
+import { ask, callOptions, panel } from '../ask.ts';
+import type { Panel } from '../ask.ts';
+import type { Dashboard } from '../dashboard.ts';
+import { wordsFor } from '../language/words.ts';
+import { momentOf } from '../moment-text.ts';
+import { PageProblem } from '../page-problem.ts';
+import { shellWords } from '../send-page.ts';
+import { orderRow, orderStatuses, orderWords, paymentOptions, paymentTypes } from './order-words.ts';
+import { readOrderSearch, searchFieldOf } from './order-search.ts';
+import type { OrderSearch } from './order-search.ts';
+import { csvLines, csvStart } from './orders-csv.ts';
+
+const pageSize = 50;
+const csvPageSize = 500;
+/** Somebody waits: so often core is asked to look further back before the page says how far it has got. */
+const mostLooks = 4;
+
+type Found = { readonly answer: ListOrdersResponse } | { readonly errors: Readonly<Record<string, string>> };
+
+/** The pages on which a merchant finds its orders. */
+export function addOrders(app: FastifyInstance, dashboard: Dashboard): void {
+  const { clients, sendPage, timeZone, now } = dashboard;
+  const path = '/m/:merchantId/:environment/orders';
+
+  app.get(path, async (request, reply) => {
+    const words = wordsFor(request, orderWords);
+    const { language } = request;
+    const writing = { words, language, timeZone };
+    const search = readOrderSearch(request.query, timeZone);
+    const self = pathIn(placeOf(request), 'orders');
+    const found = await searchOrders(clients.orders, request, search);
+    const errors = found.isThere && 'errors' in found.value ? found.value.errors : {};
+    const answer = found.isThere && 'answer' in found.value ? found.value.answer : undefined;
+    reply.code(Object.keys(errors).length > 0 ? 400 : 200);
+    return sendPage(request, reply, {
+      template: 'payments/orders',
+      title: words.title,
+      area: 'orders',
+      words,
+      view: {
+        path: self,
+        search,
+        errors,
+        isThere: found.isThere,
+        orders: answer?.orders.map((order) => orderRow(order, writing)) ?? [],
+        older: answer?.nextPageToken ? `${self}${search.query(answer.nextPageToken)}` : undefined,
+        newest: search.pageToken === '' ? undefined : `${self}${search.query()}`,
+        searchedTo:
+          answer === undefined || answer.orders.length >= pageSize
+            ? undefined
+            : momentOf(answer.searchedBackTo, language, timeZone),
+        csv: `${self}.csv${search.query()}`,
+        choices: {
+          status: choices(orderStatuses, words.statuses),
+          option: choices(paymentOptions, words.options),
+          type: choices(paymentTypes, words.types),
+        },
+      },
+    });
+  });
+
+  app.get(`${path}.csv`, async (request, reply) => {
+    const search = readOrderSearch(request.query, timeZone);
+    if (search.wrongDays.length > 0) throw new PageProblem('badRequest', 'INVALID_FIELDS');
+    const read = (pageToken: string): Promise<ListOrdersResponse> =>
+      clients.orders.listOrders(
+        { ...scopeOf(request), ...search.conditions, pageSize: csvPageSize, pageToken },
+        callOptions(request),
+      );
+    // What is wrong with the search, or with core, is known before anything is sent.
+    const first = await read('');
+    const name = `orders-${placeOf(request).environment}-${now().toISOString().slice(0, 10)}.csv`;
+    return reply
+      .header('content-disposition', `attachment; filename="${name}"`)
+      .type('text/csv; charset=utf-8')
+      .send(Readable.from(csvOf(first, read)));
+  });
+}
+
+/** All pages, each read when the browser has taken the one before. One that fails breaks the download off. */
+async function* csvOf(
+  first: ListOrdersResponse,
+  read: (pageToken: string) => Promise<ListOrdersResponse>,
+): AsyncGenerator<string> {
+  yield csvStart;
+  let page = first;
+  for (;;) {
+    if (page.orders.length > 0) yield csvLines(page.orders);
+    if (page.nextPageToken === '') return;
+    page = await read(page.nextPageToken);
+  }
+}
+
+/** A page of orders; looks further back while nothing is found. */
+function searchOrders(
+  orders: Client<typeof OrderService>,
+  request: FastifyRequest,
+  search: OrderSearch,
+): Promise<Panel<Found>> {
+  const words = wordsFor(request, orderWords).search;
+  if (search.wrongDays.length > 0) {
+    const errors = Object.fromEntries(search.wrongDays.map((name) => [name, words.wrongDay]));
+    return Promise.resolve({ isThere: true, value: { errors } });
+  }
+  return panel(request, async (): Promise<Found> => {
+    let pageToken = search.pageToken;
+    for (let look = 1; ; look += 1) {
+      const asked = { ...scopeOf(request), ...search.conditions, pageSize, pageToken };
+      const found = await ask(request, (options) => orders.listOrders(asked, options));
+      if (!found.ok)
+        return { errors: errorsOf(found.refusal.fields, shellWords[request.language].forms.malformed) };
+      const { value: answer } = found;
+      if (answer.orders.length > 0 || answer.nextPageToken === '' || look === mostLooks) return { answer };
+      pageToken = answer.nextPageToken;
+    }
+  });
+}
+
+/** A token of another search, or none of ours, is not a mistake of a field: the page says so as a whole. */
+function errorsOf(
+  refused: readonly { readonly field: string }[],
+  malformed: string,
+): Readonly<Record<string, string>> {
+  const named = refused.flatMap(({ field }) => searchFieldOf[field] ?? []);
+  if (named.length === 0) throw new PageProblem('badRequest', 'INVALID_FIELDS');
+  return Object.fromEntries(named.map((name) => [name, malformed]));
+}
+
+const choices = <Name extends string>(
+  table: Readonly<Record<Name, unknown>>,
+  words: Readonly<Record<Name, string>>,
+) => (Object.keys(table) as Name[]).map((value) => ({ value, text: words[value] }));

@@ -1,0 +1,89 @@
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { ListOrdersRequestSchema } from '../../gen/gatehouse/v1/order_service_pb.js';
+import { dayMs, dayNamed } from './local-day.ts';
+import { orderStatuses, paymentOptions, paymentTypes } from './order-words.ts';
+
+const fields = [
+  'number',
+  'phone',
+  'amount_from',
+  'amount_to',
+  'currency',
+  'status',
+  'option',
+  'type',
+  'from',
+  'to',
+] as const;
+type Field = (typeof fields)[number];
+
+/** Which orders somebody looks for, as the page's address says it. */
+export interface OrderSearch {
+  readonly values: Readonly<Record<Field, string>>;
+  readonly isEmpty: boolean;
+  /** Whether one of the less usual conditions is set. */
+  readonly hasMore: boolean;
+  readonly pageToken: string;
+  /** As ListOrders takes it. */
+  readonly conditions: MessageInitShape<typeof ListOrdersRequestSchema>;
+  /** Those whose day is none. */
+  readonly wrongDays: readonly Field[];
+  /** The query that asks for the same, from a page on. */
+  readonly query: (pageToken?: string) => string;
+}
+
+/** Searches begin with the currency that most have. */
+const usualCurrency = 'ETB';
+
+export function readOrderSearch(query: unknown, timeZone: string): OrderSearch {
+  const given = (name: string): string => {
+    const value: unknown = (query as Readonly<Record<string, unknown>>)[name];
+    return typeof value === 'string' ? value.trim().slice(0, 2048) : '';
+  };
+  const values = Object.fromEntries(fields.map((name) => [name, given(name)])) as Record<Field, string>;
+  const hasAmount = values.amount_from !== '' || values.amount_to !== '';
+  const currency = (values.currency || (hasAmount ? usualCurrency : '')).toUpperCase();
+  const from = dayNamed(values.from, timeZone);
+  const to = dayNamed(values.to, timeZone);
+  const one = <Value>(table: Readonly<Record<string, Value>>, name: string): Value[] => {
+    const value = Object.hasOwn(table, name) ? table[name] : undefined;
+    return value === undefined ? [] : [value];
+  };
+  const wrong = (name: 'from' | 'to', day: Date | undefined): Field[] =>
+    values[name] !== '' && day === undefined ? [name] : [];
+  return {
+    values,
+    isEmpty: fields.every((name) => values[name] === ''),
+    hasMore: fields.slice(2).some((name) => values[name] !== ''),
+    pageToken: given('page'),
+    wrongDays: [...wrong('from', from), ...wrong('to', to)],
+    conditions: {
+      orderNumberPrefix: values.number,
+      customerPhone: values.phone,
+      currency,
+      amountFrom: values.amount_from,
+      amountTo: values.amount_to,
+      statuses: one(orderStatuses, values.status),
+      paymentOptions: one(paymentOptions, values.option),
+      paymentTypes: one(paymentTypes, values.type),
+      ...(from === undefined ? {} : { createTimeFrom: timestampFromDate(from) }),
+      ...(to === undefined ? {} : { createTimeTo: timestampFromDate(new Date(to.getTime() + dayMs)) }),
+    },
+    query(pageToken = '') {
+      const set = Object.entries({ ...values, page: pageToken }).filter(([, value]) => value !== '');
+      return set.length === 0 ? '' : `?${new URLSearchParams(set).toString()}`;
+    },
+  };
+}
+
+/** The field of the page that a field of ListOrders was filled in from. */
+export const searchFieldOf: Readonly<Record<string, Field>> = {
+  order_number_prefix: 'number',
+  customer_phone: 'phone',
+  currency: 'currency',
+  amount_from: 'amount_from',
+  amount_to: 'amount_to',
+  create_time_from: 'from',
+  create_time_to: 'to',
+};

@@ -1,0 +1,201 @@
+import { durationMs, timestampMs, timestampFromMs } from '@bufbuild/protobuf/wkt';
+import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import { OrderEventType, PaymentAttemptStatus } from '../../gen/gatehouse/v1/order_pb.js';
+import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
+import type { GetPaymentAttemptResponse } from '../../gen/gatehouse/v1/payment_attempt_service_pb.js';
+import { ApiEndpoint } from '../../gen/gatehouse/v1/request_log_service_pb.js';
+import type { ApiRequest } from '../../gen/gatehouse/v1/request_log_service_pb.js';
+import { StrayPaymentStatus } from '../../gen/gatehouse/v1/stray_payment_service_pb.js';
+import type { StrayPayment } from '../../gen/gatehouse/v1/stray_payment_service_pb.js';
+import { DeliveryAttemptResult } from '../../gen/gatehouse/v1/webhook_service_pb.js';
+import type { GetDeliveryResponse } from '../../gen/gatehouse/v1/webhook_service_pb.js';
+import { amountText } from '../../runtime/language/amount-text.ts';
+import type { home } from '../language/english/home.ts';
+import type { order } from '../language/english/order.ts';
+import { momentOf } from '../moment-text.ts';
+import { optionText } from './order-words.ts';
+import type { OrderWriting } from './order-words.ts';
+
+type Words = (typeof order)['story'];
+type Tone = 'good' | 'bad' | 'warn' | undefined;
+
+/** One thing that happened, whoever did it. */
+export interface StoryEntry {
+  readonly kind: keyof Words['kinds'];
+  readonly at: Timestamp | undefined;
+  readonly tone: Tone;
+  readonly title: string;
+  readonly notes: readonly string[];
+  /** What was said, in somebody else's words. */
+  readonly texts: readonly { readonly label: string; readonly text: string }[];
+  readonly href?: string | undefined;
+}
+
+export interface StoryWriting extends OrderWriting {
+  readonly story: Words;
+  readonly reasons: (typeof home)['failures']['reasons'];
+}
+
+const said = (label: string, text: string) => (text === '' ? [] : [{ label, text }]);
+
+export function eventEntry(event: OrderEvent, writing: StoryWriting): StoryEntry {
+  const { story, words, reasons, language } = writing;
+  const { paymentAttempt: attempt, order: left } = event;
+  const reason =
+    attempt?.status === PaymentAttemptStatus.TIMED_OUT ? 'timed_out' : (attempt?.declineReason ?? '');
+  const why = reason === '' ? [] : [reasons[reason] ?? reason];
+  const base = {
+    kind: 'event' as const,
+    at: event.occurTime,
+    texts: [],
+    notes: event.requestId === '' ? [] : [story.request(event.requestId)],
+  };
+  switch (event.type) {
+    case OrderEventType.PAYMENT_STARTED: {
+      const option = attempt === undefined ? words.none : optionText(attempt.paymentOption, words);
+      return { ...base, tone: undefined, title: story.events.started(option, attempt?.phone ?? words.none) };
+    }
+    case OrderEventType.PAYMENT_DECLINED:
+      return { ...base, tone: 'warn', title: story.events.declined, notes: [...why, ...base.notes] };
+    case OrderEventType.COMPLETED: {
+      const money =
+        left === undefined ? [] : [story.collected(amountText(left.deducted, left.currency, language))];
+      return { ...base, tone: 'good', title: story.events.completed, notes: [...money, ...base.notes] };
+    }
+    case OrderEventType.FAILED:
+      return {
+        ...base,
+        tone: 'bad',
+        title: story.events.failed,
+        notes: [...(why.length === 0 ? [reasons['cancelled'] ?? ''] : why), ...base.notes],
+      };
+    case OrderEventType.EXPIRED:
+      return { ...base, tone: 'warn', title: story.events.expired };
+    default:
+      return { ...base, tone: undefined, title: story.events.created };
+  }
+}
+
+/** What went over the wire to and from the wallet, in its own words. */
+export function exchangeEntries(paid: GetPaymentAttemptResponse, writing: StoryWriting): StoryEntry[] {
+  const { story, words, language } = writing;
+  const option =
+    paid.paymentAttempt === undefined ? words.none : optionText(paid.paymentAttempt.paymentOption, words);
+  const format = new Intl.NumberFormat(language);
+  return paid.exchanges.map((exchange): StoryEntry => {
+    const { startTime, status, error, omitted, duration } = exchange;
+    if (omitted > 0) {
+      const title = story.omitted(format.format(omitted));
+      return { kind: 'wallet', at: startTime, tone: undefined, title, notes: [], texts: [] };
+    }
+    const outcome = status === 0 ? error || story.noAnswer : String(status);
+    return {
+      kind: 'wallet',
+      at: startTime,
+      tone: status === 0 || status >= 500 ? 'warn' : undefined,
+      title: story.exchange(exchange.purpose, option),
+      notes: [
+        `${exchange.method} → ${outcome}`,
+        ...(duration === undefined ? [] : [story.took(format.format(durationMs(duration)))]),
+        ...(exchange.decisive ? [story.decisive] : []),
+      ],
+      texts: [
+        ...said('URL', exchange.url),
+        ...said(story.sent, exchange.requestBody),
+        ...said(story.answered, exchange.responseBody),
+      ],
+    };
+  });
+}
+
+export function webhookEntries(
+  { delivery, attempts }: GetDeliveryResponse,
+  href: string,
+  results: (result: DeliveryAttemptResult) => string,
+  { story, language }: StoryWriting,
+): StoryEntry[] {
+  if (delivery === undefined) return [];
+  const format = new Intl.NumberFormat(language);
+  if (attempts.length === 0) {
+    const title = story.webhookWaiting(delivery.eventType);
+    return [
+      {
+        kind: 'webhook',
+        at: delivery.createTime,
+        tone: undefined,
+        title,
+        notes: [delivery.url],
+        texts: [],
+        href,
+      },
+    ];
+  }
+  return attempts.map((attempt) => ({
+    kind: 'webhook',
+    at: attempt.startTime,
+    tone: attempt.result === DeliveryAttemptResult.DELIVERED ? 'good' : 'bad',
+    title: story.webhook(delivery.eventType, format.format(attempt.number)),
+    notes: [
+      attempt.statusCode === 0
+        ? results(attempt.result)
+        : `${attempt.statusCode}: ${results(attempt.result)}`,
+      ...(attempt.duration === undefined ? [] : [story.took(format.format(durationMs(attempt.duration)))]),
+      ...(attempt.detail === '' ? [] : [attempt.detail]),
+    ],
+    texts: said(story.answered, attempt.responseBody),
+    href,
+  }));
+}
+
+export function requestEntry(
+  request: ApiRequest,
+  href: string,
+  { story, language }: StoryWriting,
+): StoryEntry {
+  const milliseconds = new Intl.NumberFormat(language).format(Number(request.durationMicros) / 1000);
+  return {
+    kind: 'request',
+    at: request.createTime,
+    tone: request.status >= 500 ? 'bad' : request.status >= 400 ? 'warn' : undefined,
+    title: `${ApiEndpoint[request.endpoint].toLowerCase()} → ${request.status}`,
+    notes: [...(request.reason === '' ? [] : [request.reason]), story.took(milliseconds), request.requestId],
+    texts: [],
+    href,
+  };
+}
+
+export function strayEntry(stray: StrayPayment, { story, language }: StoryWriting): StoryEntry {
+  const states = {
+    [StrayPaymentStatus.REVERSED]: story.strayStates.reversed,
+    [StrayPaymentStatus.REVERSAL_REFUSED]: story.strayStates.refused,
+  } as Readonly<Record<number, string>>;
+  return {
+    kind: 'stray',
+    at: stray.createTime,
+    tone: 'warn',
+    title: story.stray(amountText(stray.amount, stray.currency, language)),
+    notes: [states[stray.status] ?? story.strayStates.due],
+    texts: [],
+  };
+}
+
+const timeOf = ({ at }: StoryEntry): number => (at === undefined ? 0 : timestampMs(at));
+
+/** As it is shown: the oldest first, with seconds, since much happens within a minute. */
+export function storyOf(entries: readonly StoryEntry[], { story, language, timeZone }: StoryWriting) {
+  const seconds = new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : 'am-ET', {
+    timeZone,
+    dateStyle: 'medium',
+    timeStyle: 'medium',
+  });
+  return [...entries]
+    .sort((a, b) => timeOf(a) - timeOf(b))
+    .map((entry) => ({
+      ...entry,
+      kind: { name: entry.kind, text: story.kinds[entry.kind] },
+      at: entry.at && {
+        ...momentOf(timestampFromMs(timeOf(entry)), language, timeZone),
+        text: seconds.format(timeOf(entry)),
+      },
+    }));
+}

@@ -1,0 +1,78 @@
+import { OrderStatus, PaymentOption, PaymentType } from '../../gen/gatehouse/v1/order_pb.js';
+import type { Order } from '../../gen/gatehouse/v1/order_pb.js';
+import { amountText } from '../../runtime/language/amount-text.ts';
+import type { Language } from '../../runtime/language/language.ts';
+import { orders as amharic } from '../language/amharic/orders.ts';
+import { orders as english } from '../language/english/orders.ts';
+import { momentOf } from '../moment-text.ts';
+
+export const orderWords = { en: english, am: amharic };
+export type OrderWords = typeof english;
+
+/** What a page is written in. */
+export interface OrderWriting {
+  readonly words: OrderWords;
+  readonly language: Language;
+  readonly timeZone: string;
+}
+
+/** By what stands in a page's address. */
+export const orderStatuses = {
+  pending: OrderStatus.PENDING,
+  completed: OrderStatus.COMPLETED,
+  failed: OrderStatus.FAILED,
+  expired: OrderStatus.EXPIRED,
+} as const;
+export const paymentOptions = {
+  walleta_ussd: PaymentOption.WALLETA_USSD,
+  walletb_ussd: PaymentOption.WALLETB_USSD,
+  walleta_wallet: PaymentOption.WALLETA_WALLET,
+} as const;
+export const paymentTypes = {
+  api: PaymentType.API,
+  direct: PaymentType.DIRECT,
+  link: PaymentType.LINK,
+  qr: PaymentType.QR,
+} as const;
+
+const statusTones = { pending: 'info', completed: 'good', failed: 'bad', expired: undefined } as const;
+
+function nameOf<Name extends string>(
+  table: Readonly<Record<Name, number>>,
+  number: number,
+): Name | undefined {
+  return (Object.keys(table) as Name[]).find((name) => table[name] === number);
+}
+
+/** A status in words, and how it looks. */
+export function statusText(status: OrderStatus, words: OrderWords) {
+  const name = nameOf(orderStatuses, status) ?? 'pending';
+  return { name, text: words.statuses[name], tone: statusTones[name] };
+}
+
+/** An option in words; a dash for none. */
+export function optionText(option: PaymentOption, words: OrderWords): string {
+  const name = nameOf(paymentOptions, option);
+  return name === undefined ? words.none : words.options[name];
+}
+
+export function typeText(type: PaymentType, words: OrderWords): string {
+  const name = nameOf(paymentTypes, type);
+  return name === undefined ? words.none : words.types[name];
+}
+
+/** An order as a row of a list. */
+export function orderRow(order: Order, { words, language, timeZone }: OrderWriting) {
+  return {
+    id: order.orderId,
+    number: order.orderNumber,
+    status: statusText(order.status, words),
+    amount: amountText(order.amount, order.currency, language),
+    option: optionText(order.paymentOption, words),
+    type: typeText(order.paymentType, words),
+    phone: order.customerPhone || words.none,
+    reason: order.reason,
+    created: momentOf(order.createTime, language, timeZone),
+    expires: momentOf(order.expireTime, language, timeZone),
+  };
+}

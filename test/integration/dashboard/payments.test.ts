@@ -1,0 +1,310 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Client } from '@connectrpc/connect';
+import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
+import { Environment, OrderStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { directPayment, registration } from '../../support/order-requests.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack, TestMerchant } from '../../support/stack.ts';
+import type { DashboardVisitor } from '../../support/dashboard-visitor.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { openDashboardDesk } from './dashboard-desk.ts';
+import type { DashboardDesk } from './dashboard-desk.ts';
+
+let stack: Stack;
+let desk: DashboardDesk;
+let orders: Client<typeof OrderService>;
+let shop: TestMerchant;
+let developer: DashboardVisitor;
+let viewer: DashboardVisitor;
+
+/** In every text that a merchant or a customer can supply. */
+const script = `<script>alert('x')</script>"'><img src=x onerror=alert(1)>`;
+
+beforeAll(async () => {
+  stack = await startStack({ facades: 1, dashboards: 1, webhooks: 1, wallets: 1, walletTimeScale: 0.01 });
+  desk = openDashboardDesk(stack);
+  orders = stack.client(OrderService, 'writer');
+  shop = await stack.createMerchant();
+  developer = await desk.signedIn(await desk.users.member(shop.id, MemberRole.DEVELOPER));
+  viewer = await desk.signedIn(await desk.users.member(shop.id, MemberRole.VIEWER));
+}, 60_000);
+
+afterAll(() => stack.stop());
+
+const at = (path: string, environment = 'sandbox'): string => `/m/${shop.id}/${environment}/${path}`;
+const register = async (own: object = {}) => {
+  const { order } = await orders.registerOrder(registration({ merchantId: shop.id, ...own }));
+  return order!;
+};
+const numbersIn = (body: string): string[] =>
+  [...body.matchAll(/orders\/ord_[a-z0-9]+"><bdi>([^<]*)<\/bdi>/g)].map(([, number]) => number ?? '');
+
+describe('orders', () => {
+  test('are found by number, phone, amount, status, kind and day, and not those of the other environment', async () => {
+    await register({ orderNumber: 'FIND-1', customerPhone: '0922000001', amount: '12.34' });
+    await register({ orderNumber: 'FIND-2', customerPhone: '0922000002', amount: '99' });
+    await register({ orderNumber: 'FIND-3', environment: Environment.PRODUCTION });
+    const find = async (query: string): Promise<string[]> =>
+      numbersIn((await viewer.get(`${at('orders')}?${query}`)).body).filter((number) =>
+        number.startsWith('FIND'),
+      );
+
+    expect(await find('number=FIND-')).toEqual(['FIND-2', 'FIND-1']);
+    expect(await find('phone=%2B251+922-000-001')).toEqual(['FIND-1']);
+    expect(await find('amount_from=12.34&amount_to=12.34')).toEqual(['FIND-1']);
+    expect(await find('amount_from=50')).toEqual(expect.arrayContaining(['FIND-2']));
+    expect(await find('amount_from=50')).not.toContain('FIND-1');
+    expect(await find('status=completed&number=FIND-')).toEqual([]);
+    expect(await find('type=api&number=FIND-1')).toEqual(['FIND-1']);
+    expect(await find('to=2020-01-01')).toEqual([]);
+    expect(await find('from=2020-01-01&number=FIND-2')).toEqual(['FIND-2']);
+    expect(numbersIn((await viewer.get(`${at('orders', 'production')}?number=FIND`)).body)).toEqual([
+      'FIND-3',
+    ]);
+  });
+
+  test.each([
+    ['phone=12', 'phone-error'],
+    ['amount_from=1,5', 'amount_from-error'],
+    ['currency=XXX', 'currency-error'],
+    ['from=yesterday', 'from-error'],
+  ])('a search for %s is told what is wrong', async (query, marked) => {
+    const { status, body } = await viewer.get(`${at('orders')}?${query}`);
+
+    expect(status).toBe(400);
+    expect(body).toContain(`id="${marked}"`);
+  });
+
+  test('a made-up page is a bad request', async () => {
+    expect((await viewer.get(`${at('orders')}?page=nonsense`)).status).toBe(400);
+  });
+
+  test('are downloaded as CSV that Excel reads and no formula runs in', async () => {
+    await register({ orderNumber: '=1+1', reason: 'a "quoted", text' });
+
+    const { status, headers, body } = await viewer.get(`${at('orders')}.csv?number=%3D1`);
+
+    expect(status).toBe(200);
+    expect(headers.get('content-type')).toBe('text/csv; charset=utf-8');
+    expect(headers.get('content-disposition')).toMatch(/^attachment; filename="orders-sandbox-/);
+    const [head, line, end] = body.replace('\uFEFF', '').split('\r\n');
+    expect(head).toMatch(/^order_id,order_number,status,amount/);
+    expect(line).toContain(`,'=1+1,PENDING,100.50,`);
+    expect(line).toContain(`,"a ""quoted"", text",`);
+    expect(end).toBe('');
+  });
+
+  test('the CSV goes over many pages and has every order once', async () => {
+    const merchant = await stack.createMerchant();
+    const reader = await desk.signedIn(await desk.users.member(merchant.id, MemberRole.VIEWER));
+    const requests = Array.from({ length: 500 }, (_, index) =>
+      registration({ merchantId: merchant.id, orderNumber: `P-${index}` }),
+    );
+    await orders.batchRegisterOrders({ requests });
+    await orders.batchRegisterOrders({
+      requests: requests.map((request) => ({ ...request, orderNumber: `Q-${request.orderNumber}` })),
+    });
+    await orders.registerOrder(registration({ merchantId: merchant.id, orderNumber: 'last' }));
+
+    const { body } = await reader.get(`/m/${merchant.id}/sandbox/orders.csv`);
+
+    const lines = body.trim().split('\r\n').slice(1);
+    expect(lines).toHaveLength(1_001);
+    expect(new Set(lines.map((line) => line.split(',')[1])).size).toBe(1_001);
+  });
+
+  test('show whatever text they have as text', async () => {
+    const { orderId } = await register({
+      orderNumber: `X<b>${Date.now()}</b>`,
+      reason: script,
+      businessName: script,
+    });
+
+    for (const page of [at('orders'), at(`orders/${orderId}`)]) {
+      const { body } = await viewer.get(page);
+      expect(body).not.toContain('<script>alert');
+      expect(body).not.toContain('<img src=x');
+      expect(body).not.toContain('<b>');
+    }
+  });
+});
+
+describe('one order', () => {
+  test('tells its story: events, what the wallet said, and the API request', async () => {
+    const response = await fetch(`${stack.facades[0]!.sandbox}/api/v1/direct?payment_option=walleta_ussd`, {
+      method: 'POST',
+      headers: { apiKey: shop.testKey, 'content-type': 'application/json' },
+      body: JSON.stringify({ order_number: 'STORY-1', amount: '10', currency: 'ETB', phone: '0911000000' }),
+    });
+    expect(response.status).toBe(201);
+    const key = { case: 'orderNumber' as const, value: 'STORY-1' };
+    const scope = { merchantId: shop.id, environment: Environment.SANDBOX };
+    const order = await waitUntil('the wallet has decided', async () => {
+      const found = (await orders.getOrder({ ...scope, key })).order;
+      return found?.status === OrderStatus.PENDING ? undefined : found;
+    });
+
+    const { body } = await waitUntil('the request is in the log', async () => {
+      const answer = await developer.get(at(`orders/${order.orderId}`));
+      return answer.body.includes('story-request') ? answer : undefined;
+    });
+
+    expect(body).toContain('story-event');
+    expect(body).toContain('story-wallet');
+    expect(body).toMatch(/direct → 201/);
+    expect((await viewer.get(at(`orders/${order.orderId}`))).body).not.toContain('/requests/req_');
+  });
+
+  test('is not there for a foreign merchant, a foreign environment or a made-up id', async () => {
+    const { orderId } = await register({ orderNumber: 'MINE' });
+    const stranger = await stack.createMerchant();
+    const foreigner = await desk.signedIn(await desk.users.member(stranger.id, MemberRole.OWNER));
+
+    expect((await foreigner.get(at(`orders/${orderId}`))).status).toBe(404);
+    expect((await foreigner.get(`/m/${stranger.id}/sandbox/orders/${orderId}`)).status).toBe(404);
+    expect((await foreigner.post(`/m/${stranger.id}/sandbox/orders/${orderId}/cancel`)).status).toBe(404);
+    expect((await viewer.get(at(`orders/${orderId}`, 'production'))).status).toBe(404);
+    expect((await viewer.get(at('orders/ord_nonsense'))).status).toBe(404);
+    expect((await viewer.get(at(`links/${orderId}`))).status).toBe(404);
+  });
+
+  test('is cancelled by a developer, not by a viewer, and not twice', async () => {
+    const { orderId } = await register({ orderNumber: 'CANCEL' });
+
+    expect((await viewer.post(at(`orders/${orderId}/cancel`))).status).toBe(403);
+    expect((await developer.post(at(`orders/${orderId}/cancel`))).status).toBe(303);
+    await developer.post(at(`orders/${orderId}/cancel`));
+
+    const { body } = await developer.get(at(`orders/${orderId}`));
+    expect(body).toContain('The order has ended meanwhile.');
+    expect(body).toContain('badge-bad">Failed');
+  });
+});
+
+describe('payment links', () => {
+  const fields = {
+    amount: '150',
+    currency: 'etb',
+    reason: 'Lunch',
+    type: 'QR',
+    lifetime: '604800',
+    order_number: 'L-1',
+  };
+
+  test('are made without a phone, last as long as was chosen, and show link and QR code', async () => {
+    const made = await developer.post(at('links'), fields);
+
+    expect(made.status).toBe(303);
+    const page = made.headers.get('location') ?? '';
+    const { body } = await developer.get(page);
+    const { order } = await orders.getOrder({
+      merchantId: shop.id,
+      environment: Environment.SANDBOX,
+      key: { case: 'orderNumber', value: 'L-1' },
+    });
+    expect(Number(order?.expireTime?.seconds) - Number(order?.createTime?.seconds)).toBe(604_800);
+    expect(order?.customerPhone).toBe('');
+    expect(body).toMatch(/\/c\/[A-Za-z0-9_-]{87}/);
+    const svg = await developer.get(`${page}/qr.svg`);
+    expect(svg.headers.get('content-type')).toBe('image/svg+xml');
+    expect(svg.body).toContain('<svg');
+    const png = await developer.get(`${page}/qr.png`);
+    expect([png.status, png.headers.get('content-type')]).toEqual([200, 'image/png']);
+    expect((await developer.get(at('links'))).body).toContain('L-1');
+    const state = await developer.get(`${page}/state`);
+    expect(JSON.parse(state.body)).toEqual({ state: 'PENDING-1', isOver: false });
+  });
+
+  test('sent twice are one link', async () => {
+    const twice = { ...fields, order_number: 'L-2' };
+    const [first, second] = [
+      await developer.post(at('links'), twice),
+      await developer.post(at('links'), twice),
+    ];
+
+    expect(second.headers.get('location')).toBe(first.headers.get('location'));
+  });
+
+  test.each([
+    ['amount', '0'],
+    ['amount', '1.234'],
+    ['currency', 'XYZ'],
+    ['order_number', 'with blank'],
+    ['customer_phone', '12'],
+  ])('a %s of %s is told at the field, with all that was filled in', async (name, value) => {
+    const { status, body } = await developer.post(at('links'), {
+      ...fields,
+      order_number: 'L-bad',
+      [name]: value,
+    });
+
+    expect(status).toBe(400);
+    expect(body).toContain(`id="${name}-error"`);
+    expect(body).toContain('value="Lunch"');
+  });
+
+  test('a taken number is told at the field', async () => {
+    await register({ orderNumber: 'TAKEN' });
+
+    const { status, body } = await developer.post(at('links'), { ...fields, order_number: 'TAKEN' });
+
+    expect(status).toBe(409);
+    expect(body).toContain('id="order_number-error"');
+  });
+
+  test('are not made by a viewer', async () => {
+    expect((await viewer.get(at('links/new'))).status).toBe(403);
+    expect((await viewer.post(at('links'), fields)).status).toBe(403);
+  });
+
+  test('that are cancelled have no QR code any more', async () => {
+    const made = await developer.post(at('links'), { ...fields, order_number: 'L-over' });
+    const page = made.headers.get('location') ?? '';
+
+    await developer.post(page.replace('/links/', '/orders/') + '/cancel');
+
+    expect((await developer.get(`${page}/qr.svg`)).status).toBe(404);
+    expect((await developer.get(page)).body).toContain('It can not be paid any more.');
+  });
+});
+
+describe('home', () => {
+  test('counts what happened today, ticks the first steps, and keeps the environments apart', async () => {
+    const merchant = await stack.createMerchant();
+    const reader = await desk.signedIn(await desk.users.member(merchant.id, MemberRole.VIEWER));
+    for (const orderNumber of ['1', '2', '3'])
+      await orders.registerOrder(registration({ merchantId: merchant.id, orderNumber }));
+    await orders.startDirectPayment(
+      directPayment({ merchantId: merchant.id, orderNumber: 'paid', phone: '0911000777' }),
+    );
+
+    const { body } = await waitUntil('the payment is counted', async () => {
+      const answer = await reader.get(`/m/${merchant.id}/sandbox/`);
+      return /Completed<\/dt><dd class="tile-value">1</.test(answer.body) ? answer : undefined;
+    });
+
+    expect(body).toMatch(/Orders<\/dt><dd class="tile-value">4</);
+    expect(body).toMatch(/ETB.100\.50/);
+    expect(body).toContain('100%');
+    expect(body.match(/class="step-done"/g)).toHaveLength(3);
+    for (const span of ['week', 'month']) {
+      expect((await reader.get(`/m/${merchant.id}/sandbox/?span=${span}`)).body).toMatch(
+        /Orders<\/dt><dd class="tile-value">4</,
+      );
+    }
+    expect((await reader.get(`/m/${merchant.id}/production/`)).body).toMatch(
+      /Orders<\/dt><dd class="tile-value">0</,
+    );
+  });
+
+  test('says what is missing when webhooks are away, and shows the rest', async () => {
+    await stack.webhooks[0]!.stop();
+
+    const { status, body } = await viewer.get(at(''));
+
+    expect(status).toBe(200);
+    expect(body).toContain('This part is missing at the moment');
+    expect(body).toContain('tile-value');
+  });
+});
