@@ -1,0 +1,111 @@
+import { randomBytes } from 'node:crypto';
+import { NatsError } from 'nats';
+import type { NatsConnection } from 'nats';
+import { createLogger } from '../../../src/runtime/logger.ts';
+import { openEventBus } from '../../../src/runtime/nats-event-bus.ts';
+import type { EventBus } from '../../../src/runtime/nats-event-bus.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { shopOfTheSample, startNatsWithAccounts } from './nats-with-accounts.ts';
+import type { NatsUser, NatsWithAccounts } from './nats-with-accounts.ts';
+
+export const readersApi = 'gatehouse.api';
+export const otherShop = 'mer_01m7xjbb99evv8hx2dqm5r8qgm';
+
+export const subjects = {
+  sandbox: `orders.sandbox.${shopOfTheSample}.created`,
+  production: `orders.production.${shopOfTheSample}.created`,
+  otherProduction: `orders.production.${otherShop}.created`,
+};
+
+/** A broker with the sample's users, and what tests do there. */
+export interface NatsDesk {
+  readonly nats: NatsWithAccounts;
+  readonly connectAs: (user: NatsUser) => Promise<NatsConnection>;
+  /** The broker as Gatehouse's own processes use it. */
+  readonly busOf: (user: NatsUser) => Promise<EventBus>;
+  /** Publishes one event of each kind, with its subject as its body. */
+  readonly publishAsCore: () => Promise<void>;
+  readonly storedMessages: () => Promise<number>;
+  /** What the broker's monitoring says of a consumer, as soon as there is one. */
+  readonly consumerState: (name: string) => Promise<ConsumerState>;
+  /** Done by `closeAll`, the last first. */
+  readonly closing: (() => Promise<unknown>)[];
+  /** Closes what a test has opened. */
+  readonly closeAll: () => Promise<void>;
+  readonly stop: () => Promise<void>;
+}
+
+export interface ConsumerState {
+  readonly name: string;
+  readonly num_ack_pending: number;
+  readonly delivered: { readonly consumer_seq: number };
+}
+
+/** Opens it. Stop it in the end. */
+export async function openNatsDesk(): Promise<NatsDesk> {
+  const nats = await startNatsWithAccounts();
+  const closing: (() => Promise<unknown>)[] = [];
+  const busOf = async (user: NatsUser): Promise<EventBus> => {
+    const logger = createLogger({ process: user, instance: 'test', level: 'silent' });
+    const bus = openEventBus({ url: nats.urlOf(user), name: user, logger });
+    closing.push(bus.close);
+    await waitUntil(`${user} reaches the broker`, bus.isConnected);
+    return bus;
+  };
+  return {
+    nats,
+    busOf,
+    closing,
+    async connectAs(user) {
+      const connection = await nats.connectAs(user);
+      closing.push(() => connection.close());
+      return connection;
+    },
+    async publishAsCore() {
+      const bus = await busOf('core');
+      const batch = randomBytes(8).toString('hex');
+      await bus.publish(
+        Object.values(subjects).map((subject) => ({
+          subject,
+          id: `${batch} ${subject}`,
+          headers: {},
+          body: Buffer.from(subject),
+        })),
+      );
+    },
+    async storedMessages() {
+      const { messages } = (await nats.monitor('/jsz')) as { messages: number };
+      return messages;
+    },
+    consumerState: (name) =>
+      waitUntil(`there is a consumer ${name}`, async () => {
+        const { account_details: accounts = [] } = (await nats.monitor('/jsz?consumers=true')) as {
+          account_details?: { stream_detail?: { consumer_detail?: ConsumerState[] }[] }[];
+        };
+        return accounts
+          .flatMap(({ stream_detail: streams = [] }) => streams)
+          .flatMap(({ consumer_detail: consumers = [] }) => consumers)
+          .find((consumer) => consumer.name === name);
+      }),
+    async closeAll() {
+      for (const close of closing.splice(0).reverse()) await close();
+    },
+    stop: nats.stop,
+  };
+}
+
+/** What came of asking for something: an answer, a refusal by permissions, an error of JetStream's, or nobody there. */
+export async function ask(
+  connection: NatsConnection,
+  subject: string,
+  request: object = {},
+): Promise<string> {
+  try {
+    const answer = await connection.request(subject, JSON.stringify(request), { timeout: 2_000 });
+    const { error } = answer.json<{ error?: { description: string } }>();
+    return error?.description ?? 'answered';
+  } catch (error) {
+    if (error instanceof NatsError) return error.code;
+    throw error;
+  }
+}
