@@ -1,0 +1,83 @@
+import { Type } from '@sinclair/typebox';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { durationText } from '../../runtime/language/duration-text.ts';
+import { viewerOf } from '../access/place.ts';
+import { ask, callOptions } from '../ask.ts';
+import type { Dashboard } from '../dashboard.ts';
+import { readForm } from '../forms/read-form.ts';
+import { wordsFor } from '../language/words.ts';
+import { PageProblem } from '../page-problem.ts';
+import { shellWords } from '../send-page.ts';
+import { flash } from '../session/sign-in-state.ts';
+import { qrCode } from './qr-path.ts';
+import { accountWords } from './show-account.ts';
+
+/** The page brings back what it showed, so that a code that was mistyped does not cost a new secret. */
+const SetUp = Type.Object({
+  uri: Type.String({ maxLength: 1024, pattern: '^otpauth://totp/' }),
+  code: Type.String({ maxLength: 32 }),
+});
+
+/** The pages on which one-time codes are turned on and off. */
+export function addSecondFactor(app: FastifyInstance, dashboard: Dashboard): void {
+  const { accounts } = dashboard.clients;
+
+  app.post('/account/codes/begin', async (request, reply) => {
+    const { uri } = await accounts.beginTotp({ userId: viewerOf(request).userId }, callOptions(request));
+    return showSetUp(dashboard, request, reply, { uri });
+  });
+
+  app.post('/account/codes/confirm', async (request, reply) => {
+    const words = wordsFor(request, accountWords);
+    const form = readForm(SetUp, request.body, shellWords[request.language].forms);
+    const uri = form.values['uri'] ?? '';
+    if (!form.ok) {
+      if ('uri' in form.errors) throw new PageProblem('badRequest', 'NO_URI');
+      return showSetUp(dashboard, request, reply, { uri, error: form.errors['code'], status: 400 });
+    }
+    const { code } = form.value;
+    const answer = await ask(request, (options) =>
+      accounts.confirmTotp({ userId: viewerOf(request).userId, code }, options),
+    );
+    if (answer.ok)
+      return dashboard.sendPage(request, reply, {
+        template: 'account/recovery-codes',
+        title: words.codes.recovery.title,
+        words,
+        self: '/account',
+        view: { codes: answer.value.recoveryCodes },
+      });
+    const { problem, reason, retryAfterSeconds = 60 } = answer.refusal;
+    if (problem === 'tooManyRequests') {
+      reply.header('retry-after', retryAfterSeconds);
+      const error = words.tooMany(durationText(retryAfterSeconds, request.language));
+      return showSetUp(dashboard, request, reply, { uri, error, status: 429 });
+    }
+    if (problem !== 'forbidden') throw new PageProblem('changedMeanwhile', reason);
+    return showSetUp(dashboard, request, reply, { uri, error: words.codes.setUp.wrong, status: 400 });
+  });
+
+  app.post('/account/codes/off', async (request, reply) => {
+    await accounts.disableTotp({ userId: viewerOf(request).userId }, callOptions(request));
+    flash(request, { tone: 'good', text: wordsFor(request, accountWords).codes.turnedOff });
+    return reply.redirect('/account', 303);
+  });
+}
+
+function showSetUp(
+  { sendPage }: Dashboard,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { uri, error, status = 200 }: { uri: string; error?: string | undefined; status?: number },
+): FastifyReply {
+  const words = wordsFor(request, accountWords);
+  const secret = new URL(uri).searchParams.get('secret') ?? '';
+  reply.code(status);
+  return sendPage(request, reply, {
+    template: 'account/set-up-codes',
+    title: words.codes.setUp.title,
+    words,
+    self: '/account',
+    view: { uri, error, qr: qrCode(uri), secret: secret.replace(/.{4}(?=.)/g, '$& ') },
+  });
+}

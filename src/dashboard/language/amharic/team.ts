@@ -1,0 +1,56 @@
+import type { team as english } from '../english/team.ts';
+
+export const team: typeof english = {
+  title: 'ቡድን',
+  lead: 'ለዚህ ነጋዴ ማን እንደሚገባ እና ምን ማድረግ እንደሚችል።',
+  columns: { who: 'ማን', role: 'ድርሻ', state: 'ሁኔታ', lastSignIn: 'መጨረሻ የገባው', actions: 'ተግባራት' },
+  you: 'እርስዎ',
+  states: { in: 'መግባት ይችላል', out: 'መግባት ተከልክሏል', codes: 'የአንድ ጊዜ ኮድ በርቷል' },
+  roleHints: {
+    owner: 'ባለቤት፦ ሁሉንም፤ ይህን ገጽ እና የለውጦች መዝገብን ጨምሮ',
+    developer: 'ገንቢ፦ ትዕዛዞች፣ የክፍያ ሊንኮች፣ ቁልፎች፣ ዌብሁኮች እና የጥያቄዎች መዝገብ',
+    viewer: 'ተመልካች፦ ይመለከታል፤ ምንም አይቀይርም',
+  },
+  invite: {
+    title: 'ሰው ይጋብዙ',
+    email: 'የኢሜይል አድራሻ',
+    role: 'ድርሻ',
+    submit: 'ይጋብዙ',
+    already: 'ይህ አድራሻ ያለው ሰው ቀድሞውኑ እዚህ አለ ወይም መግቢያውን ያስተዳድራል።',
+    wrongEmail: 'የኢሜይል አድራሻ ያስገቡ፤ ለምሳሌ sara@shop.example።',
+    mailed: (email) => `${email} ተጋብዟል፤ ሊንኩ በኢሜይል እየተላከ ነው።`,
+  },
+  invited: {
+    title: 'ገና ያልተቀበሏቸው ግብዣዎች',
+    columns: { who: 'ማን', role: 'ድርሻ', until: 'የሚሠራው እስከ', actions: 'ተግባራት' },
+    takeBack: 'ግብዣውን ይሰርዙ',
+    takeBackBody: 'ሊንኩ ወዲያውኑ መሥራቱን ያቆማል። እንደገና መጋበዝ ይችላሉ።',
+    takenBack: (email) => `የ${email} ግብዣ ተሰርዟል።`,
+  },
+  link: {
+    title: 'የግብዣው ሊንክ',
+    lead: (email, until) =>
+      `ይህን ሊንክ ለ${email} ብቻ ይስጡ፤ መጀመሪያ የከፈተው ሰው መግባት ይችላል። አንድ ጊዜ ብቻ፣ እስከ ${until} ይሠራል፤ ዳግም አይታይም።`,
+    done: 'አስተላልፌዋለሁ',
+  },
+  change: {
+    open: 'ድርሻ ይቀይሩ',
+    role: 'አዲሱ ድርሻ',
+    submit: 'ድርሻው ይቀየር',
+    done: (who, role) => `${who}፦ ድርሻው አሁን ${role} ነው።`,
+    meanwhile: {
+      title: 'በዚህ መሀል ሌላ ሰው ቀይሮታል',
+      body: 'በእርስዎ በኩል ምንም አልተቀየረም። ዝርዝሩ አሁን ያለበትን ሁኔታ ያሳያል።',
+    },
+  },
+  remove: {
+    open: 'ያስወግዱ',
+    body: 'ወደዚህ ነጋዴ የመግባት ፈቃዳቸው ወዲያውኑ ያበቃል። መለያቸው እና የሠሩት በመዝገብ ይቆያል።',
+    submit: 'ይወገድ',
+    done: (who) => `${who} ከእንግዲህ መግባት አይችልም።`,
+  },
+  lastOwner: {
+    title: 'ይህ የመጨረሻው ባለቤት ነው',
+    body: 'አንድ ነጋዴ ሁልጊዜ መግባት የሚችል ባለቤት ይኖረዋል። መጀመሪያ ሌላ ሰው ባለቤት ያድርጉ።',
+  },
+};

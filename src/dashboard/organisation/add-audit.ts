@@ -1,0 +1,78 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { pathIn, placeOf } from '../access/place.ts';
+import { panel } from '../ask.ts';
+import type { Dashboard } from '../dashboard.ts';
+import { audit as amharic } from '../language/amharic/audit.ts';
+import { audit as english } from '../language/english/audit.ts';
+import { wordsFor } from '../language/words.ts';
+import { momentOf } from '../moment-text.ts';
+import { auditQuery, auditTimes, readAuditFilter } from './audit-filter.ts';
+import { auditActor, auditKinds, auditSentence } from './audit-sentences.ts';
+
+const dictionary = { en: english, am: amharic };
+const pageSize = 50;
+
+/** The pages of the audit log: of a merchant for its owners, and of the whole gateway for operators. */
+export function addAudit(app: FastifyInstance, dashboard: Dashboard): void {
+  app.get('/m/:merchantId/audit', (request, reply) => {
+    const { merchantId, ...place } = placeOf(request);
+    const path = pathIn({ ...place, merchantId, environment: undefined }, 'audit');
+    return showAudit(dashboard, request, reply, { merchantId, path });
+  });
+  app.get('/operator/audit', (request, reply) =>
+    showAudit(dashboard, request, reply, { merchantId: '', path: '/operator/audit' }),
+  );
+}
+
+async function showAudit(
+  { clients, sendPage, timeZone }: Dashboard,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { merchantId, path }: { readonly merchantId: string; readonly path: string },
+): Promise<FastifyReply> {
+  const words = wordsFor(request, dictionary);
+  const filter = readAuditFilter(request.query);
+  const entries = await panel(request, async (options) => {
+    const listed = await clients.audit.listAuditEntries(
+      {
+        merchantId,
+        pageSize,
+        pageToken: filter.page,
+        actionKind: filter.kind,
+        ...auditTimes(filter, timeZone),
+      },
+      options,
+    );
+    return {
+      older: listed.nextPageToken === '' ? undefined : path + auditQuery(filter, listed.nextPageToken),
+      rows: listed.entries.map((entry) => ({
+        id: entry.auditEntryId,
+        when: momentOf(entry.createTime, request.language, timeZone),
+        who: auditActor(entry, words),
+        what: auditSentence(entry, words),
+        merchantId: entry.merchantId,
+        target: entry.targetId,
+        requestId: entry.requestId,
+        details: Object.entries(entry.details ?? {}).map(([name, value]) => [
+          name,
+          typeof value === 'string' ? value : JSON.stringify(value),
+        ]),
+      })),
+    };
+  });
+  return sendPage(request, reply, {
+    template: 'organisation/audit',
+    title: words.title,
+    area: merchantId === '' ? 'operatorAudit' : 'audit',
+    words,
+    view: {
+      entries,
+      filter,
+      path,
+      newest: filter.page === '' ? undefined : path + auditQuery(filter, ''),
+      lead: merchantId === '' ? words.operatorLead : words.lead,
+      showsMerchants: merchantId === '',
+      kinds: auditKinds.map((kind) => [kind, words.kinds[kind]]),
+    },
+  });
+}

@@ -1,0 +1,199 @@
+import { Type } from '@sinclair/typebox';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { pathIn, placeOf, viewerOf } from '../access/place.ts';
+import { ask, panel } from '../ask.ts';
+import type { Dashboard } from '../dashboard.ts';
+import { emptyForm, readForm } from '../forms/read-form.ts';
+import type { FormState } from '../forms/read-form.ts';
+import { team as amharic } from '../language/amharic/team.ts';
+import { team as english } from '../language/english/team.ts';
+import { wordsFor } from '../language/words.ts';
+import { invitationLink, mailInvitation } from '../mail/mail-links.ts';
+import { momentOf } from '../moment-text.ts';
+import { PageProblem } from '../page-problem.ts';
+import type { RpcFailure } from '../rpc-failure.ts';
+import { shellWords } from '../send-page.ts';
+import { flash } from '../session/sign-in-state.ts';
+import type { Notice } from '../sign-in/show-sign-in.ts';
+import { roleNumbers, teamView } from './team-views.ts';
+
+export const teamWords = { en: english, am: amharic };
+
+const RoleName = Type.Union([Type.Literal('owner'), Type.Literal('developer'), Type.Literal('viewer')]);
+const Email = Type.String({ maxLength: 254, pattern: '^[^\\s@]+@[^\\s@]+$' });
+const NewMember = Type.Object({ email: Email, role: RoleName });
+const NewRole = Type.Object({ role: RoleName, seen: RoleName });
+const Someone = Type.Object({ email: Email });
+
+const userIdOf = ({ params }: FastifyRequest): string => (params as { readonly userId: string }).userId;
+
+interface Said {
+  readonly form?: FormState;
+  readonly notice?: Notice;
+  readonly status?: number;
+}
+
+/** The page on which owners say who has access to their merchant. */
+export function addTeam(app: FastifyInstance, dashboard: Dashboard): void {
+  const { clients, sendPage, timeZone } = dashboard;
+  const { accounts } = clients;
+  const path = '/m/:merchantId/team';
+  /** The team belongs to the merchant, whichever environment was looked at before. */
+  const selfOf = (request: FastifyRequest): string =>
+    pathIn({ ...placeOf(request), environment: undefined }, 'team');
+
+  const showTeam = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { form = emptyForm({ role: 'developer' }), notice, status = 200 }: Said = {},
+  ): Promise<FastifyReply> => {
+    const { language } = request;
+    const words = wordsFor(request, teamWords);
+    const { roles } = shellWords[language];
+    const place = placeOf(request);
+    const { userId } = viewerOf(request);
+    const members = await panel(request, async (options) =>
+      teamView(await accounts.listUsers({ merchantId: place.merchantId }, options), words, roles, {
+        language,
+        timeZone,
+        userId,
+      }),
+    );
+    reply.code(status);
+    return sendPage(request, reply, {
+      template: 'organisation/team',
+      title: words.title,
+      area: 'team',
+      words,
+      self: selfOf(request),
+      view: {
+        members,
+        form,
+        notice,
+        path: selfOf(request),
+        mayChange: place.role === 'owner',
+        roles: Object.entries(words.roleHints),
+        roleNames: (['owner', 'developer', 'viewer'] as const).map((role) => [role, roles[role]]),
+      },
+    });
+  };
+
+  app.get(path, (request, reply) => showTeam(request, reply));
+
+  app.post(`${path}/invite`, async (request, reply) => {
+    const words = wordsFor(request, teamWords);
+    const form = readForm(NewMember, request.body, shellWords[request.language].forms, {
+      email: words.invite.wrongEmail,
+    });
+    if (!form.ok) return showTeam(request, reply, { form, status: 400 });
+    const { merchantId, merchantName } = placeOf(request);
+    const { email, role } = form.value;
+    const answer = await ask(request, (options) =>
+      accounts.inviteUser({ email, merchantId, role: roleNumbers[role] }, options),
+    );
+    if (!answer.ok) {
+      const isThere = answer.refusal.reason === 'ALREADY_A_MEMBER';
+      const errors = { email: isThere ? words.invite.already : words.invite.wrongEmail };
+      return showTeam(request, reply, { form: { ...form, errors }, status: isThere ? 409 : 400 });
+    }
+    return showInvited(
+      dashboard,
+      request,
+      reply,
+      { to: email, merchantName, ...answer.value },
+      selfOf(request),
+    );
+  });
+
+  app.post(`${path}/:userId/role`, async (request, reply) => {
+    const form = readForm(NewRole, request.body, shellWords[request.language].forms);
+    if (!form.ok) return showTeam(request, reply, { status: 400 });
+    const { role, seen } = form.value;
+    const answer = await ask(request, (options) =>
+      accounts.changeMembership(
+        {
+          merchantId: placeOf(request).merchantId,
+          userId: userIdOf(request),
+          role: roleNumbers[role],
+          expectedRole: roleNumbers[seen],
+        },
+        options,
+      ),
+    );
+    if (!answer.ok) return showTeam(request, reply, refused(request, answer.refusal));
+    const who = answer.value.user?.name ?? '';
+    const roleText = shellWords[request.language].roles[role];
+    flash(request, { tone: 'good', text: wordsFor(request, teamWords).change.done(who, roleText) });
+    return reply.redirect(selfOf(request), 303);
+  });
+
+  const remove =
+    (done: (email: string, request: FastifyRequest) => string) =>
+    async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+      const form = readForm(Someone, request.body, shellWords[request.language].forms);
+      if (!form.ok) throw new PageProblem('badRequest', 'NO_ADDRESS');
+      const { merchantId } = placeOf(request);
+      const { email } = form.value;
+      const answer = await ask(request, (options) =>
+        accounts.removeMembership({ merchantId, email }, options),
+      );
+      if (!answer.ok) return showTeam(request, reply, refused(request, answer.refusal));
+      flash(request, { tone: 'good', text: done(email, request) });
+      return reply.redirect(selfOf(request), 303);
+    };
+  app.post(
+    `${path}/remove`,
+    remove((email, request) => wordsFor(request, teamWords).remove.done(email)),
+  );
+  app.post(
+    `${path}/take-back`,
+    remove((email, request) => wordsFor(request, teamWords).invited.takenBack(email)),
+  );
+}
+
+/** What the list says of a change that core refused. */
+function refused(request: FastifyRequest, { reason }: RpcFailure): Said {
+  const words = wordsFor(request, teamWords);
+  if (reason === 'LAST_OWNER') return { notice: { tone: 'bad', ...words.lastOwner }, status: 409 };
+  if (reason === 'CHANGED_MEANWHILE')
+    return { notice: { tone: 'bad', ...words.change.meanwhile }, status: 409 };
+  throw new PageProblem('badRequest', reason);
+}
+
+interface Invited {
+  readonly to: string;
+  readonly token: string;
+  readonly expireTime?: Parameters<typeof momentOf>[0];
+  /** Undefined for an operator. */
+  readonly merchantName: string | undefined;
+}
+
+/** Mails an invitation that was made; where no mail is set up, the answer shows the link this one time. */
+export async function showInvited(
+  dashboard: Dashboard,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { to, token, expireTime, merchantName }: Invited,
+  back: string,
+): Promise<FastifyReply> {
+  const words = wordsFor(request, teamWords);
+  if (mailInvitation(dashboard, request, { to, token, expireTime, merchantName })) {
+    flash(request, { tone: 'good', text: words.invite.mailed(to) });
+    return reply.redirect(back, 303);
+  }
+  const until = momentOf(expireTime, request.language, dashboard.timeZone)?.text ?? '';
+  return dashboard.sendPage(request, reply, {
+    template: 'organisation/link-made',
+    title: words.link.title,
+    area: merchantName === undefined ? 'operatorUsers' : 'team',
+    words,
+    self: back,
+    view: {
+      title: words.link.title,
+      lead: words.link.lead(to, until),
+      link: invitationLink(dashboard, token),
+      done: words.link.done,
+      path: back,
+    },
+  });
+}

@@ -1,0 +1,130 @@
+import type { JsonObject } from '@bufbuild/protobuf';
+import type { AuditEntry } from '../../gen/gatehouse/v1/audit_service_pb.js';
+
+/** What can be done, as the audit log names it. Others may come from a newer core, and are shown as they are named. */
+export const knownActions = [
+  'merchant.create',
+  'merchant.update',
+  'merchant.suspend',
+  'merchant.resume',
+  'merchant.activate_production',
+  'api_key.issue',
+  'api_key.rotate',
+  'api_key.revoke',
+  'signing_secret.rotate',
+  'signing_secret.promote',
+  'endpoint.pause',
+  'endpoint.resume',
+  'delivery.redeliver',
+  'redelivery.start',
+  'test_event.send',
+  'order.cancel',
+  'stray_payment.retry_reversal',
+  'user.invite',
+  'user.accept_invitation',
+  'user.take_invitation_back',
+  'user.change_role',
+  'user.remove',
+  'user.disable',
+  'user.enable',
+  'user.start_reset',
+  'user.reset_password',
+  'user.change_password',
+  'user.enable_totp',
+  'user.disable_totp',
+  'user.use_recovery_code',
+  'user.update_profile',
+] as const;
+type KnownAction = (typeof knownActions)[number];
+
+/** The kinds of changes that the log can be narrowed down to: what stands before the dot. */
+export const auditKinds = [
+  'user',
+  'api_key',
+  'signing_secret',
+  'endpoint',
+  'delivery',
+  'redelivery',
+  'test_event',
+  'order',
+  'stray_payment',
+  'merchant',
+] as const;
+export type AuditKind = (typeof auditKinds)[number];
+
+/** What a sentence may name; '' for what an entry does not have. */
+export interface SentenceFacts {
+  readonly target: string;
+  readonly name: string;
+  readonly reason: string;
+  readonly label: string;
+  readonly prefix: string;
+  readonly environment: string;
+  readonly endpoint: string;
+  readonly email: string;
+  readonly role: string;
+  readonly from: string;
+  readonly to: string;
+  readonly left: string;
+}
+
+/** The texts of the audit log's pages. */
+export interface AuditWords {
+  readonly title: string;
+  readonly lead: string;
+  readonly operatorLead: string;
+  readonly columns: Readonly<Record<'when' | 'who' | 'what' | 'merchant', string>>;
+  readonly filter: Readonly<
+    Record<'title' | 'kind' | 'any' | 'from' | 'to' | 'submit' | 'clear' | 'wrongDay', string>
+  >;
+  readonly kinds: Readonly<Record<AuditKind, string>>;
+  readonly empty: { readonly title: string; readonly body: string };
+  readonly noMatch: string;
+  readonly actors: {
+    readonly operator: (name: string) => string;
+    readonly other: string;
+    readonly themselves: string;
+  };
+  readonly roles: Readonly<Record<'OWNER' | 'DEVELOPER' | 'VIEWER' | 'OPERATOR', string>>;
+  readonly environments: Readonly<Record<'SANDBOX' | 'PRODUCTION', string>>;
+  readonly details: string;
+  readonly request: string;
+  readonly sentences: Readonly<Record<KnownAction, (facts: SentenceFacts) => string>>;
+}
+
+const isKnown = (action: string): action is KnownAction => knownActions.some((known) => known === action);
+
+/** What was done, in a sentence of the reader's language. */
+export function auditSentence({ action, targetId, details = {} }: AuditEntry, words: AuditWords): string {
+  if (!isKnown(action)) return `${action}: ${targetId}`;
+  const text = (name: string): string => textOf(details[name]);
+  const role = (name: string): string => lookUp(words.roles, text(name));
+  return words.sentences[action]({
+    target: targetId,
+    name: text('name'),
+    reason: text('reason'),
+    label: text('label'),
+    prefix: text('prefix'),
+    environment: lookUp(words.environments, text('environment')),
+    endpoint: text('endpoint'),
+    email: text('email'),
+    role: role('role'),
+    from: role('from'),
+    to: role('to'),
+    left: text('left'),
+  });
+}
+
+const textOf = (value: JsonObject[string] | undefined): string =>
+  typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+
+const lookUp = (words: Readonly<Record<string, string>>, name: string): string =>
+  Object.hasOwn(words, name) ? (words[name] ?? name) : name;
+
+/** Who did it: the user behind it, whoever was at the command line, or a program. */
+export function auditActor({ actor, actorEmail }: AuditEntry, { actors }: AuditWords): string {
+  if (actorEmail !== '') return actorEmail;
+  const [role = '', name = ''] = actor.split(/:(.*)/s);
+  if (role === 'operator' && name !== '') return actors.operator(name);
+  return role === 'dashboard' ? actors.themselves : actors.other;
+}

@@ -1,0 +1,54 @@
+import { MemberRole } from '../../gen/gatehouse/v1/account_service_pb.js';
+import type { ListUsersResponse } from '../../gen/gatehouse/v1/account_service_pb.js';
+import type { Language } from '../../runtime/language/language.ts';
+import type { team } from '../language/english/team.ts';
+import { momentOf } from '../moment-text.ts';
+import { memberRoles } from '../session/viewer.ts';
+import type { Role } from '../session/viewer.ts';
+
+export const roleNumbers: Readonly<Record<Role, MemberRole>> = {
+  owner: MemberRole.OWNER,
+  developer: MemberRole.DEVELOPER,
+  viewer: MemberRole.VIEWER,
+};
+
+const roleOf = (role: MemberRole | undefined): Role | 'operator' =>
+  memberRoles.find((name) => roleNumbers[name] === role) ?? 'operator';
+
+interface Reader {
+  readonly language: Language;
+  readonly timeZone: string;
+  /** Who reads the page. */
+  readonly userId: string;
+}
+
+/** Who has access and who is invited to have it, as the lists show them. */
+export function teamView(
+  { users, invitations }: ListUsersResponse,
+  words: typeof team,
+  roleWords: Readonly<Record<Role | 'operator', string>>,
+  { language, timeZone, userId }: Reader,
+) {
+  return {
+    users: users.map((user) => {
+      const role = roleOf(user.memberships[0]?.role);
+      return {
+        id: user.userId,
+        name: user.name,
+        email: user.email,
+        role,
+        roleText: roleWords[role],
+        isYou: user.userId === userId,
+        isDisabled: user.isDisabled,
+        state: user.isDisabled ? words.states.out : words.states.in,
+        hasCodes: user.isTotpEnabled,
+        lastSignIn: momentOf(user.lastSignInTime, language, timeZone),
+      };
+    }),
+    invitations: invitations.map(({ email, role, expireTime }) => ({
+      email,
+      roleText: roleWords[roleOf(role)],
+      until: momentOf(expireTime, language, timeZone),
+    })),
+  };
+}

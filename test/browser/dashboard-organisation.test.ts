@@ -1,0 +1,315 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import axe from 'axe-core';
+import type { AxeResults } from 'axe-core';
+import { Secret, TOTP } from 'otpauth';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { AccountService, MemberRole } from '../../src/gen/gatehouse/v1/account_service_pb.js';
+import { launchChromium } from '../support/chromium.ts';
+import { openDashboardUsers } from '../support/dashboard-users.ts';
+import type { DashboardUsers, TestUser } from '../support/dashboard-users.ts';
+import { startStack } from '../support/stack.ts';
+import type { Stack } from '../support/stack.ts';
+
+let stack: Stack;
+let browser: Browser;
+let users: DashboardUsers;
+let origin: string;
+beforeAll(async () => {
+  [stack, browser] = await Promise.all([
+    startStack({ facades: 0, dashboards: 1, webhooks: 1 }),
+    launchChromium(),
+  ]);
+  users = openDashboardUsers(stack);
+  origin = stack.dashboards[0]?.origin ?? '';
+}, 60_000);
+afterAll(() => Promise.all([browser.close(), stack.stop()]));
+
+interface Visit {
+  readonly page: Page;
+  readonly context: BrowserContext;
+}
+
+async function enter(user: TestUser, language = 'en', width = 1280): Promise<Visit> {
+  const context = await browser.newContext({
+    locale: language === 'am' ? 'am-ET' : 'en-GB',
+    viewport: { width, height: 800 },
+    colorScheme: language === 'am' ? 'dark' : 'light',
+  });
+  const page = await context.newPage();
+  await page.goto(`${origin}/sign-in?lang=${language}`);
+  await page.locator('#email').fill(user.email);
+  await page.locator('#password').fill(user.password);
+  await page.locator('main form button').first().click();
+  await page.locator('.menu-user').waitFor();
+  return { page, context };
+}
+
+const newMerchant = async () => (await stack.createMerchant()).id;
+const heading = (page: Page, name: string) => page.getByRole('heading', { name, exact: true }).waitFor();
+
+/** Everything axe knows of WCAG 2.2 at A and AA, and its advice beyond. */
+async function problemsOf(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  const { violations } = await page.evaluate<AxeResults>(
+    'axe.run(document, { resultTypes: ["violations"] })',
+  );
+  return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
+}
+
+/** For people to look at, when they say where. */
+async function keepPicture(page: Page, name: string): Promise<void> {
+  const folder = process.env['GATEHOUSE_TEST_PICTURES'];
+  if (folder === undefined) return;
+  await mkdir(folder, { recursive: true });
+  await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
+}
+
+async function unfold(page: Page): Promise<void> {
+  for (const fold of await page.locator('main summary:visible').all()) await fold.click();
+}
+
+const totpOf = (secret: string) => new TOTP({ secret: Secret.fromBase32(secret.replaceAll(' ', '')) });
+
+/** The code of the step after now: one that was not used yet, and that is taken. */
+const nextCode = (secret: string): string => totpOf(secret).generate({ timestamp: Date.now() + 30_000 });
+
+describe('the team', () => {
+  test('an owner invites somebody, who comes in by the link that was shown, and changes their role', async () => {
+    const merchantId = await newMerchant();
+    const { page, context } = await enter(await users.member(merchantId));
+    await page.goto(`${origin}/m/${merchantId}/team`);
+    await page.getByLabel('E-mail address').fill('sara@shop.example');
+    await page.getByLabel('Role', { exact: true }).selectOption('viewer');
+    await page.getByRole('button', { name: 'Invite' }).click();
+    await heading(page, 'The link for the invitation');
+    const link = (await page.locator('#link').textContent()) ?? '';
+    await page.getByRole('link', { name: 'I have passed it on' }).click();
+    await page.getByText('Invitations nobody has taken up').waitFor();
+
+    const guest = await browser.newContext({ locale: 'en-GB' });
+    const guestPage = await guest.newPage();
+    await guestPage.goto(link);
+    await guestPage.locator('#name').fill('Sara <script>alert(1)</script>');
+    await guestPage.locator('#password').fill('a quiet river at dawn');
+    await guestPage.locator('main form button').click();
+    await guestPage.locator('.menu-user').waitFor();
+    await guest.close();
+
+    await page.reload();
+    expect(await page.getByText('Invitations nobody has taken up').count()).toBe(0);
+    const row = page.getByRole('row').filter({ hasText: 'sara@shop.example' });
+    await row.getByText('Change role').first().click();
+    await row.getByLabel('New role').selectOption('developer');
+    await row.getByRole('button', { name: 'Change role' }).click();
+    await page.getByText('the role is Developer now').waitFor();
+    expect(await page.locator('main').textContent()).toContain('Sara <script>alert(1)</script>');
+    await context.close();
+  });
+
+  test('the second of two who change a role at once is told, and sees how it is now', async () => {
+    const merchantId = await newMerchant();
+    const [owner, other] = [
+      await users.member(merchantId),
+      await users.member(merchantId, MemberRole.VIEWER),
+    ];
+    const { page, context } = await enter(owner);
+    await page.goto(`${origin}/m/${merchantId}/team`);
+    await stack.client(AccountService, 'operator').changeMembership({
+      merchantId,
+      userId: other.userId,
+      role: MemberRole.OWNER,
+      expectedRole: MemberRole.VIEWER,
+    });
+
+    const row = page.getByRole('row').filter({ hasText: other.email });
+    await row.getByText('Change role').first().click();
+    await row.getByLabel('New role').selectOption('developer');
+    await row.getByRole('button', { name: 'Change role' }).click();
+
+    await page.getByText('Somebody else has changed this in the meantime').waitFor();
+    expect(await page.getByRole('row').filter({ hasText: other.email }).textContent()).toContain('Owner');
+    await context.close();
+  });
+
+  test('the last owner cannot leave', async () => {
+    const merchantId = await newMerchant();
+    const { page, context } = await enter(await users.member(merchantId));
+    await page.goto(`${origin}/m/${merchantId}/team`);
+    await page.getByText('Remove', { exact: false }).first().click();
+    await page.getByRole('button', { name: 'Remove' }).click();
+    await page.getByText('This is the last owner').waitFor();
+    await context.close();
+  });
+});
+
+describe('the account', () => {
+  test('gets another language, and the page after it speaks it', async () => {
+    const { page, context } = await enter(await users.member(await newMerchant()));
+    await page.goto(`${origin}/account`);
+    await page.getByLabel('Name').fill('ሳራ በቀለ');
+    await page.getByLabel('Language', { exact: true }).selectOption('am');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('ተቀምጧል').waitFor();
+    expect(await page.locator('html').getAttribute('lang')).toBe('am');
+    expect(await page.locator('#name').inputValue()).toBe('ሳራ በቀለ');
+    await context.close();
+  });
+
+  test('gets another password, and the session elsewhere ends', async () => {
+    const user = await users.member(await newMerchant());
+    const [here, elsewhere] = [await enter(user), await enter(user)];
+    await here.page.goto(`${origin}/account`);
+    await here.page.getByLabel('Current password').fill('not this one');
+    await here.page.getByLabel('New password').fill('a quiet river at dawn');
+    await here.page.getByRole('button', { name: 'Change password' }).click();
+    await here.page.getByText('This is not your current password').waitFor();
+    await here.page.getByLabel('Current password').fill(user.password);
+    await here.page.getByLabel('New password').fill('passwordpassword');
+    await here.page.getByRole('button', { name: 'Change password' }).click();
+    await here.page.getByText('too easy to guess').waitFor();
+    await here.page.getByLabel('Current password').fill(user.password);
+    await here.page.getByLabel('New password').fill('a quiet river at dawn');
+    await here.page.getByRole('button', { name: 'Change password' }).click();
+    await here.page.getByText('Your password is changed').waitFor();
+
+    await elsewhere.page.goto(`${origin}/account`);
+    await elsewhere.page.locator('#password').waitFor();
+    expect(elsewhere.page.url()).toContain('/sign-in');
+    await Promise.all([here.context.close(), elsewhere.context.close()]);
+  });
+
+  test('turns one-time codes on by what the page shows, signs in with one, and turns them off', async () => {
+    const user = await users.member(await newMerchant());
+    const { page, context } = await enter(user);
+    await page.goto(`${origin}/account`);
+    await page.getByRole('button', { name: 'Turn on' }).click();
+    await heading(page, 'Turn one-time codes on');
+    await keepPicture(page, 'set-up-codes-1280-en');
+    expect(await problemsOf(page)).toEqual([]);
+    await page.locator('#code').fill('000000');
+    await page.getByRole('button', { name: 'Turn on' }).click();
+    await page.getByText('That code is not right').waitFor();
+    const secret = (await page.locator('#secret').textContent()) ?? '';
+    await page.locator('#code').fill(totpOf(secret).generate());
+    await page.getByRole('button', { name: 'Turn on' }).click();
+    await heading(page, 'One-time codes are on');
+    await keepPicture(page, 'recovery-codes-1280-en');
+    expect(await problemsOf(page)).toEqual([]);
+    const codes = ((await page.locator('#codes').textContent()) ?? '').trim().split('\n');
+    expect(codes).toHaveLength(10);
+    await page.getByRole('link', { name: 'I have kept them' }).click();
+    await context.close();
+
+    const again = await browser.newContext({ locale: 'en-GB' });
+    const second = await again.newPage();
+    await second.goto(`${origin}/sign-in`);
+    await second.locator('#email').fill(user.email);
+    await second.locator('#password').fill(user.password);
+    await second.locator('main form button').first().click();
+    await second.locator('#code').fill(nextCode(secret));
+    await second.locator('main form button').first().click();
+    await second.locator('.menu-user').waitFor();
+    await second.goto(`${origin}/account`);
+    await second.getByText('Turn off').first().click();
+    await second.getByRole('button', { name: 'Turn off' }).click();
+    await second.getByText('One-time codes are off').waitFor();
+    await again.close();
+  });
+});
+
+describe('the audit log', () => {
+  test('tells in sentences who changed what, and is narrowed down and paged', async () => {
+    const merchantId = await newMerchant();
+    const owner = await users.member(merchantId);
+    const accounts = stack.client(AccountService, 'dashboard');
+    for (let count = 0; count < 55; count += 1)
+      await accounts.inviteUser(
+        { email: `guest-${count}@shop.example`, merchantId, role: MemberRole.VIEWER },
+        { headers: { 'x-gatehouse-actor': owner.userId } },
+      );
+    const { page, context } = await enter(owner);
+    await page.goto(`${origin}/m/${merchantId}/audit`);
+    await page.getByText('guest-54@shop.example was invited as viewer.').first().waitFor();
+    expect(await page.getByRole('row').nth(1).textContent()).toContain(owner.email);
+    await page.getByRole('link', { name: 'Older' }).click();
+    await page.getByText('guest-3@shop.example was invited as viewer.').first().waitFor();
+    await page.getByRole('link', { name: 'Newer' }).click();
+    await page.getByLabel('Kind of change').selectOption('api_key');
+    await page.getByRole('button', { name: 'Show', exact: true }).click();
+    await page
+      .getByText(/The API key .* was made for sandbox/)
+      .first()
+      .waitFor();
+    expect(await page.getByText('was invited as').count()).toBe(0);
+    await page.getByLabel('To (inclusive)').fill('2020-01-31');
+    await page.getByRole('button', { name: 'Show', exact: true }).click();
+    await page.getByText('No change matches').waitFor();
+    await context.close();
+  });
+});
+
+describe('operators', () => {
+  test('invite each other, help somebody with a link, keep somebody out and let them in', async () => {
+    const { page, context } = await enter(await users.operator());
+    const member = await users.member(await newMerchant());
+    await page.goto(`${origin}/operator/users`);
+    await page.locator('#email').fill('ops2@gateway.example');
+    await page.getByRole('button', { name: 'Invite' }).click();
+    await page.locator('#link').waitFor();
+    await page.getByRole('link', { name: 'I have passed it on' }).click();
+    await page.getByText('ops2@gateway.example').first().waitFor();
+    await page.locator('#help-email').fill('nobody@shop.example');
+    await page.getByRole('button', { name: 'Make a link to a new password' }).click();
+    await page.getByText('Nobody with this address').waitFor();
+    await page.locator('#help-email').fill(member.email);
+    await page.getByRole('button', { name: 'Make a link to a new password' }).click();
+    expect(await page.locator('#link').textContent()).toMatch(/\/reset\/[\w-]{43}$/);
+    await page.getByRole('link', { name: 'I have passed it on' }).click();
+    await page.locator('#help-email').fill(member.email);
+    await page.getByRole('button', { name: 'Keep out' }).click();
+    await page.getByText('is kept out').waitFor();
+    await page.locator('#help-email').fill(member.email);
+    await page.getByRole('button', { name: 'Let in again' }).click();
+    await page.getByText('may sign in again').waitFor();
+    await context.close();
+  });
+});
+
+describe.each(['en', 'am'])('in %s', (language) => {
+  test.each(['team', 'audit', 'account', 'users', 'whole-audit'] as const)(
+    'axe finds nothing on the page %s with all of it folded out, and nothing has to be scrolled sideways',
+    async (name) => {
+      const merchantId = await newMerchant();
+      const owner = await users.member(merchantId);
+      const other = await users.member(merchantId, MemberRole.DEVELOPER);
+      const accounts = stack.client(AccountService, 'operator');
+      await accounts.setUserDisabled({ email: other.email, isDisabled: true });
+      const email = `${'a-very-long-name-of-somebody'.repeat(2)}@department.shop.example`;
+      await accounts.inviteUser({ email, merchantId, role: MemberRole.VIEWER });
+      const isOperators = name === 'users' || name === 'whole-audit';
+      const { page, context } = await enter(isOperators ? await users.operator() : owner, language);
+      const paths = {
+        team: `/m/${merchantId}/team`,
+        audit: `/m/${merchantId}/audit`,
+        account: '/account',
+        users: '/operator/users',
+        'whole-audit': '/operator/audit',
+      };
+      await page.goto(origin + paths[name]);
+      for (const width of [320, 360, 1280]) {
+        await page.setViewportSize({ width, height: 800 });
+        if (width !== 320) await keepPicture(page, `${name}-${width}-${language}`);
+      }
+      await unfold(page);
+      for (const width of [320, 360, 1280]) {
+        await page.setViewportSize({ width, height: 800 });
+        expect([width, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([width, width]);
+        expect(await problemsOf(page)).toEqual([]);
+      }
+      await context.close();
+    },
+    30_000,
+  );
+});
