@@ -1,59 +1,61 @@
 import { readFileSync, readdirSync } from 'node:fs';
 
-/** What a process, or several as one, have used since they began. */
-export interface Usage {
-  readonly cpuSeconds: number;
-  /** The most memory resident at a time, summed over the processes. */
-  readonly peakBytes: number;
-}
-
 const ticksPerSecond = 100;
 /** Of `fieldsOf`: utime, with stime, cutime and cstime behind it. */
 const userTicksField = 12;
 
-/** proc(5). A child that has ended counts for its parent from then on; what is not there any more counts for nothing. */
-export function usageOf(pids: readonly number[]): Usage {
-  return pids.map(readUsage).reduce((sum, each) => ({
-    cpuSeconds: sum.cpuSeconds + each.cpuSeconds,
-    peakBytes: sum.peakBytes + each.peakBytes,
-  }));
+/** CPU seconds since they began. A child that has ended counts for its parent from then on: proc(5). */
+export function cpuSecondsOf(pids: readonly number[]): number {
+  const ticks = pids.flatMap((pid) =>
+    fieldsOf(pid)
+      .slice(userTicksField, userTicksField + 4)
+      .map(Number),
+  );
+  return ticks.reduce((sum, each) => sum + each, 0) / ticksPerSecond;
 }
 
-function readUsage(pid: number): Usage {
+/** Of /proc/<pid>/stat, from the state on; the name before it may hold anything. Nothing of a process that is gone. */
+function fieldsOf(pid: number): string[] {
+  const text = readOf(pid, 'stat');
+  return text === '' ? [] : ['', ...text.slice(text.lastIndexOf(')') + 2).split(' ')];
+}
+
+function readOf(pid: number, file: string): string {
   try {
-    const ticks = fieldsOf(pid)
-      .slice(userTicksField, userTicksField + 4)
-      .map(Number);
-    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-    const peakKb = Number(/^VmHWM:\s+([0-9]+) kB$/m.exec(status)?.[1] ?? 0);
-    return {
-      cpuSeconds: ticks.reduce((sum, each) => sum + each, 0) / ticksPerSecond,
-      peakBytes: peakKb * 1024,
-    };
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8');
   } catch {
-    return { cpuSeconds: 0, peakBytes: 0 };
+    return '';
   }
 }
 
-/** Of /proc/<pid>/stat, from the state on; the name before it may hold anything. */
-function fieldsOf(pid: number): string[] {
-  const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  return ['', ...text.slice(text.lastIndexOf(')') + 2).split(' ')];
+/** A figure of /proc/<pid>/status, in bytes. */
+function statusOf(pid: number, name: string): number {
+  return Number(new RegExp(`^${name}:\\s+([0-9]+) kB$`, 'm').exec(readOf(pid, 'status'))?.[1] ?? 0) * 1024;
+}
+
+/** Resident at this moment. */
+export const residentBytesOf = (pid: number): number => statusOf(pid, 'VmRSS');
+
+/** The most that was ever resident at a time. */
+export const peakBytesOf = (pid: number): number => statusOf(pid, 'VmHWM');
+
+/** Of processes that share memory, such as PostgreSQL's: each one's own, and what is shared once. */
+export function sharingBytesOf(pids: readonly number[]): number {
+  const own = pids.reduce((sum, pid) => sum + statusOf(pid, 'RssAnon'), 0);
+  return own + Math.max(...pids.map((pid) => statusOf(pid, 'RssShmem')));
 }
 
 /** A process and its children: PostgreSQL's postmaster with its backends. */
-export function familyOf(pid: number): number[] {
-  const children = readdirSync('/proc')
+export const familyOf = (pid: number): number[] => [pid, ...childrenOf(pid)];
+
+function childrenOf(pid: number): number[] {
+  return readdirSync('/proc')
     .filter((name) => /^[0-9]+$/.test(name))
     .map(Number)
     .filter((each) => parentOf(each) === pid);
-  return [pid, ...children];
 }
 
-export function parentOf(pid: number): number {
-  try {
-    return Number(fieldsOf(pid)[2]);
-  } catch {
-    return 0;
-  }
-}
+export const childrenNamed = (pid: number, name: string): number[] =>
+  childrenOf(pid).filter((each) => readOf(each, 'comm').trim() === name);
+
+export const parentOf = (pid: number): number => Number(fieldsOf(pid)[2] ?? 0);

@@ -1,8 +1,8 @@
-import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { Type } from '@sinclair/typebox';
 import type { Static } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
+import { captureTimed } from './capture.ts';
 
 export type Scenario = 'register' | 'verify' | 'direct' | 'mixed';
 
@@ -12,20 +12,21 @@ export interface WrkRun {
   readonly apiKey: string;
   readonly connections: number;
   readonly seconds: number;
-  /** Makes the order numbers of this run its own. */
+  /** From 1 on, one for each run against a database: order numbers and phones of this run are its own. */
   readonly run: number;
-  /** Orders S-1 to S-n are there to be asked for. */
+  /** Orders S-00000001 to this one are there to be asked for. */
   readonly seeded: number;
 }
 
-const WrkResult = Type.Object({
+/** A phone is asked once: so many may be asked in a run before they are those of the next. */
+const phonesARun = 400_000;
+
+export const WrkResult = Type.Object({
   requests: Type.Number(),
   seconds: Type.Number(),
   p50_ms: Type.Number(),
-  p90_ms: Type.Number(),
   p99_ms: Type.Number(),
-  max_ms: Type.Number(),
-  /** Answered with 400 or more. */
+  /** Answered with 400 or more; nothing that is measured answers with a redirect. */
   refused: Type.Number(),
   /** Not answered: connect, read, write and timeout errors. */
   broken: Type.Number(),
@@ -35,52 +36,34 @@ export type WrkResult = Static<typeof WrkResult> & {
   readonly generatorCpuSeconds: number;
 };
 
-/** Loads a URL with wrk over kept-alive connections, two generator threads at most. @throws when wrk fails */
+/** Loads a URL with wrk over kept-alive connections. @throws when wrk fails */
 export async function runWrk(options: WrkRun): Promise<WrkResult> {
+  const { output, cpuSeconds } = await captureWrk('merchant.lua', options);
+  return { ...readResult(WrkResult, 'RESULT', output), generatorCpuSeconds: cpuSeconds };
+}
+
+/** Runs one of the scripts of this folder, two generator threads at most. */
+export function captureWrk(script: string, options: WrkRun, more: Readonly<Record<string, string>> = {}) {
   const { connections, seconds, url } = options;
-  const wrk = [
-    'wrk',
-    `-t${Math.min(2, connections)}`,
-    `-c${connections}`,
-    `-d${seconds}s`,
-    '--timeout',
-    '10s',
-    '-s',
-    join(import.meta.dirname, 'merchant.lua'),
-    url,
-  ];
-  // bash's own `time` is what tells a finished child's CPU time.
-  const output = await capture('bash', ['-c', 'TIMEFORMAT="CPU %U %S"; time "$@"', 'time', ...wrk], {
+  const args = [`-t${Math.min(2, connections)}`, `-c${connections}`, `-d${seconds}s`, '--timeout', '10s'];
+  return captureTimed('wrk', [...args, '-s', join(import.meta.dirname, script), url], {
     SCENARIO: options.scenario,
     API_KEY: options.apiKey,
     RUN: String(options.run),
     SEEDED: String(options.seeded),
-    PHONE_BASE: String((options.run * 7_919_111) % 100_000_000),
+    PHONE_BASE: String((options.run * phonesARun) % 100_000_000),
+    SCRIPTS: import.meta.dirname,
+    ...more,
   });
-  const [, user = '0', system = '0'] = /^CPU ([0-9.]+) ([0-9.]+)$/m.exec(output) ?? [];
-  const result: unknown = JSON.parse(/^RESULT (.*)$/m.exec(output)?.[1] ?? 'null');
-  if (!Value.Check(WrkResult, result)) throw new Error(`wrk printed no result:\n${output}`);
-  return { ...result, generatorCpuSeconds: Number(user) + Number(system) };
 }
 
-/** Everything a program printed. @throws when it fails */
-export function capture(
-  program: string,
-  args: readonly string[],
-  environment: Readonly<Record<string, string>>,
-): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(program, args, {
-      env: { PATH: process.env['PATH'], ...environment },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    let output = '';
-    for (const stream of [child.stdout, child.stderr])
-      stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
-    child.once('error', reject);
-    child.once('close', (code) => {
-      if (code === 0) resolve(output);
-      else reject(new Error(`${program} ended with ${code}:\n${output}`));
-    });
-  });
+/** The line of JSON behind a word. @throws when there is none */
+export function readResult<T extends Parameters<typeof Value.Check>[0]>(
+  schema: T,
+  word: string,
+  output: string,
+): Static<T> {
+  const result: unknown = JSON.parse(new RegExp(`^${word} (.*)$`, 'm').exec(output)?.[1] ?? 'null');
+  if (!Value.Check(schema, result)) throw new Error(`no ${word} in what was printed:\n${output}`);
+  return result;
 }

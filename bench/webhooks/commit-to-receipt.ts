@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { median } from '../statistics.ts';
-import { inWords, latenciesOf, load } from './latencies.ts';
-import type { Latencies } from './latencies.ts';
+import { inWords, latenciesOf, load } from '../latencies.ts';
+import type { Latencies } from '../latencies.ts';
 import type { ReceiverProcess } from './receiver-process.ts';
 import { endSteadily } from './whole-system.ts';
 import type { OpenOrder, WholeSystem } from './whole-system.ts';
@@ -14,12 +14,21 @@ export interface CommitToReceiptOptions {
   readonly repeats: number;
 }
 
+/** Each time it was measured. */
+export interface CommitToReceipt {
+  readonly oneAtATime: readonly Latencies[];
+  readonly atRate: readonly Latencies[];
+  /** Ends a second that core carried, of `rate`. */
+  readonly perSecond: readonly number[];
+  readonly rate: number;
+}
+
 /** How long after the commit of an order's end its webhook arrives: one order at a time, and at a rate. */
 export async function measureCommitToReceipt(
   system: WholeSystem,
   receiver: ReceiverProcess,
   { samples, rate, seconds, repeats }: CommitToReceiptOptions,
-): Promise<void> {
+): Promise<CommitToReceipt> {
   // What was never run before is slower than it will ever be again.
   await oneAtATime(system, receiver, await system.register(100));
   await endSteadily(system, await system.register(rate), rate);
@@ -40,12 +49,22 @@ export async function measureCommitToReceipt(
       `commit to receipt at ${ended.perSecond.toFixed(0)} orders/s: ${inWords(together)} (${ended.refused} refused, ${load()})`,
     );
   }
+  return { oneAtATime: idle, atRate: busy, perSecond: rates, rate };
+}
+
+/** The medians of all times, for people. */
+export function commitToReceiptInWords({
+  oneAtATime: idle,
+  atRate,
+  perSecond,
+  rate,
+}: CommitToReceipt): string {
   const of = (all: readonly Latencies[], which: 'p50' | 'p99'): number =>
     median(all.map((each) => each[which]));
-  console.log(
-    `medians of ${repeats}: one at a time p50 ${of(idle, 'p50').toFixed(1)} ms, p99 ${of(idle, 'p99').toFixed(1)} ms; ` +
-      `${median(rates).toFixed(0)}/s of ${rate}/s p50 ${of(busy, 'p50').toFixed(1)} ms, p99 ${of(busy, 'p99').toFixed(1)} ms; ` +
-      `ratio p50 ${(of(busy, 'p50') / of(idle, 'p50')).toFixed(2)}, p99 ${(of(busy, 'p99') / of(idle, 'p99')).toFixed(2)}`,
+  return (
+    `medians of ${idle.length}: one at a time p50 ${of(idle, 'p50').toFixed(1)} ms, p99 ${of(idle, 'p99').toFixed(1)} ms; ` +
+    `${median(perSecond).toFixed(0)}/s of ${rate}/s p50 ${of(atRate, 'p50').toFixed(1)} ms, p99 ${of(atRate, 'p99').toFixed(1)} ms; ` +
+    `ratio p50 ${(of(atRate, 'p50') / of(idle, 'p50')).toFixed(2)}, p99 ${(of(atRate, 'p99') / of(idle, 'p99')).toFixed(2)}`
   );
 }
 

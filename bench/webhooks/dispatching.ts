@@ -3,8 +3,8 @@ import { ownPostgres } from '../../test/faults/stoppable-servers.ts';
 import { openDispatchDesk } from '../../test/integration/webhooks/dispatch-desk.ts';
 import type { DispatchDesk } from '../../test/integration/webhooks/dispatch-desk.ts';
 import { addManyDue } from '../../test/integration/webhooks/many-due.ts';
-import { inWords, latenciesOf, load } from './latencies.ts';
-import type { Latencies } from './latencies.ts';
+import { inWords, latenciesOf, load } from '../latencies.ts';
+import type { Latencies } from '../latencies.ts';
 import { clockMs } from './receiver-process.ts';
 import type { ReceiverProcess } from './receiver-process.ts';
 

@@ -5,7 +5,7 @@
  * bench/webhooks/README.md.
  */
 import { parseArgs } from 'node:util';
-import { measureCommitToReceipt } from './commit-to-receipt.ts';
+import { commitToReceiptInWords, measureCommitToReceipt } from './commit-to-receipt.ts';
 import { measureDispatching } from './dispatching.ts';
 import { startReceiverProcess } from './receiver-process.ts';
 import { measureMemory } from './soak.ts';
@@ -35,12 +35,16 @@ try {
     const system = await startWholeSystem(receiver.port, merchants);
     try {
       if (only.has('chain'))
-        await measureCommitToReceipt(system, receiver, {
-          samples: Number(options.samples),
-          rate: Number(options.orders),
-          seconds: Number(options.seconds),
-          repeats: Number(options.repeats),
-        });
+        console.log(
+          commitToReceiptInWords(
+            await measureCommitToReceipt(system, receiver, {
+              samples: Number(options.samples),
+              rate: Number(options.orders),
+              seconds: Number(options.seconds),
+              repeats: Number(options.repeats),
+            }),
+          ),
+        );
       if (only.has('soak'))
         await measureMemory(system, receiver, {
           minutes: Number(options.minutes),

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { GatehouseProcess } from '../../test/support/gatehouse-process.ts';
-import { load } from './latencies.ts';
+import { load } from '../latencies.ts';
 import type { ReceiverProcess } from './receiver-process.ts';
 import { endSteadily } from './whole-system.ts';
 import type { WholeSystem } from './whole-system.ts';

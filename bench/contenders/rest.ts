@@ -1,0 +1,76 @@
+import { perRequest, withCpu } from '../contender.ts';
+import type { Contender, ProcessGroups } from '../contender.ts';
+import { familyOf } from '../load/process-usage.ts';
+import { runWrk } from '../load/run-wrk.ts';
+import type { Scenario, WrkResult } from '../load/run-wrk.ts';
+import type { BenchMerchant } from '../system/fill-database.ts';
+import type { Gatehouse } from '../system/gatehouse.ts';
+
+/** What all contenders of one Gatehouse share. */
+export interface UnderLoad {
+  readonly gatehouse: Gatehouse;
+  readonly merchant: BenchMerchant;
+  readonly postmaster: number;
+  /** Each number once, so that no two runs write the same order numbers. */
+  readonly nextRun: () => number;
+}
+
+export const processesOf = ({ gatehouse, postmaster }: UnderLoad): ProcessGroups => ({
+  facade: () => gatehouse.facades.map(({ pid }) => pid),
+  core: () => gatehouse.cores.map(({ pid }) => pid),
+  postgres: () => familyOf(postmaster),
+  nats: () => [gatehouse.nats],
+});
+
+/** Gatehouse over REST. */
+export function restContender(scenario: Scenario, under: UnderLoad, name = `rest ${scenario}`): Contender {
+  const { gatehouse, merchant, nextRun } = under;
+  const { urls, seeded } = gatehouse;
+  return {
+    name,
+    run: async (connections, seconds) => {
+      const run = nextRun();
+      const share = Math.max(1, Math.floor(connections / urls.length));
+      const wrk = { scenario, apiKey: merchant.testKey, connections: share, seconds, seeded };
+      const { result: results, cpuSeconds } = await withCpu(processesOf(under), async () => {
+        // Several facades are loaded by a wrk each, with order numbers of its own.
+        const all = await Promise.all(
+          urls.map((url, index) => runWrk({ ...wrk, url, run: index === 0 ? run : nextRun() })),
+        );
+        await gatehouse.settle();
+        return all;
+      });
+      const requests = sum(results.map((result) => result.requests));
+      if (scenario === 'register' && urls.length === 1) await requireStored(under, run, results);
+      const generator = sum(results.map((result) => result.generatorCpuSeconds));
+      return {
+        perSecond: sum(results.map((result) => result.requests / result.seconds)),
+        p50_ms: Math.max(...results.map((result) => result.p50_ms)),
+        p99_ms: Math.max(...results.map((result) => result.p99_ms)),
+        failed: sum(results.map(({ refused, broken }) => refused + broken)),
+        cpu_us: perRequest({ ...cpuSeconds, generator }, requests),
+      };
+    },
+  };
+}
+
+/** @throws when fewer orders of a run are in PostgreSQL, with their events, than were acknowledged */
+async function requireStored(
+  { gatehouse, merchant }: UnderLoad,
+  run: number,
+  results: readonly WrkResult[],
+): Promise<void> {
+  const acknowledged = sum(results.map(({ requests, refused }) => requests - refused));
+  const { rows } = await gatehouse.database.query<{ stored: number }>(
+    `select count(*)::int as stored from core.orders o
+     join core.order_events e on e.merchant_id = o.merchant_id and e.order_id = o.id and e.sequence = 1
+     where o.merchant_id = $1 and o.environment = 'SANDBOX' and o.order_number >= $2 and o.order_number < $3`,
+    // The next character after '-': everything that begins with the run's own prefix.
+    [merchant.storedId, `B${run}-`, `B${run}.`],
+  );
+  const stored = rows[0]?.stored ?? 0;
+  if (stored < acknowledged)
+    throw new Error(`${acknowledged} registrations were acknowledged and ${stored} are stored`);
+}
+
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);

@@ -1,0 +1,34 @@
+import { Type } from '@sinclair/typebox';
+import type { Static } from '@sinclair/typebox';
+import { WrkResult, captureWrk, readResult } from './run-wrk.ts';
+import type { WrkRun } from './run-wrk.ts';
+
+const StatusCounts = Type.Object({
+  status: Type.Number(),
+  count: Type.Number(),
+  without_retry_after: Type.Number(),
+  p50_ms: Type.Number(),
+  p99_ms: Type.Number(),
+});
+/** What became of the requests that were answered with a status, and how soon. */
+export type StatusCounts = Static<typeof StatusCounts>;
+
+export interface OverloadRun extends WrkRun {
+  /** How long a client waits between an answer and its next request, on average. */
+  readonly thinkMs: number;
+}
+
+export interface OverloadResult {
+  readonly seconds: number;
+  readonly statuses: readonly StatusCounts[];
+  /** Never answered: connections refused or broken, and what waited for ten seconds. */
+  readonly broken: number;
+}
+
+/** Loads a URL with wrk from very many clients. @throws when wrk fails */
+export async function runOverload(options: OverloadRun): Promise<OverloadResult> {
+  const { output } = await captureWrk('overload.lua', options, { THINK_MS: String(options.thinkMs) });
+  const { seconds, broken } = readResult(WrkResult, 'RESULT', output);
+  const statuses = readResult(Type.Array(StatusCounts), 'STATUSES', output);
+  return { seconds, statuses: statuses.toSorted((a, b) => a.status - b.status), broken };
+}

@@ -1,0 +1,34 @@
+import type { Contender, Measured, Sample } from './contender.ts';
+
+export interface Turns {
+  readonly connections: readonly number[];
+  readonly seconds: number;
+  readonly repeats: number;
+  readonly warmUpSeconds: number;
+}
+
+/** Runs the contenders one after the other, again and again: what else the machine does hits all of them alike. */
+export async function measureInTurns(
+  contenders: readonly Contender[],
+  { connections, seconds, repeats, warmUpSeconds }: Turns,
+): Promise<Measured[]> {
+  const measured = new Map<string, Measured & { readonly samples: Sample[] }>();
+  // What was never run before is slower than it will ever be again.
+  for (const contender of contenders) await contender.run(16, warmUpSeconds);
+  for (let repeat = 0; repeat < repeats; repeat += 1) {
+    for (const count of connections) {
+      for (const { name, run } of contenders) {
+        const key = `${name} ${count}`;
+        const entry = measured.get(key) ?? { contender: name, connections: count, samples: [] };
+        measured.set(key, entry);
+        const sample = await run(count, seconds);
+        entry.samples.push(sample);
+        console.log(
+          `${name} @ ${count}: ${Math.round(sample.perSecond)}/s, p50 ${sample.p50_ms.toFixed(2)} ms` +
+            (sample.failed > 0 ? `, ${sample.failed} FAILED` : ''),
+        );
+      }
+    }
+  }
+  return [...measured.values()];
+}

@@ -1,0 +1,41 @@
+import type { Measured } from '../contender.ts';
+import { restContender } from '../contenders/rest.ts';
+import type { UnderLoad } from '../contenders/rest.ts';
+import { measureInTurns } from '../measure-in-turns.ts';
+import type { Turns } from '../measure-in-turns.ts';
+import { startGatehouse } from '../system/gatehouse.ts';
+import type { Prepared } from '../system/prepare.ts';
+
+/** What a table size came to: the contenders' names say the scenario alone. */
+export interface SizeReport {
+  readonly sizes: readonly { readonly orders: number; readonly measured: readonly Measured[] }[];
+}
+
+/** Verify and register with few and with many orders in the table: a whole Gatehouse for each size, in turns. */
+export async function measureSizes(prepared: Prepared, turns: Turns): Promise<SizeReport> {
+  const cleanUps = prepared.cleanUps.nest();
+  const { databases, merchant, nextRun, postgres } = prepared;
+  try {
+    const underLoad: UnderLoad[] = [];
+    for (const { seeded, url } of databases) {
+      const gatehouse = await startGatehouse({ databaseUrl: url, seeded });
+      cleanUps.add(gatehouse.stop);
+      underLoad.push({ gatehouse, merchant, postmaster: postgres.postmaster, nextRun });
+    }
+    const nameOf = (scenario: string, orders: number): string => `${scenario} of ${orders}`;
+    const contenders = (['verify', 'register'] as const).flatMap((scenario) =>
+      underLoad.map((under) => restContender(scenario, under, nameOf(scenario, under.gatehouse.seeded))),
+    );
+    const measured = await measureInTurns(contenders, turns);
+    return {
+      sizes: databases.map(({ seeded }) => ({
+        orders: seeded,
+        measured: measured
+          .filter(({ contender }) => contender.endsWith(` of ${seeded}`))
+          .map((each) => ({ ...each, contender: each.contender.replace(` of ${seeded}`, '') })),
+      })),
+    };
+  } finally {
+    await cleanUps.run();
+  }
+}

@@ -1,0 +1,62 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import prettier from 'prettier';
+import type { Machine } from '../machine.ts';
+import type { LoadReport } from '../parts/load.ts';
+import type { MemoryReport } from '../parts/memory.ts';
+import type { OverloadReport } from '../parts/overload.ts';
+import type { SizeReport } from '../parts/size.ts';
+import type { CommitToReceipt } from '../webhooks/commit-to-receipt.ts';
+
+/** What the parts of the benchmark come to. */
+export interface PartReports {
+  readonly load: LoadReport;
+  readonly size: SizeReport;
+  readonly webhooks: CommitToReceipt;
+  readonly overload: OverloadReport;
+  readonly memory: MemoryReport;
+}
+
+export type Part = keyof PartReports;
+export const allParts = ['load', 'size', 'webhooks', 'overload', 'memory'] as const satisfies readonly Part[];
+
+/** A report with when, where and how it was measured. Parts can be measured one at a time. */
+export interface Dated<T> {
+  readonly at: string;
+  /** Of the command line. */
+  readonly options: string;
+  readonly machine: Machine;
+  readonly report: T;
+}
+
+/** The last report of each part. */
+export type Reports = { readonly [P in Part]?: Dated<PartReports[P]> };
+
+const fileOf = (folder: string, part: Part): string => join(folder, `${part}.json`);
+
+/** What was written by `writeReports`, from whenever it was. */
+export async function readReports(folder: string): Promise<Reports> {
+  const read = async (part: Part): Promise<[Part, unknown] | undefined> => {
+    try {
+      return [part, JSON.parse(await readFile(fileOf(folder, part), 'utf8'))];
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+      throw error;
+    }
+  };
+  const found = (await Promise.all(allParts.map(read))).filter((entry) => entry !== undefined);
+  return Object.fromEntries(found);
+}
+
+/** Writes one file for each part that was measured, and leaves those of the others as they are. */
+export async function writeReports(folder: string, reports: Reports): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  for (const [part, report] of Object.entries(reports) as [Part, unknown][])
+    await writeFile(fileOf(folder, part), await asFormatted(JSON.stringify(report), 'json'));
+}
+
+/** As the check of formats wants it. */
+export async function asFormatted(text: string, parser: 'json' | 'markdown'): Promise<string> {
+  const config = await prettier.resolveConfig(join(import.meta.dirname, '../../package.json'));
+  return prettier.format(text, { ...config, parser });
+}

@@ -1,0 +1,140 @@
+import { randomBytes } from 'node:crypto';
+import { resolve } from 'node:path';
+import pg from 'pg';
+import { startTemporaryNats } from '../../src/main/local/temporary-servers.ts';
+import { waitUntil } from '../../test/support/wait-until.ts';
+import { childrenNamed } from '../load/process-usage.ts';
+import { createCleanUps } from './clean-ups.ts';
+import type { CleanUps } from './clean-ups.ts';
+import { startLogged } from './logged-process.ts';
+import type { LoggedProcess } from './logged-process.ts';
+
+/** Facades, cores and their broker on a database that is there. */
+export interface Gatehouse {
+  readonly databaseUrl: string;
+  readonly database: pg.Client;
+  /** Orders S-00000001 to this one are there to be asked for. */
+  readonly seeded: number;
+  readonly cores: readonly LoggedProcess[];
+  readonly facades: readonly LoggedProcess[];
+  readonly urls: readonly string[];
+  readonly coreAddresses: readonly string[];
+  readonly connectUrl: string;
+  /** Service tokens, by role. */
+  readonly tokens: { readonly operator: string; readonly checkout: string };
+  readonly nats: number;
+  /** Waits until the broker has confirmed every event: nobody else pays for them then. Gives the seconds it took. */
+  readonly settle: () => Promise<number>;
+  readonly stop: () => Promise<void>;
+}
+
+export interface GatehouseOptions {
+  readonly databaseUrl: string;
+  readonly seeded: number;
+  readonly cores?: number;
+  readonly facades?: number;
+  /** Where core and facade leave CPU profiles when they end; empty for none. */
+  readonly profileFolder?: string;
+  readonly nodeOptions?: readonly string[];
+}
+
+const token = (): string => randomBytes(32).toString('hex');
+const settledWithinMs = 120_000;
+
+/** @throws when a part does not start; nothing is left running then */
+export async function startGatehouse(options: GatehouseOptions): Promise<Gatehouse> {
+  const cleanUps = createCleanUps();
+  try {
+    return await startParts(options, cleanUps);
+  } catch (error) {
+    await cleanUps.run();
+    throw error;
+  }
+}
+
+async function startParts(options: GatehouseOptions, cleanUps: CleanUps): Promise<Gatehouse> {
+  const { databaseUrl, seeded, cores: coreCount = 1, facades: facadeCount = 1 } = options;
+  const before = new Set(childrenNamed(process.pid, 'nats-server'));
+  const broker = await startTemporaryNats();
+  cleanUps.add(broker.stop);
+  const nats = childrenNamed(process.pid, 'nats-server').find((pid) => !before.has(pid)) ?? 0;
+  const database = new pg.Client({ connectionString: databaseUrl });
+  await database.connect();
+  cleanUps.add(() => database.end());
+
+  const tokens = { facade: token(), operator: token(), checkout: token() };
+  const start = startAllWith(options, cleanUps);
+  const cores = await start(coreCount, 'src/main/core.ts', coreSettings(databaseUrl, broker.url, tokens));
+  const coreAddresses = cores.map(({ ready }) => String(ready['grpc']));
+  const facades = await start(facadeCount, 'src/main/rest-facade.ts', {
+    GATEHOUSE_CORE_ADDRESSES: coreAddresses.join(),
+    GATEHOUSE_SERVICE_TOKEN: tokens.facade,
+    GATEHOUSE_REST_PRODUCTION_PORT: '0',
+    GATEHOUSE_REST_SANDBOX_PORT: '0',
+    // Counted, as in production, and never reached.
+    GATEHOUSE_RATE_LIMIT_PER_KEY: '10000000',
+  });
+  return {
+    databaseUrl,
+    database,
+    seeded,
+    cores,
+    facades,
+    urls: facades.map(({ ready }) => String(ready['sandbox'])),
+    coreAddresses,
+    connectUrl: `http://${String(cores[0]?.ready['connect'])}`,
+    tokens,
+    nats,
+    settle: () => settle(database),
+    stop: cleanUps.run,
+  };
+}
+
+const coreSettings = (
+  databaseUrl: string,
+  natsUrl: string,
+  tokens: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> => ({
+  GATEHOUSE_DATABASE_URL: databaseUrl,
+  GATEHOUSE_NATS_URL: natsUrl,
+  // The keys of the database's merchant were hashed with it.
+  GATEHOUSE_MASTER_KEY: 'ab'.repeat(32),
+  GATEHOUSE_SERVICE_TOKENS: Object.entries(tokens)
+    .map(([role, value]) => `${role}:${value}`)
+    .join(),
+  GATEHOUSE_CORE_GRPC_PORT: '0',
+  GATEHOUSE_CORE_CONNECT_PORT: '0',
+});
+
+function startAllWith({ profileFolder = '', nodeOptions = [] }: GatehouseOptions, cleanUps: CleanUps) {
+  const profiling = profileFolder === '' ? [] : ['--cpu-prof', `--cpu-prof-dir=${resolve(profileFolder)}`];
+  return async (
+    count: number,
+    file: string,
+    settings: Readonly<Record<string, string>>,
+  ): Promise<LoggedProcess[]> => {
+    const started: LoggedProcess[] = [];
+    while (started.length < count) {
+      const one = await startLogged({ file, settings, nodeOptions: [...nodeOptions, ...profiling] });
+      cleanUps.add(one.stop);
+      started.push(one);
+    }
+    return started;
+  };
+}
+
+async function settle(database: pg.Client): Promise<number> {
+  const begun = performance.now();
+  await waitUntil('all events are with the broker', () => isRelayed(database), settledWithinMs);
+  return (performance.now() - begun) / 1000;
+}
+
+async function isRelayed(database: pg.Client): Promise<boolean> {
+  const { rows } = await database.query<{ relayed: boolean }>(
+    `select exists (
+       select from core.event_relay r where (r.xid, r.position) >=
+         (select xid, position from core.order_events order by xid desc, position desc limit 1)
+     ) as relayed`,
+  );
+  return rows[0]?.relayed === true;
+}

@@ -1,0 +1,63 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, open, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { waitUntil } from '../../test/support/wait-until.ts';
+
+/** One of Node's processes, which writes its log into a file by itself: a reader would cost what is measured. */
+export interface LoggedProcess {
+  readonly pid: number;
+  readonly logFile: string;
+  /** What it said when it became ready. */
+  readonly ready: Readonly<Record<string, unknown>>;
+  /** Ends it and removes its log. */
+  readonly stop: () => Promise<void>;
+}
+
+export interface ProcessToStart {
+  readonly file: string;
+  readonly settings: Readonly<Record<string, string>>;
+  /** Of Node itself. */
+  readonly nodeOptions?: readonly string[];
+}
+
+const root = resolve(import.meta.dirname, '../..');
+
+/** Starts a file of this project with just these settings and waits until it says it is ready. @throws when it ends */
+export async function startLogged({
+  file,
+  settings,
+  nodeOptions = [],
+}: ProcessToStart): Promise<LoggedProcess> {
+  const folder = await mkdtemp(join(tmpdir(), 'gatehouse-bench-log-'));
+  const logFile = join(folder, 'log');
+  const log = await open(logFile, 'a');
+  const child = spawn(process.execPath, [...nodeOptions, file], {
+    cwd: root,
+    env: { PATH: process.env['PATH'], GATEHOUSE_INSTANCE: 'bench', ...settings },
+    stdio: ['ignore', log.fd, log.fd],
+  });
+  const exited = new Promise<void>((done) => child.once('exit', () => done()));
+  const stop = async (): Promise<void> => {
+    child.kill('SIGTERM');
+    await exited;
+    await rm(folder, { recursive: true, force: true });
+  };
+  await log.close();
+  try {
+    const ready = await waitUntil(`${file} is ready`, async () => {
+      const text = await readFile(logFile, 'utf8');
+      if (child.exitCode !== null) throw new Error(`${file} ended with ${child.exitCode}:\n${text}`);
+      return readyLineOf(text);
+    });
+    return { pid: child.pid ?? -1, logFile, ready, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+function readyLineOf(text: string): Readonly<Record<string, unknown>> | undefined {
+  const line = text.split('\n').find((each) => each.includes('"msg":"ready"') && each.endsWith('}'));
+  return line === undefined ? undefined : (JSON.parse(line) as Record<string, unknown>);
+}

@@ -1,0 +1,87 @@
+import { withClient } from './servers.ts';
+import { columnsOf } from './columns.ts';
+import type { Column } from './columns.ts';
+import { writtenByCore } from './fill-database.ts';
+import type { BenchMerchant } from './fill-database.ts';
+
+const ordersAStatement = 250_000;
+const connections = 2;
+
+/** Of an order, what is its own; everything else is that of an order that core ended. */
+const ownOfOrder: Readonly<Record<string, string>> = {
+  id: 's.id',
+  order_number: 's.order_number',
+  created_at: 't.created_at + s.shift',
+  updated_at: 't.updated_at + s.shift',
+  expires_at: 't.expires_at + s.shift',
+};
+
+const ownOfEvent: Readonly<Record<string, string>> = {
+  order_id: 's.id',
+  id: 'uuidv7(s.shift)',
+  occurred_at: 't.occurred_at + s.shift',
+};
+
+/**
+ * Makes orders S-<from> to S-<to> of the last thirty days with the events that core wrote for one like them, through the
+ * tables' own indexes and checks. The events' payloads are that one order's, byte by byte. No core may be running: it
+ * would send all of them to the broker. Gives the seconds it took, with the vacuum and the checkpoint that follow.
+ */
+export async function seedOrders(
+  databaseUrl: string,
+  merchant: BenchMerchant,
+  from: number,
+  to: number,
+): Promise<number> {
+  const begun = performance.now();
+  const statement = await withClient(databaseUrl, async (client) =>
+    seedingStatement(await columnsOf(client, 'core.orders'), await columnsOf(client, 'core.order_events')),
+  );
+  let next = from;
+  const seed = () =>
+    withClient(databaseUrl, async (client) => {
+      while (next <= to) {
+        const [first, last] = [next, Math.min(to, next + ordersAStatement - 1)];
+        next = last + 1;
+        await client.query(statement, [merchant.storedId, writtenByCore.ended, first, last, to]);
+      }
+    });
+  await Promise.all(Array.from({ length: connections }, seed));
+  await tidyUp(databaseUrl);
+  return (performance.now() - begun) / 1000;
+}
+
+function seedingStatement(orders: readonly Column[], events: readonly Column[]): string {
+  const names = (columns: readonly Column[]): string => columns.map(({ name }) => name).join(', ');
+  const values = (columns: readonly Column[], own: Readonly<Record<string, string>>): string =>
+    columns.map(({ name }) => own[name] ?? `t.${name}`).join(', ');
+  return `
+with template as materialized (
+  select * from core.orders where merchant_id = $1::uuid and order_number = $2
+), shifted as materialized (
+  select n, interval '30 days' * (n::float8 / $5::bigint - 1) as shift from generate_series($3::bigint, $4::bigint) n
+), seeds as materialized (
+  select 'S-' || lpad(n::text, 8, '0') as order_number, shift, uuidv7(shift) as id from shifted
+), events as (
+  insert into core.order_events (${names(events)})
+  select ${values(events, ownOfEvent)}
+  from seeds s cross join core.order_events t
+  where t.merchant_id = $1::uuid and t.order_id = (select id from template)
+)
+insert into core.orders (${names(orders)})
+select ${values(orders, ownOfOrder)} from seeds s cross join template t`;
+}
+
+/** What autovacuum and the next checkpoint would do while something is measured. */
+async function tidyUp(databaseUrl: string): Promise<void> {
+  const vacuum = (table: string) =>
+    withClient(databaseUrl, (client) => client.query(`vacuum (analyze) core.${table}`));
+  await Promise.all(['orders', 'order_events'].map(vacuum));
+  await withClient(databaseUrl, async (client) => {
+    await client.query(
+      `update core.event_relay r set xid = e.xid, position = e.position
+       from (select xid, position from core.order_events order by xid desc, position desc limit 1) e`,
+    );
+    await client.query('checkpoint');
+  });
+}

@@ -1,0 +1,96 @@
+import pg from 'pg';
+import { openDatabase } from '../../src/core/database/database.ts';
+import { startTemporaryPostgres } from '../../src/main/local/temporary-servers.ts';
+import { createLogger } from '../../src/runtime/logger.ts';
+import { databaseUrl } from '../../test/support/servers.ts';
+import { parentOf } from '../load/process-usage.ts';
+import { createCleanUps } from './clean-ups.ts';
+
+/** A PostgreSQL as durable as delivered, in a folder of its own. */
+export interface BenchPostgres {
+  readonly postmaster: number;
+  /** What bears on speed or on durability, by name. */
+  readonly settings: Readonly<Record<string, string>>;
+  /** Makes a database with core's tables. */
+  readonly createDatabase: (name: string) => Promise<string>;
+  /** Makes a database that holds just what another holds, to which nobody may be connected. */
+  readonly copyDatabase: (from: string, name: string) => Promise<string>;
+  readonly stop: () => Promise<void>;
+}
+
+const toldSettings = [
+  'server_version',
+  'fsync',
+  'synchronous_commit',
+  'full_page_writes',
+  'wal_sync_method',
+  'wal_level',
+  'shared_buffers',
+  'max_wal_size',
+  'checkpoint_timeout',
+  'max_connections',
+  'commit_delay',
+  'autovacuum',
+];
+
+/** @throws when it does not start, or would acknowledge what is not on the disk */
+export async function startPostgres(): Promise<BenchPostgres> {
+  const cleanUps = createCleanUps();
+  try {
+    const server = await startTemporaryPostgres({ durable: true });
+    cleanUps.add(server.stop);
+    const admin = new pg.Client({ connectionString: databaseUrl(server.url, 'postgres') });
+    await admin.connect();
+    cleanUps.add(() => admin.end());
+    const { rows } = await admin.query<{ name: string; value: string }>(
+      'select name, current_setting(name) as value from pg_settings where name = any($1)',
+      [toldSettings],
+    );
+    const settings = Object.fromEntries(rows.map(({ name, value }) => [name, value]));
+    requireDurable(settings);
+    const { rows: backends } = await admin.query<{ pid: number }>('select pg_backend_pid() as pid');
+    return {
+      postmaster: parentOf(backends[0]?.pid ?? 0),
+      settings,
+      createDatabase: async (name) => {
+        await admin.query(`create database ${name}`);
+        const url = databaseUrl(server.url, name);
+        await migrate(url);
+        return url;
+      },
+      copyDatabase: async (from, name) => {
+        // The strategy that copies files: the other writes every page into the log, where the measured would pay for it.
+        await admin.query(`create database ${name} template ${from} strategy file_copy`);
+        return databaseUrl(server.url, name);
+      },
+      stop: cleanUps.run,
+    };
+  } catch (error) {
+    await cleanUps.run();
+    throw error;
+  }
+}
+
+function requireDurable(settings: Readonly<Record<string, string>>): void {
+  for (const name of ['fsync', 'synchronous_commit', 'full_page_writes'])
+    if (settings[name] !== 'on')
+      throw new Error(`${name} is ${settings[name]}: what is not durable is not measured`);
+}
+
+async function migrate(url: string): Promise<void> {
+  const logger = createLogger({ process: 'bench', instance: 'bench', level: 'silent' });
+  const database = await openDatabase({ url, poolSize: 2, applicationName: 'bench', logger });
+  await database.migrate();
+  await database.close();
+}
+
+/** Runs statements on a connection of their own. */
+export async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}

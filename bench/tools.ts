@@ -1,0 +1,62 @@
+import { spawnSync } from 'node:child_process';
+import { accessSync, constants, existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { systemPath } from '../src/main/local/system-path.ts';
+
+interface Tool {
+  readonly program: string;
+  readonly debianPackage: string;
+  readonly purpose: string;
+}
+
+/** What the benchmark takes from the system; everything else comes with npm or is started as `npm start` does. */
+const tools: readonly Tool[] = [
+  { program: 'wrk', debianPackage: 'wrk', purpose: 'loads what speaks HTTP' },
+  { program: 'pgbench', debianPackage: 'postgresql', purpose: "PostgreSQL's own load generator" },
+];
+
+function isThere(program: string): boolean {
+  return systemPath(process.env['PATH'])
+    .split(delimiter)
+    .some((folder) => {
+      try {
+        accessSync(join(folder, program), constants.X_OK);
+        return true;
+      } catch {
+        return false;
+      }
+    });
+}
+
+const aptGet = (packages: readonly string[]): string =>
+  `apt-get install --yes --no-install-recommends ${packages.join(' ')}`;
+
+/** What is not on this machine, and how to get it; undefined when all of it is there. */
+export function missingTools(): string | undefined {
+  const missing = tools.filter(({ program }) => !isThere(program));
+  if (missing.length === 0) return undefined;
+  const packages = missing.map(({ debianPackage }) => debianPackage);
+  return [
+    'The benchmark needs what is not on this machine:',
+    ...missing.map(({ program, purpose }) => `  ${program} (${purpose})`),
+    'As root, on Debian or Ubuntu:',
+    `  apt-get update && RUNLEVEL=1 ${aptGet(packages)}`,
+    'or the same by: npm run bench -- --install',
+    // pgbench is in the server's package, which starts a server of its own; RUNLEVEL=1 is how invoke-rc.d is told not to.
+  ].join('\n');
+}
+
+/** Installs with apt-get what is missing. @throws when that is not possible, saying what to do */
+export function installMissingTools(): void {
+  const explained = missingTools();
+  if (explained === undefined) return;
+  if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) throw new Error(explained);
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
+  const packages = tools.filter(({ program }) => !isThere(program)).map(({ debianPackage }) => debianPackage);
+  for (const command of ['apt-get -qq update', aptGet(packages)]) {
+    const [program = '', ...args] = command.split(' ');
+    spawnSync(program, args, { env, stdio: ['ignore', 'inherit', 'inherit'] });
+  }
+  const stillMissing = missingTools();
+  if (stillMissing !== undefined) throw new Error(stillMissing);
+}
