@@ -9,6 +9,7 @@ import { OrderService } from '../gen/gatehouse/v1/order_service_pb.js';
 import { PaymentAttemptService } from '../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { ReconciliationService } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
 import { StrayPaymentService } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
+import { WalletStatusService } from '../gen/gatehouse/v1/wallet_status_service_pb.js';
 import { Health } from '../gen/health/v1/health_pb.js';
 import { openNamedTransport } from './named-transport.ts';
 import type { NamedTransportOptions } from './named-transport.ts';
@@ -22,6 +23,7 @@ export interface CoreClients {
   readonly strayPayments: Client<typeof StrayPaymentService>;
   readonly reconciliations: Client<typeof ReconciliationService>;
   readonly accounts: Client<typeof AccountService>;
+  readonly walletStatuses: Client<typeof WalletStatusService>;
   readonly audit: Client<typeof AuditService>;
   readonly diagnostics: Client<typeof DiagnosticsService>;
   readonly health: Client<typeof Health>;
@@ -40,6 +42,7 @@ export function openCore(options: NamedTransportOptions): CoreClients {
     strayPayments: createClient(StrayPaymentService, transport),
     reconciliations: createClient(ReconciliationService, transport),
     accounts: createClient(AccountService, transport),
+    walletStatuses: createClient(WalletStatusService, transport),
     audit: createClient(AuditService, transport),
     diagnostics: createClient(DiagnosticsService, transport),
     health: createClient(Health, transport),

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { MerchantSchema, MerchantStatusSchema } from '../gen/gatehouse/v1/merchant_service_pb.js';
 import type { Merchant } from '../gen/gatehouse/v1/merchant_service_pb.js';
 import type { CoreClients } from './core-clients.ts';
+import { addMerchantUpdateCommand, termsFields } from './merchant-update-command.ts';
 import { durationOption, limitOption, pageTokenOption } from './options.ts';
 import { answered } from './output.ts';
 import type { Output, Runner } from './output.ts';
@@ -26,6 +27,7 @@ function describe(merchant: Merchant, note = ''): Output {
     ['Status', showStatus(merchant)],
     ['Production', showActivation(merchant)],
     ['Time to pay', showDuration(merchant.sessionLifetime)],
+    ...termsFields(merchant),
     ['Created', showTime(merchant.createTime)],
     ['Changed', showTime(merchant.updateTime)],
   ]);
@@ -103,6 +105,8 @@ export function addMerchantCommands(program: Command, run: Runner): void {
     .action((options: PageOptions) =>
       run(({ merchants }, invocation) => list(merchants, options, invocation)),
     );
+
+  addMerchantUpdateCommand(merchant, run, describe);
 
   for (const { name, description, reason, ask, note } of oneMerchant) {
     const command = merchant.command(name).description(description).argument('<merchant_id>', 'mer_…');

@@ -18,6 +18,7 @@ import { findTarget, findWebhooks, tokenOf } from './target.ts';
 import type { Servers, Target } from './target.ts';
 import type { WebhookClients } from './webhook-clients.ts';
 import { addUserCommands } from './user-commands.ts';
+import { addWalletCommands } from './wallet-commands.ts';
 import { addWebhookCommands } from './webhook-commands.ts';
 
 /** What the program has around it. */
@@ -101,6 +102,7 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
   addKeyCommands(program, run, surroundings.now);
   addOrderCommands(program, run);
   addPaymentCommands(program, run);
+  addWalletCommands(program, run);
   addReconcileCommands(program, { run, now: surroundings.now, report });
   addWebhookCommands(program, { ...surroundings, run: runWebhooks, report });
   addListenCommand(program, { ...surroundings, findWebhooks: findWebhookServers, report, isJson: json });

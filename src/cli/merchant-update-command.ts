@@ -1,0 +1,134 @@
+import { create } from '@bufbuild/protobuf';
+import type { Duration } from '@bufbuild/protobuf/wkt';
+import type { Command } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
+import { MerchantTermsSchema } from '../gen/gatehouse/v1/merchant_service_pb.js';
+import type { LargestAmount, Merchant, MerchantTerms } from '../gen/gatehouse/v1/merchant_service_pb.js';
+import type { PaymentOption } from '../gen/gatehouse/v1/order_pb.js';
+import { PaymentOptionSchema } from '../gen/gatehouse/v1/order_pb.js';
+import { CliError, exitCodes } from './cli-error.ts';
+import { durationOption } from './options.ts';
+import { answered } from './output.ts';
+import type { Output, Runner } from './output.ts';
+import { valueOf, wordOf, wordsOf } from './plain-json.ts';
+
+interface UpdateOptions {
+  readonly name?: string;
+  readonly sessionLifetime?: Duration;
+  readonly sandboxOptions?: PaymentOption[];
+  readonly productionOptions?: PaymentOption[];
+  readonly currencies?: string[];
+  readonly largestAmounts?: Pick<LargestAmount, 'currency' | 'amount'>[];
+  readonly requestsPerSecond?: number;
+}
+
+const entriesOf = (text: string): string[] => (text === 'all' || text === 'none' ? [] : text.split(','));
+
+function readOptions(text: string): PaymentOption[] {
+  return entriesOf(text).map((word) => {
+    const option = valueOf(PaymentOptionSchema, word.trim());
+    if (option === undefined)
+      throw new InvalidArgumentError(`Use all, or some of: ${wordsOf(PaymentOptionSchema).join(', ')}.`);
+    return option;
+  });
+}
+
+const readCurrencies = (text: string): string[] => entriesOf(text).map((code) => code.trim().toUpperCase());
+
+function readAmounts(text: string): Pick<LargestAmount, 'currency' | 'amount'>[] {
+  return entriesOf(text).map((entry) => {
+    const [, currency, amount] = /^\s*([A-Za-z]{3})=([0-9.]+)\s*$/.exec(entry) ?? [];
+    if (currency === undefined || amount === undefined)
+      throw new InvalidArgumentError('Write it as ETB=50000, several with commas between, or none.');
+    return { currency: currency.toUpperCase(), amount };
+  });
+}
+
+function readRate(text: string): number {
+  if (text === 'standard') return 0;
+  if (!/^[1-9][0-9]{0,5}$/.test(text))
+    throw new InvalidArgumentError('Use a whole number from 1 to 100000, or standard.');
+  return Number(text);
+}
+
+/** `merchant update`: only what is said changes, and nothing of what somebody else changes meanwhile. */
+export function addMerchantUpdateCommand(
+  merchant: Command,
+  run: Runner,
+  describe: (merchant: Merchant, note: string) => Output,
+): void {
+  merchant
+    .command('update')
+    .description('change the name of a merchant, its time to pay, and what it may do')
+    .argument('<merchant_id>', 'mer_…')
+    .option('--name <name>', 'shown to customers at checkout')
+    .addOption(durationOption('--session-lifetime <time>', 'how long customers have to pay, such as 30m'))
+    .addOption(
+      new Option('--sandbox-options <option,…>', 'payment options in the sandbox, or all').argParser(
+        readOptions,
+      ),
+    )
+    .addOption(
+      new Option('--production-options <option,…>', 'payment options in production, or all').argParser(
+        readOptions,
+      ),
+    )
+    .addOption(
+      new Option('--currencies <code,…>', 'currencies its orders may be in, or all').argParser(
+        readCurrencies,
+      ),
+    )
+    .addOption(
+      new Option(
+        '--largest-amounts <code=amount,…>',
+        'the most an order may be over, such as ETB=50000, or none',
+      ).argParser(readAmounts),
+    )
+    .addOption(
+      new Option('--requests-per-second <number>', 'for each of its keys, or standard').argParser(readRate),
+    )
+    .action((merchantId: string, options: UpdateOptions) =>
+      run(async ({ merchants }) => {
+        if (Object.keys(options).length === 0)
+          throw new CliError(
+            exitCodes.invalidInput,
+            'nothing would change',
+            'Say what is to change; --help lists it.',
+          );
+        const before = answered((await merchants.getMerchant({ merchantId })).merchant);
+        const { name, sessionLifetime } = options;
+        const reply = await merchants.updateMerchant({
+          merchantId,
+          // What is not said stays as it is now; if that is not so any more, nothing is changed.
+          ...(before.updateTime === undefined ? {} : { expectedUpdateTime: before.updateTime }),
+          ...(name === undefined ? {} : { name }),
+          ...(sessionLifetime === undefined ? {} : { sessionLifetime }),
+          terms: changedTerms(before.terms ?? create(MerchantTermsSchema), options),
+        });
+        return describe(answered(reply.merchant), 'Within 5 seconds it holds everywhere, for new orders.');
+      }),
+    );
+}
+
+const changedTerms = (terms: MerchantTerms, options: UpdateOptions): MerchantTerms =>
+  create(MerchantTermsSchema, {
+    sandboxPaymentOptions: options.sandboxOptions ?? terms.sandboxPaymentOptions,
+    productionPaymentOptions: options.productionOptions ?? terms.productionPaymentOptions,
+    currencies: options.currencies ?? terms.currencies,
+    largestAmounts: options.largestAmounts ?? terms.largestAmounts,
+    requestsPerSecond: options.requestsPerSecond ?? terms.requestsPerSecond,
+  });
+
+/** What a merchant may do, line by line; what sets no limit is left out. */
+export function termsFields({ terms }: Merchant): [string, string][] {
+  if (terms === undefined) return [];
+  const options = (chosen: readonly PaymentOption[]): string =>
+    chosen.map((option) => wordOf(PaymentOptionSchema, option) ?? '').join(', ');
+  return [
+    ['Sandbox', options(terms.sandboxPaymentOptions)],
+    ['In production', options(terms.productionPaymentOptions)],
+    ['Currencies', terms.currencies.join(', ')],
+    ['At most', terms.largestAmounts.map(({ amount, currency }) => `${amount} ${currency}`).join(', ')],
+    ['Requests', terms.requestsPerSecond === 0 ? '' : `${terms.requestsPerSecond} a second for each key`],
+  ];
+}

@@ -1,0 +1,90 @@
+import { durationMs } from '@bufbuild/protobuf/wkt';
+import type { Duration } from '@bufbuild/protobuf/wkt';
+import type { Command } from 'commander';
+import { Environment } from '../gen/gatehouse/v1/order_pb.js';
+import { WalletSchema } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
+import {
+  ReportedWalletStatusSchema,
+  WalletBreakerState,
+  WalletHealthSchema,
+} from '../gen/gatehouse/v1/wallet_status_service_pb.js';
+import type { ReportedWalletStatus } from '../gen/gatehouse/v1/wallet_status_service_pb.js';
+import type { CoreClients } from './core-clients.ts';
+import { environmentOption, showEnvironment } from './options.ts';
+import type { Output, Runner } from './output.ts';
+import { plainJson, wordOf } from './plain-json.ts';
+import { table } from './table.ts';
+import { showDuration, showTime } from './time.ts';
+
+interface StatusOptions {
+  readonly environment?: Environment;
+}
+
+/** `wallet …` */
+export function addWalletCommands(program: Command, run: Runner): void {
+  program
+    .command('wallet')
+    .description('look at the wallets')
+    .command('status')
+    .description('show how the wallets are, as the processes that talk to them last said')
+    .addOption(environmentOption())
+    .action((options: StatusOptions) => run(({ walletStatuses }) => list(walletStatuses, options)));
+}
+
+async function list(
+  walletStatuses: CoreClients['walletStatuses'],
+  { environment = Environment.UNSPECIFIED }: StatusOptions,
+): Promise<Output> {
+  const { statuses } = await walletStatuses.listWalletStatuses({ environment });
+  const columns = [
+    { head: 'WALLET' },
+    { head: 'ENVIRONMENT' },
+    { head: 'HEALTH' },
+    { head: 'WORK' },
+    { head: 'CALLS', right: true },
+    { head: 'FAILED', right: true },
+    { head: 'P50', right: true },
+    { head: 'P99', right: true },
+    { head: 'UNDER WAY', right: true },
+    { head: 'REPORTED', gives: true },
+  ];
+  const [first] = statuses;
+  const nobody = 'No process that talks to wallets has reported within a day. Is one running?';
+  return {
+    json: { statuses: statuses.map((each) => plainJson(ReportedWalletStatusSchema, each)) },
+    text:
+      first === undefined
+        ? nobody
+        : `${table(columns, statuses.flatMap(rowsOf))}\n\nCalls and times are of the last ${showDuration(first.window)}.`,
+  };
+}
+
+function rowsOf({ status, instance, reportTime, stale }: ReportedWalletStatus): string[][] {
+  if (status === undefined) return [];
+  return [
+    [
+      wordOf(WalletSchema, status.wallet) ?? '',
+      showEnvironment(status.environment),
+      [wordOf(WalletHealthSchema, status.health) ?? 'not asked yet', status.healthDetail]
+        .filter((part) => part !== '')
+        .join(': '),
+      workWords[status.breaker],
+      String(status.calls),
+      String(status.failures),
+      showMs(status.latencyP50),
+      showMs(status.latencyP99),
+      `${status.inFlight} of ${status.places}`,
+      `${showTime(reportTime)}${stale ? ', out of date' : ''}\nby ${instance}`,
+    ],
+  ];
+}
+
+const workWords: Readonly<Record<WalletBreakerState, string>> = {
+  [WalletBreakerState.UNSPECIFIED]: '',
+  [WalletBreakerState.CLOSED]: 'all',
+  [WalletBreakerState.OPEN]: 'none: it rests',
+  [WalletBreakerState.TRYING]: 'one, as a try',
+};
+
+const showMs = (latency: Duration | undefined): string =>
+  latency === undefined ? '' : `${Math.round(durationMs(latency))} ms`;
