@@ -28,7 +28,9 @@ export function reportView(report: GetOrderReportResponse, step: Step, writing: 
     collected.map(({ amount, currency }) => amountText(amount, currency, language));
   const label = new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : 'am-ET', {
     timeZone,
-    ...(step === 'hour' ? { hour: '2-digit', minute: '2-digit' } : { day: 'numeric', month: 'short' }),
+    ...(step === 'hour'
+      ? { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }
+      : { day: 'numeric', month: 'short' }),
   });
   const total = report.total;
   return {

@@ -42,6 +42,8 @@ export const paymentLinks: typeof english = {
     print: 'ያትሙ',
     once: 'መጀመሪያ ከፍቶ መክፈል የጀመረ ሰው ብቻ ሊከፍለው ይችላል።',
   },
+  expires: 'ሊከፈል የሚችለው እስከ',
+  cancel: { open: 'ሊንኩን ይሰርዙ', body: 'ከዚህ በኋላ ሊከፈል አይችልም። ሊመለስም አይችልም።', submit: 'ለዘለቄታው ይሰረዝ' },
   live: 'ይህ ገጽ ክፍያውን ይከታተላል።',
   over: { completed: 'ተከፍሏል።', failed: 'ከዚህ በኋላ ሊከፈል አይችልም።', expired: 'ጊዜው አልፏል።' },
   order: 'የትዕዛዙ ሙሉ ታሪክ',

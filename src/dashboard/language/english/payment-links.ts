@@ -47,6 +47,12 @@ export const paymentLinks = {
     print: 'Print',
     once: 'Whoever opens it first and begins to pay is the one who can pay it.',
   },
+  expires: 'Can be paid until',
+  cancel: {
+    open: 'Take the link back',
+    body: 'It cannot be paid any more. That cannot be undone.',
+    submit: 'Take it back for good',
+  },
   live: 'This page follows the payment.',
   over: {
     completed: 'It is paid.',
