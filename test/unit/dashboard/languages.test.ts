@@ -1,0 +1,37 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+
+const folder = join(import.meta.dirname, '../../../src/dashboard/language');
+const areas = readdirSync(join(folder, 'english'));
+
+type Words = Readonly<Record<string, unknown>>;
+
+async function wordsOf(language: string, area: string): Promise<Words> {
+  return (await import(join(folder, language, area))) as Words;
+}
+
+/** Every text, by its path; a function is called with as many marks as it takes. */
+function textsOf(words: unknown, path = ''): [string, string][] {
+  if (typeof words === 'string') return [[path, words]];
+  if (typeof words === 'function') {
+    const marks = Array.from({ length: words.length }, (_value, index) => index + 2);
+    return [[path, String(Reflect.apply(words, undefined, marks))]];
+  }
+  if (typeof words !== 'object' || words === null) return [];
+  return Object.entries(words).flatMap(([name, value]) => textsOf(value, `${path}.${name}`));
+}
+
+test('each area has its words in both languages', () => {
+  expect(readdirSync(join(folder, 'amharic'))).toEqual(areas);
+});
+
+describe.each(areas)('%s', (area) => {
+  test('has the same texts in both, and none of them empty', async () => {
+    const [english, amharic] = await Promise.all([wordsOf('english', area), wordsOf('amharic', area)]);
+
+    const paths = (words: Words): string[] => textsOf(words).map(([path]) => path);
+    expect(paths(amharic)).toEqual(paths(english));
+    expect([...textsOf(english), ...textsOf(amharic)].filter(([, text]) => text.trim() === '')).toEqual([]);
+  });
+});

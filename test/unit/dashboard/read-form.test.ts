@@ -1,0 +1,93 @@
+import { Type } from '@sinclair/typebox';
+import { describe, expect, test } from '@jest/globals';
+import { ownPath } from '../../../src/dashboard/forms/carry-form.ts';
+import { readForm } from '../../../src/dashboard/forms/read-form.ts';
+import { shell } from '../../../src/dashboard/language/english/shell.ts';
+
+const Form = Type.Object({
+  label: Type.Optional(Type.String({ maxLength: 5 })),
+  amount: Type.String({ pattern: '^[0-9]+$' }),
+  overlap: Type.Union([Type.Literal('hour'), Type.Literal('day')]),
+  password: Type.String({ minLength: 3 }),
+  options: Type.Array(Type.String()),
+});
+
+const read = (body: Readonly<Record<string, string | string[]>>) =>
+  readForm(Form, body, shell.forms, { amount: 'Enter a whole number.' });
+
+const right = { amount: '12', overlap: 'day', password: ' x y ', options: ['a', 'b'] };
+
+describe('a form', () => {
+  test('gives its values: blanks around them do not count, but in passwords', () => {
+    const form = read({ ...right, amount: ' 12 ', label: ' tea ', other: 'ignored' });
+
+    expect(form).toMatchObject({
+      ok: true,
+      value: { amount: '12', overlap: 'day', password: ' x y ', label: 'tea', options: ['a', 'b'] },
+    });
+  });
+
+  test('counts an empty field as left out, and one value of several as a list', () => {
+    expect(read({ ...right, label: '  ', options: 'a' })).toMatchObject({
+      ok: true,
+      value: { options: ['a'] },
+    });
+    expect(read({ ...right, label: '  ' })).not.toMatchObject({ value: { label: expect.anything() } });
+  });
+
+  test('says what is wrong with each field, and keeps what was typed but for passwords', () => {
+    const form = read({ label: 'longer', amount: 'ten', overlap: 'week', password: 'ab' });
+
+    expect(form).toEqual({
+      ok: false,
+      values: { label: 'longer', amount: 'ten', overlap: 'week', options: '' },
+      errors: {
+        label: 'Enter at most 5 characters.',
+        amount: 'Enter a whole number.',
+        overlap: 'Choose one of these.',
+        password: 'Enter at least 3 characters.',
+      },
+    });
+  });
+
+  test.each([[undefined], [null], ['text'], [{ amount: { nested: 'x' } }], [Object.create(null)]])(
+    'of another shape (%p) has every field missing',
+    (body) => {
+      expect(readForm(Form, body, shell.forms).errors).toEqual({
+        amount: 'Enter something here.',
+        overlap: 'Choose one of these.',
+        password: 'Enter something here.',
+      });
+    },
+  );
+});
+
+describe('a path of ours', () => {
+  test.each(['/', '/m/mer_1/sandbox/keys', '/m/mer_1/sandbox/webhooks?state=pending&page=a%20b'])(
+    'is %s',
+    (path) => {
+      expect(ownPath(path)).toBe(path);
+    },
+  );
+
+  test.each([
+    '',
+    'm/mer_1',
+    '//evil.example',
+    '/\\evil.example',
+    '/x\\y',
+    '/\t/evil.example',
+    '/ x',
+    '/\nx',
+    'https://evil.example',
+    'javascript:alert(1)',
+    '/ሀ',
+    `/${'x'.repeat(2000)}`,
+  ])('is not %p', (text) => {
+    expect(ownPath(text)).toBeUndefined();
+  });
+
+  test('is not what comes several times', () => {
+    expect(ownPath(['/a', '/b'])).toBeUndefined();
+  });
+});

@@ -1,0 +1,71 @@
+import { describe, expect, test } from '@jest/globals';
+import {
+  readCarriedForm,
+  readSessionData,
+  writeCarriedForm,
+  writeSessionData,
+} from '../../../src/dashboard/session/session-data.ts';
+import { sessionExpiry } from '../../../src/dashboard/session/session-store.ts';
+import { isAtLeast, memberRoles } from '../../../src/dashboard/session/viewer.ts';
+
+const minutes = 60_000;
+const limits = { idleMs: 60 * minutes, absoluteMs: 720 * minutes, codeMs: 10 * minutes };
+const data = { stage: 'in', signedInAt: 0, provedAt: 0, seenAt: 0 } as const;
+
+describe('a session ends', () => {
+  test.each([
+    ['an hour after it was used last', 'in', 5, 65],
+    ['twelve hours after signing in, however it is used', 'in', 700, 720],
+    ['ten minutes after the password, when no code comes', 'code', 5, 10],
+  ] as const)('%s', (_name, stage, nowMinutes, endMinutes) => {
+    expect(sessionExpiry({ ...data, stage }, limits, nowMinutes * minutes)).toBe(endMinutes * minutes);
+  });
+});
+
+describe('what a session holds', () => {
+  test('is read as it was written', () => {
+    const full = {
+      ...data,
+      next: '/m/mer_1',
+      carried: { action: '/m', fields: [['a', 'ሀ']] as [string, string][] },
+      flash: [{ tone: 'good' as const, text: 'Done.' }],
+    };
+
+    expect(readSessionData(writeSessionData(full))).toEqual(full);
+  });
+
+  test.each([
+    '',
+    'no JSON',
+    '{}',
+    '[]',
+    '{"stage":"in"}',
+    '{"stage":"other","signedInAt":0,"provedAt":0,"seenAt":0}',
+  ])('is nothing when it is %p: its user signs in again', (text) => {
+    expect(readSessionData(Buffer.from(text))).toBeUndefined();
+  });
+});
+
+describe('a form that a browser brings back', () => {
+  test('is read as it was given to it', () => {
+    const form = { action: '/m/mer_1/sandbox/keys', fields: [['label', 'ሱቅ']] as [string, string][] };
+
+    expect(readCarriedForm(writeCarriedForm(form))).toEqual(form);
+  });
+
+  test.each([
+    ['nothing', ''],
+    ['no base64', '%%%'],
+    ['another place', Buffer.from('{"action":"https://evil.example","fields":[]}').toString('base64url')],
+    ['another host', Buffer.from('{"action":"//evil.example","fields":[]}').toString('base64url')],
+    ['fields of another shape', Buffer.from('{"action":"/m","fields":[["a"]]}').toString('base64url')],
+  ])('is none when it is %s', (_name, text) => {
+    expect(readCarriedForm(text)).toBeUndefined();
+  });
+});
+
+test('each role may do what those before it may', () => {
+  const table = memberRoles.map((role) => memberRoles.filter((least) => isAtLeast(role, least)));
+
+  expect(table).toEqual([['viewer'], ['viewer', 'developer'], ['viewer', 'developer', 'owner']]);
+});

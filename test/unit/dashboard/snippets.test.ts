@@ -1,0 +1,31 @@
+import { expect, test } from '@jest/globals';
+import { readSnippets, snippetLanguages } from '../../../src/dashboard/developers/snippets.ts';
+import type { SnippetLanguage } from '../../../src/dashboard/developers/snippets.ts';
+import { snippet } from '../../integration/webhooks/documented-snippets.ts';
+
+const titles: Readonly<Record<SnippetLanguage, string>> = {
+  curl: 'signatures.sh',
+  typescript: 'verify-webhook.ts',
+  python: 'verify_webhook.py',
+  php: 'verify_webhook.php',
+};
+
+test.each(Object.entries(titles))(
+  'the quick start in %s checks signatures as docs/webhooks.md does, whose code is tested',
+  async (language, title) => {
+    const { verify } = await readSnippets(language as SnippetLanguage, 'https://api.example');
+
+    expect(verify).toBe(snippet(title));
+  },
+);
+
+test.each(Object.keys(snippetLanguages))(
+  'the quick start in %s calls the API at its address',
+  async (language) => {
+    const { register, ask } = await readSnippets(language as SnippetLanguage, 'https://api.example');
+
+    expect(register).toContain('https://api.example/api/v1/register');
+    expect(ask).toContain('https://api.example/api/v1/verify');
+    expect(register + ask).not.toContain('__BASE__');
+  },
+);
