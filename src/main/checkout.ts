@@ -9,7 +9,7 @@ import { CheckoutService } from '../gen/gatehouse/v1/checkout_service_pb.js';
 import { Health } from '../gen/health/v1/health_pb.js';
 import { readCheckoutConfig } from '../runtime/config.ts';
 import { stopOnSignal } from '../runtime/lifecycle.ts';
-import { createLogger } from '../runtime/logger.ts';
+import { createLogger, standardOutput } from '../runtime/logger.ts';
 import { createGrpcTransport } from '../runtime/rpc/grpc-transport.ts';
 import { readConfigOrExit } from './read-config.ts';
 
@@ -20,11 +20,14 @@ const unknownLinksPerMinute = 30;
 const drainMs = 500;
 
 const config = readConfigOrExit(readCheckoutConfig);
-const logger = createLogger({
-  process: 'checkout',
-  instance: config.GATEHOUSE_INSTANCE ?? `${hostname()}:${process.pid}`,
-  level: config.GATEHOUSE_LOG_LEVEL,
-});
+const logger = createLogger(
+  {
+    process: 'checkout',
+    instance: config.GATEHOUSE_INSTANCE ?? `${hostname()}:${process.pid}`,
+    level: config.GATEHOUSE_LOG_LEVEL,
+  },
+  standardOutput(process),
+);
 const transport = createGrpcTransport({
   addresses: config.GATEHOUSE_CORE_ADDRESSES,
   token: config.GATEHOUSE_SERVICE_TOKEN,

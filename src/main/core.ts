@@ -62,7 +62,7 @@ import type { PaymentOptionName } from '../runtime/config.ts';
 import { readCoreConfig } from '../runtime/config.ts';
 import { deriveKey } from '../runtime/derive-key.ts';
 import { stopOnSignal } from '../runtime/lifecycle.ts';
-import { createLogger } from '../runtime/logger.ts';
+import { createLogger, standardOutput } from '../runtime/logger.ts';
 import { createMetrics } from '../runtime/metrics.ts';
 import { openEventBus } from '../runtime/nats-event-bus.ts';
 import { repeatEvery } from '../runtime/repeat-every.ts';
@@ -96,7 +96,10 @@ const config = readConfigOrExit((environment) => {
   return settings;
 });
 const instance = config.GATEHOUSE_INSTANCE ?? `${hostname()}:${process.pid}`;
-const logger = createLogger({ process: 'core', instance, level: config.GATEHOUSE_LOG_LEVEL });
+const logger = createLogger(
+  { process: 'core', instance, level: config.GATEHOUSE_LOG_LEVEL },
+  standardOutput(process),
+);
 
 const database = await openDatabase({
   url: config.GATEHOUSE_DATABASE_URL,

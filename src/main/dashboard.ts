@@ -8,7 +8,7 @@ import { createDashboardClients } from '../dashboard/clients.ts';
 import { createMailer } from '../dashboard/mail/mailer.ts';
 import { readDashboardConfig } from '../runtime/config.ts';
 import { stopOnSignal } from '../runtime/lifecycle.ts';
-import { createLogger } from '../runtime/logger.ts';
+import { createLogger, standardOutput } from '../runtime/logger.ts';
 import { createGrpcTransport } from '../runtime/rpc/grpc-transport.ts';
 import { readConfigOrExit } from './read-config.ts';
 
@@ -20,11 +20,14 @@ const minutes = 60_000;
 const sessionLimits = { idleMs: 60 * minutes, absoluteMs: 12 * 60 * minutes, codeMs: 10 * minutes };
 
 const config = readConfigOrExit(readDashboardConfig);
-const logger = createLogger({
-  process: 'dashboard',
-  instance: config.GATEHOUSE_INSTANCE ?? `${hostname()}:${process.pid}`,
-  level: config.GATEHOUSE_LOG_LEVEL,
-});
+const logger = createLogger(
+  {
+    process: 'dashboard',
+    instance: config.GATEHOUSE_INSTANCE ?? `${hostname()}:${process.pid}`,
+    level: config.GATEHOUSE_LOG_LEVEL,
+  },
+  standardOutput(process),
+);
 const token = config.GATEHOUSE_SERVICE_TOKEN;
 const core = createGrpcTransport({ addresses: config.GATEHOUSE_CORE_ADDRESSES, token });
 const webhooks = createGrpcTransport({ addresses: config.GATEHOUSE_WEBHOOKS_ADDRESSES, token });

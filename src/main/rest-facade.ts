@@ -12,7 +12,7 @@ import { createApiRequestLog } from '../rest-facade/api-request-log.ts';
 import { buildRestFacade } from '../rest-facade/app.ts';
 import { readRestFacadeConfig } from '../runtime/config.ts';
 import { stopOnSignal } from '../runtime/lifecycle.ts';
-import { createLogger } from '../runtime/logger.ts';
+import { createLogger, standardOutput } from '../runtime/logger.ts';
 import { pooledRandom } from '../runtime/pooled-random.ts';
 import { randomIdsFrom } from '../runtime/public-id.ts';
 import { createGrpcTransport } from '../runtime/rpc/grpc-transport.ts';
@@ -24,11 +24,14 @@ const drainMs = 500;
 const lastEntriesMs = 500;
 
 const config = readConfigOrExit(readRestFacadeConfig);
-const logger = createLogger({
-  process: 'rest-facade',
-  instance: config.GATEHOUSE_INSTANCE ?? `${hostname()}:${process.pid}`,
-  level: config.GATEHOUSE_LOG_LEVEL,
-});
+const logger = createLogger(
+  {
+    process: 'rest-facade',
+    instance: config.GATEHOUSE_INSTANCE ?? `${hostname()}:${process.pid}`,
+    level: config.GATEHOUSE_LOG_LEVEL,
+  },
+  standardOutput(process),
+);
 const transport = createGrpcTransport({
   addresses: config.GATEHOUSE_CORE_ADDRESSES,
   token: config.GATEHOUSE_SERVICE_TOKEN,

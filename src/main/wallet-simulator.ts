@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { readWalletSimulatorConfig } from '../runtime/config.ts';
 import { stopOnSignal } from '../runtime/lifecycle.ts';
-import { createLogger } from '../runtime/logger.ts';
+import { createLogger, standardOutput } from '../runtime/logger.ts';
 import { buildWalletSimulator } from '../wallet-simulator/app.ts';
 import { scaleDelays, standardDelaysMs } from '../wallet-simulator/delays.ts';
 import { openFileJournal } from '../wallet-simulator/journal.ts';
@@ -18,11 +18,14 @@ const callbackTimeoutMs = 5_000;
 
 const config = readConfigOrExit(readWalletSimulatorConfig);
 const interactive = asksForPerson(process.argv.slice(2)) || config.GATEHOUSE_SIMULATOR_INTERACTIVE;
-const logger = createLogger({
-  process: 'wallet-simulator',
-  instance: config.GATEHOUSE_INSTANCE ?? `${hostname()}:${process.pid}`,
-  level: config.GATEHOUSE_LOG_LEVEL,
-});
+const logger = createLogger(
+  {
+    process: 'wallet-simulator',
+    instance: config.GATEHOUSE_INSTANCE ?? `${hostname()}:${process.pid}`,
+    level: config.GATEHOUSE_LOG_LEVEL,
+  },
+  standardOutput(process),
+);
 const simulator = await buildWalletSimulator({
   wallets: (['walleta', 'walletb'] as const).map((wallet) => ({
     wallet,

@@ -9,7 +9,7 @@ import { StrayPaymentService } from '../gen/gatehouse/v1/stray_payment_service_p
 import { WalletStatusService } from '../gen/gatehouse/v1/wallet_status_service_pb.js';
 import { readWalletsConfig } from '../runtime/config.ts';
 import { stopOnSignal } from '../runtime/lifecycle.ts';
-import { createLogger } from '../runtime/logger.ts';
+import { createLogger, standardOutput } from '../runtime/logger.ts';
 import { openEventBus } from '../runtime/nats-event-bus.ts';
 import { createGrpcTransport } from '../runtime/rpc/grpc-transport.ts';
 import { createWakeSignal } from '../runtime/wake-signal.ts';
@@ -42,7 +42,10 @@ const { config, wallets } = readConfigOrExit((environment) => {
   return { config: settings, wallets: parseWalletSettings(settings.GATEHOUSE_WALLETS) };
 });
 const instance = config.GATEHOUSE_INSTANCE ?? `${hostname()}:${process.pid}`;
-const logger = createLogger({ process: 'wallets', instance, level: config.GATEHOUSE_LOG_LEVEL });
+const logger = createLogger(
+  { process: 'wallets', instance, level: config.GATEHOUSE_LOG_LEVEL },
+  standardOutput(process),
+);
 const transport = createGrpcTransport({
   addresses: config.GATEHOUSE_CORE_ADDRESSES,
   token: config.GATEHOUSE_SERVICE_TOKEN,

@@ -13,7 +13,7 @@ import { readWebhooksConfig } from '../runtime/config.ts';
 import { openDatabaseClock } from '../runtime/database/database-clock.ts';
 import { explainDatabaseError } from '../runtime/database/explain-error.ts';
 import { stopOnSignal } from '../runtime/lifecycle.ts';
-import { createLogger } from '../runtime/logger.ts';
+import { createLogger, standardOutput } from '../runtime/logger.ts';
 import { createMetrics } from '../runtime/metrics.ts';
 import { openEventBus } from '../runtime/nats-event-bus.ts';
 import { newRandomId } from '../runtime/public-id.ts';
@@ -63,7 +63,10 @@ const signOfLifeMs = 15_000;
 
 const config = readConfigOrExit(readWebhooksConfig);
 const instance = config.GATEHOUSE_INSTANCE ?? `${hostname()}:${process.pid}`;
-const logger = createLogger({ process: 'webhooks', instance, level: config.GATEHOUSE_LOG_LEVEL });
+const logger = createLogger(
+  { process: 'webhooks', instance, level: config.GATEHOUSE_LOG_LEVEL },
+  standardOutput(process),
+);
 const [currentKey] = config.GATEHOUSE_WEBHOOK_SECRET_KEYS;
 
 const database = await openDatabase({

@@ -1,8 +1,6 @@
-import process from 'node:process';
 import { pino, stdSerializers } from 'pino';
 import type { DestinationStream, Logger } from 'pino';
 import { openBackgroundOutput } from './background-output.ts';
-import type { BackgroundOutput } from './background-output.ts';
 
 export type { Logger } from 'pino';
 
@@ -49,7 +47,8 @@ function describeError(error: unknown): unknown {
 }
 
 /**
- * A structured logger: one JSON object a line on standard output, times in ISO 8601 UTC, levels by name.
+ * A structured logger: one JSON object a line, times in ISO 8601 UTC, levels by name; to standard output, each line waited
+ * for, when no destination is given.
  * Secrets are masked by member name wherever they stand; phone numbers in errors are, others must be given
  * through `maskPhone`.
  */
@@ -62,22 +61,18 @@ export function createLogger(options: LoggerOptions, destination?: DestinationSt
     serializers: { err: describeError },
     hooks: { streamWrite: (line: string) => line.replace(secretMembers, '$1"[masked]"') },
   };
-  return pino(settings, destination ?? standardOutput());
+  return destination === undefined ? pino(settings) : pino(settings, destination);
 }
 
-/** Standard output, where a process's log goes; untouched until there is a line. */
-function standardOutput(): DestinationStream & { readonly flushSync: () => void } {
-  let opened: BackgroundOutput | undefined;
-  const open = (): BackgroundOutput => {
-    // Node makes a pipe or a socket one that never blocks when its stream is first asked for.
-    const output = openBackgroundOutput(process.stdout.fd, explainDropped);
-    process.on('exit', output.writeTheRest);
-    return output;
-  };
-  return {
-    write: (line) => (opened ??= open()).write(line),
-    flushSync: () => opened?.flushSync(),
-  };
+/** What of a process its log needs. */
+export type LoggingProcess = Pick<NodeJS.Process, 'stdout' | 'on'>;
+
+/** The process's standard output, for its logger: without waiting for whoever reads it, and with the rest at its exit. */
+export function standardOutput(process: LoggingProcess): DestinationStream {
+  // Node makes a pipe or a socket one that never blocks when its stream is first asked for.
+  const output = openBackgroundOutput(process.stdout.fd, explainDropped);
+  process.on('exit', output.writeTheRest);
+  return output;
 }
 
 function explainDropped(dropped: number): string {

@@ -10,8 +10,8 @@ async function outputOf(
   script: string,
   read: 'at once' | 'when it has written all it can',
 ): Promise<string[]> {
-  const program = `import { createLogger } from ${JSON.stringify(logger)};
-    const logger = createLogger({ process: 'test', instance: '1', level: 'info' });
+  const program = `import { createLogger, standardOutput } from ${JSON.stringify(logger)};
+    const logger = createLogger({ process: 'test', instance: '1', level: 'info' }, standardOutput(process));
     ${script}`;
   const child = spawn(process.execPath, ['--input-type=module-typescript', '--eval', program], {
     stdio: ['ignore', 'pipe', 'pipe'],

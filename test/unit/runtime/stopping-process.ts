@@ -1,9 +1,9 @@
 import { stopOnSignal } from '../../../src/runtime/lifecycle.ts';
-import { createLogger } from '../../../src/runtime/logger.ts';
+import { createLogger, standardOutput } from '../../../src/runtime/logger.ts';
 
 // A small process for lifecycle.test.ts, told by its first argument what is to go wrong.
 
-const logger = createLogger({ process: 'small', instance: 'small', level: 'info' });
+const logger = createLogger({ process: 'small', instance: 'small', level: 'info' }, standardOutput(process));
 const [, , fault = ''] = process.argv;
 const awake = setInterval(() => undefined, 1000);
 
