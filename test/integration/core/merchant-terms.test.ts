@@ -1,0 +1,195 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { Client } from '@connectrpc/connect';
+import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
+import { CheckoutService } from '../../../src/gen/gatehouse/v1/checkout_service_pb.js';
+import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
+import type { MerchantTermsSchema } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
+import { PaymentOption } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { directPayment, registration } from '../../support/order-requests.ts';
+import { failureOf } from '../../support/rpc-failure.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack, TestMerchant } from '../../support/stack.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+
+let stack: Stack;
+let merchants: Client<typeof MerchantService>;
+let orders: Client<typeof OrderService>;
+beforeAll(async () => {
+  stack = await startStack();
+  merchants = stack.client(MerchantService, 'operator');
+  orders = stack.client(OrderService, 'operator');
+});
+afterAll(() => stack.stop());
+
+type Terms = MessageInitShape<typeof MerchantTermsSchema>;
+
+const withTerms = async (terms: Terms): Promise<TestMerchant> => {
+  const merchant = await stack.createMerchant();
+  await merchants.updateMerchant({ merchantId: merchant.id, terms });
+  return merchant;
+};
+const issuesOf = async (call: Promise<unknown>) => (await failureOf(call)).issues;
+
+describe('a merchant is updated', () => {
+  test('with what is said; the rest stays', async () => {
+    const { id: merchantId } = await stack.createMerchant();
+    const terms = {
+      sandboxPaymentOptions: [PaymentOption.WALLETA_USSD],
+      currencies: ['ETB'],
+      largestAmounts: [{ currency: 'ETB', amount: '500.50' }],
+      requestsPerSecond: 7,
+    };
+    await merchants.updateMerchant({ merchantId, terms });
+
+    const { merchant } = await merchants.updateMerchant({ merchantId, name: 'Other name' });
+
+    expect(merchant).toMatchObject({ name: 'Other name', sessionLifetime: { seconds: 1800n }, terms });
+    expect((await merchants.getMerchant({ merchantId })).merchant).toEqual(merchant);
+  });
+
+  test('and the change is in the audit log', async () => {
+    const { id: merchantId } = await withTerms({ currencies: ['USD'], requestsPerSecond: 3 });
+
+    const { entries } = await stack.client(AuditService, 'reader').listAuditEntries({ merchantId });
+
+    expect(entries[0]).toMatchObject({
+      action: 'merchant.update',
+      details: { currencies: 'USD', requests_per_second: 3, largest_amounts: 'no limit' },
+    });
+  });
+
+  test('but not by two who both began from the same state', async () => {
+    const { id: merchantId } = await stack.createMerchant();
+    const { merchant: seen } = await merchants.getMerchant({ merchantId });
+    const expectedUpdateTime = seen!.updateTime!;
+    await merchants.updateMerchant({ merchantId, expectedUpdateTime, name: 'First' });
+
+    const failure = await failureOf(
+      merchants.updateMerchant({ merchantId, expectedUpdateTime, name: 'Second' }),
+    );
+
+    expect(failure).toMatchObject({ code: 'Aborted', reason: 'CHANGED_MEANWHILE' });
+    expect((await merchants.getMerchant({ merchantId })).merchant?.name).toBe('First');
+  });
+
+  test.each<[string, Terms, string]>([
+    ['a currency that is none', { currencies: ['XXX'] }, 'terms.currencies'],
+    [
+      'an amount that is none',
+      { largestAmounts: [{ currency: 'ETB', amount: '-5' }] },
+      'terms.largest_amounts',
+    ],
+    [
+      'a currency with two amounts',
+      { largestAmounts: ['1', '2'].map((amount) => ({ currency: 'ETB', amount })) },
+      'terms.largest_amounts',
+    ],
+    ['an unknown option', { sandboxPaymentOptions: [99] }, 'terms.sandbox_payment_options'],
+    ['a rate below nothing', { requestsPerSecond: -1 }, 'terms.requests_per_second'],
+  ])('but not with %s', async (_name, terms, field) => {
+    const { id: merchantId } = await stack.createMerchant();
+    expect(Object.keys(await issuesOf(merchants.updateMerchant({ merchantId, terms })))).toEqual([field]);
+  });
+
+  test('but not with nothing', async () => {
+    const { id: merchantId } = await stack.createMerchant();
+    expect((await failureOf(merchants.updateMerchant({ merchantId }))).reason).toBe('INVALID_FIELDS');
+  });
+});
+
+describe('an order is registered by the terms', () => {
+  test('up to the largest amount, and not above it', async () => {
+    const { id: merchantId } = await withTerms({ largestAmounts: [{ currency: 'ETB', amount: '100' }] });
+
+    await orders.registerOrder(registration({ merchantId, orderNumber: 'T-1', amount: '100.00' }));
+    const issues = await issuesOf(
+      orders.registerOrder(registration({ merchantId, orderNumber: 'T-2', amount: '100.01' })),
+    );
+
+    expect(Object.keys(issues)).toEqual(['amount']);
+  });
+
+  test('in its currencies only', async () => {
+    const { id: merchantId } = await withTerms({ currencies: ['USD'] });
+
+    await orders.registerOrder(registration({ merchantId, orderNumber: 'T-1', currency: 'USD' }));
+    const issues = await issuesOf(orders.registerOrder(registration({ merchantId, orderNumber: 'T-2' })));
+
+    expect(Object.keys(issues)).toEqual(['currency']);
+  });
+
+  test('and a repeat of one that was registered before is answered as before', async () => {
+    const { id: merchantId } = await stack.createMerchant();
+    const first = await orders.registerOrder(registration({ merchantId }));
+    await merchants.updateMerchant({ merchantId, terms: { currencies: ['USD'] } });
+    let tries = 0;
+    await waitUntil('the terms hold', async () =>
+      orders.registerOrder(registration({ merchantId, orderNumber: `T-${++tries}` })).then(
+        () => false,
+        () => true,
+      ),
+    );
+
+    const again = await orders.registerOrder(registration({ merchantId }));
+
+    expect(again).toMatchObject({ repeated: true, checkoutUrl: first.checkoutUrl });
+  });
+});
+
+test('a direct payment goes by the allowed options only, and the merchant API says so', async () => {
+  const merchant = await withTerms({ sandboxPaymentOptions: [PaymentOption.WALLETB_USSD] });
+  const merchantId = merchant.id;
+
+  const issues = await issuesOf(orders.startDirectPayment(directPayment({ merchantId })));
+  const response = await fetch(`${stack.facades[0]?.sandbox}/api/v1/direct?payment_option=walleta_ussd`, {
+    method: 'POST',
+    headers: { apiKey: merchant.testKey, 'content-type': 'application/json' },
+    body: JSON.stringify({ order_number: 'D-7', amount: '5', currency: 'ETB', phone: '0911223344' }),
+  });
+
+  expect(Object.keys(issues)).toEqual(['payment_option']);
+  expect([response.status, await response.json()]).toMatchObject([
+    400,
+    { details: [{ field: 'payment_option', issue: 'must be one of walletb_ussd, which you may use' }] },
+  ]);
+});
+
+test('a checkout offers and takes the allowed options only', async () => {
+  const { id: merchantId } = await withTerms({ sandboxPaymentOptions: [PaymentOption.WALLETB_USSD] });
+  const { checkoutUrl } = await orders.registerOrder(registration({ merchantId }));
+  const token = checkoutUrl.slice(checkoutUrl.lastIndexOf('/') + 1);
+  const checkouts = stack.client(CheckoutService, 'checkout');
+
+  const { checkout } = await checkouts.getCheckout({ token });
+  const issues = await issuesOf(
+    checkouts.submitCheckoutPayment({
+      token,
+      browserSecret: 'a'.repeat(43),
+      paymentOption: PaymentOption.WALLETA_USSD,
+      phone: '0911223344',
+    }),
+  );
+
+  expect(checkout?.paymentOptions).toEqual([PaymentOption.WALLETB_USSD]);
+  expect(Object.keys(issues)).toEqual(['payment_option']);
+});
+
+test("a key makes no more requests a second than its merchant's terms grant", async () => {
+  const merchant = await withTerms({ requestsPerSecond: 2 });
+  const ask = async (): Promise<number> => {
+    const response = await fetch(`${stack.facades[0]?.sandbox}/api/v1/verify`, {
+      method: 'POST',
+      headers: { apiKey: merchant.testKey, 'content-type': 'application/json' },
+      body: '{"order_number":"none"}',
+    });
+    return response.status;
+  };
+
+  const statuses = await Promise.all(Array.from({ length: 12 }, ask));
+
+  // Twelve at once may lie across the end of a second.
+  expect(statuses.filter((status) => status === 404).length).toBeLessThanOrEqual(4);
+  expect(statuses).toContain(429);
+});
