@@ -88,7 +88,7 @@ test(`kill -9 of cores in the middle of their batches, over and over (GATEHOUSE_
   expect(await traffic.findChanged()).toEqual([]);
   const resent = traffic.acknowledged.filter(({ sent }) => sent > 1).length;
   console.log(`seed ${seed}: ${traffic.acknowledged.length} acknowledged, ${resent} had to be sent again`);
-}, 180_000);
+}, 300_000);
 
 test(`kill -9 of PostgreSQL in the middle of batches, over and over (GATEHOUSE_TEST_SEED=${seed})`, async () => {
   postgres = await ownPostgres();
@@ -109,7 +109,7 @@ test(`kill -9 of PostgreSQL in the middle of batches, over and over (GATEHOUSE_T
   expect(await largestCommit(postgres.url)).toBeGreaterThan(1);
   expect(await findStoredFaults(postgres.url, traffic.acknowledged)).toEqual([]);
   expect(await traffic.findChanged()).toEqual([]);
-}, 180_000);
+}, 300_000);
 
 test('what was written before its core could say so is there when the same is sent again, once', async () => {
   stack = await startStack({ cores: 1, facades: 1, settings: noRateLimit });
