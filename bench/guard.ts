@@ -1,0 +1,83 @@
+/**
+ * The benchmark in half a minute: three ratios at 64 connections beside those that a quiet machine had. It reports; with
+ * --strict it fails when one is below half of what is expected. --update keeps what it measures as what is expected.
+ */
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { loadavg } from 'node:os';
+import { judgeRatios } from './judgement/guard.ts';
+import type { ExpectedRatios, Verdict } from './judgement/guard.ts';
+import { ratiosOf } from './judgement/ratios.ts';
+import type { Ratio } from './judgement/ratios.ts';
+import { measureLoad } from './parts/load.ts';
+import { asFormatted } from './report/reports.ts';
+import { prepare } from './system/prepare.ts';
+import { withEverythingStopped } from './system/with-everything-stopped.ts';
+import { missingTools } from './tools.ts';
+
+const expectedFile = join(import.meta.dirname, 'expected-ratios.json');
+const guarded = [
+  'register / pgbench in a transaction @ 64',
+  'verify / bare Fastify @ 64',
+  'direct / register @ 64',
+];
+const contenders = [
+  'rest register',
+  'pgbench insert in a transaction',
+  'rest verify',
+  'bare Fastify verify',
+  'rest direct',
+];
+const orders = 1_000;
+
+const measure = (): Promise<Ratio[]> =>
+  withEverythingStopped(async (cleanUps) => {
+    const { measured } = await measureLoad(await prepare([orders], cleanUps), {
+      connections: [64],
+      seconds: 2,
+      repeats: 2,
+      warmUpSeconds: 1,
+      cores: 1,
+      facades: 1,
+      profileFolder: '',
+      includes: (name) => contenders.includes(name),
+    });
+    return ratiosOf(measured).filter(({ name }) => guarded.includes(name));
+  });
+
+async function update(ratios: readonly Ratio[]): Promise<void> {
+  const expected = Object.fromEntries(ratios.map(({ name, value }) => [name, Number(value.toFixed(2))]));
+  await writeFile(expectedFile, await asFormatted(JSON.stringify(expected), 'json'));
+  console.log(`kept in ${expectedFile}`);
+}
+
+const inWords = ({ name, expected, measured, verdict }: Verdict): string =>
+  `${verdict === 'halved' ? 'WARNING: halved: ' : ''}${name}: ${measured?.toFixed(2) ?? 'not measured'}, expected ${expected.toFixed(2)}`;
+
+const { values: options } = parseArgs({
+  options: {
+    strict: { type: 'boolean', default: false },
+    update: { type: 'boolean', default: false },
+  },
+});
+const missing = missingTools();
+if (missing !== undefined) {
+  console.error(missing);
+  process.exitCode = options.strict ? 1 : 0;
+} else {
+  const [loadBefore = Number.NaN] = loadavg();
+  const ratios = await measure();
+  if (options.update) await update(ratios);
+  // What this file writes with --update.
+  const expected = JSON.parse(await readFile(expectedFile, 'utf8')) as ExpectedRatios;
+  const verdicts = judgeRatios(expected, ratios);
+  console.log(`\nload average before: ${loadBefore.toFixed(1)}`);
+  for (const verdict of verdicts) console.log(inWords(verdict));
+  const halved = verdicts.filter(({ verdict }) => verdict !== 'as expected');
+  if (halved.length > 0)
+    console.log(
+      'Measure again on a machine that does nothing else; then look with: npm run bench -- --profile <folder>',
+    );
+  if (options.strict && halved.length > 0) process.exitCode = 1;
+}

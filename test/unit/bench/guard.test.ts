@@ -1,0 +1,33 @@
+import { describe, expect, test } from '@jest/globals';
+import { judgeRatios } from '../../../bench/judgement/guard.ts';
+
+const expected = { 'register / pgbench @ 64': 1.2, 'verify / bare Fastify @ 64': 0.6 };
+
+describe('what the short benchmark says of its ratios', () => {
+  test('a ratio just above half of what is expected may be noise', () => {
+    const verdicts = judgeRatios({ 'register / pgbench @ 64': 1.2 }, [
+      { name: 'register / pgbench @ 64', value: 0.61 },
+    ]);
+    expect(verdicts).toEqual([
+      { name: 'register / pgbench @ 64', expected: 1.2, measured: 0.61, verdict: 'as expected' },
+    ]);
+  });
+
+  test('a ratio below half of what is expected is halved, whatever the others are', () => {
+    const verdicts = judgeRatios(expected, [
+      { name: 'register / pgbench @ 64', value: 0.59 },
+      { name: 'verify / bare Fastify @ 64', value: 0.6 },
+    ]);
+    expect(verdicts.map(({ verdict }) => verdict)).toEqual(['halved', 'as expected']);
+  });
+
+  test('a better ratio than expected is as expected', () => {
+    const verdicts = judgeRatios({ a: 1 }, [{ name: 'a', value: 5 }]);
+    expect(verdicts.map(({ verdict }) => verdict)).toEqual(['as expected']);
+  });
+
+  test('a ratio that was not measured is never taken for a good one', () => {
+    const verdicts = judgeRatios(expected, [{ name: 'register / pgbench @ 64', value: Number.NaN }]);
+    expect(verdicts.map(({ verdict }) => verdict)).toEqual(['not measured', 'not measured']);
+  });
+});
