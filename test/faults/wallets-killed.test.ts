@@ -130,4 +130,4 @@ test('kill -9 of wallets and core around the send, 20 times: every payer is char
   expect(await disagreements(desk, side)).toEqual([]);
   expect(kills).toBeGreaterThanOrEqual(20);
   console.log(`${kills} kills, with payments in flight: ${inFlight.join(', ')}`);
-}, 150_000);
+}, 300_000);
