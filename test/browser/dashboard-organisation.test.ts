@@ -66,9 +66,8 @@ async function keepPicture(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
 }
 
-async function unfold(page: Page): Promise<void> {
-  for (const fold of await page.locator('main summary:visible').all()) await fold.click();
-}
+const unfold = (page: Page): Promise<unknown> =>
+  page.evaluate(`for (const fold of document.querySelectorAll('main details')) fold.open = true;`);
 
 const totpOf = (secret: string) => new TOTP({ secret: Secret.fromBase32(secret.replaceAll(' ', '')) });
 

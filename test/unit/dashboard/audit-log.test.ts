@@ -1,0 +1,80 @@
+import { create } from '@bufbuild/protobuf';
+import { timestampDate } from '@bufbuild/protobuf/wkt';
+import { describe, expect, test } from '@jest/globals';
+import { audit as amharic } from '../../../src/dashboard/language/amharic/audit.ts';
+import { audit as english } from '../../../src/dashboard/language/english/audit.ts';
+import { auditQuery, auditTimes, readAuditFilter } from '../../../src/dashboard/organisation/audit-filter.ts';
+import {
+  auditActor,
+  auditSentence,
+  knownActions,
+} from '../../../src/dashboard/organisation/audit-sentences.ts';
+import { AuditEntrySchema } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
+
+const entry = (own: object) => create(AuditEntrySchema, { targetId: 'usr_1', ...own });
+
+describe('a sentence', () => {
+  test.each([
+    ['English', english],
+    ['Amharic', amharic],
+  ])('in %s leaves nothing open, whatever an entry has or has not', (_name, words) => {
+    for (const action of knownActions) {
+      const sentence = auditSentence(entry({ action }), words);
+      expect(sentence).not.toMatch(/undefined|null|\[object/);
+      expect(sentence.length).toBeGreaterThan(3);
+    }
+  });
+
+  test('names roles and environments in the words of its language, and others’ words as they are', () => {
+    const change = { email: 'sara@shop.example', from: 'VIEWER', to: 'OWNER' };
+    const changed = entry({ action: 'user.change_role', details: change });
+    expect(auditSentence(changed, english)).toBe('sara@shop.example became owner, and was viewer before.');
+    expect(auditSentence(changed, amharic)).toContain('ባለቤት');
+    const odd = entry({ action: 'user.change_role', details: { ...change, to: 'constructor' } });
+    expect(auditSentence(odd, english)).toContain('became constructor');
+  });
+
+  test('of an action that is newer than these pages is the action and what it was done to', () => {
+    expect(auditSentence(entry({ action: 'order.refund' }), english)).toBe('order.refund: usr_1');
+  });
+});
+
+test.each([
+  [{ actor: 'dashboard:usr_1', actorEmail: 'sara@shop.example' }, 'sara@shop.example'],
+  [{ actor: 'operator:alice' }, 'Operator at the command line: alice'],
+  [{ actor: 'operator:a:b' }, 'Operator at the command line: a:b'],
+  [{ actor: 'operator' }, 'A program'],
+  [{ actor: 'dashboard' }, 'By a link or a password'],
+])('who did it is told: %j', (own, text) => {
+  expect(auditActor(entry(own), english)).toBe(text);
+});
+
+describe('a filter', () => {
+  test.each([
+    [{}, ''],
+    [{ kind: 'nonsense', from: 'yesterday', to: '2026-13-40' }, ''],
+    [{ kind: ['user', 'order'], from: { a: 1 } }, ''],
+    [
+      { kind: 'api_key', from: '2026-01-31', to: '2026-02-01' },
+      '?kind=api_key&from=2026-01-31&to=2026-02-01',
+    ],
+  ])('is read from what an address says, and what makes no sense is left out: %j', (query, text) => {
+    expect(auditQuery(readAuditFilter(query), '')).toBe(text);
+  });
+
+  test.each([
+    ['Africa/Addis_Ababa', '2026-01-30T21:00:00.000Z', '2026-01-31T21:00:00.000Z'],
+    ['UTC', '2026-01-31T00:00:00.000Z', '2026-02-01T00:00:00.000Z'],
+    ['America/New_York', '2026-01-31T05:00:00.000Z', '2026-02-01T05:00:00.000Z'],
+  ])('takes a day from its beginning to its end in %s', (timeZone, from, to) => {
+    const filter = readAuditFilter({ from: '2026-01-31', to: '2026-01-31' });
+    const { fromTime, toTime } = auditTimes(filter, timeZone);
+    expect([fromTime, toTime].map((time) => time && timestampDate(time).toISOString())).toEqual([from, to]);
+  });
+
+  test('knows that a day on which clocks are set is not 24 hours', () => {
+    const filter = readAuditFilter({ from: '2026-03-08', to: '2026-03-08' });
+    const { fromTime, toTime } = auditTimes(filter, 'America/New_York');
+    expect(Number(toTime?.seconds) - Number(fromTime?.seconds)).toBe(23 * 3600);
+  });
+});
