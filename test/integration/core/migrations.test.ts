@@ -202,7 +202,7 @@ describe('the schema', () => {
       `select concat(c.relname, '.', a.attname, ' ', format_type(a.atttypid, a.atttypmod), ' ',
          case when a.attnotnull then 'not null' else 'null' end) as described
        from pg_attribute a join pg_class c on c.oid = a.attrelid
-       where c.relnamespace = 'core'::regnamespace and c.relkind = 'r' and a.attnum > 0 and not a.attisdropped`,
+       where c.relnamespace = 'core'::regnamespace and c.relkind in ('r', 'p') and a.attnum > 0 and not a.attisdropped`,
     );
 
     const actual = new Set(rows.map(({ described }) => described));
