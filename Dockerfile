@@ -17,4 +17,4 @@ USER node
 EXPOSE 8080 8081 8082 8083 8084 8090 50051 50052 50053 50054
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s CMD ["node", "scripts/healthcheck.mjs"]
-CMD ["node", "src/main/core.ts"]
+CMD ["node", "--max-semi-space-size=16", "--initial-old-space-size=40", "--heap-growing-percent=40", "src/main/core.ts"]

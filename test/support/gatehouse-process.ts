@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { resolve } from 'node:path';
+import { heapFlags } from '../../src/main/local/heap-flags.ts';
 import { compileCache } from './servers.ts';
 import { waitUntil } from './wait-until.ts';
 
@@ -28,7 +29,8 @@ export async function startProcess(
   settings: Readonly<Record<string, string>>,
 ): Promise<GatehouseProcess> {
   const file = name.endsWith('.ts') ? name : `src/main/${name}.ts`;
-  const child = spawn(process.execPath, [file], {
+  const flags = ['core', 'rest-facade'].includes(name) ? heapFlags : [];
+  const child = spawn(process.execPath, [...flags, file], {
     cwd: root,
     env: { PATH: process.env['PATH'], ...compileCache(), GATEHOUSE_INSTANCE: name, ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -11,6 +11,7 @@ import {
 import type { ProcessEnvironment } from '../../runtime/config.ts';
 import type { Addresses } from './addresses.ts';
 import { dataFolderMarker } from './leftovers.ts';
+import { heapFlags } from './heap-flags.ts';
 import type { Secrets } from './secrets.ts';
 import type { ProcessSpec } from './supervisor.ts';
 
@@ -35,12 +36,13 @@ function nodeProcess(
   address: string,
   settings: LocalSettings,
   env: ProcessEnvironment,
+  nodeFlags: readonly string[] = [],
 ): ProcessSpec {
   return {
     name,
     address,
     command: process.execPath,
-    args: ['--import', './src/main/local/stop-with-parent.ts', `src/main/${name}.ts`],
+    args: [...nodeFlags, '--import', './src/main/local/stop-with-parent.ts', `src/main/${name}.ts`],
     cwd: settings.projectRoot,
     // What Node compiles is kept, in a folder of ours alone: each process starts sooner and holds less (docs/adr/0001).
     env: {
@@ -75,7 +77,13 @@ export function coreProcess(settings: LocalSettings): ProcessSpec {
     GATEHOUSE_CORE_CONNECT_PORT: String(addresses.ports.coreConnect),
   };
   readCoreConfig(env);
-  return nodeProcess('core', `gRPC ${addresses.grpc}, Connect ${addresses.connect}`, settings, env);
+  return nodeProcess(
+    'core',
+    `gRPC ${addresses.grpc}, Connect ${addresses.connect}`,
+    settings,
+    env,
+    heapFlags,
+  );
 }
 
 /** The REST facade with its two listeners. @throws ConfigError */
@@ -90,7 +98,7 @@ export function restFacadeProcess(settings: LocalSettings): ProcessSpec {
   };
   readRestFacadeConfig(env);
   const { sandbox, production } = addresses.rest;
-  return nodeProcess('rest-facade', `sandbox ${sandbox}, production ${production}`, settings, env);
+  return nodeProcess('rest-facade', `sandbox ${sandbox}, production ${production}`, settings, env, heapFlags);
 }
 
 /** The pages on which customers pay. @throws ConfigError */
