@@ -18,6 +18,7 @@ on conflict (key) do update set
   ends_at = case when t.ends_at <= now() then excluded.ends_at else t.ends_at end
 returning tries, ceil(extract(epoch from ends_at - now()) * 1000)::integer as left_ms`;
 
+const countedText = `select tries from core.account_tries where key = $1 and ends_at > now()`;
 const giveBackText = `update core.account_tries set tries = greatest(tries - 1, 0) where key = $1`;
 const forgetText = `delete from core.account_tries where key = $1`;
 const rememberText = `
@@ -32,6 +33,12 @@ export async function countTry(pool: Pool, limit: TryLimit): Promise<number | un
   const values = [keyOf(limit.what), limit.windowSeconds];
   const [row] = await runStatement<{ tries: number; left_ms: number }>(pool, { text: countText, values });
   return row === undefined || row.tries <= limit.max ? undefined : row.left_ms;
+}
+
+/** How many tries are counted now. */
+export async function countedTries(pool: Pool, { what }: TryLimit): Promise<number> {
+  const [row] = await runStatement<{ tries: number }>(pool, { text: countedText, values: [keyOf(what)] });
+  return row?.tries ?? 0;
 }
 
 /** Takes back a try that was counted. */

@@ -47,7 +47,7 @@ export async function startPasswordReset(
 }
 
 /**
- * Sets a new password by a link, and ends the user's sessions and other such links.
+ * Sets a new password by a link, and ends the user's sessions, other such links, and counts of wrong passwords.
  * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND LINK_NOT_USABLE; RESOURCE_EXHAUSTED OVERLOADED.
  */
 export async function resetPassword(
@@ -61,7 +61,7 @@ export async function resetPassword(
   const asked = await requireLink(database.fork(), 'RESET', token, now());
   const password = valuesOrThrow(parsePassword(newPassword, 'password', [asked.email]));
   const passwordHash = await passwords.hash(password, signal);
-  return database.fork().transactional(async (em) => {
+  const reset = await database.fork().transactional(async (em) => {
     const at = now();
     // Before the link: a second link of the same user waits here, and is gone then.
     const user = await lockUserByEmail(em, asked.emailKey);
@@ -78,6 +78,8 @@ export async function resetPassword(
     await em.flush();
     return readUser(em, user);
   });
+  await parts.tries.passwordIsNew(asked.emailKey);
+  return reset;
 }
 
 /** Takes the second factor away, with all that belongs to it. */

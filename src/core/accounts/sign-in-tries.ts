@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js';
 import type { Pool } from 'pg';
 import { rpcError } from '../../runtime/rpc/rpc-error.ts';
-import { countTry, forgetTries, giveTryBack, isRemembered, remember } from './count-try.sql.ts';
+import { countTry, countedTries, forgetTries, giveTryBack, isRemembered, remember } from './count-try.sql.ts';
 import type { TryLimit } from './count-try.sql.ts';
 
 /** Who tries to be whom, from where. */
@@ -18,6 +18,8 @@ export interface SignInTries {
   readonly countPassword: (trial: Trial) => Promise<void>;
   /** The password was right: the count begins anew, and the place is known. */
   readonly passwordWasRight: (trial: Trial) => Promise<void>;
+  /** The user has a new password: what was counted of tries at the old one holds nobody up, wherever they are. */
+  readonly passwordIsNew: (emailKey: string) => Promise<void>;
   /** Counts a one-time code. Errors: RESOURCE_EXHAUSTED TOO_MANY_TRIES with RetryInfo. */
   readonly countCode: (userId: string) => Promise<void>;
   readonly codeWasRight: (userId: string) => Promise<void>;
@@ -36,12 +38,20 @@ function networkOf(ip: string): string {
   return address.kind() === 'ipv4' ? address.toString() : address.toByteArray().slice(0, 8).join('.');
 }
 
-const limitsOf = ({ emailKey, remoteAddress }: Trial) => {
+/** How often the account got a new password lately: each begins counts of its own. */
+const renewals = (emailKey: string): TryLimit => ({
+  what: `renewals/${emailKey}`,
+  max: Infinity,
+  // Longer than any count of passwords lasts, so that none is found again.
+  windowSeconds: 24 * hour,
+});
+
+const limitsOf = ({ emailKey, remoteAddress }: Trial, renewed: number) => {
   const network = networkOf(remoteAddress);
   const known = `known/${emailKey}/${network}`;
-  const here = { what: `here/${emailKey}/${network}`, max: 5, windowSeconds: 15 * minute };
+  const here = { what: `here/${renewed}/${emailKey}/${network}`, max: 5, windowSeconds: 15 * minute };
   const place = { what: `place/${network}`, max: 50, windowSeconds: 15 * minute };
-  const account = { what: `account/${emailKey}`, max: 100, windowSeconds: hour };
+  const account = { what: `account/${renewed}/${emailKey}`, max: 100, windowSeconds: hour };
   return { network, known, here, place, account };
 };
 
@@ -64,20 +74,24 @@ export function createSignInTries(pool: Pool): SignInTries {
       retryAfterMs: waitMs,
     });
   };
+  const renewedTimes = ({ emailKey }: Trial): Promise<number> => countedTries(pool, renewals(emailKey));
   return {
     async countPassword(trial) {
-      const { network, known, here, place, account } = limitsOf(trial);
+      const { network, known, here, place, account } = limitsOf(trial, await renewedTimes(trial));
       await count(here);
       if (network !== '') await count(place);
       if (!(await isRemembered(pool, known))) await count(account);
     },
     async passwordWasRight(trial) {
-      const { network, known, here, place, account } = limitsOf(trial);
+      const { network, known, here, place, account } = limitsOf(trial, await renewedTimes(trial));
       await forgetTries(pool, here);
       // Nobody makes room for trying others' accounts by signing in to their own.
       if (network !== '') await giveTryBack(pool, place);
       if (!(await isRemembered(pool, known))) await giveTryBack(pool, account);
       if (network !== '') await remember(pool, known, knownSeconds);
+    },
+    async passwordIsNew(emailKey) {
+      await countTry(pool, renewals(emailKey));
     },
     async countCode(userId) {
       for (const limit of codeLimits(userId)) await count(limit);

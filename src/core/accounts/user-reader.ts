@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { MembershipRow } from '../database/account-entities.ts';
-import type { Language, MemberRole , UserRow } from '../database/account-entities.ts';
+import type { Language, MemberRole, UserRow } from '../database/account-entities.ts';
 import { MerchantRow } from '../database/entities.ts';
 import { publicId, storedId } from '../../runtime/public-id.ts';
 

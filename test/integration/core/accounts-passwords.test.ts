@@ -121,6 +121,19 @@ describe('a reset', () => {
   });
 });
 
+test('a reset lets somebody in again who was held up by wrong passwords, their own or others', async () => {
+  const user = await addUser();
+  const remoteAddress = '192.0.2.77';
+  const signIn = (own: string) =>
+    desk.accounts[0].verifyPassword({ email: user.email, password: own, remoteAddress });
+  for (let count = 0; count < 6; count += 1) await signIn('not the right password').catch(() => undefined);
+  expect(await reasonOf(signIn(password))).toBe('TOO_MANY_TRIES');
+
+  await desk.accounts[1]!.resetPassword({ token: await startReset(user.email), password: newPassword });
+
+  await signIn(newPassword);
+});
+
 describe('changing a password', () => {
   test('takes the one there is, and ends the other sessions', async () => {
     const user = await addUser();
