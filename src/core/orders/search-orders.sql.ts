@@ -34,7 +34,7 @@ const walkedRows = 50_000;
 /** For each of these, its latest attempt is looked up as well. */
 const walkedRowsWithAttempts = 10_000;
 /** More order_numbers of one beginning than this are found as well by walking through all orders. */
-const sortedRows = 2_000;
+const sortedRows = 20_000;
 
 /**
  * Gives up to `limit` ids of the orders wanted, newest first. An index finds an order_number, the beginning of one that

@@ -88,14 +88,16 @@ export function exchangeEntries(paid: GetPaymentAttemptResponse, writing: StoryW
       const title = story.omitted(format.format(omitted));
       return { kind: 'wallet', at: startTime, tone: undefined, title, notes: [], texts: [] };
     }
+    // A callback is the wallet's request: what it was answered is not kept.
+    const isTheirs = exchange.purpose === 'callback' && error === '';
     const outcome = status === 0 ? error || story.noAnswer : String(status);
     return {
       kind: 'wallet',
       at: startTime,
-      tone: status === 0 || status >= 500 ? 'warn' : undefined,
+      tone: !isTheirs && (status === 0 || status >= 500) ? 'warn' : undefined,
       title: story.exchange(exchange.purpose, option),
       notes: [
-        `${exchange.method} → ${outcome}`,
+        isTheirs ? exchange.method : `${exchange.method} → ${outcome}`,
         ...(duration === undefined ? [] : [story.took(format.format(durationMs(duration)))]),
         ...(exchange.decisive ? [story.decisive] : []),
       ],

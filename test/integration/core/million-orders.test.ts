@@ -130,7 +130,7 @@ test.each<[string, Partial<OrderFilter>, (numbers: readonly string[]) => void]>(
   const { numbers, blocks } = await read(own);
 
   check(numbers);
-  // The beginning of a number is looked at before: by up to 2,000 entries of the index.
+  // The beginning of a number is looked at before: by up to 20,000 entries of the index.
   expect(blocks).toBeLessThan(blocksOfAPage + (own.orderNumberPrefix === undefined ? 0 : 2_500));
 });
 

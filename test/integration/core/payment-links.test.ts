@@ -1,0 +1,103 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Client } from '@connectrpc/connect';
+import { Environment, OrderStatus, PaymentType } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
+import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { registration } from '../../support/order-requests.ts';
+import { failureOf } from '../../support/rpc-failure.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack } from '../../support/stack.ts';
+
+let stack: Stack;
+let orders: Client<typeof OrderService>;
+let dashboard: Client<typeof OrderService>;
+let merchantId: string;
+const environment = Environment.SANDBOX;
+
+beforeAll(async () => {
+  stack = await startStack({ facades: 0 });
+  orders = stack.client(OrderService, 'writer');
+  dashboard = stack.client(OrderService, 'dashboard');
+  merchantId = (await stack.createMerchant()).id;
+});
+
+afterAll(() => stack.stop());
+
+const seconds = (count: number) => ({ seconds: BigInt(count), nanos: 0 });
+const link = (own: object) =>
+  registration({
+    merchantId,
+    paymentType: PaymentType.LINK,
+    customerPhone: '',
+    returnUrl: '',
+    ...own,
+  });
+
+describe('a payment link', () => {
+  test('needs neither phone nor return_url, and lasts as long as it says', async () => {
+    const { order } = await orders.registerOrder(
+      link({ orderNumber: 'L-1', sessionLifetime: seconds(2_592_000) }),
+    );
+
+    expect(order).toMatchObject({ customerPhone: '', returnUrl: '' });
+    expect(Number(order!.expireTime!.seconds) - Number(order!.createTime!.seconds)).toBe(2_592_000);
+  });
+
+  test('is the same again when it is registered again, and another with another lifetime', async () => {
+    const same = link({ orderNumber: 'L-2', sessionLifetime: seconds(300) });
+    await orders.registerOrder(same);
+
+    expect((await orders.registerOrder(same)).repeated).toBe(true);
+    const failure = await failureOf(orders.registerOrder({ ...same, sessionLifetime: seconds(301) }));
+    expect(failure.reason).toBe('ORDER_NUMBER_TAKEN');
+  });
+
+  test.each([
+    ['299 seconds', { sessionLifetime: seconds(299) }, 'session_lifetime'],
+    ['more than 30 days', { sessionLifetime: seconds(2_592_001) }, 'session_lifetime'],
+    ['half a second', { sessionLifetime: { seconds: 600n, nanos: 500_000_000 } }, 'session_lifetime'],
+    ['a phone that is none', { customerPhone: '12' }, 'customer_phone'],
+    ['a return_url that is none', { returnUrl: 'shop' }, 'return_url'],
+  ])('cannot be of %s', async (_name, own, field) => {
+    const failure = await failureOf(orders.registerOrder(link({ orderNumber: 'L-3', ...own })));
+
+    expect(Object.keys(failure.issues)).toEqual([field]);
+  });
+
+  test.each([PaymentType.API, PaymentType.UNSPECIFIED])(
+    'is what an order of type %s is not: that needs phone and return_url, and lasts as its merchant says',
+    async (paymentType) => {
+      const wrong = link({ orderNumber: 'L-4', paymentType, sessionLifetime: seconds(600) });
+
+      const failure = await failureOf(orders.registerOrder(wrong));
+
+      expect(Object.keys(failure.issues).sort()).toEqual([
+        'customer_phone',
+        'return_url',
+        'session_lifetime',
+      ]);
+    },
+  );
+
+  test('gives its checkout again as long as it can be paid, and is taken back once', async () => {
+    const { order, checkoutUrl } = await orders.registerOrder(link({ orderNumber: 'L-5' }));
+    const asked = {
+      merchantId,
+      environment,
+      key: { case: 'orderId' as const, value: order!.orderId },
+      withCheckoutUrl: true,
+    };
+    expect((await dashboard.getOrder(asked)).checkoutUrl).toBe(checkoutUrl);
+
+    const cancelled = await dashboard.cancelOrder({ merchantId, environment, orderId: order!.orderId });
+
+    expect(cancelled.order?.status).toBe(OrderStatus.FAILED);
+    expect((await dashboard.getOrder(asked)).checkoutUrl).toBe('');
+    const again = await failureOf(
+      dashboard.cancelOrder({ merchantId, environment, orderId: order!.orderId }),
+    );
+    expect(again.reason).toBe('ORDER_NOT_PAYABLE');
+    const { entries } = await stack.client(AuditService, 'operator').listAuditEntries({ merchantId });
+    expect(entries.filter(({ action }) => action === 'order.cancel')).toHaveLength(1);
+  });
+});
