@@ -10,7 +10,7 @@ import { maxAttempts, transition } from '../domain/transition.ts';
 import type { Command, Rejection } from '../domain/transition.ts';
 import type { FindMerchant, MerchantTerms } from '../merchants/find-merchant-use-case.ts';
 import { requireMerchant } from '../merchants/find-merchant-use-case.ts';
-import { allowedOptions } from '../merchants/merchant-terms.ts';
+import { allowedOptions } from '../domain/merchant-terms.ts';
 import type { CheckoutTokens, TokenSubject } from '../orders/checkout-token-use-case.ts';
 import type { LockedOrder, OrderChanges } from '../orders/change-order-use-case.ts';
 import type { PhoneLimit } from '../payments/phone-limit-use-case.ts';

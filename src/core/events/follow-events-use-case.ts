@@ -7,7 +7,8 @@ import { latestCursor, readEvents } from './read-events.sql.ts';
 import type { EventFilter, StoredEvent } from './read-events.sql.ts';
 
 export type { EventFilter } from './read-events.sql.ts';
-export { formatCursor, parseCursor } from './event-cursor.ts';
+export { beginning, formatCursor, parseCursor } from './event-cursor.ts';
+export type { EventCursor } from './event-cursor.ts';
 
 export interface EventPage {
   readonly events: readonly StoredEvent[];

@@ -3,7 +3,7 @@ import type { ConnectError } from '@connectrpc/connect';
 import { rpcError } from '../../runtime/rpc/rpc-error.ts';
 import type { MerchantStatus } from '../database/entities.ts';
 import type { Environment } from '../domain/order.ts';
-import type { AgreedTerms } from './merchant-terms.ts';
+import type { AgreedTerms } from '../domain/merchant-terms.ts';
 
 /** What has to be known of a merchant before anything is done for it. */
 export interface MerchantTerms extends AgreedTerms {

@@ -19,7 +19,7 @@ import { parseText } from '../domain/text.ts';
 import { paymentOptionOf, paymentOptions } from '../rpc/order-messages.ts';
 import { valuesOrThrow } from '../rpc/request-fields.ts';
 import type { MerchantChange } from './merchant-store.ts';
-import type { AgreedTerms } from './merchant-terms.ts';
+import type { AgreedTerms } from '../domain/merchant-terms.ts';
 
 export const nameLength = 128;
 const standardSessionSeconds = 30 * 60;

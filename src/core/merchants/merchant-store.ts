@@ -9,7 +9,7 @@ import { recordAudit } from '../audit/record-audit-use-case.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
 import type { MerchantTerms } from './find-merchant-use-case.ts';
-import type { AgreedTerms } from './merchant-terms.ts';
+import type { AgreedTerms } from '../domain/merchant-terms.ts';
 
 /** A merchant as it stands; the id as it is shown. */
 export type Merchant = Omit<MerchantRow, symbol>;

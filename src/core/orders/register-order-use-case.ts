@@ -4,7 +4,7 @@ import type { Order, OrderFacts } from '../domain/order.ts';
 import { registerOrder, sameRegistration } from '../domain/order.ts';
 import type { FindMerchant } from '../merchants/find-merchant-use-case.ts';
 import { requireMerchant } from '../merchants/find-merchant-use-case.ts';
-import { amountIssues } from '../merchants/merchant-terms.ts';
+import { amountIssues } from '../domain/merchant-terms.ts';
 import type { Registration } from './order-requests.ts';
 import type { CallScope, OrderStore } from './order-store.ts';
 

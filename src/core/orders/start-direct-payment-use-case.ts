@@ -9,7 +9,7 @@ import type { Command, Rejection } from '../domain/transition.ts';
 import { transition } from '../domain/transition.ts';
 import type { FindMerchant } from '../merchants/find-merchant-use-case.ts';
 import { requireMerchant } from '../merchants/find-merchant-use-case.ts';
-import { amountIssues, optionIssues } from '../merchants/merchant-terms.ts';
+import { amountIssues, optionIssues } from '../domain/merchant-terms.ts';
 import type { PhoneLimit } from '../payments/phone-limit-use-case.ts';
 import { phoneRefusal } from '../payments/phone-limit-use-case.ts';
 import type { DirectPayment } from './order-requests.ts';

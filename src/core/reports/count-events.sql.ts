@@ -1,7 +1,7 @@
 import type { PoolClient } from 'pg';
 import { runStatement } from '../../runtime/database/run-statement.ts';
 import type { Environment, OrderEventType } from '../domain/order.ts';
-import type { EventCursor } from '../events/event-cursor.ts';
+import type { EventCursor } from '../events/follow-events-use-case.ts';
 
 /** Events of one merchant, type and hour. */
 export interface EventGroup {

@@ -1,7 +1,7 @@
-import { Currency } from '../domain/currency.ts';
-import type { Issue } from '../domain/issue.ts';
-import { Money } from '../domain/money.ts';
-import type { Environment, PaymentOption } from '../domain/order.ts';
+import { Currency } from './currency.ts';
+import type { Issue } from './issue.ts';
+import { Money } from './money.ts';
+import type { Environment, PaymentOption } from './order.ts';
 
 /** What is agreed with a merchant. Empty sets no limit beside the deployment's own. */
 export interface AgreedTerms {
