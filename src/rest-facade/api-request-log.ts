@@ -4,7 +4,7 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import type { CallOptions, Client } from '@connectrpc/connect';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Environment } from '../gen/gatehouse/v1/order_pb.js';
-import { ApiEndpoint } from '../gen/gatehouse/v1/request_log_service_pb.js';
+import type { ApiEndpoint } from '../gen/gatehouse/v1/request_log_service_pb.js';
 import type { ApiRequestSchema, RequestLogService } from '../gen/gatehouse/v1/request_log_service_pb.js';
 import type { Logger } from '../runtime/logger.ts';
 import type { NewId } from '../runtime/public-id.ts';

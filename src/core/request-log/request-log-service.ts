@@ -229,7 +229,7 @@ function requestMessage(row: ListedRequest & Partial<ApiRequest>): RequestMessag
     path: row.path,
     status: row.status,
     reason: row.reason,
-    durationMicros: BigInt(row.durationMicros),
+    durationMicros: row.durationMicros,
     orderNumber: row.orderNumber,
     requestBody: row.requestBody ?? '',
     responseBody: row.responseBody ?? '',

@@ -33,6 +33,8 @@ export interface GrpcTransport extends Transport {
 /** Methods that make something new each time: made again after a lost answer, they could make it twice. */
 const notRepeatable = [
   { service: MerchantService.typeName, method: MerchantService.method.createMerchant.name },
+  // Made again, it would find the merchant changed meanwhile: by itself.
+  { service: MerchantService.typeName, method: MerchantService.method.updateMerchant.name },
   { service: ApiKeyService.typeName, method: ApiKeyService.method.issueApiKey.name },
   { service: ApiKeyService.typeName, method: ApiKeyService.method.rotateApiKey.name },
   { service: WebhookService.typeName, method: WebhookService.method.rotateSigningSecret.name },

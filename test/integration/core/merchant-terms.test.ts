@@ -86,7 +86,7 @@ describe('a merchant is updated', () => {
       { largestAmounts: ['1', '2'].map((amount) => ({ currency: 'ETB', amount })) },
       'terms.largest_amounts',
     ],
-    ['an unknown option', { sandboxPaymentOptions: [99] }, 'terms.sandbox_payment_options'],
+    ['an unknown option', { sandboxPaymentOptions: [99 as PaymentOption] }, 'terms.sandbox_payment_options'],
     ['a rate below nothing', { requestsPerSecond: -1 }, 'terms.requests_per_second'],
   ])('but not with %s', async (_name, terms, field) => {
     const { id: merchantId } = await stack.createMerchant();

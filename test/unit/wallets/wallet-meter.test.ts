@@ -86,7 +86,12 @@ describe('a wallet meter', () => {
 
   test('counts work while it runs, also work that fails', async () => {
     const meter = createWalletMeter(() => 0);
-    const breaker = meter.counted({ allows: () => 'all', watch: async (work) => void (await work()) });
+    const breaker = meter.counted({
+      allows: () => 'all',
+      watch: async (work) => {
+        await work();
+      },
+    });
     const end = Promise.withResolvers<boolean>();
 
     const first = breaker.watch(() => end.promise);
