@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
 import pg from 'pg';
+import { heapFlags } from '../../src/main/local/heap-flags.ts';
 import { startTemporaryNats } from '../../src/main/local/temporary-servers.ts';
 import { waitUntil } from '../../test/support/wait-until.ts';
 import { childrenNamed } from '../load/process-usage.ts';
@@ -115,7 +116,11 @@ function startAllWith({ profileFolder = '', nodeOptions = [] }: GatehouseOptions
   ): Promise<LoggedProcess[]> => {
     const started: LoggedProcess[] = [];
     while (started.length < count) {
-      const one = await startLogged({ file, settings, nodeOptions: [...nodeOptions, ...profiling] });
+      const one = await startLogged({
+        file,
+        settings,
+        nodeOptions: [...heapFlags, ...nodeOptions, ...profiling],
+      });
       cleanUps.add(one.stop);
       started.push(one);
     }

@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import type { Client } from '@connectrpc/connect';
 import Fastify, { LogController } from 'fastify';
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -15,6 +14,7 @@ import { addJsonBodyParser } from './body-parser.ts';
 import { addDirectEndpoint, directAliases, directFields, directPath } from './direct-endpoint.ts';
 import { notFound, replyWithError } from './error-reply.ts';
 import { addProbes } from '../runtime/http/core-probes.ts';
+import { usableRequestId } from '../runtime/http/request-id.ts';
 import { createRateLimits } from './rate-limits.ts';
 import type { RateLimitSettings } from './rate-limits.ts';
 import { answerClientError, answerEveryRequest } from './raw-http.ts';
@@ -179,10 +179,4 @@ function addMerchantApi(app: FastifyInstance, options: RestFacadeOptions): void 
   addRegisterEndpoint(app, context);
   addDirectEndpoint(app, context);
   addVerifyEndpoint(app, context);
-}
-
-/** The client's own id for its request, when it is one that can be written into logs and headers as it is. */
-function usableRequestId({ headers }: IncomingMessage): string | undefined {
-  const given = headers['x-request-id'];
-  return typeof given === 'string' && /^[A-Za-z0-9_.-]{1,64}$/.test(given) ? given : undefined;
 }

@@ -2,7 +2,20 @@ import { v7, validate } from 'uuid';
 
 /** What kinds of things have ids, and how each id begins. */
 export type IdPrefix =
-  'mer' | 'key' | 'ord' | 'pat' | 'evt' | 'aud' | 'stp' | 'rec' | 'req' | 'whd' | 'whs' | 'whr' | 'whf' | 'usr';
+  | 'mer'
+  | 'key'
+  | 'ord'
+  | 'pat'
+  | 'evt'
+  | 'aud'
+  | 'stp'
+  | 'rec'
+  | 'req'
+  | 'whd'
+  | 'whs'
+  | 'whr'
+  | 'whf'
+  | 'usr';
 
 /**
  * A new id of a thing made at `at`: the prefix and a UUID of version 7 (RFC 9562) in 26 characters, so that ids sort by

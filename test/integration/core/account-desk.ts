@@ -4,12 +4,8 @@ import type { Client } from '@connectrpc/connect';
 import { ConnectError } from '@connectrpc/connect';
 import { createClient } from '@connectrpc/connect';
 import { Secret, TOTP } from 'otpauth';
-import {
-  AccountService,
-  SessionService,
-} from '../../../src/gen/gatehouse/v1/account_service_pb.js';
-import type { User ,
-  MemberRole} from '../../../src/gen/gatehouse/v1/account_service_pb.js';
+import { AccountService, SessionService } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
+import type { User, MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { RetryInfoSchema } from '../../../src/gen/google/rpc/error_details_pb.js';
 import { createGrpcTransport } from '../../../src/runtime/rpc/grpc-transport.ts';
 import type { Stack } from '../../support/stack.ts';

@@ -27,7 +27,10 @@ test.each([
   ['', 'entry 1 must be role:token'],
   ['facade', 'entry 1 needs a token'],
   [`facade:${first},`, 'entry 2 must be role:token'],
-  [`king:${first}`, 'with one of the roles facade, checkout, wallets, webhooks, dashboard, operator, writer, reader'],
+  [
+    `king:${first}`,
+    'with one of the roles facade, checkout, wallets, webhooks, dashboard, operator, writer, reader',
+  ],
   [`Facade:${first}`, 'entry 1 must be role:token'],
   [`facade:${first}:${second}`, 'entry 1 must be role:token'],
   [
