@@ -10,7 +10,7 @@ import { webhooks as webhooksInEnglish } from '../language/english/webhooks.ts';
 import { home as amharic } from '../language/amharic/home.ts';
 import { home as english } from '../language/english/home.ts';
 import { wordsFor } from '../language/words.ts';
-import { dayMs, startOfDay } from '../payments/local-day.ts';
+import { startOfDay } from '../local-time.ts';
 import { orderWords } from '../payments/order-words.ts';
 import { isAtLeast } from '../session/viewer.ts';
 import { reportView } from './report-views.ts';
@@ -23,6 +23,7 @@ type Span = keyof typeof spans;
 const isSpan = (text: unknown): text is Span => typeof text === 'string' && Object.hasOwn(spans, text);
 
 const hourMs = 60 * 60_000;
+const dayMs = 24 * hourMs;
 const mostEndpoints = 5;
 
 /** A merchant's first page: how things are, what is in trouble, and what to do next. */

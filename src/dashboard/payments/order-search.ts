@@ -1,7 +1,8 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { ListOrdersRequestSchema } from '../../gen/gatehouse/v1/order_service_pb.js';
-import { dayMs, dayNamed } from './local-day.ts';
+import { dayNamed } from '../local-time.ts';
+import type { LocalDay } from '../local-time.ts';
 import { orderStatuses, paymentOptions, paymentTypes } from './order-words.ts';
 
 const fields = [
@@ -50,7 +51,7 @@ export function readOrderSearch(query: unknown, timeZone: string): OrderSearch {
     const value = Object.hasOwn(table, name) ? table[name] : undefined;
     return value === undefined ? [] : [value];
   };
-  const wrong = (name: 'from' | 'to', day: Date | undefined): Field[] =>
+  const wrong = (name: 'from' | 'to', day: LocalDay | undefined): Field[] =>
     values[name] !== '' && day === undefined ? [name] : [];
   return {
     values,
@@ -67,8 +68,8 @@ export function readOrderSearch(query: unknown, timeZone: string): OrderSearch {
       statuses: one(orderStatuses, values.status),
       paymentOptions: one(paymentOptions, values.option),
       paymentTypes: one(paymentTypes, values.type),
-      ...(from === undefined ? {} : { createTimeFrom: timestampFromDate(from) }),
-      ...(to === undefined ? {} : { createTimeTo: timestampFromDate(new Date(to.getTime() + dayMs)) }),
+      ...(from === undefined ? {} : { createTimeFrom: timestampFromDate(from.from) }),
+      ...(to === undefined ? {} : { createTimeTo: timestampFromDate(to.to) }),
     },
     query(pageToken = '') {
       const set = Object.entries({ ...values, page: pageToken }).filter(([, value]) => value !== '');

@@ -26,7 +26,7 @@ export function addRequests(app: FastifyInstance, dashboard: Dashboard): void {
   app.get(path, async (request, reply) => {
     const writing = writingOf(request);
     const { words } = writing;
-    const filter = readRequestFilter(request.query);
+    const filter = readRequestFilter(request.query, timeZone);
     const log = await panel(request, async (options) => {
       const asked = { ...scopeOf(request), ...filter.conditions, pageSize };
       const answer = await clients.requestLog.listApiRequests(asked, options);

@@ -1,5 +1,6 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import { timeNamed } from '../local-time.ts';
 import { ApiEndpoint, ApiRequestOutcome } from '../../gen/gatehouse/v1/request_log_service_pb.js';
 
 export const outcomes = {
@@ -44,21 +45,15 @@ const valueOf = <T>(words: Readonly<Record<string, T>>, word: string): T | undef
   Object.hasOwn(words, word) ? words[word] : undefined;
 
 /** What is no time, as browsers write those of a form, limits nothing. */
-function timeOf(text: string): Timestamp | undefined {
-  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?$/.test(text)) return undefined;
-  const date = new Date(`${text}Z`);
-  return Number.isNaN(date.getTime()) ? undefined : timestampFromDate(date);
-}
-
-export function readRequestFilter(query: unknown): RequestFilter {
+export function readRequestFilter(query: unknown, timeZone: string): RequestFilter {
   const given = (name: string, max = maxText): string => {
     const value: unknown = (query as Readonly<Record<string, unknown>>)[name];
     return typeof value === 'string' ? value.trim().slice(0, max) : '';
   };
   const outcome = valueOf(outcomes, given('outcome'));
   const endpoint = valueOf(endpoints, given('endpoint'));
-  const from = timeOf(given('from'));
-  const to = timeOf(given('to'));
+  const from = timeNamed(given('from'), timeZone);
+  const to = timeNamed(given('to'), timeZone);
   const pageToken = given('page', 500);
   const values = {
     outcome: outcome === undefined ? '' : given('outcome'),
@@ -77,8 +72,8 @@ export function readRequestFilter(query: unknown): RequestFilter {
       endpoint: endpoint ?? ApiEndpoint.UNSPECIFIED,
       orderNumber: values.order_number,
       requestId: values.request_id,
-      ...(from === undefined ? {} : { createTimeFrom: from }),
-      ...(to === undefined ? {} : { createTimeTo: to }),
+      ...(from === undefined ? {} : { createTimeFrom: timestampFromDate(from) }),
+      ...(to === undefined ? {} : { createTimeTo: timestampFromDate(to) }),
       pageToken,
     },
     withPage: (next) => {

@@ -1,0 +1,25 @@
+import { DateTime } from 'luxon';
+
+/** A day of a time zone: from its beginning to just before `to`. It may be 23 or 25 hours, when clocks are set. */
+export interface LocalDay {
+  readonly from: Date;
+  readonly to: Date;
+}
+
+/** When the day of a time began in a time zone. */
+export const startOfDay = (at: Date, timeZone: string): Date =>
+  DateTime.fromJSDate(at, { zone: timeZone }).startOf('day').toJSDate();
+
+/** A day written as 2026-11-21, in a time zone; undefined when it is no day. */
+export function dayNamed(text: string, timeZone: string): LocalDay | undefined {
+  const day = DateTime.fromFormat(text, 'yyyy-MM-dd', { zone: timeZone });
+  if (!day.isValid) return undefined;
+  return { from: day.startOf('day').toJSDate(), to: day.plus({ days: 1 }).startOf('day').toJSDate() };
+}
+
+/** A time as forms write it (HTML, "local date and time"), in a time zone; undefined when it is none. */
+export function timeNamed(text: string, timeZone: string): Date | undefined {
+  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?$/.test(text)) return undefined;
+  const time = DateTime.fromISO(text, { zone: timeZone });
+  return time.isValid ? time.toJSDate() : undefined;
+}
