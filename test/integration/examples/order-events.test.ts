@@ -153,9 +153,11 @@ describe('consume-order-stream.ts', () => {
     await untilPrinted(example, 'A-1');
     await isInStream('A-1');
     const [last] = await readStream(broker.url);
-    await stack.cores[0]?.stop();
 
+    // Core knows nothing of it.
     await publish('follows', { cursor: 'later', previous: last?.cursor ?? '' });
+    await untilPrinted(example, 'follows');
+    await stack.cores[0]?.stop();
     await publish('does-not-follow', { cursor: 'much later', previous: 'somewhat later' });
 
     await waitUntil('it has asked core', () => example.complaints.length > 0);
