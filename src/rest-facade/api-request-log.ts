@@ -190,9 +190,11 @@ export function createApiRequestLog(options: ApiRequestLogOptions): ApiRequestLo
     toldMs = nowMs();
   };
   const timer = setInterval(() => {
-    sending ??= sendOn().finally(() => {
-      sending = undefined;
-    });
+    sending ??= sendOn()
+      .catch((error: unknown) => logger.error({ err: error }, 'requests were lost for the request log'))
+      .finally(() => {
+        sending = undefined;
+      });
     tell();
   }, sendIntervalMs).unref();
 
@@ -221,6 +223,15 @@ export function createApiRequestLog(options: ApiRequestLogOptions): ApiRequestLo
   };
 }
 
+/** Nothing of a body that is nested deeper than it can be written: it was read without recursion. */
+function bodyText(body: unknown): string {
+  try {
+    return maskJson(JSON.stringify(body));
+  } catch {
+    return '';
+  }
+}
+
 function messageOf(noted: Noted, newId: NewId): Message {
   const { environment, endpoint, status, method, at, durationMs, bodyReading, logged } = noted;
   return {
@@ -236,7 +247,7 @@ function messageOf(noted: Noted, newId: NewId): Message {
     reason: logged?.reason ?? '',
     durationMicros: BigInt(Math.round(durationMs * 1_000)),
     orderNumber: logged?.orderNumber ?? '',
-    requestBody: bodyReading?.readable === true ? maskJson(JSON.stringify(bodyReading.object)) : '',
+    requestBody: bodyReading?.readable === true ? bodyText(bodyReading.object) : '',
     responseBody: maskJson(noted.payload),
     createTime: timestampFromMs(at),
   };
