@@ -72,6 +72,14 @@ const isInStream = (orderNumber: string): Promise<unknown> =>
     (await readStream(broker.url)).some(({ body }) => body.includes(orderNumber)),
   );
 
+/** What is published before its consumer is made is not for the example: core lists what there was. */
+async function untilConsuming(): Promise<void> {
+  const connection = await connectTo(broker.url);
+  const manager = await connection.jetstreamManager();
+  await insist('the example has a consumer', () => manager.consumers.info('ORDERS', 'sandbox-reader'));
+  await connection.close();
+}
+
 describe.each(['follow-order-events.ts', 'consume-order-stream.ts'])('%s', (name) => {
   test('prints what has happened in the sandbox, then what happens, and nothing of production', async () => {
     await register('A-1');
@@ -153,6 +161,7 @@ describe('consume-order-stream.ts', () => {
     await untilPrinted(example, 'A-1');
     await isInStream('A-1');
     const [last] = await readStream(broker.url);
+    await untilConsuming();
 
     // Core knows nothing of it.
     await publish('follows', { cursor: 'later', previous: last?.cursor ?? '' });
