@@ -38,7 +38,7 @@ export function readOptions(args: readonly string[]): BenchOptions {
       cores: { type: 'string', default: '1' },
       facades: { type: 'string', default: '1' },
       profile: { type: 'string', default: '' },
-      'overload-connections': { type: 'string', default: '8000' },
+      'overload-connections': { type: 'string', default: '4000' },
       minutes: { type: 'string', default: '10' },
       out: { type: 'string', default: '' },
       install: { type: 'boolean', default: false },

@@ -1,13 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import pg from 'pg';
-import { heapFlags } from '../../src/main/local/heap-flags.ts';
+import type * as HeapFlags from '../../src/main/local/heap-flags.ts';
 import { startTemporaryNats } from '../../src/main/local/temporary-servers.ts';
 import { waitUntil } from '../../test/support/wait-until.ts';
 import { childrenNamed } from '../load/process-usage.ts';
 import { createCleanUps } from './clean-ups.ts';
 import type { CleanUps } from './clean-ups.ts';
-import { startLogged } from './logged-process.ts';
+import { root, startLogged } from './logged-process.ts';
 import type { LoggedProcess } from './logged-process.ts';
 
 /** Facades, cores and their broker on a database that is there. */
@@ -34,6 +35,8 @@ export interface GatehouseOptions {
   readonly seeded: number;
   readonly cores?: number;
   readonly facades?: number;
+  /** The checkout whose core and facade are started: this one when it is left out. */
+  readonly folder?: string;
   /** Where core and facade leave CPU profiles when they end; empty for none. */
   readonly profileFolder?: string;
   readonly nodeOptions?: readonly string[];
@@ -64,7 +67,7 @@ async function startParts(options: GatehouseOptions, cleanUps: CleanUps): Promis
   cleanUps.add(() => database.end());
 
   const tokens = { facade: token(), operator: token(), checkout: token() };
-  const start = startAllWith(options, cleanUps);
+  const start = await startAllWith(options, cleanUps);
   const cores = await start(coreCount, 'src/main/core.ts', coreSettings(databaseUrl, broker.url, tokens));
   const coreAddresses = cores.map(({ ready }) => String(ready['grpc']));
   const facades = await start(facadeCount, 'src/main/rest-facade.ts', {
@@ -107,7 +110,13 @@ const coreSettings = (
   GATEHOUSE_CORE_CONNECT_PORT: '0',
 });
 
-function startAllWith({ profileFolder = '', nodeOptions = [] }: GatehouseOptions, cleanUps: CleanUps) {
+async function startAllWith(
+  { folder = root, profileFolder = '', nodeOptions = [] }: GatehouseOptions,
+  cleanUps: CleanUps,
+) {
+  const { heapFlags } = (await import(
+    pathToFileURL(join(folder, 'src/main/local/heap-flags.ts')).href
+  )) as typeof HeapFlags;
   const profiling = profileFolder === '' ? [] : ['--cpu-prof', `--cpu-prof-dir=${resolve(profileFolder)}`];
   return async (
     count: number,
@@ -117,6 +126,7 @@ function startAllWith({ profileFolder = '', nodeOptions = [] }: GatehouseOptions
     const started: LoggedProcess[] = [];
     while (started.length < count) {
       const one = await startLogged({
+        folder,
         file,
         settings,
         nodeOptions: [...heapFlags, ...nodeOptions, ...profiling],

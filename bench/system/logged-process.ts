@@ -15,16 +15,20 @@ export interface LoggedProcess {
 }
 
 export interface ProcessToStart {
+  /** Of a checkout of this project: this one when it is left out. */
+  readonly folder?: string;
   readonly file: string;
   readonly settings: Readonly<Record<string, string>>;
   /** Of Node itself. */
   readonly nodeOptions?: readonly string[];
 }
 
-const root = resolve(import.meta.dirname, '../..');
+/** Where this checkout is. */
+export const root = resolve(import.meta.dirname, '../..');
 
 /** Starts a file of this project with just these settings and waits until it says it is ready. @throws when it ends */
 export async function startLogged({
+  folder: checkout = root,
   file,
   settings,
   nodeOptions = [],
@@ -33,7 +37,7 @@ export async function startLogged({
   const logFile = join(folder, 'log');
   const log = await open(logFile, 'a');
   const child = spawn(process.execPath, [...nodeOptions, file], {
-    cwd: root,
+    cwd: checkout,
     env: { PATH: process.env['PATH'], GATEHOUSE_INSTANCE: 'bench', ...settings },
     stdio: ['ignore', log.fd, log.fd],
   });

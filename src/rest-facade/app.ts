@@ -21,6 +21,7 @@ import { answerClientError, answerEveryRequest } from './raw-http.ts';
 import { addReference } from './reference.ts';
 import type { PublicUrls } from './reference.ts';
 import { createOrderCalls } from './order-calls.ts';
+import { createRefusals } from './refuse-when-full.ts';
 import { addRegisterEndpoint, registerFields, registerPath } from './register-endpoint.ts';
 import { invalidRequest } from './request-failure.ts';
 import { logWhenOver } from './request-log.ts';
@@ -175,7 +176,8 @@ function addMerchantApi(app: FastifyInstance, options: RestFacadeOptions): void 
     note(request, reply, payload);
     done(null, payload);
   });
-  const context = { calls: createOrderCalls(orders, nowMs), orders, environment };
+  const calls = createOrderCalls(orders, nowMs);
+  const context = { calls, orders, environment, refuseWhen: createRefusals() };
   addRegisterEndpoint(app, context);
   addDirectEndpoint(app, context);
   addVerifyEndpoint(app, context);

@@ -40,6 +40,7 @@ export function addDirectEndpoint(app: FastifyInstance, context: EndpointContext
   const route = {
     method: 'POST',
     attachValidation: true,
+    onRequest: context.refuseWhen(context.calls.startDirectPayment.isFull),
     config: { errorDialect: 'direct' },
     handler: (request, reply) => startDirectPayment(request, reply, context),
   } satisfies Omit<RouteOptions, 'url'>;

@@ -1,5 +1,5 @@
 import type { CallOptions, Client } from '@connectrpc/connect';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyRequest, onRequestHookHandler } from 'fastify';
 import type { Environment } from '../gen/gatehouse/v1/order_pb.js';
 import type { OrderService } from '../gen/gatehouse/v1/order_service_pb.js';
 import type { OrderCalls } from './order-calls.ts';
@@ -10,6 +10,8 @@ export interface EndpointContext {
   /** For what is asked now and then only. */
   readonly orders: Client<typeof OrderService>;
   readonly environment: Environment;
+  /** Makes the hook of an endpoint whose calls are refused while there are too many. */
+  readonly refuseWhen: (isFull: () => boolean) => onRequestHookHandler;
 }
 
 const checkDeadlineMs = 8_000;

@@ -20,12 +20,15 @@ type GetOrder = MessageInitShape<typeof GetOrderRequestSchema>;
 
 /** What merchants ask of core. Each call answers, or fails, as the unary method of OrderService would. */
 export interface OrderCalls {
-  readonly register: (request: RegisterOrder, requestId: string) => Promise<RegisterOrderResponse>;
-  readonly startDirectPayment: (
-    request: StartDirectPayment,
-    requestId: string,
-  ) => Promise<StartDirectPaymentResponse>;
-  readonly find: (request: GetOrder, requestId: string) => Promise<GetOrderResponse>;
+  readonly register: GatheredCall<RegisterOrder, RegisterOrderResponse>;
+  readonly startDirectPayment: GatheredCall<StartDirectPayment, StartDirectPaymentResponse>;
+  readonly find: GatheredCall<GetOrder, GetOrderResponse>;
+}
+
+export interface GatheredCall<Request, Response> {
+  (request: Request, requestId: string): Promise<Response>;
+  /** Whether a request that came now would be refused, because too many of its kind wait. */
+  readonly isFull: () => boolean;
 }
 
 /** Long enough for a core that is being restarted, and short enough to answer before a request times out. */
@@ -35,7 +38,7 @@ const deadlineMs = 8_000;
  * Few batches on their way, so that what comes meanwhile makes the next one larger; several, so that core, which
  * gathers them anew, always has some to write. Beyond `maxWaiting` a request is refused at once.
  */
-const limits = { maxItems: 250, maxInFlight: 8, maxWaiting: 4_000 };
+const limits = { maxItems: 250, maxInFlight: 8, maxWaiting: 1_000 };
 
 /**
  * Makes one batch RPC of the requests that arrive in one turn of the event loop, or while others are on their way. A
@@ -87,7 +90,7 @@ function gather<Request extends object, Response>({
   nowMs,
   one,
   many,
-}: Methods<Request, Response>): (request: Request, requestId: string) => Promise<Response> {
+}: Methods<Request, Response>): GatheredCall<Request, Response> {
   const optionsOf = (items: readonly Waiting<Request>[]): CallOptions => ({
     timeoutMs: Math.max(1, Math.floor(Math.min(...items.map(({ deadline }) => deadline)) - nowMs())),
     headers: { 'x-request-id': items[0]?.requestId ?? '' },
@@ -105,7 +108,7 @@ function gather<Request extends object, Response>({
     return items.map((_, index) => outcomeOf(results[index]));
   };
   const call = createGroupCommit({ ...limits, run: answerAll });
-  return async (request, requestId) => {
+  const ask = async (request: Request, requestId: string): Promise<Response> => {
     const deadline = nowMs() + deadlineMs;
     const isLate = {
       get aborted(): boolean {
@@ -116,6 +119,7 @@ function gather<Request extends object, Response>({
     if (outcome instanceof ConnectError) throw outcome;
     return outcome;
   };
+  return Object.assign(ask, { isFull: call.isFull });
 }
 
 function outcomeOf<Response>(answer: Result<Response> | undefined): Response | ConnectError {

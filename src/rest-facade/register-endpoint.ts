@@ -19,12 +19,13 @@ Any other use of an \`order_number\` that is taken is a 400 with a detail on it.
 /** POST /api/v1/register; spec, "Register payment order". */
 export function addRegisterEndpoint(
   app: FastifyInstance,
-  { calls, orders, environment }: EndpointContext,
+  { calls, orders, environment, refuseWhen }: EndpointContext,
 ): void {
   app.route({
     method: 'POST',
     url: registerPath,
     attachValidation: true,
+    onRequest: refuseWhen(calls.register.isFull),
     schema: {
       operationId: 'registerOrder',
       summary: 'Register payment order',

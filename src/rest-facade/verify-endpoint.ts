@@ -16,11 +16,15 @@ const description = `Tells where an order stands.
 404 when you have no order with this \`order_number\` in this environment.`;
 
 /** POST /api/v1/verify; spec, "Check payment order status". */
-export function addVerifyEndpoint(app: FastifyInstance, { calls, environment }: EndpointContext): void {
+export function addVerifyEndpoint(
+  app: FastifyInstance,
+  { calls, environment, refuseWhen }: EndpointContext,
+): void {
   app.route({
     method: 'POST',
     url: verifyPath,
     attachValidation: true,
+    onRequest: refuseWhen(calls.find.isFull),
     schema: {
       operationId: 'verifyOrder',
       summary: 'Check payment order status',

@@ -1,4 +1,6 @@
+import type { ConnectError } from '@connectrpc/connect';
 import DataLoader from 'dataloader';
+import { createFewPerTurn } from '../few-per-turn.ts';
 import { rpcError } from '../rpc/rpc-error.ts';
 import { isDataRefused } from './explain-error.ts';
 
@@ -8,12 +10,21 @@ export interface GroupCommitOptions<Item, Outcome> {
   readonly maxItems: number;
   /** How many statements run at a time. Items that come while all are running wait, and make the next batch larger. */
   readonly maxInFlight: number;
-  /** Beyond this many waiting items, new ones are refused at once: memory stays flat and callers learn early. */
+  /** Beyond this many waiting items, new ones are refused: memory stays flat and callers learn early. */
   readonly maxWaiting: number;
 }
 
+/** How many callers are refused in one turn of the event loop. */
+const maxRefusedPerTurn = 64;
+
 /** Whether nobody waits for an item any more: its caller's AbortSignal, say. */
 export type Leaving = Pick<AbortSignal, 'aborted'>;
+
+export interface GroupCommit<Item, Outcome> {
+  (item: Item, signal: Leaving): Promise<Outcome>;
+  /** Whether an item that came now would be refused. */
+  readonly isFull: () => boolean;
+}
 
 interface Entry<Item> {
   readonly item: Item;
@@ -27,8 +38,9 @@ interface Entry<Item> {
  */
 export function createGroupCommit<Item, Outcome>(
   options: GroupCommitOptions<Item, Outcome>,
-): (item: Item, signal: Leaving) => Promise<Outcome> {
+): GroupCommit<Item, Outcome> {
   const { run, maxItems, maxInFlight, maxWaiting } = options;
+  const refuse = createFewPerTurn(maxRefusedPerTurn);
   const ready: (() => void)[] = [];
   let inFlight = 0;
   let waiting = 0;
@@ -60,18 +72,17 @@ export function createGroupCommit<Item, Outcome>(
       },
     },
   );
-  return (item, signal) => {
-    if (waiting >= maxWaiting) {
-      return Promise.reject(
-        rpcError('OVERLOADED', 'too many requests are waiting; try again in a moment', {
-          retryAfterMs: 1000,
-        }),
-      );
-    }
+  const isFull = (): boolean => waiting >= maxWaiting;
+  const add = (item: Item, signal: Leaving): Promise<Outcome> => {
+    if (isFull()) return new Promise((_, reject) => refuse(() => reject(overloaded())));
     waiting += 1;
     return loader.load({ item, signal });
   };
+  return Object.assign(add, { isFull });
 }
+
+const overloaded = (): ConnectError =>
+  rpcError('OVERLOADED', 'too many requests are waiting; try again in a moment', { retryAfterMs: 1000 });
 
 async function settle<Item, Outcome>(
   entries: readonly Entry<Item>[],

@@ -174,7 +174,10 @@ function callHandler(spec: MethodImplSpec, logger: Logger): AnyHandler {
   }
 }
 
-/** What whoever still works for a call that has been answered is told. Made once: an error costs more than an answer. */
+/**
+ * What whoever still works for a call is told when it has been answered or its caller has left; grpc-js says the second after
+ * every answer. Made once: an error costs more than an answer.
+ */
 const callIsOver = new ConnectError('the call is over', Code.Canceled);
 
 type AnyCall =
@@ -190,7 +193,7 @@ async function* messagesOf(call: AsyncIterable<Message>): AsyncIterable<Message>
 function contextOf(call: AnyCall, { method }: MethodImplSpec) {
   const cancelled = new AbortController();
   const emitter: EventEmitter = call;
-  emitter.once('cancelled', () => cancelled.abort());
+  emitter.once('cancelled', () => cancelled.abort(callIsOver));
   const timeoutMs =
     remainingMs(call.getDeadline()) ?? (method.methodKind === 'unary' ? defaultDeadlineMs : undefined);
   return createHandlerContext({

@@ -1,0 +1,141 @@
+/**
+ * This checkout beside another one of the project, on one machine in one run:
+ *
+ *     git worktree add ../before main && npm install --prefix ../before
+ *     npm run bench:compare -- ../before --only register,verify
+ *
+ * Core and facade of each have a database of their own on one PostgreSQL and take turns, so that whatever else the machine
+ * does hits both. Printed is this one divided by the other: the median of the pairs, and the pairs.
+ */
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { loadavg } from 'node:os';
+import { parseArgs } from 'node:util';
+import type { Contender, Sample } from './contender.ts';
+import { restContender } from './contenders/rest.ts';
+import type { Scenario } from './load/run-wrk.ts';
+import { measureInTurns } from './measure-in-turns.ts';
+import { median } from './statistics.ts';
+import { root } from './system/logged-process.ts';
+import { startGatehouse } from './system/gatehouse.ts';
+import { prepare } from './system/prepare.ts';
+import { withEverythingStopped } from './system/with-everything-stopped.ts';
+import { missingTools } from './tools.ts';
+
+const scenarios: readonly Scenario[] = ['register', 'verify', 'direct', 'mixed'];
+const orders = 10_000;
+
+interface Comparison {
+  readonly folder: string;
+  readonly only: readonly Scenario[];
+  readonly connections: number;
+  readonly seconds: number;
+  readonly repeats: number;
+}
+
+function readComparison(): Comparison {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      only: { type: 'string', default: 'register,verify,direct' },
+      connections: { type: 'string', default: '64' },
+      seconds: { type: 'string', default: '2' },
+      repeats: { type: 'string', default: '5' },
+    },
+  });
+  const folder = resolve(positionals[0] ?? '');
+  if (positionals.length !== 1 || !existsSync(join(folder, 'src/main/core.ts')))
+    throw new Error('name the folder of one other checkout of Gatehouse, with its packages installed');
+  return {
+    folder,
+    only: values.only.split(',').map(scenarioNamed),
+    connections: wholeNumber('connections', values.connections),
+    seconds: wholeNumber('seconds', values.seconds),
+    repeats: wholeNumber('repeats', values.repeats),
+  };
+}
+
+function scenarioNamed(name: string): Scenario {
+  const found = scenarios.find((each) => each === name);
+  if (found === undefined) throw new Error(`--only: there is no ${name}; there are ${scenarios.join(', ')}`);
+  return found;
+}
+
+function wholeNumber(option: string, text: string): number {
+  if (!/^[1-9][0-9]*$/.test(text))
+    throw new Error(`--${option} must be a whole number from 1 on, not ${text}`);
+  return Number(text);
+}
+
+/** Samples of this checkout and of the other, by scenario, in the order in which they were taken. */
+type Pairs = ReadonlyMap<Scenario, readonly { readonly here: Sample; readonly there: Sample }[]>;
+
+const compare = ({ folder, only, connections, ...turns }: Comparison): Promise<Pairs> =>
+  withEverythingStopped(async (cleanUps) => {
+    // Of one size each and named apart by it: the same seeded orders, but for one.
+    const { databases, merchant, nextRun, postgres } = await prepare([orders, orders + 1], cleanUps);
+    const contenders: Contender[][] = [];
+    for (const [index, checkout] of [root, folder].entries()) {
+      const { seeded = 0, url = '' } = databases[index] ?? {};
+      const gatehouse = await startGatehouse({ databaseUrl: url, seeded, folder: checkout });
+      cleanUps.add(gatehouse.stop);
+      const under = { gatehouse, merchant, postmaster: postgres.postmaster, nextRun };
+      contenders.push(
+        only.map((each) => restContender(each, under, `${index === 0 ? 'here' : 'there'} ${each}`)),
+      );
+    }
+    const inTurns = only.flatMap((_, index) => contenders.flatMap((each) => each[index] ?? []));
+    const measured = await measureInTurns(inTurns, {
+      ...turns,
+      connections: [connections],
+      warmUpSeconds: 3,
+    });
+    const samplesOf = (name: string): readonly Sample[] =>
+      measured.find(({ contender }) => contender === name)?.samples ?? [];
+    return new Map(
+      only.map((scenario) => [
+        scenario,
+        samplesOf(`here ${scenario}`).flatMap((here, index) => {
+          const there = samplesOf(`there ${scenario}`)[index];
+          return there === undefined ? [] : [{ here, there }];
+        }),
+      ]),
+    );
+  });
+
+const figures: Readonly<Record<string, (sample: Sample) => number>> = {
+  rate: ({ perSecond }) => perSecond,
+  'p50 ms': ({ p50_ms }) => p50_ms,
+  'p99 ms': ({ p99_ms }) => p99_ms,
+  'facade µs': ({ cpu_us }) => cpu_us['facade'] ?? Number.NaN,
+  'core µs': ({ cpu_us }) => cpu_us['core'] ?? Number.NaN,
+  'postgres µs': ({ cpu_us }) => cpu_us['postgres'] ?? Number.NaN,
+};
+
+function print(pairs: Pairs): void {
+  for (const [scenario, samples] of pairs) {
+    console.log(`\n${scenario}: here / there`);
+    for (const [name, read] of Object.entries(figures)) {
+      const ratios = samples.map(({ here, there }) => read(here) / read(there));
+      const medians = [samples.map(({ here }) => read(here)), samples.map(({ there }) => read(there))].map(
+        median,
+      );
+      console.log(
+        `  ${name.padEnd(12)} ${median(ratios).toFixed(2)}   (${ratios.map((each) => each.toFixed(2)).join(' ')};` +
+          ` medians ${medians.map((each) => each.toFixed(1)).join(' and ')})`,
+      );
+    }
+  }
+}
+
+try {
+  const missing = missingTools();
+  if (missing !== undefined) throw new Error(missing);
+  const comparison = readComparison();
+  const before = loadavg()[0] ?? Number.NaN;
+  print(await compare(comparison));
+  console.log(`\nload average before: ${before.toFixed(1)}`);
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+}
