@@ -23,7 +23,9 @@ export interface Gatehouse {
   readonly coreAddresses: readonly string[];
   readonly connectUrl: string;
   /** Service tokens, by role. */
-  readonly tokens: { readonly operator: string; readonly checkout: string };
+  readonly tokens: { readonly operator: string; readonly checkout: string; readonly dashboard: string };
+  /** Where the dashboard's pages are; empty when it was not asked for. */
+  readonly dashboardUrl: string;
   readonly nats: number;
   /** Waits until the broker has confirmed every event: nobody else pays for them then. Gives the seconds it took. */
   readonly settle: () => Promise<number>;
@@ -35,6 +37,8 @@ export interface GatehouseOptions {
   readonly seeded: number;
   readonly cores?: number;
   readonly facades?: number;
+  /** Whether the dashboard is started, with the process that sends webhooks. */
+  readonly withDashboard?: boolean;
   /** The checkout whose core and facade are started: this one when it is left out. */
   readonly folder?: string;
   /** Where core and facade leave CPU profiles when they end; empty for none. */
@@ -66,7 +70,13 @@ async function startParts(options: GatehouseOptions, cleanUps: CleanUps): Promis
   await database.connect();
   cleanUps.add(() => database.end());
 
-  const tokens = { facade: token(), operator: token(), checkout: token() };
+  const tokens = {
+    facade: token(),
+    operator: token(),
+    checkout: token(),
+    dashboard: token(),
+    webhooks: token(),
+  };
   const start = await startAllWith(options, cleanUps);
   const cores = await start(coreCount, 'src/main/core.ts', coreSettings(databaseUrl, broker.url, tokens));
   const coreAddresses = cores.map(({ ready }) => String(ready['grpc']));
@@ -78,6 +88,21 @@ async function startParts(options: GatehouseOptions, cleanUps: CleanUps): Promis
     // Counted, as in production, and never reached.
     GATEHOUSE_RATE_LIMIT_PER_KEY: '10000000',
   });
+  const startDashboard = async (): Promise<LoggedProcess | undefined> => {
+    const toCore = { GATEHOUSE_CORE_ADDRESSES: coreAddresses.join() };
+    const [webhooks] = await start(1, 'src/main/webhooks.ts', {
+      ...toCore,
+      ...webhookSettings(databaseUrl, broker.url, tokens),
+    });
+    const [dashboard] = await start(1, 'src/main/dashboard.ts', {
+      ...toCore,
+      GATEHOUSE_WEBHOOKS_ADDRESSES: String(webhooks?.ready['grpc']),
+      GATEHOUSE_SERVICE_TOKEN: tokens.dashboard,
+      GATEHOUSE_DASHBOARD_PORT: '0',
+    });
+    return dashboard;
+  };
+  const dashboard = options.withDashboard === true ? await startDashboard() : undefined;
   return {
     databaseUrl,
     database,
@@ -88,6 +113,7 @@ async function startParts(options: GatehouseOptions, cleanUps: CleanUps): Promis
     coreAddresses,
     connectUrl: `http://${String(cores[0]?.ready['connect'])}`,
     tokens,
+    dashboardUrl: dashboard === undefined ? '' : String(dashboard.ready['dashboard']),
     nats,
     settle: () => settle(database),
     stop: cleanUps.run,
@@ -103,12 +129,29 @@ const coreSettings = (
   GATEHOUSE_NATS_URL: natsUrl,
   // The keys of the database's merchant were hashed with it.
   GATEHOUSE_MASTER_KEY: 'ab'.repeat(32),
-  GATEHOUSE_SERVICE_TOKENS: Object.entries(tokens)
-    .map(([role, value]) => `${role}:${value}`)
-    .join(),
+  GATEHOUSE_SERVICE_TOKENS: tokensInWords(tokens),
   GATEHOUSE_CORE_GRPC_PORT: '0',
   GATEHOUSE_CORE_CONNECT_PORT: '0',
 });
+
+const webhookSettings = (
+  databaseUrl: string,
+  natsUrl: string,
+  tokens: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> => ({
+  GATEHOUSE_DATABASE_URL: databaseUrl,
+  GATEHOUSE_NATS_URL: natsUrl,
+  GATEHOUSE_SERVICE_TOKEN: tokens['webhooks'] ?? '',
+  GATEHOUSE_SERVICE_TOKENS: tokensInWords(tokens),
+  GATEHOUSE_WEBHOOK_SECRET_KEYS: `bench:${token()}`,
+  GATEHOUSE_WEBHOOKS_GRPC_PORT: '0',
+  GATEHOUSE_WEBHOOKS_CONNECT_PORT: '0',
+});
+
+const tokensInWords = (tokens: Readonly<Record<string, string>>): string =>
+  Object.entries(tokens)
+    .map(([role, value]) => `${role}:${value}`)
+    .join();
 
 async function startAllWith(
   { folder = root, profileFolder = '', nodeOptions = [] }: GatehouseOptions,

@@ -14,7 +14,7 @@ export interface DashboardUsers {
   readonly operator: () => Promise<TestUser>;
 }
 
-export function openDashboardUsers(stack: Stack): DashboardUsers {
+export function openDashboardUsers(stack: Pick<Stack, 'client'>): DashboardUsers {
   const operator = stack.client(AccountService, 'operator');
   const dashboard = stack.client(AccountService, 'dashboard');
   const make = async (place: { merchantId: string; role: MemberRole } | { asOperator: true }) => {

@@ -1,0 +1,148 @@
+/**
+ * The dashboard over a table of a million orders: the time to the first byte of its pages, and what busy pages do to
+ * registrations.
+ *
+ *     npm run bench:dashboard -- --orders 1000000
+ */
+import { createClient } from '@connectrpc/connect';
+import { loadavg } from 'node:os';
+import { parseArgs } from 'node:util';
+import { openDashboardUsers } from '../test/support/dashboard-users.ts';
+import { createDashboardVisitor } from '../test/support/dashboard-visitor.ts';
+import { createGrpcTransport } from '../src/runtime/rpc/grpc-transport.ts';
+import { restContender } from './contenders/rest.ts';
+import { measureInTurns } from './measure-in-turns.ts';
+import { median, percentile } from './statistics.ts';
+import { startGatehouse } from './system/gatehouse.ts';
+import type { Gatehouse } from './system/gatehouse.ts';
+import { prepare } from './system/prepare.ts';
+import type { Prepared } from './system/prepare.ts';
+import { withEverythingStopped } from './system/with-everything-stopped.ts';
+import { missingTools } from './tools.ts';
+
+const pages = {
+  home: '',
+  'newest orders': '/orders',
+  'orders by number': '/orders?order_number=S-00500000',
+  'orders by start of number': '/orders?order_number=S-0050',
+  'orders by phone': '/orders?phone=0911223344',
+  'orders by amount': '/orders?amount=100.50',
+  'requests of the API': '/requests',
+} as const;
+const visitsEach = 40;
+const visitorsAtOnce = 8;
+const samples = { connections: [16, 64], seconds: 3, warmUpSeconds: 2 };
+
+interface Visit {
+  readonly firstByteMs: number;
+  readonly bytes: number;
+}
+
+type Read = (path: string) => Promise<Visit>;
+
+/** Signs a new owner of the merchant in. */
+async function reader({ dashboardUrl, coreAddresses, tokens }: Gatehouse, merchantId: string): Promise<Read> {
+  const transports = {
+    operator: createGrpcTransport({ addresses: coreAddresses, token: tokens.operator }),
+    dashboard: createGrpcTransport({ addresses: coreAddresses, token: tokens.dashboard }),
+  };
+  const owner = await openDashboardUsers({
+    client: (service, role) => createClient(service, transports[role === 'operator' ? role : 'dashboard']),
+  }).member(merchantId);
+  for (const transport of Object.values(transports)) transport.close();
+  const visitor = createDashboardVisitor(dashboardUrl);
+  const { status } = await visitor.signIn(owner);
+  if (status !== 303) throw new Error(`could not sign in: ${status}`);
+  const cookie = [...visitor.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  return async (path) => {
+    const begun = performance.now();
+    const answer = await fetch(`${dashboardUrl}/m/${merchantId}/sandbox${path}`, {
+      headers: { cookie },
+      redirect: 'manual',
+    });
+    const firstByteMs = performance.now() - begun;
+    const bytes = (await answer.arrayBuffer()).byteLength;
+    if (answer.status !== 200) throw new Error(`${path || 'home'} was answered with ${answer.status}`);
+    return { firstByteMs, bytes };
+  };
+}
+
+async function timePages(read: Read): Promise<void> {
+  for (const [name, path] of Object.entries(pages)) {
+    await read(path);
+    const visits: Visit[] = [];
+    while (visits.length < visitsEach) visits.push(await read(path));
+    const times = visits.map(({ firstByteMs }) => firstByteMs);
+    console.log(
+      `${name.padEnd(26)} first byte p50 ${median(times).toFixed(1)} ms, p95 ${percentile(times, 0.95).toFixed(1)} ms,` +
+        ` ${((visits[0]?.bytes ?? 0) / 1000).toFixed(0)} kB`,
+    );
+  }
+}
+
+/** Reads pages without pause, some at a time, until it is told to stop; gives how many were read. */
+function keepBusy(read: Read): () => Promise<number> {
+  let isOver = false;
+  let visits = 0;
+  const paths = Object.values(pages);
+  const visitor = async (first: number): Promise<void> => {
+    for (let next = first; !isOver; next += 1) {
+      await read(paths[next % paths.length] ?? '');
+      visits += 1;
+    }
+  };
+  const visitors = Array.from({ length: visitorsAtOnce }, (_, index) => visitor(index));
+  return async () => {
+    isOver = true;
+    await Promise.all(visitors);
+    return visits;
+  };
+}
+
+async function compareRegister(
+  gatehouse: Gatehouse,
+  { merchant, postgres, nextRun }: Prepared,
+  read: Read,
+  repeats: number,
+): Promise<void> {
+  const under = { gatehouse, merchant, postmaster: postgres.postmaster, nextRun };
+  const alone = restContender('register', under, 'register alone');
+  const busy: typeof alone = {
+    name: 'register beside a busy dashboard',
+    run: async (connections, seconds) => {
+      const begun = performance.now();
+      const stop = keepBusy(read);
+      const sample = await alone.run(connections, seconds);
+      const visits = await stop();
+      console.log(`  ${((visits * 1000) / (performance.now() - begun)).toFixed(0)} pages a second meanwhile`);
+      return sample;
+    },
+  };
+  const measured = await measureInTurns([alone, busy], { ...samples, repeats });
+  for (const { contender, connections, samples: all } of measured)
+    console.log(
+      `${contender} @ ${connections}: ${median(all.map(({ perSecond }) => perSecond)).toFixed(0)}/s,` +
+        ` p50 ${median(all.map(({ p50_ms }) => p50_ms)).toFixed(1)} ms, p99 ${median(all.map(({ p99_ms }) => p99_ms)).toFixed(1)} ms`,
+    );
+}
+
+try {
+  const { values } = parseArgs({
+    options: { orders: { type: 'string', default: '1000000' }, repeats: { type: 'string', default: '3' } },
+  });
+  const missing = missingTools();
+  if (missing !== undefined) throw new Error(missing);
+  console.log(`load average before: ${(loadavg()[0] ?? Number.NaN).toFixed(1)}`);
+  await withEverythingStopped(async (cleanUps) => {
+    const prepared = await prepare([Number(values.orders)], cleanUps);
+    const [{ seeded, url: databaseUrl } = { seeded: 0, url: '' }] = prepared.databases;
+    const gatehouse = await startGatehouse({ databaseUrl, seeded, withDashboard: true });
+    cleanUps.add(gatehouse.stop);
+    const read = await reader(gatehouse, prepared.merchant.id);
+    await timePages(read);
+    await compareRegister(gatehouse, prepared, read, Number(values.repeats));
+  });
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+}
