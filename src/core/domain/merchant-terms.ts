@@ -14,12 +14,18 @@ export interface AgreedTerms {
   readonly requestsPerSecond: number;
 }
 
+/** What is wrong with a currency by the merchant's terms. */
+export function currencyIssues({ currencies }: AgreedTerms, { code }: Currency): Issue[] {
+  if (currencies.length === 0 || currencies.includes(code)) return [];
+  return [{ field: 'currency', issue: `must be one of ${currencies.join(', ')}, which you may take` }];
+}
+
 /** What is wrong with an order of this amount by the merchant's terms: a currency or an amount it may not take. */
-export function amountIssues({ currencies, largestAmounts }: AgreedTerms, amount: Money): Issue[] {
+export function amountIssues(terms: AgreedTerms, amount: Money): Issue[] {
+  const wrongCurrency = currencyIssues(terms, amount.currency);
+  if (wrongCurrency.length > 0) return wrongCurrency;
   const { code } = amount.currency;
-  if (currencies.length > 0 && !currencies.includes(code))
-    return [{ field: 'currency', issue: `must be one of ${currencies.join(', ')}, which you may take` }];
-  const largest = largestAmounts[code];
+  const largest = terms.largestAmounts[code];
   if (largest === undefined || amount.minorUnits <= minorUnitsOf(largest, code)) return [];
   return [
     { field: 'amount', issue: `must be at most ${largest} ${code}, the most that you may take at once` },

@@ -44,6 +44,15 @@ type Parsed<T> = Result<T, readonly Issue[]>;
 const reasonLength = 255;
 const businessNameLength = 128;
 
+/** What of a request the merchant's terms speak of, as far as it can be read. */
+export interface AskedOfTerms {
+  readonly merchantId: string | undefined;
+  readonly environment: Environment | undefined;
+  readonly currency: Currency | undefined;
+  readonly amount: Money | undefined;
+  readonly paymentOption: PaymentOption | undefined;
+}
+
 /** Says what is wrong with the amount even when the currency is wrong too. */
 function parseMoney(amount: string, currency: string, accepted: readonly string[]): Parsed<Money> {
   const parsed = Currency.parse(currency, 'currency', accepted);
@@ -147,6 +156,24 @@ export function parseDirectPayment(
     orderNumber: OrderNumber.parse(request.orderNumber, 'order_number'),
     phone: PhoneNumber.parse(request.phone, 'phone'),
   });
+}
+
+/** Reads what the merchant's terms speak of, however wrong the rest is. */
+export function readForTerms(
+  request: RegisterOrderRequest | StartDirectPaymentRequest,
+  accepted: readonly string[],
+): AskedOfTerms {
+  const merchantId = parseId('mer', request.merchantId, 'merchant_id');
+  const environment = parseEnvironment(request.environment);
+  const currency = Currency.parse(request.currency, 'currency', accepted);
+  const amount = parseMoney(request.amount, request.currency, accepted);
+  return {
+    merchantId: merchantId.ok ? merchantId.value : undefined,
+    environment: environment.ok ? environment.value : undefined,
+    currency: currency.ok ? currency.value : undefined,
+    amount: amount.ok ? amount.value : undefined,
+    paymentOption: 'paymentOption' in request ? paymentOptionOf(request.paymentOption) : undefined,
+  };
 }
 
 /** Reads which order is asked for. */

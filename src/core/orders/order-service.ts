@@ -30,13 +30,14 @@ import { parseId, valuesOrThrow } from '../rpc/request-fields.ts';
 import { parseEnvironment } from '../rpc/environment.ts';
 import { actorOf } from '../../runtime/rpc/actor.ts';
 import type { CancelOrder } from './cancel-order-use-case.ts';
+import type { CheckRequest } from './check-request-use-case.ts';
 import type { CheckoutTokens } from './checkout-token-use-case.ts';
 import { answerEach } from '../rpc/answer-each.ts';
 import { attemptMessage, orderMessage } from '../rpc/order-messages.ts';
 import { parseOrderFilter } from './list-orders-request.ts';
 import { parseEventFilter } from './order-event-requests.ts';
 import type { OfferedOptions } from './order-requests.ts';
-import { parseDirectPayment, parseOrderName, parseRegistration } from './order-requests.ts';
+import { parseDirectPayment, parseOrderName, parseRegistration, readForTerms } from './order-requests.ts';
 import type { CallScope, OrderStore } from './order-store.ts';
 import type { SearchOrders } from './search-orders-use-case.ts';
 import type { RegisterOrder } from './register-order-use-case.ts';
@@ -46,6 +47,7 @@ export interface OrderServiceParts {
   readonly store: OrderStore;
   readonly searchOrders: SearchOrders;
   readonly cancelOrder: CancelOrder;
+  readonly checkRequest: CheckRequest;
   readonly registerOrder: RegisterOrder;
   readonly startDirectPayment: StartDirectPayment;
   readonly feed: EventFeed;
@@ -82,9 +84,12 @@ export function orderService(parts: OrderServiceParts): RpcService {
     request: RegisterOrderRequest,
     scope: CallScope,
   ): Promise<RegisterOrderResponse> => {
-    const registration = valuesOrThrow(parseRegistration(request, parts.currencies));
-    if (request.validateOnly) return create(RegisterOrderResponseSchema);
-    const { order, repeated } = await parts.registerOrder(registration, scopeFor(request, scope));
+    const registration = parseRegistration(request, parts.currencies);
+    if (!registration.ok || request.validateOnly) {
+      await parts.checkRequest(registration, readForTerms(request, parts.currencies));
+      return create(RegisterOrderResponseSchema);
+    }
+    const { order, repeated } = await parts.registerOrder(registration.value, scopeFor(request, scope));
     return create(RegisterOrderResponseSchema, {
       order: orderMessage(order),
       checkoutUrl: parts.checkoutUrlOf(order),
@@ -95,9 +100,13 @@ export function orderService(parts: OrderServiceParts): RpcService {
     request: StartDirectPaymentRequest,
     scope: CallScope,
   ): Promise<StartDirectPaymentResponse> => {
-    const payment = valuesOrThrow(parseDirectPayment(request, parts.currencies, parts.offeredOptions));
-    if (request.validateOnly) return create(StartDirectPaymentResponseSchema);
-    const { order, attempt, repeated } = await parts.startDirectPayment(payment, scopeFor(request, scope));
+    const payment = parseDirectPayment(request, parts.currencies, parts.offeredOptions);
+    if (!payment.ok || request.validateOnly) {
+      await parts.checkRequest(payment, readForTerms(request, parts.currencies));
+      return create(StartDirectPaymentResponseSchema);
+    }
+    const started = await parts.startDirectPayment(payment.value, scopeFor(request, scope));
+    const { order, attempt, repeated } = started;
     const messages = { order: orderMessage(order), paymentAttempt: attemptMessage(order, attempt) };
     return create(StartDirectPaymentResponseSchema, { ...messages, repeated });
   };

@@ -156,6 +156,68 @@ test('a direct payment goes by the allowed options only, and the merchant API sa
   ]);
 });
 
+describe('whatever else is wrong with a request, the terms are told at once', () => {
+  const terms = {
+    sandboxPaymentOptions: [PaymentOption.WALLETB_USSD],
+    currencies: ['ETB'],
+    largestAmounts: [{ currency: 'ETB', amount: '100' }],
+  };
+
+  test('by core, when it only checks and when it would register', async () => {
+    const { id: merchantId } = await withTerms(terms);
+    const wrong = { merchantId, amount: '100.01', reason: '' };
+    const unread = { merchantId, amount: '', currency: 'USD' };
+
+    for (const validateOnly of [true, false]) {
+      const both = await issuesOf(orders.registerOrder(registration({ ...wrong, validateOnly })));
+      const without = await issuesOf(orders.registerOrder(registration({ ...unread, validateOnly })));
+      expect([both, without].map((issues) => Object.keys(issues).sort())).toEqual([
+        ['amount', 'reason'],
+        ['amount', 'currency'],
+      ]);
+    }
+  });
+
+  test('by core, when nothing else is wrong and it only checks', async () => {
+    const { id: merchantId } = await withTerms(terms);
+    const check = (own: object) =>
+      orders.startDirectPayment(directPayment({ merchantId, ...own, validateOnly: true }));
+
+    await check({ paymentOption: PaymentOption.WALLETB_USSD, amount: '100' });
+    const issues = await issuesOf(check({ paymentOption: PaymentOption.WALLETA_USSD, amount: '101' }));
+
+    expect(Object.keys(issues).sort()).toEqual(['amount', 'payment_option']);
+  });
+
+  test('by the merchant API', async () => {
+    const merchant = await withTerms(terms);
+    const sandbox = stack.facades[0]?.sandbox;
+    const ask = async (path: string, body: object) => {
+      const response = await fetch(`${sandbox}${path}`, {
+        method: 'POST',
+        headers: { apiKey: merchant.testKey, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+      const { details = [] } = (await response.json()) as { details?: readonly { field: string }[] };
+      return [response.status, ...details.map(({ field }) => field)];
+    };
+
+    const direct = { order_number: 'D-8', amount: '101', currency: 'ETB' };
+    expect(await ask('/api/v1/direct?payment_option=walleta_ussd', direct)).toEqual([
+      400,
+      'payment_option',
+      'amount',
+      'phone',
+    ]);
+    const order = { order_number: 'T-8', amount: '101', currency: 'ETB', customer_phone: '0911223344' };
+    expect(await ask('/api/v1/register', { ...order, return_url: 'https://shop.example/' })).toEqual([
+      400,
+      'amount',
+      'reason',
+    ]);
+  });
+});
+
 test('a checkout offers and takes the allowed options only', async () => {
   const { id: merchantId } = await withTerms({ sandboxPaymentOptions: [PaymentOption.WALLETB_USSD] });
   const { checkoutUrl } = await orders.registerOrder(registration({ merchantId }));

@@ -99,7 +99,7 @@ export declare type RegisterOrderRequest = Message<"gatehouse.v1.RegisterOrderRe
   paymentType: PaymentType;
 
   /**
-   * Only check the fields: nothing is written and the response is empty.
+   * Only check the fields, by the merchant's terms as well: nothing is written and the response is empty.
    *
    * @generated from field: bool validate_only = 12;
    */
@@ -294,7 +294,7 @@ export declare type StartDirectPaymentRequest = Message<"gatehouse.v1.StartDirec
   paymentOption: PaymentOption;
 
   /**
-   * Only check the fields: nothing is written and the response is empty.
+   * Only check the fields, by the merchant's terms as well: nothing is written and the response is empty.
    *
    * @generated from field: bool validate_only = 8;
    */
