@@ -1,7 +1,7 @@
 import cookie from '@fastify/cookie';
 import type { Client } from '@connectrpc/connect';
-import Fastify, { LogController } from 'fastify';
-import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import Fastify from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { CheckoutService } from '../gen/gatehouse/v1/checkout_service_pb.js';
 import type { Health } from '../gen/health/v1/health_pb.js';
 import type { Logger } from '../runtime/logger.ts';
@@ -10,14 +10,14 @@ import { createBrowserSecrets } from './browser-secret.ts';
 import { accessCheckouts } from './checkout-access.ts';
 import { addCheckoutRoutes } from './checkout-routes.ts';
 import { createErrorHandler } from './error-reply.ts';
-import { chooseLanguage } from './language-choice.ts';
 import { languageFor } from '../runtime/language/language.ts';
 import { serveAssets } from '../runtime/http/assets.ts';
 import { addProbes } from '../runtime/http/core-probes.ts';
-import { usableRequestId } from '../runtime/http/request-id.ts';
+import { closeConnectionsWhenDraining, edgeServerOptions } from '../runtime/http/edge-server.ts';
+import { chooseLanguage } from '../runtime/http/language-cookie.ts';
+import { pageHeaders } from '../runtime/http/page-headers.ts';
 import { createRenderer } from './render.ts';
 import { logWhenOver } from './request-log.ts';
-import { securityHeaders } from './security-headers.ts';
 import { createSendPage } from './send-page.ts';
 import { addFormParser } from './submitted-form.ts';
 import { createUnknownLinkLimit } from './unknown-link-limit.ts';
@@ -41,44 +41,28 @@ export interface CheckoutOptions {
   readonly newRequestId: () => string;
 }
 
-const timeoutsMs = {
-  /** For the request line and headers. */
-  headers: 5_000,
-  /** For the whole request to arrive. */
-  request: 10_000,
-  /** Longer than the 60 s after which common balancers drop an idle connection, so that they never use one we closed. */
-  keepAlive: 65_000,
-};
+const languageCookieName = 'gatehouse_language';
+
+/** The address of a page is all it takes to pay: it is never told to the shop or to anybody else. */
+const ownHeaders = { 'referrer-policy': 'no-referrer' };
 
 /**
  * The hosted checkout, ready to listen or to be injected into. Stateless: all it knows of a payment it asks core for.
  * `close()` lets requests under way finish.
  */
 export async function buildCheckout(options: CheckoutOptions): Promise<FastifyInstance> {
-  const { baseUrl, logger, draining } = options;
-  let closing = false;
-  const isDraining = (): boolean => closing || draining.aborted;
+  const { baseUrl } = options;
   const isSecure = (): boolean => baseUrl().startsWith('https:');
   const prefix = (): string => new URL(baseUrl()).pathname.replace(/\/$/, '');
   const begin = (request: FastifyRequest, reply: FastifyReply): void => {
-    reply.headers(securityHeaders(isSecure())).header('x-request-id', request.id);
+    reply.headers(pageHeaders(ownHeaders, isSecure())).header('x-request-id', request.id);
     logWhenOver(request, reply, options);
   };
   const assets = await readAssets();
   const sendPage = createSendPage(createRenderer(assets), prefix);
   const replyWithError = createErrorHandler(sendPage, (token) => `${prefix()}/c/${token}`);
-  const loggerInstance: FastifyBaseLogger = logger;
   const app = Fastify({
-    loggerInstance,
-    logController: new LogController({ disableRequestLogging: true }),
-    // One line a request is written by us, with the request's id in it: no need for a child logger each.
-    childLoggerFactory: (parent) => parent,
-    genReqId: (request) => usableRequestId(request) ?? options.newRequestId(),
-    trustProxy: options.trustedProxies.length > 0 && [...options.trustedProxies],
-    requestTimeout: timeoutsMs.request,
-    keepAliveTimeout: timeoutsMs.keepAlive,
-    http: { headersTimeout: timeoutsMs.headers, connectionsCheckingInterval: 1_000 },
-    return503OnClosing: false,
+    ...edgeServerOptions(options),
     frameworkErrors: (error, request, reply) => {
       // The path cannot be decoded. Hooks do not run for these, and cookies are not read.
       begin(request, reply);
@@ -89,18 +73,14 @@ export async function buildCheckout(options: CheckoutOptions): Promise<FastifyIn
   await app.register(cookie);
   app.decorateRequest('checkoutFacts', null);
   app.decorateRequest('language', 'en');
-  app.addHook('preClose', (done) => {
-    closing = true;
-    done();
-  });
   app.addHook('onRequest', async (request, reply) => {
     begin(request, reply);
-    request.language = chooseLanguage(request, reply, isSecure());
+    request.language = chooseLanguage(request, reply, {
+      name: languageCookieName,
+      isSecure: isSecure(),
+    });
   });
-  app.addHook('onSend', (_request, reply, payload, done) => {
-    if (isDraining()) reply.header('connection', 'close');
-    done(null, payload);
-  });
+  const isDraining = closeConnectionsWhenDraining(app, options.draining);
   app.setErrorHandler(replyWithError);
   app.setNotFoundHandler((request, reply) => replyWithError(undefined, request, reply));
 

@@ -1,14 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Language } from '../runtime/language/language.ts';
 import type { PageView } from './page-views.ts';
 import type { RenderPage } from './render.ts';
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** The language to answer in. */
-    language: Language;
-  }
-}
 
 /** Answers with a page. `path` is the page's address, when it has one of its own. */
 export type SendPage = (

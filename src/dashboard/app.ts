@@ -1,11 +1,12 @@
 import cookie from '@fastify/cookie';
 import csrf from '@fastify/csrf-protection';
 import formbody from '@fastify/formbody';
-import Fastify, { LogController } from 'fastify';
-import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import Fastify from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { serveAssets } from '../runtime/http/assets.ts';
 import { addProbes } from '../runtime/http/core-probes.ts';
-import { usableRequestId } from '../runtime/http/request-id.ts';
+import { closeConnectionsWhenDraining, edgeServerOptions } from '../runtime/http/edge-server.ts';
+import { pageHeaders } from '../runtime/http/page-headers.ts';
 import { isFromOurPages } from '../runtime/http/same-origin.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { addAccount } from './account/add-account.ts';
@@ -39,7 +40,6 @@ import { addOrders } from './payments/add-orders.ts';
 import { addPaymentLinks } from './payments/add-payment-links.ts';
 import { createRender } from './render.ts';
 import { logWhenOver } from './request-log.ts';
-import { securityHeaders } from './security-headers.ts';
 import { createSendPage } from './send-page.ts';
 import { addSessions } from './session/session-plugin.ts';
 import { createSessionStore } from './session/session-store.ts';
@@ -69,13 +69,9 @@ export interface DashboardOptions {
   readonly newRequestId: () => string;
 }
 
-const timeoutsMs = {
-  /** For the request line and headers. */
-  headers: 5_000,
-  /** For the whole request to arrive. */
-  request: 10_000,
-  /** Longer than the 60 s after which common balancers drop an idle connection, so that they never use one we closed. */
-  keepAlive: 65_000,
+const ownHeaders = {
+  'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=()',
+  'referrer-policy': 'same-origin',
 };
 
 /** A form of a browser that was closed and opened again can still be sent, once its sender has signed in. */
@@ -86,29 +82,18 @@ const bodyLimitBytes = 64 * 1024;
 
 /** The dashboard, ready to listen or to be injected into. Stateless. `close()` lets requests under way finish. */
 export async function buildDashboard(options: DashboardOptions): Promise<FastifyInstance> {
-  const { clients, logger, draining } = options;
-  let closing = false;
-  const isDraining = (): boolean => closing || draining.aborted;
+  const { clients } = options;
   const isSecure = options.baseUrl?.startsWith('https:') ?? false;
+  const headers = pageHeaders(ownHeaders, isSecure);
   const assets = await readAssets();
-  const loggerInstance: FastifyBaseLogger = logger;
   const begin = (request: FastifyRequest, reply: FastifyReply): void => {
-    reply.headers(securityHeaders(isSecure)).header('x-request-id', request.id);
+    reply.headers(headers).header('x-request-id', request.id);
     logWhenOver(request, reply, options);
   };
   const app = Fastify({
-    loggerInstance,
-    logController: new LogController({ disableRequestLogging: true }),
-    // One line a request is written by us, with the request's id in it: no need for a child logger each.
-    childLoggerFactory: (parent) => parent,
-    genReqId: (request) => usableRequestId(request) ?? options.newRequestId(),
-    trustProxy: options.trustedProxies.length > 0 && [...options.trustedProxies],
-    requestTimeout: timeoutsMs.request,
-    keepAliveTimeout: timeoutsMs.keepAlive,
+    ...edgeServerOptions(options),
     bodyLimit: bodyLimitBytes,
     routerOptions: { ignoreTrailingSlash: true },
-    http: { headersTimeout: timeoutsMs.headers, connectionsCheckingInterval: 1_000 },
-    return503OnClosing: false,
     frameworkErrors: (error, request, reply) => {
       // The path cannot be decoded. Hooks do not run for these, and cookies are not read.
       begin(request, reply);
@@ -152,18 +137,11 @@ export async function buildDashboard(options: DashboardOptions): Promise<Fastify
   app.decorateRequest('viewer', null);
   app.decorateRequest('place', null);
   app.decorateRequest('language', 'en');
-  app.addHook('preClose', (done) => {
-    closing = true;
-    done();
-  });
   app.addHook('onRequest', async (request, reply) => {
     begin(request, reply);
     request.language = chooseLanguage(request, reply, isSecure);
   });
-  app.addHook('onSend', (_request, reply, payload, done) => {
-    if (isDraining()) reply.header('connection', 'close');
-    done(null, payload);
-  });
+  const isDraining = closeConnectionsWhenDraining(app, options.draining);
   app.setErrorHandler(replyWithError);
   app.setNotFoundHandler((request, reply) => replyWithError(undefined, request, reply));
   addProbes(app, { health: clients.health, isDraining, nowMs: options.monotonicMs });

@@ -10,13 +10,6 @@ import type { Area, HasPage } from './navigation.ts';
 import type { Render } from './render.ts';
 import { takeFlash } from './session/sign-in-state.ts';
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** The language to answer in. */
-    language: Language;
-  }
-}
-
 export const shellWords = { en: english, am: amharic };
 
 /** A page for a template. */

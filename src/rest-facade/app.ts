@@ -1,6 +1,6 @@
 import type { Client } from '@connectrpc/connect';
-import Fastify, { LogController } from 'fastify';
-import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import Fastify from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiKeyService } from '../gen/gatehouse/v1/api_key_service_pb.js';
 import { Environment } from '../gen/gatehouse/v1/order_pb.js';
 import type { OrderService } from '../gen/gatehouse/v1/order_service_pb.js';
@@ -14,7 +14,7 @@ import { addJsonBodyParser } from './body-parser.ts';
 import { addDirectEndpoint, directAliases, directFields, directPath } from './direct-endpoint.ts';
 import { notFound, replyWithError } from './error-reply.ts';
 import { addProbes } from '../runtime/http/core-probes.ts';
-import { usableRequestId } from '../runtime/http/request-id.ts';
+import { closeConnectionsWhenDraining, edgeServerOptions } from '../runtime/http/edge-server.ts';
 import { createRateLimits } from './rate-limits.ts';
 import type { RateLimitSettings } from './rate-limits.ts';
 import { answerClientError, answerEveryRequest } from './raw-http.ts';
@@ -49,15 +49,6 @@ export interface RestFacadeOptions {
 
 const environments = { production: Environment.PRODUCTION, sandbox: Environment.SANDBOX } as const;
 
-const timeoutsMs = {
-  /** For the request line and headers. */
-  headers: 5_000,
-  /** For the whole request to arrive. */
-  request: 10_000,
-  /** Longer than the 60 s after which common balancers drop an idle connection, so that they never use one we closed. */
-  keepAlive: 65_000,
-};
-
 /** After so many requests a connection is closed in order, which lets balancers spread long-lived clients anew. */
 const maxRequestsPerSocket = 10_000;
 
@@ -87,32 +78,18 @@ const fieldsByRoute: ReadonlyMap<string, readonly string[]> = new Map<string, re
  * short-lived answers about keys and the counts of its rate limits. `close()` lets requests under way finish.
  */
 export async function buildRestFacade(options: RestFacadeOptions): Promise<FastifyInstance> {
-  const { logger, newRequestId, draining } = options;
-  let closing = false;
-  const isDraining = (): boolean => closing || draining.aborted;
+  const { logger, newRequestId } = options;
   const rawReplies = { headers: safeHeaders, newRequestId, logger };
   const begin = (request: FastifyRequest, reply: FastifyReply): void => {
     reply.headers(safeHeaders).header('x-request-id', request.id);
     logWhenOver(request, reply, options);
   };
-  const loggerInstance: FastifyBaseLogger = logger;
+  const server = edgeServerOptions(options);
   const app = Fastify({
-    loggerInstance,
-    logController: new LogController({ disableRequestLogging: true }),
-    // One line a request is written by us, with the request's id in it: no need for a child logger each.
-    childLoggerFactory: (parent) => parent,
-    genReqId: (request) => usableRequestId(request) ?? newRequestId(),
-    trustProxy: options.trustedProxies.length > 0 && [...options.trustedProxies],
-    requestTimeout: timeoutsMs.request,
-    keepAliveTimeout: timeoutsMs.keepAlive,
+    ...server,
     maxRequestsPerSocket,
-    http: {
-      headersTimeout: timeoutsMs.headers,
-      connectionsCheckingInterval: 1_000,
-      // Missing Host headers are refused below, with a body.
-      requireHostHeader: false,
-    },
-    return503OnClosing: false,
+    // Missing Host headers are refused below, with a body.
+    http: { ...server.http, requireHostHeader: false },
     ajv: {
       customOptions: {
         allErrors: true,
@@ -133,10 +110,6 @@ export async function buildRestFacade(options: RestFacadeOptions): Promise<Fasti
   answerEveryRequest(app.server, rawReplies);
 
   app.decorateRequest('logged', null);
-  app.addHook('preClose', (done) => {
-    closing = true;
-    done();
-  });
   app.addHook('onRequest', (request, reply, done) => {
     begin(request, reply);
     if (request.is404) done(notFound());
@@ -144,10 +117,7 @@ export async function buildRestFacade(options: RestFacadeOptions): Promise<Fasti
       done(invalidRequest([{ field: 'Host', issue: 'is required' }]));
     else done();
   });
-  app.addHook('onSend', (_request, reply, payload, done) => {
-    if (isDraining()) reply.header('connection', 'close');
-    done(null, payload);
-  });
+  const isDraining = closeConnectionsWhenDraining(app, options.draining);
   app.setErrorHandler(replyWithError);
   app.setNotFoundHandler((request, reply) => replyWithError(notFound(), request, reply));
 

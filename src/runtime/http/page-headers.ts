@@ -15,13 +15,18 @@ const always = {
   'content-security-policy': contentSecurityPolicy,
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
-  'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=()',
-  'referrer-policy': 'same-origin',
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
   'x-robots-tag': 'noindex, nofollow',
 };
 
-/** Headers of every answer. Strict-Transport-Security means something on https alone (RFC 6797, section 7.2). */
-export const securityHeaders = (isSecure: boolean): Readonly<Record<string, string>> =>
-  isSecure ? { ...always, 'strict-transport-security': 'max-age=31536000' } : always;
+/** What a process's pages say of their own, beside what all pages say. */
+export type OwnPageHeaders = Readonly<Record<'referrer-policy', string>> & Readonly<Record<string, string>>;
+
+/**
+ * Headers of every answer of a process that serves pages.
+ * Strict-Transport-Security means something on https alone (RFC 6797, section 7.2).
+ */
+export function pageHeaders(own: OwnPageHeaders, isSecure: boolean): Readonly<Record<string, string>> {
+  return { ...always, ...own, ...(isSecure ? { 'strict-transport-security': 'max-age=31536000' } : {}) };
+}
