@@ -4,7 +4,7 @@ import { durationText } from '../../runtime/language/duration-text.ts';
 import { viewerOf } from '../access/place.ts';
 import { ask, callOptions } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
-import { readForm } from '../forms/read-form.ts';
+import { fieldOf, readForm } from '../forms/read-form.ts';
 import { wordsFor } from '../language/words.ts';
 import { PageProblem } from '../page-problem.ts';
 import { shellWords } from '../send-page.ts';
@@ -12,9 +12,12 @@ import { flash } from '../session/sign-in-state.ts';
 import { qrCode } from './qr-path.ts';
 import { accountWords } from './show-account.ts';
 
-/** The page brings back what it showed, so that a code that was mistyped does not cost a new secret. */
+/**
+ * The page brings back what it showed, so that a code that was mistyped does not cost a new secret. By its name it is
+ * left out of a form that is kept for later: the secret would be kept with it.
+ */
 const SetUp = Type.Object({
-  uri: Type.String({ maxLength: 1024, pattern: '^otpauth://totp/' }),
+  secret_uri: Type.String({ maxLength: 1024, pattern: '^otpauth://totp/' }),
   code: Type.String({ maxLength: 32 }),
 });
 
@@ -30,9 +33,12 @@ export function addSecondFactor(app: FastifyInstance, dashboard: Dashboard): voi
   app.post('/account/codes/confirm', async (request, reply) => {
     const words = wordsFor(request, accountWords);
     const form = readForm(SetUp, request.body, shellWords[request.language].forms);
-    const uri = form.values['uri'] ?? '';
+    const uri = fieldOf(request.body, 'secret_uri');
     if (!form.ok) {
-      if ('uri' in form.errors) throw new PageProblem('badRequest', 'NO_URI');
+      if ('secret_uri' in form.errors) {
+        flash(request, { tone: 'warn', text: words.codes.setUp.again });
+        return reply.redirect('/account', 303);
+      }
       return showSetUp(dashboard, request, reply, { uri, error: form.errors['code'], status: 400 });
     }
     const { code } = form.value;

@@ -3,11 +3,11 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { Client } from '@connectrpc/connect';
 import { ConnectError } from '@connectrpc/connect';
 import { createClient } from '@connectrpc/connect';
-import { Secret, TOTP } from 'otpauth';
 import { AccountService, SessionService } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import type { User, MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { RetryInfoSchema } from '../../../src/gen/google/rpc/error_details_pb.js';
 import { createGrpcTransport } from '../../../src/runtime/rpc/grpc-transport.ts';
+import { codeOf } from '../../support/authenticator.ts';
 import type { Stack } from '../../support/stack.ts';
 
 export const password = 'correct horse battery';
@@ -72,12 +72,6 @@ export const sessionOf = (userId: string, data = 'cart') => ({
   data: Buffer.from(data),
   expireTime: timestampFromDate(new Date(Date.now() + 60_000)),
 });
-
-const stepMs = 30_000;
-
-/** The code that an authenticator shows so many steps of 30 seconds from now. */
-export const codeOf = (secret: string, steps = 0): string =>
-  new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: Date.now() + steps * stepMs });
 
 /** How long a caller is told to wait, in seconds; undefined when it is not told. */
 export async function waitAskedFor(call: Promise<unknown>): Promise<number | undefined> {

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
+import { codeOf, totpStepMs } from '../../support/authenticator.ts';
 import { failureOf } from '../../support/rpc-failure.ts';
 import { startStack } from '../../support/stack.ts';
 import type { Stack } from '../../support/stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
-import { codeOf, openAccountDesk, password, waitAskedFor } from './account-desk.ts';
+import { openAccountDesk, password, waitAskedFor } from './account-desk.ts';
 import type { AccountDesk } from './account-desk.ts';
 
 // A code counts for a step of 30 seconds and the ones beside it, so that tests use the one before, this one and the next,
@@ -22,10 +23,9 @@ beforeAll(async () => {
   await database.connect();
   merchantId = (await stack.createMerchant()).id;
 });
-const stepMs = 30_000;
 /** What a test and its core may take together, so that both mean the same step. */
 const leftMs = 6_000;
-beforeEach(() => waitUntil('the step is young enough', () => Date.now() % stepMs < stepMs - leftMs));
+beforeEach(() => waitUntil('the step is young enough', () => Date.now() % totpStepMs < totpStepMs - leftMs));
 afterAll(async () => {
   await database.end();
   desk.close();

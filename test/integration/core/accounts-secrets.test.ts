@@ -2,9 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { AccountService, MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
+import { codeOf } from '../../support/authenticator.ts';
 import { startStack } from '../../support/stack.ts';
 import type { Stack } from '../../support/stack.ts';
-import { codeOf, openAccountDesk } from './account-desk.ts';
+import { openAccountDesk } from './account-desk.ts';
 import type { AccountDesk } from './account-desk.ts';
 
 let stack: Stack;

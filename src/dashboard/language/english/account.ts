@@ -46,6 +46,8 @@ export const account = {
       submit: 'Turn on',
       wrong: 'That code is not right. Codes change every 30 seconds: enter the one that the app shows now.',
       cancel: 'Cancel',
+      again:
+        'The secret is not kept while you are away. Turn one-time codes on once more: you get a new one.',
     },
     recovery: {
       title: 'One-time codes are on',

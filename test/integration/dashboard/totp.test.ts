@@ -1,0 +1,394 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { accessRules } from '../../../src/dashboard/access/access-rules.ts';
+import { AccountService } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
+import { codeOf, totpStepMs } from '../../support/authenticator.ts';
+import { headingOf } from '../../support/customer.ts';
+import type { PageAnswer } from '../../support/customer.ts';
+import { hiddenField } from '../../support/dashboard-visitor.ts';
+import type { DashboardVisitor } from '../../support/dashboard-visitor.ts';
+import type { TestUser } from '../../support/dashboard-users.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack, TestMerchant } from '../../support/stack.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { openDashboardDesk, sessionCookie } from './dashboard-desk.ts';
+import type { DashboardDesk } from './dashboard-desk.ts';
+
+// A code counts for a step of 30 seconds and the ones beside it, and once: a test turns codes on with the one before,
+// signs in with this one and confirms with the next, so that only the end of a step has to be waited for.
+
+let stack: Stack;
+let desk: DashboardDesk;
+let merchant: TestMerchant;
+
+beforeAll(async () => {
+  stack = await startStack({ facades: 0, dashboards: 1 });
+  desk = openDashboardDesk(stack);
+  merchant = await stack.createMerchant();
+});
+/** What a test, the dashboard and core may take together, so that all mean the same step. */
+const leftMs = 10_000;
+beforeEach(() => waitUntil('the step is young enough', () => Date.now() % totpStepMs < totpStepMs - leftMs));
+afterAll(() => stack.stop());
+
+const keysPage = (): string => `/m/${merchant.id}/sandbox/keys`;
+const overStepUpMs = 10 * 60_000 + 1_000;
+const wrongCodeFor = (secret: string): string =>
+  String((Number(codeOf(secret)) + 500_000) % 1_000_000).padStart(6, '0');
+
+interface SetUp {
+  readonly answer: PageAnswer;
+  readonly secret: string;
+  readonly uri: string;
+}
+
+/** Asks for a secret, as the button on the account page does. */
+async function begin(visitor: DashboardVisitor): Promise<SetUp> {
+  await visitor.get('/account');
+  return setUpOn(await visitor.post('/account/codes/begin'));
+}
+
+const setUpOn = (answer: PageAnswer): SetUp => ({
+  answer,
+  secret: (/<code id="secret">([^<]*)</.exec(answer.body)?.[1] ?? '').replaceAll(' ', ''),
+  uri: (hiddenField(answer, 'secret_uri') ?? '').replaceAll('&amp;', '&'),
+});
+
+interface Protected {
+  readonly user: TestUser;
+  readonly secret: string;
+  readonly recoveryCodes: readonly string[];
+  /** Whoever turned the codes on, still signed in. */
+  readonly visitor: DashboardVisitor;
+}
+
+/** Somebody who turned one-time codes on, with the code of the step before. */
+async function protectedUser(): Promise<Protected> {
+  const user = await desk.users.member(merchant.id);
+  const visitor = await desk.signedIn(user);
+  const { secret, uri } = await begin(visitor);
+  const done = await visitor.post('/account/codes/confirm', { secret_uri: uri, code: codeOf(secret, -1) });
+  const recoveryCodes = (/<pre class="code" id="codes"[^>]*>([^<]*)</.exec(done.body)?.[1] ?? '').split('\n');
+  return { user, secret, recoveryCodes, visitor };
+}
+
+/** A browser in which only the password was given. */
+async function afterPassword(user: TestUser, next = ''): Promise<DashboardVisitor> {
+  const visitor = desk.visitor();
+  await visitor.get('/sign-in');
+  const { headers } = await visitor.post('/sign-in', { ...user, next });
+  expect(headers.get('location')).toBe('/sign-in/code');
+  await visitor.get('/sign-in/code');
+  return visitor;
+}
+
+const isIn = async (visitor: DashboardVisitor): Promise<boolean> =>
+  (await visitor.get(keysPage())).status === 200;
+
+describe('one-time codes are turned on', () => {
+  test('on the account page, by the first code, with recovery codes that are shown once', async () => {
+    const visitor = await desk.signedIn(await desk.users.member(merchant.id));
+
+    const { answer, secret, uri } = await begin(visitor);
+    const before = await visitor.get('/account');
+    const done = await visitor.post('/account/codes/confirm', { secret_uri: uri, code: codeOf(secret) });
+    const after = await visitor.get('/account');
+
+    expect(answer.body).toContain('<svg');
+    expect(secret).toMatch(/^[A-Z2-7]{32}$/);
+    expect(uri).toContain(`secret=${secret}`);
+    expect(before.body).toContain('action="/account/codes/begin"');
+    expect(headingOf(done)).toBe('One-time codes are on');
+    expect(done.body.match(/^(?:.*>)?([0-9a-z]{4}-){2}[0-9a-z]{4}/gm)).toHaveLength(10);
+    expect(after.body).toContain('action="/account/codes/off"');
+    expect(after.body).not.toMatch(/([0-9a-z]{4}-){2}[0-9a-z]{4}</);
+  });
+
+  test('not by a wrong code, which does not cost a new secret', async () => {
+    const visitor = await desk.signedIn(await desk.users.member(merchant.id));
+    const { secret, uri } = await begin(visitor);
+
+    const wrong = await visitor.post('/account/codes/confirm', {
+      secret_uri: uri,
+      code: wrongCodeFor(secret),
+    });
+    const right = await visitor.post('/account/codes/confirm', {
+      secret_uri: setUpOn(wrong).uri,
+      code: codeOf(secret),
+    });
+
+    expect(wrong.status).toBe(400);
+    expect(wrong.body).toContain('That code is not right');
+    expect(setUpOn(wrong).secret).toBe(secret);
+    expect(headingOf(right)).toBe('One-time codes are on');
+  });
+
+  test('and off only after a new proof of who it is, when the last one is too long ago', async () => {
+    const { visitor } = await protectedUser();
+    const other = await desk.signedIn(await desk.users.member(merchant.id));
+    await visitor.get('/account');
+    await desk.age(visitor, overStepUpMs);
+    await desk.age(other, overStepUpMs);
+
+    const [on, off] = [await other.post('/account/codes/begin'), await visitor.post('/account/codes/off')];
+
+    expect([on.headers.get('location'), off.headers.get('location')]).toEqual(['/confirm', '/confirm']);
+  });
+
+  test('by a form that is never carried on with: the secret would be kept with it', async () => {
+    const visitor = await desk.signedIn(await desk.users.member(merchant.id));
+    const { secret, uri } = await begin(visitor);
+    await desk.end(visitor);
+
+    const detained = await visitor.post('/account/codes/confirm', {
+      secret_uri: uri,
+      code: codeOf(secret),
+    });
+
+    const carried = Buffer.from(hiddenField(detained, 'carried') ?? '', 'base64url').toString();
+    expect(carried).toContain('/account/codes/confirm');
+    expect(carried).not.toContain(secret);
+  });
+
+  test('anew from the account page when the secret is missing from the form', async () => {
+    const visitor = await desk.signedIn(await desk.users.member(merchant.id));
+    await begin(visitor);
+
+    const answer = await visitor.post('/account/codes/confirm', { code: '123456' });
+    const account = await visitor.get('/account');
+
+    expect([answer.status, answer.headers.get('location')]).toEqual([303, '/account']);
+    expect(account.body).toContain('Turn one-time codes on once more');
+  });
+});
+
+describe('whoever has given only the password', () => {
+  test('is asked for the code, and is led to where they wanted to be by it', async () => {
+    const { user, secret } = await protectedUser();
+    const visitor = await afterPassword(user, keysPage());
+    const before = visitor.cookies.get(sessionCookie);
+
+    const page = await visitor.get('/sign-in/code');
+    const entered = await visitor.post('/sign-in/code', { code: codeOf(secret).replace(/^.../, '$& ') });
+    const old = desk.visitor();
+    old.cookies.set(sessionCookie, before ?? '');
+
+    expect(headingOf(page)).toBe('Enter your code');
+    expect(entered.headers.get('location')).toBe(keysPage());
+    expect(await isIn(visitor)).toBe(true);
+    expect(visitor.cookies.get(sessionCookie)).not.toBe(before);
+    expect(await isIn(old)).toBe(false);
+  });
+
+  test('sees no page and changes nothing', async () => {
+    const { user } = await protectedUser();
+    const visitor = await afterPassword(user);
+    const paths = Object.entries(accessRules)
+      .filter(([, { who }]) => who !== 'everyone')
+      .map(([name]) => name.split(' ') as [string, string])
+      .map(([method, route]) => ({ method, path: route.replace(':merchantId', merchant.id) }))
+      .map(({ method, path }) => ({ method, path: path.replace(':environment', 'sandbox') }))
+      .map(({ method, path }) => ({ method, path: path.replace(/:([a-z]+)/gi, `x_${'0'.repeat(26)}`) }));
+
+    const answers = [];
+    for (const { method, path } of paths) {
+      const { status, headers, body } = await (method === 'GET' ? visitor.get(path) : visitor.post(path));
+      const isSent = headers.get('location')?.startsWith('/sign-in?next=') ?? body.includes('name="carried"');
+      answers.push({ method, path, status, isSent });
+    }
+
+    expect(answers.length).toBeGreaterThan(60);
+    expect(answers).toEqual(
+      paths.map((asked) => ({ ...asked, status: asked.method === 'GET' ? 303 : 401, isSent: true })),
+    );
+  });
+
+  test('cannot confirm who they are with the password in the place of the code', async () => {
+    const { user } = await protectedUser();
+    const visitor = await afterPassword(user);
+
+    const answers = [
+      await visitor.post('/confirm', { password: user.password }),
+      await visitor.post('/sign-in/code', { password: user.password }),
+    ];
+
+    expect(answers.map(({ status }) => status)).toEqual([401, 400]);
+    expect(await isIn(visitor)).toBe(false);
+  });
+
+  test('can leave it and sign in as somebody else', async () => {
+    const { user } = await protectedUser();
+    const other = await desk.users.member(merchant.id);
+    const visitor = await afterPassword(user);
+
+    const left = await visitor.post('/sign-out');
+    await visitor.signIn(other);
+
+    expect(left.headers.get('location')).toBe('/sign-in?out=1');
+    expect(await isIn(visitor)).toBe(true);
+    expect((await visitor.get('/account')).body).toContain(other.email);
+  });
+});
+
+describe('a code', () => {
+  test('that is wrong is refused, and the right one lets in after it', async () => {
+    const { user, secret } = await protectedUser();
+    const visitor = await afterPassword(user);
+
+    const wrong = await visitor.post('/sign-in/code', { code: wrongCodeFor(secret) });
+    const stillOut = await isIn(visitor);
+    const right = await visitor.post('/sign-in/code', { code: codeOf(secret) });
+
+    expect(wrong.status).toBe(401);
+    expect(wrong.body).toContain('That code is not right');
+    expect(stillOut).toBe(false);
+    expect(right.status).toBe(303);
+  });
+
+  test('lets in once: who looked over a shoulder and knows the password too does not come in by it', async () => {
+    const { user, secret } = await protectedUser();
+    const [visitor, thief] = [await afterPassword(user), await afterPassword(user)];
+    const code = codeOf(secret);
+
+    const entered = await visitor.post('/sign-in/code', { code });
+    const replayed = await thief.post('/sign-in/code', { code });
+    const older = await thief.post('/sign-in/code', { code: codeOf(secret, -1) });
+
+    expect([entered.status, replayed.status, older.status]).toEqual([303, 401, 401]);
+    expect(await isIn(thief)).toBe(false);
+  });
+
+  test('sent by two browsers at once lets one of them in', async () => {
+    const { user, secret } = await protectedUser();
+    const visitors = [await afterPassword(user), await afterPassword(user)];
+    const code = codeOf(secret);
+
+    const answers = await Promise.all(visitors.map((visitor) => visitor.post('/sign-in/code', { code })));
+
+    expect(answers.map(({ status }) => status).sort()).toEqual([303, 401]);
+  });
+
+  test('can be tried five times; then the page says how long to wait, also for the right one', async () => {
+    const { user, secret } = await protectedUser();
+    const visitor = await afterPassword(user);
+    const code = wrongCodeFor(secret);
+
+    const statuses = [];
+    for (let tries = 0; tries < 5; tries += 1)
+      statuses.push((await visitor.post('/sign-in/code', { code })).status);
+    const held = await visitor.post('/sign-in/code', { code: codeOf(secret) });
+
+    expect(statuses).toEqual([401, 401, 401, 401, 401]);
+    expect(held.status).toBe(429);
+    expect(Number(held.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(held.body).toMatch(/Wait \d+ minutes? before you try again\./);
+    expect(await isIn(visitor)).toBe(false);
+  });
+});
+
+describe('without the authenticator', () => {
+  test('a recovery code lets in once, and the next page says how many are left', async () => {
+    const { user, recoveryCodes } = await protectedUser();
+    const [visitor, again] = [await afterPassword(user), await afterPassword(user)];
+    const [code = ''] = recoveryCodes;
+
+    const entered = await visitor.post('/sign-in/code', { code: code.toUpperCase() });
+    const page = await visitor.get(keysPage());
+    const second = await again.post('/sign-in/code', { code });
+
+    expect(entered.status).toBe(303);
+    expect(page.body).toContain('You used a recovery code; 9 are left.');
+    expect(second.status).toBe(401);
+    expect(await isIn(again)).toBe(false);
+  });
+
+  test('a link to a new password leaves the codes on: who reads the mail does not come in by it', async () => {
+    const { user, secret } = await protectedUser();
+    const { token } = await stack
+      .client(AccountService, 'dashboard')
+      .startPasswordReset({ email: user.email });
+    const password = 'four words that are new';
+    const visitor = desk.visitor();
+    await visitor.get(`/reset/${token}`);
+    await visitor.post(`/reset/${token}`, { password });
+
+    const reset = await afterPassword({ ...user, password });
+    const stillOut = await isIn(reset);
+    await reset.post('/sign-in/code', { code: codeOf(secret) });
+
+    expect(stillOut).toBe(false);
+    expect(await isIn(reset)).toBe(true);
+  });
+
+  test('and without recovery codes, a link of an operator takes them away with the password', async () => {
+    const { user } = await protectedUser();
+    const { token } = await stack
+      .client(AccountService, 'operator')
+      .startPasswordReset({ email: user.email, removeTotp: true });
+    const password = 'four words that are new';
+    const visitor = desk.visitor();
+    await visitor.get(`/reset/${token}`);
+    await visitor.post(`/reset/${token}`, { password });
+
+    const entered = await visitor.signIn({ ...user, password });
+
+    expect(entered.headers.get('location')).toBe('/');
+    expect(await isIn(visitor)).toBe(true);
+  });
+});
+
+describe('before a key is made', () => {
+  /** Somebody who signed in by a code, too long ago to make a key. */
+  async function longAgo(): Promise<Protected> {
+    const signedUp = await protectedUser();
+    const visitor = await afterPassword(signedUp.user);
+    await visitor.post('/sign-in/code', { code: codeOf(signedUp.secret) });
+    await visitor.get(keysPage());
+    await desk.age(visitor, overStepUpMs);
+    return { ...signedUp, visitor };
+  }
+
+  test('the code is asked for in the place of the password, and the key is made with what was typed', async () => {
+    const { visitor, secret } = await longAgo();
+
+    const detained = await visitor.post(keysPage(), { label: 'made by a code' });
+    const confirm = await visitor.get('/confirm');
+    const confirmed = await visitor.post('/confirm', { code: codeOf(secret, 1) });
+    const carryOn = await visitor.get('/carry-on');
+    const made = await visitor.post(keysPage(), { label: hiddenField(carryOn, 'label') ?? '' });
+
+    expect(detained.headers.get('location')).toBe('/confirm');
+    expect(confirm.body).toContain('name="code"');
+    expect(confirm.body).not.toContain('name="password"');
+    expect(confirmed.headers.get('location')).toBe('/carry-on');
+    expect(made.body).toMatch(/<code id="secret">svc_test_/);
+    expect((await visitor.get(keysPage())).body).toContain('made by a code');
+  });
+
+  test('the password is not enough, nor a wrong code, nor the one they signed in with', async () => {
+    const { visitor, secret, user } = await longAgo();
+    await visitor.post(keysPage(), { label: 'never made' });
+
+    const answers = [
+      await visitor.post('/confirm', { password: user.password }),
+      await visitor.post('/confirm', { code: wrongCodeFor(secret) }),
+      await visitor.post('/confirm', { code: codeOf(secret) }),
+    ];
+    const again = await visitor.post(keysPage(), { label: 'never made' });
+
+    expect(answers.map(({ status }) => status)).toEqual([400, 401, 401]);
+    expect(again.headers.get('location')).toBe('/confirm');
+    expect((await visitor.get(keysPage())).body).not.toContain('never made');
+  });
+});
+
+test('turned off, the password alone is enough again', async () => {
+  const { user, visitor } = await protectedUser();
+  await visitor.get('/account');
+
+  const off = await visitor.post('/account/codes/off');
+  const entered = await desk.visitor().signIn(user);
+
+  expect(off.headers.get('location')).toBe('/account');
+  expect((await visitor.get('/account')).body).toContain('One-time codes are off.');
+  expect(entered.headers.get('location')).toBe('/');
+});
