@@ -1,8 +1,16 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { frameworkRefusalOf } from '../runtime/http/framework-refusal.ts';
+import type { FrameworkRefusal } from '../runtime/http/framework-refusal.ts';
 import { PageProblem } from './page-problem.ts';
 import { problemPage, problems } from './problem-page.ts';
+import type { Problem } from './problem-page.ts';
 import { logFacts } from './request-log.ts';
 import type { SendPage } from './send-page.ts';
+
+const problemOfRefusal = {
+  MALFORMED_URL: 'unknownLink',
+  BAD_FORM: 'badRequest',
+} as const satisfies Record<FrameworkRefusal, Problem>;
 
 export type ReplyWithError = (thrown: unknown, request: FastifyRequest, reply: FastifyReply) => void;
 
@@ -30,10 +38,8 @@ export function createErrorHandler(sendPage: SendPage, pathOf: (token: string) =
 function pageProblemOf(thrown: unknown): PageProblem {
   if (thrown === undefined) return new PageProblem('unknownLink', 'ROUTE_NOT_FOUND');
   if (thrown instanceof PageProblem) return thrown;
-  if (thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string') {
-    if (thrown.code === 'FST_ERR_BAD_URL' || thrown.code === 'FST_ERR_MAX_PARAM_LENGTH')
-      return new PageProblem('unknownLink', 'MALFORMED_URL');
-    if (thrown.code.startsWith('FST_ERR_CTP_')) return new PageProblem('badRequest', 'BAD_FORM');
-  }
-  return new PageProblem('unavailable', 'UNEXPECTED', { cause: thrown });
+  const refusal = frameworkRefusalOf(thrown);
+  return refusal === undefined
+    ? new PageProblem('unavailable', 'UNEXPECTED', { cause: thrown })
+    : new PageProblem(problemOfRefusal[refusal], refusal);
 }

@@ -1,8 +1,8 @@
 import { Code, ConnectError } from '@connectrpc/connect';
-import { BadRequestSchema, RetryInfoSchema } from '../gen/google/rpc/error_details_pb.js';
-import { errorReasons } from '../runtime/rpc/error-reason.ts';
+import { BadRequestSchema } from '../gen/google/rpc/error_details_pb.js';
+import { isErrorReason } from '../runtime/rpc/error-reason.ts';
 import type { ErrorReason } from '../runtime/rpc/error-reason.ts';
-import { reasonOf } from '../runtime/rpc/rpc-error.ts';
+import { reasonOf, retryAfterSecondsOf } from '../runtime/rpc/rpc-error.ts';
 
 /** What a failed call to core comes to for the customer. */
 export type CheckoutFailureKind =
@@ -87,18 +87,11 @@ export function failureOfRpc(thrown: unknown): CheckoutFailure {
   if (reason === undefined)
     return { kind: 'unavailable', reason: `RPC_${Code[thrown.code].toUpperCase()}`, ...none };
   return {
-    kind: isKnown(reason) ? kinds[reason] : 'unavailable',
+    kind: isErrorReason(reason) ? kinds[reason] : 'unavailable',
     reason,
     fields: thrown
       .findDetails(BadRequestSchema)
       .flatMap(({ fieldViolations }) => fieldViolations.map(({ field }) => field)),
     retryAfterSeconds: retryAfterSecondsOf(thrown),
   };
-}
-
-const isKnown = (reason: string): reason is ErrorReason => Object.hasOwn(errorReasons, reason);
-
-function retryAfterSecondsOf(error: ConnectError): number | undefined {
-  const delay = error.findDetails(RetryInfoSchema)[0]?.retryDelay;
-  return delay && Math.max(1, Number(delay.seconds) + (delay.nanos > 0 ? 1 : 0));
 }

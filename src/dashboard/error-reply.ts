@@ -1,14 +1,22 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { frameworkRefusalOf } from '../runtime/http/framework-refusal.ts';
+import type { FrameworkRefusal } from '../runtime/http/framework-refusal.ts';
 import { durationText } from '../runtime/language/duration-text.ts';
 import { problems as amharic } from './language/amharic/problems.ts';
 import { problems as english } from './language/english/problems.ts';
 import { wordsFor } from './language/words.ts';
 import { PageProblem, problems } from './page-problem.ts';
+import type { Problem } from './page-problem.ts';
 import { logFacts } from './request-log.ts';
 import { failureOfRpc } from './rpc-failure.ts';
 import type { SendPage } from './send-page.ts';
 
 export type ReplyWithError = (thrown: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply;
+
+const problemOfRefusal = {
+  MALFORMED_URL: 'notFound',
+  BAD_FORM: 'badRequest',
+} as const satisfies Record<FrameworkRefusal, Problem>;
 
 const dictionary = { en: english, am: amharic };
 
@@ -46,11 +54,15 @@ function pageProblemOf(thrown: unknown): PageProblem {
     const { problem, reason, retryAfterSeconds } = failure;
     return new PageProblem(problem, reason, { cause: thrown, retryAfterSeconds });
   }
-  if (thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string') {
-    if (thrown.code.startsWith('FST_CSRF_')) return new PageProblem('foreignForm', 'CSRF_TOKEN');
-    if (thrown.code === 'FST_ERR_BAD_URL' || thrown.code === 'FST_ERR_MAX_PARAM_LENGTH')
-      return new PageProblem('notFound', 'MALFORMED_URL');
-    if (thrown.code.startsWith('FST_ERR_CTP_')) return new PageProblem('badRequest', 'BAD_FORM');
-  }
-  return new PageProblem('unexpected', 'UNEXPECTED', { cause: thrown });
+  if (isForeignForm(thrown)) return new PageProblem('foreignForm', 'CSRF_TOKEN');
+  const refusal = frameworkRefusalOf(thrown);
+  return refusal === undefined
+    ? new PageProblem('unexpected', 'UNEXPECTED', { cause: thrown })
+    : new PageProblem(problemOfRefusal[refusal], refusal);
 }
+
+const isForeignForm = (thrown: unknown): boolean =>
+  thrown instanceof Error &&
+  'code' in thrown &&
+  typeof thrown.code === 'string' &&
+  thrown.code.startsWith('FST_CSRF_');

@@ -1,8 +1,8 @@
 import { Code, ConnectError } from '@connectrpc/connect';
-import { BadRequestSchema, RetryInfoSchema } from '../gen/google/rpc/error_details_pb.js';
-import { errorReasons } from '../runtime/rpc/error-reason.ts';
+import { BadRequestSchema } from '../gen/google/rpc/error_details_pb.js';
+import { isErrorReason } from '../runtime/rpc/error-reason.ts';
 import type { ErrorReason } from '../runtime/rpc/error-reason.ts';
-import { reasonOf } from '../runtime/rpc/rpc-error.ts';
+import { reasonOf, retryAfterSecondsOf } from '../runtime/rpc/rpc-error.ts';
 import type { Problem } from './page-problem.ts';
 
 /** A call to core or webhooks that did not give what was asked for. */
@@ -77,7 +77,7 @@ export function failureOfRpc(thrown: unknown): RpcFailure | undefined {
   if (!(thrown instanceof ConnectError)) return undefined;
   const reason = reasonOf(thrown);
   return {
-    problem: reason !== undefined && isKnown(reason) ? problemOfReason[reason] : 'unavailable',
+    problem: reason !== undefined && isErrorReason(reason) ? problemOfReason[reason] : 'unavailable',
     reason: reason ?? `RPC_${Code[thrown.code].toUpperCase()}`,
     message: thrown.rawMessage,
     fields: thrown
@@ -87,11 +87,4 @@ export function failureOfRpc(thrown: unknown): RpcFailure | undefined {
       ),
     retryAfterSeconds: retryAfterSecondsOf(thrown),
   };
-}
-
-const isKnown = (reason: string): reason is ErrorReason => Object.hasOwn(errorReasons, reason);
-
-function retryAfterSecondsOf(error: ConnectError): number | undefined {
-  const delay = error.findDetails(RetryInfoSchema)[0]?.retryDelay;
-  return delay && Math.max(1, Number(delay.seconds) + (delay.nanos > 0 ? 1 : 0));
 }

@@ -1,9 +1,9 @@
 import { Code, ConnectError } from '@connectrpc/connect';
-import { BadRequestSchema, RetryInfoSchema } from '../gen/google/rpc/error_details_pb.js';
+import { BadRequestSchema } from '../gen/google/rpc/error_details_pb.js';
 import type { ErrorDetail } from '../merchant-api/error-envelope.ts';
-import { errorReasons } from '../runtime/rpc/error-reason.ts';
+import { isErrorReason } from '../runtime/rpc/error-reason.ts';
 import type { ErrorReason } from '../runtime/rpc/error-reason.ts';
-import { reasonOf } from '../runtime/rpc/rpc-error.ts';
+import { reasonOf, retryAfterSecondsOf } from '../runtime/rpc/rpc-error.ts';
 import { RequestFailure } from './request-failure.ts';
 import type { Failure } from './request-failure.ts';
 
@@ -83,12 +83,10 @@ export function failureOfRpc(thrown: unknown): RequestFailure {
 }
 
 function failureOfReason(reason: string, error: ConnectError): Failure {
-  if (isKnown(reason)) return failures[reason](error);
+  if (isErrorReason(reason)) return failures[reason](error);
   // A newer core may have limits this facade has not heard of. Their meaning is in the status code.
   return error.code === Code.ResourceExhausted ? tooManyRequests(error) : internal();
 }
-
-const isKnown = (reason: string): reason is ErrorReason => Object.hasOwn(errorReasons, reason);
 
 /** The problems of a google.rpc.BadRequest. */
 function violationsOf(error: ConnectError): ErrorDetail[] {
@@ -103,7 +101,5 @@ const isMerchants = ({ field }: ErrorDetail): boolean =>
   !['merchant_id', 'environment', 'payment_type', 'validate_only', 'order_id', ''].includes(field);
 
 function tooManyRequests(error: ConnectError): Extract<Failure, { kind: 'too_many_requests' }> {
-  const delay = error.findDetails(RetryInfoSchema)[0]?.retryDelay;
-  const seconds = delay === undefined ? 1 : Number(delay.seconds) + (delay.nanos > 0 ? 1 : 0);
-  return { kind: 'too_many_requests', retryAfterSeconds: Math.max(1, seconds) };
+  return { kind: 'too_many_requests', retryAfterSeconds: retryAfterSecondsOf(error) ?? 1 };
 }

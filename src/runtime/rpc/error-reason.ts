@@ -57,3 +57,6 @@ export const errorReasons = {
 } as const satisfies Record<string, Code>;
 
 export type ErrorReason = keyof typeof errorReasons;
+
+/** Whether this version knows a reason that it was given: a newer core may give others. */
+export const isErrorReason = (reason: string): reason is ErrorReason => Object.hasOwn(errorReasons, reason);

@@ -60,6 +60,12 @@ export function reasonOf(error: ConnectError): string | undefined {
   return error.findDetails(ErrorInfoSchema).find((info) => info.domain === errorDomain)?.reason;
 }
 
+/** After how many whole seconds, 1 or more, a received error says to come again; undefined when it does not say. */
+export function retryAfterSecondsOf(error: ConnectError): number | undefined {
+  const delay = error.findDetails(RetryInfoSchema)[0]?.retryDelay;
+  return delay && Math.max(1, Number(delay.seconds) + (delay.nanos > 0 ? 1 : 0));
+}
+
 /** The error as a google.rpc.Status: what batch results and gRPC trailers carry. */
 export function toStatus(error: ConnectError): Status {
   const details = error.details.map((detail) =>
