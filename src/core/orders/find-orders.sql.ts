@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { runStatement } from '../../runtime/database/run-statement.ts';
+import { ofAnyLength, runStatement } from '../../runtime/database/run-statement.ts';
 import type { Environment } from '../domain/order.ts';
 import type { OrderValues, PaymentAttemptValues } from '../database/order-rows.ts';
 
@@ -26,13 +26,13 @@ const columns = `
 const statements = {
   order_number: `
 select k.ordinal, ${columns}
-from unnest($1::uuid[], $2::core.environment[], $3::text[]) with ordinality as k (merchant_id, environment, value, ordinal)
+from unnest(${ofAnyLength('$1::uuid[]')}, $2::core.environment[], $3::text[]) with ordinality as k (merchant_id, environment, value, ordinal)
 join core.orders o
   on o.merchant_id = k.merchant_id and o.environment = k.environment and o.order_number = k.value
 left join core.payment_attempts a on a.merchant_id = o.merchant_id and a.id = o.latest_attempt_id`,
   id: `
 select k.ordinal, ${columns}
-from unnest($1::uuid[], $2::core.environment[], $3::uuid[]) with ordinality as k (merchant_id, environment, value, ordinal)
+from unnest(${ofAnyLength('$1::uuid[]')}, $2::core.environment[], $3::uuid[]) with ordinality as k (merchant_id, environment, value, ordinal)
 join core.orders o on o.merchant_id = k.merchant_id and o.environment = k.environment and o.id = k.value
 left join core.payment_attempts a on a.merchant_id = o.merchant_id and a.id = o.latest_attempt_id`,
 } as const;
