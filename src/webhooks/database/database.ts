@@ -2,12 +2,18 @@ import { openSchema } from '../../runtime/database/open-database.ts';
 import type { Database, DatabaseOptions } from '../../runtime/database/open-database.ts';
 import { entities } from './entities.ts';
 import { Migration001Webhooks } from './migrations/migration-001-webhooks.ts';
+import { Migration002EndpointsInTrouble } from './migrations/migration-002-endpoints-in-trouble.ts';
 
 export type { Database } from '../../runtime/database/open-database.ts';
 
 /** The webhooks process's database: core's, or one of its own. Close it when done. */
 export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
   openSchema(
-    { schema: 'webhooks', entities, migrations: [Migration001Webhooks], migrationLock: 7_142_101 },
+    {
+      schema: 'webhooks',
+      entities,
+      migrations: [Migration001Webhooks, Migration002EndpointsInTrouble],
+      migrationLock: 7_142_101,
+    },
     options,
   );

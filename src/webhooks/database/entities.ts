@@ -11,6 +11,7 @@ const schema = 'webhooks';
 const time = () => p.datetime(3);
 const environment = () => p.string().columnType('webhooks.environment').$type<Environment>();
 const deliveryState = () => p.string().columnType('webhooks.delivery_state').$type<DeliveryState>();
+const attemptResult = () => p.string().columnType('webhooks.attempt_result').$type<AttemptResult>();
 
 export const EventReaderRow = defineEntity({
   name: 'EventReaderRow',
@@ -44,6 +45,9 @@ export const LaneRow = defineEntity({
     lastFailureAt: time().nullable(),
     lastResult: p.text().default(''),
     createdAt: time(),
+    failingSince: time().nullable(),
+    lastAttemptResult: attemptResult().nullable(),
+    pausedByAnswer: p.boolean().default(false),
   },
 });
 export type LaneRow = InferEntity<typeof LaneRow>;
@@ -89,7 +93,7 @@ export const DeliveryAttemptRow = defineEntity({
     number: p.integer().primary(),
     startedAt: time(),
     durationMs: p.integer(),
-    result: p.string().columnType('webhooks.attempt_result').$type<AttemptResult>(),
+    result: attemptResult(),
     statusCode: p.smallint(),
     detail: p.text(),
     remoteAddress: p.text(),

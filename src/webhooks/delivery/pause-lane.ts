@@ -4,7 +4,7 @@ import type { LaneKey } from '../domain/delivery.ts';
 
 const pauseStatement = `
 update webhooks.lanes
-set paused_at = coalesce(paused_at, now()), pause_reason = $4
+set paused_at = coalesce(paused_at, now()), pause_reason = $4, paused_by_answer = false
 where merchant_id = $1 and environment = $2::webhooks.environment and endpoint = $3
 returning merchant_id`;
 
@@ -12,8 +12,8 @@ returning merchant_id`;
 const resumeStatement = `
 update webhooks.lanes
 set resumed_at = case when paused_at is null then resumed_at else now() end,
-    paused_at = null, pause_reason = '',
-    consecutive_failures = 0, resting_until = null,
+    paused_at = null, pause_reason = '', paused_by_answer = false,
+    consecutive_failures = 0, failing_since = null, resting_until = null,
     next_due_at = date_trunc('milliseconds', now())
 where merchant_id = $1 and environment = $2::webhooks.environment and endpoint = $3
 returning merchant_id`;

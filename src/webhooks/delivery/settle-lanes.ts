@@ -86,6 +86,7 @@ function outcomeOf(
   const last = attempts.at(-1);
   if (last === undefined) return [];
   const isDelivered = ({ next }: EndedAttempt): boolean => next.type === 'delivered';
+  const lastSuccess = attempts.findLastIndex(isDelivered);
   const gone = attempts.find(({ next }) => next.type === 'pause');
   return [
     {
@@ -95,9 +96,11 @@ function outcomeOf(
           healthAfter(before, { isDelivered: isDelivered(attempt), endedAt: attempt.endedAt, random }),
         health,
       ),
-      lastSuccessAt: attempts.findLast(isDelivered)?.endedAt ?? null,
+      lastSuccessAt: attempts[lastSuccess]?.endedAt ?? null,
       lastFailureAt: attempts.findLast((attempt) => !isDelivered(attempt))?.endedAt ?? null,
+      failingSince: attempts[lastSuccess + 1]?.endedAt ?? null,
       lastResult: inFewWords(last.report),
+      lastAttemptResult: last.report.result,
       pauseReason: gone === undefined ? '' : `answered 410 Gone to ${gone.delivery.id}`,
     },
   ];

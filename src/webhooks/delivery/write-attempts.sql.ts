@@ -1,6 +1,6 @@
 import type { PoolClient } from 'pg';
 import { runStatement } from '../../runtime/database/run-statement.ts';
-import type { AttemptReport, LaneKey, OutgoingDelivery } from '../domain/delivery.ts';
+import type { AttemptReport, AttemptResult, LaneKey, OutgoingDelivery } from '../domain/delivery.ts';
 import type { LaneHealth } from '../domain/lane-health.ts';
 import { inFewWords } from './after-attempt.ts';
 import type { NextStep } from './after-attempt.ts';
@@ -22,6 +22,9 @@ export interface LaneOutcome {
   /** Null when no attempt went so. */
   readonly lastSuccessAt: Date | null;
   readonly lastFailureAt: Date | null;
+  /** When the first that failed after the last success ended; null when none has failed since. */
+  readonly failingSince: Date | null;
+  readonly lastAttemptResult: AttemptResult;
   readonly lastResult: string;
   /** Not empty: the lane is to be paused for it. */
   readonly pauseReason: string;
@@ -74,10 +77,10 @@ with attempt as (
 ), outcome as (
   select * from unnest(
     $16::text[], $17::webhooks.environment[], $18::text[], $19::int[], $20::timestamptz[], $21::timestamptz[],
-    $22::timestamptz[], $23::text[], $24::text[]
+    $22::timestamptz[], $23::text[], $24::text[], $27::timestamptz[], $28::webhooks.attempt_result[]
   ) as t (
     merchant_id, environment, endpoint, consecutive_failures, resting_until, last_success_at, last_failure_at,
-    last_result, pause_reason
+    last_result, pause_reason, failing_since, last_attempt_result
   )
 )
 update webhooks.lanes l
@@ -86,9 +89,12 @@ set leased_until = now() + $25::float8 * interval '1 millisecond',
     resting_until = o.resting_until,
     last_success_at = coalesce(o.last_success_at, l.last_success_at),
     last_failure_at = coalesce(o.last_failure_at, l.last_failure_at),
+    failing_since = case when o.last_success_at is null then coalesce(l.failing_since, o.failing_since) else o.failing_since end,
     last_result = o.last_result,
+    last_attempt_result = o.last_attempt_result,
     paused_at = coalesce(l.paused_at, case when o.pause_reason <> '' then now() end),
-    pause_reason = case when l.paused_at is null then o.pause_reason else l.pause_reason end
+    pause_reason = case when l.paused_at is null then o.pause_reason else l.pause_reason end,
+    paused_by_answer = case when l.paused_at is null then o.pause_reason <> '' else l.paused_by_answer end
 from outcome o
 where l.merchant_id = o.merchant_id and l.environment = o.environment and l.endpoint = o.endpoint`;
 
@@ -132,6 +138,8 @@ export async function writeAttempts(
       outcomes.map(({ pauseReason }) => pauseReason),
       leaseMs,
       attempts.map(({ delivery }) => delivery.roundAttempts),
+      outcomes.map(({ failingSince }) => failingSince),
+      outcomes.map(({ lastAttemptResult }) => lastAttemptResult),
     ],
   });
 }

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { runStatement } from '../../runtime/database/run-statement.ts';
-import type { Environment, LaneKey } from '../domain/delivery.ts';
+import type { AttemptResult, Environment, LaneKey } from '../domain/delivery.ts';
 
 /** How an endpoint is treated. */
 export type EndpointState = 'PAUSED' | 'RESTING' | 'OPEN';
@@ -14,6 +14,12 @@ export interface StoredEndpoint extends LaneKey {
   readonly lastSuccessAt: Date | null;
   readonly lastFailureAt: Date | null;
   readonly lastResult: string;
+  /** How the latest attempt ended; null before the first. */
+  readonly lastAttemptResult: AttemptResult | null;
+  /** Since when attempts have failed without one that did not. */
+  readonly failingSince: Date | null;
+  /** Whether it is paused for its answer, and not by somebody. */
+  readonly pausedByAnswer: boolean;
   /** Whether some process sends to it just now. */
   readonly isHeld: boolean;
   /** Counted up to 10,000. */
@@ -50,6 +56,7 @@ const select = (conditions: string): string => `
 select l.merchant_id as "merchantId", l.environment, l.endpoint, l.rank, l.consecutive_failures as "consecutiveFailures",
   l.resting_until as "restingUntil", l.paused_at as "pausedAt", l.pause_reason as "pauseReason",
   l.last_success_at as "lastSuccessAt", l.last_failure_at as "lastFailureAt", l.last_result as "lastResult",
+  l.last_attempt_result as "lastAttemptResult", l.failing_since as "failingSince", l.paused_by_answer as "pausedByAnswer",
   coalesce(l.leased_until > now(), false) as "isHeld", pending.count as "pendingCount"
 from (
   select *, ${rank} as rank from webhooks.lanes where ${conditions}
@@ -76,7 +83,7 @@ const list = (inTrouble: string): string =>
     limit $7
   )`);
 
-// Written as in the partial index of those in trouble.
+// Written, and in the order, as the partial index of those in trouble: a page reads no more of it than it gives.
 const listAll = list('true');
 const listInTrouble = list('(paused_at is not null or resting_until is not null)');
 
@@ -85,23 +92,28 @@ interface Row extends Omit<StoredEndpoint, 'state' | 'pendingCount'>, Record<str
   readonly pendingCount: string;
 }
 
+/** The statement that reads one page. */
+export function listStatement({ merchantId, environment, onlyInTrouble, after, limit }: EndpointFilter) {
+  const [place = null, ...key] = after?.split(' ') ?? [];
+  const [afterMerchant = null, afterEnvironment = null, afterEndpoint = null] = key;
+  return {
+    text: onlyInTrouble ? listInTrouble : listAll,
+    values: [
+      merchantId ?? null,
+      environment ?? null,
+      place,
+      afterMerchant,
+      afterEnvironment,
+      afterEndpoint,
+      limit,
+    ],
+  };
+}
+
 export function createEndpointReader(pool: Pool): EndpointReader {
   return {
-    async list({ merchantId, environment, onlyInTrouble, after, limit }) {
-      const [place = null, ...key] = after?.split(' ') ?? [];
-      const [afterMerchant = null, afterEnvironment = null, afterEndpoint = null] = key;
-      const rows = await runStatement<Row>(pool, {
-        text: onlyInTrouble ? listInTrouble : listAll,
-        values: [
-          merchantId ?? null,
-          environment ?? null,
-          place,
-          afterMerchant,
-          afterEnvironment,
-          afterEndpoint,
-          limit,
-        ],
-      });
+    async list(filter) {
+      const rows = await runStatement<Row>(pool, listStatement(filter));
       return rows.map(endpointOf);
     },
     async find({ merchantId, environment, endpoint }) {

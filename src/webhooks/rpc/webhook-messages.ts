@@ -111,6 +111,11 @@ export const endpointMessage = (endpoint: StoredEndpoint): Endpoint =>
     pauseReason: endpoint.pauseReason,
     lastResult: endpoint.lastResult,
     pendingCount: endpoint.pendingCount,
+    ...(endpoint.lastAttemptResult === null
+      ? {}
+      : { lastAttemptResult: results[endpoint.lastAttemptResult] }),
+    pausedByAnswer: endpoint.pausedByAnswer,
+    ...timeField('troubleTime', endpoint.pausedAt ?? endpoint.failingSince),
     ...timeField('probeTime', endpoint.state === 'RESTING' ? endpoint.restingUntil : null),
     ...timeField('lastSuccessTime', endpoint.lastSuccessAt),
     ...timeField('lastFailureTime', endpoint.lastFailureAt),

@@ -36,7 +36,11 @@ export interface StoredLane {
   readonly resting_until: Date | null;
   readonly paused_at: Date | null;
   readonly pause_reason: string;
+  readonly paused_by_answer: boolean;
+  readonly failing_since: Date | null;
+  readonly last_failure_at: Date | null;
   readonly last_result: string;
+  readonly last_attempt_result: string | null;
 }
 
 /** A database with deliveries in it, and dispatchers that send them. */

@@ -71,6 +71,9 @@ describe('lanes', () => {
     expect(before).toBeLessThanOrEqual(6);
     expect(resting!.next_due_at!.getTime()).toBeGreaterThanOrEqual(resting!.resting_until!.getTime());
 
+    expect(resting).toMatchObject({ failing_since: expect.any(Date), last_attempt_result: 'REFUSED' });
+    expect(resting!.failing_since!.getTime()).toBeLessThan(resting!.last_failure_at!.getTime());
+
     await desk.letTimePass(Math.max(0, inMs(resting!.resting_until)) + 1);
     await waitUntil(
       'a probe failed',
@@ -78,6 +81,7 @@ describe('lanes', () => {
     );
     await desk.untilIdle();
     expect(shop.webhooks).toHaveLength(before + 1);
+    expect((await desk.lanes())[0]!.failing_since).toEqual(resting!.failing_since);
 
     shop.behave(answer(200));
     await desk.letTimePass(60_000);
@@ -89,7 +93,7 @@ describe('lanes', () => {
         const [lane] = await desk.lanes();
         return lane!.consecutive_failures === 0 && lane;
       }),
-    ).toMatchObject({ resting_until: null });
+    ).toMatchObject({ resting_until: null, failing_since: null, last_attempt_result: 'DELIVERED' });
     expect(dispatcher.log.map(({ msg }) => msg)).toEqual(
       expect.arrayContaining(['an endpoint that keeps failing rests', 'an endpoint is well again']),
     );

@@ -146,7 +146,11 @@ describe('one delivery', () => {
     await desk.untilIdle();
     expect(await desk.delivery(gone!.id)).toMatchObject({ state: 'PENDING', last_result: '410' });
     expect(await desk.lanes()).toMatchObject([
-      { paused_at: expect.any(Date), pause_reason: `answered 410 Gone to ${gone!.id}` },
+      {
+        paused_at: expect.any(Date),
+        pause_reason: `answered 410 Gone to ${gone!.id}`,
+        paused_by_answer: true,
+      },
     ]);
     const [later] = await desk.add({ url: shop.origin });
     shop.behave(answer(200));

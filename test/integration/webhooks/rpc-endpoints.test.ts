@@ -1,7 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
-import { DeliveryState, EndpointState } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
+import {
+  DeliveryAttemptResult,
+  DeliveryState,
+  EndpointState,
+} from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
 import { newRandomId } from '../../../src/runtime/public-id.ts';
+import { listStatement } from '../../../src/webhooks/rpc/endpoint-reader.ts';
 import { failureOf } from '../../support/rpc-failure.ts';
 import { startStack } from '../../support/stack.ts';
 import type { Stack } from '../../support/stack.ts';
@@ -33,6 +38,16 @@ const rest = (endpoint: string) =>
     `update webhooks.lanes set consecutive_failures = 7, resting_until = now() + interval '1 minute' where endpoint = $1`,
     [endpoint],
   );
+
+interface PlanNode {
+  readonly 'Relation Name'?: string;
+  readonly 'Index Name'?: string;
+  readonly 'Actual Rows': number;
+  readonly 'Actual Loops': number;
+  readonly 'Rows Removed by Filter'?: number;
+  readonly Plans?: readonly PlanNode[];
+}
+const nodesOf = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
 
 async function walk(own: object, between: () => Promise<unknown> = async () => {}): Promise<string[]> {
   const seen: string[] = [];
@@ -86,6 +101,59 @@ describe('listing', () => {
         pendingCount: 12n,
       },
     ]);
+  });
+
+  test('tells since when it is in trouble, and how the latest attempt ended', async () => {
+    await desk.deliver(merchantId, { endpoint: endpointAt(1) });
+    await desk.deliver(merchantId, { endpoint: endpointAt(2) });
+    await desk.database.pool.query(
+      `update webhooks.lanes set failing_since = '2026-03-01T12:00:00Z', last_attempt_result = 'TIMED_OUT',
+         resting_until = now() + interval '1 minute' where endpoint = $1`,
+      [endpointAt(1)],
+    );
+    await operator().pauseEndpoint(lane(endpointAt(2)));
+    const { endpoints } = await reader().listEndpoints({ merchantId, onlyInTrouble: true });
+    expect(endpoints).toMatchObject([
+      { endpoint: endpointAt(2), pausedByAnswer: false, troubleTime: expect.anything() },
+      {
+        endpoint: endpointAt(1),
+        troubleTime: { seconds: 1772366400n },
+        lastAttemptResult: DeliveryAttemptResult.TIMED_OUT,
+      },
+    ]);
+    expect(endpoints[0]?.lastAttemptResult).toBe(DeliveryAttemptResult.UNSPECIFIED);
+  });
+
+  test('reads no more than its page of 100,000 that are in trouble, of all merchants', async () => {
+    await desk.database.pool.query(
+      `insert into webhooks.lanes (merchant_id, environment, endpoint, resting_until, paused_at, created_at)
+       select 'mer_' || lpad((n % 5000)::text, 26, '0'), 'SANDBOX', 'https://shop-' || n || '.example', now(),
+         case when n % 3 = 0 then now() end, now()
+       from generate_series(1, 100000) n`,
+    );
+    await desk.database.pool.query('analyze webhooks.lanes');
+    const filter = {
+      merchantId: undefined,
+      environment: 'SANDBOX',
+      onlyInTrouble: true,
+      after: `1 mer_${'0'.repeat(22)}2500 SANDBOX https://shop-2500.example`,
+      limit: 51,
+    } as const;
+    for (const after of [undefined, filter.after]) {
+      const { text, values } = listStatement({ ...filter, after });
+      const { rows } = await desk.database.pool.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>({
+        text: `explain (analyze, format json) ${text}`,
+        values,
+      });
+      const read = nodesOf(rows[0]!['QUERY PLAN'][0].Plan).filter(
+        ({ 'Relation Name': relation }) => relation === 'lanes',
+      );
+      expect(read.map((node) => node['Index Name']).sort()).toEqual(['lanes_in_trouble', 'lanes_pkey']);
+      for (const node of read) {
+        const rowsRead = (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'];
+        expect(rowsRead).toBeLessThanOrEqual(filter.limit);
+      }
+    }
   });
 
   test('names all bad fields at once', async () => {

@@ -1078,6 +1078,28 @@ export declare type Endpoint = Message<"gatehouse.v1.Endpoint"> & {
    * @generated from field: int64 pending_count = 11;
    */
   pendingCount: bigint;
+
+  /**
+   * Since when it has been in trouble: when it was paused, or when the first of its failures in a row ended; absent when
+   * it is well.
+   *
+   * @generated from field: google.protobuf.Timestamp trouble_time = 12;
+   */
+  troubleTime?: Timestamp | undefined;
+
+  /**
+   * How the latest attempt ended; unspecified before the first.
+   *
+   * @generated from field: gatehouse.v1.DeliveryAttemptResult last_attempt_result = 13;
+   */
+  lastAttemptResult: DeliveryAttemptResult;
+
+  /**
+   * Whether it is paused because it answered 410 Gone, and not by somebody.
+   *
+   * @generated from field: bool paused_by_answer = 14;
+   */
+  pausedByAnswer: boolean;
 };
 
 /**
