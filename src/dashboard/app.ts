@@ -5,7 +5,8 @@ import Fastify from 'fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { serveAssets } from '../runtime/http/assets.ts';
 import { addProbes } from '../runtime/http/core-probes.ts';
-import { closeConnectionsWhenDraining, edgeServerOptions } from '../runtime/http/edge-server.ts';
+import { closeConnectionsWhenDraining } from '../runtime/http/draining.ts';
+import { edgeServerOptions } from '../runtime/http/edge-server.ts';
 import { pageHeaders } from '../runtime/http/page-headers.ts';
 import { isFromOurPages } from '../runtime/http/same-origin.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -30,6 +31,7 @@ import { addTeam } from './organisation/add-team.ts';
 import { PageProblem } from './page-problem.ts';
 import { addMerchants } from './operator/add-merchants.ts';
 import { addOverview } from './operator/add-overview.ts';
+import { addEndpoints } from './operator/add-endpoints.ts';
 import { addPipeline } from './operator/add-pipeline.ts';
 import { addReconciliations } from './operator/add-reconciliations.ts';
 import { addStrayPayments } from './operator/add-stray-payments.ts';
@@ -187,6 +189,7 @@ export async function buildDashboard(options: DashboardOptions): Promise<Fastify
     addStrayPayments(pages, dashboard);
     addReconciliations(pages, dashboard);
     addPipeline(pages, dashboard);
+    addEndpoints(pages, dashboard);
   });
   return app;
 }

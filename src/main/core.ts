@@ -1,5 +1,4 @@
 import { randomBytes, randomFillSync, randomUUID } from 'node:crypto';
-import { hostname } from 'node:os';
 import { v7 } from 'uuid';
 import { accountService } from '../core/accounts/account-service.ts';
 import { createPasswordHashes } from '../core/accounts/password-hashes.ts';
@@ -63,18 +62,14 @@ import type { PaymentOptionName } from '../runtime/config.ts';
 import { readCoreConfig } from '../runtime/config.ts';
 import { deriveKey } from '../runtime/derive-key.ts';
 import { stopOnSignal } from '../runtime/lifecycle.ts';
-import { createLogger, standardOutput } from '../runtime/logger.ts';
 import { createMetrics } from '../runtime/metrics.ts';
 import { openEventBus } from '../runtime/nats-event-bus.ts';
 import { repeatEvery } from '../runtime/repeat-every.ts';
-import { startConnectServer } from '../runtime/rpc/connect-server.ts';
-import { startGrpcServer } from '../runtime/rpc/grpc-server.ts';
-import { guard } from '../runtime/rpc/guard.ts';
-import { healthService } from '../runtime/rpc/health-service.ts';
-import { reflectionService } from '../runtime/rpc/reflection-service.ts';
+import { startRpcServers } from '../runtime/rpc/start-servers.ts';
 import { requireKnownCurrencies } from './require-known-currencies.ts';
 import { migrateWhenReachable } from './migrate-when-reachable.ts';
 import { readConfigOrExit } from './read-config.ts';
+import { startLogging } from './start-logging.ts';
 
 const sweepIntervalMs = 1_000;
 const countIntervalMs = 1_000;
@@ -96,11 +91,7 @@ const config = readConfigOrExit((environment) => {
   requireKnownCurrencies(settings.GATEHOUSE_CURRENCIES);
   return settings;
 });
-const instance = config.GATEHOUSE_INSTANCE ?? `${hostname()}:${process.pid}`;
-const logger = createLogger(
-  { process: 'core', instance, level: config.GATEHOUSE_LOG_LEVEL },
-  standardOutput(process),
-);
+const { instance, logger } = startLogging('core', config);
 
 const database = await openDatabase({
   url: config.GATEHOUSE_DATABASE_URL,
@@ -223,7 +214,7 @@ const services = [
   reportService(database),
   auditService(database),
   accountService(accountParts),
-  sessionService(createSessionStore(database, now), now),
+  sessionService(createSessionStore(accountParts), now),
   walletStatusService({ store: createWalletStatusStore({ database, now }), now }),
   requestLogService(createRequestLogStore({ database, newId, now }), addRequestLogMetrics(metrics)),
   // Compares the two clocks, so it has to have this machine's own.
@@ -234,31 +225,16 @@ const services = [
     now: () => new Date(),
   }),
 ];
-const descriptions = services.map(({ spec }) => spec.service);
-const served = [
-  ...services,
-  healthService(
-    descriptions.map(({ typeName }) => typeName),
-    () => !draining.signal.aborted,
-  ),
-  reflectionService(descriptions),
-].map((service) =>
-  guard(service, {
-    tokens: config.GATEHOUSE_SERVICE_TOKENS,
-    logger,
-    newRequestId: v7,
-    explain: explainDatabaseError,
-  }),
-);
-
-const host = config.GATEHOUSE_HOST;
-const grpc = await startGrpcServer({ host, port: config.GATEHOUSE_CORE_GRPC_PORT, services: served, logger });
-const connect = await startConnectServer({
-  host,
-  port: config.GATEHOUSE_CORE_CONNECT_PORT,
-  services: served,
+const servers = await startRpcServers({
+  host: config.GATEHOUSE_HOST,
+  ports: { grpc: config.GATEHOUSE_CORE_GRPC_PORT, connect: config.GATEHOUSE_CORE_CONNECT_PORT },
+  services,
   pages: { '/metrics': metrics.page },
+  tokens: config.GATEHOUSE_SERVICE_TOKENS,
+  draining: draining.signal,
   logger,
+  newRequestId: v7,
+  explain: explainDatabaseError,
 });
 
 const sweeping = repeatEvery(
@@ -292,15 +268,13 @@ const sweepingAccounts = repeatEvery(
 );
 const relaying = relayEvents({ database, publisher: bus, signal: eventSignal, logger }, stopping.signal);
 
-logger.info({ grpc: grpc.address, connect: connect.address }, 'ready');
+logger.info(servers.addresses, 'ready');
 
 stopOnSignal(logger, [
   { name: 'drain', stop: () => draining.abort(), timeoutMs: 100 },
   {
     name: 'servers',
-    stop: async () => {
-      await Promise.all([grpc.stop(4_000), connect.stop(4_000)]);
-    },
+    stop: () => servers.stop(4_000),
     timeoutMs: 5_000,
   },
   {

@@ -1,40 +1,29 @@
 /** The dashboard: the pages on which merchants and operators work, in front of the cores and of what sends webhooks. */
 import { randomBytes } from 'node:crypto';
-import { hostname } from 'node:os';
-import { setTimeout as delay } from 'node:timers/promises';
 import { v7 as uuidv7 } from 'uuid';
 import { buildDashboard } from '../dashboard/app.ts';
 import { createDashboardClients } from '../dashboard/clients.ts';
 import { createMailer } from '../dashboard/mail/mailer.ts';
 import { readDashboardConfig } from '../runtime/config.ts';
+import { createDraining } from '../runtime/http/draining.ts';
 import { stopOnSignal } from '../runtime/lifecycle.ts';
-import { createLogger, standardOutput } from '../runtime/logger.ts';
 import { createGrpcTransport } from '../runtime/rpc/grpc-transport.ts';
 import { readConfigOrExit } from './read-config.ts';
-
-/** How long replies say `Connection: close` before the listener closes: clients leave by themselves, in order. */
-const drainMs = 500;
+import { startLogging } from './start-logging.ts';
 
 const minutes = 60_000;
 /** A working day at most, and an hour's break. */
 const sessionLimits = { idleMs: 60 * minutes, absoluteMs: 12 * 60 * minutes, codeMs: 10 * minutes };
 
 const config = readConfigOrExit(readDashboardConfig);
-const logger = createLogger(
-  {
-    process: 'dashboard',
-    instance: config.GATEHOUSE_INSTANCE ?? `${hostname()}:${process.pid}`,
-    level: config.GATEHOUSE_LOG_LEVEL,
-  },
-  standardOutput(process),
-);
+const { logger } = startLogging('dashboard', config);
 const token = config.GATEHOUSE_SERVICE_TOKEN;
 const core = createGrpcTransport({ addresses: config.GATEHOUSE_CORE_ADDRESSES, token });
 const webhooks = createGrpcTransport({ addresses: config.GATEHOUSE_WEBHOOKS_ADDRESSES, token });
 const { GATEHOUSE_SMTP_URL: smtpUrl, GATEHOUSE_MAIL_FROM: mailFrom } = config;
 const mailer =
   smtpUrl === undefined || mailFrom === undefined ? undefined : createMailer(smtpUrl, mailFrom, logger);
-const draining = new AbortController();
+const draining = createDraining();
 const dashboard = await buildDashboard({
   clients: createDashboardClients(core, webhooks),
   baseUrl: config.GATEHOUSE_DASHBOARD_BASE_URL,
@@ -55,14 +44,7 @@ const dashboard = await buildDashboard({
 });
 
 stopOnSignal(logger, [
-  {
-    name: 'draining',
-    timeoutMs: drainMs + 100,
-    stop: async () => {
-      draining.abort();
-      await delay(drainMs);
-    },
-  },
+  draining.part,
   { name: 'listener', timeoutMs: 6_000, stop: () => dashboard.close() },
   { name: 'mails', timeoutMs: 2_500, stop: async () => mailer?.close() },
   {

@@ -1,7 +1,5 @@
 /** The REST facade: the merchant API of both environments, each on its own listener, in front of the cores. */
 import { randomFillSync } from 'node:crypto';
-import { hostname } from 'node:os';
-import { setTimeout as delay } from 'node:timers/promises';
 import { createClient } from '@connectrpc/connect';
 import { v7 as uuidv7 } from 'uuid';
 import { ApiKeyService } from '../gen/gatehouse/v1/api_key_service_pb.js';
@@ -11,27 +9,19 @@ import { Health } from '../gen/health/v1/health_pb.js';
 import { createApiRequestLog } from '../rest-facade/api-request-log.ts';
 import { buildRestFacade } from '../rest-facade/app.ts';
 import { readRestFacadeConfig } from '../runtime/config.ts';
+import { createDraining } from '../runtime/http/draining.ts';
 import { stopOnSignal } from '../runtime/lifecycle.ts';
-import { createLogger, standardOutput } from '../runtime/logger.ts';
 import { pooledRandom } from '../runtime/pooled-random.ts';
 import { randomIdsFrom } from '../runtime/public-id.ts';
 import { createGrpcTransport } from '../runtime/rpc/grpc-transport.ts';
 import { readConfigOrExit } from './read-config.ts';
+import { startLogging } from './start-logging.ts';
 
-/** How long replies say `Connection: close` before the listeners close: clients leave by themselves, in order. */
-const drainMs = 500;
 /** What is left of the request log has so long to reach core. */
 const lastEntriesMs = 500;
 
 const config = readConfigOrExit(readRestFacadeConfig);
-const logger = createLogger(
-  {
-    process: 'rest-facade',
-    instance: config.GATEHOUSE_INSTANCE ?? `${hostname()}:${process.pid}`,
-    level: config.GATEHOUSE_LOG_LEVEL,
-  },
-  standardOutput(process),
-);
+const { logger } = startLogging('rest-facade', config);
 const transport = createGrpcTransport({
   addresses: config.GATEHOUSE_CORE_ADDRESSES,
   token: config.GATEHOUSE_SERVICE_TOKEN,
@@ -44,7 +34,7 @@ const apiRequestLog = createApiRequestLog({
   now: () => new Date(),
   nowMs: () => performance.now(),
 });
-const draining = new AbortController();
+const draining = createDraining();
 const publicUrls = () => ({
   production: config.GATEHOUSE_REST_PRODUCTION_URL ?? production.listeningOrigin,
   sandbox: config.GATEHOUSE_REST_SANDBOX_URL ?? sandbox.listeningOrigin,
@@ -69,14 +59,7 @@ const production = await buildRestFacade({ ...shared, environment: 'production' 
 const sandbox = await buildRestFacade({ ...shared, environment: 'sandbox' });
 
 stopOnSignal(logger, [
-  {
-    name: 'draining',
-    timeoutMs: drainMs + 100,
-    stop: async () => {
-      draining.abort();
-      await delay(drainMs);
-    },
-  },
+  draining.part,
   {
     name: 'listeners',
     timeoutMs: 8_000,

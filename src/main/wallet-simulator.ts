@@ -1,31 +1,23 @@
 /** The wallet simulator: both wallets of the sandbox on one listener, with the page that shows what they do. */
 import { randomBytes, randomUUID } from 'node:crypto';
-import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { readWalletSimulatorConfig } from '../runtime/config.ts';
 import { stopOnSignal } from '../runtime/lifecycle.ts';
-import { createLogger, standardOutput } from '../runtime/logger.ts';
 import { buildWalletSimulator } from '../wallet-simulator/app.ts';
 import { scaleDelays, standardDelaysMs } from '../wallet-simulator/delays.ts';
 import { openFileJournal } from '../wallet-simulator/journal.ts';
 import type { Journal } from '../wallet-simulator/journal.ts';
 import { createLedger } from '../wallet-simulator/ledger.ts';
 import { readConfigOrExit } from './read-config.ts';
+import { startLogging } from './start-logging.ts';
 
 const tokenLifetimeSeconds = 3_600;
 const callbackTimeoutMs = 5_000;
 
 const config = readConfigOrExit(readWalletSimulatorConfig);
 const interactive = asksForPerson(process.argv.slice(2)) || config.GATEHOUSE_SIMULATOR_INTERACTIVE;
-const logger = createLogger(
-  {
-    process: 'wallet-simulator',
-    instance: config.GATEHOUSE_INSTANCE ?? `${hostname()}:${process.pid}`,
-    level: config.GATEHOUSE_LOG_LEVEL,
-  },
-  standardOutput(process),
-);
+const { logger } = startLogging('wallet-simulator', config);
 const simulator = await buildWalletSimulator({
   wallets: (['walleta', 'walletb'] as const).map((wallet) => ({
     wallet,

@@ -1,5 +1,4 @@
 /** Talks to the wallets: brings them the attempts that core has due, hears their callbacks, and tells core what they say. */
-import { hostname } from 'node:os';
 import { createClient } from '@connectrpc/connect';
 import { v7 } from 'uuid';
 import { Environment, PaymentOption } from '../gen/gatehouse/v1/order_pb.js';
@@ -9,7 +8,6 @@ import { StrayPaymentService } from '../gen/gatehouse/v1/stray_payment_service_p
 import { WalletStatusService } from '../gen/gatehouse/v1/wallet_status_service_pb.js';
 import { readWalletsConfig } from '../runtime/config.ts';
 import { stopOnSignal } from '../runtime/lifecycle.ts';
-import { createLogger, standardOutput } from '../runtime/logger.ts';
 import { openEventBus } from '../runtime/nats-event-bus.ts';
 import { createGrpcTransport } from '../runtime/rpc/grpc-transport.ts';
 import { createWakeSignal } from '../runtime/wake-signal.ts';
@@ -25,6 +23,7 @@ import { createWalletMeter } from '../wallets/wallet-meter.ts';
 import { parseWalletSettings } from '../wallets/wallet-settings.ts';
 import { attemptWork, reversalWork } from '../wallets/wallet-work.ts';
 import { readConfigOrExit } from './read-config.ts';
+import { startLogging } from './start-logging.ts';
 
 const idleMs = 500;
 /** Statements are read once a day; who starts one by hand rings. */
@@ -41,11 +40,7 @@ const { config, wallets } = readConfigOrExit((environment) => {
   const settings = readWalletsConfig(environment);
   return { config: settings, wallets: parseWalletSettings(settings.GATEHOUSE_WALLETS) };
 });
-const instance = config.GATEHOUSE_INSTANCE ?? `${hostname()}:${process.pid}`;
-const logger = createLogger(
-  { process: 'wallets', instance, level: config.GATEHOUSE_LOG_LEVEL },
-  standardOutput(process),
-);
+const { instance, logger } = startLogging('wallets', config);
 const transport = createGrpcTransport({
   addresses: config.GATEHOUSE_CORE_ADDRESSES,
   token: config.GATEHOUSE_SERVICE_TOKEN,

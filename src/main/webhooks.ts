@@ -1,6 +1,5 @@
 /** Tells merchants of their orders' ends: turns events into deliveries, sends them, and says what came of it. */
 import { randomBytes, randomUUID } from 'node:crypto';
-import { hostname } from 'node:os';
 import { createClient } from '@connectrpc/connect';
 import { v7 } from 'uuid';
 import manifest from '../../package.json' with { type: 'json' };
@@ -13,17 +12,12 @@ import { readWebhooksConfig } from '../runtime/config.ts';
 import { openDatabaseClock } from '../runtime/database/database-clock.ts';
 import { explainDatabaseError } from '../runtime/database/explain-error.ts';
 import { stopOnSignal } from '../runtime/lifecycle.ts';
-import { createLogger, standardOutput } from '../runtime/logger.ts';
 import { createMetrics } from '../runtime/metrics.ts';
 import { openEventBus } from '../runtime/nats-event-bus.ts';
 import { newRandomId } from '../runtime/public-id.ts';
 import { repeatEvery } from '../runtime/repeat-every.ts';
-import { startConnectServer } from '../runtime/rpc/connect-server.ts';
 import { createGrpcTransport } from '../runtime/rpc/grpc-transport.ts';
-import { startGrpcServer } from '../runtime/rpc/grpc-server.ts';
-import { guard } from '../runtime/rpc/guard.ts';
-import { healthService } from '../runtime/rpc/health-service.ts';
-import { reflectionService } from '../runtime/rpc/reflection-service.ts';
+import { startRpcServers } from '../runtime/rpc/start-servers.ts';
 import { createWakeSignal } from '../runtime/wake-signal.ts';
 import { sendAuditEntries } from '../webhooks/audit/send-audit-entries.ts';
 import { openDatabase } from '../webhooks/database/database.ts';
@@ -43,6 +37,7 @@ import { createResolve } from '../webhooks/sending/resolve-host.ts';
 import { createWebhookSender } from '../webhooks/sending/send-webhook.ts';
 import { migrateWhenReachable } from './migrate-when-reachable.ts';
 import { readConfigOrExit } from './read-config.ts';
+import { startLogging } from './start-logging.ts';
 
 /** An attempt ends after this long, whatever the receiver does. */
 const attemptMs = 15_000;
@@ -62,11 +57,7 @@ const redeliveryIdleMs = 1_000;
 const signOfLifeMs = 15_000;
 
 const config = readConfigOrExit(readWebhooksConfig);
-const instance = config.GATEHOUSE_INSTANCE ?? `${hostname()}:${process.pid}`;
-const logger = createLogger(
-  { process: 'webhooks', instance, level: config.GATEHOUSE_LOG_LEVEL },
-  standardOutput(process),
-);
+const { instance, logger } = startLogging('webhooks', config);
 const [currentKey] = config.GATEHOUSE_WEBHOOK_SECRET_KEYS;
 
 const database = await openDatabase({
@@ -146,36 +137,16 @@ const services = [
     signOfLifeMs,
   }),
 ];
-const descriptions = services.map(({ spec }) => spec.service);
-const served = [
-  ...services,
-  healthService(
-    descriptions.map(({ typeName }) => typeName),
-    () => !draining.signal.aborted,
-  ),
-  reflectionService(descriptions),
-].map((service) =>
-  guard(service, {
-    tokens: config.GATEHOUSE_SERVICE_TOKENS,
-    logger,
-    newRequestId: v7,
-    explain: explainDatabaseError,
-  }),
-);
-
-const host = config.GATEHOUSE_HOST;
-const grpc = await startGrpcServer({
-  host,
-  port: config.GATEHOUSE_WEBHOOKS_GRPC_PORT,
-  services: served,
-  logger,
-});
-const connect = await startConnectServer({
-  host,
-  port: config.GATEHOUSE_WEBHOOKS_CONNECT_PORT,
-  services: served,
+const servers = await startRpcServers({
+  host: config.GATEHOUSE_HOST,
+  ports: { grpc: config.GATEHOUSE_WEBHOOKS_GRPC_PORT, connect: config.GATEHOUSE_WEBHOOKS_CONNECT_PORT },
+  services,
   pages: { '/metrics': metrics.page },
+  tokens: config.GATEHOUSE_SERVICE_TOKENS,
+  draining: draining.signal,
   logger,
+  newRequestId: v7,
+  explain: explainDatabaseError,
 });
 
 const stop = stopping.signal;
@@ -249,7 +220,7 @@ const work = [
   ),
 ];
 
-logger.info({ grpc: grpc.address, connect: connect.address }, 'ready');
+logger.info(servers.addresses, 'ready');
 
 stopOnSignal(logger, [
   {
@@ -263,7 +234,7 @@ stopOnSignal(logger, [
   {
     name: 'servers and work',
     stop: async () => {
-      await Promise.all([grpc.stop(4_000), connect.stop(4_000), ...work]);
+      await Promise.all([servers.stop(4_000), ...work]);
     },
     timeoutMs: 6_000,
   },

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { LogController } from 'fastify';
-import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
+import type { FastifyBaseLogger } from 'fastify';
 import type { Logger } from '../logger.ts';
 import { usableRequestId } from './request-id.ts';
 
@@ -36,22 +36,4 @@ export function edgeServerOptions({ logger, trustedProxies, newRequestId }: Edge
     http: { headersTimeout: timeoutsMs.headers, connectionsCheckingInterval: 1_000 },
     return503OnClosing: false,
   };
-}
-
-/**
- * Has every answer end its connection from the time that `draining` aborts or the server closes, so that clients go to
- * another process by themselves. Gives whether it is so far.
- */
-export function closeConnectionsWhenDraining(app: FastifyInstance, draining: AbortSignal): () => boolean {
-  let closing = false;
-  const isDraining = (): boolean => closing || draining.aborted;
-  app.addHook('preClose', (done) => {
-    closing = true;
-    done();
-  });
-  app.addHook('onSend', (_request, reply, payload, done) => {
-    if (isDraining()) reply.header('connection', 'close');
-    done(null, payload);
-  });
-  return isDraining;
 }

@@ -1,0 +1,51 @@
+import { startConnectServer } from './connect-server.ts';
+import type { ConnectServerOptions } from './connect-server.ts';
+import { startGrpcServer } from './grpc-server.ts';
+import { guard } from './guard.ts';
+import type { GuardOptions } from './guard.ts';
+import { healthService } from './health-service.ts';
+import { reflectionService } from './reflection-service.ts';
+import type { RpcService } from './rpc-service.ts';
+
+export interface RpcServersOptions
+  extends GuardOptions, Required<Pick<ConnectServerOptions, 'host' | 'pages'>> {
+  /** 0 takes any free port. */
+  readonly ports: { readonly grpc: number; readonly connect: number };
+  /** What the process serves beside its health and its own description. */
+  readonly services: readonly RpcService[];
+  /** Aborted when the process is about to stop: from then on its health is NOT_SERVING. */
+  readonly draining: AbortSignal;
+}
+
+export interface RpcServers {
+  /** Where they listen, as host:port. */
+  readonly addresses: { readonly grpc: string; readonly connect: string };
+  /** Take no new calls, let running ones end, and cut them off after `timeoutMs`. */
+  readonly stop: (timeoutMs: number) => Promise<void>;
+}
+
+/**
+ * Serves the same services over gRPC and Connect, every method guarded.
+ * @throws when a port cannot be had.
+ */
+export async function startRpcServers(options: RpcServersOptions): Promise<RpcServers> {
+  const { host, ports, services, pages, draining, logger } = options;
+  const descriptions = services.map(({ spec }) => spec.service);
+  const health = healthService(
+    descriptions.map(({ typeName }) => typeName),
+    () => !draining.aborted,
+  );
+  const served = {
+    host,
+    services: [...services, health, reflectionService(descriptions)].map((each) => guard(each, options)),
+    logger,
+  };
+  const grpc = await startGrpcServer({ ...served, port: ports.grpc });
+  const connect = await startConnectServer({ ...served, port: ports.connect, pages });
+  return {
+    addresses: { grpc: grpc.address, connect: connect.address },
+    stop: async (timeoutMs) => {
+      await Promise.all([grpc.stop(timeoutMs), connect.stop(timeoutMs)]);
+    },
+  };
+}
