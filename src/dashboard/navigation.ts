@@ -37,6 +37,7 @@ const operatorEntries: readonly Entry[] = [
   { area: 'operatorStrayPayments', group: undefined, route: '/operator/stray-payments' },
   { area: 'operatorReconciliations', group: undefined, route: '/operator/reconciliations' },
   { area: 'operatorPipeline', group: undefined, route: '/operator/pipeline' },
+  { area: 'operatorEndpoints', group: undefined, route: '/operator/endpoints' },
   { area: 'operatorUsers', group: undefined, route: '/operator/users' },
   { area: 'operatorAudit', group: undefined, route: '/operator/audit' },
 ];

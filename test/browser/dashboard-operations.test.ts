@@ -119,7 +119,15 @@ test('an operator suspends a merchant with a reason, and lets it go on', async (
 
 test('members of a merchant find nothing at the operator’s addresses', async () => {
   const page = await openAs(developer);
-  for (const path of ['', '/merchants', '/wallets', '/stray-payments', '/reconciliations', '/pipeline']) {
+  for (const path of [
+    '',
+    '/merchants',
+    '/wallets',
+    '/stray-payments',
+    '/reconciliations',
+    '/pipeline',
+    '/endpoints',
+  ]) {
     expect((await page.goto(`${origin}/operator${path}`))?.status()).toBe(404);
   }
   await page.context().close();
@@ -139,6 +147,7 @@ const pages: [name: string, visit: Visit][] = [
   ['stray payments', at('/stray-payments?environment=sandbox')],
   ['reconciliations', at('/reconciliations?environment=sandbox')],
   ['the pipeline', at('/pipeline')],
+  ['endpoints in trouble', at('/endpoints')],
   ['API requests', (page) => page.goto(`${origin}/m/${merchant.id}/sandbox/requests`)],
   ['one API request', toRequest],
 ];

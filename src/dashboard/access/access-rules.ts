@@ -93,4 +93,5 @@ export const accessRules: Readonly<Record<string, AccessRule>> = {
   'POST /operator/reconciliations': operator(),
   'GET /operator/reconciliations/:reconciliationId': operator(),
   'GET /operator/pipeline': operator(),
+  'GET /operator/endpoints': operator(),
 };

@@ -25,11 +25,21 @@ export function endpointRow(endpoint: Endpoint, { words, language, timeZone }: W
   return {
     endpoint: endpoint.endpoint,
     state: endpointState(endpoint.state, words),
-    note: endpoint.pauseReason || (probe === undefined ? '' : words.endpoints.probe(probe.text)),
+    note: pauseWords(endpoint, words) || (probe === undefined ? '' : words.endpoints.probe(probe.text)),
     pendingCount: Number(endpoint.pendingCount),
     lastSuccess: at(endpoint.lastSuccessTime),
-    lastResult: endpoint.lastResult,
+    last: latestAnswer(endpoint, words),
   };
+}
+
+/** Why it is paused; '' when it is not. */
+export const pauseWords = ({ pausedByAnswer, pauseReason }: Endpoint, words: Writing['words']): string =>
+  pausedByAnswer ? words.endpoints.gone : pauseReason;
+
+/** How the latest attempt ended: the status when there was one, else what went wrong, which webhooks says in English. */
+export function latestAnswer({ lastAttemptResult, lastResult }: Endpoint, words: Writing['words']) {
+  if (lastAttemptResult === DeliveryAttemptResult.UNSPECIFIED) return { text: '', detail: lastResult };
+  return { text: attemptResult(lastAttemptResult, words), detail: lastResult };
 }
 
 export function deliveryRow(delivery: Delivery, { words, language, timeZone }: Writing) {

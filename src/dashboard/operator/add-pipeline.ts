@@ -28,7 +28,7 @@ export function addPipeline(app: FastifyInstance, { clients, sendPage, timeZone 
       title: writing.words.pipeline.title,
       area: 'operatorPipeline',
       words: writing.words,
-      view: { checks, webhooks },
+      view: { checks, webhooks, endpoints: '/operator/endpoints' },
     });
   });
 }

@@ -8,9 +8,9 @@ import type { Dashboard } from '../dashboard.ts';
 import { fieldOf } from '../forms/read-form.ts';
 import { momentOf } from '../moment-text.ts';
 import { flash } from '../session/sign-in-state.ts';
+import { loadTab } from './environment-tab.ts';
 import {
   environmentName,
-  environmentOf,
   environmentTabs,
   numberText,
   pageQuery,
@@ -33,19 +33,23 @@ export function addStrayPayments(app: FastifyInstance, { clients, sendPage, time
   app.get(path, async (request, reply) => {
     const writing = writingFor(request, timeZone);
     const words = writing.words.strays;
-    const environment = environmentOf(request);
     const given = textIn(request.query, 'state');
     const state = Object.hasOwn(states, given) ? (given as keyof typeof states) : undefined;
     const pageToken = textIn(request.query, 'page');
-    const strays = await panel(request, async (options) => {
-      const statuses = state === undefined ? [] : [states[state]];
-      const asked = { environment: environment.number, statuses, pageToken, pageSize };
-      const answer = await clients.strayPayments.listStrayPayments(asked, options);
-      return {
-        rows: answer.strayPayments.map((stray) => strayRow(stray, writing)),
-        older: pageQuery({ environment: environment.name, state: state ?? '' }, answer.nextPageToken),
-      };
-    });
+    const { environment, shown: strays } = await loadTab(
+      request,
+      ({ name, number }) =>
+        panel(request, async (options) => {
+          const statuses = state === undefined ? [] : [states[state]];
+          const asked = { environment: number, statuses, pageToken, pageSize };
+          const answer = await clients.strayPayments.listStrayPayments(asked, options);
+          return {
+            rows: answer.strayPayments.map((stray) => strayRow(stray, writing)),
+            older: pageQuery({ environment: name, state: state ?? '' }, answer.nextPageToken),
+          };
+        }),
+      ({ rows }) => rows.length === 0,
+    );
     return sendPage(request, reply, {
       template: 'operator/stray-payments',
       title: words.title,

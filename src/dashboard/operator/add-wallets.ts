@@ -7,7 +7,8 @@ import { durationText } from '../../runtime/language/duration-text.ts';
 import { panel } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { momentOf } from '../moment-text.ts';
-import { environmentOf, environmentTabs, numberText, walletName, writingFor } from './operator-writing.ts';
+import { loadTab } from './environment-tab.ts';
+import { environmentTabs, numberText, walletName, writingFor } from './operator-writing.ts';
 import type { Writing } from './operator-writing.ts';
 
 const path = '/operator/wallets';
@@ -19,12 +20,18 @@ export function addWallets(app: FastifyInstance, { clients, sendPage, timeZone }
   app.get(path, async (request, reply) => {
     const writing = writingFor(request, timeZone);
     const words = writing.words.walletPage;
-    const environment = environmentOf(request);
-    const wallets = await panel(request, async (options) => {
-      const asked = { environment: environment.number };
-      const { statuses } = await clients.walletStatuses.listWalletStatuses(asked, options);
-      return { rows: statuses.map((each) => walletRow(each, writing)), window: statuses[0]?.window };
-    });
+    const { environment, shown: wallets } = await loadTab(
+      request,
+      ({ number }) =>
+        panel(request, async (options) => {
+          const { statuses } = await clients.walletStatuses.listWalletStatuses(
+            { environment: number },
+            options,
+          );
+          return { rows: statuses.map((each) => walletRow(each, writing)), window: statuses[0]?.window };
+        }),
+      ({ rows }) => rows.length === 0,
+    );
     const window = wallets.isThere ? wallets.value.window : undefined;
     const seconds = window === undefined ? usualWindowSeconds : Math.round(durationMs(window) / 1000);
     return sendPage(request, reply, {

@@ -22,11 +22,18 @@ export const writingFor = (request: FastifyRequest, timeZone: string): Writing =
 });
 
 /** One of the two, never both on a page; production when the address does not say. */
-export function environmentOf({ query }: FastifyRequest): { name: EnvironmentName; number: Environment } {
+export function environmentOf({ query }: Pick<FastifyRequest, 'query'>): {
+  name: EnvironmentName;
+  number: Environment;
+} {
   const given = textIn(query, 'environment');
   const name = isEnvironmentName(given) ? given : 'production';
   return { name, number: name === 'sandbox' ? Environment.SANDBOX : Environment.PRODUCTION };
 }
+
+/** Whether the address says which environment. */
+export const isEnvironmentGiven = ({ query }: FastifyRequest): boolean =>
+  isEnvironmentName(textIn(query, 'environment'));
 
 /** The links to the same page in each environment. */
 export const environmentTabs = (path: string, current: EnvironmentName, { words }: Writing) => ({

@@ -41,6 +41,7 @@ export const shell: typeof english = {
     operatorStrayPayments: 'ባለቤት የሌላቸው ክፍያዎች',
     operatorReconciliations: 'ማመሳከር',
     operatorPipeline: 'የመልእክት ፍሰት',
+    operatorEndpoints: 'ችግር ያለባቸው መቀበያዎች',
     operatorUsers: 'ተጠቃሚዎች',
     operatorAudit: 'የለውጦች መዝገብ',
   },

@@ -16,6 +16,7 @@ export const webhooks: typeof english = {
       actions: 'ተግባራት',
     },
     states: { open: 'ክፍት', resting: 'በዕረፍት ላይ', paused: 'የቆመ' },
+    gone: '410 Gone ብሎ መልሷል።',
     probe: (when) => `${when} እንደገና ይሞከራል`,
     pause: 'ያቁሙ',
     pauseBody: 'እስኪያስቀጥሉ ድረስ ወደዚያ ምንም አይላክም። መላክ ያለበት ግን ይቀመጣል።',

@@ -233,5 +233,28 @@ export const operator = {
     reconciled: 'Last looked for what is missing',
     repaired: 'Missing ones made in the last 24 hours',
     gaps: 'Gaps that could not be closed',
+    endpoints: 'Endpoints in trouble',
+  },
+  endpoints: {
+    title: 'Endpoints in trouble',
+    lead: 'Where webhooks do not arrive, of every merchant: those that are paused, then those that rest after failures.',
+    columns: {
+      merchant: 'Merchant',
+      endpoint: 'Endpoint',
+      state: 'State',
+      since: 'Since',
+      last: 'Latest answer',
+      waiting: 'Waiting',
+      next: 'Next try',
+    },
+    /** Counting ends there. */
+    many: (count: string) => `${count} or more`,
+    whenResumed: 'When it is resumed',
+    nobodyWaits: 'When there is something to send',
+    now: 'Now',
+    webhooksOf: 'Its webhooks',
+    empty: 'None is in trouble.',
+    next: 'Next',
+    first: 'From the beginning',
   },
 };

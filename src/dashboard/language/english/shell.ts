@@ -40,6 +40,7 @@ export const shell = {
     operatorStrayPayments: 'Stray payments',
     operatorReconciliations: 'Reconciliation',
     operatorPipeline: 'Pipeline',
+    operatorEndpoints: 'Endpoints in trouble',
     operatorUsers: 'Users',
     operatorAudit: 'Audit log',
   },

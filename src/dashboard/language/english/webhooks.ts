@@ -15,6 +15,7 @@ export const webhooks = {
       actions: 'Actions',
     },
     states: { open: 'Open', resting: 'Resting', paused: 'Paused' },
+    gone: 'It answered 410 Gone.',
     probe: (when: string) => `tried again ${when}`,
     pause: 'Pause',
     pauseBody: 'Nothing is sent there until you resume. What is to be sent is kept.',

@@ -1,0 +1,113 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { EndpointState } from '../../gen/gatehouse/v1/webhook_service_pb.js';
+import type { Endpoint } from '../../gen/gatehouse/v1/webhook_service_pb.js';
+import { panel } from '../ask.ts';
+import type { Dashboard } from '../dashboard.ts';
+import { endpointState } from '../developers/delivery-words.ts';
+import { latestAnswer, pauseWords } from '../developers/webhook-views.ts';
+import { webhooks as webhooksInAmharic } from '../language/amharic/webhooks.ts';
+import { webhooks as webhooksInEnglish } from '../language/english/webhooks.ts';
+import { wordsFor } from '../language/words.ts';
+import { momentOf } from '../moment-text.ts';
+import { loadTab } from './environment-tab.ts';
+import {
+  environmentName,
+  environmentTabs,
+  numberText,
+  pageQuery,
+  textIn,
+  writingFor,
+} from './operator-writing.ts';
+import type { Writing } from './operator-writing.ts';
+
+const path = '/operator/endpoints';
+const pageSize = 50;
+/** Webhooks count no further. */
+const mostPending = 10_000n;
+
+/** The page on which operators see where webhooks do not arrive, whoever's they are. */
+export function addEndpoints(app: FastifyInstance, { clients, sendPage, timeZone, now }: Dashboard): void {
+  /** Without core the list is there, with ids in the place of names. */
+  const namesOf = async (request: FastifyRequest, endpoints: readonly Endpoint[]) => {
+    const ids = [...new Set(endpoints.map(({ merchantId }) => merchantId))];
+    const names = await panel(request, (options) =>
+      Promise.all(
+        ids.map(async (merchantId) => {
+          const { merchant } = await clients.merchants.getMerchant({ merchantId }, options);
+          return [merchantId, merchant?.name ?? merchantId] as const;
+        }),
+      ),
+    );
+    return new Map(names.isThere ? names.value : []);
+  };
+
+  app.get(path, async (request, reply) => {
+    const writing = writingFor(request, timeZone);
+    const words = writing.words.endpoints;
+    const pageToken = textIn(request.query, 'page');
+    const { environment, shown } = await loadTab(
+      request,
+      ({ name, number }) =>
+        panel(request, async (options) => {
+          const asked = { environment: number, onlyInTrouble: true, pageToken, pageSize };
+          const { endpoints, nextPageToken } = await clients.webhooks.listEndpoints(asked, options);
+          const names = await namesOf(request, endpoints);
+          const webhookWords = wordsFor(request, { en: webhooksInEnglish, am: webhooksInAmharic });
+          return {
+            rows: endpoints.map((endpoint) => ({
+              ...endpointRow(endpoint, writing, webhookWords, now()),
+              merchantName: names.get(endpoint.merchantId) ?? endpoint.merchantId,
+            })),
+            next: pageQuery({ environment: name }, nextPageToken),
+          };
+        }),
+      ({ rows }) => rows.length === 0,
+    );
+    return sendPage(request, reply, {
+      template: 'operator/endpoints',
+      title: words.title,
+      area: 'operatorEndpoints',
+      words: writing.words,
+      view: {
+        path,
+        environment: environment.name,
+        tabs: environmentTabs(path, environment.name, writing),
+        isLaterPage: pageToken !== '',
+        endpoints: shown,
+      },
+    });
+  });
+}
+
+function endpointRow(
+  endpoint: Endpoint,
+  writing: Writing,
+  webhookWords: typeof webhooksInEnglish,
+  now: Date,
+) {
+  const { words, language, timeZone } = writing;
+  const { merchantId, pendingCount, troubleTime } = endpoint;
+  const count = numberText(pendingCount, writing);
+  const query = new URLSearchParams({ endpoint: endpoint.endpoint }).toString();
+  return {
+    endpoint: endpoint.endpoint,
+    href: `/m/${merchantId}/${environmentName(endpoint.environment)}/webhooks?${query}`,
+    merchantHref: `/operator/merchants/${merchantId}`,
+    state: endpointState(endpoint.state, webhookWords),
+    why: pauseWords(endpoint, webhookWords),
+    since: momentOf(troubleTime, language, timeZone),
+    last: latestAnswer(endpoint, webhookWords),
+    waiting: pendingCount >= mostPending ? words.endpoints.many(count) : count,
+    next: nextTry(endpoint, writing, now),
+  };
+}
+
+/** When something is sent there again: at a time, or, in words, upon what. */
+function nextTry({ state, probeTime, pendingCount }: Endpoint, writing: Writing, now: Date) {
+  const { words, language, timeZone } = writing;
+  if (state === EndpointState.PAUSED) return { text: words.endpoints.whenResumed };
+  if (pendingCount === 0n) return { text: words.endpoints.nobodyWaits };
+  const time = momentOf(probeTime, language, timeZone);
+  const isDue = probeTime === undefined || Number(probeTime.seconds) * 1000 <= now.getTime();
+  return isDue || time === undefined ? { text: words.endpoints.now } : { time };
+}
