@@ -58,8 +58,8 @@ import { createRequestLogStore } from '../core/request-log/request-log-store.ts'
 import { createStrayPaymentStore } from '../core/stray-payments/stray-payment-store.ts';
 import type { PaymentOption } from '../core/domain/order.ts';
 import { addBrokerMetrics } from '../runtime/broker-metrics.ts';
-import type { PaymentOptionName } from '../runtime/config.ts';
 import { readCoreConfig } from '../runtime/config.ts';
+import type { PaymentOptionName } from '../runtime/config/name-settings.ts';
 import { deriveKey } from '../runtime/derive-key.ts';
 import { stopOnSignal } from '../runtime/lifecycle.ts';
 import { createMetrics } from '../runtime/metrics.ts';

@@ -1,8 +1,24 @@
-import { isIP } from 'node:net';
-import { EnvError, EnvMissingError, bool, cleanEnv, makeExactValidator, str } from 'envalid';
+import { EnvMissingError, bool, cleanEnv, str } from 'envalid';
 import type { CleanedEnv } from 'envalid';
-import type { ServiceTokens } from './rpc/service-tokens.ts';
-import { parseServiceTokens } from './rpc/service-tokens.ts';
+import {
+  addresses,
+  databaseUrl,
+  httpUrl,
+  natsUrl,
+  networks,
+  origin,
+  smtpUrl,
+} from './config/address-settings.ts';
+import { allOptionNames, currencies, optionNames, timeZone } from './config/name-settings.ts';
+import {
+  poolSize,
+  port,
+  retentionDays,
+  timeScale,
+  webhooksPoolSize,
+  wholeNumber,
+} from './config/number-settings.ts';
+import { masterKey, secretKeys, serviceTokens, simulatorCredentials } from './config/secret-settings.ts';
 
 /** A process's environment, handed in by its composition root. */
 export type ProcessEnvironment = Readonly<Record<string, string | undefined>>;
@@ -11,226 +27,6 @@ export type ProcessEnvironment = Readonly<Record<string, string | undefined>>;
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
-
-const port = makeExactValidator<number>((input) => {
-  if (!/^[0-9]{1,5}$/.test(input) || Number(input) > 65535) {
-    throw new EnvError('must be a port from 0 to 65535 (0 takes any free one)');
-  }
-  return Number(input);
-});
-
-const wholeNumber = makeExactValidator<number>((input) => {
-  if (!/^[0-9]{1,9}$/.test(input)) throw new EnvError('must be a whole number, 0 or more');
-  return Number(input);
-});
-
-const poolSize = makeExactValidator<number>((input) => {
-  if (!/^[1-9][0-9]{0,3}$/.test(input)) throw new EnvError('must be a whole number from 1 to 9999');
-  return Number(input);
-});
-
-/** Four tasks of a webhooks process keep a connection each, for the lock that says that it is theirs. */
-const webhooksPoolSize = makeExactValidator<number>((input) => {
-  if (!/^[0-9]{1,4}$/.test(input) || Number(input) < 6)
-    throw new EnvError('must be a whole number from 6 to 9999');
-  return Number(input);
-});
-
-const masterKey = makeExactValidator<Buffer>((input) => {
-  if (!/^[0-9a-f]{64}$/i.test(input)) {
-    throw new EnvError('must be 64 hexadecimal digits; make one with: openssl rand -hex 32');
-  }
-  return Buffer.from(input, 'hex');
-});
-
-const addressForm = /^(?:dns:\/\/\/)?(\[[0-9a-f:]+\]|[^\s,:/[\]]+):([1-9][0-9]{0,4})$/i;
-
-/** What a list of addresses can hold, since names are resolved one target at a time: see rpc/grpc-transport.ts. */
-function familyOf(host: string): 4 | 6 | 'name' {
-  if (host === 'localhost' || isIP(host) === 4) return 4;
-  return host.startsWith('[') ? 6 : 'name';
-}
-
-const addresses = makeExactValidator<readonly string[]>((input) => {
-  const list = input.split(',').map((address) => address.trim());
-  const families = new Set<ReturnType<typeof familyOf>>();
-  for (const address of list) {
-    const [, host = '', port = '0'] = addressForm.exec(address) ?? [];
-    if (host === '' || Number(port) > 65535) {
-      throw new EnvError('must be host:port, or several of them with commas between');
-    }
-    families.add(familyOf(host));
-  }
-  if (list.length > 1 && (families.size > 1 || families.has('name'))) {
-    throw new EnvError(
-      'may list several addresses only as IPv4:port, or only as [IPv6]:port; for machines with names, give one ' +
-        'name that DNS resolves to all of them, such as dns:///core:50051',
-    );
-  }
-  return list;
-});
-
-const currencies = makeExactValidator<readonly string[]>((input) => {
-  const list = input.split(',').map((code) => code.trim());
-  if (!list.every((code) => /^[A-Z]{3}$/.test(code))) {
-    throw new EnvError('must be ISO 4217 codes with commas between, such as ETB,USD');
-  }
-  return list;
-});
-
-const networks = makeExactValidator<readonly string[]>((input) => {
-  const list = input.split(',').map((network) => network.trim());
-  if (!list.every((network) => isIP(network) !== 0 || isNetwork(network))) {
-    throw new EnvError('must be IP addresses or networks such as 10.0.0.0/8, with commas between');
-  }
-  return list;
-});
-
-/** Whether a text is an IP address and the number of leading bits that count, such as 10.0.0.0/8. */
-export function isNetwork(text: string): boolean {
-  const [address = '', bits = '', ...rest] = text.split('/');
-  const version = isIP(address);
-  return (
-    version !== 0 &&
-    rest.length === 0 &&
-    /^[0-9]{1,3}$/.test(bits) &&
-    Number(bits) <= (version === 4 ? 32 : 128)
-  );
-}
-
-/** Payment options as merchants write them. */
-const allOptionNames = ['walleta_ussd', 'walletb_ussd', 'walleta_wallet'] as const;
-export type PaymentOptionName = (typeof allOptionNames)[number];
-
-const optionNames = makeExactValidator<readonly PaymentOptionName[]>((input) => {
-  const given = input.split(',').map((name) => name.trim());
-  if (given.join() === 'none') return [];
-  const known = allOptionNames.filter((name) => given.includes(name));
-  if (known.length < given.length) {
-    throw new EnvError(`must be none, or some of ${allOptionNames.join(', ')} with commas between`);
-  }
-  return known;
-});
-
-const serviceTokens = makeExactValidator<ServiceTokens>((input) => {
-  const tokens = parseServiceTokens(input);
-  if (typeof tokens === 'string') throw new EnvError(tokens);
-  return tokens;
-});
-
-/** A key and the name that what it encrypted remembers it by. */
-export interface NamedKey {
-  readonly name: string;
-  readonly key: Buffer;
-}
-
-const secretKeys = makeExactValidator<readonly [NamedKey, ...NamedKey[]]>((input) => {
-  const keys = input.split(',').map((entry): NamedKey => {
-    const [, name = '', digits = ''] = /^([a-z0-9-]{1,32}):([0-9a-f]{64})$/i.exec(entry.trim()) ?? [];
-    if (name === '') {
-      throw new EnvError(
-        'must be name:key with commas between: a name of letters, digits and hyphens, and 64 hexadecimal digits ' +
-          '(make them with: openssl rand -hex 32). The first encrypts; the others only decrypt what they encrypted before',
-      );
-    }
-    return { name, key: Buffer.from(digits, 'hex') };
-  });
-  if (new Set(keys.map(({ name }) => name)).size < keys.length) {
-    throw new EnvError('has two keys of the same name; what was encrypted remembers its key by name');
-  }
-  const [first, ...others] = keys;
-  if (first === undefined) throw new EnvError('must hold at least one name:key');
-  return [first, ...others];
-});
-
-/** Longer than the 76 hours that a delivery may be on its way. */
-const retentionDays = makeExactValidator<number>((input) => {
-  if (!/^[0-9]{1,5}$/.test(input) || Number(input) < 7)
-    throw new EnvError('must be a number of days, 7 or more');
-  return Number(input);
-});
-
-/** What a wallet and its client share, as the simulator is told it. */
-export interface SimulatorCredentials {
-  readonly clientId: string;
-  readonly clientSecret: string;
-  readonly apiKey: string;
-}
-
-const simulatorCredentials = makeExactValidator<
-  Readonly<Record<'walleta' | 'walletb', SimulatorCredentials>>
->((input) => {
-  const all = parseJson(input);
-  const read = (wallet: string): SimulatorCredentials => {
-    const [clientId, clientSecret, apiKey] = ['client_id', 'client_secret', 'api_key'].map((name) =>
-      textAt(all, wallet, name),
-    );
-    if (clientId === undefined || clientSecret === undefined || apiKey === undefined) {
-      throw new EnvError(
-        'must be JSON with credentials for both wallets: ' +
-          '{"walleta":{"client_id":"…","client_secret":"…","api_key":"…"},"walletb":{…}}',
-      );
-    }
-    return { clientId, clientSecret, apiKey };
-  };
-  return { walleta: read('walleta'), walletb: read('walletb') };
-});
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/** The text at a path of own properties, or undefined when there is none, or an empty one. */
-function textAt(value: unknown, ...path: readonly string[]): string | undefined {
-  for (const name of path) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
-    value = Object.getOwnPropertyDescriptor(value, name)?.value;
-  }
-  return typeof value === 'string' && value !== '' ? value : undefined;
-}
-
-const timeScale = makeExactValidator<number>((input) => {
-  const scale = /^[0-9]{1,4}([.][0-9]{1,6})?$/.test(input) ? Number(input) : 0;
-  if (scale > 0) return scale;
-  throw new EnvError(
-    'must be a number above 0 that delays are multiplied by, such as 0.1 for ten times as fast',
-  );
-});
-
-const url = (protocols: readonly string[]) =>
-  makeExactValidator<string>((input) => {
-    const expected = protocols.map((protocol) => `${protocol}//`).join(' or ');
-    if (!URL.canParse(input) || !protocols.some((protocol) => input.startsWith(`${protocol}//`))) {
-      throw new EnvError(`must be a URL starting with ${expected}`);
-    }
-    return input.replace(/\/+$/, '');
-  });
-
-/** The pages' cookies are for the whole of a host, so that a path before them cannot be. */
-const origin = makeExactValidator<string>((input) => {
-  const parsed = URL.canParse(input) ? new URL(input) : undefined;
-  const isOrigin = parsed?.origin === input.replace(/\/$/, '');
-  if (!isOrigin || !/^https?:$/.test(parsed.protocol))
-    throw new EnvError('must be https://<host> or http://<host>, with a port or without, and without a path');
-  return parsed.origin;
-});
-
-const timeZone = makeExactValidator<string>((input) => {
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: input }).resolvedOptions().timeZone;
-  } catch {
-    throw new EnvError('must be the name of a time zone such as Africa/Addis_Ababa or UTC');
-  }
-});
-
-const databaseUrl = url(['postgres:', 'postgresql:']);
-const natsUrl = url(['nats:', 'tls:']);
-const httpUrl = url(['http:', 'https:']);
-const smtpUrl = url(['smtp:', 'smtps:']);
 
 const process = {
   GATEHOUSE_HOST: str({ default: '127.0.0.1' }),

@@ -2,7 +2,8 @@ import { isIP } from 'node:net';
 import { Type } from '@sinclair/typebox';
 import type { Static } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { ConfigError, isNetwork } from '../runtime/config.ts';
+import { ConfigError } from '../runtime/config.ts';
+import { isNetwork } from '../runtime/config/address-settings.ts';
 
 const text = Type.String({ minLength: 1 });
 

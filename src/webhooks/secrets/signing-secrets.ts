@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { NamedKey } from '../../runtime/config.ts';
+import type { NamedKey } from '../../runtime/config/secret-settings.ts';
 import type { NewId } from '../../runtime/public-id.ts';
 import { recordAudit } from '../audit/record-audit.ts';
 import type { Actor } from '../../runtime/rpc/actor.ts';

@@ -1,0 +1,72 @@
+import { isIP } from 'node:net';
+import { EnvError, makeExactValidator } from 'envalid';
+
+const addressForm = /^(?:dns:\/\/\/)?(\[[0-9a-f:]+\]|[^\s,:/[\]]+):([1-9][0-9]{0,4})$/i;
+
+/** What a list of addresses can hold, since names are resolved one target at a time: see rpc/grpc-transport.ts. */
+function familyOf(host: string): 4 | 6 | 'name' {
+  if (host === 'localhost' || isIP(host) === 4) return 4;
+  return host.startsWith('[') ? 6 : 'name';
+}
+
+export const addresses = makeExactValidator<readonly string[]>((input) => {
+  const list = input.split(',').map((address) => address.trim());
+  const families = new Set<ReturnType<typeof familyOf>>();
+  for (const address of list) {
+    const [, host = '', port = '0'] = addressForm.exec(address) ?? [];
+    if (host === '' || Number(port) > 65535) {
+      throw new EnvError('must be host:port, or several of them with commas between');
+    }
+    families.add(familyOf(host));
+  }
+  if (list.length > 1 && (families.size > 1 || families.has('name'))) {
+    throw new EnvError(
+      'may list several addresses only as IPv4:port, or only as [IPv6]:port; for machines with names, give one ' +
+        'name that DNS resolves to all of them, such as dns:///core:50051',
+    );
+  }
+  return list;
+});
+
+export const networks = makeExactValidator<readonly string[]>((input) => {
+  const list = input.split(',').map((network) => network.trim());
+  if (!list.every((network) => isIP(network) !== 0 || isNetwork(network))) {
+    throw new EnvError('must be IP addresses or networks such as 10.0.0.0/8, with commas between');
+  }
+  return list;
+});
+
+/** Whether a text is an IP address and the number of leading bits that count, such as 10.0.0.0/8. */
+export function isNetwork(text: string): boolean {
+  const [address = '', bits = '', ...rest] = text.split('/');
+  const version = isIP(address);
+  return (
+    version !== 0 &&
+    rest.length === 0 &&
+    /^[0-9]{1,3}$/.test(bits) &&
+    Number(bits) <= (version === 4 ? 32 : 128)
+  );
+}
+
+const url = (protocols: readonly string[]) =>
+  makeExactValidator<string>((input) => {
+    const expected = protocols.map((protocol) => `${protocol}//`).join(' or ');
+    if (!URL.canParse(input) || !protocols.some((protocol) => input.startsWith(`${protocol}//`))) {
+      throw new EnvError(`must be a URL starting with ${expected}`);
+    }
+    return input.replace(/\/+$/, '');
+  });
+
+/** The pages' cookies are for the whole of a host, so that a path before them cannot be. */
+export const origin = makeExactValidator<string>((input) => {
+  const parsed = URL.canParse(input) ? new URL(input) : undefined;
+  const isOrigin = parsed?.origin === input.replace(/\/$/, '');
+  if (!isOrigin || !/^https?:$/.test(parsed.protocol))
+    throw new EnvError('must be https://<host> or http://<host>, with a port or without, and without a path');
+  return parsed.origin;
+});
+
+export const databaseUrl = url(['postgres:', 'postgresql:']);
+export const natsUrl = url(['nats:', 'tls:']);
+export const httpUrl = url(['http:', 'https:']);
+export const smtpUrl = url(['smtp:', 'smtps:']);

@@ -1,0 +1,40 @@
+import { EnvError, makeExactValidator } from 'envalid';
+
+export const port = makeExactValidator<number>((input) => {
+  if (!/^[0-9]{1,5}$/.test(input) || Number(input) > 65535) {
+    throw new EnvError('must be a port from 0 to 65535 (0 takes any free one)');
+  }
+  return Number(input);
+});
+
+export const wholeNumber = makeExactValidator<number>((input) => {
+  if (!/^[0-9]{1,9}$/.test(input)) throw new EnvError('must be a whole number, 0 or more');
+  return Number(input);
+});
+
+export const poolSize = makeExactValidator<number>((input) => {
+  if (!/^[1-9][0-9]{0,3}$/.test(input)) throw new EnvError('must be a whole number from 1 to 9999');
+  return Number(input);
+});
+
+/** Four tasks of a webhooks process keep a connection each, for the lock that says that it is theirs. */
+export const webhooksPoolSize = makeExactValidator<number>((input) => {
+  if (!/^[0-9]{1,4}$/.test(input) || Number(input) < 6)
+    throw new EnvError('must be a whole number from 6 to 9999');
+  return Number(input);
+});
+
+/** Longer than the 76 hours that a delivery may be on its way. */
+export const retentionDays = makeExactValidator<number>((input) => {
+  if (!/^[0-9]{1,5}$/.test(input) || Number(input) < 7)
+    throw new EnvError('must be a number of days, 7 or more');
+  return Number(input);
+});
+
+export const timeScale = makeExactValidator<number>((input) => {
+  const scale = /^[0-9]{1,4}([.][0-9]{1,6})?$/.test(input) ? Number(input) : 0;
+  if (scale > 0) return scale;
+  throw new EnvError(
+    'must be a number above 0 that delays are multiplied by, such as 0.1 for ten times as fast',
+  );
+});
