@@ -1,8 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { PoolClient } from 'pg';
 import type { EventPublisher } from '../../runtime/nats-event-bus.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Database } from '../database/database.ts';
+import { pause } from '../../runtime/pause.ts';
 import { publicId } from '../../runtime/public-id.ts';
 import { withAdvisoryLock } from '../../runtime/database/advisory-lock.ts';
 import { runStatement } from '../../runtime/database/run-statement.ts';
@@ -134,6 +134,3 @@ async function writeRelayCursor(
     [stream, xid, position],
   );
 }
-
-const pause = (timeoutMs: number, signal: AbortSignal): Promise<void> =>
-  delay(timeoutMs, undefined, { signal }).catch(() => undefined);
