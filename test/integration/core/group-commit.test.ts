@@ -161,23 +161,23 @@ describe('a group commit', () => {
     expect(await next).toBe(30);
   });
 
-  test('tries the items of a refused statement by themselves, and others are not kept waiting for that', async () => {
-    const { batch, run } = heldStatements();
+  test('tries the halves of a refused statement anew, and others are not kept waiting for that', async () => {
+    const { batch, batches, run } = heldStatements();
     const commit = createGroupCommit({ ...limits, run, maxInFlight: 2 });
     const together = Promise.allSettled([1, 2, 3].map((item) => commit(item, nobodyLeaves)));
     const refused = Object.assign(new Error('refused'), { code: '23514' });
 
     (await batch(0)).fail(refused);
-    const alone = await batch(1);
+    const half = await batch(1);
     const beside = commit(4, nobodyLeaves);
-    const besideBatch = await batch(2);
-    besideBatch.finish();
+    (await batch(2)).finish();
     expect(await beside).toBe(40);
-    alone.finish();
-    (await batch(3)).fail(refused);
-    (await batch(4)).finish();
+    half.fail(refused);
+    (await batch(3)).finish();
+    (await batch(4)).fail(refused);
+    (await batch(5)).finish();
 
-    expect([alone.items, besideBatch.items]).toEqual([[1], [4]]);
+    expect(batches.map(({ items }) => items)).toEqual([[1, 2, 3], [1, 2], [4], [1], [2], [3]]);
     expect(await together).toEqual([
       { status: 'fulfilled', value: 10 },
       { status: 'rejected', reason: refused },
@@ -240,6 +240,37 @@ describe('a group commit on PostgreSQL', () => {
       'fulfilled',
     ]);
     expect(await written()).toEqual([7, 8, 9]);
+  });
+
+  test.each([0, 49, 99])(
+    'finds the one refused among a hundred, at place %i, by two statements for each time that they can be halved',
+    async (place) => {
+      await pool.query('truncate items');
+      statements.length = 0;
+      const commit = createGroupCommit({ ...limits, run: insert });
+      const items = Array.from({ length: 100 }, (_, index) => (index === place ? -1 : index + 1));
+
+      const results = await Promise.allSettled(items.map((item) => commit(item, nobodyLeaves)));
+
+      const refused = results.flatMap(({ status }, index) => (status === 'rejected' ? [index] : []));
+      expect(refused).toEqual([place]);
+      expect(await written()).toHaveLength(99);
+      expect(statements.length).toBeLessThanOrEqual(1 + 2 * Math.ceil(Math.log2(100)));
+    },
+  );
+
+  test('writes nothing of a hundred that are all refused, by fewer than two statements each', async () => {
+    await pool.query('truncate items');
+    statements.length = 0;
+    const commit = createGroupCommit({ ...limits, run: insert });
+
+    const results = await Promise.allSettled(
+      Array.from({ length: 100 }, (_, index) => commit(-1 - index, nobodyLeaves)),
+    );
+
+    expect(new Set(results.map(({ status }) => status))).toEqual(new Set(['rejected']));
+    expect(await written()).toEqual([]);
+    expect(statements).toHaveLength(199);
   });
 
   test('fails only the calls of a statement whose connection is lost, as DATABASE_UNAVAILABLE, and writes the next', async () => {
