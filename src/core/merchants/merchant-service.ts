@@ -48,7 +48,12 @@ export function merchantService(store: MerchantStore, currencies: readonly strin
         return { merchant: merchantMessage(merchant) };
       },
       async getMerchant({ merchantId }) {
-        return { merchant: merchantMessage(found(await store.find(requireId(merchantId)), merchantId)) };
+        const merchant = found(await store.find(requireId(merchantId)), merchantId);
+        const { currencies: own } = merchant;
+        return {
+          merchant: merchantMessage(merchant),
+          currencies: [...(own.length === 0 ? currencies : own)],
+        };
       },
       async listMerchants({ pageSize, pageToken }) {
         const { limit, beforeId } = valuesOrThrow(

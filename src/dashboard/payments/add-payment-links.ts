@@ -90,11 +90,17 @@ export function addPaymentLinks(app: FastifyInstance, dashboard: Dashboard): voi
     });
   });
 
-  const showForm = (
+  const currenciesOf = async (request: FastifyRequest): Promise<readonly string[]> => {
+    const { merchantId } = placeOf(request);
+    return (await clients.merchants.getMerchant({ merchantId }, callOptions(request))).currencies;
+  };
+
+  const showForm = async (
     request: FastifyRequest,
     reply: FastifyReply,
     { form, status = 200, refused }: { form: FormState; status?: number; refused?: string },
-  ): FastifyReply => {
+  ): Promise<FastifyReply> => {
+    const currencies = await currenciesOf(request);
     const words = wordsFor(request, dictionary);
     const links = pathIn(placeOf(request), 'links');
     reply.code(status);
@@ -107,6 +113,7 @@ export function addPaymentLinks(app: FastifyInstance, dashboard: Dashboard): voi
       view: {
         path: links,
         form,
+        currencies,
         refused,
         types: Object.entries(words.form.types),
         lifetimes: Object.entries(words.form.lifetimes),
@@ -117,7 +124,7 @@ export function addPaymentLinks(app: FastifyInstance, dashboard: Dashboard): voi
   app.get(`${path}/new`, (request, reply) => {
     // Its number comes with the form: sent twice, it is the same link.
     const order_number = `L-${randomBytes(6).toString('hex').toUpperCase()}`;
-    const form = emptyForm({ currency: 'ETB', type: 'LINK', lifetime: '86400', order_number });
+    const form = emptyForm({ type: 'LINK', lifetime: '86400', order_number });
     return showForm(request, reply, { form });
   });
 

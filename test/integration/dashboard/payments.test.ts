@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Client } from '@connectrpc/connect';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
+import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { Environment, OrderStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { directPayment, registration } from '../../support/order-requests.ts';
@@ -242,6 +243,22 @@ describe('payment links', () => {
     expect(status).toBe(400);
     expect(body).toContain(`id="${name}-error"`);
     expect(body).toContain('value="Lunch"');
+  });
+
+  test('are offered in the currencies of the merchant, its first one chosen', async () => {
+    const merchants = stack.client(MerchantService, 'operator');
+    const abroad = await stack.createMerchant();
+    const owner = await desk.signedIn(await desk.users.member(abroad.id, MemberRole.OWNER));
+    const offered = async (): Promise<readonly string[]> =>
+      [
+        ...(await owner.get(`/m/${abroad.id}/sandbox/links/new`)).body.matchAll(
+          /<option value="([A-Z]{3})"/g,
+        ),
+      ].map(([, code]) => code ?? '');
+
+    expect(await offered()).toEqual(['ETB', 'USD']);
+    await merchants.updateMerchant({ merchantId: abroad.id, terms: { currencies: ['USD'] } });
+    expect(await offered()).toEqual(['USD']);
   });
 
   test('a taken number is told at the field', async () => {

@@ -242,6 +242,13 @@ export declare type GetMerchantResponse = Message<"gatehouse.v1.GetMerchantRespo
    * @generated from field: gatehouse.v1.Merchant merchant = 1;
    */
   merchant?: Merchant | undefined;
+
+  /**
+   * The ISO 4217 codes that its orders may be in: those of its terms, or the deployment's when its terms have none.
+   *
+   * @generated from field: repeated string currencies = 2;
+   */
+  currencies: string[];
 };
 
 /**
