@@ -54,6 +54,7 @@
           { label: names[0], value: (_, at) => labels[at] ?? '' },
           ...columns.map((column, index) => ({
             label: names[column],
+            value: (_, __, ___, at) => rows[at]?.cells[column].textContent ?? '',
             stroke: series[index],
             width: 2,
             ...(index === 0

@@ -159,10 +159,10 @@ export function addWebhooks(app: FastifyInstance, dashboard: Dashboard): void {
   app.get(`${path}/deliveries/:deliveryId`, async (request, reply) => {
     const writing = writingOf(request);
     const { words } = writing;
-    const [story, sentences] = await Promise.all([
+    const [story, reason] = await Promise.all([
       panel(request, async () => deliveryStory(await getDelivery(request), writing)),
       panel(request, async (options) =>
-        explanation(await webhooks.explainDelivery(requestOf(request), options)),
+        explanation(await webhooks.explainDelivery(requestOf(request), options), writing),
       ),
     ]);
     return sendPage(request, reply, {
@@ -177,7 +177,7 @@ export function addWebhooks(app: FastifyInstance, dashboard: Dashboard): void {
           : undefined,
         id: requestOf(request).deliveryId,
         story,
-        sentences,
+        reason,
         mayChange: mayChangeWebhooks(request),
       },
     });

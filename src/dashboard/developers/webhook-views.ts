@@ -6,7 +6,11 @@ import type {
   ExplainDeliveryResponse,
   GetDeliveryResponse,
 } from '../../gen/gatehouse/v1/webhook_service_pb.js';
-import { DeliveryAttemptResult } from '../../gen/gatehouse/v1/webhook_service_pb.js';
+import {
+  DeliveryAttemptResult,
+  DeliveryState,
+  EndpointState,
+} from '../../gen/gatehouse/v1/webhook_service_pb.js';
 import type { Language } from '../../runtime/language/language.ts';
 import type { webhooks } from '../language/english/webhooks.ts';
 import { momentOf } from '../moment-text.ts';
@@ -108,6 +112,27 @@ export function deliveryStory(
 /** An operator's way to do what the page has a button for. */
 const isCommand = (sentence: string): boolean => /\bgatehouse webhook [a-z]+ /.test(sentence);
 
-/** Why a delivery is where it is, in English, as webhooks says it. */
-export const explanation = ({ sentences }: ExplainDeliveryResponse): readonly string[] =>
-  sentences.filter((sentence) => !isCommand(sentence));
+/** Why a delivery is where it is: in a word, and in all detail in English, as webhooks says it. */
+export function explanation(answer: ExplainDeliveryResponse, writing: Writing) {
+  return {
+    inShort: shortExplanation(answer, writing),
+    sentences: answer.sentences.filter((sentence) => !isCommand(sentence)),
+  };
+}
+
+function shortExplanation(
+  { delivery, endpoint, nextAttemptTime }: ExplainDeliveryResponse,
+  { words, language, timeZone }: Writing,
+): readonly string[] {
+  const { why } = words.delivery;
+  if (delivery?.state === DeliveryState.DELIVERED) return [why.delivered];
+  if (delivery?.state === DeliveryState.GIVEN_UP) {
+    return [why.givenUp(new Intl.NumberFormat(language).format(delivery.attemptCount))];
+  }
+  if (endpoint?.state === EndpointState.PAUSED) return [why.paused];
+  const next = momentOf(nextAttemptTime, language, timeZone);
+  return [
+    ...(endpoint?.state === EndpointState.RESTING ? [why.resting] : []),
+    next === undefined ? why.waits : why.next(next.text),
+  ];
+}

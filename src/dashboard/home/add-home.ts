@@ -68,7 +68,7 @@ export function addHome(app: FastifyInstance, dashboard: Dashboard): void {
         endpoint,
         state: endpointState(state, wordsFor(request, webhookWords)),
         waiting: words.waiting(format.format(pendingCount)),
-        lastResult,
+        lastResult: lastResult === '' ? '' : words.latest(lastResult),
       }));
     });
 

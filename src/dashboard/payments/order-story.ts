@@ -95,10 +95,10 @@ export function exchangeEntries(paid: GetPaymentAttemptResponse, writing: StoryW
       kind: 'wallet',
       at: startTime,
       tone: !isTheirs && (status === 0 || status >= 500) ? 'warn' : undefined,
-      title: story.exchange(exchange.purpose, option),
+      title: story.exchange(story.purposes[exchange.purpose] ?? exchange.purpose, option),
       notes: [
         isTheirs ? exchange.method : `${exchange.method} → ${outcome}`,
-        ...(duration === undefined ? [] : [story.took(format.format(durationMs(duration)))]),
+        ...(isTheirs || duration === undefined ? [] : [story.took(format.format(durationMs(duration)))]),
         ...(exchange.decisive ? [story.decisive] : []),
       ],
       texts: [
@@ -154,7 +154,9 @@ export function requestEntry(
   href: string,
   { story, language }: StoryWriting,
 ): StoryEntry {
-  const milliseconds = new Intl.NumberFormat(language).format(Number(request.durationMicros) / 1000);
+  const milliseconds = new Intl.NumberFormat(language, { maximumSignificantDigits: 2 }).format(
+    Number(request.durationMicros) / 1000,
+  );
   return {
     kind: 'request',
     at: request.createTime,

@@ -13,7 +13,7 @@ export const home: typeof english = {
   },
   behind: (when) => `ከ${when} ጀምሮ የተፈጸመው ገና እየተቆጠረ ነው።`,
   chart: {
-    title: { hour: 'በሰዓት', day: 'በቀን' },
+    title: { hour: 'ትዕዛዞች በሰዓት', day: 'ትዕዛዞች በቀን' },
     table: 'በሠንጠረዥ',
     columns: {
       time: 'ጊዜ',
@@ -48,7 +48,12 @@ export const home: typeof english = {
     empty: 'የተጠናቀቀ ክፍያ ገና የለም።',
     columns: { option: 'አማራጭ', succeeded: 'የተሳኩ', failed: 'ያልተሳኩ', rate: 'ስኬት', collected: 'የተሰበሰበ' },
   },
-  webhooks: { title: 'ችግር ያለባቸው ዌብሁኮች', waiting: (count) => `${count} በመጠባበቅ ላይ`, open: 'ዌብሁኮችን ይመልከቱ' },
+  webhooks: {
+    title: 'ችግር ያለባቸው ዌብሁኮች',
+    waiting: (count) => `${count} በመጠባበቅ ላይ`,
+    latest: (result) => `የመጨረሻ ውጤት፦ ${result}`,
+    open: 'ዌብሁኮችን ይመልከቱ',
+  },
   steps: {
     title: 'የመጀመሪያ እርምጃዎች',
     key: 'የAPI ቁልፍ ያዘጋጁ',

@@ -54,6 +54,15 @@ export const order: typeof english = {
     collected: (amount) => `${amount} ተሰብስቧል`,
     request: (id) => `በጥያቄ ${id} ምክንያት`,
     exchange: (purpose, attempt) => `${purpose}፣ ${attempt}`,
+    purposes: {
+      token: 'ወደ ዋሌቱ መግባት',
+      initiate: 'ክፍያው ተጠይቋል',
+      query: 'ክፍያው የደረሰበት ተጠይቋል',
+      recover: 'ክፍያው መድረሱ ተጠይቋል',
+      reverse: 'ገንዘቡ እንዲመለስ ተጠይቋል',
+      query_reversal: 'መመለሱ የደረሰበት ተጠይቋል',
+      callback: 'ዋሌቱ አሳውቋል',
+    },
     noAnswer: 'መልስ የለም',
     omitted: (count) => `በመካከል ያሉ ${count} ልውውጦች አልተቀመጡም`,
     sent: 'የተላከ',
@@ -69,6 +78,6 @@ export const order: typeof english = {
       reversed: 'ተመልሷል።',
       refused: 'ዋሌቱ ሊመልሰው አልፈቀደም፤ ኦፕሬተሩ ይከታተለዋል።',
     },
-    decisive: 'የወሰነው',
+    decisive: 'የክፍያውን ውጤት የወሰነው ይህ ነው።',
   },
 };

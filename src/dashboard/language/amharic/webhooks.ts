@@ -75,6 +75,15 @@ export const webhooks: typeof english = {
       delivered: 'የደረሰው',
     },
     explain: 'አሁን ያለበት ምክንያት',
+    why: {
+      delivered: 'ደርሷል፤ ከዚህ በኋላ ምንም አይላክም።',
+      givenUp: (tries) => `ከ${tries} ሙከራዎች በኋላ ተትቷል።`,
+      paused: 'መቀበያው ቆሟል፤ አንድ ሰው እስኪያስቀጥለው ድረስ ምንም አይላክም።',
+      resting: 'ብዙ ሙከራዎች በተከታታይ ስላልተሳኩ መቀበያው በዕረፍት ላይ ነው።',
+      next: (when) => `ቀጣዩ ሙከራ፦ ${when}።`,
+      waits: 'ሌላ ነገር መቅደም አለበት።',
+      detail: 'ዝርዝሩ (በእንግሊዝኛ)',
+    },
     attempts: 'ሙከራዎች',
     noAttempts: 'ገና አልተሞከረም።',
     columns: {

@@ -12,7 +12,7 @@ export const home = {
   },
   behind: (when: string) => `What happened since ${when} is still being counted.`,
   chart: {
-    title: { hour: 'By hour', day: 'By day' },
+    title: { hour: 'Orders by hour', day: 'Orders by day' },
     table: 'As a table',
     columns: {
       time: 'Time',
@@ -56,6 +56,7 @@ export const home = {
   webhooks: {
     title: 'Webhooks in trouble',
     waiting: (count: string) => `${count} waiting`,
+    latest: (result: string) => `latest result: ${result}`,
     open: 'Look at webhooks',
   },
   steps: {

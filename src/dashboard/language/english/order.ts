@@ -60,6 +60,15 @@ export const order = {
     collected: (amount: string) => `${amount} collected`,
     request: (id: string) => `Caused by request ${id}`,
     exchange: (purpose: string, attempt: string) => `${purpose}, ${attempt}`,
+    purposes: {
+      token: 'Signing in at the wallet',
+      initiate: 'Asked for the payment',
+      query: 'Asked how the payment stands',
+      recover: 'Asked whether the payment arrived',
+      reverse: 'Asked to send money back',
+      query_reversal: 'Asked how sending back stands',
+      callback: 'The wallet called',
+    } as Readonly<Record<string, string>>,
     noAnswer: 'no answer',
     omitted: (count: string) => `${count} exchanges in between are not kept`,
     sent: 'Sent',
@@ -75,6 +84,6 @@ export const order = {
       reversed: 'It was sent back.',
       refused: 'The wallet refused to send it back; the operator sees to it.',
     },
-    decisive: 'decided',
+    decisive: 'This decided how the payment ended.',
   },
 };

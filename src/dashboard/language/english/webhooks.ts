@@ -74,6 +74,15 @@ export const webhooks = {
       delivered: 'Delivered',
     },
     explain: 'Why it is where it is',
+    why: {
+      delivered: 'It has arrived; nothing more is sent.',
+      givenUp: (tries: string) => `It was given up after ${tries} tries.`,
+      paused: 'Its endpoint is paused: nothing is sent there until somebody resumes it.',
+      resting: 'Its endpoint rests after many failures in a row.',
+      next: (when: string) => `It is tried next on ${when}.`,
+      waits: 'Something else comes first.',
+      detail: 'In detail',
+    },
     attempts: 'Tries',
     noAttempts: 'It was not tried yet.',
     columns: {
