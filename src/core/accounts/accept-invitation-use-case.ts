@@ -15,6 +15,7 @@ import type { AccountParts } from './account-parts.ts';
 import { lockUserByEmail } from './find-user.ts';
 import { whyNot } from './invite-user-use-case.ts';
 import type { Place } from './invite-user-use-case.ts';
+import { recordingRefusal } from './record-sign-in.ts';
 import { actingForThemselves } from './record-user-audit.ts';
 import { readUser } from './user-reader.ts';
 import type { User } from './user-reader.ts';
@@ -46,7 +47,7 @@ export async function acceptInvitation(
   const proof =
     account === null
       ? await newAccount(parts, link, acceptance, signal)
-      : await existingAccount(parts, account, acceptance, signal);
+      : await existingAccount(parts, account, acceptance, by, signal);
   try {
     return await takePlace(parts, acceptance.token, proof, by);
   } catch (error) {
@@ -77,16 +78,20 @@ async function newAccount(
 }
 
 async function existingAccount(
-  { passwords, tries }: AccountParts,
+  parts: AccountParts,
   account: UserRow,
   { password, remoteAddress }: Acceptance,
+  by: Actor,
   signal: Leaving,
 ): Promise<Proof> {
+  const { passwords, tries } = parts;
   const trial = { emailKey: account.emailKey, remoteAddress };
-  await tries.countPassword(trial);
-  const isRight = await passwords.matches(password, account.passwordHash, signal);
-  if (!isRight || account.disabledAt != null)
-    throw rpcError('WRONG_CREDENTIALS', 'the password is not that of this account');
+  await recordingRefusal(parts, by, { ...trial, user: account }, async () => {
+    await tries.countPassword(trial);
+    const isRight = await passwords.matches(password, account.passwordHash, signal);
+    if (!isRight || account.disabledAt != null)
+      throw rpcError('WRONG_CREDENTIALS', 'the password is not that of this account');
+  });
   await tries.passwordWasRight(trial);
   return 'has_account';
 }

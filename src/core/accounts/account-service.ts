@@ -87,13 +87,13 @@ export function accountService(parts: AccountParts): RpcService {
         return { user: userMessage(user) };
       },
       async verifyPassword(request, context) {
-        const user = await checkPassword(parts, request, context.signal);
+        const user = await checkPassword(parts, request, actorOf(context), context.signal);
         noteUser(context, user.id);
         return { user: userMessage(user) };
       },
-      async verifyTotp({ userId, code }, context) {
-        noteUser(context, userId);
-        return verifyTotp(parts, requireUserId(userId), code, actorOf(context));
+      async verifyTotp(request, context) {
+        noteUser(context, request.userId);
+        return verifyTotp(parts, { ...request, userId: requireUserId(request.userId) }, actorOf(context));
       },
       async beginTotp({ userId }, context) {
         noteUser(context, userId);

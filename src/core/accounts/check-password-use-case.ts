@@ -6,6 +6,7 @@ import { valuesOrThrow } from '../rpc/request-fields.ts';
 import type { AccountParts } from './account-parts.ts';
 import { endUserSessions } from './end-user-sessions.ts';
 import { lockUser, requireUser } from './find-user.ts';
+import { recordSignIn, recordingRefusal } from './record-sign-in.ts';
 import { recordUserAudit } from './record-user-audit.ts';
 import { readUser } from './user-reader.ts';
 import type { User } from './user-reader.ts';
@@ -14,28 +15,38 @@ export interface Credentials {
   readonly email: string;
   readonly password: string;
   readonly remoteAddress: string;
+  /** They have signed in before, and prove who they are once more. */
+  readonly isConfirmation: boolean;
 }
 
 /**
- * Whose the credentials are. Who has no account, or is kept out, is answered as for a wrong password, and as late.
+ * Whose the credentials are. Who has no account, or is kept out, is answered as for a wrong password, and as late. With
+ * no second factor to follow, it is the sign-in, and goes on record.
  * Errors: UNAUTHENTICATED WRONG_CREDENTIALS; RESOURCE_EXHAUSTED TOO_MANY_TRIES, OVERLOADED.
  */
 export async function checkPassword(
-  { database, now, passwords, tries }: AccountParts,
-  { email, password, remoteAddress }: Credentials,
+  parts: AccountParts,
+  { email, password, remoteAddress, isConfirmation }: Credentials,
+  by: Actor,
   signal: Leaving,
 ): Promise<User> {
+  const { database, now, passwords, tries } = parts;
   const emailKey = email.toLowerCase();
   const trial = { emailKey, remoteAddress };
-  await tries.countPassword(trial);
   const em = database.fork();
-  const row =
+  const found =
     emailKey.isWellFormed() && !emailKey.includes('\0') ? await em.findOne(UserRow, { emailKey }) : null;
-  const isRight = await passwords.matches(password, row?.passwordHash, signal);
-  if (row === null || !isRight || row.disabledAt != null) throw wrongCredentials();
+  const row = await recordingRefusal(parts, by, { ...trial, user: found }, async () => {
+    await tries.countPassword(trial);
+    const isRight = await passwords.matches(password, found?.passwordHash, signal);
+    if (found === null || !isRight || found.disabledAt != null) throw wrongCredentials();
+    return found;
+  });
   await tries.passwordWasRight(trial);
   if (row.totpEnabledAt == null) {
-    row.lastSignInAt = now();
+    const at = now();
+    row.lastSignInAt = at;
+    if (!isConfirmation) await recordSignIn(em, parts, at, by, row, { proof: 'PASSWORD', remoteAddress });
     await em.flush();
   }
   return readUser(em, row);

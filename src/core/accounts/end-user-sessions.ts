@@ -1,16 +1,19 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { DashboardSessionRow } from '../database/account-entities.ts';
 
-/** Ends the sessions of a user, by the id as it is stored, but for the one with the hash to keep. */
+/**
+ * Ends the sessions of a user, by the id as it is stored, but for the one with the hash to keep. Gives how many there
+ * were.
+ */
 export async function endUserSessions(
   em: EntityManager,
   userId: string,
   keepHash: Uint8Array | undefined,
   at: Date,
-): Promise<void> {
+): Promise<number> {
   const others =
     keepHash === undefined || keepHash.length === 0 ? {} : { hash: { $ne: Buffer.from(keepHash) } };
-  await em.nativeUpdate(
+  return em.nativeUpdate(
     DashboardSessionRow,
     { userId, endedAt: null, ...others },
     { endedAt: at, data: Buffer.alloc(0) },

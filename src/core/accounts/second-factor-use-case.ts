@@ -5,7 +5,8 @@ import { RecoveryCodeRow } from '../database/account-entities.ts';
 import type { UserRow } from '../database/account-entities.ts';
 import type { AccountParts } from './account-parts.ts';
 import { lockUser, requireUser } from './find-user.ts';
-import { recordUserAudit } from './record-user-audit.ts';
+import { recordSignIn, recordingRefusal } from './record-sign-in.ts';
+import { actingForThemselves, recordUserAudit } from './record-user-audit.ts';
 import { removeTotp } from './reset-password-use-case.ts';
 import { makeTotpSecret, stepOfTotp, totpUri } from './totp-codes.ts';
 
@@ -66,21 +67,40 @@ export interface CodeTaken {
   readonly recoveryCodesLeft: number;
 }
 
+export interface CodeShown {
+  readonly userId: string;
+  readonly code: string;
+  /** An IP address, or empty. */
+  readonly remoteAddress: string;
+  /** They have signed in before, and prove who they are once more. */
+  readonly isConfirmation: boolean;
+}
+
 /**
- * Takes a code, once. Two that come at the same time wait for each other at the user's row.
+ * Takes a code, once; the sign-in that it is goes on record. Two that come at the same time wait for each other at the user's row.
  * Errors: NOT_FOUND USER_NOT_FOUND; UNAUTHENTICATED WRONG_CODE; FAILED_PRECONDITION TOTP_NOT_ENABLED;
  * RESOURCE_EXHAUSTED TOO_MANY_TRIES.
  */
-export async function verifyTotp(
+export async function verifyTotp(parts: AccountParts, shown: CodeShown, by: Actor): Promise<CodeTaken> {
+  const { database, tries } = parts;
+  const user = await requireUser(database.fork(), shown.userId);
+  const suspect = { emailKey: user.emailKey, user, remoteAddress: shown.remoteAddress };
+  const taken = await recordingRefusal(parts, by, suspect, async () => {
+    await tries.countCode(user.id);
+    return takeEitherCode(parts, shown, by);
+  });
+  await tries.codeWasRight(user.id);
+  return taken;
+}
+
+/** One from the authenticator, or else a recovery code. */
+async function takeEitherCode(
   parts: AccountParts,
-  userId: string,
-  code: string,
+  { userId, code, remoteAddress, isConfirmation }: CodeShown,
   by: Actor,
 ): Promise<CodeTaken> {
-  const { database, newId, now, tries } = parts;
-  const { id } = await requireUser(database.fork(), userId);
-  await tries.countCode(id);
-  const taken = await database.fork().transactional(async (em) => {
+  const { database, newId, now } = parts;
+  return database.fork().transactional(async (em) => {
     const user = await lockUser(em, userId);
     if (user.totpEnabledAt == null)
       throw rpcError('TOTP_NOT_ENABLED', 'no one-time codes are asked of this user');
@@ -93,12 +113,15 @@ export async function verifyTotp(
     const recoveryCodesLeft = await em.count(RecoveryCodeRow, { userId: user.id });
     if (wasRecoveryCode) {
       const details = { left: recoveryCodesLeft };
-      await recordUserAudit(em, newId, at, by, user, { action: 'user.use_recovery_code', details });
+      const themselves = actingForThemselves(by, user.id);
+      await recordUserAudit(em, newId, at, themselves, user, { action: 'user.use_recovery_code', details });
+    }
+    if (!isConfirmation) {
+      const proof = wasRecoveryCode ? 'RECOVERY_CODE' : 'ONE_TIME_CODE';
+      await recordSignIn(em, parts, at, by, user, { proof, remoteAddress });
     }
     return { wasRecoveryCode, recoveryCodesLeft };
   });
-  await tries.codeWasRight(id);
-  return taken;
 }
 
 /** Turns the second factor off; a secret that was only begun goes too. Errors: NOT_FOUND USER_NOT_FOUND. */

@@ -1,6 +1,7 @@
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { SessionService } from '../../gen/gatehouse/v1/account_service_pb.js';
 import type { Session as SessionMessage } from '../../gen/gatehouse/v1/account_service_pb.js';
+import { actorOf } from '../../runtime/rpc/actor.ts';
 import { markUneventful } from '../../runtime/rpc/call-context.ts';
 import { rpcService } from '../../runtime/rpc/rpc-service.ts';
 import type { RpcService } from '../../runtime/rpc/rpc-service.ts';
@@ -44,18 +45,20 @@ export function sessionService(store: SessionStore, now: () => Date): RpcService
         await store.write(hash, values);
         return {};
       },
-      async deleteSession({ sessionHash }) {
-        await store.end(valuesOrThrow(parseSessionHash(sessionHash, 'session_hash')));
+      async deleteSession({ sessionHash, isSignOut }, context) {
+        const hash = valuesOrThrow(parseSessionHash(sessionHash, 'session_hash'));
+        if (isSignOut) await store.signOut(hash, actorOf(context));
+        else await store.end(hash);
         return {};
       },
-      async endUserSessions({ userId, keepSessionHash }) {
+      async endUserSessions({ userId, keepSessionHash }, context) {
         const { user, keep } = valuesOrThrow(
           combine({
             user: parseId('usr', userId, 'user_id'),
             keep: parseOptionalSessionHash(keepSessionHash, 'keep_session_hash'),
           }),
         );
-        await store.endAllBut(user, keep);
+        await store.endAllBut(user, keep, actorOf(context));
         return {};
       },
     },

@@ -1,9 +1,11 @@
-import type { Database } from '../database/database.ts';
 import { DashboardSessionRow, UserRow } from '../database/account-entities.ts';
 import { publicId, storedId } from '../../runtime/public-id.ts';
 import { runStatement } from '../../runtime/database/run-statement.ts';
+import type { Actor } from '../../runtime/rpc/actor.ts';
+import type { AccountParts } from './account-parts.ts';
 import { endUserSessions } from './end-user-sessions.ts';
 import { requireUser, userNotFound } from './find-user.ts';
+import { actingForThemselves, recordUserAudit } from './record-user-audit.ts';
 import { readUser } from './user-reader.ts';
 import type { User } from './user-reader.ts';
 
@@ -21,7 +23,10 @@ export interface SessionStore {
   /** A session that has ended stays ended. Errors: NOT_FOUND USER_NOT_FOUND. */
   readonly write: (hash: Buffer, session: Session) => Promise<void>;
   readonly end: (hash: Buffer) => Promise<void>;
-  readonly endAllBut: (userId: string, keepHash: Buffer) => Promise<void>;
+  /** Ends it as its user wishes, and puts that on record. */
+  readonly signOut: (hash: Buffer, by: Actor) => Promise<void>;
+  /** Errors: NOT_FOUND USER_NOT_FOUND. */
+  readonly endAllBut: (userId: string, keepHash: Buffer, by: Actor) => Promise<void>;
 }
 
 const writeText = `
@@ -29,7 +34,11 @@ insert into core.dashboard_sessions as s (hash, user_id, data, expires_at) value
 on conflict (hash) do update set user_id = excluded.user_id, data = excluded.data, expires_at = excluded.expires_at
   where s.ended_at is null`;
 
-export function createSessionStore(database: Database, now: () => Date): SessionStore {
+export function createSessionStore({
+  database,
+  newId,
+  now,
+}: Pick<AccountParts, 'database' | 'newId' | 'now'>): SessionStore {
   return {
     async read(hash) {
       const em = database.fork();
@@ -54,7 +63,27 @@ export function createSessionStore(database: Database, now: () => Date): Session
       const ended = { endedAt: now(), data: Buffer.alloc(0) };
       await database.fork().nativeUpdate(DashboardSessionRow, { hash, endedAt: null }, ended);
     },
-    endAllBut: (userId, keepHash) =>
-      endUserSessions(database.fork(), storedId('usr', userId), keepHash, now()),
+    signOut: (hash, by) =>
+      database.fork().transactional(async (em) => {
+        const at = now();
+        const session = await em.findOne(DashboardSessionRow, { hash });
+        const ended = { endedAt: at, data: Buffer.alloc(0) };
+        const isEnded = (await em.nativeUpdate(DashboardSessionRow, { hash, endedAt: null }, ended)) === 1;
+        if (!isEnded || session?.userId == null) return;
+        const user = await em.findOneOrFail(UserRow, { id: session.userId });
+        const themselves = actingForThemselves(by, user.id);
+        await recordUserAudit(em, newId, at, themselves, user, { action: 'session.end' });
+      }),
+    endAllBut: (userId, keepHash, by) =>
+      database.fork().transactional(async (em) => {
+        const at = now();
+        const user = await requireUser(em, userId);
+        const sessions = await endUserSessions(em, user.id, keepHash, at);
+        if (sessions === 0) return;
+        await recordUserAudit(em, newId, at, by, user, {
+          action: 'session.end_others',
+          details: { sessions },
+        });
+      }),
   };
 }

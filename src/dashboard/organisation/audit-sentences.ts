@@ -34,12 +34,17 @@ export const knownActions = [
   'user.disable_totp',
   'user.use_recovery_code',
   'user.update_profile',
+  'session.begin',
+  'session.end',
+  'session.end_others',
+  'session.refuse',
 ] as const;
 type KnownAction = (typeof knownActions)[number];
 
 /** The kinds of changes that the log can be narrowed down to: what stands before the dot. */
 export const auditKinds = [
   'user',
+  'session',
   'api_key',
   'signing_secret',
   'endpoint',
@@ -66,6 +71,9 @@ export interface SentenceFacts {
   readonly from: string;
   readonly to: string;
   readonly left: string;
+  /** By what somebody came in, as a part of a sentence; or why they did not. */
+  readonly proof: string;
+  readonly refusal: string;
 }
 
 /** The texts of the audit log's pages. */
@@ -84,9 +92,15 @@ export interface AuditWords {
     readonly operator: (name: string) => string;
     readonly other: string;
     readonly themselves: string;
+    /** Whoever was not let in. */
+    readonly stranger: string;
   };
   readonly roles: Readonly<Record<'OWNER' | 'DEVELOPER' | 'VIEWER' | 'OPERATOR', string>>;
   readonly environments: Readonly<Record<'SANDBOX' | 'PRODUCTION', string>>;
+  readonly proofs: Readonly<Record<'PASSWORD' | 'ONE_TIME_CODE' | 'RECOVERY_CODE', string>>;
+  readonly refusals: Readonly<
+    Record<'WRONG_PASSWORD' | 'WRONG_CODE' | 'KEPT_OUT' | 'TOO_MANY_TRIES', string>
+  >;
   readonly details: string;
   readonly request: string;
   readonly sentences: Readonly<Record<KnownAction, (facts: SentenceFacts) => string>>;
@@ -112,6 +126,8 @@ export function auditSentence({ action, targetId, details = {} }: AuditEntry, wo
     from: role('from'),
     to: role('to'),
     left: text('left'),
+    proof: lookUp(words.proofs, text('proof')),
+    refusal: lookUp(words.refusals, text('reason')),
   });
 }
 
@@ -122,8 +138,9 @@ const lookUp = (words: Readonly<Record<string, string>>, name: string): string =
   Object.hasOwn(words, name) ? (words[name] ?? name) : name;
 
 /** Who did it: the user behind it, whoever was at the command line, or a program. */
-export function auditActor({ actor, actorEmail }: AuditEntry, { actors }: AuditWords): string {
+export function auditActor({ actor, actorEmail, action }: AuditEntry, { actors }: AuditWords): string {
   if (actorEmail !== '') return actorEmail;
+  if (action === 'session.refuse') return actors.stranger;
   const [role = '', name = ''] = actor.split(/:(.*)/s);
   if (role === 'operator' && name !== '') return actors.operator(name);
   return role === 'dashboard' ? actors.themselves : actors.other;

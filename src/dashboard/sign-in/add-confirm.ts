@@ -43,12 +43,9 @@ export function addConfirm(app: FastifyInstance, dashboard: Dashboard): void {
       });
     const proof = form.value;
     const answer = await ask(request, async (options) => {
-      if ('code' in proof) await clients.accounts.verifyTotp({ userId: viewer.userId, ...proof }, options);
-      else
-        await clients.accounts.verifyPassword(
-          { email: viewer.email, ...proof, remoteAddress: request.ip },
-          options,
-        );
+      const trial = { ...proof, isConfirmation: true, remoteAddress: request.ip };
+      if ('code' in trial) await clients.accounts.verifyTotp({ userId: viewer.userId, ...trial }, options);
+      else await clients.accounts.verifyPassword({ email: viewer.email, ...trial }, options);
     });
     const words = wordsFor(request, signInWords);
     if (!answer.ok) {

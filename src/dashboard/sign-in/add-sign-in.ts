@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { ask } from '../ask.ts';
+import { ask, callOptions } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { ownPath } from '../forms/carry-form.ts';
 import { fieldOf, readForm } from '../forms/read-form.ts';
@@ -10,6 +10,7 @@ import { PageProblem } from '../page-problem.ts';
 import { shellWords } from '../send-page.ts';
 import { readCarriedForm } from '../session/session-data.ts';
 import type { SessionData } from '../session/session-data.ts';
+import { sessionHash } from '../session/session-store.ts';
 import { beginSession, renewSession } from '../session/sign-in-state.ts';
 import { viewerOfUser } from '../session/viewer.ts';
 import type { Viewer } from '../session/viewer.ts';
@@ -87,7 +88,10 @@ export function addSignIn(app: FastifyInstance, dashboard: Dashboard): void {
     const form = readForm(Code, request.body, shellWords[request.language].forms);
     if (!form.ok) return showCode(dashboard, request, reply, { error: form.errors['code'], status: 400 });
     const answer = await ask(request, (options) =>
-      clients.accounts.verifyTotp({ userId: viewer.userId, code: form.value.code }, options),
+      clients.accounts.verifyTotp(
+        { userId: viewer.userId, code: form.value.code, remoteAddress: request.ip },
+        options,
+      ),
     );
     const words = wordsFor(request, signInWords);
     if (!answer.ok)
@@ -105,7 +109,13 @@ export function addSignIn(app: FastifyInstance, dashboard: Dashboard): void {
   });
 
   app.post('/sign-out', async (request, reply) => {
-    if (request.session.data !== undefined) await request.session.destroy();
+    const { data, sessionId } = request.session;
+    // Who has given only the password was never in, and does not leave.
+    if (data?.stage === 'in') {
+      const leaving = { sessionHash: sessionHash(sessionId), isSignOut: true };
+      await clients.sessions.deleteSession(leaving, callOptions(request));
+    }
+    if (data !== undefined) await request.session.destroy();
     const cookie = { path: '/', secure: dashboard.isSecure };
     const prefix = dashboard.isSecure ? '__Host-' : '';
     for (const name of ['gatehouse_session', 'gatehouse_csrf']) reply.clearCookie(`${prefix}${name}`, cookie);

@@ -45,6 +45,7 @@ test.each([
   [{ actor: 'operator:a:b' }, 'Operator at the command line: a:b'],
   [{ actor: 'operator' }, 'A program'],
   [{ actor: 'dashboard' }, 'By a link or a password'],
+  [{ actor: 'dashboard', action: 'session.refuse' }, 'Somebody who was not let in'],
 ])('who did it is told: %j', (own, text) => {
   expect(auditActor(entry(own), english)).toBe(text);
 });

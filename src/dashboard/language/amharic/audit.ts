@@ -2,8 +2,8 @@ import type { AuditWords } from '../../organisation/audit-sentences.ts';
 
 export const audit: AuditWords = {
   title: 'የለውጦች መዝገብ',
-  lead: 'ማን ምን እንደቀየረ፣ ከአዲሱ ጀምሮ። እዚህ ያለው ሊቀየርም ሊጠፋም አይችልም።',
-  operatorLead: 'በሁሉም ነጋዴዎች ዘንድ ማን ምን እንደቀየረ፣ ከአዲሱ ጀምሮ። እዚህ ያለው ሊቀየርም ሊጠፋም አይችልም።',
+  lead: 'ማን ምን እንደቀየረ እና ማን እንደገባ፣ ከአዲሱ ጀምሮ። እዚህ ያለው ሊቀየርም ሊጠፋም አይችልም።',
+  operatorLead: 'በሁሉም ነጋዴዎች ዘንድ ማን ምን እንደቀየረ እና ማን እንደገባ፣ ከአዲሱ ጀምሮ። እዚህ ያለው ሊቀየርም ሊጠፋም አይችልም።',
   columns: { when: 'መቼ', who: 'ማን', what: 'ምን', merchant: 'ነጋዴ' },
   filter: {
     title: 'ያጣሩ',
@@ -17,6 +17,7 @@ export const audit: AuditWords = {
   },
   kinds: {
     user: 'ሰዎች',
+    session: 'መግቢያዎች',
     api_key: 'የAPI ቁልፎች',
     signing_secret: 'የፊርማ ምስጢሮች',
     endpoint: 'የዌብሁክ መዳረሻዎች',
@@ -33,9 +34,21 @@ export const audit: AuditWords = {
     operator: (name) => `ኦፕሬተር በትዕዛዝ መስመር፦ ${name}`,
     other: 'ፕሮግራም',
     themselves: 'በሊንክ ወይም በይለፍ ቃል',
+    stranger: 'እንዲገባ ያልተፈቀደለት ሰው',
   },
   roles: { OWNER: 'ባለቤት', DEVELOPER: 'ገንቢ', VIEWER: 'ተመልካች', OPERATOR: 'የመግቢያው ኦፕሬተር' },
   environments: { SANDBOX: 'መሞከሪያ', PRODUCTION: 'እውነተኛ' },
+  proofs: {
+    PASSWORD: 'በይለፍ ቃል',
+    ONE_TIME_CODE: 'በይለፍ ቃል እና በአንድ ጊዜ ኮድ',
+    RECOVERY_CODE: 'በይለፍ ቃል እና በመጠባበቂያ ኮድ',
+  },
+  refusals: {
+    WRONG_PASSWORD: 'የይለፍ ቃሉ ትክክል አልነበረም',
+    WRONG_CODE: 'የይለፍ ቃሉ ትክክል ነበር፤ ኮዱ ግን አልነበረም',
+    KEPT_OUT: 'እንዳይገባ ተከልክሏል',
+    TOO_MANY_TRIES: 'ሙከራዎቹ በዝተው ነበር',
+  },
   details: 'ዝርዝር',
   request: 'የጥያቄ መለያ',
   sentences: {
@@ -70,5 +83,9 @@ export const audit: AuditWords = {
     'user.disable_totp': ({ email }) => `${email} የአንድ ጊዜ ኮድን አጠፋ።`,
     'user.use_recovery_code': ({ email, left }) => `${email} የመጠባበቂያ ኮድ ተጠቀመ፤ ${left} ቀርተዋል።`,
     'user.update_profile': ({ email }) => `${email} ስሙን ወይም ቋንቋውን ቀየረ።`,
+    'session.begin': ({ email, proof }) => `${email} ${proof} ገባ።`,
+    'session.end': ({ email }) => `${email} ወጣ።`,
+    'session.end_others': ({ email }) => `${email} ሌሎች ክፍለ ጊዜዎቹን ዘጋ።`,
+    'session.refuse': ({ email, refusal }) => `አንድ ሰው እንደ ${email} ለመግባት ሞክሮ አልተፈቀደለትም፦ ${refusal}።`,
   },
 };

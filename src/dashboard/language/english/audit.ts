@@ -3,8 +3,9 @@ import type { AuditWords } from '../../organisation/audit-sentences.ts';
 /** The pages of the audit log. A sentence says what was done; who did it stands beside it. */
 export const audit: AuditWords = {
   title: 'Audit log',
-  lead: 'Who changed what, newest first. Nothing here can be altered or removed.',
-  operatorLead: 'Who changed what, at every merchant, newest first. Nothing here can be altered or removed.',
+  lead: 'Who changed what, and who came in, newest first. Nothing here can be altered or removed.',
+  operatorLead:
+    'Who changed what, and who came in, at every merchant, newest first. Nothing here can be altered or removed.',
   columns: { when: 'When', who: 'Who', what: 'What', merchant: 'Merchant' },
   filter: {
     title: 'Narrow down',
@@ -18,6 +19,7 @@ export const audit: AuditWords = {
   },
   kinds: {
     user: 'People',
+    session: 'Sign-ins',
     api_key: 'API keys',
     signing_secret: 'Signing secrets',
     endpoint: 'Webhook endpoints',
@@ -37,9 +39,21 @@ export const audit: AuditWords = {
     operator: (name) => `Operator at the command line: ${name}`,
     other: 'A program',
     themselves: 'By a link or a password',
+    stranger: 'Somebody who was not let in',
   },
   roles: { OWNER: 'owner', DEVELOPER: 'developer', VIEWER: 'viewer', OPERATOR: 'operator of the gateway' },
   environments: { SANDBOX: 'sandbox', PRODUCTION: 'production' },
+  proofs: {
+    PASSWORD: 'by their password',
+    ONE_TIME_CODE: 'by their password and a one-time code',
+    RECOVERY_CODE: 'by their password and a recovery code',
+  },
+  refusals: {
+    WRONG_PASSWORD: 'the password was wrong',
+    WRONG_CODE: 'the password was right, and the code was wrong',
+    KEPT_OUT: 'they are kept out',
+    TOO_MANY_TRIES: 'there were too many tries',
+  },
   details: 'Details',
   request: 'Request',
   sentences: {
@@ -75,5 +89,9 @@ export const audit: AuditWords = {
     'user.disable_totp': ({ email }) => `${email} turned one-time codes off.`,
     'user.use_recovery_code': ({ email, left }) => `${email} used a recovery code; ${left} are left.`,
     'user.update_profile': ({ email }) => `${email} changed their name or language.`,
+    'session.begin': ({ email, proof }) => `${email} signed in ${proof}.`,
+    'session.end': ({ email }) => `${email} signed out.`,
+    'session.end_others': ({ email }) => `${email} ended their other sessions.`,
+    'session.refuse': ({ email, refusal }) => `Somebody was not let in as ${email}: ${refusal}.`,
   },
 };

@@ -487,6 +487,13 @@ export declare type VerifyPasswordRequest = Message<"gatehouse.v1.VerifyPassword
    * @generated from field: string remote_address = 3;
    */
   remoteAddress: string;
+
+  /**
+   * They are signed in already and confirm who they are: no sign-in goes on record.
+   *
+   * @generated from field: bool is_confirmation = 4;
+   */
+  isConfirmation: boolean;
 };
 
 /**
@@ -534,6 +541,20 @@ export declare type VerifyTotpRequest = Message<"gatehouse.v1.VerifyTotpRequest"
    * @generated from field: string code = 2;
    */
   code: string;
+
+  /**
+   * As in VerifyPasswordRequest.
+   *
+   * @generated from field: bool is_confirmation = 3;
+   */
+  isConfirmation: boolean;
+
+  /**
+   * Where the request came from, as an IP address, for the record; may be empty.
+   *
+   * @generated from field: string remote_address = 4;
+   */
+  remoteAddress: string;
 };
 
 /**
@@ -1177,6 +1198,13 @@ export declare type DeleteSessionRequest = Message<"gatehouse.v1.DeleteSessionRe
    * @generated from field: bytes session_hash = 1;
    */
   sessionHash: Uint8Array;
+
+  /**
+   * Its user signs out, which goes on record. False when the session goes on under another id.
+   *
+   * @generated from field: bool is_sign_out = 2;
+   */
+  isSignOut: boolean;
 };
 
 /**
@@ -1283,7 +1311,8 @@ export declare const MemberRoleSchema: GenEnum<MemberRole>;
 /**
  * Keeps the people who use the dashboard: who they are, what they may do for which merchant, and how they prove it.
  * Passwords are kept as Argon2id hashes, one-time codes and links so that the stored form opens nothing.
- * Every change is in the audit log.
+ * Every change is in the audit log, and so is who came in, who left and who was refused: as session.begin, session.end,
+ * session.end_others and session.refuse. Of refusals, the first of an hour for each user and reason.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.
  * Each method that checks a password may also fail with RESOURCE_EXHAUSTED OVERLOADED: few are checked at a time, so that
@@ -1351,6 +1380,7 @@ export declare const AccountService: GenService<{
   },
   /**
    * Checks an address and a password. An unknown address takes as long as a wrong password and is answered alike.
+   * Without a second factor, this is the sign-in.
    * Errors: UNAUTHENTICATED WRONG_CREDENTIALS; RESOURCE_EXHAUSTED TOO_MANY_TRIES with google.rpc.RetryInfo, counted per
    * account and per address the caller names.
    *
@@ -1362,7 +1392,8 @@ export declare const AccountService: GenService<{
     output: typeof VerifyPasswordResponseSchema;
   },
   /**
-   * Checks a one-time code (RFC 6238) or one of the recovery codes. Each is taken once.
+   * Checks a one-time code (RFC 6238) or one of the recovery codes. Each is taken once. This is the sign-in of whoever has
+   * a second factor.
    * Errors: UNAUTHENTICATED WRONG_CODE; FAILED_PRECONDITION TOTP_NOT_ENABLED; RESOURCE_EXHAUSTED TOO_MANY_TRIES.
    *
    * @generated from rpc gatehouse.v1.AccountService.VerifyTotp
@@ -1511,7 +1542,7 @@ export declare const SessionService: GenService<{
     output: typeof DeleteSessionResponseSchema;
   },
   /**
-   * Ends all sessions of a user but one. Errors: INVALID_ARGUMENT INVALID_FIELDS.
+   * Ends all sessions of a user but one. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND USER_NOT_FOUND.
    *
    * @generated from rpc gatehouse.v1.SessionService.EndUserSessions
    */

@@ -12,7 +12,7 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 export declare const file_gatehouse_v1_audit_service: GenFile;
 
 /**
- * One change made by somebody. Never altered, never removed.
+ * One change made by somebody, or one visit. Never altered, never removed.
  *
  * @generated from message gatehouse.v1.AuditEntry
  */
@@ -204,7 +204,7 @@ export declare type RecordAuditEntryResponse = Message<"gatehouse.v1.RecordAudit
 export declare const RecordAuditEntryResponseSchema: GenMessage<RecordAuditEntryResponse>;
 
 /**
- * Keeps the append-only record of who changed what.
+ * Keeps the append-only record of who changed what, and of who came in.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.
  *

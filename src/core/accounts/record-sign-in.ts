@@ -1,0 +1,68 @@
+import { ConnectError } from '@connectrpc/connect';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import ipaddr from 'ipaddr.js';
+import type { Actor } from '../../runtime/rpc/actor.ts';
+import { reasonOf } from '../../runtime/rpc/rpc-error.ts';
+import type { UserRow } from '../database/account-entities.ts';
+import type { AccountParts } from './account-parts.ts';
+import { recordRefusal } from './record-refusal.sql.ts';
+import type { RefusalReason } from './record-refusal.sql.ts';
+import { actingForThemselves, recordUserAudit } from './record-user-audit.ts';
+
+/** By what somebody came in. */
+export type SignInProof = 'PASSWORD' | 'ONE_TIME_CODE' | 'RECOVERY_CODE';
+
+const placeOf = (remoteAddress: string): Readonly<Record<string, string>> =>
+  ipaddr.isValid(remoteAddress) ? { remote_address: ipaddr.process(remoteAddress).toString() } : {};
+
+/** Puts on record that a user came in, and from where, in the unit of work that notes when they did. */
+export async function recordSignIn(
+  em: EntityManager,
+  { newId }: Pick<AccountParts, 'newId'>,
+  at: Date,
+  by: Actor,
+  user: UserRow,
+  { proof, remoteAddress }: { readonly proof: SignInProof; readonly remoteAddress: string },
+): Promise<void> {
+  await recordUserAudit(em, newId, at, actingForThemselves(by, user.id), user, {
+    action: 'session.begin',
+    details: { proof, ...placeOf(remoteAddress) },
+  });
+}
+
+/** As whom somebody would come in. */
+export interface Suspect {
+  readonly emailKey: string;
+  readonly user: UserRow | null;
+  readonly remoteAddress: string;
+}
+
+const refusals: ReadonlyMap<string | undefined, RefusalReason> = new Map([
+  ['WRONG_CREDENTIALS', 'WRONG_PASSWORD'],
+  ['WRONG_CODE', 'WRONG_CODE'],
+  ['TOO_MANY_TRIES', 'TOO_MANY_TRIES'],
+]);
+
+/** Makes a check of who somebody is, and puts its refusal on record before it is passed on. */
+export async function recordingRefusal<T>(
+  { database, now }: Pick<AccountParts, 'database' | 'now'>,
+  by: Actor,
+  { emailKey, user, remoteAddress }: Suspect,
+  check: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await check();
+  } catch (error) {
+    const refusal = error instanceof ConnectError ? refusals.get(reasonOf(error)) : undefined;
+    if (refusal !== undefined) {
+      const reason = user?.disabledAt == null ? refusal : 'KEPT_OUT';
+      await recordRefusal(database.pool, now(), by, {
+        reason,
+        emailKey,
+        user,
+        details: placeOf(remoteAddress),
+      });
+    }
+    throw error;
+  }
+}
