@@ -158,6 +158,12 @@ const outcomes: readonly Outcome[] = [
   { ...success, summary: 'paid; missing from the statement', statement: 'missing' },
   { ...success, summary: 'paid; statement shows another amount', statement: 'another-amount' },
   { ...success, summary: 'paid; first reversal accepted and failed', reversal: 'failed-once' },
+  {
+    ...success,
+    summary: 'completed with another amount; reversal refused',
+    chargesAnotherAmount: true,
+    reversal: 'refused',
+  },
 ];
 
 const numbers: Readonly<Record<WalletName, RegExp>> = {

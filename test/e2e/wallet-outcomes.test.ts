@@ -50,7 +50,9 @@ async function post(path: string, body: object): Promise<Response> {
 
 /** All rows are started together and looked at one by one: most of their time is the wallet's. */
 const started = new Map<string, Promise<{ orderNumber: string; payer: string }>>();
-const rows = [...'0123456789'].flatMap((digit) => [`0${digit}`, `1${digit}`]).concat('20', '21', '24', '25');
+const rows = [...'0123456789']
+  .flatMap((digit) => [`0${digit}`, `1${digit}`])
+  .concat('20', '21', '24', '25', '27');
 
 function pay(wallet: 'walleta' | 'walletb', row: string): Promise<{ orderNumber: string; payer: string }> {
   const payment = started.get(`${wallet} ${row}`);
@@ -220,5 +222,24 @@ describe.each(['walleta', 'walletb'] as const)('%s', (wallet) => {
       40_000,
     );
     expect(found.amount).not.toBe('100.50');
+  }, 60_000);
+
+  test('27 another amount that the wallet will not give back: FAILED, and left to the operator', async () => {
+    const { orderNumber } = await pay(wallet, '27');
+
+    expect(await settled(orderNumber)).toMatchObject({ status: 'FAILED', deducted: '0.00' });
+    const { order } = await attemptOf(orderNumber);
+    const found = await waitUntil(
+      'the wallet refused',
+      async () => {
+        const { strayPayments } = await stray.listStrayPayments({ merchantId: merchant.id });
+        return strayPayments.find(
+          ({ orderId, status }) =>
+            orderId === order?.orderId && status === StrayPaymentStatus.REVERSAL_REFUSED,
+        );
+      },
+      40_000,
+    );
+    expect(found.detail).not.toBe('');
   }, 60_000);
 });

@@ -68,7 +68,7 @@ test.each([
 test.each([
   ['walleta', '+251700000001'],
   ['walletb', '+251900000001'],
-  ['walleta', '+251900000027'],
+  ['walleta', '+251900000028'],
 ] as const)('in %s the number %s is one like any other', async (wallet, payer) => {
   await simulator.pay(payer, { wallet });
   simulator.time.pass(1_000);
@@ -410,5 +410,15 @@ describe('payments whose trouble comes later', () => {
     });
     expect(third.json['errorCode']).toBe('incorrectState');
     expect(await simulator.charges()).toMatchObject([{ amount: '100.5', reversed: '100.5' }]);
+  });
+
+  test('27: another amount is charged, and not given back', async () => {
+    const { reference, correlationId } = await paid('27');
+
+    const refused = await reverse(reference, randomUUID());
+
+    expect((await recover(correlationId)).json['amount']).toBe('101.5');
+    expect([refused.status, refused.json['errorCode']]).toEqual([400, 'incorrectState']);
+    expect(await simulator.charges()).toMatchObject([{ amount: '101.5', reversed: '0' }]);
   });
 });
