@@ -1,6 +1,4 @@
 import { randomFillSync, randomUUID } from 'node:crypto';
-import pg from 'pg';
-import { openDatabase } from '../../../src/core/database/database.ts';
 import type { Database } from '../../../src/core/database/database.ts';
 import { createOrderChanges } from '../../../src/core/orders/change-order-use-case.ts';
 import { createOrderStore } from '../../../src/core/orders/order-store.ts';
@@ -9,10 +7,9 @@ import { createLeaseAttempts } from '../../../src/core/payments/lease-attempts-u
 import type { LeaseAttempts } from '../../../src/core/payments/lease-attempts-use-case.ts';
 import { createPhoneLimit } from '../../../src/core/payments/phone-limit-use-case.ts';
 import type { PhoneLimit } from '../../../src/core/payments/phone-limit-use-case.ts';
-import { createLogger } from '../../../src/runtime/logger.ts';
 import { pooledRandom } from '../../../src/runtime/pooled-random.ts';
 import { publicId, randomIdsFrom } from '../../../src/runtime/public-id.ts';
-import { createTestDatabase } from '../../support/test-database.ts';
+import { openCountedDatabase } from '../../support/counted-database.ts';
 
 /** Core's own code over a table that grows, and a count of the blocks that PostgreSQL reads for it. */
 export interface GrowingTable {
@@ -26,7 +23,7 @@ export interface GrowingTable {
   readonly growTo: (orders: number) => Promise<void>;
   /** Adds orders of which something is due now: the end of their session, or a look at their payment. */
   readonly makeDue: (orders: number) => Promise<void>;
-  /** How many blocks of core's tables and indexes are looked at while the work is done, in memory or on disk. */
+  /** How many blocks are looked at while the work is done. */
   readonly blocksOf: (work: () => Promise<unknown>) => Promise<number>;
   readonly close: () => Promise<void>;
 }
@@ -82,38 +79,14 @@ select merchant_id, 'SANDBOX', id, attempt_id, 'REQUESTED', 'WALLETA_USSD', '+25
   now(), now(), now(), now() + interval '3 minutes'
 from made where n % 2 = 1`;
 
-const blocks = `
-select sum(coalesce(heap_blks_read, 0) + coalesce(heap_blks_hit, 0) + coalesce(idx_blks_read, 0) + coalesce(idx_blks_hit, 0))::int
-  as count
-from pg_statio_user_tables where schemaname = 'core'`;
-
 export async function openGrowingTable(): Promise<GrowingTable> {
-  const { url, drop } = await createTestDatabase();
-  // One connection: what it has read is counted when it says so.
-  const database = await openDatabase({
-    url,
-    poolSize: 1,
-    applicationName: 'growing table',
-    logger: createLogger({ process: 'test', instance: 'growing table', level: 'silent' }),
-  });
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  // Whenever somebody analyzed or vacuumed by itself, two measurements would differ by it.
-  for (const table of ['orders', 'payment_attempts', 'order_events'])
-    await client.query(`alter table core.${table} set (autovacuum_enabled = false)`);
+  const { database, client, counted, close } = await openCountedDatabase('growing table');
   const newId = randomIdsFrom(pooledRandom(randomFillSync));
   const phoneLimit = createPhoneLimit({ promptsPerTenMinutes: 5 });
   const changes = createOrderChanges(newId, phoneLimit);
   const ignore = (): undefined => undefined;
   let orders = 0;
   let due = 0;
-  const blocksSoFar = async (): Promise<number> => {
-    // What each connection has done since it was last counted is counted now: the tests' own must not come in later.
-    for (const connection of [client, database.pool])
-      await connection.query('select pg_stat_force_next_flush()');
-    const { rows } = await client.query<{ count: number }>(blocks);
-    return rows[0]?.count ?? 0;
-  };
   return {
     database,
     store: createOrderStore({ database, changes, phoneLimit, onEvents: ignore, onAttempts: ignore }),
@@ -129,15 +102,7 @@ export async function openGrowingTable(): Promise<GrowingTable> {
       await client.query(insertDue, [due + 1, due + count, shop(1)]);
       due += count;
     },
-    blocksOf: async (work) => {
-      const before = await blocksSoFar();
-      await work();
-      return (await blocksSoFar()) - before;
-    },
-    close: async () => {
-      await client.end();
-      await database.close();
-      await drop();
-    },
+    blocksOf: async (work) => (await counted(work)).blocks,
+    close,
   };
 }

@@ -1,15 +1,12 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import pg from 'pg';
 import { v7 } from 'uuid';
-import { openDatabase } from '../../../src/core/database/database.ts';
-import type { Database } from '../../../src/core/database/database.ts';
 import { createSearchOrders } from '../../../src/core/orders/search-orders-use-case.ts';
 import type { OrderFilter, SearchOrders } from '../../../src/core/orders/search-orders-use-case.ts';
-import { createLogger } from '../../../src/runtime/logger.ts';
 import { publicId } from '../../../src/runtime/public-id.ts';
+import { openCountedDatabase } from '../../support/counted-database.ts';
+import type { CountedDatabase } from '../../support/counted-database.ts';
+import { orderFilter } from '../../support/order-filter.ts';
 import { seedOrders } from '../../support/seed-orders.ts';
-import { createTestDatabase } from '../../support/test-database.ts';
-import type { TestDatabase } from '../../support/test-database.ts';
 
 // What a search reads, by the blocks that PostgreSQL looks at: a busy machine does not change them, and bounds hold
 // whatever a merchant looks for.
@@ -18,70 +15,22 @@ const count = Number(process.env['GATEHOUSE_TEST_ORDERS'] ?? 200_000);
 const until = new Date('2026-11-21T00:00:00Z');
 const days = 30;
 
-let testDatabase: TestDatabase;
-let database: Database;
-let client: pg.Client;
+let orders: CountedDatabase;
 let search: SearchOrders;
 const stored = v7();
+const merchantId = publicId('mer', stored);
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  // One connection: what it has read is counted when it says so.
-  database = await openDatabase({
-    url: testDatabase.url,
-    poolSize: 1,
-    applicationName: 'million orders',
-    logger: createLogger({ process: 'test', instance: 'million orders', level: 'silent' }),
-  });
-  client = new pg.Client({ connectionString: testDatabase.url });
-  await client.connect();
-  await client.query('alter table core.orders set (autovacuum_enabled = false)');
-  await seedOrders(client, { merchantId: stored, environment: 'SANDBOX', count, until, days });
-  search = createSearchOrders(database);
+  orders = await openCountedDatabase('million orders');
+  await seedOrders(orders.client, { merchantId: stored, environment: 'SANDBOX', count, until, days });
+  search = createSearchOrders(orders.database);
 }, 240_000);
 
-afterAll(async () => {
-  await client.end();
-  await database.close();
-  await testDatabase.drop();
-});
-
-const filterOf = (own: Partial<OrderFilter>): OrderFilter => ({
-  merchantId: publicId('mer', stored),
-  environment: 'SANDBOX',
-  statuses: [],
-  createdFrom: undefined,
-  createdTo: undefined,
-  orderNumber: undefined,
-  orderNumberPrefix: undefined,
-  phone: undefined,
-  currency: undefined,
-  minMinorUnits: undefined,
-  maxMinorUnits: undefined,
-  paymentTypes: [],
-  paymentOptions: [],
-  beforeId: undefined,
-  limit: 50,
-  ...own,
-});
-
-const blocksSoFar = async (): Promise<number> => {
-  await database.pool.query('select pg_stat_force_next_flush()');
-  const { rows } = await client.query<{ count: number }>(
-    `select sum(heap_blks_read + heap_blks_hit + coalesce(idx_blks_read, 0) + coalesce(idx_blks_hit, 0))::int as count
-     from pg_statio_user_tables where schemaname = 'core'`,
-  );
-  return rows[0]?.count ?? 0;
-};
+afterAll(() => orders.close());
 
 async function read(own: Partial<OrderFilter>) {
-  const before = await blocksSoFar();
-  const page = await search(filterOf(own));
-  return {
-    ...page,
-    numbers: page.orders.map(({ orderNumber }) => orderNumber),
-    blocks: (await blocksSoFar()) - before,
-  };
+  const { result, blocks } = await orders.counted(() => search(orderFilter(merchantId, own)));
+  return { ...result, numbers: result.orders.map(({ orderNumber }) => orderNumber), blocks };
 }
 
 /** A page of 50, each looked up by its key, and the way down an index or two. */

@@ -4,6 +4,7 @@ import { readEvents } from '../../../src/core/events/read-events.sql.ts';
 import { expireOrders } from '../../../src/core/orders/expire-orders-use-case.ts';
 import { createSearchOrders } from '../../../src/core/orders/search-orders-use-case.ts';
 import type { OrderFilter } from '../../../src/core/orders/search-orders-use-case.ts';
+import { orderFilter } from '../../support/order-filter.ts';
 import { openGrowingTable } from './growing-table.ts';
 import type { GrowingTable } from './growing-table.ts';
 
@@ -20,27 +21,10 @@ let table: GrowingTable;
 const stop = new AbortController();
 
 const scope = { requestId: 'table-growth', signal: stop.signal };
-const listing = (own: Partial<OrderFilter>): (() => Promise<unknown>) => {
-  const filter: OrderFilter = {
-    merchantId: table.merchantId,
-    environment: 'SANDBOX',
-    statuses: [],
-    createdFrom: undefined,
-    createdTo: undefined,
-    orderNumber: undefined,
-    orderNumberPrefix: undefined,
-    phone: undefined,
-    currency: undefined,
-    minMinorUnits: undefined,
-    maxMinorUnits: undefined,
-    paymentTypes: [],
-    paymentOptions: [],
-    beforeId: undefined,
-    limit: 50,
-    ...own,
-  };
-  return () => createSearchOrders(table.database)(filter);
-};
+const listing =
+  (own: Partial<OrderFilter>): (() => Promise<unknown>) =>
+  () =>
+    createSearchOrders(table.database)(orderFilter(table.merchantId, own));
 
 const works: Readonly<Record<string, () => Promise<unknown>>> = {
   'expiring 50 orders': () => expireOrders(table.store, stop.signal),

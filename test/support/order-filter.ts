@@ -1,0 +1,21 @@
+import type { OrderFilter } from '../../src/core/orders/search-orders-use-case.ts';
+
+/** The newest orders of a merchant in the sandbox, 50 a page, except for what is said otherwise. */
+export const orderFilter = (merchantId: string, own: Partial<OrderFilter> = {}): OrderFilter => ({
+  merchantId,
+  environment: 'SANDBOX',
+  statuses: [],
+  createdFrom: undefined,
+  createdTo: undefined,
+  orderNumber: undefined,
+  orderNumberPrefix: undefined,
+  phone: undefined,
+  currency: undefined,
+  minMinorUnits: undefined,
+  maxMinorUnits: undefined,
+  paymentTypes: [],
+  paymentOptions: [],
+  beforeId: undefined,
+  limit: 50,
+  ...own,
+});
