@@ -8,9 +8,10 @@ export type SnippetLanguage = keyof typeof snippetLanguages;
 export const isSnippetLanguage = (text: unknown): text is SnippetLanguage =>
   typeof text === 'string' && Object.hasOwn(snippetLanguages, text);
 
-/** Examples of one language: to register an order, to ask about it, and to check a webhook's signature. */
+/** Examples of one language: to register an order, to ask a phone for money, to ask about an order, to check a signature. */
 export interface Snippets {
   readonly register: string;
+  readonly direct: string;
   readonly ask: string;
   readonly verify: string;
 }
@@ -22,6 +23,11 @@ export async function readSnippets(language: SnippetLanguage, baseUrl: string): 
     const text = await readFile(join(import.meta.dirname, 'snippets', file), 'utf8');
     return text.replaceAll('__BASE__', baseUrl);
   };
-  const [register, ask, verify] = await Promise.all([read('register'), read('ask'), read('verify')]);
-  return { register, ask, verify };
+  const [register, direct, ask, verify] = await Promise.all([
+    read('register'),
+    read('direct'),
+    read('ask'),
+    read('verify'),
+  ]);
+  return { register, direct, ask, verify };
 }

@@ -22,10 +22,11 @@ test.each(Object.entries(titles))(
 test.each(Object.keys(snippetLanguages))(
   'the quick start in %s calls the API at its address',
   async (language) => {
-    const { register, ask } = await readSnippets(language as SnippetLanguage, 'https://api.example');
+    const { register, direct, ask } = await readSnippets(language as SnippetLanguage, 'https://api.example');
 
     expect(register).toContain('https://api.example/api/v1/register');
+    expect(direct).toContain('https://api.example/api/v1/direct?payment_option=');
     expect(ask).toContain('https://api.example/api/v1/verify');
-    expect(register + ask).not.toContain('__BASE__');
+    expect(register + direct + ask).not.toContain('__BASE__');
   },
 );

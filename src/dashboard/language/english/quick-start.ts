@@ -5,7 +5,7 @@ export const quickStart = {
   languages: 'Programming language',
   productionNote: 'This is production: orders you register here are paid with real money.',
   key: {
-    title: '1. Your key',
+    title: '1. Your key, and a number for the order',
     body: 'Programs read it from their environment. Never put it into a page, an app or a repository.',
     none: 'You have no key in this environment yet.',
     toKeys: 'To the API keys',
@@ -13,19 +13,25 @@ export const quickStart = {
   },
   register: {
     title: '2. Register an order',
-    body: 'The answer has the checkout_url to send your customer to. order_number is your own, and new each time.',
+    body: 'The answer has the checkout_url to send your customer to. order_number is your own: one order has one, however often it is sent.',
   },
   pay: {
     title: '3. Pay it',
     sandbox: 'Open the checkout_url and pay: in the sandbox no real money moves.',
     production: 'Open the checkout_url and pay, with real money.',
   },
+  direct: {
+    title: '4. Or ask a phone at once',
+    sandbox:
+      'Without a page: the customer gets the prompt on the phone. In the sandbox every number pays, but +251900000001, say, has too little money.',
+    production: 'Without a page: the customer gets the prompt on the phone. Put your own number there.',
+  },
   ask: {
-    title: '4. Ask where it stands',
+    title: '5. Ask where it stands',
     body: 'Your customer coming back is no proof of payment. Ask, or be told by a webhook.',
   },
   webhook: {
-    title: '5. Be told',
+    title: '6. Be told',
     body: 'Add webhook_url to the order, and it is told there when it has ended. Check the signature before you believe anything:',
     toWebhooks: 'To your webhooks and their secrets',
   },

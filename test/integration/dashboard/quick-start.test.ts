@@ -1,0 +1,205 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { IncomingHttpHeaders, Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { snippetLanguages } from '../../../src/dashboard/developers/snippets.ts';
+import type { SnippetLanguage } from '../../../src/dashboard/developers/snippets.ts';
+import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
+import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import type { DashboardVisitor } from '../../support/dashboard-visitor.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack, TestMerchant } from '../../support/stack.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { languages } from '../webhooks/documented-snippets.ts';
+import { openDashboardDesk } from './dashboard-desk.ts';
+
+// The examples of the quick start, taken from its page as a developer copies them, and run against everything there is.
+
+interface Webhook {
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+/** Where the dashboard of a test says that the API is. */
+const shownOrigin = 'http://127.0.0.1:8081';
+const programs: Readonly<Record<SnippetLanguage, readonly [string, ...string[]]>> = {
+  curl: ['bash', 'run.sh'],
+  typescript: [process.execPath, 'run.ts'],
+  python: ['python3', 'run.py'],
+  php: ['php', '-d', 'display_errors=stderr', 'run.php'],
+};
+/** These are on every machine that runs the tests; without them the test fails. */
+const required: readonly SnippetLanguage[] = ['curl', 'typescript'];
+const missing = (code: SnippetLanguage): boolean =>
+  !required.includes(code) && spawnSync(programs[code][0], ['--version']).status !== 0;
+
+let stack: Stack;
+let merchant: TestMerchant;
+let visitor: DashboardVisitor;
+let folder: string;
+let receiver: Server;
+let secret: string;
+let webhook: Webhook;
+
+beforeAll(async () => {
+  stack = await startStack({ facades: 1, dashboards: 1, wallets: 1, webhooks: 1, walletTimeScale: 0.01 });
+  merchant = await stack.createMerchant();
+  const desk = openDashboardDesk(stack);
+  visitor = await desk.signedIn(await desk.users.member(merchant.id, MemberRole.DEVELOPER));
+  folder = await mkdtemp(join(tmpdir(), 'gatehouse-quick-start-'));
+  const arrived: Webhook[] = [];
+  receiver = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      arrived.push({ headers: request.headers, body: Buffer.concat(chunks) });
+      response.end();
+    });
+  }).listen(0, '127.0.0.1');
+  await once(receiver, 'listening');
+  const webhooks = stack.webhookClient('operator');
+  const scope = { merchantId: merchant.id, environment: Environment.SANDBOX };
+  ({ secret } = await webhooks.rotateSigningSecret(scope));
+  const { port } = receiver.address() as AddressInfo;
+  await webhooks.sendTestEvent({ ...scope, url: `http://127.0.0.1:${port}/hook` });
+  webhook = await waitUntil('the webhook arrives', () => arrived[0]);
+}, 60_000);
+
+afterAll(async () => {
+  await new Promise((closed) => receiver.close(closed));
+  await rm(folder, { recursive: true });
+  await stack.stop();
+});
+
+const entities: Readonly<Record<string, string>> = {
+  '&amp;': '&',
+  '&lt;': '<',
+  '&gt;': '>',
+  '&quot;': '"',
+  '&#39;': "'",
+};
+
+/** An example as it stands on the page, but for the address of this test's API. */
+async function shown(code: SnippetLanguage, what: string): Promise<string> {
+  const { body } = await visitor.get(`/m/${merchant.id}/sandbox/quick-start?code=${code}`);
+  const found = new RegExp(`<pre class="code" id="${what}"[^>]*>([^<]*)</pre>`).exec(body)?.[1];
+  if (found === undefined) throw new Error(`the page has no example "${what}"`);
+  return found
+    .replaceAll(/&(?:amp|lt|gt|quot|#39);/g, (entity) => entities[entity] ?? entity)
+    .replaceAll(shownOrigin, stack.facades[0]?.sandbox ?? '');
+}
+
+/** Runs a program in the folder, and gives what it printed. */
+async function run(
+  [program, ...args]: readonly [string, ...string[]],
+  environment: Readonly<Record<string, string>>,
+  input = '',
+): Promise<string> {
+  const child = spawn(program, args, {
+    cwd: folder,
+    env: { PATH: process.env['PATH'], PYTHONDONTWRITEBYTECODE: '1', ...environment },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  child.stdin.end(input);
+  const [output, complaints] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'close'),
+  ]);
+  if (child.exitCode !== 0) throw new Error(`${program} ended with ${child.exitCode}: ${complaints}`);
+  return output;
+}
+
+async function runShown(code: SnippetLanguage, what: string): Promise<string> {
+  await writeFile(join(folder, `run.${snippetLanguages[code]}`), await shown(code, what));
+  return run(programs[code], { API_KEY: merchant.testKey, ORDER_NUMBER: `first-${code}` });
+}
+
+const signature = (name: string): string => String(webhook.headers[name]);
+
+/** The webhook that arrived, and one whose body was changed on the way, checked both ways. */
+const cases = (): string =>
+  [webhook.body, Buffer.concat([webhook.body, Buffer.from(' ')])]
+    .flatMap((body) => [
+      [
+        'standard',
+        signature('webhook-id'),
+        signature('webhook-timestamp'),
+        signature('webhook-signature'),
+        body,
+        secret,
+      ],
+      ['svc', '', '', signature('x-svc-hmac-signature'), body, secret],
+    ])
+    .map((fields) => `${fields.map((field) => Buffer.from(field as string).toString('base64')).join('\t')}\n`)
+    .join('');
+
+const names: Readonly<Record<Exclude<SnippetLanguage, 'curl'>, string>> = {
+  typescript: 'TypeScript',
+  python: 'Python',
+  php: 'PHP',
+};
+
+describe.each(Object.keys(snippetLanguages) as SnippetLanguage[])('the examples in %s', (code) => {
+  const isMissing = missing(code);
+  const check = isMissing ? test.skip : test;
+  const why = isMissing ? ` (skipped: ${programs[code][0]} is not on this machine)` : '';
+
+  check(
+    `register an order, ask a phone for money, and ask where the order stands${why}`,
+    async () => {
+      const registered = await runShown(code, 'register');
+      const direct = await runShown(code, 'direct');
+      const asked = await runShown(code, 'ask');
+
+      expect(registered).toContain('checkout_url');
+      expect(direct).toContain('payment_status');
+      expect(asked).toContain(`first-${code}`);
+      expect(asked).toContain('PENDING');
+      const verified = await fetch(`${stack.facades[0]?.sandbox ?? ''}/api/v1/verify`, {
+        method: 'POST',
+        headers: { apiKey: merchant.testKey, 'content-type': 'application/json' },
+        body: JSON.stringify({ order_number: `first-${code}-direct` }),
+      });
+      expect(await verified.json()).toMatchObject({ data: { payment_type: 'DIRECT', amount: '100.50' } });
+    },
+    30_000,
+  );
+
+  check(
+    `know a webhook of ours by its signature, and no other${why}`,
+    async () => {
+      const example = await shown(code, 'verify');
+      if (code === 'curl') {
+        await writeFile(join(folder, 'run.sh'), example);
+        await writeFile(join(folder, 'body.json'), webhook.body);
+        const printed = await run(programs.curl, {
+          SECRET: secret,
+          WEBHOOK_ID: signature('webhook-id'),
+          WEBHOOK_TIMESTAMP: signature('webhook-timestamp'),
+        });
+        expect(printed.trim().split('\n')).toEqual([
+          signature('webhook-signature').replace('v1,', ''),
+          signature('x-svc-hmac-signature'),
+        ]);
+        return;
+      }
+      const language = languages.find(({ name }) => name === names[code]);
+      if (language === undefined) throw new Error(`nothing runs ${code}`);
+      await writeFile(join(folder, language.snippet), example);
+      for (const [name, program] of Object.entries(language.files))
+        await writeFile(join(folder, name), program);
+
+      const printed = await run(programs[code], {}, cases());
+
+      expect(printed.trim().split('\n')).toEqual(['genuine', 'genuine', 'refused', 'refused']);
+    },
+    30_000,
+  );
+});
