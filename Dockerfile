@@ -8,12 +8,22 @@ RUN npm ci --omit=dev \
 
 FROM node:24-bookworm-slim
 WORKDIR /app
-ENV NODE_ENV=production GATEHOUSE_HOST=0.0.0.0
+ENV NODE_ENV=production GATEHOUSE_HOST=0.0.0.0 NODE_COMPILE_CACHE=/app/compile-cache MALLOC_ARENA_MAX=2
 COPY --from=packages /app/node_modules ./node_modules
 COPY package.json ./
 COPY scripts/healthcheck.mjs ./scripts/
 COPY src ./src
+RUN mkdir compile-cache && chown node compile-cache
 USER node
+# Without settings each process loads all it is made of, says what it lacks and ends: what Node compiled and stripped of types
+# is then there for every start, which is quicker and holds some 30 MB less (docs/adr/0001). It counts for the same flags only.
+RUN for name in checkout dashboard wallets webhooks wallet-simulator cli; do \
+      node "src/main/$name.ts" > /dev/null 2>&1; test $? -eq 2 || exit 1; \
+    done; \
+    for name in core rest-facade; do \
+      node --max-semi-space-size=16 --initial-old-space-size=40 --heap-growing-percent=40 "src/main/$name.ts" \
+        > /dev/null 2>&1; test $? -eq 2 || exit 1; \
+    done
 EXPOSE 8080 8081 8082 8083 8084 8090 50051 50052 50053 50054
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s CMD ["node", "scripts/healthcheck.mjs"]

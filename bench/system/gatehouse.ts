@@ -8,7 +8,7 @@ import { waitUntil } from '../../test/support/wait-until.ts';
 import { childrenNamed } from '../load/process-usage.ts';
 import { createCleanUps } from './clean-ups.ts';
 import type { CleanUps } from './clean-ups.ts';
-import { root, startLogged } from './logged-process.ts';
+import { compileOnce, root, startLogged } from './logged-process.ts';
 import type { LoggedProcess } from './logged-process.ts';
 
 /** Facades, cores and their broker on a database that is there. */
@@ -157,7 +157,7 @@ async function startAllWith(
   { folder = root, profileFolder = '', nodeOptions = [] }: GatehouseOptions,
   cleanUps: CleanUps,
 ) {
-  const { heapFlags } = (await import(
+  const { heapEnvironment, heapFlags } = (await import(
     pathToFileURL(join(folder, 'src/main/local/heap-flags.ts')).href
   )) as typeof HeapFlags;
   const profiling = profileFolder === '' ? [] : ['--cpu-prof', `--cpu-prof-dir=${resolve(profileFolder)}`];
@@ -167,11 +167,12 @@ async function startAllWith(
     settings: Readonly<Record<string, string>>,
   ): Promise<LoggedProcess[]> => {
     const started: LoggedProcess[] = [];
+    if (count > 0) compileOnce(file, folder, heapFlags);
     while (started.length < count) {
       const one = await startLogged({
         folder,
         file,
-        settings,
+        settings: { ...heapEnvironment, ...settings },
         nodeOptions: [...heapFlags, ...nodeOptions, ...profiling],
       });
       cleanUps.add(one.stop);

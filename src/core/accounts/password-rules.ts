@@ -1,4 +1,5 @@
-import { dictionary } from '@zxcvbn-ts/language-common';
+import { createRequire } from 'node:module';
+import type * as Language from '@zxcvbn-ts/language-common';
 import type { Issue } from '../domain/issue.ts';
 import { requiredIssue } from '../domain/issue.ts';
 import { err, ok } from '../domain/result.ts';
@@ -15,6 +16,12 @@ const maxTyped = 2048;
 const telling = 4;
 const leastDifferent = 5;
 
+/** Read when the first password is chosen: most cores never see one, and it takes 20 MB. */
+function readCommonPasswords(): ReadonlySet<string> {
+  const { dictionary } = createRequire(import.meta.url)('@zxcvbn-ts/language-common') as typeof Language;
+  return new Set(dictionary['passwords-common']);
+}
+
 /** The same for every way that a keyboard may compose a character (NIST SP 800-63B, 3.1.1.2). */
 export const normalPassword = (text: string): string => text.slice(0, maxTyped + 1).normalize('NFKC');
 
@@ -30,11 +37,12 @@ const period = (text: string): string => text.slice(0, (text + text).indexOf(tex
  * owner's own name or address.
  */
 export function createPasswordRules(): ParsePassword {
-  const common = new Set(dictionary['passwords-common']);
+  let common: ReadonlySet<string> | undefined;
+  const isCommon = (text: string): boolean => (common ??= readCommonPasswords()).has(text);
   const isGuessed = (text: string, about: readonly string[]): boolean => {
     const lower = text.toLowerCase();
     const shapes = [lower, period(lower), bare(lower), period(bare(lower))];
-    if (new Set(lower).size < leastDifferent || shapes.some((shape) => common.has(shape))) return true;
+    if (new Set(lower).size < leastDifferent || shapes.some(isCommon)) return true;
     const words = about
       .flatMap((known) => known.toLowerCase().split(/[\s@.]+/))
       .concat(about.map((known) => known.toLowerCase()));

@@ -11,7 +11,7 @@ import {
 import type { ProcessEnvironment } from '../../runtime/config.ts';
 import type { Addresses } from './addresses.ts';
 import { dataFolderMarker } from './leftovers.ts';
-import { heapFlags } from './heap-flags.ts';
+import { heapEnvironment, heapFlags } from './heap-flags.ts';
 import type { Secrets } from './secrets.ts';
 import type { ProcessSpec } from './supervisor.ts';
 
@@ -68,6 +68,7 @@ export function coreProcess(settings: LocalSettings): ProcessSpec {
   const { secrets, addresses } = settings;
   const env = {
     ...settings.environment,
+    ...heapEnvironment,
     GATEHOUSE_DATABASE_URL: settings.databaseUrl,
     GATEHOUSE_NATS_URL: settings.natsUrl,
     GATEHOUSE_MASTER_KEY: secrets.master_key,
@@ -91,6 +92,7 @@ export function restFacadeProcess(settings: LocalSettings): ProcessSpec {
   const { secrets, addresses } = settings;
   const env = {
     ...settings.environment,
+    ...heapEnvironment,
     GATEHOUSE_CORE_ADDRESSES: addresses.grpc,
     GATEHOUSE_SERVICE_TOKEN: secrets.service_tokens['facade'],
     GATEHOUSE_REST_PRODUCTION_PORT: String(addresses.ports.restProduction),
