@@ -1,28 +1,19 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { failureOf } from '../../support/rpc-failure.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack } from '../../support/stack.ts';
-import pg from 'pg';
-import { openAccountDesk, password } from './account-desk.ts';
-import type { AccountDesk } from './account-desk.ts';
+import { password } from './account-desk.ts';
+import { openAccountSite } from './account-site.ts';
+import type { AccountSite } from './account-site.ts';
 
-let stack: Stack;
-let desk: AccountDesk;
-let database: pg.Client;
+let stack: AccountSite['stack'];
+let desk: AccountSite['desk'];
+let database: AccountSite['database'];
 let merchantId: string;
+let close: AccountSite['close'];
 beforeAll(async () => {
-  stack = await startStack({ cores: 2, facades: 0 });
-  desk = openAccountDesk(stack);
-  database = new pg.Client({ connectionString: stack.databaseUrl });
-  await database.connect();
-  merchantId = (await stack.createMerchant()).id;
+  ({ stack, desk, database, merchantId, close } = await openAccountSite());
 });
-afterAll(async () => {
-  await database.end();
-  desk.close();
-  await stack.stop();
-});
+afterAll(() => close());
 
 const invite = async (email: string, role = MemberRole.DEVELOPER, where = merchantId): Promise<string> =>
   (await desk.accounts[0].inviteUser({ email, merchantId: where, role })).token;

@@ -3,23 +3,19 @@ import fc from 'fast-check';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import type { User } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { failureOf } from '../../support/rpc-failure.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack } from '../../support/stack.ts';
-import { openAccountDesk, password } from './account-desk.ts';
-import type { AccountDesk } from './account-desk.ts';
+import { password } from './account-desk.ts';
+import { openAccountSite } from './account-site.ts';
+import type { AccountSite } from './account-site.ts';
 
 const { OWNER, DEVELOPER, VIEWER } = MemberRole;
 
-let stack: Stack;
-let desk: AccountDesk;
+let stack: AccountSite['stack'];
+let desk: AccountSite['desk'];
+let close: AccountSite['close'];
 beforeAll(async () => {
-  stack = await startStack({ cores: 2, facades: 0 });
-  desk = openAccountDesk(stack);
+  ({ stack, desk, close } = await openAccountSite());
 });
-afterAll(async () => {
-  desk.close();
-  await stack.stop();
-});
+afterAll(() => close());
 
 const newMerchant = async () => (await stack.createMerchant()).id;
 const reasonOf = async (call: Promise<unknown>) => (await failureOf(call)).reason;

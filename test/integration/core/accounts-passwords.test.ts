@@ -1,24 +1,19 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { failureOf } from '../../support/rpc-failure.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack } from '../../support/stack.ts';
 import { AccountService } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
-import { openAccountDesk, password } from './account-desk.ts';
-import type { AccountDesk } from './account-desk.ts';
+import { password } from './account-desk.ts';
+import { openAccountSite } from './account-site.ts';
+import type { AccountSite } from './account-site.ts';
 
-let stack: Stack;
-let desk: AccountDesk;
+let stack: AccountSite['stack'];
+let desk: AccountSite['desk'];
 let merchantId: string;
+let close: AccountSite['close'];
 beforeAll(async () => {
-  stack = await startStack({ cores: 2, facades: 0 });
-  desk = openAccountDesk(stack);
-  merchantId = (await stack.createMerchant()).id;
+  ({ stack, desk, merchantId, close } = await openAccountSite());
 });
-afterAll(async () => {
-  desk.close();
-  await stack.stop();
-});
+afterAll(() => close());
 
 const newPassword = 'staple of quiet mornings';
 const addUser = () => desk.addUser({ merchantId, role: MemberRole.OWNER });

@@ -1,36 +1,26 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import pg from 'pg';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { codeOf, totpStepMs } from '../../support/authenticator.ts';
 import { failureOf } from '../../support/rpc-failure.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack } from '../../support/stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
-import { openAccountDesk, password, waitAskedFor } from './account-desk.ts';
-import type { AccountDesk } from './account-desk.ts';
+import { password, waitAskedFor } from './account-desk.ts';
+import { openAccountSite } from './account-site.ts';
+import type { AccountSite } from './account-site.ts';
 
 // A code counts for a step of 30 seconds and the ones beside it, so that tests use the one before, this one and the next,
 // and only the end of a step has to be waited for.
 
-let stack: Stack;
-let desk: AccountDesk;
-let database: pg.Client;
+let desk: AccountSite['desk'];
+let database: AccountSite['database'];
 let merchantId: string;
+let close: AccountSite['close'];
 beforeAll(async () => {
-  stack = await startStack({ cores: 2, facades: 0 });
-  desk = openAccountDesk(stack);
-  database = new pg.Client({ connectionString: stack.databaseUrl });
-  await database.connect();
-  merchantId = (await stack.createMerchant()).id;
+  ({ desk, database, merchantId, close } = await openAccountSite());
 });
 /** What a test and its core may take together, so that both mean the same step. */
 const leftMs = 6_000;
 beforeEach(() => waitUntil('the step is young enough', () => Date.now() % totpStepMs < totpStepMs - leftMs));
-afterAll(async () => {
-  await database.end();
-  desk.close();
-  await stack.stop();
-});
+afterAll(() => close());
 
 const addUser = async () => (await desk.addUser({ merchantId, role: MemberRole.OWNER })).userId;
 const verify = (userId: string, code: string, core = 0) => desk.accounts[core]!.verifyTotp({ userId, code });

@@ -1,0 +1,33 @@
+import pg from 'pg';
+import { startStack } from '../../support/stack.ts';
+import type { Stack } from '../../support/stack.ts';
+import { openAccountDesk } from './account-desk.ts';
+import type { AccountDesk } from './account-desk.ts';
+
+/** Two cores that keep accounts, with a merchant whose people they can be. */
+export interface AccountSite {
+  readonly stack: Stack;
+  readonly desk: AccountDesk;
+  /** Theirs, for what no RPC shows. */
+  readonly database: pg.Client;
+  readonly merchantId: string;
+  readonly close: () => Promise<void>;
+}
+
+export async function openAccountSite(): Promise<AccountSite> {
+  const stack = await startStack({ cores: 2, facades: 0 });
+  const desk = openAccountDesk(stack);
+  const database = new pg.Client({ connectionString: stack.databaseUrl });
+  await database.connect();
+  return {
+    stack,
+    desk,
+    database,
+    merchantId: (await stack.createMerchant()).id,
+    close: async () => {
+      await database.end();
+      desk.close();
+      await stack.stop();
+    },
+  };
+}
