@@ -16,15 +16,26 @@ export interface Customer {
   ) => Promise<PageAnswer>;
 }
 
-export function createCustomer(): Customer {
+/** How a browser sends; as `fetch`, of which another one may come from elsewhere or trust another authority. */
+export type SendRequest = (
+  url: string,
+  init: {
+    readonly method: 'GET' | 'POST';
+    readonly body?: URLSearchParams;
+    readonly redirect: 'manual';
+    readonly headers: Record<string, string>;
+  },
+) => Promise<{ readonly status: number; readonly headers: Headers; readonly text: () => Promise<string> }>;
+
+export function createCustomer(sendRequest: SendRequest = fetch): Customer {
   const cookies = new Map<string, string>();
   const send = async (
     url: string,
-    init: RequestInit,
+    init: { readonly method: 'GET' | 'POST'; readonly body?: URLSearchParams },
     headers: Record<string, string>,
   ): Promise<PageAnswer> => {
     const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-    const response = await fetch(url, {
+    const response = await sendRequest(url, {
       ...init,
       redirect: 'manual',
       headers: { ...(cookie === '' ? {} : { cookie }), ...headers },
@@ -37,7 +48,7 @@ export function createCustomer(): Customer {
   };
   return {
     cookies,
-    get: (url, headers = {}) => send(url, {}, headers),
+    get: (url, headers = {}) => send(url, { method: 'GET' }, headers),
     post: (url, fields = {}, headers = { 'sec-fetch-site': 'same-origin' }) =>
       send(url, { method: 'POST', body: new URLSearchParams(fields) }, headers),
   };

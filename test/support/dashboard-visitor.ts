@@ -1,5 +1,5 @@
 import { createCustomer } from './customer.ts';
-import type { PageAnswer } from './customer.ts';
+import type { PageAnswer, SendRequest } from './customer.ts';
 
 /** Somebody's browser at the dashboard, as far as HTTP sees it: it keeps cookies, and sends forms as its pages have them. */
 export interface DashboardVisitor {
@@ -23,8 +23,8 @@ export const formTokenOf = ({ body }: PageAnswer): string =>
 export const hiddenField = ({ body }: PageAnswer, name: string): string | undefined =>
   new RegExp(`type="hidden" name="${name}" value="([^"]*)"`).exec(body)?.[1];
 
-export function createDashboardVisitor(origin: string): DashboardVisitor {
-  const browser = createCustomer();
+export function createDashboardVisitor(origin: string, sendRequest?: SendRequest): DashboardVisitor {
+  const browser = createCustomer(sendRequest);
   let token = '';
   const keepToken = (answer: PageAnswer): PageAnswer => {
     token = formTokenOf(answer) || token;

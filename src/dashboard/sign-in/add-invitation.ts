@@ -11,7 +11,7 @@ import { shellWords } from '../send-page.ts';
 import { beginSession } from '../session/sign-in-state.ts';
 import { viewerOfUser } from '../session/viewer.ts';
 import { linkWords, sayNotUsable, tokenOf } from './link-pages.ts';
-import { refusedTry, takeWayOn } from './prove.ts';
+import { refusedTry, requireSecureConnection, takeWayOn } from './prove.ts';
 import type { Notice } from './show-sign-in.ts';
 
 const Joining = Type.Object({
@@ -42,6 +42,7 @@ export function addInvitation(app: FastifyInstance, dashboard: Dashboard): void 
 
   app.post('/invitation/:token', (request, reply) =>
     sayNotUsable(dashboard, request, reply, async () => {
+      requireSecureConnection(dashboard, request);
       const invitation = await read(request);
       const { language } = request;
       const forms = shellWords[language].forms;

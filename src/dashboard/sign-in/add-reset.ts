@@ -9,7 +9,7 @@ import { mailReset } from '../mail/mail-links.ts';
 import { PageProblem } from '../page-problem.ts';
 import { shellWords } from '../send-page.ts';
 import { linkWords, sayNotUsable, tokenOf } from './link-pages.ts';
-import { refusedTry } from './prove.ts';
+import { refusedTry, requireSecureConnection } from './prove.ts';
 import { signInWords } from './show-sign-in.ts';
 import type { Notice } from './show-sign-in.ts';
 
@@ -59,6 +59,7 @@ export function addReset(app: FastifyInstance, dashboard: Dashboard): void {
 
   app.post('/reset/:token', (request, reply) =>
     sayNotUsable(dashboard, request, reply, async () => {
+      requireSecureConnection(dashboard, request);
       const form = readForm(NewPassword, request.body, shellWords[request.language].forms);
       if (!form.ok) return showReset(dashboard, request, reply, { form, status: 400 });
       const { password } = form.value;

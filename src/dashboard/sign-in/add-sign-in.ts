@@ -6,7 +6,6 @@ import { ownPath } from '../forms/carry-form.ts';
 import { fieldOf, readForm } from '../forms/read-form.ts';
 import { wordsFor } from '../language/words.ts';
 import { merchantStart } from '../navigation.ts';
-import { PageProblem } from '../page-problem.ts';
 import { shellWords } from '../send-page.ts';
 import { readCarriedForm } from '../session/session-data.ts';
 import type { SessionData } from '../session/session-data.ts';
@@ -19,7 +18,7 @@ import { addConfirm } from './add-confirm.ts';
 import { addInvitation } from './add-invitation.ts';
 import { addReset } from './add-reset.ts';
 import { linkWords } from './link-pages.ts';
-import { refusedTry, takeWayOn } from './prove.ts';
+import { refusedTry, requireSecureConnection, takeWayOn } from './prove.ts';
 import { showSignIn, signInWords } from './show-sign-in.ts';
 import type { Notice } from './show-sign-in.ts';
 
@@ -49,9 +48,7 @@ export function addSignIn(app: FastifyInstance, dashboard: Dashboard): void {
   });
 
   app.post('/sign-in', async (request, reply) => {
-    // A browser would not keep the cookie that says that they are in.
-    if (dashboard.isSecure && request.protocol !== 'https')
-      throw new PageProblem('insecureConnection', 'NOT_HTTPS');
+    requireSecureConnection(dashboard, request);
     const after = {
       next: ownPath(fieldOf(request.body, 'next')),
       carried: readCarriedForm(fieldOf(request.body, 'carried')),

@@ -1,9 +1,19 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { durationText } from '../../runtime/language/duration-text.ts';
+import type { Dashboard } from '../dashboard.ts';
 import { wordsFor } from '../language/words.ts';
+import { PageProblem } from '../page-problem.ts';
 import type { RpcFailure } from '../rpc-failure.ts';
 import { signInWords } from './show-sign-in.ts';
 import type { Notice } from './show-sign-in.ts';
+
+/**
+ * Refuses a password that did not come over https where people reach the pages so, or by a proxy that is not trusted to
+ * say that it did: others on the way may have read it, and no browser would keep the cookie that says who is in.
+ */
+export function requireSecureConnection({ isSecure }: Dashboard, { protocol }: FastifyRequest): void {
+  if (isSecure && protocol !== 'https') throw new PageProblem('insecureConnection', 'NOT_HTTPS');
+}
 
 /** Where somebody goes who has proved who they are: on with their form, or to where they wanted to be. */
 export function takeWayOn(request: FastifyRequest): string {

@@ -1,0 +1,304 @@
+import { request as httpRequest } from 'node:http';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Agent, fetch as fetchFrom } from 'undici';
+import { AccountService, MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
+import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
+import { headingOf } from '../../support/customer.ts';
+import type { PageAnswer, SendRequest } from '../../support/customer.ts';
+import { createDashboardVisitor } from '../../support/dashboard-visitor.ts';
+import type { DashboardVisitor } from '../../support/dashboard-visitor.ts';
+import type { TestUser } from '../../support/dashboard-users.ts';
+import { startProcess } from '../../support/gatehouse-process.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack, TestMerchant } from '../../support/stack.ts';
+import { openAuthority } from '../webhooks/certificates.ts';
+import { openDashboardDesk } from './dashboard-desk.ts';
+import type { DashboardDesk } from './dashboard-desk.ts';
+
+// All of 127.0.0.0/8 is this machine: the proxy is 127.0.0.1 and trusted, and people come from other addresses of it.
+
+const sessionCookie = '__Host-gatehouse_session';
+
+interface Proxy {
+  readonly origin: string;
+  readonly forwardTo: (origin: string) => void;
+  readonly close: () => Promise<void>;
+}
+
+const authority = openAuthority();
+const agents: Agent[] = [];
+let proxy: Proxy;
+let stack: Stack;
+let desk: DashboardDesk;
+let merchant: TestMerchant;
+/** Where the dashboard listens, without TLS. */
+let plainOrigin: string;
+
+/** Ends TLS as nginx with `$proxy_add_x_forwarded_for` does: what the client says of itself stands before its address. */
+async function startProxy(): Promise<Proxy> {
+  let target = '';
+  const server = createServer(authority.issue({ names: 'DNS:localhost' }), (incoming, outgoing) => {
+    const said = incoming.headers['x-forwarded-for'];
+    const headers = {
+      ...incoming.headers,
+      'x-forwarded-for': [said ?? [], incoming.socket.remoteAddress ?? ''].flat().join(', '),
+      'x-forwarded-proto': 'https',
+    };
+    const { method, url } = incoming;
+    const forwarded = httpRequest(`${target}${url}`, { method, headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(outgoing);
+    });
+    forwarded.on('error', () => outgoing.destroy());
+    incoming.pipe(forwarded);
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  return {
+    origin: `https://localhost:${(server.address() as AddressInfo).port}`,
+    forwardTo: (origin) => void (target = origin),
+    close: () => new Promise((closed) => server.close(() => closed())),
+  };
+}
+
+/** Sends from one of this machine's addresses, with headers that a browser would not send by itself. */
+function sendingFrom(localAddress: string, own: Readonly<Record<string, string>> = {}): SendRequest {
+  const agent = new Agent({ localAddress, connect: { ca: authority.cert } });
+  agents.push(agent);
+  return async (url, init) => {
+    const answer = await fetchFrom(url, {
+      ...init,
+      headers: { ...init.headers, ...own },
+      dispatcher: agent,
+    });
+    const headers = new Headers([...answer.headers]);
+    return { status: answer.status, headers, text: () => answer.text() };
+  };
+}
+
+/** Somebody's browser at the proxy. */
+const browserAt = (localAddress: string, own?: Readonly<Record<string, string>>): DashboardVisitor =>
+  createDashboardVisitor(proxy.origin, sendingFrom(localAddress, own));
+/** Somebody who found the way around the proxy. */
+const intruderAt = (localAddress: string, own?: Readonly<Record<string, string>>): DashboardVisitor =>
+  createDashboardVisitor(plainOrigin, sendingFrom(localAddress, own));
+
+beforeAll(async () => {
+  proxy = await startProxy();
+  stack = await startStack({
+    facades: 0,
+    dashboards: 1,
+    settings: {
+      GATEHOUSE_DASHBOARD_BASE_URL: proxy.origin,
+      GATEHOUSE_TRUSTED_PROXIES: '127.0.0.1/32',
+    },
+  });
+  plainOrigin = stack.dashboards[0]?.origin ?? '';
+  proxy.forwardTo(plainOrigin);
+  desk = openDashboardDesk(stack);
+  merchant = await stack.createMerchant();
+});
+
+afterAll(async () => {
+  await Promise.all(agents.map((agent) => agent.close()));
+  await stack.stop();
+  await proxy.close();
+  authority.close();
+});
+
+const newUser = (): Promise<TestUser> => desk.users.member(merchant.id);
+const keysPage = (): string => `/m/${merchant.id}/sandbox/keys`;
+const guess = (visitor: DashboardVisitor, { email }: TestUser): Promise<PageAnswer> =>
+  visitor.post('/sign-in', { email, password: 'not the password' });
+
+/** Where the log says that the user was refused or came in from, the oldest first. */
+async function placesOf({ userId }: TestUser): Promise<readonly unknown[]> {
+  const { entries } = await stack
+    .client(AuditService, 'reader')
+    .listAuditEntries({ merchantId: merchant.id, actionKind: 'session', pageSize: 500 });
+  const own = entries.filter(({ targetId }) => targetId === userId).reverse();
+  return own.map(({ details }) => details?.['remote_address']);
+}
+
+describe('behind a proxy with TLS', () => {
+  test('people sign in, work and sign out', async () => {
+    const user = await newUser();
+    const visitor = browserAt('127.0.0.10');
+
+    const entered = await visitor.signIn(user);
+    const page = await visitor.get(keysPage());
+    const out = await visitor.post('/sign-out');
+
+    expect([entered.status, page.status, out.status]).toEqual([303, 200, 303]);
+    expect(headingOf(page)).toBe('API keys');
+    expect(page.headers.get('strict-transport-security')).toContain('max-age=');
+  });
+
+  test('cookies are for this host and TLS alone, and no script or other site has them', async () => {
+    const user = await newUser();
+    const visitor = browserAt('127.0.0.10');
+
+    const answers = [await visitor.get('/sign-in?lang=en'), await visitor.signIn(user)];
+    answers.push(await visitor.get(keysPage()), await visitor.post('/sign-out'));
+
+    const lines = answers.flatMap(({ headers }) => headers.getSetCookie());
+    const names = new Set(lines.map((line) => line.split('=')[0]));
+    expect(names).toEqual(new Set([sessionCookie, '__Host-gatehouse_csrf', 'gatehouse_dashboard_language']));
+    for (const line of lines) {
+      expect(line).toMatch(/; Path=\/(;|$)/);
+      expect(line).toMatch(/; Secure(;|$)/);
+      expect(line).not.toMatch(/; Domain=/i);
+    }
+    for (const line of lines.filter((text) => !text.includes('Expires=Thu, 01 Jan 1970'))) {
+      expect(line).toMatch(/; HttpOnly(;|$)/);
+      expect(line).toMatch(/; SameSite=Lax(;|$)/);
+    }
+    const cleared = answers[3]?.headers.getSetCookie().map((line) => line.split(';')[0]);
+    expect(cleared).toEqual(expect.arrayContaining([`${sessionCookie}=`, '__Host-gatehouse_csrf=']));
+  });
+
+  test('a session that another host of the domain plants by a cookie without the prefix is nobody’s', async () => {
+    const visitor = browserAt('127.0.0.10');
+    await visitor.signIn(await newUser());
+    const session = visitor.cookies.get(sessionCookie) ?? '';
+    const victim = browserAt('127.0.0.10');
+    victim.cookies.set('gatehouse_session', session);
+
+    expect(session).toMatch(/^[\w-]{43}$/);
+    expect((await victim.get(keysPage())).status).toBe(303);
+  });
+
+  test('one-time links begin with the address that people use', async () => {
+    const visitor = browserAt('127.0.0.10', { 'x-forwarded-host': 'evil.example' });
+    await visitor.signIn(await newUser());
+    await visitor.get(`/m/${merchant.id}/team`);
+
+    const made = await visitor.post(`/m/${merchant.id}/team/invite`, {
+      email: 'linked@shop.example',
+      role: 'viewer',
+    });
+
+    expect(made.body).toContain(`${proxy.origin}/invitation/`);
+    expect(made.body).not.toContain('evil.example');
+  });
+
+  test('a form of the address behind the proxy is foreign, and one of the https address is ours', async () => {
+    const user = await newUser();
+    const visitor = browserAt('127.0.0.10');
+    await visitor.get('/sign-in');
+
+    const foreign = await visitor.post('/sign-in', { ...user }, { origin: plainOrigin });
+    const own = await visitor.post('/sign-in', { ...user }, { origin: proxy.origin });
+
+    expect([foreign.status, own.status]).toEqual([403, 303]);
+  });
+
+  test('tries count by where people are, not by the proxy', async () => {
+    const user = await newUser();
+    const [here, there] = [browserAt('127.0.0.11'), browserAt('127.0.0.12')];
+    for (let tries = 0; tries < 5; tries += 1) await guess(here, user);
+
+    const [held, entered] = [await guess(here, user), await there.signIn(user)];
+
+    expect([held.status, entered.status]).toEqual([429, 303]);
+    expect(await placesOf(user)).toEqual(['127.0.0.11', '127.0.0.11', '127.0.0.12']);
+  });
+
+  test('nobody is somewhere else by saying so to the proxy', async () => {
+    const user = await newUser();
+    const statuses = [];
+    for (let tries = 0; tries < 6; tries += 1) {
+      const said = { 'x-forwarded-for': `203.0.113.${tries}`, 'x-real-ip': `203.0.113.${tries}` };
+      statuses.push((await guess(browserAt('127.0.0.13', said), user)).status);
+    }
+
+    expect(statuses).toEqual([401, 401, 401, 401, 401, 429]);
+    expect(await placesOf(user)).toEqual(['127.0.0.13', '127.0.0.13']);
+  });
+});
+
+describe('around the proxy', () => {
+  test.each([
+    ['without a word of TLS', {}],
+    ['who says that there was TLS', { 'x-forwarded-proto': 'https' }],
+    ['who says so in other words', { forwarded: 'proto=https', 'x-forwarded-ssl': 'on' }],
+    [
+      'who says to be behind the proxy',
+      { 'x-forwarded-for': '127.0.0.1', 'x-forwarded-proto': 'https', 'x-forwarded-host': 'localhost' },
+    ],
+  ])('nobody %s signs in, and no cookie comes without Secure', async (_name, said) => {
+    const user = await newUser();
+    const intruder = intruderAt('127.0.0.20', said);
+
+    const page = await intruder.get('/sign-in');
+    const answer = await intruder.post('/sign-in', { ...user });
+
+    expect(headingOf(answer)).toBe('The connection cannot be told to be secure');
+    expect(answer.status).toBeGreaterThanOrEqual(400);
+    expect(intruder.cookies.has(sessionCookie)).toBe(false);
+    for (const line of [page, answer].flatMap(({ headers }) => headers.getSetCookie()))
+      expect(line).toMatch(/; Secure(;|$)/);
+    expect(await placesOf(user)).toEqual([]);
+  });
+
+  test('a one-time link is not used up, and the password that came with it not taken', async () => {
+    const accounts = stack.client(AccountService, 'operator');
+    const { token: invitation } = await accounts.inviteUser({
+      email: 'late@shop.example',
+      merchantId: merchant.id,
+      role: MemberRole.VIEWER,
+    });
+    const { token: reset } = await accounts.startPasswordReset({ email: (await newUser()).email });
+    const fields = { name: 'Late', password: 'four words that are new' };
+    const intruder = intruderAt('127.0.0.20', { 'x-forwarded-proto': 'https' });
+
+    for (const link of [`/invitation/${invitation}`, `/reset/${reset}`]) {
+      const refused = await intruder.post(link, fields);
+      const visitor = browserAt('127.0.0.10');
+      await visitor.get(link);
+      const taken = await visitor.post(link, fields);
+      expect(headingOf(refused)).toBe('The connection cannot be told to be secure');
+      expect(taken.status).toBe(303);
+    }
+  });
+
+  test('the proxy itself is not believed to have TLS when it does not say so', async () => {
+    const user = await newUser();
+    const answers = [
+      await intruderAt('127.0.0.1').post('/sign-in', { ...user }),
+      await intruderAt('127.0.0.1', { 'x-forwarded-proto': 'http' }).post('/sign-in', { ...user }),
+      await intruderAt('127.0.0.1', { 'x-forwarded-proto': 'https, http' }).post('/sign-in', { ...user }),
+    ];
+    for (const answer of answers)
+      expect(headingOf(answer)).toBe('The connection cannot be told to be secure');
+  });
+});
+
+describe('a dashboard that trusts another proxy', () => {
+  test('counts tries by who really asks, whatever is said, and logs that address', async () => {
+    const dashboard = await startProcess('dashboard', {
+      GATEHOUSE_CORE_ADDRESSES: stack.addresses.join(','),
+      GATEHOUSE_WEBHOOKS_ADDRESSES: '127.0.0.1:1',
+      GATEHOUSE_SERVICE_TOKEN: stack.tokens.dashboard,
+      GATEHOUSE_DASHBOARD_PORT: '0',
+      GATEHOUSE_TRUSTED_PROXIES: '127.0.0.99',
+    });
+    try {
+      const user = await newUser();
+      const statuses = [];
+      for (let tries = 0; tries < 6; tries += 1) {
+        const said = { 'x-forwarded-for': `203.0.113.${tries}` };
+        const origin = String(dashboard.ready['dashboard']);
+        const visitor = createDashboardVisitor(origin, sendingFrom('127.0.0.30', said));
+        statuses.push((await guess(visitor, user)).status);
+      }
+
+      expect(statuses).toEqual([401, 401, 401, 401, 401, 429]);
+      expect(await placesOf(user)).toEqual(['127.0.0.30', '127.0.0.30']);
+      expect(JSON.stringify(dashboard.log)).not.toContain('203.0.113.');
+    } finally {
+      await dashboard.stop();
+    }
+  });
+});
