@@ -11,6 +11,8 @@ import { Migration007MerchantTerms } from './migrations/migration-007-merchant-t
 import { Migration008Upkeep } from './migrations/migration-008-upkeep.ts';
 import { Migration009Reports } from './migrations/migration-009-reports.ts';
 import { Migration010WalletStatuses } from './migrations/migration-010-wallet-statuses.ts';
+import { Migration011ReportQuarters } from './migrations/migration-011-report-quarters.ts';
+import { Migration011PhoneStates } from './migrations/migration-011-phone-states.ts';
 
 export type { Database } from '../../runtime/database/open-database.ts';
 
@@ -31,6 +33,8 @@ export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
         Migration008Upkeep,
         Migration009Reports,
         Migration010WalletStatuses,
+        Migration011ReportQuarters,
+        Migration011PhoneStates,
       ],
       migrationLock: 7_142_001,
     },

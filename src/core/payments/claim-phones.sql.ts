@@ -35,29 +35,12 @@ export function claimStatements(
   return [
     `select key::text as key, pg_try_advisory_xact_lock(key) as locked from unnest(${list([...locks])}::bigint[]) as t (key)`,
     `
-select
-  ceil(extract(epoch from recent.prompt_until - now()) * 1000)::text as busy_ms,
-  floor(extract(epoch from now() - recent.first_at) * 1000)::text as first_ago_ms,
-  recent.count::text as count
-from unnest(
+select busy_ms::text, first_ago_ms::text, count::text from core.phone_states(
   ${list(phones.map(({ phone }) => phone))}::text[],
   ${list(phones.map(({ environment }) => environment))}::core.environment[],
-  ${list(phones.map(({ merchantId }) => merchantId))}::uuid[]
-) with ordinality as asked (phone, environment, merchant_id, place)
-cross join lateral (
-  select
-    max(prompt_until) filter (where status in ('REQUESTED', 'SENT', 'UNKNOWN')) as prompt_until,
-    min(created_at) as first_at,
-    count(*) as count
-  from (
-    select status, prompt_until, created_at from core.payment_attempts
-    where phone = asked.phone and environment = asked.environment
-      and created_at > now() - interval '${windowMs} milliseconds'
-      and (asked.environment = 'PRODUCTION' or merchant_id = asked.merchant_id)
-    order by created_at desc limit ${limit}
-  ) latest
-) recent
-order by asked.place`,
+  ${list(phones.map(({ merchantId }) => merchantId))}::uuid[],
+  ${limit}, interval '${windowMs} milliseconds'
+)`,
   ];
 }
 
