@@ -6,9 +6,12 @@ export interface LocalDay {
   readonly to: Date;
 }
 
-/** When the day of a time began in a time zone. */
-export const startOfDay = (at: Date, timeZone: string): Date =>
-  DateTime.fromJSDate(at, { zone: timeZone }).startOf('day').toJSDate();
+/** As many days as are asked for, the last of them that of `at`. */
+export function latestDays(at: Date, count: number, timeZone: string): LocalDay {
+  const today = DateTime.fromJSDate(at, { zone: timeZone }).startOf('day');
+  const begin = (days: number): Date => today.plus({ days }).startOf('day').toJSDate();
+  return { from: begin(1 - count), to: begin(1) };
+}
 
 /** A day written as 2026-11-21, in a time zone; undefined when it is no day. */
 export function dayNamed(text: string, timeZone: string): LocalDay | undefined {

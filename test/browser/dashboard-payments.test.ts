@@ -49,7 +49,7 @@ async function fill(): Promise<void> {
   const database = new pg.Client({ connectionString: stack.databaseUrl });
   await database.connect();
   await database.query(
-    `insert into core.order_counts (merchant_id, environment, type, hour, currency, payment_option, reason, events, minor_units)
+    `insert into core.order_counts (merchant_id, environment, type, quarter, currency, payment_option, reason, events, minor_units)
      select $1, 'SANDBOX', type::core.order_event_type, date_trunc('hour', now()) - h * interval '1 hour', currency, option, reason,
        (1 + (h * 7919 + ascii(reason || type)) % n), case when type = 'COMPLETED' then (1 + (h * 7919) % 40) * 12345 else 0 end
      from generate_series(1, 700) h, (values

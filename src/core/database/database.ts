@@ -11,8 +11,8 @@ import { Migration007MerchantTerms } from './migrations/migration-007-merchant-t
 import { Migration008Upkeep } from './migrations/migration-008-upkeep.ts';
 import { Migration009Reports } from './migrations/migration-009-reports.ts';
 import { Migration010WalletStatuses } from './migrations/migration-010-wallet-statuses.ts';
-import { Migration011ReportQuarters } from './migrations/migration-011-report-quarters.ts';
 import { Migration011PhoneStates } from './migrations/migration-011-phone-states.ts';
+import { Migration012ReportQuarters } from './migrations/migration-012-report-quarters.ts';
 
 export type { Database } from '../../runtime/database/open-database.ts';
 
@@ -33,8 +33,8 @@ export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
         Migration008Upkeep,
         Migration009Reports,
         Migration010WalletStatuses,
-        Migration011ReportQuarters,
         Migration011PhoneStates,
+        Migration012ReportQuarters,
       ],
       migrationLock: 7_142_001,
     },

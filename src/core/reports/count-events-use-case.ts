@@ -61,8 +61,8 @@ async function moveCursor(client: PoolClient, { xid, position }: EventCursor): P
 
 /** What the events of a group add; a payment that has begun is counted when it is known how it ended. */
 function countedOf(group: EventGroup): CountedEvents[] {
-  const { environment, type, hour } = group;
-  const common = { merchantId: group.merchant_id, environment, type, hour };
+  const { environment, type, quarter } = group;
+  const common = { merchantId: group.merchant_id, environment, type, quarter };
   if (type === 'PAYMENT_STARTED') return [];
   if (group.payloads === null) {
     const events = Number(group.events);
@@ -99,8 +99,8 @@ function detailsOf(type: EventGroup['type'], { order, paymentAttempt }: OrderEve
 function added(items: readonly CountedEvents[]): CountedEvents[] {
   const byKey = new Map<string, CountedEvents>();
   for (const item of items) {
-    const { merchantId, environment, type, hour, currency, paymentOption, reason } = item;
-    const key = [merchantId, environment, type, hour.toISOString(), currency, paymentOption, reason].join(
+    const { merchantId, environment, type, quarter, currency, paymentOption, reason } = item;
+    const key = [merchantId, environment, type, quarter.toISOString(), currency, paymentOption, reason].join(
       ' ',
     );
     const before = byKey.get(key);

@@ -3,12 +3,12 @@ import { runStatement } from '../../runtime/database/run-statement.ts';
 import type { Environment, OrderEventType } from '../domain/order.ts';
 import type { EventCursor } from '../events/follow-events-use-case.ts';
 
-/** Events of one merchant, type and hour. */
+/** Events of one merchant, type and quarter of an hour. */
 export interface EventGroup {
   readonly merchant_id: string;
   readonly environment: Environment;
   readonly type: OrderEventType;
-  readonly hour: Date;
+  readonly quarter: Date;
   readonly events: string;
   /** As the events were stored; null for those that are only counted. */
   readonly payloads: Buffer[] | null;
@@ -33,7 +33,7 @@ export async function nextEventGroups(
   const rows = await runStatement<EventGroup & { last_xid: string; last_position: string }>(client, {
     text: `
 with page as materialized (
-  select e.xid, e.position, e.merchant_id, e.environment, e.type, date_trunc('hour', e.occurred_at, 'UTC') as hour,
+  select e.xid, e.position, e.merchant_id, e.environment, e.type, date_bin('15 minutes', e.occurred_at, to_timestamp(0)) as quarter,
     e.payload
   from core.order_events e
   where (e.xid, e.position) > ($1::xid8, $2::bigint) and e.xid < pg_snapshot_xmin(pg_current_snapshot())
@@ -42,10 +42,10 @@ with page as materialized (
 ), last as (
   select xid::text as last_xid, position::text as last_position from page order by page.xid desc, page.position desc limit 1
 )
-select merchant_id, environment, type, hour, count(*)::text as events, last_xid, last_position,
+select merchant_id, environment, type, quarter, count(*)::text as events, last_xid, last_position,
   array_agg(payload) filter (where type not in ('CREATED', 'PAYMENT_STARTED')) as payloads
 from page cross join last
-group by merchant_id, environment, type, hour, last_xid, last_position`,
+group by merchant_id, environment, type, quarter, last_xid, last_position`,
     values: [after.xid, after.position, limit],
   });
   const [first] = rows;
@@ -61,7 +61,7 @@ export interface CountedEvents {
   readonly merchantId: string;
   readonly environment: Environment;
   readonly type: OrderEventType;
-  readonly hour: Date;
+  readonly quarter: Date;
   /** Empty where it does not matter. */
   readonly currency: string;
   readonly paymentOption: string;
@@ -75,17 +75,17 @@ export async function addToCounts(client: PoolClient, counted: readonly CountedE
   await client.query(
     `
 insert into core.order_counts as c
-  (merchant_id, environment, type, hour, currency, payment_option, reason, events, minor_units)
+  (merchant_id, environment, type, quarter, currency, payment_option, reason, events, minor_units)
 select * from unnest(
   $1::uuid[], $2::core.environment[], $3::core.order_event_type[], $4::timestamptz[], $5::text[], $6::text[], $7::text[],
   $8::bigint[], $9::numeric[])
-on conflict (merchant_id, environment, type, hour, currency, payment_option, reason)
+on conflict (merchant_id, environment, type, quarter, currency, payment_option, reason)
 do update set events = c.events + excluded.events, minor_units = c.minor_units + excluded.minor_units`,
     [
       counted.map(({ merchantId }) => merchantId),
       counted.map(({ environment }) => environment),
       counted.map(({ type }) => type),
-      counted.map(({ hour }) => hour),
+      counted.map(({ quarter }) => quarter),
       counted.map(({ currency }) => currency),
       counted.map(({ paymentOption }) => paymentOption),
       counted.map(({ reason }) => reason),

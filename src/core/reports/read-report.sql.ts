@@ -6,10 +6,9 @@ import type { Environment, OrderEventType } from '../domain/order.ts';
 export interface ReportSpan {
   readonly merchantId: string;
   readonly environment: Environment;
-  /** Full hours. */
-  readonly from: Date;
+  /** When each step begins, in order: full quarters of an hour, as is the end. */
+  readonly starts: readonly Date[];
   readonly to: Date;
-  readonly stepMs: number;
 }
 
 /** Events of one kind in one step of a report. */
@@ -24,22 +23,18 @@ export interface ReportRow {
   readonly minor_units: string;
 }
 
-type StoredRow = Omit<ReportRow, 'step'> & { readonly step: string };
-
-/** The counts of a span of time, from the rows of its hours alone. */
-export async function readReport(pool: Pool, span: ReportSpan): Promise<ReportRow[]> {
-  const rows = await runStatement<StoredRow>(pool, {
+/** The counts of a span of time, from the rows of its quarters of an hour alone. */
+export const readReport = (pool: Pool, span: ReportSpan): Promise<ReportRow[]> =>
+  runStatement<ReportRow>(pool, {
     text: `
-select ((extract(epoch from hour - $3::timestamptz) * 1000)::bigint / $5::bigint)::text as step, type, currency,
-  payment_option, reason, sum(events)::text as events, sum(minor_units)::text as minor_units
+select width_bucket(quarter, $3::timestamptz[]) - 1 as step, type, currency, payment_option, reason,
+  sum(events)::text as events, sum(minor_units)::text as minor_units
 from core.order_counts
-where merchant_id = $1 and environment = $2 and hour >= $3 and hour < $4
+where merchant_id = $1 and environment = $2 and quarter >= ($3::timestamptz[])[1] and quarter < $4
   and type in ('CREATED', 'PAYMENT_DECLINED', 'COMPLETED', 'FAILED', 'EXPIRED')
 group by 1, 2, 3, 4, 5`,
-    values: [span.merchantId, span.environment, span.from, span.to, span.stepMs],
+    values: [span.merchantId, span.environment, span.starts, span.to],
   });
-  return rows.map((row) => ({ ...row, step: Number(row.step) }));
-}
 
 /** When the oldest event happened that is not counted yet; null when all are. */
 export async function readBehindSince(pool: Pool): Promise<Date | null> {
@@ -75,7 +70,7 @@ export async function readFirstSteps(
 select
   (select min(created_at) from core.api_keys where merchant_id = $1 and environment = $2) as first_key,
   (select created_at from core.orders where merchant_id = $1 and environment = $2 order by id limit 1) as first_order,
-  (select min(hour) from core.order_counts where merchant_id = $1 and environment = $2 and type = 'COMPLETED')
+  (select date_trunc('hour', min(quarter), 'UTC') from core.order_counts where merchant_id = $1 and environment = $2 and type = 'COMPLETED')
     as first_completed`,
     values: [merchantId, environment],
   });

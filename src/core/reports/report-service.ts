@@ -1,5 +1,6 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import { IANAZone } from 'luxon';
 import { ReportService, ReportStep } from '../../gen/gatehouse/v1/report_service_pb.js';
 import type { GetOrderReportRequest } from '../../gen/gatehouse/v1/report_service_pb.js';
 import { storedId } from '../../runtime/public-id.ts';
@@ -16,12 +17,15 @@ import { paymentOptions } from '../rpc/order-messages.ts';
 import { parseId, valuesOrThrow } from '../rpc/request-fields.ts';
 import { parseTime } from '../rpc/time-fields.ts';
 import { orderReport } from './order-report.ts';
+import { stepStarts } from './step-starts.ts';
+import type { Step } from './step-starts.ts';
 import type { OptionCounts, OrderCounts } from './order-report.ts';
 import { readBehindSince, readFirstSteps, readReport } from './read-report.sql.ts';
 import type { ReportSpan } from './read-report.sql.ts';
 
 const readers = ['dashboard', 'operator', 'reader'] as const;
-const hourMs = 3_600_000;
+const quarterMs = 900_000;
+const dayMs = 86_400_000;
 const maxDays = 92;
 
 /** gatehouse.v1.ReportService. */
@@ -31,13 +35,12 @@ export function reportService({ pool }: Pick<Database, 'pool'>): RpcService {
     {
       async getOrderReport(request) {
         const span = parseSpan(request);
-        const stepCount = Math.ceil((span.to.getTime() - span.from.getTime()) / span.stepMs);
         const behindSince = await readBehindSince(pool);
-        const report = orderReport(await readReport(pool, span), stepCount);
+        const report = orderReport(await readReport(pool, span), span.starts.length);
         return {
           total: countsMessage(report.total),
           intervals: report.steps.map((counts, step) => ({
-            startTime: timestampFromDate(new Date(span.from.getTime() + step * span.stepMs)),
+            startTime: timestampFromDate(span.starts[step] ?? span.to),
             counts: countsMessage(counts),
           })),
           failures: report.failures.map((failure) => ({ ...failure })),
@@ -66,37 +69,46 @@ const parseScope = (request: Pick<GetOrderReportRequest, 'merchantId' | 'environ
 
 /** @throws INVALID_ARGUMENT INVALID_FIELDS with every issue. */
 function parseSpan(request: GetOrderReportRequest): ReportSpan {
-  const { merchantId, ...span } = valuesOrThrow(
+  const { merchantId, environment, from, to, step, timeZone } = valuesOrThrow(
     combine({
       ...parseScope(request),
-      from: parseHour(request.fromTime, 'from_time'),
-      to: parseHour(request.toTime, 'to_time'),
-      stepMs: parseStep(request.step),
+      from: parseQuarter(request.fromTime, 'from_time'),
+      to: parseQuarter(request.toTime, 'to_time'),
+      step: parseStep(request.step),
+      timeZone: parseTimeZone(request.timeZone),
     }),
   );
-  const hours = (span.to.getTime() - span.from.getTime()) / hourMs;
-  if (hours <= 0 || hours > maxDays * 24) {
+  if (to <= from || to.getTime() - from.getTime() > maxDays * dayMs) {
     throw invalidFields([{ field: 'to_time', issue: `must be at most ${maxDays} days after from_time` }]);
   }
-  return { merchantId: storedId('mer', merchantId), ...span };
+  const starts = stepStarts({ from, to, step, timeZone });
+  return { merchantId: storedId('mer', merchantId), environment, starts, to };
 }
 
-function parseHour(time: Timestamp | undefined, field: string): Result<Date, Issue> {
+function parseQuarter(time: Timestamp | undefined, field: string): Result<Date, Issue> {
   const parsed = parseTime(time, field);
   if (!parsed.ok) return parsed;
   if (parsed.value === undefined) return err({ field, issue: 'is required' });
-  return parsed.value.getTime() % hourMs === 0
+  return parsed.value.getTime() % quarterMs === 0
     ? ok(parsed.value)
-    : err({ field, issue: 'must be a full hour' });
+    : err({ field, issue: 'must be a full quarter of an hour' });
 }
 
-function parseStep(step: ReportStep): Result<number, Issue> {
+const parseTimeZone = (name: string): Result<string, Issue> =>
+  name === '' || IANAZone.isValidZone(name)
+    ? ok(name || 'UTC')
+    : err({
+        field: 'time_zone',
+        issue: 'must be a name of the IANA time zone database, such as Africa/Addis_Ababa',
+      });
+
+function parseStep(step: ReportStep): Result<Step, Issue> {
   switch (step) {
     case ReportStep.HOUR:
-      return ok(hourMs);
+      return ok('hour');
     case ReportStep.DAY:
     case ReportStep.UNSPECIFIED:
-      return ok(24 * hourMs);
+      return ok('day');
     default:
       return err({ field: 'step', issue: 'must be HOUR or DAY' });
   }

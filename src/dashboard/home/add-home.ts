@@ -10,7 +10,7 @@ import { webhooks as webhooksInEnglish } from '../language/english/webhooks.ts';
 import { home as amharic } from '../language/amharic/home.ts';
 import { home as english } from '../language/english/home.ts';
 import { wordsFor } from '../language/words.ts';
-import { startOfDay } from '../local-time.ts';
+import { latestDays } from '../local-time.ts';
 import { orderWords } from '../payments/order-words.ts';
 import { isAtLeast } from '../session/viewer.ts';
 import { reportView } from './report-views.ts';
@@ -22,8 +22,6 @@ const spans = { today: 1, week: 7, month: 30 } as const;
 type Span = keyof typeof spans;
 const isSpan = (text: unknown): text is Span => typeof text === 'string' && Object.hasOwn(spans, text);
 
-const hourMs = 60 * 60_000;
-const dayMs = 24 * hourMs;
 const mostEndpoints = 5;
 
 /** A merchant's first page: how things are, what is in trouble, and what to do next. */
@@ -33,15 +31,14 @@ export function addHome(app: FastifyInstance, dashboard: Dashboard): void {
   const reportOf = (request: FastifyRequest, span: Span) =>
     panel(request, async (options) => {
       const { language } = request;
-      const today = startOfDay(now(), timeZone);
-      // Reports are of full hours: where a day begins at half past, so does none of them.
-      const from = Math.floor((today.getTime() - (spans[span] - 1) * dayMs) / hourMs) * hourMs;
+      const { from, to } = latestDays(now(), spans[span], timeZone);
       const step = span === 'today' ? 'hour' : 'day';
       const report = await clients.reports.getOrderReport(
         {
           ...scopeOf(request),
-          fromTime: timestampFromDate(new Date(from)),
-          toTime: timestampFromDate(new Date(from + spans[span] * dayMs)),
+          fromTime: timestampFromDate(from),
+          toTime: timestampFromDate(to),
+          timeZone,
           step: step === 'hour' ? ReportStep.HOUR : ReportStep.DAY,
         },
         options,

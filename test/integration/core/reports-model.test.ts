@@ -10,6 +10,7 @@ import type { OrderEventType } from '../../../src/core/domain/order.ts';
 import { countEvents } from '../../../src/core/reports/count-events-use-case.ts';
 import { orderReport } from '../../../src/core/reports/order-report.ts';
 import { readBehindSince, readReport } from '../../../src/core/reports/read-report.sql.ts';
+import { stepStarts } from '../../../src/core/reports/step-starts.ts';
 import {
   OrderEventSchema,
   PaymentAttemptStatus,
@@ -208,9 +209,8 @@ test('counts every event once, through crashes, two counting at once and late co
         const rows = await readReport(database.pool, {
           merchantId,
           environment: 'SANDBOX',
-          from,
+          starts: [from, new Date(from.getTime() + 24 * hourMs)],
           to,
-          stepMs: 24 * hourMs,
         });
         const report = orderReport(rows, 2);
         const { failures, ...expected } = model([...soon, ...late]);
@@ -249,9 +249,48 @@ test('counts anew after a restore into a server that has not got as far', async 
   const rows = await readReport(database.pool, {
     merchantId,
     environment: 'SANDBOX',
-    from,
+    starts: [from],
     to,
-    stepMs: hourMs,
   });
   expect(rows.map(({ events }) => events)).toEqual(['1']);
+});
+
+test.each([
+  ['UTC', '2026-11-20T00:00Z', '2026-11-22T00:00Z', [4, 1]],
+  ['Asia/Kolkata', '2026-11-19T18:30Z', '2026-11-21T18:30Z', [3, 3]],
+  ['Asia/Kathmandu', '2026-11-19T18:15Z', '2026-11-21T18:15Z', [4, 3]],
+  ['Africa/Addis_Ababa', '2026-11-19T21:00Z', '2026-11-21T21:00Z', [3, 2]],
+])('in %s, what happened is of the day that it was there', async (timeZone, first, end, expected) => {
+  const merchantId = v7();
+  const times = [
+    '19T18:16',
+    '19T18:20',
+    '19T19:00',
+    '20T18:10',
+    '20T18:20',
+    '20T18:40',
+    '20T23:50',
+    '21T18:20',
+  ];
+  const created = {
+    type: 'CREATED',
+    minorUnits: 1,
+    currency: 'ETB',
+    option: 'WALLETA_USSD',
+    reason: '',
+    aboutAttempt: false,
+  } as const;
+  const minutes = times.map((time) => (Date.parse(`2026-11-${time}Z`) - from.getTime()) / 60_000);
+  await store(
+    client,
+    merchantId,
+    minutes.map((minute) => ({ ...created, minute })),
+  );
+
+  await countAll();
+
+  const span = { from: new Date(first), to: new Date(end) };
+  const starts = stepStarts({ ...span, step: 'day', timeZone });
+  const rows = await readReport(database.pool, { merchantId, environment: 'SANDBOX', starts, to: span.to });
+  expect(orderReport(rows, 2).steps.map(({ registered }) => Number(registered))).toEqual(expected);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { dayNamed, startOfDay, timeNamed } from '../../../src/dashboard/local-time.ts';
+import { dayNamed, latestDays, timeNamed } from '../../../src/dashboard/local-time.ts';
 
 describe('a day', () => {
   test.each([
@@ -13,11 +13,16 @@ describe('a day', () => {
     expect(dayNamed(text, 'UTC')).toBeUndefined();
   });
 
-  test('began at the midnight before, where it is', () => {
+  test.each([
+    ['UTC', 1, '2026-11-20T00:00:00.000Z', '2026-11-21T00:00:00.000Z'],
+    ['Africa/Addis_Ababa', 1, '2026-11-20T21:00:00.000Z', '2026-11-21T21:00:00.000Z'],
+    ['Asia/Kolkata', 7, '2026-11-14T18:30:00.000Z', '2026-11-21T18:30:00.000Z'],
+    ['Asia/Kathmandu', 7, '2026-11-14T18:15:00.000Z', '2026-11-21T18:15:00.000Z'],
+    ['Europe/Berlin', 30, '2026-10-21T22:00:00.000Z', '2026-11-20T23:00:00.000Z'],
+  ])('in %s is the last of %i, from midnight to midnight', (zone, count, from, to) => {
     const at = new Date('2026-11-20T22:30:00.000Z');
 
-    expect(startOfDay(at, 'Africa/Addis_Ababa')).toEqual(new Date('2026-11-20T21:00:00.000Z'));
-    expect(startOfDay(at, 'UTC')).toEqual(new Date('2026-11-20T00:00:00.000Z'));
+    expect(latestDays(at, count, zone)).toEqual({ from: new Date(from), to: new Date(to) });
   });
 });
 

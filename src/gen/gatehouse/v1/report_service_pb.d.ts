@@ -33,14 +33,14 @@ export declare type GetOrderReportRequest = Message<"gatehouse.v1.GetOrderReport
   environment: Environment;
 
   /**
-   * What happened at or after this time. Required; a full hour.
+   * What happened at or after this time. Required; a full quarter of an hour.
    *
    * @generated from field: google.protobuf.Timestamp from_time = 3;
    */
   fromTime?: Timestamp | undefined;
 
   /**
-   * What happened before this time. Required; a full hour, at most 92 days after from_time.
+   * What happened before this time. Required; a full quarter of an hour, at most 92 days after from_time.
    *
    * @generated from field: google.protobuf.Timestamp to_time = 4;
    */
@@ -52,6 +52,13 @@ export declare type GetOrderReportRequest = Message<"gatehouse.v1.GetOrderReport
    * @generated from field: gatehouse.v1.ReportStep step = 5;
    */
   step: ReportStep;
+
+  /**
+   * Where the days begin at midnight: a name of the IANA time zone database; "UTC" when empty.
+   *
+   * @generated from field: string time_zone = 6;
+   */
+  timeZone: string;
 };
 
 /**
@@ -368,7 +375,7 @@ export enum ReportStep {
   HOUR = 1,
 
   /**
-   * 24 hours.
+   * A day of the report's time zone: 24 hours, or 23 or 25 when clocks are set.
    *
    * @generated from enum value: REPORT_STEP_DAY = 2;
    */

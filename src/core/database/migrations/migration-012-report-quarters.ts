@@ -1,8 +1,8 @@
 import { Migration } from '@mikro-orm/migrations';
 
 /** Reports of days that begin at half past, or at a quarter to. */
-export class Migration011ReportQuarters extends Migration {
-  override readonly name = '011-report-quarters';
+export class Migration012ReportQuarters extends Migration {
+  override readonly name = '012-report-quarters';
 
   override up(): void {
     this.addSql(`
