@@ -1,6 +1,6 @@
 /**
- * The dashboard over a table of a million orders: the time to the first byte of its pages, and what busy pages do to
- * registrations.
+ * The dashboard over a table of a million orders: the time to the first byte of its pages, and what busy pages and guessed
+ * passwords do to registrations.
  *
  *     npm run bench:dashboard -- --orders 1000000
  */
@@ -10,6 +10,7 @@ import { parseArgs } from 'node:util';
 import { openDashboardUsers } from '../test/support/dashboard-users.ts';
 import { createDashboardVisitor } from '../test/support/dashboard-visitor.ts';
 import { createGrpcTransport } from '../src/runtime/rpc/grpc-transport.ts';
+import type { Contender } from './contender.ts';
 import { restContender } from './contenders/rest.ts';
 import { measureInTurns } from './measure-in-turns.ts';
 import { median, percentile } from './statistics.ts';
@@ -23,10 +24,10 @@ import { missingTools } from './tools.ts';
 const pages = {
   home: '',
   'newest orders': '/orders',
-  'orders by number': '/orders?order_number=S-00500000',
-  'orders by start of number': '/orders?order_number=S-0050',
-  'orders by phone': '/orders?phone=0911223344',
-  'orders by amount': '/orders?amount=100.50',
+  'orders by number': '/orders?number=S-00500000',
+  'orders by start of number': '/orders?number=S-0050',
+  'orders by phone': '/orders?phone=0911223344&status=PENDING',
+  'orders by amount': '/orders?amount_from=100.50&amount_to=100.50&currency=ETB',
   'requests of the API': '/requests',
 } as const;
 const visitsEach = 40;
@@ -80,22 +81,18 @@ async function timePages(read: Read): Promise<void> {
   }
 }
 
-/** Reads pages without pause, some at a time, until it is told to stop; gives how many were read. */
-function keepBusy(read: Read): () => Promise<number> {
+/** Does something without pause, some at a time, until it is told to stop; gives how often it was done. */
+function keepBusy(act: (count: number) => Promise<unknown>): () => Promise<number> {
   let isOver = false;
-  let visits = 0;
-  const paths = Object.values(pages);
-  const visitor = async (first: number): Promise<void> => {
-    for (let next = first; !isOver; next += 1) {
-      await read(paths[next % paths.length] ?? '');
-      visits += 1;
-    }
+  let done = 0;
+  const one = async (): Promise<void> => {
+    while (!isOver) await act((done += 1));
   };
-  const visitors = Array.from({ length: visitorsAtOnce }, (_, index) => visitor(index));
+  const all = Array.from({ length: visitorsAtOnce }, one);
   return async () => {
     isOver = true;
-    await Promise.all(visitors);
-    return visits;
+    await Promise.all(all);
+    return done;
   };
 }
 
@@ -107,18 +104,27 @@ async function compareRegister(
 ): Promise<void> {
   const under = { gatehouse, merchant, postmaster: postgres.postmaster, nextRun };
   const alone = restContender('register', under, 'register alone');
-  const busy: typeof alone = {
-    name: 'register beside a busy dashboard',
+  const beside = (name: string, act: (count: number) => Promise<unknown>): Contender => ({
+    name: `register beside ${name}`,
     run: async (connections, seconds) => {
       const begun = performance.now();
-      const stop = keepBusy(read);
+      const stop = keepBusy(act);
       const sample = await alone.run(connections, seconds);
-      const visits = await stop();
-      console.log(`  ${((visits * 1000) / (performance.now() - begun)).toFixed(0)} pages a second meanwhile`);
+      const done = await stop();
+      console.log(`  ${((done * 1000) / (performance.now() - begun)).toFixed(0)} a second of ${name}`);
       return sample;
     },
-  };
-  const measured = await measureInTurns([alone, busy], { ...samples, repeats });
+  });
+  const paths = Object.values(pages);
+  const guesser = createDashboardVisitor(gatehouse.dashboardUrl);
+  const contenders = [
+    alone,
+    beside('pages of the dashboard', (count) => read(paths[count % paths.length] ?? '')),
+    beside('guessed passwords', (count) =>
+      guesser.signIn({ email: `u${count}@shop.example`, password: 'correct horse battery staple' }),
+    ),
+  ];
+  const measured = await measureInTurns(contenders, { ...samples, repeats });
   for (const { contender, connections, samples: all } of measured)
     console.log(
       `${contender} @ ${connections}: ${median(all.map(({ perSecond }) => perSecond)).toFixed(0)}/s,` +
