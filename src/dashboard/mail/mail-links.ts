@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import type { FastifyRequest } from 'fastify';
 import type { Dashboard } from '../dashboard.ts';
@@ -19,24 +20,35 @@ export interface LinkMail {
 export const invitationLink = ({ baseUrl }: Dashboard, token: string): string =>
   `${baseUrl()}/invitation/${token}`;
 
+/** What became of a mail: `not-known` when the mail server refused it or has not answered. */
+export type MailOutcome = 'not-set-up' | 'sent' | 'not-known';
+
+/** As long as whoever invites is kept waiting to be told whether the mail went out. */
+const patienceMs = 8_000;
+
 /**
- * Mails an invitation, in the language of whoever invites; `merchantName` is undefined for an operator. False when no mail
- * is set up: the link is to be told in another way then.
+ * Mails an invitation, in the language of whoever invites; `merchantName` is undefined for an operator. Unless it is
+ * `sent`, the link is to be told in another way.
  */
-export function mailInvitation(
+export async function mailInvitation(
   dashboard: Dashboard,
   request: FastifyRequest,
   { to, token, expireTime, merchantName }: LinkMail & { readonly merchantName: string | undefined },
-): boolean {
-  if (dashboard.mailer === undefined) return false;
+): Promise<MailOutcome> {
+  if (dashboard.mailer === undefined) return 'not-set-up';
   const { invitation } = wordsFor(request, dictionary);
   const until = momentOf(expireTime, request.language, dashboard.timeZone)?.text ?? '';
   const subject = invitation.subject(merchantName ?? 'Gatehouse');
-  dashboard.mailer.send({ to, subject, text: invitation.text(invitationLink(dashboard, token), until) });
-  return true;
+  const text = invitation.text(invitationLink(dashboard, token), until);
+  const sent = dashboard.mailer.send({ to, subject, text, requestId: request.id });
+  const isSent = await Promise.race([sent, delay(patienceMs, false, { ref: false })]);
+  return isSent ? 'sent' : 'not-known';
 }
 
-/** Mails a link to choose a new password with. */
+/**
+ * Mails a link to choose a new password with, in the background: how long it takes, and whether it works, would tell who
+ * asks whether there is such an account.
+ */
 export function mailReset(
   dashboard: Dashboard,
   request: FastifyRequest,
@@ -45,5 +57,5 @@ export function mailReset(
   const { reset } = wordsFor(request, dictionary);
   const until = momentOf(expireTime, request.language, dashboard.timeZone)?.text ?? '';
   const text = reset.text(`${dashboard.baseUrl()}/reset/${token}`, until);
-  dashboard.mailer?.send({ to, subject: reset.subject, text });
+  void dashboard.mailer?.send({ to, subject: reset.subject, text, requestId: request.id });
 }

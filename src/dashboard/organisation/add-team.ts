@@ -168,7 +168,7 @@ interface Invited {
   readonly merchantName: string | undefined;
 }
 
-/** Mails an invitation that was made; where no mail is set up, the answer shows the link this one time. */
+/** Mails an invitation that was made; unless the mail is known to have gone out, the answer shows the link this one time. */
 export async function showInvited(
   dashboard: Dashboard,
   request: FastifyRequest,
@@ -177,7 +177,8 @@ export async function showInvited(
   back: string,
 ): Promise<FastifyReply> {
   const words = wordsFor(request, teamWords);
-  if (mailInvitation(dashboard, request, { to, token, expireTime, merchantName })) {
+  const mail = await mailInvitation(dashboard, request, { to, token, expireTime, merchantName });
+  if (mail === 'sent') {
     flash(request, { tone: 'good', text: words.invite.mailed(to) });
     return reply.redirect(back, 303);
   }
@@ -190,6 +191,7 @@ export async function showInvited(
     self: back,
     view: {
       title: words.link.title,
+      notice: mail === 'not-known' ? { tone: 'warn', ...words.link.notMailed } : undefined,
       lead: words.link.lead(to, until),
       link: invitationLink(dashboard, token),
       done: words.link.done,

@@ -31,6 +31,10 @@ export const team = {
     lead: (email: string, until: string) =>
       `Give this link to ${email}, and to nobody else: whoever opens it first has the access. It works once, until ${until}, and is not shown again.`,
     done: 'I have passed it on',
+    notMailed: {
+      title: 'The mail has not gone out',
+      body: 'The mail server did not take it. The invitation is made: pass the link on yourself. Whoever runs the gateway finds the reason in the log, by the number of this request.',
+    },
   },
   change: {
     open: 'Change role',

@@ -1,0 +1,313 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { SMTPServer } from 'smtp-server';
+import type { SMTPServerOptions } from 'smtp-server';
+import { headingOf } from '../../support/customer.ts';
+import type { PageAnswer } from '../../support/customer.ts';
+import { createDashboardVisitor } from '../../support/dashboard-visitor.ts';
+import type { DashboardVisitor } from '../../support/dashboard-visitor.ts';
+import { startProcess } from '../../support/gatehouse-process.ts';
+import type { GatehouseProcess, LogLine } from '../../support/gatehouse-process.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack, TestMerchant } from '../../support/stack.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { openAuthority } from '../webhooks/certificates.ts';
+import type { Certificate } from '../webhooks/certificates.ts';
+import { openDashboardDesk } from './dashboard-desk.ts';
+import type { DashboardDesk } from './dashboard-desk.ts';
+
+const login = { user: 'gatehouse@pay.example', password: 'p@ss:word/with %' };
+const asUrl = ({ user, password }: typeof login): string =>
+  `${encodeURIComponent(user)}:${encodeURIComponent(password)}`;
+
+interface Received {
+  readonly to: string;
+  readonly text: string;
+  readonly user: unknown;
+  readonly isSecure: boolean;
+}
+
+interface MailServer {
+  readonly port: number;
+  readonly mails: readonly Received[];
+  /** What clients gave to be let in. */
+  readonly logins: readonly string[];
+  readonly close: () => Promise<void>;
+}
+
+const authority = openAuthority();
+let certificate: Certificate;
+let folder: string;
+let stack: Stack;
+let desk: DashboardDesk;
+let merchant: TestMerchant;
+
+beforeAll(async () => {
+  certificate = authority.issue({ names: 'DNS:localhost' });
+  folder = await mkdtemp(join(tmpdir(), 'gatehouse-mail-'));
+  await writeFile(join(folder, 'authority.pem'), authority.cert);
+  stack = await startStack({ facades: 0 });
+  desk = openDashboardDesk(stack);
+  merchant = await stack.createMerchant();
+});
+afterAll(async () => {
+  await stack.stop();
+  await rm(folder, { recursive: true });
+  authority.close();
+});
+
+/** A mail server that lets only our login send. */
+async function startMailServer(options: SMTPServerOptions): Promise<MailServer> {
+  const mails: Received[] = [];
+  const logins: string[] = [];
+  const server = new SMTPServer({
+    ...certificate,
+    onAuth: ({ username, password }, _session, done) => {
+      logins.push(password ?? '');
+      if (username === login.user && password === login.password) done(null, { user: username });
+      else done(new Error('Those are not the right ones'));
+    },
+    onData: (stream, session, done) => {
+      const chunks: Buffer[] = [];
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+      stream.on('end', () => {
+        mails.push({
+          to: session.envelope.rcptTo.map(({ address }) => address).join(),
+          text: Buffer.concat(chunks).toString(),
+          user: session.user,
+          isSecure: session.secure,
+        });
+        done();
+      });
+    },
+    ...options,
+  });
+  // A client that does not like our certificate goes away, which the server hears of as an error.
+  server.on('error', () => undefined);
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  const { port } = server.server.address() as AddressInfo;
+  return { port, mails, logins, close: () => new Promise((closed) => server.close(() => closed())) };
+}
+
+/** A port at which nobody is. */
+async function closedPort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((closed) => server.close(closed));
+  return port;
+}
+
+interface Desk {
+  readonly owner: DashboardVisitor;
+  readonly process: GatehouseProcess;
+  readonly invite: (email: string) => Promise<PageAnswer>;
+}
+
+/** Has an owner work at a dashboard that mails by `smtpUrl`. */
+async function withMail(
+  smtpUrl: string,
+  act: (desk: Desk) => Promise<void>,
+  settings: Readonly<Record<string, string>> = { NODE_EXTRA_CA_CERTS: join(folder, 'authority.pem') },
+): Promise<void> {
+  const dashboard = await startProcess('dashboard', {
+    GATEHOUSE_CORE_ADDRESSES: stack.addresses.join(','),
+    GATEHOUSE_WEBHOOKS_ADDRESSES: '127.0.0.1:1',
+    GATEHOUSE_SERVICE_TOKEN: stack.tokens.dashboard,
+    GATEHOUSE_DASHBOARD_PORT: '0',
+    GATEHOUSE_SMTP_URL: smtpUrl,
+    GATEHOUSE_MAIL_FROM: 'gatehouse@pay.example',
+    ...settings,
+  });
+  try {
+    const owner = createDashboardVisitor(String(dashboard.ready['dashboard']));
+    await owner.signIn(await desk.users.member(merchant.id));
+    const team = `/m/${merchant.id}/team`;
+    await owner.get(team);
+    const invite = (email: string) => owner.post(`${team}/invite`, { email, role: 'viewer' });
+    await act({ owner, process: dashboard, invite });
+  } finally {
+    await dashboard.stop();
+  }
+}
+
+const lineOf = ({ log }: GatehouseProcess, msg: string): Promise<LogLine> =>
+  waitUntil(`the log says: ${msg}`, () => log.find((line) => line.msg === msg));
+const linkIn = (text: string): string =>
+  /\/(?:invitation|reset)\/[\w-]{43}/.exec(text.replace(/=\r?\n/g, ''))?.[0] ?? '';
+
+/** Expects that whoever invites is told that the mail did not go out, and can pass a link on that works. */
+async function expectLinkShown(answer: PageAnswer): Promise<void> {
+  expect(answer.status).toBe(200);
+  expect(headingOf(answer)).toBe('The link for the invitation');
+  expect(answer.body).toContain('The mail has not gone out');
+  const visitor = createDashboardVisitor(
+    new URL(/http:[^<]*\/invitation\//.exec(answer.body)?.[0] ?? '').origin,
+  );
+  expect((await visitor.get(linkIn(answer.body))).status).toBe(200);
+}
+
+describe('mails go out', () => {
+  test.each([
+    ['over TLS from the first byte', 'smtps', { secure: true }],
+    ['over TLS after STARTTLS', 'smtp', { secure: false }],
+  ])('%s, after the login', async (_name, scheme, options) => {
+    const server = await startMailServer(options);
+    try {
+      await withMail(
+        `${scheme}://${asUrl(login)}@localhost:${server.port}`,
+        async ({ owner, process, invite }) => {
+          const to = `${scheme}@shop.example`;
+          const answer = await invite(to);
+          const page = await owner.get(`/m/${merchant.id}/team`);
+
+          const [mail] = server.mails;
+          expect(answer.status).toBe(303);
+          expect(page.body).toContain(`${to} is invited: the link is on its way by mail.`);
+          expect(mail).toMatchObject({ to, isSecure: true, user: login.user });
+          expect((await owner.get(linkIn(mail?.text ?? ''))).status).toBe(200);
+          expect(await lineOf(process, 'mail sent')).toMatchObject({
+            request_id: answer.headers.get('x-request-id'),
+          });
+        },
+      );
+    } finally {
+      await server.close();
+    }
+  });
+
+  test('to a server that asks for no login and has no TLS, as one on the same machine may', async () => {
+    const server = await startMailServer({ authOptional: true, disabledCommands: ['STARTTLS', 'AUTH'] });
+    try {
+      await withMail(`smtp://localhost:${server.port}`, async ({ invite }) => {
+        expect((await invite('plain@shop.example')).status).toBe(303);
+        expect(server.mails).toMatchObject([{ to: 'plain@shop.example', isSecure: false }]);
+      });
+    } finally {
+      await server.close();
+    }
+  });
+});
+
+describe('whoever invites is shown the link', () => {
+  test('when the login is wrong; the log says why, and neither password nor link', async () => {
+    const server = await startMailServer({ secure: true });
+    try {
+      const wrong = { ...login, password: 'not the password' };
+      await withMail(`smtps://${asUrl(wrong)}@localhost:${server.port}`, async ({ process, invite }) => {
+        const answer = await invite('unmailed@shop.example');
+
+        await expectLinkShown(answer);
+        const line = await lineOf(process, 'a mail was not sent');
+        expect(line).toMatchObject({ level: 'error', err: { code: 'EAUTH', responseCode: 535 } });
+        expect(line['request_id']).toBe(answer.headers.get('x-request-id'));
+        expect(answer.body).toContain(String(line['request_id']));
+        const log = JSON.stringify(process.log);
+        expect(log).not.toContain(wrong.password);
+        expect(log).not.toContain(Buffer.from(`\0${wrong.user}\0${wrong.password}`).toString('base64'));
+        expect(log).not.toContain(linkIn(answer.body));
+        expect(log).not.toContain('unmailed@shop.example');
+        expect(server.mails).toEqual([]);
+      });
+    } finally {
+      await server.close();
+    }
+  });
+
+  test('when the server offers no TLS: the login is not told to it', async () => {
+    const server = await startMailServer({ disabledCommands: ['STARTTLS'], allowInsecureAuth: true });
+    try {
+      await withMail(`smtp://${asUrl(login)}@localhost:${server.port}`, async ({ process, invite }) => {
+        await expectLinkShown(await invite('stripped@shop.example'));
+        expect(await lineOf(process, 'a mail was not sent')).toMatchObject({ err: { code: 'ETLS' } });
+        expect(server.logins).toEqual([]);
+        expect(server.mails).toEqual([]);
+      });
+    } finally {
+      await server.close();
+    }
+  });
+
+  test.each([
+    ['over TLS from the first byte', 'smtps', { secure: true }],
+    ['after STARTTLS', 'smtp', { secure: false }],
+  ])(
+    'when the certificate is of nobody we trust, %s: the login is not told',
+    async (_name, scheme, options) => {
+      const server = await startMailServer(options);
+      try {
+        const url = `${scheme}://${asUrl(login)}@localhost:${server.port}`;
+        await withMail(
+          url,
+          async ({ process, invite }) => {
+            await expectLinkShown(await invite(`untrusted-${scheme}@shop.example`));
+            await lineOf(process, 'a mail was not sent');
+            expect(server.logins).toEqual([]);
+          },
+          {},
+        );
+      } finally {
+        await server.close();
+      }
+    },
+  );
+
+  test('when nobody is there', async () => {
+    await withMail(`smtp://localhost:${await closedPort()}`, async ({ process, invite }) => {
+      await expectLinkShown(await invite('nobody-there@shop.example'));
+      await lineOf(process, 'a mail was not sent');
+    });
+  });
+
+  test('when the server takes no mail for that address', async () => {
+    const server = await startMailServer({
+      secure: true,
+      onRcptTo: ({ address }, _session, done) => done(new Error(`There is no ${address} here`)),
+    });
+    try {
+      await withMail(`smtps://${asUrl(login)}@localhost:${server.port}`, async ({ process, invite }) => {
+        await expectLinkShown(await invite('nosuch@shop.example'));
+        const { err } = await lineOf(process, 'a mail was not sent');
+        expect(err).toMatchObject({
+          code: 'EENVELOPE',
+          message: expect.stringContaining('There is no … here'),
+        });
+        expect(JSON.stringify(process.log)).not.toContain('nosuch@');
+      });
+    } finally {
+      await server.close();
+    }
+  });
+
+  test('when the server says nothing at all, after as long as somebody waits for a page', async () => {
+    const silent = createServer();
+    const sockets = new Set<{ destroy: () => void }>();
+    silent.on('connection', (socket) => sockets.add(socket.on('error', () => undefined)));
+    await new Promise<void>((listening) => silent.listen(0, '127.0.0.1', listening));
+    try {
+      const { port } = silent.address() as AddressInfo;
+      await withMail(`smtp://localhost:${port}`, async ({ invite }) => {
+        await expectLinkShown(await invite('silent@shop.example'));
+      });
+    } finally {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((closed) => silent.close(closed));
+    }
+  }, 30_000);
+});
+
+test('who asks for a new password is answered alike when the mail does not go out, and the log says so', async () => {
+  const user = await desk.users.member(merchant.id);
+  await withMail(`smtp://localhost:${await closedPort()}`, async ({ owner, process }) => {
+    const answer = await owner.post('/reset', { email: user.email });
+    const line = await lineOf(process, 'a mail was not sent');
+
+    expect(answer.body).toContain('If that address has an account');
+    expect(line['request_id']).toBe(answer.headers.get('x-request-id'));
+    expect(JSON.stringify(process.log)).not.toMatch(/\/reset\/[\w-]{43}/);
+  });
+});
