@@ -26,7 +26,7 @@ const pages = {
   'newest orders': '/orders',
   'orders by number': '/orders?number=S-00500000',
   'orders by start of number': '/orders?number=S-0050',
-  'orders by phone': '/orders?phone=0911223344&status=PENDING',
+  'orders by phone': '/orders?phone=0911223344&status=pending',
   'orders by amount': '/orders?amount_from=100.50&amount_to=100.50&currency=ETB',
   'requests of the API': '/requests',
 } as const;
