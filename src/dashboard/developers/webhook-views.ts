@@ -46,6 +46,15 @@ export function latestAnswer({ lastAttemptResult, lastResult }: Endpoint, words:
   return { text: attemptResult(lastAttemptResult, words), detail: lastResult };
 }
 
+/** The status when there was one, else in a word what went wrong; '' before the first attempt. */
+export const shortResult = (
+  { lastAttemptResult, lastResult }: Pick<Endpoint, 'lastAttemptResult' | 'lastResult'>,
+  words: Writing['words'],
+): string =>
+  lastAttemptResult === DeliveryAttemptResult.UNSPECIFIED || /^\d{3}$/.test(lastResult)
+    ? lastResult
+    : attemptResult(lastAttemptResult, words);
+
 export function deliveryRow(delivery: Delivery, { words, language, timeZone }: Writing) {
   return {
     id: delivery.deliveryId,
@@ -54,7 +63,7 @@ export function deliveryRow(delivery: Delivery, { words, language, timeZone }: W
     endpoint: delivery.endpoint,
     state: deliveryState(delivery.state, delivery.attemptCount, words),
     attemptCount: delivery.attemptCount,
-    lastResult: delivery.lastResult,
+    lastResult: shortResult(delivery, words),
     created: momentOf(delivery.createTime, language, timeZone),
   };
 }

@@ -2,6 +2,7 @@ import type { Pool } from 'pg';
 import { runStatement } from '../../runtime/database/run-statement.ts';
 import type {
   AttemptReport,
+  AttemptResult,
   DeliveryState,
   Environment,
   LaneKey,
@@ -25,6 +26,8 @@ export interface StoredDelivery extends LaneKey {
   readonly createdAt: Date;
   readonly lastAttemptAt: Date | null;
   readonly lastResult: string;
+  /** How the latest attempt ended; null before the first. */
+  readonly lastAttemptResult: AttemptResult | null;
   readonly deliveredAt: Date | null;
   readonly givenUpAt: Date | null;
 }
@@ -76,7 +79,10 @@ const columns = `
   id, merchant_id as "merchantId", environment, endpoint, event_id as "eventId", event_type as "eventType",
   order_id as "orderId", order_number as "orderNumber", sequence, url, state, due_at as "dueAt",
   attempt_count as "attemptCount", round_attempts as "roundAttempts", created_at as "createdAt",
-  last_attempt_at as "lastAttemptAt", last_result as "lastResult", delivered_at as "deliveredAt", given_up_at as "givenUpAt"`;
+  last_attempt_at as "lastAttemptAt", last_result as "lastResult", delivered_at as "deliveredAt", given_up_at as "givenUpAt",
+  (select a.result from webhooks.delivery_attempts a
+    where a.merchant_id = deliveries.merchant_id and a.delivery_id = deliveries.id and a.number = deliveries.attempt_count
+  ) as "lastAttemptResult"`;
 
 const find = `select ${columns} from webhooks.deliveries where merchant_id = $1 and id = $2`;
 

@@ -63,6 +63,9 @@ const results = {
 export const timeField = <Name extends string>(name: Name, time: Date | null | undefined) =>
   (time == null ? {} : { [name]: timestampFromDate(time) }) as { [K in Name]?: Timestamp };
 
+const lastAttemptField = ({ lastAttemptResult: result }: { lastAttemptResult: AttemptResult | null }) =>
+  result === null ? {} : { lastAttemptResult: results[result] };
+
 export const deliveryMessage = (delivery: StoredDelivery): Delivery =>
   create(DeliverySchema, {
     deliveryId: delivery.id,
@@ -78,6 +81,7 @@ export const deliveryMessage = (delivery: StoredDelivery): Delivery =>
     state: deliveryStates[delivery.state],
     attemptCount: delivery.attemptCount,
     lastResult: delivery.lastResult,
+    ...lastAttemptField(delivery),
     createTime: timestampFromDate(delivery.createdAt),
     ...timeField('dueTime', delivery.dueAt),
     ...timeField('lastAttemptTime', delivery.lastAttemptAt),
@@ -111,9 +115,7 @@ export const endpointMessage = (endpoint: StoredEndpoint): Endpoint =>
     pauseReason: endpoint.pauseReason,
     lastResult: endpoint.lastResult,
     pendingCount: endpoint.pendingCount,
-    ...(endpoint.lastAttemptResult === null
-      ? {}
-      : { lastAttemptResult: results[endpoint.lastAttemptResult] }),
+    ...lastAttemptField(endpoint),
     pausedByAnswer: endpoint.pausedByAnswer,
     ...timeField('troubleTime', endpoint.pausedAt ?? endpoint.failingSince),
     ...timeField('probeTime', endpoint.state === 'RESTING' ? endpoint.restingUntil : null),

@@ -199,6 +199,19 @@ describe('one delivery', () => {
     ]);
   });
 
+  test('says how its latest attempt ended, in a list as well', async () => {
+    const [deliveryId = ''] = await desk.deliver(merchantId);
+    const before = await reader().getDelivery({ merchantId, deliveryId });
+    await attempted(deliveryId, 1, { result: 'DELIVERED' });
+    await attempted(deliveryId, 2, { result: 'TIMED_OUT' });
+    await sql('update webhooks.deliveries set attempt_count = 2 where id = $1', [deliveryId]);
+
+    const { deliveries } = await reader().listDeliveries({ merchantId });
+
+    expect(before.delivery?.lastAttemptResult).toBe(DeliveryAttemptResult.UNSPECIFIED);
+    expect(deliveries).toMatchObject([{ deliveryId, lastAttemptResult: DeliveryAttemptResult.TIMED_OUT }]);
+  });
+
   test('shows the latest 200 attempts', async () => {
     const [deliveryId = ''] = await desk.deliver(merchantId);
     for (let number = 1; number <= 203; number += 1) await attempted(deliveryId, number);

@@ -360,6 +360,13 @@ export declare type Delivery = Message<"gatehouse.v1.Delivery"> & {
    * @generated from field: google.protobuf.Timestamp deliver_time = 17;
    */
   deliverTime?: Timestamp | undefined;
+
+  /**
+   * How the latest attempt ended; unspecified before the first.
+   *
+   * @generated from field: gatehouse.v1.DeliveryAttemptResult last_attempt_result = 18;
+   */
+  lastAttemptResult: DeliveryAttemptResult;
 };
 
 /**
