@@ -124,7 +124,11 @@ function parseEntry(message: StatementEntryMessage): Entry | undefined {
 /** Without the one character that PostgreSQL stores nowhere. */
 const cut = (text: string): string => text.replaceAll('\0', '').slice(0, maxText);
 
-export function reconciliationMessage(reconciliation: Reconciliation): ReconciliationMessage {
+/** `emails`: of the people who may have started it, by actor. */
+export function reconciliationMessage(
+  reconciliation: Reconciliation,
+  emails?: ReadonlyMap<string, string>,
+): ReconciliationMessage {
   const { dueAt } = reconciliation;
   return create(ReconciliationSchema, {
     reconciliationId: publicId('rec', reconciliation.id),
@@ -134,6 +138,7 @@ export function reconciliationMessage(reconciliation: Reconciliation): Reconcili
     status: statuses[reconciliation.status],
     scheduled: reconciliation.scheduled,
     startedBy: reconciliation.startedBy,
+    startedByEmail: emails?.get(reconciliation.startedBy) ?? '',
     tries: reconciliation.tries,
     entries: reconciliation.entries,
     otherEntries: reconciliation.otherEntries,

@@ -28,13 +28,15 @@ import type { Reconciliation, ReconciliationStore } from './reconciliation-store
 
 export interface ReconciliationServiceParts {
   readonly store: ReconciliationStore;
+  /** The addresses of the people among the actors. */
+  readonly emailsOf: (actors: readonly string[]) => Promise<ReadonlyMap<string, string>>;
   readonly now: () => Date;
 }
 
 const maxError = 512;
 
 /** gatehouse.v1.ReconciliationService. */
-export function reconciliationService({ store, now }: ReconciliationServiceParts): RpcService {
+export function reconciliationService({ store, emailsOf, now }: ReconciliationServiceParts): RpcService {
   return rpcService(
     ReconciliationService,
     {
@@ -87,7 +89,8 @@ export function reconciliationService({ store, now }: ReconciliationServiceParts
       },
       async getReconciliation(request) {
         const { id } = valuesOrThrow(combine(parseKey(request)));
-        return { reconciliation: reconciliationMessage(await getOrThrow(store, id)) };
+        const found = await getOrThrow(store, id);
+        return { reconciliation: reconciliationMessage(found, await emailsOf([found.startedBy])) };
       },
       async listReconciliations(request) {
         const { filter, key } = parseFilter(request);
@@ -97,8 +100,11 @@ export function reconciliationService({ store, now }: ReconciliationServiceParts
           filter.limit,
           key,
         );
+        const emails = await emailsOf(page.items.map(({ reconciliation }) => reconciliation.startedBy));
         return {
-          reconciliations: page.items.map(({ reconciliation }) => reconciliationMessage(reconciliation)),
+          reconciliations: page.items.map(({ reconciliation }) =>
+            reconciliationMessage(reconciliation, emails),
+          ),
           nextPageToken: page.nextPageToken,
         };
       },

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { EndpointState } from '../../gen/gatehouse/v1/webhook_service_pb.js';
 import type { Endpoint } from '../../gen/gatehouse/v1/webhook_service_pb.js';
 import { panel } from '../ask.ts';
@@ -10,6 +10,7 @@ import { webhooks as webhooksInEnglish } from '../language/english/webhooks.ts';
 import { wordsFor } from '../language/words.ts';
 import { momentOf } from '../moment-text.ts';
 import { loadTab } from './environment-tab.ts';
+import { merchantNames } from './merchant-names.ts';
 import {
   environmentName,
   environmentTabs,
@@ -27,20 +28,6 @@ const mostPending = 10_000n;
 
 /** The page on which operators see where webhooks do not arrive, whoever's they are. */
 export function addEndpoints(app: FastifyInstance, { clients, sendPage, timeZone, now }: Dashboard): void {
-  /** Without core the list is there, with ids in the place of names. */
-  const namesOf = async (request: FastifyRequest, endpoints: readonly Endpoint[]) => {
-    const ids = [...new Set(endpoints.map(({ merchantId }) => merchantId))];
-    const names = await panel(request, (options) =>
-      Promise.all(
-        ids.map(async (merchantId) => {
-          const { merchant } = await clients.merchants.getMerchant({ merchantId }, options);
-          return [merchantId, merchant?.name ?? merchantId] as const;
-        }),
-      ),
-    );
-    return new Map(names.isThere ? names.value : []);
-  };
-
   app.get(path, async (request, reply) => {
     const writing = writingFor(request, timeZone);
     const words = writing.words.endpoints;
@@ -51,7 +38,7 @@ export function addEndpoints(app: FastifyInstance, { clients, sendPage, timeZone
         panel(request, async (options) => {
           const asked = { environment: number, onlyInTrouble: true, pageToken, pageSize };
           const { endpoints, nextPageToken } = await clients.webhooks.listEndpoints(asked, options);
-          const names = await namesOf(request, endpoints);
+          const names = await merchantNames(request, clients, endpoints);
           const webhookWords = wordsFor(request, { en: webhooksInEnglish, am: webhooksInAmharic });
           return {
             rows: endpoints.map((endpoint) => ({
@@ -96,7 +83,8 @@ function endpointRow(
     state: endpointState(endpoint.state, webhookWords),
     why: pauseWords(endpoint, webhookWords),
     since: momentOf(troubleTime, language, timeZone),
-    last: latestAnswer(endpoint, webhookWords),
+    last: latestAnswer(endpoint, webhookWords).text,
+    status: /^\d{3}$/.test(endpoint.lastResult) ? endpoint.lastResult : '',
     waiting: pendingCount >= mostPending ? words.endpoints.many(count) : count,
     next: nextTry(endpoint, writing, now),
   };

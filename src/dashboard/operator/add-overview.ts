@@ -68,8 +68,14 @@ export function addOverview(app: FastifyInstance, { clients, sendPage, timeZone 
 function walletsTile(statuses: readonly ReportedWalletStatus[], writing: Writing) {
   const { overview, environments } = writing.words;
   if (statuses.length === 0) return { isWell: false, text: overview.walletsNone };
-  const unwell = statuses.filter(({ status, stale }) => stale || status === undefined || !isWell(status));
-  if (unwell.length === 0) return { isWell: true, text: overview.walletsWell(statuses.length) };
+  // A process that has gone leaves its last word behind: it counts as long as nobody has spoken since.
+  const byWallet = Map.groupBy(statuses, ({ status }) => `${status?.wallet} ${status?.environment}`);
+  const latest = [...byWallet.values()].flatMap((said) => {
+    const fresh = said.filter(({ stale }) => !stale);
+    return fresh.length > 0 ? fresh : said;
+  });
+  const unwell = latest.filter(({ status, stale }) => stale || status === undefined || !isWell(status));
+  if (unwell.length === 0) return { isWell: true, text: overview.walletsWell(byWallet.size) };
   const names = unwell.map(
     ({ status }) =>
       `${walletName(status?.wallet, writing)} (${environments[environmentName(status?.environment)]})`,

@@ -15,9 +15,11 @@ import type { FormState } from '../forms/read-form.ts';
 import { momentOf } from '../moment-text.ts';
 import { notFound } from '../page-problem.ts';
 import { shellWords } from '../send-page.ts';
+import { adviceOn } from './difference-advice.ts';
+import { loadTab } from './environment-tab.ts';
+import type { environmentOf } from './operator-writing.ts';
 import {
   environmentName,
-  environmentOf,
   environmentTabs,
   numberText,
   pageQuery,
@@ -46,21 +48,26 @@ export function addReconciliations(app: FastifyInstance, dashboard: Dashboard): 
   const show = async (
     request: FastifyRequest,
     reply: FastifyReply,
-    environment: ReturnType<typeof environmentOf>,
+    posted?: ReturnType<typeof environmentOf>,
     form: FormState = emptyForm({ date: new Date(now().getTime() - dayMs).toISOString().slice(0, 10) }),
     status = 200,
   ): Promise<FastifyReply> => {
     const writing = writingFor(request, timeZone);
     const words = writing.words.reconciliations;
     const pageToken = textIn(request.query, 'page');
-    const days = await panel(request, async (options) => {
-      const asked = { environment: environment.number, pageToken, pageSize };
-      const answer = await reconciliations.listReconciliations(asked, options);
-      return {
-        rows: answer.reconciliations.map((each) => dayRow(each, writing)),
-        older: pageQuery({ environment: environment.name }, answer.nextPageToken),
-      };
-    });
+    const load = ({ name, number }: ReturnType<typeof environmentOf>) =>
+      panel(request, async (options) => {
+        const asked = { environment: number, pageToken, pageSize };
+        const answer = await reconciliations.listReconciliations(asked, options);
+        return {
+          rows: answer.reconciliations.map((each) => dayRow(each, writing)),
+          older: pageQuery({ environment: name }, answer.nextPageToken),
+        };
+      });
+    const { environment, shown: days } =
+      posted === undefined
+        ? await loadTab(request, load, ({ rows }) => rows.length === 0)
+        : { environment: posted, shown: await load(posted) };
     reply.code(status);
     return sendPage(request, reply, {
       template: 'operator/reconciliations',
@@ -79,7 +86,7 @@ export function addReconciliations(app: FastifyInstance, dashboard: Dashboard): 
     });
   };
 
-  app.get(path, (request, reply) => show(request, reply, environmentOf(request)));
+  app.get(path, (request, reply) => show(request, reply));
 
   app.post(path, async (request, reply) => {
     const { words } = writingFor(request, timeZone);
@@ -139,7 +146,7 @@ export function addReconciliations(app: FastifyInstance, dashboard: Dashboard): 
 }
 
 function dayRow(reconciliation: Reconciliation, writing: Writing) {
-  const { status, entries, differences, startedBy, scheduled } = reconciliation;
+  const { status, entries, differences, startedBy, startedByEmail, scheduled } = reconciliation;
   const words = writing.words.reconciliations;
   const isCompared = status === ReconciliationStatus.COMPLETED;
   return {
@@ -150,7 +157,7 @@ function dayRow(reconciliation: Reconciliation, writing: Writing) {
     entries: numberText(entries, writing),
     differences: isCompared ? numberText(differences, writing) : '',
     differs: isCompared && differences > 0,
-    by: scheduled ? words.byItself : startedBy,
+    by: scheduled ? words.byItself : startedByEmail || startedBy,
   };
 }
 
@@ -172,7 +179,7 @@ function differenceRow(difference: Difference, writing: Writing) {
   const side = (amount: string, currency: string, status: string): string =>
     amount === '' && status === ''
       ? words.nothing
-      : `${amount === '' ? '' : amountText(amount, currency, writing.language)} ${status}`.trim();
+      : `${amount === '' ? '' : amountText(amount, currency, writing.language)} ${words.statuses[status] ?? status}`.trim();
   const { walletAmount, walletCurrency, walletStatus, ourAmount, ourCurrency, ourStatus } = difference;
   return {
     number: difference.number,
@@ -180,7 +187,8 @@ function differenceRow(difference: Difference, writing: Writing) {
     transaction: difference.providerTransactionId,
     wallet: side(walletAmount, walletCurrency, walletStatus),
     ours: side(ourAmount, ourCurrency, ourStatus),
-    advice: difference.advice,
+    advice: words.advice[adviceOn(difference)] ?? '',
+    inEnglish: difference.advice,
     merchantId: difference.merchantId,
   };
 }

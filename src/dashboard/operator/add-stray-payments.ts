@@ -8,7 +8,11 @@ import type { Dashboard } from '../dashboard.ts';
 import { fieldOf } from '../forms/read-form.ts';
 import { momentOf } from '../moment-text.ts';
 import { flash } from '../session/sign-in-state.ts';
+import { home as homeInAmharic } from '../language/amharic/home.ts';
+import { home as homeInEnglish } from '../language/english/home.ts';
+import { wordsFor } from '../language/words.ts';
 import { loadTab } from './environment-tab.ts';
+import { merchantNames } from './merchant-names.ts';
 import {
   environmentName,
   environmentTabs,
@@ -43,8 +47,14 @@ export function addStrayPayments(app: FastifyInstance, { clients, sendPage, time
           const statuses = state === undefined ? [] : [states[state]];
           const asked = { environment: number, statuses, pageToken, pageSize };
           const answer = await clients.strayPayments.listStrayPayments(asked, options);
+          const names = await merchantNames(request, clients, answer.strayPayments);
+          const { reasons } = wordsFor(request, { en: homeInEnglish, am: homeInAmharic }).failures;
           return {
-            rows: answer.strayPayments.map((stray) => strayRow(stray, writing)),
+            rows: answer.strayPayments.map((stray) => ({
+              ...strayRow(stray, writing),
+              ...refusalOf(stray, reasons),
+              merchantName: names.get(stray.merchantId) ?? stray.merchantId,
+            })),
             older: pageQuery({ environment: name, state: state ?? '' }, answer.nextPageToken),
           };
         }),
@@ -98,10 +108,16 @@ function strayRow(stray: StrayPayment, writing: Writing) {
     transaction: stray.providerTransactionId,
     why: stray.kind === StrayPaymentKind.WRONG_AMOUNT ? strays.kinds.wrongAmount : strays.kinds.late,
     state: stateOf(stray.status, strays),
-    detail: stray.detail,
-    tries: strays.tries(numberText(stray.tries, writing)),
+    tries: stray.tries === 1 ? strays.oneTry : strays.tries(numberText(stray.tries, writing)),
     isRefused: stray.status === StrayPaymentStatus.REVERSAL_REFUSED,
   };
+}
+
+/** The kind of a wallet's reason in the reader's words, and what the wallet said in its own. */
+function refusalOf({ detail }: StrayPayment, reasons: Readonly<Record<string, string>>) {
+  const [kind = '', ...said] = detail.split(' ');
+  const reason = Object.hasOwn(reasons, kind) ? reasons[kind] : undefined;
+  return reason === undefined ? { reason: '', detail } : { reason, detail: said.join(' ') };
 }
 
 function stateOf(status: StrayPaymentStatus, { states: words }: Writing['words']['strays']) {

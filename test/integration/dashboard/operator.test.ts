@@ -7,14 +7,30 @@ import { openDashboardDesk } from './dashboard-desk.ts';
 
 let stack: Stack;
 let operator: DashboardVisitor;
+let email: string;
 
 beforeAll(async () => {
   stack = await startStack({ facades: 0, dashboards: 1, webhooks: 1 });
   const desk = openDashboardDesk(stack);
-  operator = await desk.signedIn(await desk.users.operator());
+  const user = await desk.users.operator();
+  ({ email } = user);
+  operator = await desk.signedIn(user);
 });
 
 afterAll(() => stack.stop());
+
+test('a comparison is shown with the address of whoever started it', async () => {
+  const fields = { environment: 'sandbox', wallet: 'walleta', date: '2026-01-31' };
+
+  const started = await operator.post('/operator/reconciliations', fields);
+  const one = await operator.get(started.headers.get('location') ?? '');
+  const all = await operator.get('/operator/reconciliations');
+
+  for (const page of [one, all]) {
+    expect(page.body).toContain(email);
+    expect(page.body).not.toContain('usr_');
+  }
+});
 
 describe('endpoints in trouble', () => {
   const path = '/operator/endpoints';

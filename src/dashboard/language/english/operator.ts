@@ -1,3 +1,5 @@
+import type { DifferenceAdvice } from '../../operator/difference-advice.ts';
+
 /** The pages of whoever runs the gateway. */
 export const operator = {
   environments: { label: 'Environment', sandbox: 'Sandbox', production: 'Production' },
@@ -20,6 +22,8 @@ export const operator = {
     broken: 'Broken',
     whatToDo: 'What to do',
     columns: { name: 'Check', result: 'Result', detail: 'What was seen' },
+    /** By the name that core gives a check; in English core says it at more length. */
+    ofChecks: {} as Readonly<Record<string, { name: string; good: string; bad: string }>>,
     wallets: 'Wallets',
     walletsWell: (count: number) => `${count} reported, all up and given work.`,
     walletsNone: 'No process that talks to wallets has reported within a day.',
@@ -150,7 +154,9 @@ export const operator = {
       late: 'It came after the order, or the attempt, had ended.',
       wrongAmount: 'It is another amount or currency than the order’s.',
     },
+    oneTry: 'The wallet was asked once.',
     tries: (count: string) => `The wallet was asked ${count} times.`,
+    order: 'Order',
     transaction: 'Transaction',
     walletSays: 'The wallet says:',
     empty: 'There is none.',
@@ -208,6 +214,24 @@ export const operator = {
         unreadable: 'An entry that cannot be read',
       },
       nothing: 'Nothing',
+      /** As a wallet's statement and our records say it. */
+      statuses: {
+        completed: 'completed',
+        pending: 'pending',
+        failed: 'failed',
+        reversed: 'given back',
+        other: 'something else',
+        requested: 'asked for',
+        sent: 'sent',
+        succeeded: 'paid',
+        declined: 'declined',
+        timed_out: 'timed out',
+        unknown: 'not known',
+        reversal_due: 'to be given back',
+        reversal_refused: 'not given back',
+      } as Readonly<Record<string, string>>,
+      /** In English core says it at more length. */
+      advice: {} as Readonly<Partial<Record<DifferenceAdvice, string>>>,
     },
   },
   pipeline: {
@@ -239,7 +263,6 @@ export const operator = {
     title: 'Endpoints in trouble',
     lead: 'Where webhooks do not arrive, of every merchant: those that are paused, then those that rest after failures.',
     columns: {
-      merchant: 'Merchant',
       endpoint: 'Endpoint',
       state: 'State',
       since: 'Since',
@@ -252,7 +275,7 @@ export const operator = {
     whenResumed: 'When it is resumed',
     nobodyWaits: 'When there is something to send',
     now: 'Now',
-    webhooksOf: 'Its webhooks',
+    webhooksOf: 'its webhooks',
     empty: 'None is in trouble.',
     next: 'Next',
     first: 'From the beginning',

@@ -61,7 +61,7 @@ export declare type Reconciliation = Message<"gatehouse.v1.Reconciliation"> & {
   scheduled: boolean;
 
   /**
-   * Who started it.
+   * Who started it; see started_by_email.
    *
    * @generated from field: string started_by = 7;
    */
@@ -122,6 +122,13 @@ export declare type Reconciliation = Message<"gatehouse.v1.Reconciliation"> & {
    * @generated from field: google.protobuf.Timestamp due_time = 15;
    */
   dueTime?: Timestamp | undefined;
+
+  /**
+   * The address of the person who started it; empty when a program did, or core by itself.
+   *
+   * @generated from field: string started_by_email = 16;
+   */
+  startedByEmail: string;
 };
 
 /**

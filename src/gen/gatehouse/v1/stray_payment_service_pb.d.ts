@@ -97,7 +97,8 @@ export declare type StrayPayment = Message<"gatehouse.v1.StrayPayment"> & {
   status: StrayPaymentStatus;
 
   /**
-   * What the wallet last said of the reversal; may be empty.
+   * What the wallet last said of the reversal; may be empty. Of one it refused: the kind of its reason, such as
+   * account_state, and its own words.
    *
    * @generated from field: string detail = 12;
    */

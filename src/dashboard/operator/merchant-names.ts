@@ -1,0 +1,21 @@
+import type { FastifyRequest } from 'fastify';
+import { panel } from '../ask.ts';
+import type { DashboardClients } from '../clients.ts';
+
+/** The names of a page's merchants by their ids; none while core cannot say. */
+export async function merchantNames(
+  request: FastifyRequest,
+  { merchants }: DashboardClients,
+  of: readonly { readonly merchantId: string }[],
+): Promise<ReadonlyMap<string, string>> {
+  const ids = [...new Set(of.map(({ merchantId }) => merchantId))];
+  const names = await panel(request, (options) =>
+    Promise.all(
+      ids.map(async (merchantId) => {
+        const { merchant } = await merchants.getMerchant({ merchantId }, options);
+        return [merchantId, merchant?.name ?? merchantId] as const;
+      }),
+    ),
+  );
+  return new Map(names.isThere ? names.value : []);
+}
