@@ -33,7 +33,7 @@ export const team = {
     done: 'I have passed it on',
     notMailed: {
       title: 'The mail has not gone out',
-      body: 'The mail server did not take it. The invitation is made: pass the link on yourself. Whoever runs the gateway finds the reason in the log, by the number of this request.',
+      body: 'The mail server has not taken it. The invitation is made: pass the link on yourself. Whoever runs the gateway finds the reason in the log, by the number of this request.',
     },
   },
   change: {
