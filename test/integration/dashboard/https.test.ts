@@ -1,6 +1,3 @@
-import { request as httpRequest } from 'node:http';
-import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Agent, fetch as fetchFrom } from 'undici';
 import { AccountService, MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
@@ -13,6 +10,8 @@ import type { TestUser } from '../../support/dashboard-users.ts';
 import { startProcess } from '../../support/gatehouse-process.ts';
 import { startStack } from '../../support/stack.ts';
 import type { Stack, TestMerchant } from '../../support/stack.ts';
+import { startTlsProxy } from '../../support/tls-proxy.ts';
+import type { TlsProxy } from '../../support/tls-proxy.ts';
 import { openAuthority } from '../webhooks/certificates.ts';
 import { openDashboardDesk } from './dashboard-desk.ts';
 import type { DashboardDesk } from './dashboard-desk.ts';
@@ -21,46 +20,14 @@ import type { DashboardDesk } from './dashboard-desk.ts';
 
 const sessionCookie = '__Host-gatehouse_session';
 
-interface Proxy {
-  readonly origin: string;
-  readonly forwardTo: (origin: string) => void;
-  readonly close: () => Promise<void>;
-}
-
 const authority = openAuthority();
 const agents: Agent[] = [];
-let proxy: Proxy;
+let proxy: TlsProxy;
 let stack: Stack;
 let desk: DashboardDesk;
 let merchant: TestMerchant;
 /** Where the dashboard listens, without TLS. */
 let plainOrigin: string;
-
-/** Ends TLS as nginx with `$proxy_add_x_forwarded_for` does: what the client says of itself stands before its address. */
-async function startProxy(): Promise<Proxy> {
-  let target = '';
-  const server = createServer(authority.issue({ names: 'DNS:localhost' }), (incoming, outgoing) => {
-    const said = incoming.headers['x-forwarded-for'];
-    const headers = {
-      ...incoming.headers,
-      'x-forwarded-for': [said ?? [], incoming.socket.remoteAddress ?? ''].flat().join(', '),
-      'x-forwarded-proto': 'https',
-    };
-    const { method, url } = incoming;
-    const forwarded = httpRequest(`${target}${url}`, { method, headers }, (answer) => {
-      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(outgoing);
-    });
-    forwarded.on('error', () => outgoing.destroy());
-    incoming.pipe(forwarded);
-  });
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-  return {
-    origin: `https://localhost:${(server.address() as AddressInfo).port}`,
-    forwardTo: (origin) => void (target = origin),
-    close: () => new Promise((closed) => server.close(() => closed())),
-  };
-}
 
 /** Sends from one of this machine's addresses, with headers that a browser would not send by itself. */
 function sendingFrom(localAddress: string, own: Readonly<Record<string, string>> = {}): SendRequest {
@@ -85,7 +52,7 @@ const intruderAt = (localAddress: string, own?: Readonly<Record<string, string>>
   createDashboardVisitor(plainOrigin, sendingFrom(localAddress, own));
 
 beforeAll(async () => {
-  proxy = await startProxy();
+  proxy = await startTlsProxy(authority.issue({ names: 'DNS:localhost' }));
   stack = await startStack({
     facades: 0,
     dashboards: 1,
