@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Client } from '@connectrpc/connect';
+import { MerchantService } from '../../src/gen/gatehouse/v1/merchant_service_pb.js';
+import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
+import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
+import { newRandomId } from '../../src/runtime/public-id.ts';
+import { registration } from '../support/order-requests.ts';
+import { startStack } from '../support/stack.ts';
+import type { Stack } from '../support/stack.ts';
+import { openCommandLine, widthOf } from './cli-harness.ts';
+import type { CommandLine } from './cli-harness.ts';
+
+let stack: Stack;
+let cli: CommandLine;
+let merchants: Client<typeof MerchantService>;
+beforeAll(async () => {
+  stack = await startStack({ facades: 0 });
+  cli = await openCommandLine({
+    GATEHOUSE_CORE_ADDRESSES: stack.addresses.join(','),
+    GATEHOUSE_SERVICE_TOKEN: stack.tokens.operator,
+  });
+  merchants = stack.client(MerchantService, 'operator');
+});
+afterAll(async () => {
+  await cli.stop();
+  await stack.stop();
+});
+
+const update = async (...options: readonly string[]) => {
+  const { id } = await stack.createMerchant();
+  return { id, ...(await cli.run('merchant', 'update', id, ...options)) };
+};
+
+describe('merchant update', () => {
+  test('changes all that can be agreed with a merchant, shows it, and core holds to it', async () => {
+    const { id, exitCode, stdout, stderr } = await update(
+      ...['--name', 'ቡና & Co', '--session-lifetime', '45m', '--sandbox-options', 'walleta_ussd,walletb_ussd'],
+      ...['--production-options', 'walleta_ussd', '--currencies', 'usd,etb'],
+      ...['--largest-amounts', 'ETB=50000,USD=900.50', '--requests-per-second', '20'],
+    );
+
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    expect(stdout).toMatch(/^Name +ቡና & Co$/m);
+    expect(stdout).toMatch(/^Time to pay +45m$/m);
+    expect(stdout).toMatch(/^Sandbox +walleta_ussd, walletb_ussd$/m);
+    expect(stdout).toMatch(/^In production +walleta_ussd$/m);
+    expect(stdout).toMatch(/^Currencies +.*USD/m);
+    expect(stdout).toMatch(/^At most +.*900\.50 USD/m);
+    expect(stdout).toMatch(/^Requests +20 a second for each key$/m);
+    expect(widthOf(stdout)).toBeLessThanOrEqual(100);
+    const { merchant } = await merchants.getMerchant({ merchantId: id });
+    expect(merchant?.terms?.requestsPerSecond).toBe(20);
+    await expect(
+      stack.client(OrderService, 'operator').registerOrder(
+        registration({
+          merchantId: id,
+          environment: Environment.SANDBOX,
+          amount: '50000.01',
+          currency: 'ETB',
+        }),
+      ),
+    ).rejects.toThrow();
+  });
+
+  test('leaves what is not said as it is, and takes limits away by all, none and standard', async () => {
+    const { id } = await update('--currencies', 'USD', '--requests-per-second', '5', '--name', 'Before');
+
+    await cli.json('merchant', 'update', id, '--name', 'After');
+    const kept = await cli.json('merchant', 'show', id);
+    await cli.json('merchant', 'update', id, '--currencies', 'all', '--requests-per-second', 'standard');
+    const freed = await cli.json('merchant', 'show', id);
+
+    expect(kept).toMatchObject({ name: 'After', terms: { currencies: ['USD'], requests_per_second: 5 } });
+    expect(freed).toMatchObject({ name: 'After', terms: { currencies: [], requests_per_second: 0 } });
+  });
+
+  test('is told in the audit log', async () => {
+    const { id } = await update('--name', 'Renamed');
+
+    const { stdout } = await cli.run('audit', 'list', '--merchant', id);
+
+    expect(stdout).toContain('merchant.update');
+  });
+
+  test.each<[readonly string[], string]>([
+    [[], 'nothing would change'],
+    [['--sandbox-options', 'cash'], 'walleta_ussd'],
+    [['--largest-amounts', '50000'], 'ETB=50000'],
+    [['--requests-per-second', '0'], '1 to 100000'],
+    [['--currencies', 'XYZ'], 'currencies'],
+    [['--session-lifetime', '1m'], 'session_lifetime'],
+  ])('%j is refused with a word on what to do', async (options, word) => {
+    const { exitCode, stdout, stderr } = await update(...options);
+
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+    expect(stderr).toContain(word);
+  });
+
+  test('of a merchant that is not there says so', async () => {
+    const id = newRandomId('mer', new Date());
+
+    const { exitCode, stderr } = await cli.run('merchant', 'update', id, '--name', 'X');
+
+    expect(exitCode).toBe(3);
+    expect(stderr).toContain(id);
+  });
+});

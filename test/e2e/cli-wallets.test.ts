@@ -1,0 +1,72 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { startStack } from '../support/stack.ts';
+import type { Stack } from '../support/stack.ts';
+import { waitUntil } from '../support/wait-until.ts';
+import { openCommandLine, widthOf } from './cli-harness.ts';
+import type { CommandLine } from './cli-harness.ts';
+
+let stack: Stack | undefined;
+let cli: CommandLine | undefined;
+afterEach(async () => {
+  await cli?.stop();
+  await stack?.stop();
+});
+
+async function open(wallets: number): Promise<CommandLine> {
+  stack = await startStack({ facades: 0, wallets });
+  cli = await openCommandLine({
+    GATEHOUSE_CORE_ADDRESSES: stack.addresses.join(','),
+    GATEHOUSE_SERVICE_TOKEN: stack.tokens.reader,
+  });
+  return cli;
+}
+
+interface Status {
+  readonly status: { readonly wallet: string; readonly environment: string; readonly health: string };
+  readonly instance: string;
+}
+
+test('wallet status shows the wallets that a process talks to, for a reader, too', async () => {
+  const { run, json } = await open(1);
+  const statuses = await waitUntil(
+    'both wallets are up',
+    async () => {
+      const found = (await json('wallet', 'status'))['statuses'] as readonly Status[];
+      return found.length > 1 && found.every(({ status }) => status.health === 'up') ? found : undefined;
+    },
+    60_000,
+  );
+
+  const { exitCode, stdout, stderr } = await run('wallet', 'status');
+
+  expect(statuses.map(({ status }) => status.wallet).sort()).toEqual(['walleta', 'walletb']);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+  expect(stdout).toMatch(/^WALLET +ENVIRONMENT +HEALTH +WORK/m);
+  expect(stdout).toMatch(/^walleta +SANDBOX +up +all/m);
+  expect(stdout).toMatch(/^walletb +SANDBOX +up +all/m);
+  expect(stdout).toContain('Calls and times are of the last');
+  expect(widthOf(stdout)).toBeLessThanOrEqual(120);
+}, 90_000);
+
+test('wallet status is of one environment when asked for', async () => {
+  const { json, run } = await open(1);
+  await waitUntil('a wallet has reported', async () => {
+    const { statuses } = await json('wallet', 'status', '--environment', 'sandbox');
+    return (statuses as readonly Status[]).length > 0 ? true : undefined;
+  });
+
+  const production = await run('wallet', 'status', '--environment', 'production');
+
+  expect(production.exitCode).toBe(0);
+  expect(production.stdout).toContain('No process that talks to wallets has reported');
+}, 90_000);
+
+test('wallet status says what to look for when nobody talks to wallets', async () => {
+  const { run, json } = await open(0);
+
+  const { exitCode, stdout } = await run('wallet', 'status');
+
+  expect(exitCode).toBe(0);
+  expect(stdout).toContain('Is one running?');
+  expect(await json('wallet', 'status')).toEqual({ statuses: [] });
+});
