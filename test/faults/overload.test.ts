@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { ConnectError } from '@connectrpc/connect';
 import type { CallOptions, Client } from '@connectrpc/connect';
 import { afterEach, expect, test } from '@jest/globals';
@@ -102,8 +103,28 @@ async function openShop({ path, call }: Pick<Kind, 'path' | 'call'>) {
     databaseUrl: own.databaseUrl,
     register: (orderNumber: string) => post('/api/v1/register', orderNumber),
     overRest: (orderNumber: string) => post(path, orderNumber),
+    headersOnly: () => answerToHeaders(new URL(own.facades[0]?.sandbox ?? ''), testKey),
     overGrpc: (orderNumber: string) => call(orders, merchantId, orderNumber, { timeoutMs: 60_000 }),
   };
+}
+
+/** What is answered to a registration whose body does not come. */
+async function answerToHeaders({ hostname, port }: URL, apiKey: string): Promise<string> {
+  const socket = connect(Number(port), hostname);
+  try {
+    socket.write(
+      `POST /api/v1/register HTTP/1.1\r\nHost: shop\r\napiKey: ${apiKey}\r\n` +
+        'Content-Type: application/json\r\nContent-Length: 200\r\n\r\n',
+    );
+    let text = '';
+    for await (const chunk of socket) {
+      text += String(chunk);
+      if (text.includes('\r\n\r\n')) return text;
+    }
+    return text;
+  } finally {
+    socket.destroy();
+  }
 }
 
 const reasonGiven = (error: unknown): string =>
@@ -145,6 +166,32 @@ test.each(kinds)(
   },
   120_000,
 );
+
+test('a facade in which as many wait as may wait refuses before it has read a body, and then goes on', async () => {
+  const { databaseUrl, register, headersOnly } = await openShop({
+    path: '/api/v1/register',
+    call: () => Promise.resolve(),
+  });
+  held = await holdOrders(databaseUrl, 'inserts');
+  // 1,000 wait, behind eight batches of up to 250 that are on their way to core.
+  const statuses: number[] = [];
+  const requests = Array.from({ length: 3_400 }, async (_, index) => {
+    const { status } = await register(`F-${index}`);
+    statuses.push(status);
+    return status;
+  });
+  await waitUntil('the facade is full', () => statuses.length >= 300, 60_000);
+
+  const answer = await headersOnly();
+
+  expect(answer).toMatch(/^HTTP\/1\.1 429 /);
+  expect(answer).toMatch(/^retry-after: 1\r$/im);
+  await letGo();
+  const all = await Promise.all(requests);
+  expect(new Set(all)).toEqual(new Set([201, 429]));
+  expect(all.filter((status) => status === 201).length).toBeGreaterThan(1_000);
+  expect((await register('AFTER')).status).toBe(201);
+}, 120_000);
 
 test('wave after wave of more than may wait leaves the heap of core where the first ones left it', async () => {
   const own = await startStack({ cores: 1, facades: 0 });
