@@ -77,7 +77,8 @@ export interface CodeShown {
 }
 
 /**
- * Takes a code, once; the sign-in that it is goes on record. Two that come at the same time wait for each other at the user's row.
+ * Takes a code, once; the sign-in that it is goes on record. Two that come at the same time wait for each other at the
+ * user's row.
  * Errors: NOT_FOUND USER_NOT_FOUND; UNAUTHENTICATED WRONG_CODE; FAILED_PRECONDITION TOTP_NOT_ENABLED;
  * RESOURCE_EXHAUSTED TOO_MANY_TRIES.
  */

@@ -26,7 +26,7 @@ export const signIn = {
     other: 'Sign in as somebody else',
     recoveryLeft: (count: number) =>
       count === 0
-        ? 'That was your last recovery code. Make new ones before you need them.'
+        ? 'That was your last recovery code. For new ones, turn one-time codes off and on again on the page of your account.'
         : `You used a recovery code; ${count} are left.`,
   },
   confirm: {
