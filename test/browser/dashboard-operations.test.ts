@@ -2,12 +2,17 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import axe from 'axe-core';
 import type { AxeResults } from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
+import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
+import {
+  StrayPaymentService,
+  StrayPaymentStatus,
+} from '../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 import { launchChromium } from '../support/chromium.ts';
 import { openDashboardUsers } from '../support/dashboard-users.ts';
 import type { TestUser } from '../support/dashboard-users.ts';
 import { startStack } from '../support/stack.ts';
 import type { Stack, TestMerchant } from '../support/stack.ts';
-import { insist } from '../support/wait-until.ts';
+import { insist, waitUntil } from '../support/wait-until.ts';
 
 let stack: Stack;
 let browser: Browser;
@@ -38,11 +43,38 @@ beforeAll(async () => {
       return_url: 'https://shop.example/',
     }),
   });
+  await Promise.all([findTrouble(), refuseReversal()]);
 }, 120_000);
 
 afterAll(async () => {
   await Promise.all([browser.close(), stack.stop()]);
 });
+
+/** An endpoint that somebody paused. */
+async function findTrouble(): Promise<void> {
+  const own = { merchantId: merchant.id, environment: Environment.SANDBOX };
+  const webhooks = stack.webhookClient('operator');
+  await webhooks.sendTestEvent({ ...own, url: 'https://there-is-no-such-shop.example/hook' });
+  const endpoint = 'https://there-is-no-such-shop.example';
+  await webhooks.pauseEndpoint({ ...own, endpoint, reason: '<i>moving</i>' });
+}
+
+/** Money that is no order's, and that its wallet will not give back. */
+async function refuseReversal(): Promise<void> {
+  const body = { order_number: 'S-1', amount: '7', currency: 'ETB', phone: '+251900000027' };
+  await fetch(`${stack.facades[0]?.sandbox}/api/v1/direct?payment_option=walleta_ussd`, {
+    method: 'POST',
+    headers: { apiKey: merchant.testKey, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  const statuses = [StrayPaymentStatus.REVERSAL_REFUSED];
+  await waitUntil(
+    'the wallet has refused',
+    async () =>
+      (await stack.client(StrayPaymentService, 'reader').listStrayPayments({ statuses })).strayPayments[0],
+    40_000,
+  );
+}
 
 async function openAs(user: TestUser, language = 'en'): Promise<Page> {
   const context = await browser.newContext({ locale: language, viewport: { width: 1280, height: 740 } });
@@ -114,6 +146,21 @@ test('an operator suspends a merchant with a reason, and lets it go on', async (
   await page.locator('summary', { hasText: 'Resume' }).click();
   await page.locator('button', { hasText: 'Resume' }).click();
   await page.locator('.facts .badge-good').waitFor();
+  await page.context().close();
+}, 60_000);
+
+test('an operator finds who is not told, and why money does not go back, and has the wallet asked again', async () => {
+  const page = await openAs(operator);
+  await page.goto(`${origin}/operator/endpoints`);
+  expect(await page.locator('tbody').innerText()).toContain('<i>moving</i>');
+  await page.locator('tbody a', { hasText: 'webhooks' }).click();
+  expect(await page.locator('#endpoint').inputValue()).toBe('https://there-is-no-such-shop.example');
+
+  await page.goto(`${origin}/operator/stray-payments`);
+  await page.locator('tbody', { hasText: 'This payment cannot be reversed' }).waitFor();
+  await page.locator('summary', { hasText: 'Try again' }).click();
+  await page.locator('button', { hasText: 'Ask the wallet again' }).click();
+  await page.locator('.alert-good').waitFor();
   await page.context().close();
 }, 60_000);
 
