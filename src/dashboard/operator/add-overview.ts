@@ -38,9 +38,10 @@ export function addOverview(app: FastifyInstance, { clients, sendPage, timeZone 
       panel(request, async (options) => {
         const { dueCount, restingEndpoints } = await clients.webhooks.getPipelineStatus({}, options);
         return dueCount === 0n && restingEndpoints === 0n
-          ? { isWell: true, text: overview.webhooksWell }
+          ? { isWell: true, isResting: false, text: overview.webhooksWell }
           : {
               isWell: false,
+              isResting: restingEndpoints > 0n,
               text: overview.webhooksBehind(
                 numberText(dueCount, writing),
                 numberText(restingEndpoints, writing),
@@ -58,7 +59,11 @@ export function addOverview(app: FastifyInstance, { clients, sendPage, timeZone 
         tiles: [
           { label: overview.wallets, href: '/operator/wallets', panel: wallets },
           { label: overview.strays, href: '/operator/stray-payments', panel: strays },
-          { label: overview.webhooks, href: '/operator/pipeline', panel: webhooks },
+          {
+            label: overview.webhooks,
+            href: webhooks.isThere && webhooks.value.isResting ? '/operator/endpoints' : '/operator/pipeline',
+            panel: webhooks,
+          },
         ],
       },
     });
