@@ -32,7 +32,6 @@ import { PageProblem } from './page-problem.ts';
 import { addMerchants } from './operator/add-merchants.ts';
 import { addOverview } from './operator/add-overview.ts';
 import { addEndpoints } from './operator/add-endpoints.ts';
-import { addEndpoints } from './operator/add-endpoints.ts';
 import { addPipeline } from './operator/add-pipeline.ts';
 import { addReconciliations } from './operator/add-reconciliations.ts';
 import { addStrayPayments } from './operator/add-stray-payments.ts';
@@ -190,7 +189,6 @@ export async function buildDashboard(options: DashboardOptions): Promise<Fastify
     addStrayPayments(pages, dashboard);
     addReconciliations(pages, dashboard);
     addPipeline(pages, dashboard);
-    addEndpoints(pages, dashboard);
     addEndpoints(pages, dashboard);
   });
   return app;
