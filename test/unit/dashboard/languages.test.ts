@@ -22,16 +22,28 @@ function textsOf(words: unknown, path = ''): [string, string][] {
   return Object.entries(words).flatMap(([name, value]) => textsOf(value, `${path}.${name}`));
 }
 
+/** Tables that are empty: in English core's own sentences serve, which other languages have words of their own for. */
+function emptyTablesOf(words: unknown, path = ''): string[] {
+  if (typeof words !== 'object' || words === null) return [];
+  const entries = Object.entries(words);
+  if (entries.length === 0) return [path];
+  return entries.flatMap(([name, value]) => emptyTablesOf(value, `${path}.${name}`));
+}
+
 test('each area has its words in both languages', () => {
   expect(readdirSync(join(folder, 'amharic'))).toEqual(areas);
 });
 
 describe.each(areas)('%s', (area) => {
-  test('has the same texts in both, and none of them empty', async () => {
+  test('has the same texts in both but for what core says in English, and none of them empty', async () => {
     const [english, amharic] = await Promise.all([wordsOf('english', area), wordsOf('amharic', area)]);
 
     const paths = (words: Words): string[] => textsOf(words).map(([path]) => path);
-    expect(paths(amharic)).toEqual(paths(english));
+    const saidByCore = emptyTablesOf(english);
+    const isOwn = (path: string): boolean => !saidByCore.some((table) => path.startsWith(`${table}.`));
+    expect(paths(amharic).filter(isOwn)).toEqual(paths(english));
+    for (const table of saidByCore)
+      expect(paths(amharic).some((path) => path.startsWith(`${table}.`))).toBe(true);
     expect([...textsOf(english), ...textsOf(amharic)].filter(([, text]) => text.trim() === '')).toEqual([]);
   });
 });
