@@ -120,11 +120,13 @@ async function startParts(options: GatehouseOptions, cleanUps: CleanUps): Promis
   };
 }
 
-const coreSettings = (
+type SettingsFor = (
   databaseUrl: string,
   natsUrl: string,
   tokens: Readonly<Record<string, string>>,
-): Readonly<Record<string, string>> => ({
+) => Readonly<Record<string, string>>;
+
+const coreSettings: SettingsFor = (databaseUrl, natsUrl, tokens) => ({
   GATEHOUSE_DATABASE_URL: databaseUrl,
   GATEHOUSE_NATS_URL: natsUrl,
   // The keys of the database's merchant were hashed with it.
@@ -134,11 +136,7 @@ const coreSettings = (
   GATEHOUSE_CORE_CONNECT_PORT: '0',
 });
 
-const webhookSettings = (
-  databaseUrl: string,
-  natsUrl: string,
-  tokens: Readonly<Record<string, string>>,
-): Readonly<Record<string, string>> => ({
+const webhookSettings: SettingsFor = (databaseUrl, natsUrl, tokens) => ({
   GATEHOUSE_DATABASE_URL: databaseUrl,
   GATEHOUSE_NATS_URL: natsUrl,
   GATEHOUSE_SERVICE_TOKEN: tokens['webhooks'] ?? '',
