@@ -8,6 +8,7 @@ import { RequestLogService } from '../gen/gatehouse/v1/request_log_service_pb.js
 import { Health } from '../gen/health/v1/health_pb.js';
 import { createApiRequestLog } from '../rest-facade/api-request-log.ts';
 import { buildRestFacade } from '../rest-facade/app.ts';
+import { createOrderStreams } from '../rest-facade/order-streams.ts';
 import { readRestFacadeConfig } from '../runtime/config.ts';
 import { createDraining } from '../runtime/http/draining.ts';
 import { stopOnSignal } from '../runtime/lifecycle.ts';
@@ -22,9 +23,14 @@ const lastEntriesMs = 500;
 
 const config = readConfigOrExit(readRestFacadeConfig);
 const { logger } = startLogging('rest-facade', config);
-const transport = createGrpcTransport({
-  addresses: config.GATEHOUSE_CORE_ADDRESSES,
-  token: config.GATEHOUSE_SERVICE_TOKEN,
+const cores = { addresses: config.GATEHOUSE_CORE_ADDRESSES, token: config.GATEHOUSE_SERVICE_TOKEN };
+const transport = createGrpcTransport(cores);
+// Of its own, so that streams alone are counted as they go round the cores.
+const streamTransport = createGrpcTransport(cores);
+const streams = createOrderStreams({
+  orders: createClient(OrderService, streamTransport),
+  addresses: cores.addresses,
+  logger,
 });
 const random = pooledRandom(randomFillSync);
 const apiRequestLog = createApiRequestLog({
@@ -41,6 +47,7 @@ const publicUrls = () => ({
 });
 const shared = {
   orders: createClient(OrderService, transport),
+  streams,
   apiKeys: createClient(ApiKeyService, transport),
   health: createClient(Health, transport),
   publicUrls,
@@ -72,7 +79,15 @@ stopOnSignal(logger, [
     timeoutMs: lastEntriesMs + 100,
     stop: () => apiRequestLog.close(AbortSignal.timeout(lastEntriesMs)),
   },
-  { name: 'connections to core', timeoutMs: 100, stop: () => transport.close() },
+  { name: 'streams to core', timeoutMs: 200, stop: () => streams.close() },
+  {
+    name: 'connections to core',
+    timeoutMs: 100,
+    stop: () => {
+      transport.close();
+      streamTransport.close();
+    },
+  },
 ]);
 
 const host = config.GATEHOUSE_HOST;

@@ -22,6 +22,7 @@ import { answerClientError, answerEveryRequest } from './raw-http.ts';
 import { addReference } from './reference.ts';
 import type { PublicUrls } from './reference.ts';
 import { createOrderCalls } from './order-calls.ts';
+import type { OrderStreams } from './order-streams.ts';
 import { createRefusals } from './refuse-when-full.ts';
 import { addRegisterEndpoint, registerFields, registerPath } from './register-endpoint.ts';
 import { invalidRequest } from './request-failure.ts';
@@ -31,6 +32,8 @@ import { addVerifyEndpoint, verifyFields, verifyPath } from './verify-endpoint.t
 export interface RestFacadeOptions {
   readonly environment: 'production' | 'sandbox';
   readonly orders: Client<typeof OrderService>;
+  /** What both environments' orders travel on. */
+  readonly streams: Pick<OrderStreams, 'send'>;
   readonly apiKeys: Client<typeof ApiKeyService>;
   readonly health: Client<typeof Health>;
   /** The base URLs merchants use, for the reference; asked when it is first read. */
@@ -130,7 +133,7 @@ export async function buildRestFacade(options: RestFacadeOptions): Promise<Fasti
 
 function addMerchantApi(app: FastifyInstance, options: RestFacadeOptions): void {
   const environment = environments[options.environment];
-  const { orders, apiKeys, nowMs } = options;
+  const { orders, streams, apiKeys, nowMs } = options;
   requireApiKey(
     app,
     createKeyAuthenticator({ apiKeys, environment, nowMs }),
@@ -147,7 +150,7 @@ function addMerchantApi(app: FastifyInstance, options: RestFacadeOptions): void 
     note(request, reply, payload);
     done(null, payload);
   });
-  const calls = createOrderCalls(orders, nowMs);
+  const calls = createOrderCalls({ orders, streams, nowMs });
   const context = { calls, orders, environment, refuseWhen: createRefusals() };
   addRegisterEndpoint(app, context);
   addDirectEndpoint(app, context);

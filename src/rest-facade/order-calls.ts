@@ -1,5 +1,5 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { ConnectError } from '@connectrpc/connect';
+import { Code, ConnectError } from '@connectrpc/connect';
 import type { CallOptions, Client } from '@connectrpc/connect';
 import type {
   GetOrderRequestSchema,
@@ -13,6 +13,7 @@ import type {
 import type { Status } from '../gen/google/rpc/status_pb.js';
 import { createGroupCommit } from '../runtime/database/group-commit.ts';
 import { fromStatus, rpcError } from '../runtime/rpc/rpc-error.ts';
+import type { OrderStreams } from './order-streams.ts';
 
 type RegisterOrder = MessageInitShape<typeof RegisterOrderRequestSchema>;
 type StartDirectPayment = MessageInitShape<typeof StartDirectPaymentRequestSchema>;
@@ -40,26 +41,46 @@ const deadlineMs = 8_000;
  */
 const limits = { maxItems: 250, maxInFlight: 8, maxWaiting: 1_000 };
 
+export interface OrderCallsOptions {
+  readonly orders: Client<typeof OrderService>;
+  readonly streams: Pick<OrderStreams, 'send'>;
+  /** A monotonic clock, in milliseconds. */
+  readonly nowMs: () => number;
+}
+
 /**
- * Makes one batch RPC of the requests that arrive in one turn of the event loop, or while others are on their way. A
- * request that comes alone is a unary call. None is cancelled when its client goes away: a write that is under way is
- * finished, so that the merchant's retry finds it done. Errors besides core's: RESOURCE_EXHAUSTED OVERLOADED.
+ * Makes one batch of the requests that arrive in one turn of the event loop, or while others are on their way. It travels on
+ * a stream that is open; when there is none, or the stream ends without an answer, as a call, which goes to whichever core
+ * answers. None is cancelled when its client goes away: a write that is under way is finished, so that the merchant's retry
+ * finds it done. Errors besides core's: RESOURCE_EXHAUSTED OVERLOADED.
  */
-export function createOrderCalls(orders: Client<typeof OrderService>, nowMs: () => number): OrderCalls {
+export function createOrderCalls({ orders, streams, nowMs }: OrderCallsOptions): OrderCalls {
   return {
     register: gather<RegisterOrder, RegisterOrderResponse>({
       nowMs,
+      overStream: async (requests, options) => {
+        const outcome = await streams.send({ case: 'registerOrders', value: { requests } }, options);
+        return outcome?.case === 'registerOrders' ? outcome.value.results : undefined;
+      },
       one: (request, options) => orders.registerOrder(request, options),
       many: async (requests, options) => (await orders.batchRegisterOrders({ requests }, options)).results,
     }),
     startDirectPayment: gather<StartDirectPayment, StartDirectPaymentResponse>({
       nowMs,
+      overStream: async (requests, options) => {
+        const outcome = await streams.send({ case: 'startDirectPayments', value: { requests } }, options);
+        return outcome?.case === 'startDirectPayments' ? outcome.value.results : undefined;
+      },
       one: (request, options) => orders.startDirectPayment(request, options),
       many: async (requests, options) =>
         (await orders.batchStartDirectPayments({ requests }, options)).results,
     }),
     find: gather<GetOrder, GetOrderResponse>({
       nowMs,
+      overStream: async (requests, options) => {
+        const outcome = await streams.send({ case: 'getOrders', value: { requests } }, options);
+        return outcome?.case === 'getOrders' ? outcome.value.results : undefined;
+      },
       one: (request, options) => orders.getOrder(request, options),
       many: async (requests, options) => (await orders.batchGetOrders({ requests }, options)).results,
     }),
@@ -75,6 +96,11 @@ interface Result<Response> {
 
 interface Methods<Request, Response> {
   readonly nowMs: () => number;
+  /** Undefined when the batch has to take the other way. */
+  readonly overStream: (
+    requests: Request[],
+    options: { readonly timeoutMs: number; readonly requestId: string },
+  ) => Promise<readonly Result<Response>[] | undefined>;
   readonly one: (request: Request, options: CallOptions) => Promise<Response>;
   readonly many: (requests: Request[], options: CallOptions) => Promise<readonly Result<Response>[]>;
 }
@@ -88,23 +114,24 @@ interface Waiting<Request> {
 
 function gather<Request extends object, Response>({
   nowMs,
+  overStream,
   one,
   many,
 }: Methods<Request, Response>): GatheredCall<Request, Response> {
-  const optionsOf = (items: readonly Waiting<Request>[]): CallOptions => ({
-    timeoutMs: Math.max(1, Math.floor(Math.min(...items.map(({ deadline }) => deadline)) - nowMs())),
-    headers: { 'x-request-id': items[0]?.requestId ?? '' },
-  });
+  const timeLeft = (items: readonly Waiting<Request>[]): number =>
+    Math.max(1, Math.floor(Math.min(...items.map(({ deadline }) => deadline)) - nowMs()));
   const answerAll = async (
     items: readonly Waiting<Request>[],
   ): Promise<readonly (Response | ConnectError)[]> => {
     const [first, ...others] = items;
     if (first === undefined) return [];
-    if (others.length === 0) return [await one(first.request, optionsOf(items))];
-    const results = await many(
-      items.map(({ request, requestId }) => ({ ...request, requestId })),
-      optionsOf(items),
-    );
+    const { requestId } = first;
+    const requests = items.map((item) => ({ ...item.request, requestId: item.requestId }));
+    const answered = await overStream(requests, { timeoutMs: timeLeft(items), requestId }).catch(retryable);
+    if (answered !== undefined) return items.map((_, index) => outcomeOf(answered[index]));
+    const options: CallOptions = { timeoutMs: timeLeft(items), headers: { 'x-request-id': requestId } };
+    if (others.length === 0) return [await one(first.request, options)];
+    const results = await many(requests, options);
     return items.map((_, index) => outcomeOf(results[index]));
   };
   const call = createGroupCommit({ ...limits, run: answerAll });
@@ -120,6 +147,12 @@ function gather<Request extends object, Response>({
     return outcome;
   };
   return Object.assign(ask, { isFull: call.isFull });
+}
+
+/** A call to a core that cannot answer now is made again elsewhere; a batch on a stream likewise, as a call. */
+function retryable(error: unknown): undefined {
+  if (error instanceof ConnectError && error.code === Code.Unavailable) return undefined;
+  throw error;
 }
 
 function outcomeOf<Response>(answer: Result<Response> | undefined): Response | ConnectError {

@@ -41,6 +41,8 @@ export interface EventBusOptions {
 }
 
 const bells = ['order_events', 'payment_attempts', 'webhook_deliveries'] as const satisfies readonly Bell[];
+/** A bell that is rung without a pause is heard this often: each time costs a message, and whoever hears it a look. */
+const ringRestMs = 5;
 const subjectOf = (bell: Bell): string => `gatehouse.wake.${bell}`;
 
 /**
@@ -50,7 +52,8 @@ const subjectOf = (bell: Bell): string => `gatehouse.wake.${bell}`;
 export function openEventBus({ url, name, logger }: EventBusOptions): EventBus {
   const closing = new AbortController();
   const listeners = new Map<Bell, Set<() => void>>(bells.map((bell) => [bell, new Set()]));
-  const ringing = new Set<Bell>();
+  /** Bells that were rung a moment ago, with whether there has been news since. */
+  const isResting = new Map<Bell, boolean>();
   let connection: NatsConnection | undefined;
   // The client keeps what is published while the broker is away, or drops it, as it happens: nothing is given to it then.
   let isReached = false;
@@ -82,13 +85,16 @@ export function openEventBus({ url, name, logger }: EventBusOptions): EventBus {
       await publishAll(connection, messages, ownInbox(url));
     },
     ring(bell) {
-      if (ringing.has(bell) || !isReached) return;
-      // One message says it all for everything that happens in this turn of the event loop.
-      ringing.add(bell);
-      setImmediate(() => {
-        ringing.delete(bell);
-        if (isReached) connection?.publish(subjectOf(bell));
-      });
+      if (isResting.has(bell)) return void isResting.set(bell, true);
+      if (!isReached) return;
+      connection?.publish(subjectOf(bell));
+      // One message says it all for everything that happens until the next.
+      isResting.set(bell, false);
+      setTimeout(() => {
+        const hasNews = isResting.get(bell);
+        isResting.delete(bell);
+        if (hasNews === true) this.ring(bell);
+      }, ringRestMs).unref();
     },
     onRing: (bell, listener) => void listeners.get(bell)?.add(listener),
     eventConsumer: (consumer) =>
@@ -111,6 +117,8 @@ function connectionOptions(url: string, name: string): ConnectionOptions {
     ...(pass === '' ? (user === '' ? {} : { token: user }) : { user, pass }),
     ...ownInbox(url),
     ...(url.startsWith('tls:') ? { tls: {} } : {}),
+    // Who rings has told itself already.
+    noEcho: true,
     waitOnFirstConnect: true,
     maxReconnectAttempts: -1,
     reconnectTimeWait: 500,

@@ -115,7 +115,7 @@ describe('logs', () => {
       }),
     ]);
     expect(core.filter(ofRequest).map((line) => line['rpc'])).toEqual(
-      expect.arrayContaining(['ApiKeyService/AuthenticateApiKey', 'OrderService/RegisterOrder']),
+      expect.arrayContaining(['ApiKeyService/AuthenticateApiKey', 'OrderService/BatchRegisterOrders']),
     );
     const everything = JSON.stringify([facade, core]);
     for (const secret of [shop.keys.sandbox, shop.keys.production, '911777301', '911777302', '911777303']) {

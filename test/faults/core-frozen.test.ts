@@ -16,7 +16,7 @@ afterEach(async () => {
 const relays = ({ log }: GatehouseProcess): boolean => log.some(({ msg }) => msg === 'relaying events');
 
 const registrations = ({ log }: GatehouseProcess): number =>
-  log.filter(({ rpc, code }) => rpc === 'OrderService/RegisterOrder' && code === 'ok').length;
+  log.filter(({ rpc, code }) => rpc === 'OrderService/BatchRegisterOrders' && code === 'ok').length;
 
 test('when a core hangs, another takes over its calls and its relay, and it is used again when it goes on', async () => {
   const running = await startStack({ cores: 2, facades: 1, settings: { GATEHOUSE_RATE_LIMIT_PER_KEY: '0' } });

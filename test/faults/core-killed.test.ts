@@ -33,7 +33,7 @@ async function startInPlaceOf(address: string | undefined, settings: Stack['core
 }
 
 const served = ({ log }: GatehouseProcess): boolean =>
-  log.some(({ rpc }) => rpc === 'OrderService/RegisterOrder');
+  log.some(({ rpc }) => rpc === 'OrderService/BatchRegisterOrders');
 
 test('nothing acknowledged is lost when one of two cores is killed and replaced, and then the other', async () => {
   stack = await startStack({ cores: 2, facades: 1, settings: { GATEHOUSE_RATE_LIMIT_PER_KEY: '0' } });

@@ -1,5 +1,4 @@
 import { create, fromBinary } from '@bufbuild/protobuf';
-import type { HandlerContext } from '@connectrpc/connect';
 import { OrderEventSchema } from '../../gen/gatehouse/v1/order_pb.js';
 import {
   GetOrderResponseSchema,
@@ -16,6 +15,7 @@ import type {
   StartDirectPaymentResponse,
 } from '../../gen/gatehouse/v1/order_service_pb.js';
 import { annotate, callerOf, isRequestId, markUneventful } from '../../runtime/rpc/call-context.ts';
+import type { CallContext } from '../../runtime/rpc/call-context.ts';
 import { rpcError } from '../../runtime/rpc/rpc-error.ts';
 import { rpcService } from '../../runtime/rpc/rpc-service.ts';
 import type { RpcService } from '../../runtime/rpc/rpc-service.ts';
@@ -33,6 +33,7 @@ import type { CancelOrder } from './cancel-order-use-case.ts';
 import type { CheckRequest } from './check-request-use-case.ts';
 import type { CheckoutTokens } from './checkout-token-use-case.ts';
 import { answerEach } from '../rpc/answer-each.ts';
+import type { ItemResult } from '../rpc/answer-each.ts';
 import { attemptMessage, orderMessage } from '../rpc/order-messages.ts';
 import { parseOrderFilter } from './list-orders-request.ts';
 import { parseEventFilter } from './order-event-requests.ts';
@@ -42,6 +43,8 @@ import type { CallScope, OrderStore } from './order-store.ts';
 import type { SearchOrders } from './search-orders-use-case.ts';
 import type { RegisterOrder } from './register-order-use-case.ts';
 import type { StartDirectPayment } from './start-direct-payment-use-case.ts';
+import { streamOrderBatches } from './stream-order-batches.ts';
+import type { BatchMethods } from './stream-order-batches.ts';
 
 export interface OrderServiceParts {
   readonly store: OrderStore;
@@ -119,6 +122,22 @@ export function orderService(parts: OrderServiceParts): RpcService {
     return create(GetOrderResponseSchema, { order: orderMessage(order), checkoutUrl });
   };
 
+  const resultsOf = async <Request extends Asked, Response extends Answered>(
+    context: CallContext,
+    requests: readonly Request[],
+    answer: (request: Request, scope: CallScope) => Promise<Response>,
+  ) => {
+    const scope = scopeOf(context);
+    const results = await answerEach(context, requests, (request) => answer(request, scope));
+    annotateBatch(context, requests, results);
+    return { results };
+  };
+  const batches: BatchMethods = {
+    registerOrders: ({ requests }, context) => resultsOf(context, requests, registerOne),
+    startDirectPayments: ({ requests }, context) => resultsOf(context, requests, startOne),
+    getOrders: ({ requests }, context) => resultsOf(context, requests, getOne),
+  };
+
   return rpcService(
     OrderService,
     {
@@ -131,15 +150,7 @@ export function orderService(parts: OrderServiceParts): RpcService {
         });
         return response;
       },
-      async batchRegisterOrders({ requests }, context) {
-        const scope = scopeOf(context);
-        return {
-          results: counted(
-            context,
-            await answerEach(context, requests, (request) => registerOne(request, scope)),
-          ),
-        };
-      },
+      batchRegisterOrders: batches.registerOrders,
       async startDirectPayment(request, context) {
         const response = await startOne(request, scopeOf(context));
         annotate(context, {
@@ -150,25 +161,13 @@ export function orderService(parts: OrderServiceParts): RpcService {
         });
         return response;
       },
-      async batchStartDirectPayments({ requests }, context) {
-        const scope = scopeOf(context);
-        return {
-          results: counted(
-            context,
-            await answerEach(context, requests, (request) => startOne(request, scope)),
-          ),
-        };
-      },
+      batchStartDirectPayments: batches.startDirectPayments,
       async getOrder(request, context) {
         annotate(context, { merchant_id: request.merchantId });
         return getOne(request, scopeOf(context));
       },
-      async batchGetOrders({ requests }, context) {
-        const scope = scopeOf(context);
-        return {
-          results: counted(context, await answerEach(context, requests, (request) => getOne(request, scope))),
-        };
-      },
+      batchGetOrders: batches.getOrders,
+      streamOrderBatches: streamOrderBatches(batches, draining),
       async cancelOrder(request, context) {
         const name = valuesOrThrow(
           combine({
@@ -233,6 +232,7 @@ export function orderService(parts: OrderServiceParts): RpcService {
       batchStartDirectPayments: writers,
       getOrder: readers,
       batchGetOrders: readers,
+      streamOrderBatches: writers,
       cancelOrder: ['dashboard', 'operator'],
       listOrders: ['dashboard', 'operator', 'reader', 'writer'],
       listOrderEvents: [...followers, 'dashboard'],
@@ -241,7 +241,7 @@ export function orderService(parts: OrderServiceParts): RpcService {
   );
 }
 
-function scopeOf(context: HandlerContext): CallScope {
+function scopeOf(context: CallContext): CallScope {
   return { requestId: callerOf(context).requestId, signal: context.signal };
 }
 
@@ -250,13 +250,23 @@ function scopeFor({ requestId }: { readonly requestId: string }, scope: CallScop
   return isRequestId(requestId) ? { ...scope, requestId } : scope;
 }
 
-function counted<T extends { readonly result: { readonly case: string } }>(
-  context: HandlerContext,
-  results: T[],
-): T[] {
+type Asked = { readonly merchantId: string };
+type Answered = { readonly order?: { readonly orderId: string } | undefined };
+
+/** How many, and for a batch of one what its own method would have said. */
+function annotateBatch(
+  context: CallContext,
+  requests: readonly Asked[],
+  results: readonly { readonly result: ItemResult<Answered> }[],
+): void {
   annotate(context, {
     items: results.length,
     failed_items: results.filter(({ result }) => result.case === 'error').length,
   });
-  return results;
+  const [only, ...others] = results;
+  if (only === undefined || others.length > 0) return;
+  annotate(context, {
+    merchant_id: requests[0]?.merchantId,
+    ...(only.result.case === 'response' ? { order_id: only.result.value.order?.orderId } : {}),
+  });
 }

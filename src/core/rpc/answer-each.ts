@@ -1,7 +1,7 @@
 import { Code, ConnectError } from '@connectrpc/connect';
-import type { HandlerContext } from '@connectrpc/connect';
 import type { Status } from '../../gen/google/rpc/status_pb.js';
 import { annotate } from '../../runtime/rpc/call-context.ts';
+import type { CallContext } from '../../runtime/rpc/call-context.ts';
 import { invalidFields, rpcError, toStatus } from '../../runtime/rpc/rpc-error.ts';
 import { explainDatabaseError } from '../../runtime/database/explain-error.ts';
 
@@ -16,7 +16,7 @@ export type ItemResult<Response> =
  * its neighbours alone. @throws INVALID_ARGUMENT INVALID_FIELDS when there are no items, or too many.
  */
 export async function answerEach<Request, Response>(
-  context: HandlerContext,
+  context: CallContext,
   requests: readonly Request[],
   answer: (request: Request) => Promise<Response>,
 ): Promise<{ result: ItemResult<Response> }[]> {

@@ -1,5 +1,6 @@
-import { once } from 'node:events';
+import { on } from 'node:events';
 import type { EventEmitter } from 'node:events';
+import type { Readable } from 'node:stream';
 import { create, fromBinary } from '@bufbuild/protobuf';
 import type { DescMessage, Message, MessageInitShape } from '@bufbuild/protobuf';
 import { Code, ConnectError, createContextValues, createHandlerContext } from '@connectrpc/connect';
@@ -21,6 +22,7 @@ import type { Logger } from '../logger.ts';
 import { encodeMessage } from './message-bytes.ts';
 import { encodeStatus, toStatus } from './rpc-error.ts';
 import { streamResetLimits } from './stream-resets.ts';
+import { untilDrained } from './until-drained.ts';
 
 /** The largest message taken or given: a full batch of the largest orders fits with room to spare. */
 export const maxMessageBytes = 4 * 1024 * 1024;
@@ -186,8 +188,14 @@ type AnyCall =
   | ServerWritableStream<Message, Message>
   | ServerDuplexStream<Message, Message>;
 
-async function* messagesOf(call: AsyncIterable<Message>): AsyncIterable<Message> {
-  yield* call;
+/**
+ * Not the stream's own iterator: that one destroys the stream when the call fails while more messages are awaited, before its
+ * status has been sent, and the caller waits for it in vain.
+ */
+async function* messagesOf(call: Readable): AsyncIterable<Message> {
+  const marks = { highWaterMark: 16, lowWaterMark: 4 };
+  for await (const [message] of on(call, 'data', { ...marks, close: ['end', 'close'] }))
+    yield message as Message;
 }
 
 function contextOf(call: AnyCall, { method }: MethodImplSpec) {
@@ -231,24 +239,12 @@ async function pump(
   try {
     for await (const response of responses) {
       if (call.cancelled) return;
-      if (!call.write(output(response))) await untilDrained(call);
+      if (!call.write(output(response))) await untilDrained(call, 'cancelled');
     }
     call.end();
   } catch (error) {
     if (!call.cancelled) call.emit('error', statusOf(error));
     else logger.debug({ err: error }, 'a stream ended after its caller had left');
-  }
-}
-
-/** A slow reader holds the source back; one that went away must not hold it for ever. */
-async function untilDrained(call: EventEmitter): Promise<void> {
-  const over = new AbortController();
-  const { signal } = over;
-  try {
-    await Promise.race([once(call, 'drain', { signal }), once(call, 'cancelled', { signal })]);
-  } finally {
-    // Takes off the listeners of the one that did not happen.
-    over.abort();
   }
 }
 

@@ -9,7 +9,7 @@ import type {
 import { Code, ConnectError } from '@connectrpc/connect';
 import type { StreamResponse, Transport, UnaryResponse } from '@connectrpc/connect';
 import { Client, Metadata, credentials } from '@grpc/grpc-js';
-import type { ServiceError } from '@grpc/grpc-js';
+import type { CallOptions, ClientDuplexStream, ClientReadableStream, ServiceError } from '@grpc/grpc-js';
 import { ApiKeyService } from '../../gen/gatehouse/v1/api_key_service_pb.js';
 import { MerchantService } from '../../gen/gatehouse/v1/merchant_service_pb.js';
 import { WebhookService } from '../../gen/gatehouse/v1/webhook_service_pb.js';
@@ -17,6 +17,7 @@ import { StatusSchema } from '../../gen/google/rpc/status_pb.js';
 import { defaultDeadlineMs, maxMessageBytes } from './grpc-server.ts';
 import { encodeMessage } from './message-bytes.ts';
 import { fromStatus } from './rpc-error.ts';
+import { untilDrained } from './until-drained.ts';
 
 export interface GrpcTransportOptions {
   /** Where the servers are: host:port each, or one dns:///host:port. Calls go round them all. */
@@ -87,7 +88,7 @@ export function createGrpcTransport({ addresses, token }: GrpcTransportOptions):
     unary: (method, signal, timeoutMs, header, input) =>
       unary(client, method, signal, timeoutMs, metadataOf(header), input),
     stream: (method, signal, timeoutMs, header, input) =>
-      serverStream(client, method, signal, timeoutMs, metadataOf(header), input),
+      stream(client, method, signal, timeoutMs, metadataOf(header), input),
     close: () => client.close(),
   };
 }
@@ -135,7 +136,7 @@ function unary<I extends DescMessage, O extends DescMessage>(
   });
 }
 
-async function serverStream<I extends DescMessage, O extends DescMessage>(
+async function stream<I extends DescMessage, O extends DescMessage>(
   client: Client,
   method: DescMethodStreaming<I, O>,
   signal: AbortSignal | undefined,
@@ -143,18 +144,12 @@ async function serverStream<I extends DescMessage, O extends DescMessage>(
   metadata: Metadata,
   input: AsyncIterable<MessageInitShape<I>>,
 ): Promise<StreamResponse<I, O>> {
-  if (method.methodKind !== 'server_streaming') {
-    throw new ConnectError('this transport takes one request message a call', Code.Unimplemented);
-  }
-  const first = await input[Symbol.asyncIterator]().next();
-  if (first.done === true) throw new ConnectError('the call has no request message', Code.InvalidArgument);
-  const call = client.makeServerStreamRequest<MessageShape<I>, MessageShape<O>>(
-    pathOf(method),
-    (message) => encodeMessage(method.input, message),
-    (bytes) => fromBinary(method.output, bytes),
-    create(method.input, first.value),
+  const call = await startStream(
+    client,
+    method,
     metadata,
     timeoutMs === undefined ? {} : { deadline: Date.now() + timeoutMs },
+    input,
   );
   const cancel = (): void => call.cancel();
   if (signal?.aborted === true) cancel();
@@ -178,6 +173,52 @@ async function serverStream<I extends DescMessage, O extends DescMessage>(
     trailer: new Headers(),
     message,
   };
+}
+
+async function startStream<I extends DescMessage, O extends DescMessage>(
+  client: Client,
+  method: DescMethodStreaming<I, O>,
+  metadata: Metadata,
+  options: CallOptions,
+  input: AsyncIterable<MessageInitShape<I>>,
+): Promise<ClientReadableStream<MessageShape<O>>> {
+  const encode = (message: MessageShape<I>): Buffer => encodeMessage(method.input, message);
+  const decode = (bytes: Buffer): MessageShape<O> => fromBinary(method.output, bytes);
+  switch (method.methodKind) {
+    case 'server_streaming': {
+      const first = await input[Symbol.asyncIterator]().next();
+      if (first.done === true)
+        throw new ConnectError('the call has no request message', Code.InvalidArgument);
+      const request = create(method.input, first.value);
+      return client.makeServerStreamRequest(pathOf(method), encode, decode, request, metadata, options);
+    }
+    case 'bidi_streaming': {
+      const call = client.makeBidiStreamRequest(pathOf(method), encode, decode, metadata, options);
+      void sendAll(call, method.input, input);
+      return call;
+    }
+    case 'client_streaming':
+      throw new ConnectError(
+        'this transport has no calls of many requests and one answer',
+        Code.Unimplemented,
+      );
+  }
+}
+
+/** Sends what the caller gives as fast as the server takes it. A caller who fails ends the call. */
+async function sendAll<I extends DescMessage>(
+  call: ClientDuplexStream<MessageShape<I>, unknown>,
+  schema: I,
+  input: AsyncIterable<MessageInitShape<I>>,
+): Promise<void> {
+  try {
+    for await (const message of input) {
+      if (!call.write(create(schema, message))) await untilDrained(call, 'status');
+    }
+    call.end();
+  } catch {
+    call.cancel();
+  }
 }
 
 const isServiceError = (error: unknown): error is ServiceError =>

@@ -1,24 +1,20 @@
 import type { DescMessage, Message, MessageInitShape } from '@bufbuild/protobuf';
-import { Code, ConnectError } from '@connectrpc/connect';
-import type { HandlerContext, MethodImplSpec, ServiceImplSpec } from '@connectrpc/connect';
-import type { Logger } from '../logger.ts';
-import { callerKey, isRequestId, logFieldsKey, uneventfulKey } from './call-context.ts';
+import type { ConnectError, HandlerContext, MethodImplSpec, ServiceImplSpec } from '@connectrpc/connect';
+import { abortError, answerCall, explainFailure, logCall, unlessAborted } from './answer-call.ts';
+import type { AnswerOptions } from './answer-call.ts';
+import { answerWithin } from './answer-within.ts';
+import { answerWithinKey, callerKey, isRequestId, logFieldsKey } from './call-context.ts';
 import type { Caller } from './call-context.ts';
-import { reasonOf, rpcError } from './rpc-error.ts';
+import { rpcError } from './rpc-error.ts';
 import type { Access, RpcService } from './rpc-service.ts';
 import { authenticateService } from './service-tokens.ts';
 import type { ServiceTokens } from './service-tokens.ts';
 
-export interface GuardOptions {
+export interface GuardOptions extends AnswerOptions {
   readonly tokens: ServiceTokens;
-  readonly logger: Logger;
   /** Makes an id for a call that came without a usable one. */
   readonly newRequestId: () => string;
-  /** Turns the errors of what a handler depends on (a database, say) into an RPC error; undefined for those it does not know. */
-  readonly explain: (error: unknown) => ConnectError | undefined;
 }
-
-type ErrorLevel = 'warn' | 'error' | 'info';
 
 /** Wraps every method of a service: who calls, may they, one log line a call, and no error without a reason. */
 export function guard({ spec, access }: RpcService, options: GuardOptions): ServiceImplSpec {
@@ -59,23 +55,20 @@ function guardMethod(spec: MethodImplSpec, access: Access, options: GuardOptions
 
 type Response = MessageInitShape<DescMessage>;
 
-async function once(
+function once(
   handle: () => Promise<Response> | Response,
   context: HandlerContext,
   access: Access,
   options: GuardOptions,
 ): Promise<Response> {
-  const startedAt = performance.now();
-  try {
-    admit(context, access, options);
-    const response = await unlessAborted(handle, context);
-    logCall(context, startedAt, undefined, options);
-    return response;
-  } catch (error) {
-    const failure = explain(error, context, options);
-    logCall(context, startedAt, failure, options);
-    throw failure;
-  }
+  return answerCall(
+    () => {
+      admit(context, access, options);
+      return unlessAborted(handle, context);
+    },
+    context,
+    options,
+  );
 }
 
 async function* many(
@@ -88,11 +81,12 @@ async function* many(
   let failure: ConnectError | undefined;
   try {
     admit(context, access, options);
+    context.values.set(answerWithinKey, answerWithin(context, options));
     yield* handle();
     // A handler that ends because its time is over has not come to an end of its own: that is what the caller must hear.
     if (context.signal.aborted) throw abortError(context);
   } catch (error) {
-    failure = explain(error, context, options);
+    failure = explainFailure(error, context, options);
     throw failure;
   } finally {
     // Here, because a stream that its caller leaves neither ends nor fails.
@@ -123,80 +117,4 @@ function admit(context: HandlerContext, access: Access, { tokens, newRequestId }
       `this method is open to ${access.join(', ')}; the token has the role ${role}`,
     );
   }
-}
-
-/** A handler may be waiting for a database that does not answer: the caller is told as soon as its deadline has passed. */
-async function unlessAborted(
-  handle: () => Promise<Response> | Response,
-  context: HandlerContext,
-): Promise<Response> {
-  const { signal } = context;
-  if (signal.aborted) throw abortError(context);
-  let abort = (): void => undefined;
-  const aborted = new Promise<never>((_resolve, reject) => (abort = () => reject(abortError(context))));
-  signal.addEventListener('abort', abort);
-  try {
-    return await Promise.race([handle(), aborted]);
-  } finally {
-    // Every call is aborted when it is over: nobody is left then to whom that would have to be explained.
-    signal.removeEventListener('abort', abort);
-  }
-}
-
-/** A caller hangs up at its own deadline, which comes a little before ours: its clock started when it sent the request. */
-const deadlineToleranceMs = 100;
-
-function abortError(context: HandlerContext): ConnectError {
-  return (context.timeoutMs() ?? Infinity) < deadlineToleranceMs
-    ? rpcError('DEADLINE_EXCEEDED', 'the deadline passed before the work was done')
-    : rpcError('CALL_CANCELLED', 'the caller went away');
-}
-
-function explain(thrown: unknown, context: HandlerContext, options: GuardOptions): ConnectError {
-  if (thrown instanceof ConnectError && reasonOf(thrown) !== undefined) return thrown;
-  if (context.signal.aborted) return abortError(context);
-  return (
-    options.explain(thrown) ??
-    rpcError('INTERNAL', 'an unexpected error; the log has it under this request id', { cause: thrown })
-  );
-}
-
-function levelOf(error: ConnectError | undefined): ErrorLevel {
-  switch (error?.code) {
-    case Code.Internal:
-    case Code.Unknown:
-    case Code.DataLoss:
-      return 'error';
-    case Code.Unavailable:
-    case Code.DeadlineExceeded:
-    case Code.ResourceExhausted:
-      return 'warn';
-    default:
-      return 'info';
-  }
-}
-
-function logCall(
-  context: HandlerContext,
-  startedAt: number,
-  error: ConnectError | undefined,
-  options: GuardOptions,
-): void {
-  const caller = context.values.get(callerKey);
-  if (caller.role === 'anyone' && error === undefined) return;
-  options.logger[error === undefined && context.values.get(uneventfulKey) ? 'debug' : levelOf(error)](
-    {
-      request_id: caller.requestId,
-      rpc: `${context.service.name}/${context.method.name}`,
-      protocol: context.protocolName,
-      role: caller.role,
-      ...(caller.actor === '' ? {} : { actor: caller.actor }),
-      code: error === undefined ? 'ok' : Code[error.code].replace(/(?<=[a-z])(?=[A-Z])/g, '_').toLowerCase(),
-      ...(error === undefined ? {} : { reason: reasonOf(error), error: error.rawMessage }),
-      ...(error?.cause === undefined ? {} : { err: error.cause }),
-      duration_ms: Math.round((performance.now() - startedAt) * 100) / 100,
-      ...context.values.get(logFieldsKey),
-    },
-    'rpc',
-  );
 }

@@ -43,6 +43,7 @@ const matrix: Readonly<Record<string, string>> = {
   'gatehouse.v1.OrderService/BatchStartDirectPayments': /*  */ 'Y - - - - Y Y -',
   'gatehouse.v1.OrderService/GetOrder': /*                  */ 'Y Y Y Y Y Y Y Y',
   'gatehouse.v1.OrderService/BatchGetOrders': /*            */ 'Y Y Y Y Y Y Y Y',
+  'gatehouse.v1.OrderService/StreamOrderBatches': /*        */ 'Y - - - - Y Y -',
   'gatehouse.v1.OrderService/CancelOrder': /*               */ '- - - - Y Y - -',
   'gatehouse.v1.OrderService/ListOrders': /*                */ '- - - - Y Y Y Y',
   'gatehouse.v1.OrderService/ListOrderEvents': /*           */ '- - - Y Y Y - Y',

@@ -1,11 +1,15 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { ConnectError, createClient } from '@connectrpc/connect';
 import type { Client } from '@connectrpc/connect';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { pushable } from 'it-pushable';
 import { ErrorInfoSchema } from '../../../src/gen/google/rpc/error_details_pb.js';
 import { Health } from '../../../src/gen/health/v1/health_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { ServerReflection } from '../../../src/gen/grpc/reflection/v1/reflection_pb.js';
+import type { ServerReflectionRequestSchema } from '../../../src/gen/grpc/reflection/v1/reflection_pb.js';
 import { createGrpcTransport } from '../../../src/runtime/rpc/grpc-transport.ts';
 import { registration } from '../../support/order-requests.ts';
 import { startProcess } from '../../support/gatehouse-process.ts';
@@ -173,16 +177,35 @@ describe('a stream', () => {
     });
   });
 
-  test('from the client is not a thing this transport can do', async () => {
-    const transport = createGrpcTransport({ addresses: stack.addresses, token: stack.tokens.operator });
-    opened.push(() => transport.close());
-    const { ServerReflection } = await import('../../../src/gen/grpc/reflection/v1/reflection_pb.js');
-    const asking = createClient(ServerReflection, transport).serverReflectionInfo(
-      (async function* () {
-        yield { messageRequest: { case: 'listServices', value: '' } } as const;
-      })(),
-    );
-    expect(await failureOf(asking[Symbol.asyncIterator]().next())).toMatchObject({ code: 'Unimplemented' });
+  describe('in both directions', () => {
+    const asking = (questions: AsyncIterable<MessageInitShape<typeof ServerReflectionRequestSchema>>) => {
+      const transport = createGrpcTransport({ addresses: stack.addresses, token: stack.tokens.operator });
+      opened.push(() => transport.close());
+      const answers = createClient(ServerReflection, transport).serverReflectionInfo(questions);
+      return answers[Symbol.asyncIterator]();
+    };
+    const listServices = { messageRequest: { case: 'listServices', value: '' } } as const;
+
+    test('answers each message while it is open, and ends when the caller has no more', async () => {
+      const questions = pushable<typeof listServices>({ objectMode: true });
+      const answers = asking(questions);
+      for (let count = 0; count < 2; count += 1) {
+        questions.push(listServices);
+        const { value } = await answers.next();
+        expect(value).toMatchObject({ messageResponse: { case: 'listServicesResponse' } });
+      }
+      questions.end();
+      expect(await answers.next()).toMatchObject({ done: true });
+    });
+
+    test('ends when the caller fails', async () => {
+      const questions = pushable<typeof listServices>({ objectMode: true });
+      const answers = asking(questions);
+      questions.push(listServices);
+      await answers.next();
+      questions.end(new Error('nothing more comes to mind'));
+      expect(await failureOf(answers.next())).toMatchObject({ code: 'Canceled' });
+    });
   });
 });
 

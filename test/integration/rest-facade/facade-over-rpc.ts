@@ -61,6 +61,7 @@ export async function startFacadeOverRpc(
   const app = await buildRestFacade({
     environment: 'sandbox',
     orders: createClient(OrderService, transport),
+    streams: { send: () => Promise.resolve(undefined) },
     apiKeys: createClient(ApiKeyService, transport),
     health: createClient(Health, transport),
     publicUrls: () => ({ production: 'https://pay.example', sandbox: 'https://sandbox.pay.example' }),

@@ -13,7 +13,8 @@ import { failureOf } from '../../support/rpc-failure.ts';
 
 const callsOn = (core: Partial<ServiceImpl<typeof OrderService>>, nowMs = () => performance.now()) => {
   const transport = createRouterTransport((router) => void router.service(OrderService, core));
-  return createOrderCalls(createClient(OrderService, transport), nowMs);
+  const streams = { send: () => Promise.resolve(undefined) };
+  return createOrderCalls({ orders: createClient(OrderService, transport), streams, nowMs });
 };
 
 /** A core that notes how it was called, and refuses order numbers that begin with "taken". */
@@ -42,7 +43,7 @@ function notingCore() {
 }
 
 describe('the calls of the hot path', () => {
-  test('a request that comes alone is a unary call under its own id', async () => {
+  test('a request that comes alone while no stream is open is a unary call under its own id', async () => {
     const { core, alone, batches } = notingCore();
 
     const response = await callsOn(core).register({ orderNumber: 'a' }, 'request-1');

@@ -639,6 +639,132 @@ export declare type GetOrderResult = Message<"gatehouse.v1.GetOrderResult"> & {
 export declare const GetOrderResultSchema: GenMessage<GetOrderResult>;
 
 /**
+ * A batch on a stream of them.
+ *
+ * @generated from message gatehouse.v1.StreamOrderBatchesRequest
+ */
+export declare type StreamOrderBatchesRequest = Message<"gatehouse.v1.StreamOrderBatchesRequest"> & {
+  /**
+   * What the answer is found by: the caller's choice, and its own among the batches under way on the stream.
+   *
+   * @generated from field: uint32 batch_id = 1;
+   */
+  batchId: number;
+
+  /**
+   * How long the caller waits for the answer: items that have not been begun by then are dropped unwritten. 30 seconds when
+   * absent or not positive.
+   *
+   * @generated from field: google.protobuf.Duration timeout = 2;
+   */
+  timeout?: Duration | undefined;
+
+  /**
+   * The batch's id in the server's log, and that of its items that have none: as RegisterOrderRequest.request_id.
+   *
+   * @generated from field: string request_id = 3;
+   */
+  requestId: string;
+
+  /**
+   * Exactly one is required.
+   *
+   * @generated from oneof gatehouse.v1.StreamOrderBatchesRequest.batch
+   */
+  batch: {
+    /**
+     * Orders to register.
+     *
+     * @generated from field: gatehouse.v1.BatchRegisterOrdersRequest register_orders = 4;
+     */
+    value: BatchRegisterOrdersRequest;
+    case: "registerOrders";
+  } | {
+    /**
+     * Direct payments to start.
+     *
+     * @generated from field: gatehouse.v1.BatchStartDirectPaymentsRequest start_direct_payments = 5;
+     */
+    value: BatchStartDirectPaymentsRequest;
+    case: "startDirectPayments";
+  } | {
+    /**
+     * Orders to read.
+     *
+     * @generated from field: gatehouse.v1.BatchGetOrdersRequest get_orders = 6;
+     */
+    value: BatchGetOrdersRequest;
+    case: "getOrders";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message gatehouse.v1.StreamOrderBatchesRequest.
+ * Use `create(StreamOrderBatchesRequestSchema)` to create a new message.
+ */
+export declare const StreamOrderBatchesRequestSchema: GenMessage<StreamOrderBatchesRequest>;
+
+/**
+ * What became of a batch, or that the stream is open.
+ *
+ * @generated from message gatehouse.v1.StreamOrderBatchesResponse
+ */
+export declare type StreamOrderBatchesResponse = Message<"gatehouse.v1.StreamOrderBatchesResponse"> & {
+  /**
+   * That of the request.
+   *
+   * @generated from field: uint32 batch_id = 1;
+   */
+  batchId: number;
+
+  /**
+   * None is set in the first response of a stream, which answers no batch. Exactly one is set in the others.
+   *
+   * @generated from oneof gatehouse.v1.StreamOrderBatchesResponse.outcome
+   */
+  outcome: {
+    /**
+     * What BatchRegisterOrders would have answered.
+     *
+     * @generated from field: gatehouse.v1.BatchRegisterOrdersResponse register_orders = 2;
+     */
+    value: BatchRegisterOrdersResponse;
+    case: "registerOrders";
+  } | {
+    /**
+     * What BatchStartDirectPayments would have answered.
+     *
+     * @generated from field: gatehouse.v1.BatchStartDirectPaymentsResponse start_direct_payments = 3;
+     */
+    value: BatchStartDirectPaymentsResponse;
+    case: "startDirectPayments";
+  } | {
+    /**
+     * What BatchGetOrders would have answered.
+     *
+     * @generated from field: gatehouse.v1.BatchGetOrdersResponse get_orders = 4;
+     */
+    value: BatchGetOrdersResponse;
+    case: "getOrders";
+  } | {
+    /**
+     * The batch failed as a whole: the error that the method would have ended with. INVALID_ARGUMENT INVALID_FIELDS when the
+     * request holds no batch.
+     *
+     * @generated from field: google.rpc.Status error = 5;
+     */
+    value: Status;
+    case: "error";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message gatehouse.v1.StreamOrderBatchesResponse.
+ * Use `create(StreamOrderBatchesResponseSchema)` to create a new message.
+ */
+export declare const StreamOrderBatchesResponseSchema: GenMessage<StreamOrderBatchesResponse>;
+
+/**
  * Which orders to list.
  *
  * @generated from message gatehouse.v1.ListOrdersRequest
@@ -1044,6 +1170,20 @@ export declare const OrderService: GenService<{
     methodKind: "unary";
     input: typeof BatchGetOrdersRequestSchema;
     output: typeof BatchGetOrdersResponseSchema;
+  },
+  /**
+   * Carries batches over one call that stays open, for callers that have many of them: what a call costs besides its items
+   * is paid once. The first response says nothing but that the stream is open. Then each batch is answered by itself, when it
+   * is done, whatever others are still under way. 32 are, at most, at a time; more wait to be read. When the caller has no
+   * more requests, the stream ends after the last answer. Errors of the call as a whole: UNAVAILABLE SERVER_DRAINING, when
+   * the server stops. Batches that the stream ended without answering may have been done: send them again elsewhere.
+   *
+   * @generated from rpc gatehouse.v1.OrderService.StreamOrderBatches
+   */
+  streamOrderBatches: {
+    methodKind: "bidi_streaming";
+    input: typeof StreamOrderBatchesRequestSchema;
+    output: typeof StreamOrderBatchesResponseSchema;
   },
   /**
    * Ends a PENDING order unpaid, as if the customer had given it up: it becomes FAILED.

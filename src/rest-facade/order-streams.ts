@@ -1,0 +1,207 @@
+import { isIP } from 'node:net';
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { durationFromMs } from '@bufbuild/protobuf/wkt';
+import { Code, ConnectError } from '@connectrpc/connect';
+import type { Client } from '@connectrpc/connect';
+import { pushable } from 'it-pushable';
+import type {
+  OrderService,
+  StreamOrderBatchesRequestSchema,
+  StreamOrderBatchesResponse,
+} from '../gen/gatehouse/v1/order_service_pb.js';
+import type { Logger } from '../runtime/logger.ts';
+import { pause } from '../runtime/pause.ts';
+import { fromStatus } from '../runtime/rpc/rpc-error.ts';
+
+type StreamRequest = MessageInitShape<typeof StreamOrderBatchesRequestSchema>;
+/** What a stream carries to core at a time. */
+export type OrderBatch = NonNullable<StreamRequest['batch']>;
+export type OrderBatchOutcome = StreamOrderBatchesResponse['outcome'];
+
+export interface OrderStreams {
+  /**
+   * Has core answer a batch over a stream that is open. Undefined when there is none, and when it ended without an answer:
+   * the batch may have been done, or not. @throws what core answered for the batch as a whole; DEADLINE_EXCEEDED
+   */
+  readonly send: (
+    batch: OrderBatch,
+    options: { readonly timeoutMs: number; readonly requestId: string },
+  ) => Promise<OrderBatchOutcome | undefined>;
+  /** Takes no more batches and ends the streams when those under way are answered. */
+  readonly close: () => Promise<void>;
+}
+
+export interface OrderStreamsOptions {
+  /** Of a connection that goes round all cores. */
+  readonly orders: Client<typeof OrderService>;
+  /** Where the cores are, for how many streams are kept open. */
+  readonly addresses: readonly string[];
+  readonly logger: Logger;
+  /** After so long a stream is replaced: a core that was added, or was away, gets its share again then. */
+  readonly lifetimeMs?: number;
+}
+
+const defaultLifetimeMs = 10_000;
+/** Between two attempts to open a stream. */
+const reopenAfterMs = 250;
+/** Core answers in time, late or not; when it says nothing for so long after, it hangs. */
+const silenceMs = 500;
+const openTimeoutMs = 5_000;
+const streamsToName = 12;
+const maxBatchId = 2 ** 32 - 1;
+
+/**
+ * Keeps streams open to the cores, on which batches travel for a fraction of a call's price
+ * (docs/adr/0014). Whoever sends has another way for when no stream is open.
+ */
+export function createOrderStreams(options: OrderStreamsOptions): OrderStreams {
+  const { addresses, logger, lifetimeMs = defaultLifetimeMs } = options;
+  const closing = new AbortController();
+  const open = new Set<OpenStream>();
+  let turn = 0;
+  let wasOpen: boolean | undefined;
+
+  const note = (reason?: unknown): void => {
+    const isOpen = open.size > 0;
+    if (isOpen === wasOpen || closing.signal.aborted) return;
+    wasOpen = isOpen;
+    if (isOpen) logger.info('streams to core are open');
+    else logger.warn({ err: reason }, 'no stream to core is open; batches go as calls until one is');
+  };
+  const keepOpen = async (): Promise<void> => {
+    let current: OpenStream | undefined;
+    const replaceBy = (next: OpenStream | undefined): void => {
+      if (current !== undefined) {
+        open.delete(current);
+        current.retire();
+      }
+      current = next;
+    };
+    while (!closing.signal.aborted) {
+      const next = openStream(options.orders, closing.signal);
+      const over = new AbortController();
+      void next.ended.then((reason) => {
+        open.delete(next);
+        note(reason);
+        over.abort();
+      });
+      if (await next.opened) {
+        open.add(next);
+        note();
+        replaceBy(next);
+        await pause(lifetimeMs, AbortSignal.any([over.signal, closing.signal]));
+      }
+      if (over.signal.aborted) await pause(reopenAfterMs, closing.signal);
+    }
+    const last = current;
+    replaceBy(undefined);
+    await last?.ended;
+  };
+  const kept = Array.from({ length: streamsTo(addresses) }, keepOpen);
+
+  return {
+    send: async (batch, { timeoutMs, requestId }) => {
+      const streams = closing.signal.aborted ? [] : [...open];
+      const stream = streams[(turn = (turn + 1) % Math.max(1, streams.length))];
+      return stream?.send({ batch, requestId, timeout: durationFromMs(timeoutMs) }, timeoutMs);
+    },
+    close: async () => {
+      closing.abort();
+      await Promise.all(kept);
+    },
+  };
+}
+
+/** One for each core: two at least, so that one is there while another is opened anew. A name may stand for many cores. */
+const streamsTo = (addresses: readonly string[]): number =>
+  addresses.some((address) => isIP(hostOf(address)) === 0) ? streamsToName : Math.max(2, addresses.length);
+
+const hostOf = (address: string): string => address.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
+
+interface OpenStream {
+  /** Whether it came so far that core takes batches. */
+  readonly opened: Promise<boolean>;
+  /** Resolves when it has ended, with the error that ended it. Never rejects. */
+  readonly ended: Promise<unknown>;
+  readonly send: (request: StreamRequest, timeoutMs: number) => Promise<OrderBatchOutcome | undefined>;
+  /** Ends it when what is under way is answered. */
+  readonly retire: () => void;
+}
+
+interface UnderWay {
+  readonly settle: (outcome: OrderBatchOutcome | undefined) => void;
+  readonly fail: (error: ConnectError) => void;
+}
+
+/** @param leave - whoever opens it does not want it any more; of no effect once it is open */
+function openStream(orders: Client<typeof OrderService>, leave: AbortSignal): OpenStream {
+  const requests = pushable<StreamRequest>({ objectMode: true });
+  const underWay = new Map<number, UnderWay>();
+  const cut = new AbortController();
+  const { promise: opened, resolve: tellOpened } = Promise.withResolvers<boolean>();
+  const patience = AbortSignal.any([leave, AbortSignal.timeout(openTimeoutMs)]);
+  const giveUp = (): void => cut.abort();
+  patience.addEventListener('abort', giveUp);
+  let isOver = false;
+  let lastId = 0;
+
+  const take = ({ batchId, outcome }: StreamOrderBatchesResponse): void => {
+    const batch = underWay.get(batchId);
+    switch (outcome.case) {
+      case undefined:
+        patience.removeEventListener('abort', giveUp);
+        tellOpened(true);
+        break;
+      case 'error':
+        batch?.fail(fromStatus(outcome.value));
+        break;
+      default:
+        batch?.settle(outcome);
+    }
+  };
+  const receive = async (): Promise<unknown> => {
+    try {
+      for await (const response of orders.streamOrderBatches(requests, { signal: cut.signal }))
+        take(response);
+      return undefined;
+    } catch (error) {
+      return error;
+    } finally {
+      isOver = true;
+      patience.removeEventListener('abort', giveUp);
+      tellOpened(false);
+      requests.end();
+      for (const { settle } of underWay.values()) settle(undefined);
+    }
+  };
+  const send = (request: StreamRequest, timeoutMs: number): Promise<OrderBatchOutcome | undefined> =>
+    new Promise((resolve, reject) => {
+      if (isOver) {
+        resolve(undefined);
+        return;
+      }
+      const batchId = (lastId = (lastId % maxBatchId) + 1);
+      const end = (): void => {
+        clearTimeout(timer);
+        underWay.delete(batchId);
+      };
+      const timer = setTimeout(() => {
+        end();
+        reject(new ConnectError('core did not answer in time', Code.DeadlineExceeded));
+        // Nothing more is to be asked of a core that hangs, nor to be waited for.
+        cut.abort();
+      }, timeoutMs + silenceMs);
+      underWay.set(batchId, {
+        settle: (outcome) => {
+          end();
+          resolve(outcome);
+        },
+        fail: (error) => {
+          end();
+          reject(error);
+        },
+      });
+      requests.push({ ...request, batchId });
+    });
+  return { opened, ended: receive(), send, retire: () => void requests.end() };
+}

@@ -1,0 +1,37 @@
+import { ConnectError, Code, createContextValues } from '@connectrpc/connect';
+import { answerCall, unlessAborted } from './answer-call.ts';
+import type { AnswerOptions } from './answer-call.ts';
+import { callerKey, callerOf, isRequestId, logFieldsKey } from './call-context.ts';
+import type { AnswerWithin, CallContext } from './call-context.ts';
+
+const timeIsOver = new ConnectError('the time of a call on a stream is over', Code.DeadlineExceeded);
+
+/** For the calls that come as messages of an admitted stream: each is answered as if it had come by itself. */
+export function answerWithin(stream: CallContext, options: AnswerOptions): AnswerWithin {
+  const caller = callerOf(stream);
+  return async ({ method, requestId, timeoutMs }, handle) => {
+    const deadline = performance.now() + timeoutMs;
+    const over = new AbortController();
+    const leave = (): void => over.abort(stream.signal.reason);
+    const timer = setTimeout(() => over.abort(timeIsOver), timeoutMs);
+    if (stream.signal.aborted) leave();
+    else stream.signal.addEventListener('abort', leave, { once: true });
+    const values = createContextValues();
+    values.set(callerKey, isRequestId(requestId) ? { ...caller, requestId } : caller);
+    values.set(logFieldsKey, {});
+    const context: CallContext = {
+      service: method.parent,
+      method,
+      protocolName: stream.protocolName,
+      signal: over.signal,
+      timeoutMs: () => deadline - performance.now(),
+      values,
+    };
+    try {
+      return await answerCall(() => unlessAborted(() => handle(context), context), context, options);
+    } finally {
+      clearTimeout(timer);
+      stream.signal.removeEventListener('abort', leave);
+    }
+  };
+}

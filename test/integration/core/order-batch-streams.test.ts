@@ -1,0 +1,293 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { ConnectError, createClient } from '@connectrpc/connect';
+import { createGrpcTransport as connectGrpcTransport } from '@connectrpc/connect-node';
+import { pushable } from 'it-pushable';
+import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import type {
+  StreamOrderBatchesRequest,
+  StreamOrderBatchesResponse,
+} from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { createGrpcTransport } from '../../../src/runtime/rpc/grpc-transport.ts';
+import { fromStatus } from '../../../src/runtime/rpc/rpc-error.ts';
+import { registration } from '../../support/order-requests.ts';
+import { describeFailure } from '../../support/rpc-failure.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack } from '../../support/stack.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { holdRegistrations } from './hold-registrations.ts';
+import { bufCurl, plainGrpcClient } from './rpc-clients.ts';
+
+let stack: Stack;
+let merchantId: string;
+let orderCount = 0;
+
+beforeAll(async () => {
+  stack = await startStack({ facades: 0 });
+  merchantId = (await stack.createMerchant()).id;
+});
+
+afterAll(() => stack.stop());
+
+const newOrderNumber = (): string => `B-${++orderCount}`;
+const order = (orderNumber = newOrderNumber()) => registration({ merchantId, orderNumber });
+const registering = (...orders: ReturnType<typeof order>[]) =>
+  ({ case: 'registerOrders', value: { requests: orders } }) as const;
+const reading = (...orderNumbers: string[]) =>
+  ({
+    case: 'getOrders',
+    value: {
+      requests: orderNumbers.map((value) => ({
+        merchantId,
+        environment: Environment.SANDBOX,
+        key: { case: 'orderNumber', value } as const,
+      })),
+    },
+  }) as const;
+
+type Batch = Partial<Pick<StreamOrderBatchesRequest, 'batchId' | 'requestId'>> & {
+  readonly batch?: ReturnType<typeof registering> | ReturnType<typeof reading>;
+  readonly timeout?: { readonly seconds: bigint; readonly nanos: number };
+};
+
+/** A stream, and what came of it so far; `next` waits for one more response. */
+function openStream(orders = stack.client(OrderService, 'facade')) {
+  const requests = pushable<Batch>({ objectMode: true });
+  // Of a generator Connect may ask the usual things; the pushable itself answers some of them without a promise.
+  const input = async function* () {
+    yield* requests;
+  };
+  const responses = orders.streamOrderBatches(input())[Symbol.asyncIterator]();
+  const next = async (): Promise<StreamOrderBatchesResponse> => {
+    const { value, done } = await responses.next();
+    if (done === true) throw new Error('the stream has ended');
+    return value;
+  };
+  return {
+    send: (batch: Batch) => void requests.push(batch),
+    end: () => void requests.end(),
+    next,
+    responses,
+  };
+}
+
+const failureIn = ({ outcome }: StreamOrderBatchesResponse) =>
+  outcome.case === 'error' ? describeFailure(fromStatus(outcome.value)) : undefined;
+
+const lines = (requestId: string) => stack.cores[0]!.log.filter(({ request_id }) => request_id === requestId);
+
+describe('a stream of batches', () => {
+  test('says that it is open, and answers each batch under its number until its caller is done', async () => {
+    const stream = openStream();
+    expect(await stream.next()).toMatchObject({ batchId: 0, outcome: { case: undefined } });
+    const orderNumber = newOrderNumber();
+
+    stream.send({ batchId: 7, batch: registering(order(orderNumber), { ...order(), amount: '0' }) });
+    expect(await stream.next()).toMatchObject({
+      batchId: 7,
+      outcome: {
+        case: 'registerOrders',
+        value: {
+          results: [
+            { result: { case: 'response', value: { order: { orderNumber }, repeated: false } } },
+            { result: { case: 'error' } },
+          ],
+        },
+      },
+    });
+    stream.send({ batchId: 9, batch: reading(orderNumber) });
+    expect(await stream.next()).toMatchObject({
+      batchId: 9,
+      outcome: {
+        case: 'getOrders',
+        value: { results: [{ result: { case: 'response', value: { order: { orderNumber } } } }] },
+      },
+    });
+    stream.end();
+    expect(await stream.responses.next()).toMatchObject({ done: true });
+  });
+
+  test('answers a batch that is done before an earlier one that is not', async () => {
+    const known = newOrderNumber();
+    const stream = openStream();
+    await stream.next();
+    stream.send({ batchId: 1, batch: registering(order(known)) });
+    await stream.next();
+    const held = await holdRegistrations(stack.databaseUrl);
+
+    stream.send({ batchId: 2, batch: registering(order()) });
+    await held.untilWaiting();
+    stream.send({ batchId: 3, batch: reading(known) });
+    expect(await stream.next()).toMatchObject({ batchId: 3, outcome: { case: 'getOrders' } });
+    await held.release();
+    expect(await stream.next()).toMatchObject({ batchId: 2, outcome: { case: 'registerOrders' } });
+    stream.end();
+  });
+
+  test('answers what is under way when its caller has half-closed', async () => {
+    const stream = openStream();
+    await stream.next();
+    const held = await holdRegistrations(stack.databaseUrl);
+    stream.send({ batchId: 1, batch: registering(order()) });
+    stream.end();
+    await held.untilWaiting();
+    await held.release();
+    expect(await stream.next()).toMatchObject({ batchId: 1, outcome: { case: 'registerOrders' } });
+    expect(await stream.responses.next()).toMatchObject({ done: true });
+  });
+
+  test.each([
+    ['no batch', {}, 'batch'],
+    ['no items', { batch: registering() }, 'requests'],
+    ['too many items', { batch: reading(...Array.from({ length: 501 }, () => 'x')) }, 'requests'],
+  ] as const)('refuses a request with %s by itself', async (_what, request, field) => {
+    const stream = openStream();
+    await stream.next();
+    stream.send({ batchId: 1, ...request });
+    expect(failureIn(await stream.next())).toMatchObject({
+      reason: 'INVALID_FIELDS',
+      issues: { [field]: expect.any(String) },
+    });
+    stream.send({ batchId: 2, batch: reading('unknown') });
+    expect(await stream.next()).toMatchObject({ batchId: 2, outcome: { case: 'getOrders' } });
+    stream.end();
+  });
+
+  test("a batch's time is its own: it is over while the stream and other batches go on", async () => {
+    const stream = openStream();
+    await stream.next();
+    const held = await holdRegistrations(stack.databaseUrl);
+    const late = newOrderNumber();
+    stream.send({
+      batchId: 1,
+      batch: registering(order(late)),
+      timeout: { seconds: 0n, nanos: 200_000_000 },
+    });
+    stream.send({ batchId: 2, batch: reading('unknown') });
+
+    expect(await stream.next()).toMatchObject({ batchId: 2 });
+    const answer = await stream.next();
+    await held.release();
+    expect([answer.batchId, failureIn(answer)]).toMatchObject([1, { reason: 'DEADLINE_EXCEEDED' }]);
+    stream.end();
+  });
+
+  test('each batch leaves a line of its own in the log, and so does the stream at its end', async () => {
+    const stream = openStream();
+    await stream.next();
+    const one = order();
+    stream.send({ batchId: 1, requestId: 'alone-on-a-stream', batch: registering(one) });
+    const { outcome } = await stream.next();
+    const result = outcome.case === 'registerOrders' ? outcome.value.results[0]?.result : undefined;
+    stream.send({ batchId: 2, requestId: 'two-on-a-stream', batch: registering(order(), order()) });
+    await stream.next();
+    stream.send({ batchId: 3, requestId: 'not usable', batch: reading('unknown') });
+    await stream.next();
+    stream.end();
+    await stream.responses.next();
+
+    await waitUntil('the lines are there', () => lines('two-on-a-stream').length > 0);
+    expect(lines('alone-on-a-stream')).toEqual([
+      expect.objectContaining({
+        rpc: 'OrderService/BatchRegisterOrders',
+        role: 'facade',
+        code: 'ok',
+        items: 1,
+        failed_items: 0,
+        merchant_id: merchantId,
+        order_id: result?.case === 'response' ? result.value.order?.orderId : 'none',
+      }),
+    ]);
+    expect(lines('two-on-a-stream')).toEqual([expect.objectContaining({ items: 2, failed_items: 0 })]);
+    expect(lines('not usable')).toEqual([]);
+    const ends = () => stack.cores[0]!.log.filter(({ rpc }) => rpc === 'OrderService/StreamOrderBatches');
+    await waitUntil('the stream has a line', () => ends().length > 0);
+    expect(ends().at(-1)).toMatchObject({ code: 'ok', protocol: 'grpc' });
+  });
+
+  test('takes no more than 32 batches at a time: the others wait unread', async () => {
+    const stream = openStream();
+    await stream.next();
+    const held = await holdRegistrations(stack.databaseUrl);
+    // Core writes three statements at a time, so most batches wait in its queue and none is answered.
+    for (let batchId = 1; batchId <= 40; batchId += 1) {
+      stream.send({ batchId, requestId: `many-${batchId}`, batch: registering(order()) });
+    }
+    // Held back only by the 32 before it: what it wants can be read while registrations are held.
+    stream.send({ batchId: 41, requestId: 'many-41', batch: reading('unknown') });
+    const other = openStream();
+    await other.next();
+    other.send({ batchId: 1, batch: reading('unknown') });
+    expect(await other.next()).toMatchObject({ batchId: 1 });
+    expect(lines('many-41')).toEqual([]);
+
+    await held.release();
+    const answered = new Set<number>();
+    while (answered.size < 41) answered.add((await stream.next()).batchId);
+    expect([...answered].sort((a, b) => a - b)).toEqual(Array.from({ length: 41 }, (_, index) => index + 1));
+    stream.end();
+    other.end();
+  });
+
+  test('ends when its core stops: what is under way is answered, and the caller is sent elsewhere', async () => {
+    const core = await stack.startCore();
+    const transport = connectGrpcTransport({
+      baseUrl: `http://${String(core.ready['connect'])}`,
+      interceptors: [
+        (next) => (request) => {
+          request.header.set('authorization', `Bearer ${stack.tokens.facade}`);
+          return next(request);
+        },
+      ],
+    });
+    const ours = createGrpcTransport({ addresses: [String(core.ready['grpc'])], token: stack.tokens.facade });
+    const streams = [transport, ours].map((each) => openStream(createClient(OrderService, each)));
+    const held = await holdRegistrations(stack.databaseUrl);
+    for (const [index, stream] of streams.entries()) {
+      await stream.next();
+      stream.send({ batchId: 1, batch: registering(order()) });
+      await held.untilWaiting(index + 1);
+    }
+
+    const exitCode = core.stop();
+    await waitUntil('it is stopping', () => core.log.some(({ msg }) => msg === 'stopping'));
+    await held.release();
+    for (const stream of streams) {
+      expect(await stream.next()).toMatchObject({ batchId: 1, outcome: { case: 'registerOrders' } });
+      const failure: unknown = await stream.responses.next().catch((error: unknown) => error);
+      expect(describeFailure(ConnectError.from(failure))).toMatchObject({ reason: 'SERVER_DRAINING' });
+    }
+    ours.close();
+    expect(await exitCode).toBe(0);
+  });
+
+  test('a client that shares no code with ours reads it', async () => {
+    const client = plainGrpcClient(stack.addresses[0]!, stack.tokens.facade);
+    const order_number = newOrderNumber();
+    const plain = { merchant_id: merchantId, environment: 'ENVIRONMENT_SANDBOX', order_number };
+    const responses = await client.exchange('gatehouse.v1.OrderService', 'StreamOrderBatches', [
+      { batch_id: 5, get_orders: { requests: [plain] } },
+    ]);
+    client.close();
+    expect(responses).toMatchObject([
+      { batch_id: 0 },
+      { batch_id: 5, outcome: 'get_orders', get_orders: { results: [{ result: 'error' }] } },
+    ]);
+  });
+
+  test.each([
+    ['the gRPC port', () => `http://${stack.addresses[0]!}`],
+    ['the Connect port', () => stack.connectUrl],
+  ] as const)('buf curl exchanges batches on %s', async (_port, url) => {
+    const order_number = newOrderNumber();
+    const read = { merchant_id: merchantId, environment: 'ENVIRONMENT_SANDBOX', order_number };
+    const { stdout, stderr } = await bufCurl([
+      ...['--http2-prior-knowledge', '--protocol', 'grpc', '--reflect-header', '*'],
+      ...['-H', `authorization: Bearer ${stack.tokens.facade}`],
+      ...['-d', JSON.stringify({ batch_id: 5, get_orders: { requests: [read] } })],
+      `${url()}/gatehouse.v1.OrderService/StreamOrderBatches`,
+    ]);
+    expect({ stdout, stderr }).toMatchObject({ stdout: expect.stringContaining('"batchId": 5'), stderr: '' });
+    expect(stdout).toContain('ORDER_NOT_FOUND');
+  });
+});
