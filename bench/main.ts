@@ -30,7 +30,7 @@ const measurers: {
   load: (prepared, options) =>
     measureLoad(prepared, {
       ...options,
-      warmUpSeconds: 1,
+      warmUpSeconds: 4,
       includes: (name) => name.includes(options.only),
     }),
   size: (prepared, options) => measureSizes(prepared, { ...options, connections: [1, 64], warmUpSeconds: 2 }),
@@ -80,7 +80,7 @@ async function run(options: BenchOptions): Promise<void> {
   if (missing !== undefined) throw new Error(missing);
   const sizes = options.parts.has('size') ? options.sizes : options.sizes.slice(0, 1);
   const reports = await withEverythingStopped(async (cleanUps) =>
-    measureAll(options, await prepare(sizes, cleanUps)),
+    measureAll(options, await prepare(sizes, cleanUps, options.postgresSettings)),
   );
   console.log(`\n${await asFormatted(renderResults(reports), 'markdown')}`);
   if (options.out === '') return;

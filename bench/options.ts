@@ -16,6 +16,8 @@ export interface BenchOptions {
   readonly profileFolder: string;
   readonly overloadConnections: number;
   readonly minutes: number;
+  /** Instead of those it is delivered with. */
+  readonly postgresSettings: Readonly<Record<string, string>>;
   /** Where results go; empty for the screen alone. */
   readonly out: string;
   readonly install: boolean;
@@ -40,6 +42,7 @@ export function readOptions(args: readonly string[]): BenchOptions {
       profile: { type: 'string', default: '' },
       'overload-connections': { type: 'string', default: '4000' },
       minutes: { type: 'string', default: '10' },
+      'shared-buffers': { type: 'string', default: '' },
       out: { type: 'string', default: '' },
       install: { type: 'boolean', default: false },
     },
@@ -58,6 +61,7 @@ export function readOptions(args: readonly string[]): BenchOptions {
     profileFolder: values.profile,
     overloadConnections: number('overload-connections', values['overload-connections']),
     minutes: Number(values.minutes),
+    postgresSettings: values['shared-buffers'] === '' ? {} : { shared_buffers: values['shared-buffers'] },
     out: values.out,
     install: values.install,
   };

@@ -18,8 +18,12 @@ export interface Prepared {
 }
 
 /** Seeds; nothing of Gatehouse runs yet. What was started is stopped by the clean-ups, also when this fails. */
-export async function prepare(sizes: readonly number[], cleanUps: CleanUps): Promise<Prepared> {
-  const postgres = await startPostgres();
+export async function prepare(
+  sizes: readonly number[],
+  cleanUps: CleanUps,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<Prepared> {
+  const postgres = await startPostgres(settings);
   cleanUps.add(postgres.stop);
   const { url, merchant } = await fillDatabase(postgres, 'bench');
   const databases: { seeded: number; url: string }[] = [];

@@ -33,11 +33,14 @@ const toldSettings = [
   'autovacuum',
 ];
 
-/** @throws when it does not start, or would acknowledge what is not on the disk */
-export async function startPostgres(): Promise<BenchPostgres> {
+/**
+ * @param own - settings instead of those it is delivered with
+ * @throws when it does not start, or would acknowledge what is not on the disk
+ */
+export async function startPostgres(own: Readonly<Record<string, string>> = {}): Promise<BenchPostgres> {
   const cleanUps = createCleanUps();
   try {
-    const server = await startTemporaryPostgres({ durable: true });
+    const server = await startTemporaryPostgres({ durable: true, settings: own });
     cleanUps.add(server.stop);
     const admin = new pg.Client({ connectionString: databaseUrl(server.url, 'postgres') });
     await admin.connect();

@@ -36,10 +36,10 @@ export interface GatheredCall<Request, Response> {
 const deadlineMs = 8_000;
 
 /**
- * Few batches on their way, so that what comes meanwhile makes the next one larger; several, so that core, which
- * gathers them anew, always has some to write. Beyond `maxWaiting` a request is refused at once.
+ * Few batches on their way, so that what comes meanwhile makes the next one larger; several, and none so large that it holds
+ * everything that is under way, so that facade, core and database work at the same time. Core gathers them anew. Beyond `maxWaiting` a request is refused at once.
  */
-const limits = { maxItems: 250, maxInFlight: 8, maxWaiting: 1_000 };
+const limits = { maxItems: 32, maxInFlight: 8, maxWaiting: 1_000 };
 
 export interface OrderCallsOptions {
   readonly orders: Client<typeof OrderService>;

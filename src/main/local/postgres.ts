@@ -16,6 +16,8 @@ export interface PostgresOptions {
   readonly marker: Readonly<Record<string, string>>;
   /** False gives up durability for speed: for data that is thrown away. */
   readonly durable: boolean;
+  /** Instead of what it is delivered with. Nothing of durability belongs here. */
+  readonly settings?: Readonly<Record<string, string>>;
 }
 
 const superuser = 'gatehouse';
@@ -136,7 +138,8 @@ async function isReady(data: string, pid: number): Promise<boolean> {
  */
 export function postgresProcess(options: PostgresOptions): ProcessSpec {
   const { home, port } = options;
-  const all = { ...settings, ...(options.durable ? {} : volatileSettings), port: String(port) };
+  const durability = options.durable ? {} : volatileSettings;
+  const all = { ...settings, ...options.settings, ...durability, port: String(port) };
   const args = [
     '-D',
     home.data,

@@ -7,6 +7,7 @@ import { findOrInstallNatsServer } from './nats-binary.ts';
 import { natsProcess, natsUrl } from './nats.ts';
 import { findPostgresHome, installedPostgres, sharedFolder } from './postgres-home.ts';
 import { databaseUrl, postgresProcess } from './postgres.ts';
+import type { PostgresOptions } from './postgres.ts';
 import { supervise } from './supervisor.ts';
 import type { ProcessSpec } from './supervisor.ts';
 
@@ -45,11 +46,14 @@ async function freePort(): Promise<number> {
 }
 
 /** Starts an empty PostgreSQL, one that trades durability for speed unless told not to. The URL is a superuser's. */
-export async function startTemporaryPostgres({ durable = false } = {}): Promise<TemporaryServer> {
+export async function startTemporaryPostgres({
+  durable = false,
+  settings = {},
+}: Partial<Pick<PostgresOptions, 'durable' | 'settings'>> = {}): Promise<TemporaryServer> {
   return startIn('gatehouse-postgres-', async (folder) => {
     const search = { dataFolder: folder, native: installedPostgres(), shared: sharedFolder, report: ignore };
     const home = await findPostgresHome(search);
-    const options = { home, port: await freePort(), password, marker: {}, durable };
+    const options = { home, port: await freePort(), password, marker: {}, durable, settings };
     return { url: databaseUrl(options), spec: postgresProcess(options) };
   });
 }
