@@ -1,4 +1,4 @@
-import { v7, validate } from 'uuid';
+import { v7 } from 'uuid';
 
 /** What kinds of things have ids, and how each id begins. */
 export type IdPrefix =
@@ -23,13 +23,16 @@ export type IdPrefix =
  */
 export type NewId = (prefix: IdPrefix, at: Date) => string;
 
-export const newRandomId: NewId = (prefix, at) => publicId(prefix, v7({ msecs: at.getTime() }));
+const uuidBytes = 16;
+
+export const newRandomId: NewId = (prefix, at) =>
+  idOfBytes(prefix, v7({ msecs: at.getTime() }, new Uint8Array(uuidBytes)));
 
 /** As `newRandomId`, with the caller's source of 16 random bytes. */
 export const randomIdsFrom =
   (rng: () => Uint8Array): NewId =>
   (prefix, at) =>
-    publicId(prefix, v7({ msecs: at.getTime(), rng }));
+    idOfBytes(prefix, v7({ msecs: at.getTime(), rng }, scratch));
 
 /*
  * The form is that of a TypeID (its specification, version 0.3): 128 bits in Crockford's base 32. Written out here
@@ -37,16 +40,23 @@ export const randomIdsFrom =
  */
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
-const suffixForm = /^[0-7][0-9a-hjkmnp-tv-z]{25}$/;
+const suffixLength = 26;
+/** Of the first character: two of the 130 bits are always 0. */
+const firstBits = 7;
 
 /** Two characters for each ten bits. */
 const pairs = Array.from(
   { length: 1024 },
   (_, bits) => alphabet.charAt(bits >> 5) + alphabet.charAt(bits & 31),
 );
-/** Five bits for each character code. */
-const bitsByCode = new Uint8Array(128);
+/** Five bits for each character code; more for those that are not in the alphabet. */
+const noBits = 0xff;
+const bitsByCode = new Uint8Array(128).fill(noBits);
 for (const [bits, character] of [...alphabet].entries()) bitsByCode[character.charCodeAt(0)] = bits;
+/** Two hexadecimal digits for each byte. */
+const hexOfByte = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
+/** Where a UUID's bytes are for the moment that it takes to write them in another form. */
+const scratch = new Uint8Array(uuidBytes);
 
 /** The id as it is shown, of an id as it is stored. */
 export function publicId(prefix: IdPrefix, uuid: string): string {
@@ -72,28 +82,64 @@ export const isPublicId = (prefix: IdPrefix, text: string): boolean => uuidIn(pr
 
 /** Every 128 bits have this form; not all of them are a UUID (RFC 9562: version and variant). */
 function uuidIn(prefix: IdPrefix, id: string): string | undefined {
-  if (id[prefix.length] !== '_' || !id.startsWith(prefix)) return undefined;
-  const suffix = id.slice(prefix.length + 1);
-  if (!suffixForm.test(suffix)) return undefined;
-  const uuid = decode(suffix);
-  return validate(uuid) ? uuid : undefined;
+  if (id.length !== prefix.length + 1 + suffixLength || id[prefix.length] !== '_' || !id.startsWith(prefix))
+    return undefined;
+  return readBytes(id, prefix.length + 1, scratch) && isUuid(scratch) ? uuidOfBytes(scratch) : undefined;
 }
 
 const pairOf = (tenBits: number): string => pairs[tenBits] ?? '';
 
-function decode(suffix: string): string {
-  let hex = digits(fiveBits(suffix, 0) * 32 + fiveBits(suffix, 1), 2);
-  for (let start = 2; start < suffix.length; start += 4) {
-    const high = fiveBits(suffix, start) * 32 + fiveBits(suffix, start + 1);
-    hex += digits(high * 1024 + fiveBits(suffix, start + 2) * 32 + fiveBits(suffix, start + 3), 5);
+/** Twice five characters are five bytes, and one byte comes first in two. */
+function idOfBytes(prefix: IdPrefix, bytes: Uint8Array): string {
+  const at = (index: number): number => bytes[index] ?? 0;
+  let id = `${prefix}_${pairOf(at(0))}`;
+  for (let start = 1; start < uuidBytes; start += 5) {
+    const high = (at(start) << 12) | (at(start + 1) << 4) | (at(start + 2) >> 4);
+    const low = ((at(start + 2) & 15) << 16) | (at(start + 3) << 8) | at(start + 4);
+    id += pairOf(high >> 10) + pairOf(high & 1023) + pairOf(low >> 10) + pairOf(low & 1023);
   }
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+  return id;
 }
 
-const fiveBits = (text: string, index: number): number => bitsByCode[text.charCodeAt(index)] ?? 0;
+/** Whether the characters from `from` on are all of the alphabet, and their bits were written into `bytes`. */
+function readBytes(text: string, from: number, bytes: Uint8Array): boolean {
+  let seen = 0;
+  const bits = (index: number): number => {
+    const five = bitsByCode[text.charCodeAt(from + index)] ?? noBits;
+    seen |= five;
+    return five;
+  };
+  const twenty = (index: number): number =>
+    (bits(index) << 15) | (bits(index + 1) << 10) | (bits(index + 2) << 5) | bits(index + 3);
+  const first = bits(0);
+  bytes[0] = (first << 5) | bits(1);
+  for (let group = 0; group < 3; group += 1) {
+    const high = twenty(2 + 8 * group);
+    const low = twenty(6 + 8 * group);
+    const start = 1 + 5 * group;
+    bytes[start] = high >> 12;
+    bytes[start + 1] = high >> 4;
+    bytes[start + 2] = (high << 4) | (low >> 16);
+    bytes[start + 3] = low >> 8;
+    bytes[start + 4] = low;
+  }
+  return seen < 32 && first <= firstBits;
+}
 
-/** In hexadecimal, with the leading zeros. */
-const digits = (bits: number, length: number): string => (16 ** length + bits).toString(16).slice(1);
+/** A version and a variant that there are, or no bit set, or all of them: what RFC 9562 calls nil and max. */
+function isUuid(bytes: Uint8Array): boolean {
+  const version = (bytes[6] ?? 0) >> 4;
+  if (version >= 1 && version <= 8 && (bytes[8] ?? 0) >> 6 === 2) return true;
+  return bytes.every((byte) => byte === 0) || bytes.every((byte) => byte === 0xff);
+}
+
+function uuidOfBytes(bytes: Uint8Array): string {
+  const hex = (index: number): string => hexOfByte[bytes[index] ?? 0] ?? '';
+  return (
+    `${hex(0)}${hex(1)}${hex(2)}${hex(3)}-${hex(4)}${hex(5)}-${hex(6)}${hex(7)}-${hex(8)}${hex(9)}-` +
+    `${hex(10)}${hex(11)}${hex(12)}${hex(13)}${hex(14)}${hex(15)}`
+  );
+}
 
 /** When the thing with this id was made, to the millisecond. Throws when the text is no id of that kind. */
 export const createdAtOf = (prefix: IdPrefix, id: string): Date =>
