@@ -22,8 +22,13 @@ export const processesOf = ({ gatehouse, postmaster }: UnderLoad): ProcessGroups
   nats: () => [gatehouse.nats],
 });
 
-/** Gatehouse over REST. */
-export function restContender(scenario: Scenario, under: UnderLoad, name = `rest ${scenario}`): Contender {
+/** Gatehouse over REST. @param newest - verify asks for so many of the youngest seeded orders; for all when it is left out */
+export function restContender(
+  scenario: Scenario,
+  under: UnderLoad,
+  name = `rest ${scenario}`,
+  newest = under.gatehouse.seeded,
+): Contender {
   const { gatehouse, merchant, nextRun } = under;
   const { urls, seeded } = gatehouse;
   return {
@@ -31,7 +36,14 @@ export function restContender(scenario: Scenario, under: UnderLoad, name = `rest
     run: async (connections, seconds) => {
       const run = nextRun();
       const share = Math.max(1, Math.floor(connections / urls.length));
-      const wrk = { scenario, apiKey: merchant.testKey, connections: share, seconds, seeded };
+      const wrk = {
+        scenario,
+        apiKey: merchant.testKey,
+        connections: share,
+        seconds,
+        seeded,
+        seededFrom: seeded - newest + 1,
+      };
       const { result: results, cpuSeconds } = await withCpu(processesOf(under), async () => {
         // Several facades are loaded by a wrk each, with order numbers of its own.
         const all = await Promise.all(

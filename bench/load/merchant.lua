@@ -1,9 +1,10 @@
 -- What wrk sends, chosen by the environment: SCENARIO is register, verify, direct or mixed. Every order_number and phone
--- is used once; verify asks for any of those that were seeded.
+-- is used once; verify asks for any of those that were seeded, from SEEDED_FROM on.
 local scenario = os.getenv("SCENARIO")
 local key = os.getenv("API_KEY")
 local run = os.getenv("RUN")
 local seeded = tonumber(os.getenv("SEEDED") or "0")
+local seeded_from = tonumber(os.getenv("SEEDED_FROM") or "1")
 local phone_base = tonumber(os.getenv("PHONE_BASE") or "0")
 
 local threads = 0
@@ -28,7 +29,7 @@ end
 
 local function verify()
   return wrk.format("POST", "/api/v1/verify", headers,
-    string.format('{"order_number":"S-%08d"}', math.random(1, seeded)))
+    string.format('{"order_number":"S-%08d"}', math.random(seeded_from, seeded)))
 end
 
 local function direct()

@@ -16,6 +16,8 @@ export interface WrkRun {
   readonly run: number;
   /** Orders S-00000001 to this one are there to be asked for. */
   readonly seeded: number;
+  /** The first of them that is asked for; the very first when it is left out. */
+  readonly seededFrom?: number;
 }
 
 /** A phone is asked once: so many may be asked in a run before they are those of the next. */
@@ -51,6 +53,7 @@ export function captureWrk(script: string, options: WrkRun, more: Readonly<Recor
     API_KEY: options.apiKey,
     RUN: String(options.run),
     SEEDED: String(options.seeded),
+    SEEDED_FROM: String(options.seededFrom ?? 1),
     PHONE_BASE: String((options.run * phonesARun) % 100_000_000),
     SCRIPTS: import.meta.dirname,
     ...more,

@@ -66,7 +66,7 @@ const renderers: { readonly [P in Part]: (report: PartReports[P], reports: Repor
   size: ({ sizes }, reports) =>
     [
       ...sizes.map(({ orders, measured }) => `${inThousands(orders)} orders:\n\n${measuredTable(measured)}`),
-      ...['verify', 'register'].flatMap((scenario) =>
+      ...['verify', 'verify newest', 'register'].flatMap((scenario) =>
         [...new Set(sizes.flatMap(({ measured }) => measured.map(({ connections }) => connections)))].map(
           (connections) =>
             `- ${scenario} p50 at ${connections}, with the most orders / with the fewest: ` +
