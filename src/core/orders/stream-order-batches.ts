@@ -14,7 +14,7 @@ import type {
   StreamOrderBatchesRequest,
   StreamOrderBatchesResponseSchema,
 } from '../../gen/gatehouse/v1/order_service_pb.js';
-import { answerWithinKey } from '../../runtime/rpc/call-context.ts';
+import { answerWithinKey, markUneventful } from '../../runtime/rpc/call-context.ts';
 import type { CallContext } from '../../runtime/rpc/call-context.ts';
 import { defaultDeadlineMs } from '../../runtime/rpc/grpc-server.ts';
 import { invalidFields, rpcError, toStatus } from '../../runtime/rpc/rpc-error.ts';
@@ -100,6 +100,8 @@ export function streamOrderBatches(methods: BatchMethods, draining: AbortSignal)
     yield* parallel(calls(), { concurrency: maxUnderWay });
     if (draining.aborted)
       throw rpcError('SERVER_DRAINING', 'this server is stopping; open a stream to another');
+    // Each batch has had its line.
+    markUneventful(stream);
   };
 }
 
