@@ -38,3 +38,18 @@ test.each([280, 320, 360, 1_100])(
     expect(hidden).toBe(0);
   },
 );
+
+test('at 280 px the page that cannot be clicked runs out of nothing either', async () => {
+  const watched = await startSimulator({ interactive: false });
+  const page = await browser.newPage({ viewport: { width: 280, height: 800 } });
+  await page.goto(watched.origin);
+  const hint = await page.textContent('code');
+  const hidden = await page.evaluate(
+    'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+  );
+  await page.close();
+  await watched.close();
+
+  expect(hint).toBe('GATEHOUSE_SIMULATOR_INTERACTIVE=true');
+  expect(hidden).toBe(0);
+});
