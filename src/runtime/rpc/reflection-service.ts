@@ -1,28 +1,67 @@
 import { toBinary } from '@bufbuild/protobuf';
-import type { DescFile, DescService, MessageInitShape } from '@bufbuild/protobuf';
+import type { DescFile, DescService } from '@bufbuild/protobuf';
 import { nestedTypes } from '@bufbuild/protobuf/reflect';
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
 import { file_google_rpc_error_details } from '../../gen/google/rpc/error_details_pb.js';
 import { ServerReflection } from '../../gen/grpc/reflection/v1/reflection_pb.js';
-import type {
-  ServerReflectionRequest,
-  ServerReflectionResponseSchema,
-} from '../../gen/grpc/reflection/v1/reflection_pb.js';
+import type { ServerReflectionRequest } from '../../gen/grpc/reflection/v1/reflection_pb.js';
+import { ServerReflection as ServerReflectionV1alpha } from '../../gen/grpc/reflection/v1alpha/reflection_pb.js';
+import type { ServerReflectionRequest as ServerReflectionRequestV1alpha } from '../../gen/grpc/reflection/v1alpha/reflection_pb.js';
 import { Health } from '../../gen/health/v1/health_pb.js';
 import { roles } from './service-tokens.ts';
 import { rpcService } from './rpc-service.ts';
 import type { RpcService } from './rpc-service.ts';
 
-type Answer = NonNullable<MessageInitShape<typeof ServerReflectionResponseSchema>['messageResponse']>;
+type Question = (ServerReflectionRequest | ServerReflectionRequestV1alpha)['messageRequest'];
+
+/** What both versions answer: their messages differ in the package's name alone. */
+type Answer =
+  | { readonly case: 'fileDescriptorResponse'; readonly value: { fileDescriptorProto: Uint8Array[] } }
+  | { readonly case: 'listServicesResponse'; readonly value: { service: { name: string }[] } }
+  | { readonly case: 'errorResponse'; readonly value: { errorCode: Code; errorMessage: string } };
 
 /**
- * grpc.reflection.v1, answered from the generated descriptors, so that grpcurl and `buf curl` need no .proto files.
+ * grpc.reflection.v1 and v1alpha, answered from the generated descriptors, so that grpcurl and `buf curl` need no .proto
+ * files. v1alpha is for clients from before v1: older grpcurl, and libraries that ask for nothing else.
  * Ours rather than a package's for the same reason as the health service: one implementation for gRPC and Connect.
- * Knows, beside the given services, what every process serves and what its errors carry.
+ * Both describe the given services, what every process serves and what its errors carry.
  */
-export function reflectionService(ownServices: readonly DescService[]): RpcService {
-  const services = [...ownServices, Health, ServerReflection];
+export function reflectionServices(ownServices: readonly DescService[]): readonly RpcService[] {
+  const answer = describeServices([...ownServices, Health, ServerReflection, ServerReflectionV1alpha]);
+  return [
+    rpcService(
+      ServerReflection,
+      {
+        async *serverReflectionInfo(requests) {
+          for await (const request of requests)
+            yield {
+              validHost: request.host,
+              originalRequest: request,
+              messageResponse: answer(request.messageRequest),
+            };
+        },
+      },
+      { serverReflectionInfo: roles },
+    ),
+    rpcService(
+      ServerReflectionV1alpha,
+      {
+        async *serverReflectionInfo(requests) {
+          for await (const request of requests)
+            yield {
+              validHost: request.host,
+              originalRequest: request,
+              messageResponse: answer(request.messageRequest),
+            };
+        },
+      },
+      { serverReflectionInfo: roles },
+    ),
+  ];
+}
+
+function describeServices(services: readonly DescService[]): (question: Question) => Answer {
   const files = collectFiles([...services.map(({ file }) => file), file_google_rpc_error_details]);
   const byName = new Map(files.map((file) => [`${file.name}.proto`, file]));
   const bySymbol = new Map(files.flatMap((file) => symbolsOf(file).map((symbol) => [symbol, file] as const)));
@@ -38,21 +77,21 @@ export function reflectionService(ownServices: readonly DescService[]): RpcServi
             ),
           },
         };
-  const answer = ({ messageRequest }: ServerReflectionRequest): Answer => {
-    switch (messageRequest.case) {
+  return (question) => {
+    switch (question.case) {
       case 'listServices':
         return {
           case: 'listServicesResponse',
           value: { service: services.map(({ typeName }) => ({ name: typeName })) },
         };
       case 'fileByFilename':
-        return descriptors(byName.get(messageRequest.value), messageRequest.value);
+        return descriptors(byName.get(question.value), question.value);
       case 'fileContainingSymbol':
-        return descriptors(bySymbol.get(messageRequest.value), messageRequest.value);
+        return descriptors(bySymbol.get(question.value), question.value);
       case 'fileContainingExtension':
-        return notFound(`an extension of ${messageRequest.value.containingType}`);
+        return notFound(`an extension of ${question.value.containingType}`);
       case 'allExtensionNumbersOfType':
-        return notFound(`extensions of ${messageRequest.value}`);
+        return notFound(`extensions of ${question.value}`);
       case undefined:
         return {
           case: 'errorResponse',
@@ -60,18 +99,6 @@ export function reflectionService(ownServices: readonly DescService[]): RpcServi
         };
     }
   };
-
-  return rpcService(
-    ServerReflection,
-    {
-      async *serverReflectionInfo(requests) {
-        for await (const request of requests) {
-          yield { validHost: request.host, originalRequest: request, messageResponse: answer(request) };
-        }
-      },
-    },
-    { serverReflectionInfo: roles },
-  );
 }
 
 const notFound = (asked: string): Answer => ({

@@ -4,7 +4,7 @@ import { startGrpcServer } from './grpc-server.ts';
 import { guard } from './guard.ts';
 import type { GuardOptions } from './guard.ts';
 import { healthService } from './health-service.ts';
-import { reflectionService } from './reflection-service.ts';
+import { reflectionServices } from './reflection-service.ts';
 import type { RpcService } from './rpc-service.ts';
 
 export interface RpcServersOptions
@@ -37,7 +37,7 @@ export async function startRpcServers(options: RpcServersOptions): Promise<RpcSe
   );
   const served = {
     host,
-    services: [...services, health, reflectionService(descriptions)].map((each) => guard(each, options)),
+    services: [...services, health, ...reflectionServices(descriptions)].map((each) => guard(each, options)),
     logger,
   };
   const grpc = await startGrpcServer({ ...served, port: ports.grpc });

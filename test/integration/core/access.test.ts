@@ -15,6 +15,7 @@ import { RequestLogService } from '../../../src/gen/gatehouse/v1/request_log_ser
 import { WalletStatusService } from '../../../src/gen/gatehouse/v1/wallet_status_service_pb.js';
 import { StrayPaymentService } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 import { ServerReflection } from '../../../src/gen/grpc/reflection/v1/reflection_pb.js';
+import { ServerReflection as ServerReflectionV1alpha } from '../../../src/gen/grpc/reflection/v1alpha/reflection_pb.js';
 import { Health } from '../../../src/gen/health/v1/health_pb.js';
 import { startStack } from '../../support/stack.ts';
 import type { Stack } from '../../support/stack.ts';
@@ -110,6 +111,7 @@ const matrix: Readonly<Record<string, string>> = {
   'gatehouse.v1.ReportService/GetFirstSteps': /*            */ '- - - - Y Y - Y',
   'gatehouse.v1.DiagnosticsService/Diagnose': /*            */ '- - - Y Y Y - Y',
   'grpc.reflection.v1.ServerReflection/ServerReflectionInfo': 'Y Y Y Y Y Y Y Y',
+  'grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo': 'Y Y Y Y Y Y Y Y',
 };
 
 /** Open to anybody, token or not: a probe has none. */
@@ -136,6 +138,7 @@ const services: readonly DescService[] = [
   WalletStatusService,
   Health,
   ServerReflection,
+  ServerReflectionV1alpha,
 ];
 const methods = new Map<string, DescMethod>(
   services.flatMap(({ typeName, methods }) =>

@@ -392,15 +392,17 @@ describe('a plain @grpc/grpc-js client made from the .proto files', () => {
 });
 
 describe.each([
-  ['the gRPC port', 'grpc', () => `http://${stack.addresses[0]!}`],
-  ['the Connect port', 'grpc', () => stack.connectUrl],
-  ['the Connect port', 'grpcweb', () => stack.connectUrl],
-  ['the Connect port', 'connect', () => stack.connectUrl],
-] as const)('buf curl on %s with the protocol %s', (_port, protocol, url) => {
+  ['the gRPC port', 'grpc', 'grpc-v1', () => `http://${stack.addresses[0]!}`],
+  ['the gRPC port', 'grpc', 'grpc-v1alpha', () => `http://${stack.addresses[0]!}`],
+  ['the Connect port', 'grpc', 'grpc-v1alpha', () => stack.connectUrl],
+  ['the Connect port', 'grpcweb', 'grpc-v1', () => stack.connectUrl],
+  ['the Connect port', 'connect', 'grpc-v1', () => stack.connectUrl],
+] as const)('buf curl on %s with the protocol %s and reflection %s', (_port, protocol, reflection, url) => {
   const curl = (method: string, data: object, token: string) =>
     bufCurl([
       '--http2-prior-knowledge',
-      ...['--protocol', protocol, '--reflect-header', '*', '-H', `authorization: Bearer ${token}`],
+      ...['--protocol', protocol, '-H', `authorization: Bearer ${token}`],
+      ...['--reflect-protocol', reflection, '--reflect-header', '*'],
       ...['-d', JSON.stringify(data), `${url()}/${method}`],
     ]);
 

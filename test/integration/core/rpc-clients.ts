@@ -31,6 +31,7 @@ const definitions = loadSync(
       'google/rpc/status.proto',
       'health/v1/health.proto',
       'grpc/reflection/v1/reflection.proto',
+      'grpc/reflection/v1alpha/reflection.proto',
     ),
   {
     includeDirs: [

@@ -118,8 +118,10 @@ describe('grpc.health.v1, without a token', () => {
   });
 });
 
-describe('grpc.reflection.v1', () => {
-  const reflection = 'grpc.reflection.v1.ServerReflection';
+const reflectionVersions = ['grpc.reflection.v1', 'grpc.reflection.v1alpha'];
+
+describe.each(reflectionVersions)('%s', (version) => {
+  const reflection = `${version}.ServerReflection`;
   const ask = async (request: PlainMessage): Promise<PlainMessage> => {
     const [answer] = await reader.exchange(reflection, 'ServerReflectionInfo', [request]);
     return answer!;
@@ -140,7 +142,11 @@ describe('grpc.reflection.v1', () => {
     const answer = await ask({ list_services: '' });
     const { service } = answer['list_services_response'] as { service: { name: string }[] };
     expect(service.map(({ name }) => name).sort()).toEqual(
-      [...servedServices, 'grpc.health.v1.Health', reflection].sort(),
+      [
+        ...servedServices,
+        'grpc.health.v1.Health',
+        ...reflectionVersions.map((each) => `${each}.ServerReflection`),
+      ].sort(),
     );
   });
 

@@ -15,6 +15,7 @@ import { registration } from '../../support/order-requests.ts';
 import { startStack } from '../../support/stack.ts';
 import type { Stack } from '../../support/stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { bufCurl } from '../core/rpc-clients.ts';
 import { answer, silence, startReceiver } from './receivers.ts';
 import type { Behaviour, Receiver } from './receivers.ts';
 
@@ -147,7 +148,22 @@ test('its listeners serve health, reflection and WebhookService to those with a 
     },
   );
 
+  const described = await Promise.all(
+    [ready?.['grpc'], ready?.['connect']].flatMap((address) =>
+      ['grpc-v1', 'grpc-v1alpha'].map((reflection) =>
+        bufCurl([
+          ...['--http2-prior-knowledge', '--protocol', 'grpc', '--reflect-protocol', reflection],
+          ...['--reflect-header', '*', '-H', `authorization: Bearer ${stack.tokens.reader}`],
+          `http://${String(address)}/${WebhookService.typeName}/GetPipelineStatus`,
+        ]),
+      ),
+    ),
+  );
+
   expect(status).toBe(ServingStatus.SERVING);
+  expect(described.map(({ exitCode, stderr }) => ({ exitCode, stderr }))).toEqual(
+    Array.from({ length: 4 }, () => ({ exitCode: 0, stderr: '' })),
+  );
   await expect(createClient(WebhookService, transport).getPipelineStatus({})).rejects.toMatchObject({
     code: Code.Unauthenticated,
   });
