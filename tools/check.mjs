@@ -14,7 +14,7 @@ const STEPS = [
   { name: 'lint', command: ['eslint', '--max-warnings', '0', '.'] },
   { name: 'imports', command: ['depcruise', '--config', '.dependency-cruiser.js', ...folders] },
   { name: 'types', command: ['tsc', '--noEmit', '-p', '.'] },
-  { name: 'proto-lint', command: ['buf', 'lint', 'proto'] },
+  { name: 'proto-lint', command: ['buf', 'lint'] },
   {
     name: 'proto-format',
     command: ['buf', 'format', '-d', '--exit-code', 'proto'],
