@@ -14,6 +14,7 @@ import { explainDatabaseError } from '../runtime/database/explain-error.ts';
 import { stopOnSignal } from '../runtime/lifecycle.ts';
 import { createMetrics } from '../runtime/metrics.ts';
 import { openEventBus } from '../runtime/nats-event-bus.ts';
+import { pause } from '../runtime/pause.ts';
 import { newRandomId } from '../runtime/public-id.ts';
 import { repeatEvery } from '../runtime/repeat-every.ts';
 import { createGrpcTransport } from '../runtime/rpc/grpc-transport.ts';
@@ -120,6 +121,7 @@ const sender = createWebhookSender({
   connectMs,
   now,
   resolve: createResolve(),
+  pause,
 });
 
 const services = [

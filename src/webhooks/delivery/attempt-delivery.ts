@@ -80,6 +80,7 @@ export function logAttempt(
     // Another process has the lane, or the database refused it: the delivery may be sent again.
     ...(isRecorded ? {} : { not_recorded: true }),
     detail: report.detail,
+    ...(report.hiddenCause === undefined ? {} : { name_failure: report.hiddenCause }),
   };
   if (report.result === 'DELIVERED' && isRecorded) logger.info(line, 'webhook attempt');
   else logger.warn(line, 'webhook attempt');

@@ -17,8 +17,9 @@ export type AttemptResult =
   | 'TIMED_OUT'
   | 'CONNECTION_FAILED'
   | 'TLS_FAILED'
+  /** The host name has no address, or none that is public: which of the two, the merchant must not learn. */
   | 'NAME_NOT_RESOLVED'
-  /** The address is not public: nothing was connected to. */
+  /** The URL has a literal IP address that is not public: nothing was connected to. */
   | 'ADDRESS_NOT_ALLOWED';
 
 /** An endpoint of a merchant: what its deliveries of one environment share, and what is leased. */
@@ -62,6 +63,8 @@ export interface AttemptReport {
   readonly responseBody: Buffer;
   /** The answer's Retry-After as sent; empty when there was none. */
   readonly retryAfter: string;
+  /** Why a host name led nowhere. Only for the operator's log; not stored. */
+  readonly hiddenCause?: string;
 }
 
 /** Scheme, host and port of a URL, the port left out when it is the scheme's own. */

@@ -3,7 +3,7 @@ import type { AttemptWords } from './explain-answer.ts';
 import { nameStatus } from './explain-answer.ts';
 import type { ConnectPhase } from './open-socket.ts';
 import { ConnectTimeoutError } from './open-socket.ts';
-import { AddressNotAllowedError, NameNotResolvedError } from './resolve-host.ts';
+import { AddressNotAllowedError, hiddenCauseOf, NameNotResolvedError } from './resolve-host.ts';
 
 /** What is known of an attempt that brought no whole answer. */
 export interface FailedAttempt {
@@ -24,19 +24,30 @@ const lostCodes: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_
 export const isConnectionLost = (error: unknown): boolean => lostCodes.has(codeOf(error));
 
 /**
- * What a failure means. The words are for the merchant's developer and hold nothing of what was sent or answered, nor what
- * a name resolved to: whoever may register a webhook_url could ask after names of the operator's own network with it.
+ * Explains a failure to the merchant's developer. The words hold nothing of what was sent or answered, nor what a name
+ * resolved to. A name that does not exist and a name with a private address read the same: a merchant could otherwise use
+ * a webhook_url to find the names of the operator's own network.
  */
 export function explainFailure(error: unknown, attempt: FailedAttempt): AttemptWords {
   const { url, phase } = attempt;
+  if (hiddenCauseOf(error, url.hostname) !== undefined) {
+    return {
+      result: 'NAME_NOT_RESOLVED',
+      detail: `${url.hostname} has no address on the public internet, so nothing was sent: check the name and its DNS records (A, AAAA)`,
+    };
+  }
   if (error instanceof AddressNotAllowedError) {
     return {
       result: 'ADDRESS_NOT_ALLOWED',
-      detail: `${url.hostname} is not an address on the public internet, nor the name of one; nothing was sent`,
+      detail: `${url.hostname} is not an address on the public internet, so nothing was sent`,
     };
   }
-  if (error instanceof NameNotResolvedError)
-    return { result: 'NAME_NOT_RESOLVED', detail: unresolved(error.code, url) };
+  if (error instanceof NameNotResolvedError) {
+    return {
+      result: 'NAME_NOT_RESOLVED',
+      detail: `the name servers did not say which address ${url.hostname} has (${error.code})`,
+    };
+  }
   const isLate = attempt.isTooLate || error instanceof ConnectTimeoutError;
   if (isLate)
     return tooLate(attempt, error instanceof ConnectTimeoutError ? attempt.connectMs : attempt.totalMs);
@@ -52,17 +63,6 @@ export function explainFailure(error: unknown, attempt: FailedAttempt): AttemptW
       return code.startsWith('ERR_SSL_')
         ? { result: 'TLS_FAILED', detail: untrusted(code, url) }
         : { result: 'CONNECTION_FAILED', detail: broken(error, code, attempt) };
-  }
-}
-
-function unresolved(code: string, { hostname }: URL): string {
-  switch (code) {
-    case 'ENOTFOUND':
-      return `there is no host ${hostname}: is the name right, and registered?`;
-    case 'ENODATA':
-      return `${hostname} has no IP address: its DNS needs an A or AAAA record`;
-    default:
-      return `the name servers did not say which address ${hostname} has (${code})`;
   }
 }
 

@@ -19,6 +19,9 @@ export class NameNotResolvedError extends Error {
 /** None of a host's addresses may be connected to. */
 export class AddressNotAllowedError extends Error {}
 
+/** The codes of node:dns for a name that does not exist, or that has no address. */
+const unknownCodes: readonly string[] = ['ENOTFOUND', 'ENODATA'];
+
 /**
  * Asks the name servers directly. The system's own lookup would block one of a handful of threads for each name whose
  * servers are silent, and a few dead merchants would hold up everybody's deliveries; it is asked only about names that
@@ -76,4 +79,20 @@ async function resolveName(hostname: string, resolve: Resolve): Promise<readonly
   return addresses;
 }
 
-const isUnknown = (error: unknown): boolean => ['ENOTFOUND', 'ENODATA'].includes(codeOf(error));
+const isUnknown = (error: unknown): boolean => unknownCodes.includes(codeOf(error));
+
+/** Why a host name leads to no address that may be connected to. Only for the operator's log. */
+export type HiddenCause = 'address_not_allowed' | 'name_unknown';
+
+/**
+ * Tells the operator why a host name leads nowhere; undefined for every other failure. The merchant must not learn the
+ * difference: a merchant could otherwise ask, name by name, which hosts the operator's own network has. A literal IP
+ * address tells the merchant nothing new.
+ */
+export function hiddenCauseOf(error: unknown, host: string): HiddenCause | undefined {
+  if (addressIn(host) !== undefined) return undefined;
+  if (error instanceof AddressNotAllowedError) return 'address_not_allowed';
+  return error instanceof NameNotResolvedError && unknownCodes.includes(error.code)
+    ? 'name_unknown'
+    : undefined;
+}

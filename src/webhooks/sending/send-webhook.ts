@@ -7,6 +7,7 @@ import type { ConnectSettings } from './open-socket.ts';
 import type { Exchange, PinnedRequest } from './pinned-connection.ts';
 import { PinnedConnection } from './pinned-connection.ts';
 import { guardAddresses } from './public-address.ts';
+import { hiddenCauseOf } from './resolve-host.ts';
 import type { Resolve } from './resolve-host.ts';
 
 /** Sends webhooks. */
@@ -39,9 +40,17 @@ export interface WebhookSenderOptions {
   readonly connectMs: number;
   readonly now: () => Date;
   readonly resolve: Resolve;
+  /** Resolves after `ms`, or when `stop` aborts. */
+  readonly pause: (ms: number, stop: AbortSignal) => Promise<void>;
   /** Certificate authorities to trust; those that come with Node.js when absent. */
   readonly ca?: ConnectSettings['ca'];
 }
+
+/**
+ * An attempt whose host name leads nowhere ends a whole multiple of this after it began, and reports that time. The time
+ * that the lookup took would tell a name that does not exist from a name with a private address.
+ */
+const nameFailureStepMs = 1_000;
 
 /** The attempt has taken as long as it may. */
 class DeadlineError extends Error {}
@@ -51,7 +60,7 @@ class DeadlineError extends Error {}
  * share none, because not every address is allowed in both.
  */
 export function createWebhookSender(options: WebhookSenderOptions): WebhookSender {
-  const { now, totalMs, connectMs, resolve } = options;
+  const { now, totalMs, connectMs, resolve, pause } = options;
   const tls = options.ca === undefined ? {} : { ca: options.ca };
   const settings: Readonly<Record<Environment, ConnectSettings>> = {
     SANDBOX: { resolve, connectMs, isAllowed: guardAddresses(options.sandboxNetworks), ...tls },
@@ -117,10 +126,20 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
               totalMs,
               connectMs,
             });
+      const elapsedMs = Math.max(0, now().getTime() - startedAt.getTime());
+      const hiddenCause = hiddenCauseOf(answer.failure?.error, url.hostname);
+      let durationMs = elapsedMs;
+      if (hiddenCause !== undefined) {
+        durationMs = Math.max(1, Math.ceil(elapsedMs / nameFailureStepMs)) * nameFailureStepMs;
+        const stopping = AbortSignal.any([stop, closing.signal]);
+        await pause(durationMs - elapsedMs, stopping);
+        if (stopping.aborted) throw stopping.reason;
+      }
       return {
         startedAt,
-        durationMs: Math.max(0, now().getTime() - startedAt.getTime()),
+        durationMs,
         ...words,
+        ...(hiddenCause === undefined ? {} : { hiddenCause }),
         statusCode: answer.status,
         remoteAddress: over.remoteAddress,
         responseBody: answer.body,

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { Environment } from '../../../src/webhooks/domain/delivery.ts';
 import { sendTo, sendingDesk } from './outgoing.ts';
@@ -67,13 +68,16 @@ describe.each(['PRODUCTION', 'SANDBOX'] as const)('%s', (environment) => {
 
     const report = await sendTo(openSender(strict), `http://${host}:${receiver.port}/hook`, { environment });
 
+    const isName = isIP(new URL(`http://${host}`).hostname.replace(/^\[|\]$/g, '')) === 0;
     expect(report).toMatchObject({
-      result: 'ADDRESS_NOT_ALLOWED',
+      result: isName ? 'NAME_NOT_RESOLVED' : 'ADDRESS_NOT_ALLOWED',
       statusCode: 0,
       remoteAddress: '',
       responseBody: Buffer.alloc(0),
     });
-    expect(report.detail).toMatch(/^\S+ is not an address on the public internet, nor the name of one/);
+    expect(report.detail).toMatch(
+      /^\S+ (is not an|has no) address on the public internet, so nothing was sent/,
+    );
     expect(receiver.connectionCount()).toBe(0);
   });
 
@@ -91,9 +95,51 @@ describe.each(['PRODUCTION', 'SANDBOX'] as const)('%s', (environment) => {
 
     const report = await sendTo(sender, `http://shop.example:${receiver.port}/hook`, { environment });
 
-    expect(report).toMatchObject({ result: 'ADDRESS_NOT_ALLOWED', remoteAddress: '' });
+    expect(report).toMatchObject({ result: 'NAME_NOT_RESOLVED', remoteAddress: '' });
     expect(report.detail).not.toContain(addresses[0]);
     expect(receiver.connectionCount()).toBe(0);
+  });
+
+  test('a name with a private address and a name that does not exist read the same, and take the same time', async () => {
+    const at = new Date();
+    const unknown = (code: string) => async () => {
+      throw Object.assign(new Error('query failed'), { code });
+    };
+    /** The clock goes on by what the lookup took, and by what the sender waits. */
+    const attempt = async (lookupMs: number, resolve: () => Promise<readonly string[]>) => {
+      let nowMs = at.getTime();
+      const sender = openSender({
+        ...strict,
+        now: () => new Date(nowMs),
+        pause: async (ms) => void (nowMs += ms),
+        resolve: () => {
+          nowMs += lookupMs;
+          return resolve();
+        },
+      });
+      const report = await sendTo(sender, 'https://db.corp.example/hook', { environment });
+      return { report, tookMs: nowMs - at.getTime() };
+    };
+
+    const attempts = [
+      await attempt(2, async () => ['10.0.0.1']),
+      await attempt(140, unknown('ENOTFOUND')),
+      await attempt(1_000, unknown('ENODATA')),
+      await attempt(9, async () => []),
+    ];
+
+    const [first, ...others] = attempts.map(({ report: { hiddenCause: _cause, ...seen }, tookMs }) => ({
+      ...seen,
+      tookMs,
+    }));
+    expect(first).toMatchObject({ result: 'NAME_NOT_RESOLVED', durationMs: 1_000, tookMs: 1_000 });
+    for (const other of others) expect(other).toEqual(first);
+    expect(attempts.map(({ report }) => report.hiddenCause)).toEqual([
+      'address_not_allowed',
+      'name_unknown',
+      'name_unknown',
+      'name_unknown',
+    ]);
   });
 });
 
@@ -208,7 +254,7 @@ describe('names with several addresses, or changing ones', () => {
 
     const reports = [await sendTo(sender, url), await sendTo(sender, url)];
 
-    expect(reports.map(({ result }) => result)).toEqual(['DELIVERED', 'ADDRESS_NOT_ALLOWED']);
+    expect(reports.map(({ result }) => result)).toEqual(['DELIVERED', 'NAME_NOT_RESOLVED']);
     expect(forbidden.connectionCount()).toBe(0);
   });
 

@@ -17,6 +17,7 @@ export const testSender = (over: Partial<WebhookSenderOptions> = {}): WebhookSen
     connectMs: 10_000,
     now: () => new Date(),
     resolve: createResolve(),
+    pause: () => Promise.resolve(),
     ...over,
   });
 

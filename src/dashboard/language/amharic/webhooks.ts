@@ -104,7 +104,7 @@ export const webhooks: typeof english = {
       timed_out: 'በጊዜው መልስ የለም',
       connection_failed: 'ግንኙነት የለም',
       tls_failed: 'TLS አልተሳካም',
-      name_not_resolved: 'ስሙ አድራሻ የለውም',
+      name_not_resolved: 'ስሙ ይፋዊ አድራሻ የለውም',
       address_not_allowed: 'አድራሻው ይፋዊ አይደለም',
       unknown: 'ያልታወቀ',
     },

@@ -103,7 +103,7 @@ export const webhooks = {
       timed_out: 'No answer in time',
       connection_failed: 'No connection',
       tls_failed: 'TLS failed',
-      name_not_resolved: 'Name has no address',
+      name_not_resolved: 'Name has no public address',
       address_not_allowed: 'Address is not public',
       unknown: 'Unknown',
     },

@@ -1627,14 +1627,15 @@ export enum DeliveryAttemptResult {
   TLS_FAILED = 6,
 
   /**
-   * The host's name has no address.
+   * The host's name has no address on the public internet. A name that does not exist and a name with a private address are
+   * answered alike, so that nobody can ask which names the gateway's own network has.
    *
    * @generated from enum value: DELIVERY_ATTEMPT_RESULT_NAME_NOT_RESOLVED = 7;
    */
   NAME_NOT_RESOLVED = 7,
 
   /**
-   * The host's address is not public: nothing was connected to.
+   * The URL holds an IP address that is not public: nothing was connected to.
    *
    * @generated from enum value: DELIVERY_ATTEMPT_RESULT_ADDRESS_NOT_ALLOWED = 8;
    */
