@@ -15,7 +15,7 @@ import type {
   StartDirectPaymentResponse,
 } from '../../gen/gatehouse/v1/order_service_pb.js';
 import { annotate, callerOf, isRequestId, markUneventful } from '../../runtime/rpc/call-context.ts';
-import type { CallContext } from '../../runtime/rpc/call-context.ts';
+import type { CallContext, Caller } from '../../runtime/rpc/call-context.ts';
 import { rpcError } from '../../runtime/rpc/rpc-error.ts';
 import { rpcService } from '../../runtime/rpc/rpc-service.ts';
 import type { RpcService } from '../../runtime/rpc/rpc-service.ts';
@@ -113,7 +113,12 @@ export function orderService(parts: OrderServiceParts): RpcService {
     const messages = { order: orderMessage(order), paymentAttempt: attemptMessage(order, attempt) };
     return create(StartDirectPaymentResponseSchema, { ...messages, repeated });
   };
-  const getOne = async (request: GetOrderRequest, scope: CallScope): Promise<GetOrderResponse> => {
+  const getOne = async (
+    request: GetOrderRequest,
+    scope: CallScope,
+    role: Caller['role'],
+  ): Promise<GetOrderResponse> => {
+    if (request.withCheckoutUrl) requireRegistrar(role);
     const order = await store.find(valuesOrThrow(parseOrderName(request)), scope);
     if (order === undefined)
       throw rpcError('ORDER_NOT_FOUND', 'the merchant has no such order in this environment');
@@ -135,7 +140,10 @@ export function orderService(parts: OrderServiceParts): RpcService {
   const batches: BatchMethods = {
     registerOrders: ({ requests }, context) => resultsOf(context, requests, registerOne),
     startDirectPayments: ({ requests }, context) => resultsOf(context, requests, startOne),
-    getOrders: ({ requests }, context) => resultsOf(context, requests, getOne),
+    getOrders: ({ requests }, context) => {
+      const { role } = callerOf(context);
+      return resultsOf(context, requests, (request, scope) => getOne(request, scope, role));
+    },
   };
 
   return rpcService(
@@ -164,7 +172,7 @@ export function orderService(parts: OrderServiceParts): RpcService {
       batchStartDirectPayments: batches.startDirectPayments,
       async getOrder(request, context) {
         annotate(context, { merchant_id: request.merchantId });
-        return getOne(request, scopeOf(context));
+        return getOne(request, scopeOf(context), callerOf(context).role);
       },
       batchGetOrders: batches.getOrders,
       streamOrderBatches: streamOrderBatches(batches, draining),
@@ -238,6 +246,18 @@ export function orderService(parts: OrderServiceParts): RpcService {
       listOrderEvents: [...followers, 'dashboard'],
       watchOrderEvents: followers,
     },
+  );
+}
+
+/**
+ * The checkout URL pays and cancels the order. A role that may register orders receives the URL anyway, when it sends the
+ * order again; no other role may read it. @throws PERMISSION_DENIED ROLE_NOT_ALLOWED
+ */
+function requireRegistrar(role: Caller['role']): void {
+  if (registrars.some((registrar) => registrar === role)) return;
+  throw rpcError(
+    'ROLE_NOT_ALLOWED',
+    `with_checkout_url needs a role that may register orders (${registrars.join(', ')}), such as writer; the token has the role ${role}`,
   );
 }
 

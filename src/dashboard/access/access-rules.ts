@@ -34,8 +34,9 @@ export const accessRules: Readonly<Record<string, AccessRule>> = {
   'POST /m/:merchantId/:environment/links': change('developer'),
   'GET /m/:merchantId/:environment/links/:orderId': look('viewer'),
   'GET /m/:merchantId/:environment/links/:orderId/state': look('viewer'),
-  'GET /m/:merchantId/:environment/links/:orderId/qr.svg': look('viewer'),
-  'GET /m/:merchantId/:environment/links/:orderId/qr.png': look('viewer'),
+  // The QR code is the checkout URL, which pays and cancels.
+  'GET /m/:merchantId/:environment/links/:orderId/qr.svg': change('developer'),
+  'GET /m/:merchantId/:environment/links/:orderId/qr.png': change('developer'),
   // One's own account
   'GET /account': signedIn(),
   'POST /account/profile': signedIn(),

@@ -143,8 +143,9 @@ export function addOrder(app: FastifyInstance, dashboard: Dashboard): void {
     const words = wordsFor(request, dictionary);
     const writing = writingOf(request);
     const place = placeOf(request);
+    const mayChange = mayChangeOrders(request);
     const { order, checkoutUrl } = await clients.orders.getOrder(
-      { ...scopeOf(request), key: { case: 'orderId', value: orderId }, withCheckoutUrl: true },
+      { ...scopeOf(request), key: { case: 'orderId', value: orderId }, withCheckoutUrl: mayChange },
       callOptions(request),
     );
     if (order === undefined) throw notFound('ORDER_NOT_FOUND');
@@ -163,7 +164,6 @@ export function addOrder(app: FastifyInstance, dashboard: Dashboard): void {
       ...(requests.isThere ? requests.value : []),
       ...(strays.isThere ? strays.value : []),
     ];
-    const mayChange = mayChangeOrders(request);
     return sendPage(request, reply, {
       template: 'payments/order',
       title: order.orderNumber,
@@ -183,6 +183,8 @@ export function addOrder(app: FastifyInstance, dashboard: Dashboard): void {
           .filter((name) => !parts[name].isThere)
           .map((name) => words.story.missing[name]),
         checkoutUrl,
+        hasHiddenCheckout:
+          !mayChange && order.status === OrderStatus.PENDING && order.paymentType !== PaymentType.DIRECT,
         link: isLink(order) ? pathIn(place, `links/${orderId}`) : undefined,
         mayHasten: mayChange && payments.isThere && payments.value.open !== undefined,
         mayCancel:

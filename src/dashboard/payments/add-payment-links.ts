@@ -46,7 +46,7 @@ export function addPaymentLinks(app: FastifyInstance, dashboard: Dashboard): voi
       {
         ...scopeOf(request),
         key: { case: 'orderId', value: orderIdOf(request) },
-        withCheckoutUrl: true,
+        withCheckoutUrl: mayChangeOrders(request),
       },
       callOptions(request),
     );
@@ -185,6 +185,7 @@ export function addPaymentLinks(app: FastifyInstance, dashboard: Dashboard): voi
         over: status.name === 'pending' ? undefined : words.over[status.name],
         expires: momentOf(order.expireTime, language, timeZone),
         checkoutUrl,
+        isPayable: order.status === OrderStatus.PENDING,
         mayCancel: mayChangeOrders(request) && order.status === OrderStatus.PENDING,
       },
     });

@@ -7,6 +7,7 @@ import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js'
 import { CheckoutService } from '../../../src/gen/gatehouse/v1/checkout_service_pb.js';
 import { DiagnosticsService } from '../../../src/gen/gatehouse/v1/diagnostics_service_pb.js';
 import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
+import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { PaymentAttemptService } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { ReconciliationService } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
@@ -17,6 +18,7 @@ import { StrayPaymentService } from '../../../src/gen/gatehouse/v1/stray_payment
 import { ServerReflection } from '../../../src/gen/grpc/reflection/v1/reflection_pb.js';
 import { ServerReflection as ServerReflectionV1alpha } from '../../../src/gen/grpc/reflection/v1alpha/reflection_pb.js';
 import { Health } from '../../../src/gen/health/v1/health_pb.js';
+import { failureOf } from '../../support/rpc-failure.ts';
 import { startStack } from '../../support/stack.ts';
 import type { Stack } from '../../support/stack.ts';
 import { plainGrpcClient } from './rpc-clients.ts';
@@ -280,6 +282,48 @@ function expectedVerdicts(method: string): Record<string, string> {
     roleNames.map((role) => [role, allowed.includes(role) ? 'allowed' : 'PermissionDenied ROLE_NOT_ALLOWED']),
   );
 }
+
+/** Only who may register an order may have its checkout URL, which pays and cancels: the columns of `matrix`. */
+const mayReadCheckoutUrl = 'Y - - - Y Y Y -'.split(' ');
+
+test('the checkout URL is given to the roles that may register orders, and to no other', async () => {
+  const merchant = await stack.createMerchant();
+  const { order, checkoutUrl } = await stack.client(OrderService, 'writer').registerOrder({
+    merchantId: merchant.id,
+    environment: Environment.SANDBOX,
+    orderNumber: 'A-1',
+    amount: '10.00',
+    currency: 'ETB',
+    reason: 'tea',
+    customerPhone: '0911223344',
+    returnUrl: 'https://shop.example/done',
+  });
+  const asked = {
+    merchantId: merchant.id,
+    environment: Environment.SANDBOX,
+    key: { case: 'orderId' as const, value: order?.orderId ?? '' },
+  };
+
+  for (const [column, role] of roleNames.entries()) {
+    const client = stack.client(OrderService, role);
+    const [plain, withUrl] = (
+      await client.batchGetOrders({ requests: [asked, { ...asked, withCheckoutUrl: true }] })
+    ).results;
+    const alone = client.getOrder({ ...asked, withCheckoutUrl: true });
+
+    expect(plain?.result).toMatchObject({ case: 'response', value: { checkoutUrl: '' } });
+    if (mayReadCheckoutUrl[column] === 'Y') {
+      expect(withUrl?.result).toMatchObject({ case: 'response', value: { checkoutUrl } });
+      await expect(alone).resolves.toMatchObject({ checkoutUrl });
+    } else {
+      expect(withUrl?.result).toMatchObject({
+        case: 'error',
+        value: { code: Code.PermissionDenied, message: expect.stringContaining('such as writer') },
+      });
+      await expect(failureOf(alone)).resolves.toMatchObject({ reason: 'ROLE_NOT_ALLOWED' });
+    }
+  }
+});
 
 test('the scheme may be written in any case (RFC 9110, section 11.1)', async () => {
   const method = 'gatehouse.v1.OrderService/ListOrders';

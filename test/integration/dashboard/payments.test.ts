@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Client } from '@connectrpc/connect';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
-import { Environment, OrderStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { Environment, OrderStatus, PaymentType } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { directPayment, registration } from '../../support/order-requests.ts';
 import { startStack } from '../../support/stack.ts';
@@ -273,6 +273,39 @@ describe('payment links', () => {
   test('are not made by a viewer', async () => {
     expect((await viewer.get(at('links/new'))).status).toBe(403);
     expect((await viewer.post(at('links'), fields)).status).toBe(403);
+  });
+
+  test('show their link and QR code to owners and developers alone, and so do the pages of orders', async () => {
+    const operator = await desk.signedIn(await desk.users.operator());
+    const owner = await desk.signedIn(await desk.users.member(shop.id, MemberRole.OWNER));
+    const { order, checkoutUrl } = await orders.registerOrder(
+      registration({ merchantId: shop.id, paymentType: PaymentType.LINK }),
+    );
+    const paths = ['links/ID', 'orders/ID', 'links/ID/qr.svg', 'links/ID/qr.png'].map((path) =>
+      at(path.replace('ID', order!.orderId)),
+    );
+
+    const seen = async (who: DashboardVisitor) => {
+      const answers = [];
+      for (const path of paths) answers.push(await who.get(path));
+      return answers.map(({ status, body }) => [status, body.includes(checkoutUrl), body.includes('••••')]);
+    };
+
+    const full = [
+      [200, true, false],
+      [200, true, false],
+      [200, false, false],
+      [200, false, false],
+    ];
+    const masked = [
+      [200, false, true],
+      [200, false, true],
+      [403, false, false],
+      [403, false, false],
+    ];
+    expect(checkoutUrl).toMatch(/^http/);
+    expect([await seen(owner), await seen(developer)]).toEqual([full, full]);
+    expect([await seen(viewer), await seen(operator)]).toEqual([masked, masked]);
   });
 
   test('that are cancelled have no QR code any more', async () => {

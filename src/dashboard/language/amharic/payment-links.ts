@@ -40,6 +40,7 @@ export const paymentLinks: typeof english = {
     svg: 'በSVG ያውርዱ',
     png: 'በPNG ያውርዱ',
     print: 'ያትሙ',
+    hidden: 'ሊንኩ ትዕዛዙን መክፈል ወይም መሰረዝ ስለሚችል የነጋዴው ባለቤቶችና ገንቢዎች ብቻ ያዩታል።',
     once: 'መጀመሪያ ከፍቶ መክፈል የጀመረ ሰው ብቻ ሊከፍለው ይችላል።',
   },
   expires: 'ሊከፈል የሚችለው እስከ',

@@ -21,6 +21,8 @@ export const order = {
     title: 'What you can do',
     checkout: 'Checkout',
     checkoutBody: 'Whoever opens it first can pay there, once.',
+    checkoutHidden:
+      'Only owners and developers of the merchant see the link, because it can pay or cancel the order.',
     hasten: 'Ask the wallet now',
     hastenBody:
       'The wallet has not said how the payment ended. It is asked again and again by itself; this asks at once.',

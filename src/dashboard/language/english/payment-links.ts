@@ -45,6 +45,8 @@ export const paymentLinks = {
     svg: 'Download as SVG',
     png: 'Download as PNG',
     print: 'Print',
+    hidden:
+      'Only owners and developers of the merchant see the link, because it can pay or cancel the order.',
     once: 'Whoever opens it first and begins to pay is the one who can pay it.',
   },
   expires: 'Can be paid until',

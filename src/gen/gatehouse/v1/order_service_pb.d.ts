@@ -468,7 +468,8 @@ export declare type GetOrderRequest = Message<"gatehouse.v1.GetOrderRequest"> & 
   } | { case: undefined; value?: undefined };
 
   /**
-   * Whether the checkout's URL is wanted too, of an order that can still be paid there.
+   * Also return the checkout URL of an order that can still be paid there. The URL pays and cancels the order, so the
+   * service token needs a role that may register orders: facade, dashboard, operator or writer.
    *
    * @generated from field: bool with_checkout_url = 5;
    */
@@ -1151,7 +1152,8 @@ export declare const OrderService: GenService<{
   },
   /**
    * Reads one order of one merchant. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND ORDER_NOT_FOUND, also for
-   * an order of another merchant or environment.
+   * an order of another merchant or environment; PERMISSION_DENIED ROLE_NOT_ALLOWED for with_checkout_url by a role that
+   * may not register orders.
    *
    * @generated from rpc gatehouse.v1.OrderService.GetOrder
    */
