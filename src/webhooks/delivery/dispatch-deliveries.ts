@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { pause } from '../../runtime/pause.ts';
 import { repeatEvery } from '../../runtime/repeat-every.ts';
 import type { WakeSignal } from '../../runtime/wake-signal.ts';
-import { createLaneWork } from './lane-work.ts';
-import type { LaneWork, LaneWorkParts } from './lane-work.ts';
+import { createLaneRunner } from './lane-runner.ts';
+import type { LaneRunner, LaneRunnerParts } from './lane-runner.ts';
 
-export interface DispatchParts extends Omit<LaneWorkParts, 'cut' | 'abandon' | 'onLanesDue'> {
+export interface DispatchParts extends Omit<LaneRunnerParts, 'cut' | 'abandon' | 'onLanesDue'> {
   /** Rung when deliveries have become due. */
   readonly signal: WakeSignal;
 }
@@ -27,7 +27,7 @@ export async function dispatchDeliveries(parts: DispatchParts, stop: AbortSignal
   if (deadlineMs >= store.leaseMs) throw new Error('a lease must be longer than an attempt may take');
   const cut = new AbortController();
   const abandon = new AbortController();
-  const work = createLaneWork({
+  const runner = createLaneRunner({
     ...parts,
     onLanesDue: signal.ring,
     cut: cut.signal,
@@ -35,11 +35,11 @@ export async function dispatchDeliveries(parts: DispatchParts, stop: AbortSignal
   });
   const renewal = { task: 'renewing leases', intervalMs: store.leaseMs / renewalsPerLease, logger, stop };
   const over = new AbortController();
-  const late = leaveInTime(work, { stop, cut, abandon, over: over.signal });
+  const late = stopInTime(runner, { stop, cut, abandon, over: over.signal });
   const done = Promise.all([
-    claimWhatIsDue(parts, work, stop),
-    repeatEvery(renewal, () => work.renew()),
-  ]).then(() => work.whenEmpty());
+    claimWhatIsDue(parts, runner, stop),
+    repeatEvery(renewal, () => runner.renew()),
+  ]).then(() => runner.whenEmpty());
   // A database that does not even answer is not waited for.
   await Promise.race([done, late]);
   over.abort();
@@ -47,7 +47,7 @@ export async function dispatchDeliveries(parts: DispatchParts, stop: AbortSignal
 
 async function claimWhatIsDue(
   { store, signal, logger }: DispatchParts,
-  work: LaneWork,
+  runner: LaneRunner,
   stop: AbortSignal,
 ): Promise<void> {
   // Waiting begins before anything is asked: what becomes due while the database answers rings, and must be heard.
@@ -56,14 +56,14 @@ async function claimWhatIsDue(
     rung ??= signal.wait(idleMs, stop).then(() => {
       rung = undefined;
     });
-    work.refresh();
-    const room = work.room();
+    runner.refresh();
+    const room = runner.room();
     const askedAtMs = performance.now();
     const isSomeLeft =
       room.lanes > 0 &&
       (await store.claim(room).then(
         (claimed) => {
-          work.adopt(claimed, askedAtMs);
+          runner.adopt(claimed, askedAtMs);
           return claimed.lanes.length >= room.lanes;
         },
         (error: unknown) => {
@@ -75,7 +75,7 @@ async function claimWhatIsDue(
   }
 }
 
-interface Leaving {
+interface Stopping {
   readonly stop: AbortSignal;
   readonly cut: AbortController;
   readonly abandon: AbortController;
@@ -83,9 +83,9 @@ interface Leaving {
 }
 
 /** From the stop on: begins nothing more, a while later cuts short what still goes on, and then gives up writing. */
-async function leaveInTime(work: LaneWork, { stop, cut, abandon, over }: Leaving): Promise<void> {
+async function stopInTime(runner: LaneRunner, { stop, cut, abandon, over }: Stopping): Promise<void> {
   if (!stop.aborted) await once(stop, 'abort');
-  work.leave();
+  runner.stop();
   await pause(graceMs, over);
   if (!over.aborted) cut.abort(new Error('the process stops'));
   await pause(lastWritesMs, over);

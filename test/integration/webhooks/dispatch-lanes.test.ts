@@ -95,7 +95,10 @@ describe('lanes', () => {
       }),
     ).toMatchObject({ resting_until: null, failing_since: null, last_attempt_result: 'DELIVERED' });
     expect(dispatcher.log.map(({ msg }) => msg)).toEqual(
-      expect.arrayContaining(['an endpoint that keeps failing rests', 'an endpoint is well again']),
+      expect.arrayContaining([
+        'circuit open: the endpoint keeps failing',
+        'circuit closed: the endpoint has recovered',
+      ]),
     );
   });
 

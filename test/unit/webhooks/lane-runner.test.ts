@@ -3,8 +3,8 @@ import { expect, test } from '@jest/globals';
 import { createLogger } from '../../../src/runtime/logger.ts';
 import type { ClaimedLane } from '../../../src/webhooks/delivery/claim-lanes.sql.ts';
 import type { DeliveryStore } from '../../../src/webhooks/delivery/delivery-store.ts';
-import { createLaneWork } from '../../../src/webhooks/delivery/lane-work.ts';
-import type { LaneWork } from '../../../src/webhooks/delivery/lane-work.ts';
+import { createLaneRunner } from '../../../src/webhooks/delivery/lane-runner.ts';
+import type { LaneRunner } from '../../../src/webhooks/delivery/lane-runner.ts';
 import type { HeadRequest } from '../../../src/webhooks/delivery/take-heads.sql.ts';
 import type { AttemptReport, OutgoingDelivery } from '../../../src/webhooks/domain/delivery.ts';
 import type { WebhookSender } from '../../../src/webhooks/sending/send-webhook.ts';
@@ -23,7 +23,7 @@ function ask<Question, Answer>(asked: Asked<Question, Answer>[], question: Quest
 type Heads = ReadonlyMap<string, readonly OutgoingDelivery[]>;
 
 interface Desk {
-  readonly work: LaneWork;
+  readonly runner: LaneRunner;
   readonly sent: Asked<string, AttemptReport>[];
   readonly taken: Asked<readonly HeadRequest[], Heads>[];
 }
@@ -41,12 +41,12 @@ function openDesk(): Desk {
     giveUpOutlived: async () => 0,
   };
   const sender: Pick<WebhookSender, 'send'> = { send: ({ id }) => ask(sent, id) };
-  const work = createLaneWork({
+  const runner = createLaneRunner({
     store,
     sender,
     secrets: { live: async () => ({ current: 'whsec_c2VjcmV0' }) },
     metrics: { attempted: () => {} },
-    logger: createLogger({ process: 'test', instance: 'lane work', level: 'silent' }),
+    logger: createLogger({ process: 'test', instance: 'lane runner', level: 'silent' }),
     now: () => new Date(),
     random: () => 0.5,
     maxInFlight: 16,
@@ -55,7 +55,7 @@ function openDesk(): Desk {
     cut: new AbortController().signal,
     abandon: new AbortController().signal,
   });
-  return { work, sent, taken };
+  return { runner, sent, taken };
 }
 
 function outgoing(merchantId: string): OutgoingDelivery {
@@ -106,18 +106,18 @@ const settled = async (): Promise<void> => {
 };
 
 test('a lane that wanted more while a read that then failed was under way asks anew', async () => {
-  const { work, sent, taken } = openDesk();
-  work.adopt({ lanes: [claimed('first', false)], now: new Date() }, performance.now());
+  const { runner, sent, taken } = openDesk();
+  runner.adopt({ lanes: [claimed('first', false)], now: new Date() }, performance.now());
   await settled();
-  work.refresh();
-  work.adopt({ lanes: [claimed('second', true)], now: new Date() }, performance.now());
+  runner.refresh();
+  runner.adopt({ lanes: [claimed('second', true)], now: new Date() }, performance.now());
   await settled();
   sent.find(({ question }) => question === 'whd_of_first')?.answer(delivered);
   await settled();
 
   taken[0]?.fail(new Error('Connection terminated unexpectedly'));
   await settled();
-  work.refresh();
+  runner.refresh();
   await settled();
 
   const askedFor = taken.map(({ question }) => question.map(({ lane }) => lane.merchantId));

@@ -1,0 +1,296 @@
+import type { OutgoingDelivery } from '../domain/delivery.ts';
+import { failuresBeforeRest, firstInFlight, healthAfter, inFlightAfter } from '../domain/lane-health.ts';
+import type { LaneHealth } from '../domain/lane-health.ts';
+import type { EndedAttempt } from './write-attempts.sql.ts';
+
+/*
+ * The life of a lane that this process holds a lease on. Pure: `lane-runner.ts` reports what happened and carries out
+ * what comes next.
+ *
+ *             slice over, paused, circuit open, cut, stop
+ *   SENDING ───────────────────────────────────────────────► DRAINING
+ *      │ nothing left to send                                    │ nothing under way
+ *      └──────────────────────► RELEASING ◄──────────────────────┘
+ *                                   │ written
+ *      the lease was lost, ───► RELEASED
+ *      at any stage
+ *
+ * Attempts that were under way when the lease was lost still end, and are still offered to the database: it refuses them
+ * if another process has taken the lane, and records them if none has.
+ */
+
+/** Which part of its life a lane is in. */
+export type LaneStage = 'SENDING' | 'DRAINING' | 'RELEASING' | 'RELEASED';
+
+/** A lane as it stands. Who changes a field: the events in brackets. */
+export interface Lane {
+  readonly stage: LaneStage;
+  /** [attempt_ended] */
+  readonly health: LaneHealth;
+  /** Whether the endpoint has ever answered 2xx. [attempt_ended] */
+  readonly isProven: boolean;
+  /** How many deliveries may be under way at once. [attempt_ended] */
+  readonly inFlightLimit: number;
+  /** An attempt that begins before this instant of performance.now() ends before the lease does. [renewed] */
+  readonly beginUntilMs: number;
+  /** Deliveries to send next, in order. [heads_read, send_began; emptied when the lane drains] */
+  readonly ready: readonly OutgoingDelivery[];
+  /** [send_began, attempt_ended, send_not_begun, send_cut, send_failed] */
+  readonly sendingIds: ReadonlySet<string>;
+  /** Attempts whose outcome is not being written yet. [attempt_ended, record_began] */
+  readonly ended: readonly EndedAttempt[];
+  /** [record_began, recorded] */
+  readonly recordingIds: ReadonlySet<string>;
+  /** [read_began, heads_read, read_failed] */
+  readonly isReading: boolean;
+  /** Whether the last read returned all that was asked for, so that there may be more. [heads_read, send_not_begun] */
+  readonly hasMore: boolean;
+  /** Whether deliveries may have been added since the last read. [may_have_new, read_began] */
+  readonly mayHaveNew: boolean;
+  /** How long the lane is left alone after its release. [send_failed] */
+  readonly releaseDelayMs: number;
+}
+
+/** What happened to a lane. */
+export type LaneEvent =
+  | { readonly type: 'send_began'; readonly deliveryId: string }
+  | { readonly type: 'attempt_ended'; readonly attempt: EndedAttempt; readonly random: () => number }
+  /** The lease would have ended before the attempt. */
+  | { readonly type: 'send_not_begun'; readonly deliveryId: string }
+  /** The process stops. The receiver may or may not have got it: the next holder sends it again. */
+  | { readonly type: 'send_cut'; readonly deliveryId: string }
+  /** The delivery could not be signed, or the program has a mistake. */
+  | { readonly type: 'send_failed'; readonly deliveryId: string }
+  | { readonly type: 'read_began' }
+  | { readonly type: 'heads_read'; readonly heads: readonly OutgoingDelivery[]; readonly asked: number }
+  /** The lane is paused, or another process has it. */
+  | { readonly type: 'read_refused' }
+  /** The database did not answer. */
+  | { readonly type: 'read_failed' }
+  | { readonly type: 'record_began'; readonly deliveryId: string; readonly isRelease: boolean }
+  /** Whether the database took the outcome or not: `lease` says what became of the lane. */
+  | { readonly type: 'recorded'; readonly deliveryId: string; readonly lease: LeaseState }
+  | { readonly type: 'release_began' }
+  /** The release was written, or could not be: then the lease expires by itself. */
+  | { readonly type: 'released' }
+  /** Another process has the lease. */
+  | { readonly type: 'lost' }
+  /** `mustDrain`: the lane is paused, or other lanes wait for their turn. */
+  | { readonly type: 'renewed'; readonly beginUntilMs: number; readonly mustDrain: boolean }
+  | { readonly type: 'may_have_new' }
+  | { readonly type: 'stop' };
+
+/** What the database says of a lease. `over`: it was given back, is another process's, or cannot be used any more. */
+export type LeaseState = 'held' | 'paused' | 'over';
+
+/** What to do next on a lane. */
+export type LaneAction =
+  | { readonly type: 'send'; readonly delivery: OutgoingDelivery }
+  | { readonly type: 'read' }
+  /** `isRelease`: nothing is left to do on the lane, so its release is written in the same transaction. */
+  | { readonly type: 'record'; readonly attempt: EndedAttempt; readonly isRelease: boolean }
+  /** `abandonOutlived`: deliveries that outlived their schedule behind an open circuit are abandoned first. */
+  | { readonly type: 'release'; readonly abandonOutlived: boolean };
+
+/** The terms under which the next action is chosen. */
+export interface LaneTerms {
+  /** performance.now() */
+  readonly nowMs: number;
+  /** How many deliveries of this lane may be under way, by what other lanes need. */
+  readonly share: number;
+  /** Whether one more delivery may go out now. */
+  readonly hasPlace: boolean;
+}
+
+/** What could not even be sent waits so long, or it would be tried without a pause. */
+const delayAfterFailureMs = 5_000;
+
+/** A lane that has just been claimed. */
+export const claimedLane = (claimed: {
+  readonly health: LaneHealth;
+  readonly isProven: boolean;
+  readonly heads: readonly OutgoingDelivery[];
+  readonly hasMore: boolean;
+  readonly beginUntilMs: number;
+}): Lane => ({
+  stage: 'SENDING',
+  health: claimed.health,
+  isProven: claimed.isProven,
+  inFlightLimit: firstInFlight(claimed.health),
+  beginUntilMs: claimed.beginUntilMs,
+  ready: claimed.heads,
+  sendingIds: new Set(),
+  ended: [],
+  recordingIds: new Set(),
+  isReading: false,
+  hasMore: claimed.hasMore,
+  mayHaveNew: false,
+  releaseDelayMs: 0,
+});
+
+/** The lane after an event. Total over every stage and event. */
+export function laneAfter(lane: Lane, event: LaneEvent): Lane {
+  switch (event.type) {
+    case 'send_began':
+      return {
+        ...lane,
+        ready: lane.ready.filter(({ id }) => id !== event.deliveryId),
+        sendingIds: withId(lane.sendingIds, event.deliveryId),
+      };
+    case 'attempt_ended':
+      return afterAttemptEnded(lane, event);
+    case 'send_not_begun':
+      return { ...notSending(lane, event.deliveryId), hasMore: true };
+    case 'send_cut':
+      return draining(notSending(lane, event.deliveryId));
+    case 'send_failed':
+      return draining({ ...notSending(lane, event.deliveryId), releaseDelayMs: delayAfterFailureMs });
+    case 'read_began':
+      return { ...lane, isReading: true, mayHaveNew: false };
+    case 'heads_read': {
+      const read = { ...lane, isReading: false };
+      if (lane.stage !== 'SENDING') return read;
+      return { ...read, ready: [...lane.ready, ...event.heads], hasMore: event.heads.length >= event.asked };
+    }
+    case 'read_refused':
+      return draining({ ...lane, isReading: false });
+    case 'read_failed':
+      return { ...lane, isReading: false };
+    case 'record_began':
+      return {
+        ...(event.isRelease ? atLeast(lane, 'RELEASING') : lane),
+        ended: lane.ended.filter(({ delivery }) => delivery.id !== event.deliveryId),
+        recordingIds: withId(lane.recordingIds, event.deliveryId),
+      };
+    case 'recorded': {
+      const recorded = { ...lane, recordingIds: withoutId(lane.recordingIds, event.deliveryId) };
+      if (event.lease === 'over') return released(recorded);
+      return event.lease === 'paused' ? draining(recorded) : recorded;
+    }
+    case 'release_began':
+      return atLeast(lane, 'RELEASING');
+    case 'released':
+    case 'lost':
+      return released(lane);
+    case 'renewed': {
+      const renewed = { ...lane, beginUntilMs: event.beginUntilMs };
+      return event.mustDrain ? draining(renewed) : renewed;
+    }
+    case 'may_have_new':
+      return { ...lane, mayHaveNew: true };
+    case 'stop':
+      return draining(lane);
+  }
+}
+
+/** The next thing to do on a lane; undefined while it only waits for something to happen. */
+export function nextAction(lane: Lane, terms: LaneTerms): LaneAction | undefined {
+  const [delivery] = lane.ready;
+  if (delivery !== undefined && terms.hasPlace && wantsPlace(lane, terms)) return { type: 'send', delivery };
+  if (wantsHeads(lane)) return { type: 'read' };
+  const [attempt] = lane.ended;
+  const isBackingOff = isCircuitOpen(lane);
+  if (attempt !== undefined) {
+    const isLast = lane.ended.length === 1 && lane.recordingIds.size === 0 && hasNothingToSend(lane);
+    return { type: 'record', attempt, isRelease: isLast && !isBackingOff };
+  }
+  if (lane.recordingIds.size === 0 && hasNothingToSend(lane))
+    return { type: 'release', abandonOutlived: isBackingOff };
+  return undefined;
+}
+
+/** Whether a delivery of the lane would go out now if there were a place for it. */
+export const wantsPlace = (
+  { stage, ready, sendingIds, inFlightLimit, beginUntilMs }: Lane,
+  { share, nowMs }: Pick<LaneTerms, 'share' | 'nowMs'>,
+): boolean =>
+  stage === 'SENDING' &&
+  ready.length > 0 &&
+  sendingIds.size < Math.min(inFlightLimit, share) &&
+  nowMs < beginUntilMs;
+
+/** Whether an attempt that was prepared may still begin. */
+export const mayBegin = ({ stage, beginUntilMs }: Lane, nowMs: number): boolean =>
+  stage === 'SENDING' && nowMs < beginUntilMs;
+
+/** How many more deliveries to read, beside those that are under way already. */
+export const wantedHeads = ({
+  inFlightLimit,
+  ready,
+  sendingIds,
+  ended,
+  recordingIds,
+}: Lane): { readonly limit: number; readonly exceptIds: readonly string[] } => ({
+  limit: 2 * inFlightLimit - ready.length,
+  exceptIds: [
+    ...sendingIds,
+    ...ended.map(({ delivery }) => delivery.id),
+    ...recordingIds,
+    ...ready.map(({ id }) => id),
+  ],
+});
+
+/** Whether the endpoint failed so often that only a probe is sent from time to time. */
+export const isCircuitOpen = ({ health }: Pick<Lane, 'health'>): boolean =>
+  health.restingUntil !== undefined && health.consecutiveFailures >= failuresBeforeRest;
+
+/**
+ * Reads ahead of what runs out as long as there is more, and when something may be new while other deliveries of the lane
+ * are under way. Otherwise the lane is released, and claimed again if it is due.
+ */
+function wantsHeads({
+  stage,
+  isReading,
+  ready,
+  inFlightLimit,
+  hasMore,
+  mayHaveNew,
+  sendingIds,
+}: Lane): boolean {
+  if (stage !== 'SENDING' || isReading || ready.length >= inFlightLimit) return false;
+  return hasMore || (mayHaveNew && sendingIds.size > 0 && sendingIds.size < inFlightLimit);
+}
+
+const hasNothingToSend = ({ stage, isReading, hasMore, ready, sendingIds }: Lane): boolean =>
+  sendingIds.size === 0 &&
+  ready.length === 0 &&
+  !isReading &&
+  (stage === 'DRAINING' || (stage === 'SENDING' && !hasMore));
+
+function afterAttemptEnded(
+  lane: Lane,
+  { attempt, random }: Extract<LaneEvent, { type: 'attempt_ended' }>,
+): Lane {
+  const isDelivered = attempt.next.type === 'delivered';
+  const after = {
+    ...notSending(lane, attempt.delivery.id),
+    health: healthAfter(lane.health, { isDelivered, endedAt: attempt.endedAt, random }),
+    isProven: lane.isProven || isDelivered,
+    inFlightLimit: inFlightAfter(lane.inFlightLimit, isDelivered),
+    ended: [...lane.ended, attempt],
+  };
+  return attempt.next.type === 'pause' || isCircuitOpen(after) ? draining(after) : after;
+}
+
+/** Begins nothing more on the lane. Its end is near already from RELEASING on. */
+const draining = (lane: Lane): Lane => ({ ...atLeast(lane, 'DRAINING'), ready: [] });
+
+const released = (lane: Lane): Lane => ({ ...lane, stage: 'RELEASED', ready: [] });
+
+const stages: readonly LaneStage[] = ['SENDING', 'DRAINING', 'RELEASING', 'RELEASED'];
+
+/** A lane never goes back to an earlier stage. */
+const atLeast = (lane: Lane, stage: LaneStage): Lane =>
+  stages.indexOf(lane.stage) < stages.indexOf(stage) ? { ...lane, stage } : lane;
+
+const notSending = (lane: Lane, deliveryId: string): Lane => ({
+  ...lane,
+  sendingIds: withoutId(lane.sendingIds, deliveryId),
+});
+
+const withId = (ids: ReadonlySet<string>, id: string): ReadonlySet<string> => new Set(ids).add(id);
+const withoutId = (ids: ReadonlySet<string>, id: string): ReadonlySet<string> => {
+  const rest = new Set(ids);
+  rest.delete(id);
+  return rest;
+};

@@ -1,0 +1,357 @@
+import type { Logger } from '../../runtime/logger.ts';
+import type { LaneKey, OutgoingDelivery } from '../domain/delivery.ts';
+import type { AttemptMetrics } from '../health/webhook-metrics.ts';
+import { attemptDelivery, logAttempt } from './attempt-delivery.ts';
+import type { AttemptParts, Attempted } from './attempt-delivery.ts';
+import type { Claimed } from './claim-lanes.sql.ts';
+import type { DeliveryStore } from './delivery-store.ts';
+import { laneFields, laneText } from './lane-arrays.ts';
+import {
+  claimedLane,
+  isCircuitOpen,
+  laneAfter,
+  mayBegin,
+  nextAction,
+  wantedHeads,
+  wantsPlace,
+} from './lane-machine.ts';
+import type { Lane, LaneAction, LaneEvent, LaneTerms, LeaseState } from './lane-machine.ts';
+import { createPlaces } from './places.ts';
+import type { Settled, Settlement } from './settle-lanes.ts';
+import { settlePatiently } from './settle-patiently.ts';
+import type { EndedAttempt } from './write-attempts.sql.ts';
+
+export interface LaneRunnerParts extends AttemptParts {
+  readonly store: DeliveryStore;
+  readonly metrics: AttemptMetrics;
+  readonly logger: Logger;
+  readonly maxInFlight: number;
+  /** An attempt takes no longer than this. */
+  readonly deadlineMs: number;
+  /** Called when there may be a lane to claim. */
+  readonly onLanesDue: () => void;
+  /** Ends the attempts that are under way. */
+  readonly cut: AbortSignal;
+  /** Ends the tries to record outcomes. */
+  readonly abandon: AbortSignal;
+}
+
+/** Sends on the lanes that this process holds. */
+export interface LaneRunner {
+  /** How many more lanes can be claimed, and of which merchants none. */
+  readonly room: () => { lanes: number; lanesInTrouble: number; exceptMerchantIds: string[] };
+  /** Begins to send on lanes that were asked for at `askedAtMs` (performance.now). */
+  readonly adopt: (claimed: Claimed, askedAtMs: number) => void;
+  /** Deliveries may have been added to the lanes that are held. */
+  readonly refresh: () => void;
+  /** Extends the leases, and learns which lanes are paused or lost. */
+  readonly renew: () => Promise<void>;
+  /** Begins nothing more from now on. */
+  readonly stop: () => void;
+  /** After `stop`: resolves when no lane is held and every outcome is recorded, or abandoned. */
+  readonly whenEmpty: () => Promise<void>;
+}
+
+/** A lane and its lease. */
+interface HeldLane {
+  readonly text: string;
+  readonly key: LaneKey;
+  readonly leaseId: string;
+  readonly heldSinceMs: number;
+  state: Lane;
+}
+
+/** How long a lane is worked on when others wait for their turn. */
+const sliceMs = 1_000;
+const outlivedAtOnce = 1_000;
+const outlivedRounds = 20;
+
+/**
+ * One loop over events: each is applied to its lane by the machine, and then what the machine says comes next is begun.
+ * What was begun ends as another event.
+ */
+export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
+  const { store, metrics, logger, random, maxInFlight, deadlineMs, onLanesDue, cut, abandon } = parts;
+  const places = createPlaces(maxInFlight);
+  const lanes = new Map<string, HeldLane>();
+  /** Lanes with something to send and no place for it, longest waiting first. */
+  const waiting = new Set<HeldLane>();
+  const toRead = new Set<HeldLane>();
+  const events: { readonly held: HeldLane; readonly event: LaneEvent }[] = [];
+  let isHandling = false;
+  let isReading = false;
+  let isStopping = false;
+  /** Settlements that the database has not answered yet. */
+  let unsettled = 0;
+  let databaseOffsetMs = 0;
+  let onEmpty = (): void => {};
+
+  const databaseTime = (): Date => new Date(performance.now() + databaseOffsetMs);
+  const beginUntil = (askedAtMs: number): number => askedAtMs + store.leaseMs - deadlineMs;
+
+  const post = (held: HeldLane, event: LaneEvent): void => {
+    events.push({ held, event });
+    if (isHandling) return;
+    isHandling = true;
+    for (let next = events.shift(); next !== undefined; next = events.shift()) {
+      apply(next.held, next.event);
+      act(next.held);
+    }
+    isHandling = false;
+    noteEmpty();
+  };
+
+  const apply = (held: HeldLane, event: LaneEvent): void => {
+    const before = held.state;
+    held.state = laneAfter(before, event);
+    if (before.stage !== 'RELEASED' && held.state.stage === 'RELEASED') forget(held);
+    if (!isCircuitOpen(before) && isCircuitOpen(held.state)) {
+      const failures = held.state.health.consecutiveFailures;
+      logger.warn({ ...laneFields(held.key), failures }, 'circuit open: the endpoint keeps failing');
+    }
+    if (isCircuitOpen(before) && held.state.health.consecutiveFailures === 0)
+      logger.info(laneFields(held.key), 'circuit closed: the endpoint has recovered');
+  };
+
+  const termsOf = ({ key }: HeldLane): LaneTerms => ({
+    nowMs: performance.now(),
+    share: places.share(key.merchantId),
+    hasPlace: places.isFree(key.merchantId),
+  });
+
+  const act = (held: HeldLane): void => {
+    for (
+      let action = nextAction(held.state, termsOf(held));
+      action !== undefined;
+      action = nextAction(held.state, termsOf(held))
+    )
+      begin(held, action);
+    if (wantsPlace(held.state, termsOf(held))) waiting.add(held);
+  };
+
+  const serveWaiting = (): void => {
+    for (const held of [...waiting]) {
+      waiting.delete(held);
+      act(held);
+    }
+  };
+
+  const begin = (held: HeldLane, action: LaneAction): void => {
+    switch (action.type) {
+      case 'send':
+        apply(held, { type: 'send_began', deliveryId: action.delivery.id });
+        places.take(held.key.merchantId);
+        void send(held, action.delivery);
+        break;
+      case 'read':
+        apply(held, { type: 'read_began' });
+        toRead.add(held);
+        void readAll();
+        break;
+      case 'record': {
+        const { attempt, isRelease } = action;
+        apply(held, { type: 'record_began', deliveryId: attempt.delivery.id, isRelease });
+        void record(held, attempt, isRelease);
+        break;
+      }
+      case 'release':
+        apply(held, { type: 'release_began' });
+        void release(held, action.abandonOutlived);
+        break;
+    }
+  };
+
+  const send = async (held: HeldLane, delivery: OutgoingDelivery): Promise<void> => {
+    const attempted = await attemptDelivery(parts, delivery, {
+      mayBegin: () => !isStopping && mayBegin(held.state, performance.now()),
+      databaseTime,
+      cut,
+    });
+    places.giveBack(held.key.merchantId);
+    logUnsent(held, delivery, attempted);
+    post(held, eventOf(delivery.id, attempted));
+    serveWaiting();
+  };
+  const eventOf = (deliveryId: string, attempted: Attempted): LaneEvent => {
+    switch (attempted.type) {
+      case 'ended':
+        return { type: 'attempt_ended', attempt: attempted.attempt, random };
+      case 'not_begun':
+        return { type: 'send_not_begun', deliveryId };
+      case 'cut':
+        return { type: 'send_cut', deliveryId };
+      case 'failed':
+        return { type: 'send_failed', deliveryId };
+    }
+  };
+  const logUnsent = ({ key }: HeldLane, { id }: OutgoingDelivery, attempted: Attempted): void => {
+    const line = { ...laneFields(key), delivery_id: id };
+    if (attempted.type === 'cut')
+      logger.info(line, 'webhook attempt cut short by the stop of this process; it is sent again');
+    if (attempted.type === 'failed')
+      logger.error(
+        { err: attempted.error, ...line },
+        'webhook attempt failed before it was sent; it is retried',
+      );
+  };
+
+  const settle = async (
+    { key: lane, leaseId }: HeldLane,
+    what: Pick<Settlement, 'attempt' | 'release'>,
+  ): Promise<Settled | undefined> => {
+    unsettled += 1;
+    const settled = await settlePatiently(store, { lane, leaseId, ...what }, { logger, abandon });
+    unsettled -= 1;
+    return settled;
+  };
+  const record = async (held: HeldLane, attempt: EndedAttempt, isRelease: boolean): Promise<void> => {
+    const release = isRelease ? { release: { delayMs: held.state.releaseDelayMs } } : {};
+    const settled = await settle(held, { attempt, ...release });
+    const isRecorded = settled?.isHeld === true;
+    logAttempt(logger, attempt, isRecorded);
+    if (isRecorded) metrics.attempted(attempt.delivery, attempt.report);
+    const deliveryId = attempt.delivery.id;
+    post(held, { type: 'recorded', deliveryId, lease: isRelease ? 'over' : leaseAfter(settled) });
+    if (isRecorded && settled.isDue) onLanesDue();
+  };
+  const release = async (held: HeldLane, abandonOutlived: boolean): Promise<void> => {
+    if (abandonOutlived) await abandonOutlivedOn(held);
+    const settled = await settle(held, { release: { delayMs: held.state.releaseDelayMs } });
+    post(held, { type: 'released' });
+    if (settled?.isHeld === true && settled.isDue) onLanesDue();
+  };
+  const abandonOutlivedOn = async ({ key: lane, leaseId }: HeldLane): Promise<void> => {
+    try {
+      for (let round = 0; round < outlivedRounds && !isStopping; round += 1) {
+        const count = await store.giveUpOutlived({ lane, leaseId }, outlivedAtOnce);
+        if (count > 0)
+          logger.warn({ ...laneFields(lane), count }, 'webhooks abandoned: their endpoint did not answer');
+        if (count < outlivedAtOnce) return;
+      }
+    } catch (error) {
+      logger.warn(
+        { err: error, ...laneFields(lane) },
+        'outlived webhooks were not abandoned; the next probe of the endpoint does it',
+      );
+    }
+  };
+
+  /** Reads more deliveries for every lane that wants some, one statement at a time. */
+  const readAll = async (): Promise<void> => {
+    if (isReading) return;
+    isReading = true;
+    while (toRead.size > 0) {
+      const batch = [...toRead];
+      toRead.clear();
+      await readFor(batch);
+    }
+    isReading = false;
+  };
+  const readFor = async (batch: readonly HeldLane[]): Promise<void> => {
+    const requests = batch.map(({ key: lane, leaseId, state }) => ({ lane, leaseId, ...wantedHeads(state) }));
+    const taken = await store.take(requests).catch((error: unknown) => {
+      logger.warn(
+        { err: error },
+        'the database did not return webhooks to send; the next refresh asks again',
+      );
+      return undefined;
+    });
+    if (taken === undefined) {
+      // No action follows, or the same read would begin at once. Lanes that asked meanwhile wait for the refresh, too.
+      const failed = [...batch, ...toRead];
+      toRead.clear();
+      for (const held of failed) held.state = laneAfter(held.state, { type: 'read_failed' });
+      return;
+    }
+    for (const [index, held] of batch.entries()) {
+      const heads = taken.get(held.text);
+      const asked = requests[index]?.limit ?? 0;
+      post(held, heads === undefined ? { type: 'read_refused' } : { type: 'heads_read', heads, asked });
+    }
+  };
+
+  const forget = (held: HeldLane): void => {
+    const { merchantId } = held.key;
+    waiting.delete(held);
+    toRead.delete(held);
+    const madeRoom = places.lanesLeft() === 0 || places.isFull(merchantId);
+    // This process may have claimed the lane anew before it learned that its earlier release was written.
+    if (lanes.get(held.text) === held) lanes.delete(held.text);
+    places.removeLane(merchantId);
+    if (madeRoom) onLanesDue();
+  };
+  const noteEmpty = (): void => {
+    if (lanes.size === 0 && unsettled === 0) onEmpty();
+  };
+
+  const countUnhealthy = (): number =>
+    [...lanes.values()].filter(({ state }) => !state.isProven || state.health.consecutiveFailures > 0).length;
+
+  return {
+    room() {
+      const left = places.lanesLeft();
+      // A lane that does not answer holds its place for a whole deadline: half of the places are only for proven ones.
+      const unhealthyLeft = Math.max(0, Math.floor(maxInFlight / 2) - countUnhealthy());
+      return {
+        lanes: left,
+        lanesInTrouble: Math.min(Math.ceil(left / 2), unhealthyLeft),
+        exceptMerchantIds: places.fullMerchants(),
+      };
+    },
+    adopt(claimed, askedAtMs) {
+      if (claimed.now !== undefined) databaseOffsetMs = claimed.now.getTime() - askedAtMs;
+      for (const { lane: key, leaseId, isFilled: hasMore, health, isProven, heads } of claimed.lanes) {
+        const held: HeldLane = {
+          text: laneText(key),
+          key,
+          leaseId,
+          heldSinceMs: performance.now(),
+          state: claimedLane({ health, isProven, heads, hasMore, beginUntilMs: beginUntil(askedAtMs) }),
+        };
+        const isTooMany = isStopping || places.isFull(key.merchantId);
+        lanes.set(held.text, held);
+        places.addLane(key.merchantId);
+        if (isTooMany) post(held, { type: 'stop' });
+        else act(held);
+      }
+    },
+    refresh() {
+      for (const held of [...lanes.values()]) post(held, { type: 'may_have_new' });
+    },
+    async renew() {
+      const held = [...lanes.values()].filter(
+        ({ state }) => state.stage === 'SENDING' || state.stage === 'DRAINING',
+      );
+      if (held.length === 0) return;
+      const askedAtMs = performance.now();
+      const renewed = await store.renew(held.map(({ key: lane, leaseId }) => ({ lane, leaseId })));
+      for (const each of held) {
+        const own = renewed.get(each.text);
+        if (own === undefined) {
+          if (each.state.stage === 'SENDING' || each.state.stage === 'DRAINING')
+            logger.warn(laneFields(each.key), 'another process has taken over the lane');
+          post(each, { type: 'lost' });
+          continue;
+        }
+        const isSliceOver = performance.now() - each.heldSinceMs > sliceMs && places.isCrowded();
+        const mustDrain = own.isPaused || isSliceOver;
+        post(each, { type: 'renewed', beginUntilMs: beginUntil(askedAtMs), mustDrain });
+      }
+    },
+    stop() {
+      isStopping = true;
+      for (const held of [...lanes.values()]) post(held, { type: 'stop' });
+    },
+    whenEmpty: () =>
+      new Promise((resolve) => {
+        onEmpty = resolve;
+        noteEmpty();
+      }),
+  };
+}
+
+/** An outcome that could not be written leaves a lease that nobody extends: it expires, and the delivery is sent again. */
+const leaseAfter = (settled: Settled | undefined): LeaseState => {
+  if (settled?.isHeld !== true) return 'over';
+  return settled.isPaused ? 'paused' : 'held';
+};

@@ -1,0 +1,338 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import {
+  claimedLane,
+  isCircuitOpen,
+  laneAfter,
+  nextAction,
+  wantedHeads,
+} from '../../../src/webhooks/delivery/lane-machine.ts';
+import type { Lane, LaneAction, LaneEvent, LaneStage } from '../../../src/webhooks/delivery/lane-machine.ts';
+import type { NextStep } from '../../../src/webhooks/delivery/after-attempt.ts';
+import type { EndedAttempt } from '../../../src/webhooks/delivery/write-attempts.sql.ts';
+import type { OutgoingDelivery } from '../../../src/webhooks/domain/delivery.ts';
+import { failuresBeforeRest, maxInFlight } from '../../../src/webhooks/domain/lane-health.ts';
+
+const random = (): number => 0.5;
+const endedAt = new Date('2026-11-22T10:00:00Z');
+const terms = { nowMs: 0, share: maxInFlight, hasPlace: true };
+
+const delivery = (id: string): OutgoingDelivery => ({
+  merchantId: 'mer_1',
+  environment: 'SANDBOX',
+  endpoint: 'https://shop.example',
+  id,
+  eventId: 'evt_1',
+  eventType: 'order.completed',
+  orderId: 'ord_1',
+  sequence: 1n,
+  url: 'https://shop.example/hook',
+  body: Buffer.from('{}'),
+  attemptNumber: 1,
+  roundAttempts: 0,
+  roundStartedAt: endedAt,
+});
+
+const steps: Record<NextStep['type'], NextStep> = {
+  delivered: { type: 'delivered' },
+  again: { type: 'again', at: endedAt },
+  pause: { type: 'pause', at: endedAt },
+  give_up: { type: 'give_up' },
+};
+const attempt = (id: string, next: NextStep['type']): EndedAttempt => ({
+  delivery: delivery(id),
+  report: {
+    startedAt: endedAt,
+    durationMs: 1,
+    result: next === 'delivered' ? 'DELIVERED' : 'REFUSED',
+    statusCode: 200,
+    detail: '',
+    remoteAddress: '',
+    responseBody: Buffer.alloc(0),
+    retryAfter: '',
+  },
+  endedAt,
+  next: steps[next],
+});
+
+interface Claim {
+  readonly heads?: readonly string[];
+  readonly hasMore?: boolean;
+  readonly failures?: number;
+}
+const lane = ({ heads = [], hasMore = false, failures = 0 }: Claim = {}): Lane =>
+  claimedLane({
+    health: {
+      consecutiveFailures: failures,
+      restingUntil: failures >= failuresBeforeRest ? new Date(endedAt.getTime() - 1) : undefined,
+    },
+    isProven: true,
+    heads: heads.map(delivery),
+    hasMore,
+    beginUntilMs: 1_000,
+  });
+
+const after = (start: Lane, ...events: readonly LaneEvent[]): Lane => events.reduce(laneAfter, start);
+const sendBegan = (deliveryId: string): LaneEvent => ({ type: 'send_began', deliveryId });
+const ended = (id: string, next: NextStep['type'] = 'delivered'): LaneEvent => ({
+  type: 'attempt_ended',
+  attempt: attempt(id, next),
+  random,
+});
+
+/** What the machine asks for, in a form that a table can show. */
+function shown(action: LaneAction | undefined): string {
+  switch (action?.type) {
+    case undefined:
+      return 'wait';
+    case 'send':
+      return `send ${action.delivery.id}`;
+    case 'read':
+      return 'read';
+    case 'record':
+      return `record ${action.attempt.delivery.id}${action.isRelease ? ' and release' : ''}`;
+    case 'release':
+      return `release${action.abandonOutlived ? ' after abandoning' : ''}`;
+  }
+}
+
+describe('the next action', () => {
+  const sending = after(lane({ heads: ['a'] }), sendBegan('a'));
+  test.each<[string, Lane, Partial<typeof terms>, string]>([
+    ['with a delivery and a place', lane({ heads: ['a'] }), {}, 'send a'],
+    ['without a place', lane({ heads: ['a'] }), { hasPlace: false }, 'wait'],
+    ['without a share', lane({ heads: ['a'] }), { share: 0 }, 'wait'],
+    ['when the lease ends before an attempt would', lane({ heads: ['a'] }), { nowMs: 1_000 }, 'wait'],
+    ['with nothing to send', lane(), {}, 'release'],
+    ['with nothing read that is left, and more behind it', lane({ hasMore: true }), {}, 'read'],
+    ['while a delivery is under way', sending, {}, 'wait'],
+    ['after a hint of new deliveries', after(sending, { type: 'may_have_new' }), {}, 'read'],
+    ['while a read is under way', after(lane({ hasMore: true }), { type: 'read_began' }), {}, 'wait'],
+    ['after the last attempt', after(sending, ended('a')), {}, 'record a and release'],
+    [
+      'after an attempt beside another',
+      after(lane({ heads: ['a', 'b'] }), sendBegan('a'), sendBegan('b'), ended('a')),
+      {},
+      'record a',
+    ],
+    [
+      'while the last outcome is being recorded',
+      after(sending, ended('a'), { type: 'record_began', deliveryId: 'a', isRelease: false }),
+      {},
+      'wait',
+    ],
+    [
+      'after the failed probe of an endpoint whose circuit is open',
+      after(lane({ heads: ['a'], failures: failuresBeforeRest }), sendBegan('a'), ended('a', 'again')),
+      {},
+      'record a',
+    ],
+    [
+      'with an open circuit and nothing to send',
+      lane({ failures: failuresBeforeRest }),
+      {},
+      'release after abandoning',
+    ],
+  ])('%s', (_, state, changed, expected) => {
+    expect(shown(nextAction(state, { ...terms, ...changed }))).toBe(expected);
+  });
+});
+
+describe('the stage after an event', () => {
+  const stages: readonly LaneStage[] = ['SENDING', 'DRAINING', 'RELEASING', 'RELEASED'];
+  const inStage: Record<LaneStage, Lane> = {
+    SENDING: lane({ heads: ['a'] }),
+    DRAINING: after(lane({ heads: ['a'] }), { type: 'stop' }),
+    RELEASING: after(lane(), { type: 'release_began' }),
+    RELEASED: after(lane(), { type: 'lost' }),
+  };
+  test.each<[string, LaneEvent, readonly LaneStage[]]>([
+    ['a stop', { type: 'stop' }, ['DRAINING', 'DRAINING', 'RELEASING', 'RELEASED']],
+    ['a refused read', { type: 'read_refused' }, ['DRAINING', 'DRAINING', 'RELEASING', 'RELEASED']],
+    [
+      'a cut attempt',
+      { type: 'send_cut', deliveryId: 'a' },
+      ['DRAINING', 'DRAINING', 'RELEASING', 'RELEASED'],
+    ],
+    [
+      'a failure to send',
+      { type: 'send_failed', deliveryId: 'a' },
+      ['DRAINING', 'DRAINING', 'RELEASING', 'RELEASED'],
+    ],
+    ['410 Gone', ended('a', 'pause'), ['DRAINING', 'DRAINING', 'RELEASING', 'RELEASED']],
+    ['a delivery', ended('a'), stages],
+    [
+      'a pause that a renewal tells of',
+      { type: 'renewed', beginUntilMs: 2, mustDrain: true },
+      ['DRAINING', 'DRAINING', 'RELEASING', 'RELEASED'],
+    ],
+    ['a renewal', { type: 'renewed', beginUntilMs: 2, mustDrain: false }, stages],
+    ['a release that begins', { type: 'release_began' }, ['RELEASING', 'RELEASING', 'RELEASING', 'RELEASED']],
+    ['a lease that is over', { type: 'lost' }, ['RELEASED', 'RELEASED', 'RELEASED', 'RELEASED']],
+    ['a failed read', { type: 'read_failed' }, stages],
+  ])('%s', (_, event, expected) => {
+    expect(stages.map((stage) => laneAfter(inStage[stage], event).stage)).toEqual(expected);
+  });
+});
+
+test('the circuit opens with the fifth failure in a row, and one delivery closes it', () => {
+  let state = lane({ heads: ['a'], failures: failuresBeforeRest - 1 });
+  state = after(state, sendBegan('a'), ended('a', 'again'));
+  expect(isCircuitOpen(state)).toBe(true);
+  expect(isCircuitOpen(after(state, ended('b')))).toBe(false);
+});
+
+/** What the machine has begun and what has not ended yet, in a model that knows nothing of stages. */
+interface World {
+  lane: Lane;
+  readonly sending: string[];
+  readonly recording: string[];
+  readonly recorded: string[];
+  readonly attempted: string[];
+  reading: number;
+  releasing: boolean;
+  stopped: boolean;
+  nextId: number;
+}
+
+function carryOut(world: World): void {
+  for (;;) {
+    const action = nextAction(world.lane, terms);
+    if (action === undefined) return;
+    switch (action.type) {
+      case 'send':
+        expect(world.stopped || world.releasing).toBe(false);
+        expect([...world.sending, ...world.recording]).not.toContain(action.delivery.id);
+        world.sending.push(action.delivery.id);
+        world.lane = laneAfter(world.lane, sendBegan(action.delivery.id));
+        expect(world.sending.length).toBeLessThanOrEqual(maxInFlight);
+        break;
+      case 'read':
+        expect(world.reading).toBe(0);
+        world.reading = wantedHeads(world.lane).limit;
+        expect(world.reading).toBeGreaterThan(0);
+        world.lane = laneAfter(world.lane, { type: 'read_began' });
+        break;
+      case 'record': {
+        const { id } = action.attempt.delivery;
+        expect(world.recording).not.toContain(id);
+        world.recording.push(id);
+        if (action.isRelease) expectDrained(world, 1);
+        world.releasing ||= action.isRelease;
+        world.lane = laneAfter(world.lane, {
+          type: 'record_began',
+          deliveryId: id,
+          isRelease: action.isRelease,
+        });
+        break;
+      }
+      case 'release':
+        expectDrained(world, 0);
+        world.releasing = true;
+        world.lane = laneAfter(world.lane, { type: 'release_began' });
+        break;
+    }
+  }
+}
+
+function expectDrained({ sending, recording, reading, releasing }: World, ownRecord: number): void {
+  expect({ sending: sending.length, recording: recording.length, reading, releasing }).toEqual({
+    sending: 0,
+    recording: ownRecord,
+    reading: 0,
+    releasing: false,
+  });
+}
+
+const outcomes = ['delivered', 'again', 'pause', 'give_up'] as const;
+
+/** Something that is under way ends, or something comes from outside, as `choice` says. */
+function happen(world: World, choice: number): void {
+  const pick = <T>(from: T[]): T | undefined => from.splice(choice % Math.max(1, from.length), 1)[0];
+  switch (choice % 8) {
+    case 0:
+    case 1: {
+      const id = pick(world.sending);
+      if (id === undefined) return;
+      world.attempted.push(id);
+      world.lane = laneAfter(world.lane, ended(id, outcomes[(choice >> 3) % 4] ?? 'delivered'));
+      return;
+    }
+    case 2: {
+      const id = pick(world.sending);
+      if (id === undefined) return;
+      const type = (['send_not_begun', 'send_cut', 'send_failed'] as const)[(choice >> 3) % 3] ?? 'send_cut';
+      world.lane = laneAfter(world.lane, { type, deliveryId: id });
+      return;
+    }
+    case 3: {
+      const id = pick(world.recording);
+      if (id === undefined) return;
+      world.recorded.push(id);
+      const lease = world.releasing
+        ? 'over'
+        : ((['held', 'held', 'paused'] as const)[(choice >> 3) % 3] ?? 'held');
+      world.lane = laneAfter(world.lane, { type: 'recorded', deliveryId: id, lease });
+      return;
+    }
+    case 4: {
+      if (world.reading === 0) return;
+      const heads = Array.from({ length: (choice >> 3) % (world.reading + 1) }, () =>
+        delivery(`d${world.nextId++}`),
+      );
+      world.lane = laneAfter(world.lane, { type: 'heads_read', heads, asked: world.reading });
+      world.reading = 0;
+      return;
+    }
+    case 5:
+      if (world.reading > 0)
+        world.lane = laneAfter(world.lane, { type: choice % 16 > 8 ? 'read_failed' : 'read_refused' });
+      world.reading = 0;
+      return;
+    case 6:
+      world.lane = laneAfter(world.lane, { type: 'may_have_new' });
+      return;
+    default:
+      world.lane = laneAfter(world.lane, {
+        type: 'renewed',
+        beginUntilMs: 1_000,
+        mustDrain: choice % 40 === 7,
+      });
+  }
+}
+
+test('whatever the order of events, no delivery is under way twice, every outcome is recorded once, and the lane is released', () => {
+  fc.assert(
+    fc.property(fc.array(fc.nat(4_000), { maxLength: 120 }), fc.nat(3), (choices, headCount) => {
+      const heads = Array.from({ length: headCount }, (_, index) => `h${index}`);
+      const world: World = {
+        lane: lane({ heads, hasMore: true }),
+        sending: [],
+        recording: [],
+        recorded: [],
+        attempted: [],
+        reading: 0,
+        releasing: false,
+        stopped: false,
+        nextId: 0,
+      };
+      carryOut(world);
+      for (const choice of choices) {
+        happen(world, choice);
+        carryOut(world);
+      }
+      world.stopped = true;
+      world.lane = laneAfter(world.lane, { type: 'stop' });
+      carryOut(world);
+      // Everything that is under way comes to its end.
+      for (let round = 0; round < 100 && !(world.releasing && world.recording.length === 0); round += 1) {
+        for (const choice of [0, 3, 4]) happen(world, choice);
+        carryOut(world);
+      }
+      expect(world.releasing).toBe(true);
+      expect(world.sending).toEqual([]);
+      expect(world.recorded.sort()).toEqual(world.attempted.sort());
+    }),
+    { numRuns: 500 },
+  );
+});
