@@ -4,6 +4,7 @@ import { MikroORM } from '@mikro-orm/postgresql';
 import type { EntityManager, EntitySchema } from '@mikro-orm/postgresql';
 import type { Pool } from 'pg';
 import type { Logger } from '../logger.ts';
+import { takeBackEnded } from './ended-connections.ts';
 import { allowSilence, closeSilentConnections } from './silent-connections.ts';
 
 export interface DatabaseOptions {
@@ -55,7 +56,10 @@ export async function openSchema(own: DatabaseSchema, options: DatabaseOptions):
       idle_in_transaction_session_timeout: statementTimeoutMs,
       connectionTimeoutMillis: 5_000,
       keepAlive: true,
-      onPoolCreated: (created: Pool) => closeSilentConnections(created, silenceMs),
+      onPoolCreated: (created: Pool) => {
+        closeSilentConnections(created, silenceMs);
+        takeBackEnded(created);
+      },
     },
     migrations: {
       migrationsList: [...own.migrations],

@@ -1,0 +1,114 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { pino } from 'pino';
+import { openDatabase } from '../../../src/core/database/database.ts';
+import type { Database } from '../../../src/core/database/database.ts';
+import { startCuttingProxy } from '../../support/cutting-proxy.ts';
+import type { CuttingProxy, CutMoment } from '../../support/cutting-proxy.ts';
+import { createTestDatabase } from '../../support/test-database.ts';
+import type { TestDatabase } from '../../support/test-database.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+
+const poolSize = 2;
+const moments: readonly CutMoment[] = ['before the server', 'before the answer'];
+
+let server: TestDatabase;
+let proxy: CuttingProxy;
+let database: Database;
+
+beforeAll(async () => {
+  server = await createTestDatabase();
+});
+
+afterAll(() => server.drop());
+
+beforeEach(async () => {
+  const url = new URL(server.url);
+  proxy = await startCuttingProxy({ host: url.hostname, port: Number(url.port) });
+  url.host = `127.0.0.1:${proxy.port}`;
+  const logger = pino({ level: 'silent' });
+  database = await openDatabase({ url: url.href, poolSize, applicationName: 'cut', logger });
+});
+
+afterEach(async () => {
+  await database.close();
+  await proxy.close();
+});
+
+const work = (): Promise<unknown> => database.fork().transactional((em) => em.execute('select 1 as one'));
+
+const workThatFails = (): Promise<unknown> =>
+  database.fork().transactional(async (em) => {
+    await em.execute('select 1 as one');
+    throw new Error('undone by the test');
+  });
+
+/** Every place in the pool can be used at once, which fails when one of them is held by a connection that ended. */
+async function expectWholePool(): Promise<void> {
+  const clients = await Promise.all(Array.from({ length: poolSize }, () => database.pool.connect()));
+  for (const client of clients) client.release();
+  expect(database.pool.totalCount).toBe(poolSize);
+  expect(database.pool.idleCount).toBe(poolSize);
+  expect(database.pool.waitingCount).toBe(0);
+}
+
+describe.each(moments)('a transaction whose connection is cut %s', (moment) => {
+  test.each([
+    ['begin', work],
+    ['commit', work],
+    ['rollback', workThatFails],
+    ['select 1', work],
+  ])('at %s gives its place in the pool back', async (statement, run) => {
+    proxy.cutAt(statement, moment);
+    for (let attempt = 0; attempt <= poolSize; attempt += 1) await expect(run()).rejects.toThrow();
+    expect(proxy.cuts()).toBe(poolSize + 1);
+    proxy.cutAt(undefined);
+
+    await expect(work()).resolves.toEqual([{ one: 1 }]);
+    await expectWholePool();
+  });
+});
+
+describe('a connection', () => {
+  const takeAll = () => Promise.all(Array.from({ length: poolSize }, () => database.pool.connect()));
+
+  test('that ends while it is held by work that never gives it back is taken back', async () => {
+    await takeAll();
+    proxy.cutAll();
+    await waitUntil('the pool is empty', () => database.pool.totalCount === 0);
+    await expectWholePool();
+  });
+
+  test('that the server ends while it is held is taken back, and a late release does no harm', async () => {
+    const clients = await takeAll();
+    for (const client of clients) await client.query("set idle_session_timeout = '20ms'");
+    await waitUntil('the pool is empty', () => database.pool.totalCount === 0);
+    for (const client of clients) client.release();
+    await expectWholePool();
+  });
+
+  test('that ends makes room for those who wait', async () => {
+    await takeAll();
+    const waiting = Promise.all([work(), work(), work()]);
+    await waitUntil('they wait', () => database.pool.waitingCount === 3);
+    proxy.cutAll();
+    await expect(waiting).resolves.toHaveLength(3);
+    await expectWholePool();
+  });
+
+  test('that ends while nobody uses it is replaced', async () => {
+    await expectWholePool();
+    proxy.cutAll();
+    await waitUntil('the pool is empty', () => database.pool.totalCount === 0);
+    await expectWholePool();
+  });
+
+  test.each(moments)('that is cut %s while it is being made takes no place', async (moment) => {
+    proxy.cutAll();
+    await waitUntil('the pool is empty', () => database.pool.totalCount === 0);
+    proxy.cutAt('application_name', moment);
+    for (let attempt = 0; attempt <= poolSize; attempt += 1)
+      await expect(database.pool.connect()).rejects.toThrow();
+    proxy.cutAt(undefined);
+    await expectWholePool();
+  });
+});
