@@ -1,21 +1,23 @@
 import { v7 } from 'uuid';
 
 /** What kinds of things have ids, and how each id begins. */
-export type IdPrefix =
-  | 'mer'
-  | 'key'
-  | 'ord'
-  | 'pat'
-  | 'evt'
-  | 'aud'
-  | 'stp'
-  | 'rec'
-  | 'req'
-  | 'whd'
-  | 'whs'
-  | 'whr'
-  | 'whf'
-  | 'usr';
+export const idPrefixes = [
+  'mer',
+  'key',
+  'ord',
+  'pat',
+  'evt',
+  'aud',
+  'stp',
+  'rec',
+  'req',
+  'whd',
+  'whs',
+  'whr',
+  'whf',
+  'usr',
+] as const;
+export type IdPrefix = (typeof idPrefixes)[number];
 
 /**
  * A new id of a thing made at `at`: the prefix and a UUID of version 7 (RFC 9562) in 26 characters, so that ids sort by
@@ -79,6 +81,12 @@ export function storedId(prefix: IdPrefix, id: string): string {
 
 /** Whether a text from outside is an id of that kind, one that a stored id can be made of. */
 export const isPublicId = (prefix: IdPrefix, text: string): boolean => uuidIn(prefix, text) !== undefined;
+
+/** The UUID in an id of any kind; undefined when the text is no such id. */
+export function uuidOfId(id: string): string | undefined {
+  const prefix = idPrefixes.find((each) => id.startsWith(`${each}_`));
+  return prefix === undefined ? undefined : uuidIn(prefix, id);
+}
 
 /** Every 128 bits have this form; not all of them are a UUID (RFC 9562: version and variant). */
 function uuidIn(prefix: IdPrefix, id: string): string | undefined {

@@ -1,115 +1,92 @@
-import { CircuitState, ConsecutiveBreaker, circuitBreaker, handleWhenResult } from 'cockatiel';
 import type { Logger } from '../runtime/logger.ts';
 import type { Health } from './connector/outcomes.ts';
 
-/** Watches how a wallet does. */
+/** The circuit breaker of one wallet. */
 export interface WalletBreaker {
-  /** How much the wallet may be given: all one has, one request to see whether it is better, or nothing. */
+  /** How much work the wallet may be given. Circuit closed: all. Half-open: one request. Open: nothing. */
   readonly allows: () => 'all' | 'one' | 'nothing';
-  /** Does a piece of work, whatever is allowed by now, and counts whether the wallet was well. */
+  /** Runs a piece of work, whatever is allowed by now, and counts whether the wallet answered as a wallet should. */
   readonly watch: (work: () => Promise<boolean>) => Promise<void>;
 }
 
 export interface WalletBreakerOptions {
   readonly wallet: string;
   readonly logger: Logger;
-  /** How long a wallet in trouble is left alone before it is asked again how it is. */
+  /** How long an open circuit waits before the wallet's health is checked again. */
   readonly restMs: number;
-  /** Troubled answers in a row after which the wallet is asked how it is. */
+  /** Failures in a row after which the wallet's health is checked. */
   readonly threshold: number;
-  /** Asks the wallet how it is, soon and apart from any payment. Never rejects. */
+  /** Checks the wallet's health, apart from any payment. Never rejects. */
   readonly ask: () => Promise<Health>;
 }
 
-/** After so many rests in a row one piece of work is let through: a wallet may be better than it says. */
+/** After so many waits in a row one request is let through: the wallet may be better than its health check says. */
 const restsBetweenTries = 12;
 
 /**
- * One a wallet. Requests that go wrong may be the fault of what they are about: some payer's number that the wallet never
- * answers for. So after several in a row the wallet itself is asked how it is, and only when it does not say that it is
- * well it is left alone, until it does. A wallet that cannot be asked is tried with one piece of work after each rest.
+ * Failed requests may be the fault of one payer's number. So after several failures in a row the breaker checks the
+ * wallet's own health, and opens only when the wallet does not report that it is well. The circuit closes when a health
+ * check or a request succeeds. A wallet without a health check gets one request after each wait.
  */
 export function createWalletBreaker(options: WalletBreakerOptions): WalletBreaker {
   const { wallet, logger, restMs, threshold, ask } = options;
-  const troubles = new ConsecutiveBreaker(threshold);
-  let isAsking = false;
-  /** Proper answers so far. */
-  let answers = 0;
+  let failuresInRow = 0;
+  let successes = 0;
+  let isOpen = false;
   let mayTry = false;
   let rests = 0;
-  let rest: NodeJS.Timeout | undefined;
-  /** There while the wallet is left alone. */
-  let hold: { readonly dispose: () => void } | undefined;
+  let isChecking = false;
+  let nextCheck: NodeJS.Timeout | undefined;
 
-  const policy = circuitBreaker(
-    handleWhenResult((isWell) => isWell === false),
-    {
-      // Neither is used: when to stop and when to go on is the wallet's to say, and no clock's that may be set.
-      halfOpenAfter: restMs,
-      breaker: {
-        state: undefined,
-        success: () => noteAnswer(),
-        failure: (): boolean => {
-          if (troubles.failure() && hold === undefined) void judge();
-          return false;
-        },
-      },
-    },
-  );
-  const noteAnswer = (): void => {
-    troubles.success();
-    answers += 1;
+  const noteSuccess = (): void => {
+    failuresInRow = 0;
+    successes += 1;
   };
-  const letBack = (): void => {
-    noteAnswer();
-    if (hold === undefined) return;
-    clearTimeout(rest);
-    hold.dispose();
-    hold = undefined;
+  const close = (): void => {
+    failuresInRow = 0;
+    if (!isOpen) return;
+    clearTimeout(nextCheck);
+    isOpen = false;
     mayTry = false;
     rests = 0;
-    logger.info({ wallet }, 'the wallet is well again');
+    logger.info({ wallet }, 'circuit closed: the wallet has recovered');
   };
-  const leaveAlone = (health: Health): void => {
-    hold ??= policy.isolate();
+  const open = (health: Health): void => {
+    isOpen = true;
     mayTry ||= rests > 0 && (health.kind === 'untold' || rests % restsBetweenTries === 0);
     rests += 1;
-    rest = setTimeout(() => void judge(), restMs).unref();
-    logger.warn(
-      { wallet, rest_ms: restMs, health },
-      'the wallet is in trouble; it is left alone for a while',
-    );
+    nextCheck = setTimeout(() => void check(), restMs).unref();
+    logger.warn({ wallet, next_check_ms: restMs, health }, 'circuit open: the wallet fails');
   };
-  const judge = async (): Promise<void> => {
-    if (isAsking) return;
-    isAsking = true;
-    const answersBefore = answers;
+  const check = async (): Promise<void> => {
+    if (isChecking) return;
+    isChecking = true;
+    const successesBefore = successes;
     const health = await ask();
-    isAsking = false;
+    isChecking = false;
     const isWell = health.kind === 'available' || health.kind === 'degraded';
-    // Who has answered somebody properly meanwhile is not in trouble, whatever came of the question.
-    if (isWell || answers > answersBefore) letBack();
-    else leaveAlone(health);
+    // A request that succeeded meanwhile says more than the health check.
+    if (isWell || successes > successesBefore) close();
+    else open(health);
   };
-  const isLeftAlone = (): boolean => policy.state === CircuitState.Isolated;
 
   return {
     allows() {
-      if (!isLeftAlone()) return 'all';
+      if (!isOpen) return 'all';
       return mayTry ? 'one' : 'nothing';
     },
     async watch(work) {
-      if (!isLeftAlone()) {
-        await policy.execute(work);
+      // Work that was leased just before the circuit opened is done all the same: otherwise it waits for its lease's end.
+      const isTry = isOpen && mayTry;
+      if (isTry) mayTry = false;
+      if (await work()) {
+        noteSuccess();
+        if (isTry) close();
         return;
       }
-      // Leased just before the rest began, it is done all the same: one call more hurts less than nobody having it until
-      // the lease ends. Tried after a rest, it says how the wallet is.
-      const isTry = mayTry;
-      mayTry = false;
-      const isWell = await work();
-      if (isWell) noteAnswer();
-      if (isWell && isTry) letBack();
+      if (isOpen) return;
+      failuresInRow += 1;
+      if (failuresInRow >= threshold) void check();
     },
   };
 }

@@ -1,16 +1,14 @@
-import { TypeID } from 'typeid-js';
 import { validate } from 'uuid';
+import { uuidOfId } from '../../runtime/public-id.ts';
 
 /**
- * The UUID that the contract wants for X-CorrelationID, of one of our ids: the one a TypeID is written from, so that
- * either can be found from the other, or the id itself if it is a UUID.
- * @throws TypeError for any other id: that is the caller's mistake, and no payment may go out under a made-up one
+ * The UUID that the contract wants for X-CorrelationID: the one inside an id of ours, so that either can be found from the
+ * other, or the request id itself if it is a UUID.
+ * @throws TypeError for any other text: that is the caller's mistake, and no payment may go out under a made-up id
  */
 export function correlationId(requestId: string): string {
   if (validate(requestId)) return requestId.toLowerCase();
-  try {
-    return TypeID.fromString(requestId).toUUID();
-  } catch {
-    throw new TypeError(`${requestId} is neither a TypeID nor a UUID`);
-  }
+  const uuid = uuidOfId(requestId);
+  if (uuid === undefined) throw new TypeError(`${requestId} is neither an id of Gatehouse nor a UUID`);
+  return uuid;
 }

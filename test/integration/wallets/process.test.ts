@@ -73,13 +73,13 @@ test('a wallet that is down at start, and for long, is paid through once it is t
   });
   const started = await startMany(desk, merchantId, 20, WALLETA_USSD, 'D');
   await waitUntil('the wallet is left alone', () =>
-    wallets.log.some(({ wallet, rest_ms: restMs }) => wallet === 'walleta-sandbox' && restMs === 5_000),
+    wallets.log.some(({ wallet, next_check_ms: restMs }) => wallet === 'walleta-sandbox' && restMs === 5_000),
   );
 
   await side.startSimulator({ GATEHOUSE_SIMULATOR_PORT: String(port) });
 
   await completed(desk, started);
-  expect(wallets.log.some(({ msg }) => msg === 'the wallet is well again')).toBe(true);
+  expect(wallets.log.some(({ msg }) => msg === 'circuit closed: the wallet has recovered')).toBe(true);
   const payers = (await side.charges()).map(({ payer }) => payer);
   expect(payers).toHaveLength(20);
   expect(new Set(payers).size).toBe(20);
