@@ -7,6 +7,7 @@ import { createHandlerContext } from '@connectrpc/connect';
 import type { ConnectRouter, MethodImplSpec, ServiceImplSpec } from '@connectrpc/connect';
 import { connectNodeAdapter } from '@connectrpc/connect-node';
 import { file_google_rpc_error_details } from '../../gen/google/rpc/error_details_pb.js';
+import { answersBeforeBody } from '../http/answer-before-body.ts';
 import type { Logger } from '../logger.ts';
 import type { Page } from '../metrics.ts';
 import { defaultDeadlineMs, maxMessageBytes } from './grpc-server.ts';
@@ -62,6 +63,7 @@ export async function startConnectServer(options: ConnectServerOptions): Promise
   // know which of them are idle. Its own way of serving a connection waits until the connection is known to be for it.
   const http1 = createHttp1Server(
     {
+      ...answersBeforeBody,
       requestTimeout: defaultDeadlineMs,
       headersTimeout: greetingTimeoutMs,
       connectionsCheckingInterval: greetingTimeoutMs / 2,

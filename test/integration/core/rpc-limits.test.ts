@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect as connectHttp2 } from 'node:http2';
 import { connect as connectTcp } from 'node:net';
@@ -201,6 +202,90 @@ describe('a message of more than 4 MiB', () => {
     const response = await post('RegisterOrder', packed, { 'content-encoding': 'gzip' });
     expect(await response.json()).toMatchObject({ code: 'resource_exhausted' });
     expect(residentMiB() - before).toBeLessThan(128);
+    await expectCoreToServe();
+  });
+});
+
+/** Sends everything, reads everything and gives what came, or the error that a client would see in its place. */
+async function exchangeBytes(parts: readonly (string | Buffer)[]): Promise<string> {
+  const { hostname: host, port } = new URL(stack.connectUrl);
+  const socket = connectTcp({ host, port: Number(port), allowHalfOpen: true });
+  let received = '';
+  socket.on('data', (chunk: Buffer) => (received += chunk.toString('latin1')));
+  const closed = once(socket, 'close');
+  for (const part of parts) if (!socket.write(part)) await once(socket, 'drain');
+  await waitUntil('the server has answered and ended the connection', () => socket.readableEnded);
+  socket.end();
+  await closed;
+  return received;
+}
+
+describe('a body over HTTP/1.1 that is answered before it has arrived', () => {
+  const chunk = Buffer.from(`10000\r\n${'x'.repeat(0x10000)}\r\n`);
+  const chunks = [...Array.from({ length: 128 }, () => chunk), '0\r\n\r\n'];
+  const head = (target: string, ...headers: string[]): string =>
+    [`POST /${target} HTTP/1.1`, 'host: core', ...headers, '', ''].join('\r\n');
+  const followingRequest =
+    head('grpc.health.v1.Health/Check', 'content-type: application/json', 'content-length: 2') + '{}';
+  const chunked = 'transfer-encoding: chunked';
+  const exhausted = /"code":"resource_exhausted"/;
+
+  test.each([
+    ['chunks', 429, exhausted, ['content-type: application/json', chunked], chunks],
+    [
+      'chunks that are packed',
+      429,
+      exhausted,
+      ['content-type: application/json', 'content-encoding: gzip', chunked],
+      chunks,
+    ],
+    [
+      'a length of 8 MiB',
+      429,
+      exhausted,
+      ['content-type: application/json', `content-length: ${8 * 1024 * 1024}`],
+      [Buffer.alloc(8 * 1024 * 1024, 'x')],
+    ],
+    ['gRPC-Web', 200, /grpc-status: 8/, ['content-type: application/grpc-web+proto', chunked], chunks],
+    ['a type nobody serves', 415, /^/, ['content-type: text/plain', chunked], chunks],
+  ] as const)(
+    '%s: the client reads the answer, which closes the connection',
+    async (_what, status, body, headers, parts) => {
+      const received = await exchangeBytes([
+        head(`${service}/RegisterOrder`, `authorization: Bearer ${stack.tokens.operator}`, ...headers),
+        ...parts,
+        followingRequest,
+      ]);
+      expect(received).toMatch(body);
+      // One answer: what follows the body on this connection is not read as a request.
+      expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual([`HTTP/1.1 ${status}`]);
+      expect(received).toMatch(/^connection: close\r$/m);
+      await expectCoreToServe();
+    },
+  );
+
+  test('a small body that is not wanted leaves the connection open', async () => {
+    const received = await exchangeBytes([
+      head('no.such.Service/Method', 'content-length: 20000'),
+      'x'.repeat(20_000),
+      followingRequest.replace('\r\n\r\n', '\r\nconnection: close\r\n\r\n'),
+    ]);
+    expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 404', 'HTTP/1.1 200']);
+  });
+
+  test('a client that never stops sending is cut off', async () => {
+    const { hostname: host, port } = new URL(stack.connectUrl);
+    const socket = connectTcp({ host, port: Number(port), allowHalfOpen: true });
+    let isClosed = false;
+    socket.on('close', () => (isClosed = true)).on('error', () => undefined);
+    socket.resume();
+    socket.write(head(`${service}/RegisterOrder`, 'content-type: application/json', chunked));
+    const sendOn = (): void => {
+      while (!isClosed && socket.write(chunk));
+    };
+    socket.on('drain', sendOn);
+    sendOn();
+    await waitUntil('the server has closed the connection', () => isClosed);
     await expectCoreToServe();
   });
 });

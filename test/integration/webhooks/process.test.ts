@@ -148,6 +148,15 @@ test('its listeners serve health, reflection and WebhookService to those with a 
     },
   );
 
+  const tooLarge = await fetch(
+    `http://${String(ready?.['connect'])}/${WebhookService.typeName}/GetPipelineStatus`,
+    {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${stack.tokens.reader}` },
+      body: new Blob(['x'.repeat(8 * 1024 * 1024)]).stream(),
+      duplex: 'half',
+    },
+  );
   const described = await Promise.all(
     [ready?.['grpc'], ready?.['connect']].flatMap((address) =>
       ['grpc-v1', 'grpc-v1alpha'].map((reflection) =>
@@ -161,6 +170,8 @@ test('its listeners serve health, reflection and WebhookService to those with a 
   );
 
   expect(status).toBe(ServingStatus.SERVING);
+  expect(tooLarge.headers.get('connection')).toBe('close');
+  expect(await tooLarge.json()).toMatchObject({ code: 'resource_exhausted' });
   expect(described.map(({ exitCode, stderr }) => ({ exitCode, stderr }))).toEqual(
     Array.from({ length: 4 }, () => ({ exitCode: 0, stderr: '' })),
   );
