@@ -110,8 +110,12 @@ function requestHandler({ services, pages = {}, logger }: ConnectServerOptions):
     readMaxBytes: maxMessageBytes,
     writeMaxBytes: maxMessageBytes,
     maxTimeoutMs: 24 * 60 * 60 * 1000,
-    // An item of a batch that failed carries its details as Any, which JSON can say only of types it knows.
-    jsonOptions: { registry: createRegistry(file_google_rpc_error_details) },
+    jsonOptions: {
+      // An item of a batch that failed carries its details as Any, which JSON can say only of types it knows.
+      registry: createRegistry(file_google_rpc_error_details),
+      // A misspelt field is an error and not a default. Programs speak binary, which ignores what it does not know.
+      ignoreUnknownFields: false,
+    },
   });
   const pageOf = new Map(Object.entries(pages));
   return (request, response) => {

@@ -1,4 +1,4 @@
-import { createRegistry } from '@bufbuild/protobuf';
+import { create, createRegistry, toBinary } from '@bufbuild/protobuf';
 import { createClient } from '@connectrpc/connect';
 import type { Client, Interceptor, Transport } from '@connectrpc/connect';
 import {
@@ -14,7 +14,7 @@ import {
   file_google_rpc_error_details,
 } from '../../../src/gen/google/rpc/error_details_pb.js';
 import { Environment, OrderEventType, OrderStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
-import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { GetOrderRequestSchema, OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { fromStatus } from '../../../src/runtime/rpc/rpc-error.ts';
 import { registration } from '../../support/order-requests.ts';
 import { describeFailure, failureOf } from '../../support/rpc-failure.ts';
@@ -434,5 +434,60 @@ describe.each([
       info: { reason: 'INVALID_FIELDS', domain: 'gatehouse' },
       violations: [{ field: 'amount' }, { field: 'reason' }],
     });
+  });
+});
+
+describe('JSON over Connect', () => {
+  const post = async (method: string, body: object) => {
+    const response = await fetch(`${stack.connectUrl}/${service}/${method}`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        authorization: `Bearer ${stack.tokens.operator}`,
+      },
+      body: JSON.stringify(body),
+    });
+    return { status: response.status, answer: await response.json() };
+  };
+  const orderNumber = 'JSON-1';
+
+  test.each([
+    ['a field nobody declares', 'RegisterOrder', { amuont: '7.25' }, 'key "amuont" is unknown'],
+    [
+      'one inside a message',
+      'BatchRegisterOrders',
+      { requests: [{ resaon: '' }] },
+      'key "resaon" is unknown',
+    ],
+    ['a value no enum has', 'RegisterOrder', { environment: 'SANDBOX' }, '"SANDBOX"'],
+  ])('%s is INVALID_ARGUMENT, by name, and nothing is written', async (_what, method, own, named) => {
+    const body = method === 'RegisterOrder' ? plainRegistration({ order_number: orderNumber, ...own }) : own;
+    expect(await post(method, body)).toEqual({
+      status: 400,
+      answer: { code: 'invalid_argument', message: expect.stringContaining(named) },
+    });
+    expect(await storedOrders(orderNumber)).toBe(0);
+  });
+
+  test('fields are taken by both of the names that protobuf gives them', async () => {
+    const { order_number, ...others } = plainRegistration({});
+    expect((await post('RegisterOrder', { orderNumber: order_number, ...others })).status).toBe(200);
+  });
+
+  test('a newer client that speaks binary is understood: what this server does not know is ignored', async () => {
+    const key = {
+      merchantId,
+      environment: Environment.SANDBOX,
+      key: { case: 'orderId', value: 'ord_1' },
+    } as const;
+    // Field 1000, a text.
+    const unknown = Uint8Array.of(0xc2, 0x3e, 1, 0x78);
+    const known = toBinary(GetOrderRequestSchema, create(GetOrderRequestSchema, key));
+    const response = await fetch(`${stack.connectUrl}/${service}/GetOrder`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/proto', authorization: `Bearer ${stack.tokens.reader}` },
+      body: Buffer.concat([known, unknown]),
+    });
+    expect(await response.json()).toMatchObject({ message: expect.stringContaining('order_id') });
   });
 });
