@@ -6,6 +6,7 @@ import type { CheckoutService } from '../gen/gatehouse/v1/checkout_service_pb.js
 import type { Health } from '../gen/health/v1/health_pb.js';
 import type { Logger } from '../runtime/logger.ts';
 import { readAssets } from './assets.ts';
+import { createAwaitedOutcomes } from './awaited-outcome.ts';
 import { createBrowserSecrets } from './browser-secret.ts';
 import { accessCheckouts } from './checkout-access.ts';
 import { addCheckoutRoutes } from './checkout-routes.ts';
@@ -32,6 +33,8 @@ export interface CheckoutOptions {
   readonly trustedProxies: readonly string[];
   /** How many links that lead nowhere one address may open in a minute. */
   readonly unknownLinksPerMinute: number;
+  /** In which the times on receipts are written: an IANA name. */
+  readonly timeZone: string;
   readonly logger: Logger;
   /** Aborted when the process is about to stop: from then on `/readyz` says 503 and connections are not kept alive. */
   readonly draining: AbortSignal;
@@ -91,9 +94,11 @@ export async function buildCheckout(options: CheckoutOptions): Promise<FastifyIn
   addCheckoutRoutes(app, {
     checkouts: accessCheckouts(options.checkout, createUnknownLinkLimit(options.unknownLinksPerMinute)),
     secrets: createBrowserSecrets(isSecure, options.randomBytes),
+    awaited: createAwaitedOutcomes(isSecure),
     sendPage,
     pathOf: (token) => `${prefix()}/c/${token}`,
     baseUrl,
+    timeZone: options.timeZone,
     now: options.now,
   });
   return app;

@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Checkout, CheckoutService } from '../gen/gatehouse/v1/checkout_service_pb.js';
 import type { Order } from '../gen/gatehouse/v1/order_pb.js';
 import { PageProblem } from './page-problem.ts';
+import type { FormFailure } from './payment-form.ts';
 import { logFacts } from './request-log.ts';
 import { failureOfRpc } from './rpc-failure.ts';
 import type { CheckoutFailure } from './rpc-failure.ts';
@@ -27,7 +28,7 @@ export interface CheckoutAccess {
       client: Client<typeof CheckoutService>,
       options: CallOptions,
     ) => Promise<{ checkout?: Checkout | undefined }>,
-  ) => Promise<CheckoutFailure | 'done'>;
+  ) => Promise<FormFailure | 'done'>;
 }
 
 export interface OpenCheckout {
@@ -83,10 +84,11 @@ export function accessCheckouts(
         return 'done';
       } catch (thrown) {
         const failure = failureOfRpc(thrown);
-        if (failure.kind === 'unavailable' || failure.kind === 'unknown_link')
+        const { kind } = failure;
+        if (kind === 'unavailable' || kind === 'unknown_link')
           throw await problemOf(failure, request, thrown);
         logFacts(request, { reason: failure.reason });
-        return failure;
+        return { ...failure, kind };
       }
     },
   };

@@ -1,30 +1,47 @@
+import { timestampDate, timestampMs } from '@bufbuild/protobuf/wkt';
 import type { Checkout } from '../gen/gatehouse/v1/checkout_service_pb.js';
 import { Environment, PaymentOption } from '../gen/gatehouse/v1/order_pb.js';
 import type { Order, PaymentAttempt } from '../gen/gatehouse/v1/order_pb.js';
 import { paymentOptionName } from '../merchant-api/payment-option.ts';
-import { secondsLeft, stageVersion } from './checkout-stage.ts';
+import { isCancellable, secondsLeft, stageVersion } from './checkout-stage.ts';
 import type { CheckoutStage } from './checkout-stage.ts';
 import { amountText } from '../runtime/language/amount-text.ts';
 import { messagesIn } from './language/dictionary.ts';
 import { durationText } from '../runtime/language/duration-text.ts';
 import type { Language } from '../runtime/language/language.ts';
-import type { ChosenOption, Messages } from './language/messages.ts';
-import type { ConfirmView, OutcomeView, PageView, PayView, ShopView } from './page-views.ts';
-import { readablePhone } from './phone-text.ts';
+import { momentText } from '../runtime/language/moment-text.ts';
+import type { ChosenOption, Messages, Notice } from './language/messages.ts';
+import type {
+  ConfirmView,
+  ContactView,
+  Fact,
+  OutcomeView,
+  PageView,
+  PayView,
+  ShopView,
+} from './page-views.ts';
+import { maskedPhone, readablePhone } from './phone-text.ts';
 import { refusalCauseOf } from './refusal-cause.ts';
 
-/** How long an outcome is shown before the customer is taken back to the shop. */
-const returnAfterSeconds = 10;
+/**
+ * How long an outcome is shown before the customer is taken back to the shop: the 20 seconds that WCAG 2.2 (2.2.1) asks
+ * for, in which the customer can decide to stay.
+ */
+const returnAfterSeconds = 20;
+/** An outcome that is older is not news: the page stays, however the customer comes to open it. */
+const isNewsForMs = 5 * 60_000;
 /** How often a browser without scripts looks at a payment. */
 const refreshSeconds = 8;
 
-/** What the customer sent and what is to be put right about it. */
-export interface SentForm {
-  readonly paymentOption: PaymentOption;
-  readonly phone: string;
-  readonly alert: { readonly title: string; readonly body: string };
-  readonly optionError: string | undefined;
-  readonly phoneError: string | undefined;
+/** Why nothing was done that the customer asked for, and the form as it was sent, when it was one. */
+export interface Refusal {
+  readonly alert: Notice;
+  readonly form?: {
+    readonly paymentOption: PaymentOption;
+    readonly phone: string;
+    readonly optionError: string | undefined;
+    readonly phoneError: string | undefined;
+  };
 }
 
 /** One checkout on its way to a page. */
@@ -36,10 +53,14 @@ export interface CheckoutPage {
   /** The page's own address. */
   readonly self: string;
   readonly nowMs: number;
+  /** In which the receipt is dated: an IANA name. */
+  readonly timeZone: string;
   /** Whether the customer asked that the page changes by itself no more. */
   readonly stay: boolean;
-  /** When a form was sent and nothing could be started. */
-  readonly sent?: SentForm;
+  /** Whether the browser that paid or cancelled sees the outcome for the first time. */
+  readonly isFirstSight: boolean;
+  /** When the customer asked for something that was not done. */
+  readonly refused?: Refusal;
 }
 
 /** The page for a checkout at its stage. */
@@ -49,7 +70,7 @@ export function checkoutPage(page: CheckoutPage): PageView {
     case 'pay':
       return payPage(page, stage.refused);
     case 'confirm':
-      return confirmPage(page, stage.attempt, stage.slow);
+      return confirmPage(page, stage);
     case 'in_use':
       return inUsePage(page);
     case 'paid':
@@ -61,7 +82,8 @@ export function checkoutPage(page: CheckoutPage): PageView {
 }
 
 function payPage(page: CheckoutPage, refused: PaymentAttempt | undefined): PayView {
-  const { checkout, order, language, self, nowMs, sent } = page;
+  const { checkout, order, language, self, nowMs } = page;
+  const sent = page.refused?.form;
   const messages = messagesIn(language);
   const amount = amountText(order.amount, order.currency, language);
   const left = secondsLeft(order, nowMs);
@@ -81,26 +103,34 @@ function payPage(page: CheckoutPage, refused: PaymentAttempt | undefined): PayVi
     orderNumber: order.orderNumber,
     secondsLeft: left,
     timeLeft: durationText(left, language),
-    alert: sent?.alert ?? alert,
+    alert: page.refused?.alert ?? alert,
     attemptsLeft:
-      refused !== undefined && sent === undefined ? messages.pay.attemptsLeft(checkout.attemptsLeft) : '',
+      refused !== undefined && page.refused === undefined
+        ? messages.pay.attemptsLeft(checkout.attemptsLeft)
+        : '',
     options: offered.map((option) => ({
       value: paymentOptionName(option),
       ...messages.options[option],
       checked: option === chosen || offered.length === 1,
     })),
     optionError: sent?.optionError,
-    phone: sent?.phone ?? (refused === undefined ? order.customerPhone : readablePhone(refused.phone)),
+    phone: readablePhone(sent?.phone ?? refused?.phone ?? order.customerPhone),
     phoneError: sent?.phoneError,
     submit: messages.pay.submit(amount),
+    contact: contactOf(page, shop, messages),
   };
 }
 
-function confirmPage(page: CheckoutPage, attempt: PaymentAttempt, slow: boolean): ConfirmView {
-  const { order, language, self, stage, stay } = page;
+function confirmPage(page: CheckoutPage, stage: StageNamed<'confirm'>): ConfirmView {
+  const { order, language, self, stay, refused } = page;
+  const { attempt, slow } = stage;
   const messages = messagesIn(language);
-  const { confirm } = messages;
+  const { confirm, labels } = messages;
   const option = isChosen(attempt.paymentOption) ? attempt.paymentOption : PaymentOption.WALLETA_USSD;
+  const amount = amountText(order.amount, order.currency, language);
+  const phone = readablePhone(attempt.phone);
+  const wallet = messages.wallets[option];
+  const shop = shopOf(page, messages);
   return {
     template: 'confirm',
     title: confirm.title,
@@ -108,11 +138,19 @@ function confirmPage(page: CheckoutPage, attempt: PaymentAttempt, slow: boolean)
     refresh: stay ? undefined : { seconds: refreshSeconds },
     self,
     version: stageVersion(stage),
-    shop: shopOf(page, messages),
+    shop,
     heading: confirm.title,
-    sentTo: confirm.sentTo(readablePhone(attempt.phone)),
-    how: confirm.how[option](amountText(order.amount, order.currency, language)),
-    slow: slow ? confirm.slow(messages.wallets[option]) : undefined,
+    alert: refused?.alert,
+    steps: [confirm.sentTo(phone), confirm.how[option](amount), ...(slow ? [] : [confirm.next])],
+    slow: slow ? confirm.slow(wallet) : undefined,
+    facts: [
+      { label: labels.amount, text: amount },
+      { label: labels.reference, text: order.orderNumber },
+    ],
+    isCancellable: isCancellable(stage),
+    cannotCancel: slow ? confirm.wayOut.slow(wallet) : confirm.wayOut.sent(phone),
+    contact: contactOf(page, shop, messages),
+    back: backToShop(order, shop, messages),
   };
 }
 
@@ -132,7 +170,7 @@ function inUsePage(page: CheckoutPage): OutcomeView {
     self,
     shop,
     version: stageVersion(stage),
-    again: { href: self, text: messages.confirm.lookAgain },
+    again: { href: self, text: messages.checkAgain },
     back: backToShop(order, shop, messages),
     final: false,
   };
@@ -141,13 +179,14 @@ function inUsePage(page: CheckoutPage): OutcomeView {
 const tones = { paid: 'good', failed: 'bad', cancelled: 'neutral', expired: 'neutral' } as const;
 
 function finalPage(page: CheckoutPage, stage: keyof typeof tones): OutcomeView {
-  const { order, language, self, stay } = page;
+  const { order, language, self, stay, isFirstSight, nowMs } = page;
   const messages = messagesIn(language);
   const shop = shopOf(page, messages);
-  const paid = amountText(stage === 'paid' ? order.deducted : order.amount, order.currency, language);
+  const isPaid = stage === 'paid';
+  const amount = amountText(isPaid ? order.deducted : order.amount, order.currency, language);
   const back = backToShop(order, shop, messages);
-  const lead = stage === 'paid' ? messages.paid.body(paid, shop.name) : messages[stage].body;
-  const returns = back !== undefined && !stay;
+  const isNews = order.updateTime !== undefined && nowMs - timestampMs(order.updateTime) < isNewsForMs;
+  const returns = back !== undefined && isFirstSight && isNews && !stay;
   return {
     template: 'outcome',
     title: messages[stage].title,
@@ -155,25 +194,58 @@ function finalPage(page: CheckoutPage, stage: keyof typeof tones): OutcomeView {
     refresh: returns ? { seconds: returnAfterSeconds, url: back.href } : undefined,
     tone: tones[stage],
     heading: messages[stage].title,
-    lead,
-    facts: factsOf(order, paid, stage === 'paid', messages),
+    lead: isPaid ? messages.paid.body(amount, shop.name) : messages[stage].body,
+    facts: isPaid ? receiptOf(page, amount, shop, messages) : factsOf(order, amount, messages),
     self,
     shop,
+    isReceipt: isPaid,
+    contact: contactOf(page, shop, messages),
     back,
     returnSeconds: returns ? returnAfterSeconds : undefined,
     final: true,
   };
 }
 
-function factsOf(order: Order, amount: string, paid: boolean, { labels, wallets }: Messages) {
-  const facts = [
+function factsOf({ orderNumber, reason }: Order, amount: string, { labels }: Messages): Fact[] {
+  return [
     { label: labels.amount, text: amount },
-    { label: labels.reference, text: order.orderNumber },
+    ...(reason === '' ? [] : [{ label: labels.reason, text: reason }]),
+    { label: labels.reference, text: orderNumber },
   ];
-  if (order.reason !== '') facts.splice(1, 0, { label: labels.reason, text: order.reason });
-  if (paid && isChosen(order.paymentOption))
-    facts.push({ label: labels.wallet, text: wallets[order.paymentOption] });
-  return facts;
+}
+
+/** All that a customer, a shop or a wallet needs to find the payment again. Another browser is not shown the number. */
+function receiptOf(page: CheckoutPage, amount: string, shop: ShopView, messages: Messages): Fact[] {
+  const { checkout, order, language, timeZone } = page;
+  const { labels, wallets } = messages;
+  const { latestAttempt: attempt, merchantName, providerTransactionId, boundHere } = checkout;
+  const payee = shop.name === merchantName ? merchantName : `${shop.name} (${merchantName})`;
+  const option = order.paymentOption;
+  const facts: (Fact | undefined)[] = [
+    ...factsOf(order, amount, messages),
+    { label: labels.payee, text: payee },
+    order.updateTime && {
+      label: labels.paidAt,
+      text: momentText(timestampDate(order.updateTime), language, timeZone),
+    },
+    isChosen(option) ? { label: labels.wallet, text: wallets[option] } : undefined,
+    providerTransactionId === '' ? undefined : { label: labels.walletReference, text: providerTransactionId },
+    attempt && {
+      label: labels.phone,
+      text: boundHere ? readablePhone(attempt.phone) : maskedPhone(attempt.phone),
+    },
+  ];
+  return facts.filter((fact) => fact !== undefined);
+}
+
+/** How to reach the merchant; undefined when it has not said. */
+function contactOf({ checkout }: CheckoutPage, shop: ShopView, messages: Messages): ContactView | undefined {
+  const { phone = '', email = '' } = checkout.merchantContact ?? {};
+  const ways = [
+    ...(phone === '' ? [] : [{ href: `tel:${phone.replaceAll(' ', '')}`, text: readablePhone(phone) }]),
+    ...(email === '' ? [] : [{ href: `mailto:${email}`, text: email }]),
+  ];
+  return ways.length === 0 ? undefined : { intro: messages.contact(shop.name), ways };
 }
 
 function shopOf({ checkout, order }: CheckoutPage, messages: Messages): ShopView {
@@ -193,6 +265,8 @@ function backToShop({ returnUrl }: Order, shop: ShopView, messages: Messages): O
 
 const refusalText = (attempt: PaymentAttempt, messages: Messages): string =>
   messages.refused.why[refusalCauseOf(attempt)];
+
+type StageNamed<Name extends CheckoutStage['name']> = Extract<CheckoutStage, { readonly name: Name }>;
 
 const isTest = ({ environment }: Order): boolean => environment === Environment.SANDBOX;
 

@@ -1,43 +1,49 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { renderSVG } from 'uqr';
 import { maskPhone } from '../runtime/logger.ts';
+import type { AwaitedOutcomes } from './awaited-outcome.ts';
 import type { BrowserSecrets } from './browser-secret.ts';
 import type { CheckoutAccess } from './checkout-access.ts';
 import { checkoutPage } from './checkout-pages.ts';
-import { stageOf, stageVersion } from './checkout-stage.ts';
+import type { CheckoutPage } from './checkout-pages.ts';
+import { isCancellable, isFinal, stageOf, stageVersion } from './checkout-stage.ts';
+import type { CheckoutStage } from './checkout-stage.ts';
 import { PageProblem } from './page-problem.ts';
-import { readPaymentForm, refusedForm, refusedStatus } from './payment-form.ts';
-import type { PaymentForm } from './payment-form.ts';
+import { readPaymentForm, refusalOf, refusedStatus } from './payment-form.ts';
+import type { FormFailure, PaymentForm } from './payment-form.ts';
 import { logFacts } from './request-log.ts';
-import type { CheckoutFailure } from './rpc-failure.ts';
 import { isFromOurPages } from '../runtime/http/same-origin.ts';
 import type { SendPage } from './send-page.ts';
 
 export interface CheckoutRouteOptions {
   readonly checkouts: CheckoutAccess;
   readonly secrets: BrowserSecrets;
+  readonly awaited: AwaitedOutcomes;
   readonly sendPage: SendPage;
   /** The path of a checkout's page, as browsers see it. */
   readonly pathOf: (token: string) => string;
   /** Where customers reach this process, without a slash at the end. */
   readonly baseUrl: () => string;
+  /** In which receipts are dated: an IANA name. */
+  readonly timeZone: string;
   readonly now: () => Date;
 }
 
 /** The pages of a checkout, what their forms send, and what their script asks. A GET changes nothing in Gatehouse. */
 export function addCheckoutRoutes(app: FastifyInstance, options: CheckoutRouteOptions): void {
-  const { checkouts, secrets, pathOf, baseUrl, now } = options;
+  const { checkouts, secrets, awaited, pathOf, baseUrl, now } = options;
   const onlyOurForms = async (request: FastifyRequest): Promise<void> => {
     const hasCookie = secrets.of(request) !== '';
     if (!isFromOurPages(request.headers, new URL(baseUrl()).origin, hasCookie))
       throw new PageProblem('foreignForm', 'FOREIGN_FORM');
   };
 
-  app.get('/c/:token', (request, reply) => showCheckout(request, reply, options));
+  app.get('/c/:token', (request, reply) => showCheckout(request, reply, options, {}));
 
   app.get('/c/:token/status', async (request) => {
     const { checkout, order } = await checkouts.get(request, secrets.of(request));
-    return { version: stageVersion(stageOf(checkout, order, now().getTime())) };
+    const stage = stageOf(checkout, order, now().getTime());
+    return { version: stageVersion(stage), cancellable: isCancellable(stage) };
   });
 
   app.get('/c/:token/qr.svg', async (request, reply) => {
@@ -53,65 +59,77 @@ export function addCheckoutRoutes(app: FastifyInstance, options: CheckoutRouteOp
     const outcome = await checkouts.change(request, (client, call) =>
       client.submitCheckoutPayment({ token, browserSecret, ...form }, call),
     );
-    if (outcome === 'done' || outcome.kind === 'changed_meanwhile') return reply.redirect(pathOf(token), 303);
-    return showAgain(request, reply, options, { form, failure: outcome, browserSecret });
+    if (outcome === 'done') {
+      awaited.begin(reply, pathOf(token));
+      return reply.redirect(pathOf(token), 303);
+    }
+    return showCheckout(request, reply, options, { failure: outcome, form, browserSecret });
   });
 
   app.post('/c/:token/cancel', { onRequest: onlyOurForms }, async (request, reply) => {
     const token = checkouts.tokenOf(request);
-    await checkouts.change(request, (client, call) =>
+    const outcome = await checkouts.change(request, (client, call) =>
       client.cancelCheckout({ token, browserSecret: secrets.of(request) }, call),
     );
-    return reply.redirect(pathOf(token), 303);
+    if (outcome === 'done') {
+      awaited.begin(reply, pathOf(token));
+      return reply.redirect(pathOf(token), 303);
+    }
+    return showCheckout(request, reply, options, { failure: outcome });
   });
 }
 
-/** Shows a checkout as it is. */
+/** What was asked of a checkout and refused; nothing of it when the page was only opened. */
+interface Refused {
+  readonly failure?: FormFailure;
+  /** The form that started nothing; absent after a cancellation. */
+  readonly form?: PaymentForm;
+  /** As whose the form was sent: the request had no cookie when it was given out just now. */
+  readonly browserSecret?: string;
+}
+
+/** Shows a checkout as it is now, with why what the customer asked for was refused when the page still asks for it. */
 async function showCheckout(
   request: FastifyRequest,
   reply: FastifyReply,
-  { checkouts, secrets, sendPage, pathOf, now }: CheckoutRouteOptions,
+  options: CheckoutRouteOptions,
+  { failure, form, browserSecret }: Refused,
 ): Promise<FastifyReply> {
+  const { checkouts, secrets, awaited, sendPage, pathOf, now, timeZone } = options;
   const self = pathOf(checkouts.tokenOf(request));
-  const open = await checkouts.get(request, secrets.of(request));
+  const { language } = request;
+  const open = await checkouts.get(request, browserSecret ?? secrets.of(request));
   const nowMs = now().getTime();
   const stage = stageOf(open.checkout, open.order, nowMs);
   logFacts(request, { stage: stage.name });
+  // The page has changed into one that explains itself: reloading it shall not send the form again.
+  if (failure !== undefined && !saysWhy(stage, form)) return reply.redirect(self, 303);
   // Given out before the form is sent, so that two presses on its button come from one browser and not from two.
   if (stage.name === 'pay') secrets.ensure(request, reply);
-  reply.code(stage.name === 'in_use' ? 409 : 200);
-  const stay = new URLSearchParams(request.url.split('?')[1]).has('stay');
-  const page = { ...open, stage, language: request.language, self, nowMs, stay };
+  reply.code(stage.name === 'in_use' ? 409 : failure === undefined ? 200 : refusedStatus(failure));
+  if (failure?.retryAfterSeconds !== undefined) reply.header('retry-after', failure.retryAfterSeconds);
+  const page: CheckoutPage = {
+    ...open,
+    ...{ stage, language, self, nowMs, timeZone },
+    stay: new URLSearchParams(request.url.split('?')[1]).has('stay'),
+    isFirstSight: isFinal(stage) && awaited.take(request, reply, self),
+    ...(failure === undefined ? {} : { refused: refusalOf(failure, form, language) }),
+  };
   return sendPage(request, reply, checkoutPage(page), self);
 }
 
-/** A form that started nothing, and as whose it was sent. */
-interface RefusedSubmission {
-  readonly form: PaymentForm;
-  readonly failure: CheckoutFailure;
-  readonly browserSecret: string;
-}
-
-/** Shows the form as it was sent with what is wrong with it; or the checkout, when there is nothing to send any more. */
-async function showAgain(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { checkouts, sendPage, pathOf, now }: CheckoutRouteOptions,
-  { form, failure, browserSecret }: RefusedSubmission,
-): Promise<FastifyReply> {
-  const self = pathOf(checkouts.tokenOf(request));
-  const { language } = request;
-  const open = await checkouts.get(request, browserSecret);
-  const nowMs = now().getTime();
-  const stage = stageOf(open.checkout, open.order, nowMs);
-  logFacts(request, { stage: stage.name });
-  reply.code(stage.name === 'in_use' ? 409 : refusedStatus(failure));
-  if (failure.retryAfterSeconds !== undefined) reply.header('retry-after', failure.retryAfterSeconds);
-  const sent = refusedForm(form, failure, language);
-  return sendPage(
-    request,
-    reply,
-    checkoutPage({ ...open, stage, language, self, nowMs, stay: false, sent }),
-    self,
-  );
+/** Whether the page of this stage says why a form was refused: the form again, or the payment that could not be cancelled. */
+function saysWhy(stage: CheckoutStage, form: PaymentForm | undefined): boolean {
+  switch (stage.name) {
+    case 'pay':
+    case 'in_use':
+      return true;
+    case 'confirm':
+      return form === undefined;
+    case 'paid':
+    case 'failed':
+    case 'cancelled':
+    case 'expired':
+      return false;
+  }
 }

@@ -63,6 +63,18 @@ function mayHoldMoney({ status }: PaymentAttempt): boolean {
   }
 }
 
+/** Whether nothing more will happen to the order. */
+export const isFinal = ({ name }: CheckoutStage): boolean =>
+  name === 'paid' || name === 'failed' || name === 'cancelled' || name === 'expired';
+
+/**
+ * Whether the customer may still cancel: while no wallet has been asked. Core decides again when it is asked to, because
+ * the request may have gone out in between.
+ */
+export const isCancellable = (stage: CheckoutStage): boolean =>
+  stage.name === 'pay' ||
+  (stage.name === 'confirm' && stage.attempt.status === PaymentAttemptStatus.REQUESTED);
+
 /** Whole seconds until the payment session ends, rounded up; 0 once it has. */
 export function secondsLeft(order: Order, nowMs: number): number {
   if (order.expireTime === undefined) return 0;

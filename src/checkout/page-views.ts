@@ -17,6 +17,17 @@ export interface ShopView {
   readonly initial: string;
 }
 
+export interface Fact {
+  readonly label: string;
+  readonly text: string;
+}
+
+/** How to reach the merchant: by telephone, by e-mail, or both. */
+export interface ContactView {
+  readonly intro: string;
+  readonly ways: readonly { readonly href: string; readonly text: string }[];
+}
+
 export interface PayView extends AnyPage {
   readonly template: 'pay';
   /** The page's own address. */
@@ -40,6 +51,7 @@ export interface PayView extends AnyPage {
   readonly phone: string;
   readonly phoneError: string | undefined;
   readonly submit: string;
+  readonly contact: ContactView | undefined;
 }
 
 export interface ConfirmView extends AnyPage {
@@ -49,9 +61,18 @@ export interface ConfirmView extends AnyPage {
   readonly version: string;
   readonly shop: ShopView;
   readonly heading: string;
-  readonly sentTo: string;
-  readonly how: string;
+  /** Given when the customer asked to cancel and could not. */
+  readonly alert: { readonly title: string; readonly body: string } | undefined;
+  /** What happens next, in order. */
+  readonly steps: readonly string[];
   readonly slow: string | undefined;
+  readonly facts: readonly Fact[];
+  /** Whether no wallet has been asked yet; the script follows it. */
+  readonly isCancellable: boolean;
+  /** What the customer can do once the wallet has been asked. */
+  readonly cannotCancel: string;
+  readonly contact: ContactView | undefined;
+  readonly back: OutcomeView['back'];
 }
 
 export interface OutcomeView extends AnyPage {
@@ -59,9 +80,12 @@ export interface OutcomeView extends AnyPage {
   readonly tone: 'good' | 'bad' | 'neutral';
   readonly heading: string;
   readonly lead: string;
-  readonly facts: readonly { readonly label: string; readonly text: string }[];
+  readonly facts: readonly Fact[];
   readonly self: string;
   readonly shop?: ShopView;
+  /** Whether the page is worth printing. */
+  readonly isReceipt?: boolean;
+  readonly contact?: ContactView | undefined;
   /** Given when the page is followed, as on the page to confirm. */
   readonly version?: string;
   readonly again?: { readonly href: string; readonly text: string };

@@ -1,11 +1,12 @@
 import { PaymentOption } from '../gen/gatehouse/v1/order_pb.js';
 import { paymentOptionName } from '../merchant-api/payment-option.ts';
-import type { SentForm } from './checkout-pages.ts';
+import type { Refusal } from './checkout-pages.ts';
 import { messagesIn } from './language/dictionary.ts';
 import { durationText } from '../runtime/language/duration-text.ts';
 import type { Language } from '../runtime/language/language.ts';
+import type { Notice } from './language/messages.ts';
 import { withoutSeparators } from './phone-text.ts';
-import type { CheckoutFailure } from './rpc-failure.ts';
+import type { CheckoutFailure, CheckoutFailureKind } from './rpc-failure.ts';
 import { formField } from './submitted-form.ts';
 
 /** What a customer chose on the page to pay. Whether it can be used is for core to say. */
@@ -29,43 +30,63 @@ export function readPaymentForm(body: unknown): PaymentForm {
   };
 }
 
-/** Why the form started nothing, in the words of the page. */
-export function refusedForm(form: PaymentForm, failure: CheckoutFailure, language: Language): SentForm {
+/** A failure that comes back with the form: the others have pages of their own, or throw. */
+export type FormFailure = CheckoutFailure & {
+  readonly kind: Exclude<CheckoutFailureKind, 'unknown_link' | 'unavailable'>;
+};
+
+/** What was refused, in the words of the page. `form` is absent when a cancellation was. */
+export function refusalOf(failure: FormFailure, form: PaymentForm | undefined, language: Language): Refusal {
   const messages = messagesIn(language);
-  const sent = { ...form, optionError: undefined, phoneError: undefined };
+  if (form === undefined) {
+    const isTooLate = failure.kind === 'payment_in_progress';
+    return { alert: isTooLate ? messages.tooLateToCancel : alertOf(failure, language) };
+  }
+  const { pay } = messages;
+  const optionError =
+    form.paymentOption === PaymentOption.UNSPECIFIED ? pay.optionMissing : pay.optionUnavailable;
+  const phoneError = form.phone === '' ? pay.phoneMissing : pay.phoneInvalid;
+  return {
+    alert: alertOf(failure, language),
+    form: {
+      ...form,
+      optionError: failure.fields.includes('payment_option') ? optionError : undefined,
+      phoneError: failure.fields.includes('phone') ? phoneError : undefined,
+    },
+  };
+}
+
+/** Every kind of failure, and every cause of an order that is not payable, has its words: the compiler checks that. */
+function alertOf(failure: FormFailure, language: Language): Notice {
+  const messages = messagesIn(language);
+  const wait = (): string => durationText(failure.retryAfterSeconds ?? 60, language);
   switch (failure.kind) {
     case 'phone_busy':
-    case 'phone_limit': {
-      const { title, body } = failure.kind === 'phone_busy' ? messages.phoneBusy : messages.phoneLimit;
-      const wait = durationText(failure.retryAfterSeconds ?? 60, language);
-      return { ...sent, alert: { title, body: body(wait) } };
-    }
+      return { title: messages.phoneBusy.title, body: messages.phoneBusy.body(wait()) };
+    case 'phone_limit':
+      return { title: messages.phoneLimit.title, body: messages.phoneLimit.body(wait()) };
     case 'merchant_closed':
-      return { ...sent, alert: messages.merchantClosed };
-    default: {
-      const { pay } = messages;
-      const optionError =
-        form.paymentOption === PaymentOption.UNSPECIFIED ? pay.optionMissing : pay.optionUnavailable;
-      const phoneError = form.phone === '' ? pay.phoneMissing : pay.phoneInvalid;
-      return {
-        ...sent,
-        alert: { title: messages.correctForm, body: '' },
-        optionError: failure.fields.includes('payment_option') ? optionError : undefined,
-        phoneError: failure.fields.includes('phone') ? phoneError : undefined,
-      };
-    }
+      return messages.merchantClosed;
+    case 'not_payable':
+      return messages.notPayable[failure.cause ?? 'other'];
+    case 'payment_in_progress':
+      return messages.paymentInProgress;
+    case 'in_use':
+      return messages.inUse;
+    case 'invalid_fields':
+      return { title: messages.correctForm, body: '' };
   }
 }
 
+const statuses: Readonly<Record<FormFailure['kind'], number>> = {
+  phone_busy: 429,
+  phone_limit: 429,
+  merchant_closed: 403,
+  not_payable: 409,
+  payment_in_progress: 409,
+  in_use: 409,
+  invalid_fields: 422,
+};
+
 /** The status code of a page that shows the form again. */
-export function refusedStatus({ kind }: CheckoutFailure): number {
-  switch (kind) {
-    case 'phone_busy':
-    case 'phone_limit':
-      return 429;
-    case 'merchant_closed':
-      return 403;
-    default:
-      return 422;
-  }
-}
+export const refusedStatus = ({ kind }: FormFailure): number => statuses[kind];

@@ -17,7 +17,7 @@ export type Problem = keyof typeof problems;
 export function problemPage(problem: Problem, language: Language, self: string | undefined): OutcomeView {
   const messages = messagesIn(language);
   const { title, body } = messages[problem];
-  const text = problem === 'unavailable' ? messages.confirm.lookAgain : messages.toPayment;
+  const text = problem === 'unavailable' ? messages.checkAgain : messages.toPayment;
   const canGoOn = self !== undefined && problem !== 'unknownLink' && problem !== 'tooManyRequests';
   return {
     template: 'outcome',

@@ -2,14 +2,18 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import { BadRequestSchema } from '../gen/google/rpc/error_details_pb.js';
 import { isErrorReason } from '../runtime/rpc/error-reason.ts';
 import type { ErrorReason } from '../runtime/rpc/error-reason.ts';
+import { notPayableCauseOf } from '../runtime/rpc/not-payable.ts';
+import type { NotPayableCause } from '../runtime/rpc/not-payable.ts';
 import { reasonOf, retryAfterSecondsOf } from '../runtime/rpc/rpc-error.ts';
 
 /** What a failed call to core comes to for the customer. */
 export type CheckoutFailureKind =
   | 'unknown_link'
   | 'in_use'
-  /** The checkout is not as its page showed it: the page says how it is now. */
-  | 'changed_meanwhile'
+  /** A payment is under way, perhaps from another tab: the page shows that one. */
+  | 'payment_in_progress'
+  /** The order takes no payment now; `cause` says why. */
+  | 'not_payable'
   | 'invalid_fields'
   | 'phone_busy'
   | 'phone_limit'
@@ -23,6 +27,8 @@ export interface CheckoutFailure {
   /** The names of the fields that were refused. */
   readonly fields: readonly string[];
   readonly retryAfterSeconds: number | undefined;
+  /** Of `not_payable`; undefined for a cause that only a newer core knows. */
+  readonly cause: NotPayableCause | undefined;
 }
 
 /** For every reason core can give; one without an entry does not compile. */
@@ -30,8 +36,8 @@ const kinds: Readonly<Record<ErrorReason, CheckoutFailureKind>> = {
   CHECKOUT_NOT_FOUND: 'unknown_link',
   ORDER_NOT_FOUND: 'unknown_link',
   CHECKOUT_IN_USE: 'in_use',
-  PAYMENT_IN_PROGRESS: 'changed_meanwhile',
-  ORDER_NOT_PAYABLE: 'changed_meanwhile',
+  PAYMENT_IN_PROGRESS: 'payment_in_progress',
+  ORDER_NOT_PAYABLE: 'not_payable',
   INVALID_FIELDS: 'invalid_fields',
   PHONE_BUSY: 'phone_busy',
   PHONE_LIMIT: 'phone_limit',
@@ -81,7 +87,7 @@ const kinds: Readonly<Record<ErrorReason, CheckoutFailureKind>> = {
 
 /** What the customer is told when a call to core threw. */
 export function failureOfRpc(thrown: unknown): CheckoutFailure {
-  const none = { fields: [], retryAfterSeconds: undefined };
+  const none = { fields: [], retryAfterSeconds: undefined, cause: undefined };
   if (!(thrown instanceof ConnectError)) return { kind: 'unavailable', reason: 'UNEXPECTED', ...none };
   const reason = reasonOf(thrown);
   if (reason === undefined)
@@ -93,5 +99,6 @@ export function failureOfRpc(thrown: unknown): CheckoutFailure {
       .findDetails(BadRequestSchema)
       .flatMap(({ fieldViolations }) => fieldViolations.map(({ field }) => field)),
     retryAfterSeconds: retryAfterSecondsOf(thrown),
+    cause: notPayableCauseOf(thrown),
   };
 }

@@ -20,6 +20,8 @@ interface UpdateOptions {
   readonly currencies?: string[];
   readonly largestAmounts?: Pick<LargestAmount, 'currency' | 'amount'>[];
   readonly requestsPerSecond?: number;
+  readonly contactPhone?: string;
+  readonly contactEmail?: string;
 }
 
 const entriesOf = (text: string): string[] => (text === 'all' || text === 'none' ? [] : text.split(','));
@@ -50,6 +52,8 @@ function readRate(text: string): number {
     throw new InvalidArgumentError('Use a whole number from 1 to 100000, or standard.');
   return Number(text);
 }
+
+const readContact = (text: string): string => (text === 'none' ? '' : text);
 
 /** `merchant update`: only what is said changes, and nothing of what somebody else changes meanwhile. */
 export function addMerchantUpdateCommand(
@@ -87,6 +91,18 @@ export function addMerchantUpdateCommand(
     .addOption(
       new Option('--requests-per-second <number>', 'for each of its keys, or standard').argParser(readRate),
     )
+    .addOption(
+      new Option(
+        '--contact-phone <number>',
+        'where customers call the merchant; shown on checkout pages and receipts, or none',
+      ).argParser(readContact),
+    )
+    .addOption(
+      new Option(
+        '--contact-email <address>',
+        'where customers write to the merchant; shown on checkout pages and receipts, or none',
+      ).argParser(readContact),
+    )
     .action((merchantId: string, options: UpdateOptions) =>
       run(async ({ merchants }) => {
         if (Object.keys(options).length === 0)
@@ -96,13 +112,17 @@ export function addMerchantUpdateCommand(
             'Say what is to change; --help lists it.',
           );
         const before = answered((await merchants.getMerchant({ merchantId })).merchant);
-        const { name, sessionLifetime } = options;
+        const { name, sessionLifetime, contactPhone, contactEmail } = options;
         const reply = await merchants.updateMerchant({
           merchantId,
           // What is not said stays as it is now; if that is not so any more, nothing is changed.
           ...(before.updateTime === undefined ? {} : { expectedUpdateTime: before.updateTime }),
           ...(name === undefined ? {} : { name }),
           ...(sessionLifetime === undefined ? {} : { sessionLifetime }),
+          contact: {
+            phone: contactPhone ?? before.contact?.phone ?? '',
+            email: contactEmail ?? before.contact?.email ?? '',
+          },
           terms: changedTerms(before.terms ?? create(MerchantTermsSchema), options),
         });
         return describe(answered(reply.merchant), 'Within 5 seconds it holds everywhere, for new orders.');
@@ -119,9 +139,10 @@ const changedTerms = (terms: MerchantTerms, options: UpdateOptions): MerchantTer
     requestsPerSecond: options.requestsPerSecond ?? terms.requestsPerSecond,
   });
 
-/** What a merchant may do, line by line; what sets no limit is left out. */
-export function termsFields({ terms }: Merchant): [string, string][] {
+/** What a merchant may do and how customers reach it, line by line. What is not set is left out. */
+export function termsFields({ terms, contact }: Merchant): [string, string][] {
   if (terms === undefined) return [];
+  const ways = [contact?.phone ?? '', contact?.email ?? ''].filter((way) => way !== '');
   const options = (chosen: readonly PaymentOption[]): string =>
     chosen.map((option) => wordOf(PaymentOptionSchema, option) ?? '').join(', ');
   return [
@@ -129,6 +150,7 @@ export function termsFields({ terms }: Merchant): [string, string][] {
     ['In production', options(terms.productionPaymentOptions)],
     ['Currencies', terms.currencies.join(', ')],
     ['At most', terms.largestAmounts.map(({ amount, currency }) => `${amount} ${currency}`).join(', ')],
+    ['Contact', ways.join(', ')],
     ['Requests', terms.requestsPerSecond === 0 ? '' : `${terms.requestsPerSecond} a second for each key`],
   ];
 }

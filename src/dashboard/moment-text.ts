@@ -1,6 +1,7 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import type { Language } from '../runtime/language/language.ts';
+import { momentText } from '../runtime/language/moment-text.ts';
 
 /** A time as a page shows it, by the part `time`. */
 export interface Moment {
@@ -16,10 +17,5 @@ export function momentOf(
 ): Moment | undefined {
   if (timestamp === undefined) return undefined;
   const date = timestampDate(timestamp);
-  const format = new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : 'am-ET', {
-    dateStyle: 'medium',
-    timeStyle: 'short',
-    timeZone,
-  });
-  return { iso: date.toISOString(), text: format.format(date) };
+  return { iso: date.toISOString(), text: momentText(date, language, timeZone) };
 }

@@ -28,6 +28,7 @@ const checkout = await buildCheckout({
   baseUrl: () => config.GATEHOUSE_CHECKOUT_BASE_URL ?? checkout.listeningOrigin,
   trustedProxies: config.GATEHOUSE_TRUSTED_PROXIES ?? [],
   unknownLinksPerMinute,
+  timeZone: config.GATEHOUSE_TIME_ZONE,
   logger,
   draining: draining.signal,
   now: () => new Date(),

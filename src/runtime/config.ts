@@ -97,6 +97,7 @@ const checkout = {
   ...client,
   GATEHOUSE_CHECKOUT_PORT: port({ default: 8082 }),
   GATEHOUSE_CHECKOUT_BASE_URL: httpUrl({ default: undefined }),
+  GATEHOUSE_TIME_ZONE: timeZone({ default: 'Africa/Addis_Ababa' }),
   GATEHOUSE_TRUSTED_PROXIES: networks({ default: undefined }),
 };
 

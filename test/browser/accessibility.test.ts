@@ -40,9 +40,33 @@ const views = [
 /** 320 px is what 1280 px at 400 % come to (WCAG 2.2, 1.4.10). */
 const widths = [320, 360, 1280];
 
-describe.each(Object.entries(everyPage))('%s', (_name, visit) => {
+/** Long pages, on which mistakes and refusals stand above the button that is pressed next. */
+const longPages = new Set([
+  'pay, a test, everything long and folded out',
+  'pay, with mistakes',
+  'try again',
+  'confirm, a wrong number',
+  'confirm, too late to cancel',
+]);
+
+/** The lower edge of the page's main button, in pixels of the page; 0 when it has none. */
+const mainButtonEnd = `Math.max(0, ...[...document.querySelectorAll('.button:not(.button-quiet)')]
+  .filter((button) => button.checkVisibility())
+  .map((button) => button.getBoundingClientRect().bottom + scrollY))`;
+
+/** Buttons that are less than 8 px away from something else that can be pressed. */
+const crowdedButtons = `[...document.querySelectorAll('.button')].filter((button) => {
+  const own = button.getBoundingClientRect();
+  return button.checkVisibility() && [...document.querySelectorAll('a, button, summary, input, label')].some((other) => {
+    const box = other.getBoundingClientRect();
+    return other !== button && other.checkVisibility() && !(box.top >= own.bottom + 8 || box.bottom <= own.top - 8 ||
+      box.left >= own.right + 8 || box.right <= own.left - 8);
+  });
+}).map((button) => button.textContent)`;
+
+describe.each(Object.entries(everyPage))('%s', (name, visit) => {
   test.each(['en', 'am'])(
-    'in %s: axe finds nothing, and nothing has to be scrolled sideways',
+    'in %s: axe finds nothing, nothing is scrolled sideways, and the main button is in sight',
     async (language) => {
       const context = await browser.newContext({ locale: language, viewport: { width: 360, height: 740 } });
       try {
@@ -56,6 +80,9 @@ describe.each(Object.entries(everyPage))('%s', (_name, visit) => {
             width,
           ]);
         }
+        await page.setViewportSize({ width: 390, height: 844 });
+        expect(await page.evaluate(crowdedButtons)).toEqual([]);
+        if (!longPages.has(name)) expect(await page.evaluate<number>(mainButtonEnd)).toBeLessThanOrEqual(844);
         for (const { width, colorScheme } of views) {
           await page.setViewportSize({ width, height: 740 });
           await page.emulateMedia({ colorScheme });

@@ -11,8 +11,8 @@ async function open(page: Page, orders: CheckoutOrders, own: OwnOrder = {}): Pro
   return order;
 }
 
-async function pay(page: Page, orders: CheckoutOrders): Promise<CheckoutOrder> {
-  const order = await open(page, orders);
+async function pay(page: Page, orders: CheckoutOrders, own: OwnOrder = {}): Promise<CheckoutOrder> {
+  const order = await open(page, orders, own);
   await choose(page, 'walleta_ussd');
   await page.locator('.sheet form').first().locator('button').click();
   await page.locator('h1').waitFor();
@@ -47,6 +47,20 @@ export const everyPage: Readonly<Record<string, Visit>> = {
   confirm: async (page, orders) => {
     await pay(page, orders);
   },
+  'confirm, a wrong number': async (page, orders) => {
+    const order = await pay(page, orders, { contact: { phone: '8118', email: 'help@shoes.example' } });
+    await orders.settle(order, { attempt: 'SENT' });
+    await page.goto(order.url);
+    await page.locator('summary:visible').click();
+  },
+  'confirm, too late to cancel': async (page, orders) => {
+    const order = await pay(page, orders);
+    await page.locator('summary:visible').click();
+    await page.route('**/status', (route) => route.abort());
+    await orders.settle(order, { attempt: 'SENT' });
+    await page.locator('form button').click();
+    await page.waitForSelector('.alert');
+  },
   'confirm, slow': async (page, orders) => {
     const order = await pay(page, orders);
     await orders.settle(order, { attempt: 'UNKNOWN' });
@@ -58,7 +72,7 @@ export const everyPage: Readonly<Record<string, Visit>> = {
     await page.goto(order.url);
   },
   paid: async (page, orders) => {
-    const order = await pay(page, orders);
+    const order = await pay(page, orders, { contact: { phone: '0911556677', email: 'help@shoes.example' } });
     await orders.settle(order, { attempt: 'SUCCEEDED', order: 'COMPLETED' });
     await stay(page, order);
   },

@@ -80,18 +80,49 @@ describe('a customer', () => {
     expect(visitsTo('/by-link')).toHaveLength(1);
   });
 
-  test('stays when asked to', async () => {
+  test('stays when asked to, prints the receipt, and stays when the page is opened again', async () => {
     const order = await orders.register({ returnUrl: `${shop.origin}/not-yet` });
-    await orders.expire(order);
+    await page.goto(order.url);
+    await pay('Wallet A app');
+    await orders.settle(order, { attempt: 'SUCCEEDED', order: 'COMPLETED' });
+    await heading('Payment received');
+    await page.getByRole('link', { name: 'Stay on this page' }).click();
+    await page.getByText('Taking you back').waitFor({ state: 'hidden' });
+
+    await page.evaluate('window.print = () => { document.title = "printed"; }');
+    await page.getByRole('button', { name: 'Print the receipt' }).click();
+    expect(await page.title()).toBe('printed');
+    await page.emulateMedia({ media: 'print' });
+    expect(await page.getByText('Wallet reference').isVisible()).toBe(true);
+    expect(await page.getByRole('link', { name: 'Back to Shoes & Co' }).isVisible()).toBe(false);
+    await page.emulateMedia({ media: 'screen' });
     await page.clock.install();
     await page.goto(order.url);
-    await page.getByRole('link', { name: 'Stay on this page' }).click();
-    await page.waitForURL(/stay=1/);
-
     await page.clock.runFor(60_000);
 
-    await heading('The time to pay has run out');
+    await heading('Payment received');
     expect(visitsTo('/not-yet')).toEqual([]);
+  });
+
+  test('with a wrong number reads what can be done, cancels while nothing was sent, and not later', async () => {
+    const order = await orders.register();
+    await page.goto(order.url);
+    await pay('Wallet A app');
+    await page.getByText('Wrong number, or changed your mind?').click();
+    const cancel = page.getByRole('button', { name: 'Yes, cancel the payment' });
+    await cancel.waitFor();
+
+    await orders.settle(order, { attempt: 'SENT' });
+    await page.getByText('cannot be cancelled here').waitFor();
+    expect(await cancel.isVisible()).toBe(false);
+    await orders.settle(order, { attempt: 'TIMED_OUT' });
+
+    await page.getByRole('alert').getByText('Nobody confirmed').waitFor();
+    await page.getByLabel('Mobile number').fill('0922 33 44 55');
+    await pay('Wallet A app');
+    await page.getByText('Wrong number, or changed your mind?').click();
+    await cancel.click();
+    await heading('Payment cancelled');
   });
 
   test('changes the phone, hears why it was declined, and pays with the other wallet', async () => {
@@ -99,7 +130,7 @@ describe('a customer', () => {
     await page.goto(order.url);
     await page.getByLabel('Mobile number').fill('0922 33 44 55');
     await pay('Wallet A without internet');
-    await page.getByText('+251 92 233 4455').waitFor();
+    await page.getByText('0922 33 44 55').first().waitFor();
 
     await orders.settle(order, { attempt: 'DECLINED', declineReason: 'insufficient_funds' });
     await page.getByRole('alert').getByText('not enough money').waitFor();

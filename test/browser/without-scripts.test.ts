@@ -57,15 +57,21 @@ test('without scripts a customer pays, and the pages go on to the outcome and to
   expect(shop.visits.map(({ url }) => url)).toContain('/thanks?a=1&b=2');
 });
 
-test('without scripts a customer looks again by hand, having stopped the page from doing so', async () => {
+test('without scripts a customer checks again by hand, having stopped the page from doing so', async () => {
   const order = await orders.register();
   await page.goto(order.url);
   await pay();
-  await page.getByRole('link', { name: 'Stop this page from reloading' }).click();
+  const [again, stop] = [
+    page.getByRole('link', { name: 'Check again' }),
+    page.getByRole('link', { name: 'Stop this page from reloading' }),
+  ];
+  const [above, below] = [await again.boundingBox(), await stop.boundingBox()];
+  expect(below!.y - (above!.y + above!.height)).toBeGreaterThanOrEqual(8);
+  await stop.click();
   await page.waitForURL(/stay=1/);
   await orders.settle(order, { attempt: 'DECLINED', declineReason: 'wrong_pin' });
 
-  await page.getByRole('link', { name: 'Look again' }).click();
+  await page.getByRole('link', { name: 'Check again' }).click();
 
   await page.getByText('The PIN was not right').waitFor();
 });

@@ -37,6 +37,7 @@ describe('merchant update', () => {
       ...['--name', 'ቡና & Co', '--session-lifetime', '45m', '--sandbox-options', 'walleta_ussd,walletb_ussd'],
       ...['--production-options', 'walleta_ussd', '--currencies', 'usd,etb'],
       ...['--largest-amounts', 'ETB=50000,USD=900.50', '--requests-per-second', '20'],
+      ...['--contact-phone', '8118', '--contact-email', 'help@shop.example'],
     );
 
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
@@ -46,6 +47,7 @@ describe('merchant update', () => {
     expect(stdout).toMatch(/^In production +walleta_ussd$/m);
     expect(stdout).toMatch(/^Currencies +.*USD/m);
     expect(stdout).toMatch(/^At most +.*900\.50 USD/m);
+    expect(stdout).toMatch(/^Contact +8118, help@shop\.example$/m);
     expect(stdout).toMatch(/^Requests +20 a second for each key$/m);
     expect(widthOf(stdout)).toBeLessThanOrEqual(100);
     const { merchant } = await merchants.getMerchant({ merchantId: id });
@@ -63,14 +65,21 @@ describe('merchant update', () => {
   });
 
   test('leaves what is not said as it is, and takes limits away by all, none and standard', async () => {
-    const { id } = await update('--currencies', 'USD', '--requests-per-second', '5', '--name', 'Before');
+    const { id } = await update(
+      ...['--currencies', 'USD', '--requests-per-second', '5', '--name', 'Before'],
+      ...['--contact-phone', '8118', '--contact-email', 'help@shop.example'],
+    );
 
-    await cli.json('merchant', 'update', id, '--name', 'After');
+    await cli.json('merchant', 'update', id, '--name', 'After', '--contact-email', 'none');
     const kept = await cli.json('merchant', 'show', id);
     await cli.json('merchant', 'update', id, '--currencies', 'all', '--requests-per-second', 'standard');
     const freed = await cli.json('merchant', 'show', id);
 
-    expect(kept).toMatchObject({ name: 'After', terms: { currencies: ['USD'], requests_per_second: 5 } });
+    expect(kept).toMatchObject({
+      name: 'After',
+      terms: { currencies: ['USD'], requests_per_second: 5 },
+      contact: { phone: '8118', email: '' },
+    });
     expect(freed).toMatchObject({ name: 'After', terms: { currencies: [], requests_per_second: 0 } });
   });
 
@@ -89,6 +98,7 @@ describe('merchant update', () => {
     [['--requests-per-second', '0'], '1 to 100000'],
     [['--currencies', 'XYZ'], 'currencies'],
     [['--session-lifetime', '1m'], 'session_lifetime'],
+    [['--contact-phone', 'call us'], 'contact.phone'],
   ])('%j is refused with a word on what to do', async (options, word) => {
     const { exitCode, stdout, stderr } = await update(...options);
 

@@ -20,6 +20,7 @@ export interface CheckoutOrder {
 /** What matters to a test about an order; the rest is filled in. */
 export interface OwnOrder {
   readonly merchantName?: string;
+  readonly contact?: { readonly phone: string; readonly email: string };
   readonly businessName?: string;
   readonly amount?: string;
   readonly currency?: string;
@@ -47,6 +48,8 @@ export interface CheckoutOrders {
   readonly endSessionIn: (order: CheckoutOrder, seconds: number) => Promise<void>;
   /** Ends the order without a payment, as the clock does. */
   readonly expire: (order: CheckoutOrder) => Promise<void>;
+  /** Moves the time at which the order was decided into the past. */
+  readonly decidedAgo: (order: CheckoutOrder, seconds: number) => Promise<void>;
   readonly attempts: (order: CheckoutOrder) => Promise<readonly AttemptRow[]>;
   /** Every row there is about an order, to compare with what there was. */
   readonly rows: (order: CheckoutOrder) => Promise<unknown>;
@@ -82,7 +85,8 @@ export async function openCheckoutOrders(stack: Stack): Promise<CheckoutOrders> 
   ): Promise<void> => {
     await query(
       order,
-      `update core.payment_attempts set status = $3, decline_reason = $4, due_at = null
+      `update core.payment_attempts set status = $3::core.payment_attempt_status, decline_reason = $4, due_at = null,
+           provider_transaction_id = case when $3::core.payment_attempt_status = 'SUCCEEDED' then upper(right(replace(id::text, '-', ''), 12)) end
          where merchant_id = $1 and order_id = $2 and status in ('REQUESTED', 'SENT', 'UNKNOWN')`,
       [attempt, attempt === 'DECLINED' ? (declineReason ?? 'provider_error') : null],
     );
@@ -90,6 +94,7 @@ export async function openCheckoutOrders(stack: Stack): Promise<CheckoutOrders> 
       order,
       `update core.orders set status = $3::core.order_status,
            sweep_at = case when $3::core.order_status = 'PENDING' then sweep_at end,
+           updated_at = now(),
            deducted_minor_units = case when $3::core.order_status = 'COMPLETED' then amount_minor_units else 0 end
          where merchant_id = $1 and id = $2`,
       [status],
@@ -97,9 +102,10 @@ export async function openCheckoutOrders(stack: Stack): Promise<CheckoutOrders> 
   };
   let orderNumbers = 0;
   return {
-    async register({ merchantName = 'Abeba Trading', ...own } = {}) {
+    async register({ merchantName = 'Abeba Trading', contact, ...own } = {}) {
       const { merchant } = await merchants.createMerchant({ name: merchantName, productionActivated: true });
       const merchantId = merchant?.merchantId ?? '';
+      if (contact !== undefined) await merchants.updateMerchant({ merchantId, contact });
       orderNumbers += 1;
       const { order, checkoutUrl } = await orders.registerOrder(
         registration({ orderNumber: `A-${orderNumbers}`, ...own, merchantId }),
@@ -118,6 +124,13 @@ export async function openCheckoutOrders(stack: Stack): Promise<CheckoutOrders> 
         order,
         `update core.orders set expires_at = now() + make_interval(secs => $3), sweep_at = now() + interval '1 hour'
          where merchant_id = $1 and id = $2`,
+        [seconds],
+      );
+    },
+    async decidedAgo(order, seconds) {
+      await query(
+        order,
+        `update core.orders set updated_at = now() - make_interval(secs => $3) where merchant_id = $1 and id = $2`,
         [seconds],
       );
     },

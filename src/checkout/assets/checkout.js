@@ -5,7 +5,7 @@
 const followMs = { soon: 1500, later: 4000, soonForMs: 60_000 };
 
 document.documentElement.classList.add('js');
-for (const start of [followPayment, countDown, returnToShop, submitOnce]) start();
+for (const start of [followPayment, countDown, returnToShop, printReceipt, submitOnce]) start();
 
 /** Looks at the payment until the page should show something else, and then shows that. */
 function followPayment() {
@@ -19,10 +19,12 @@ function followPayment() {
     clearTimeout(timer);
     try {
       const response = await fetch(follow, { cache: 'no-store', headers: { accept: 'application/json' } });
-      if (response.status === 404 || (response.ok && (await response.json()).version !== version)) {
+      const status = response.ok ? await response.json() : undefined;
+      if (response.status === 404 || (status !== undefined && status.version !== version)) {
         location.replace(location.pathname);
         return;
       }
+      if (status?.cancellable === false) endCancelling(page);
       if (offline !== null) offline.hidden = response.ok;
     } catch {
       if (offline !== null) offline.hidden = false;
@@ -38,15 +40,26 @@ function followPayment() {
   timer = setTimeout(look, followMs.soon);
 }
 
-/** Calls `each` with the seconds that are left, every second, and with 0 in the end. Sleeping phones lose no time. */
+/** The wallet has been asked: says what the customer can do now, in place of the button that would come too late. */
+function endCancelling(page) {
+  for (const form of page.querySelectorAll('[data-cancellable]')) form.hidden = true;
+  for (const text of page.querySelectorAll('[data-not-cancellable]')) text.hidden = false;
+}
+
+/**
+ * Calls `each` with the seconds that are left, every second, and with 0 in the end. Sleeping phones lose no time. Gives
+ * a function that stops it.
+ */
 function everySecond(seconds, each) {
   const endMs = performance.now() + seconds * 1000;
+  let timer;
   const tick = () => {
     const left = Math.max(0, Math.ceil((endMs - performance.now()) / 1000));
+    if (left > 0) timer = setTimeout(tick, 1000);
     each(left);
-    if (left > 0) setTimeout(tick, 1000);
   };
   tick();
+  return () => clearTimeout(timer);
 }
 
 /** Shows the time left to the second, and looks again when there is none. */
@@ -63,15 +76,32 @@ function countDown() {
   });
 }
 
-/** Goes back to the shop a moment after the end, unless the customer has said to stay. */
+/** Goes back to the shop a moment after the end, unless the customer says to stay. */
 function returnToShop() {
   const link = document.querySelector('[data-return]');
   const shown = document.querySelector('[data-return-seconds]');
   if (link === null || shown === null) return;
-  everySecond(Number(shown.textContent), (left) => {
+  const stop = everySecond(Number(shown.textContent), (left) => {
     shown.textContent = String(left);
     if (left === 0) location.assign(link.getAttribute('href'));
   });
+  const stay = () => {
+    stop();
+    document.querySelector('[data-returning]').hidden = true;
+  };
+  document.querySelector('[data-stay]').addEventListener('click', (event) => {
+    event.preventDefault();
+    stay();
+    link.focus();
+  });
+  // Printing takes longer than the countdown, and coming back from the shop is no reason to leave for it again.
+  window.addEventListener('beforeprint', stay);
+  window.addEventListener('pageshow', ({ persisted }) => persisted && stay());
+}
+
+/** Only a script can print. */
+function printReceipt() {
+  document.querySelector('[data-print]')?.addEventListener('click', () => window.print());
 }
 
 /** A second press on the same button does nothing, and the customer sees that the first one counts. */

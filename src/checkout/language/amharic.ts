@@ -1,7 +1,7 @@
 import { PaymentOption } from '../../gen/gatehouse/v1/order_pb.js';
 import type { Messages } from './messages.ts';
 
-const noInternetHint = 'የሚስጥር ቁጥር (ፒን) የሚጠይቅ መልእክት (USSD) ይደርስዎታል፤ በማንኛውም ስልክ ይሠራል';
+const noInternetHint = 'ፒን ይጠይቃል (USSD)፤ በማንኛውም ስልክ ይሠራል';
 
 export const amharic: Messages = {
   languageName: 'አማርኛ',
@@ -17,16 +17,18 @@ export const amharic: Messages = {
     timeLeft: 'ለመክፈል የቀረዎት ጊዜ',
     wallet: 'የተከፈለበት መንገድ',
     phone: 'የስልክ ቁጥር',
+    paidAt: 'ቀንና ሰዓት',
+    walletReference: 'የዋሌቱ ማጣቀሻ ቁጥር',
   },
   pay: {
     title: (amount, shop) => `ለ${shop} ${amount} ይክፈሉ`,
     chooseWallet: 'በምን መክፈል ይፈልጋሉ?',
-    phoneHint: 'ዋሌትዎ የተመዘገበበት ቁጥር፤ ለምሳሌ 0911 22 33 44',
+    phoneHint: 'የዋሌትዎ ቁጥር፤ ለምሳሌ 0911\u00a022\u00a033\u00a044',
     submit: (amount) => `${amount} ይክፈሉ`,
     submitting: 'አንድ አፍታ…',
     attemptsLeft: (count) => (count === 1 ? 'ይህ የመጨረሻ ሙከራዎ ነው።' : `ሌላ ${count} ጊዜ መሞከር ይችላሉ።`),
     phoneMissing: 'ዋሌትዎ የተመዘገበበትን የስልክ ቁጥር ያስገቡ።',
-    phoneInvalid: 'ይህ ትክክለኛ የስልክ ቁጥር አይመስልም። ለምሳሌ 0911 22 33 44 ብለው ያስገቡ።',
+    phoneInvalid: 'ይህ ትክክለኛ የስልክ ቁጥር አይመስልም። ለምሳሌ 0911\u00a022\u00a033\u00a044 ብለው ያስገቡ።',
     optionMissing: 'መክፈል የሚፈልጉበትን መንገድ ይምረጡ።',
     optionUnavailable: 'ይህ የመክፈያ መንገድ ለጊዜው አይሠራም። እባክዎ ሌላ ይምረጡ።',
   },
@@ -43,7 +45,7 @@ export const amharic: Messages = {
   options: {
     [PaymentOption.WALLETA_WALLET]: {
       name: 'የ Wallet A መተግበሪያ',
-      hint: 'ስልክዎ ላይ ባለው የ Wallet A መተግበሪያ ያረጋግጡ',
+      hint: 'በ Wallet A መተግበሪያ ያጽድቁ',
     },
     [PaymentOption.WALLETA_USSD]: { name: 'Wallet A ያለ ኢንተርኔት', hint: noInternetHint },
     [PaymentOption.WALLETB_USSD]: { name: 'Wallet B ያለ ኢንተርኔት', hint: noInternetHint },
@@ -55,19 +57,27 @@ export const amharic: Messages = {
   },
   confirm: {
     title: 'ስልክዎ ላይ ያረጋግጡ',
-    sentTo: (phone) => `የክፍያ ጥያቄ ወደ ${phone} እየተላከ ነው።`,
+    sentTo: (phone) => `የክፍያ ጥያቄ ወደ ${phone} እየላክን ነው። ብዙውን ጊዜ በጥቂት ሰከንዶች ውስጥ ይደርሳል።`,
     how: {
       [PaymentOption.WALLETA_WALLET]: (amount) =>
         `በዚያ ስልክ ላይ የ Wallet A መተግበሪያን ከፍተው የ ${amount} ክፍያውን ያጽድቁ።`,
       [PaymentOption.WALLETA_USSD]: (amount) => `${amount} ለመክፈል በዚያ ስልክ ላይ የ Wallet A ሚስጥር ቁጥርዎን (ፒን) ያስገቡ።`,
       [PaymentOption.WALLETB_USSD]: (amount) => `${amount} ለመክፈል በዚያ ስልክ ላይ የ Wallet B ሚስጥር ቁጥርዎን (ፒን) ያስገቡ።`,
     },
-    following: 'ክፍያው እንደተፈጸመ ይህ ገጽ ወዲያውኑ ያሳውቅዎታል። እባክዎ ገጹን አይዝጉት።',
+    next: 'ለማረጋገጥ 3 ደቂቃ ያህል አለዎት። ከዚያ ይህ ገጽ ውጤቱን ያሳያል።',
+    wayOut: {
+      open: 'ቁጥሩ ተሳስቷል ወይስ ሐሳብዎን ቀይረዋል?',
+      unsent: 'ጥያቄው ወደ ዋሌትዎ እስኪላክ ድረስ መሰረዝ ይችላሉ፤ ብዙውን ጊዜ በጥቂት ሰከንዶች ውስጥ ይላካል።',
+      sent: (phone) =>
+        `የተላከ ጥያቄ እዚህ ሊሰረዝ አይችልም። በ ${phone} ላይ ውድቅ ያድርጉት፤ ወይም ይጠብቁ፦ ካልተረጋገጠ ከ3 ደቂቃ ያህል በኋላ ያበቃል፤ ` +
+        'ምንም ገንዘብም አይከፈልም። ከዚያ በዚህ ገጽ ላይ ሌላ ቁጥር ወይም ሌላ ዋሌት መጠቀም ይችላሉ።',
+      slow: (wallet) =>
+        `${wallet} ገንዘቡን ገና ሊወስድ ስለሚችል አሁን መሰረዝ አይቻልም። ምንም ካልተከፈለ በዚህ ገጽ ላይ እንደገና መሞከር ይችላሉ፤ በሌላ ቁጥርም ጭምር።`,
+    },
+    following: 'ይህ ገጽ በራሱ ይታደሳል። እባክዎ ገጹን አይዝጉት።',
     slow: (wallet) =>
-      `ከተለመደው የበለጠ ጊዜ እየወሰደ ነው። ክፍያዎ ምን ላይ እንደደረሰ ${wallet}ን እየጠየቅን ነው። ` +
-      'እባክዎ እስከዚያ በሌላ መንገድ አይክፈሉ፤ ሁለት ጊዜ እንዲከፍሉ አይደረግም።',
-    offline: 'ለጊዜው ግንኙነት የለም። ክፍያዎ ምንም አይሆንም፤ መከታተላችንን እንቀጥላለን።',
-    lookAgain: 'እንደገና ይመልከቱ',
+      `ከተለመደው የበለጠ ጊዜ እየወሰደ ነው። ክፍያዎ ምን ላይ እንደደረሰ ${wallet}ን እየጠየቅን ነው። ` + 'እባክዎ እስከዚያ በሌላ መንገድ አይክፈሉ።',
+    offline: 'ለጊዜው ግንኙነት የለም። ክፍያዎ ምንም አይሆንም፤ ይህ ገጽ መሞከሩን ይቀጥላል።',
     stopLooking: 'ገጹ በራሱ መታደሱን ያቁሙ',
   },
   paid: {
@@ -114,6 +124,9 @@ export const amharic: Messages = {
     title: 'የላኩትን ማንበብ አልቻልንም',
     body: 'ምንም አላደረግንም። ክፍያውን ከፍተው እንደገና ይሞክሩ።',
   },
+  checkAgain: 'እንደገና ይመልከቱ',
+  print: 'ደረሰኙን ያትሙ',
+  contact: (shop) => `ጥያቄ ካለዎት ${shop}ን ያግኙ፦`,
   toPayment: 'ክፍያውን ይክፈቱ',
   backTo: (shop) => `ወደ ${shop} ይመለሱ`,
   returning: { before: 'ወደ ሱቁ በራስ-ሰር ለመመለስ የቀረው፦', after: 'ሰከንድ።' },
@@ -145,6 +158,36 @@ export const amharic: Messages = {
   merchantClosed: {
     title: 'ይህ ሱቅ አሁን ክፍያ መቀበል አይችልም',
     body: 'ክፍያው አልተጀመረም። እባክዎ ሱቁን ይጠይቁ።',
+  },
+  paymentInProgress: {
+    title: 'በመካሄድ ላይ ያለ ክፍያ አለ',
+    body: 'ሁለተኛ ክፍያ አልተጀመረም። በመካሄድ ላይ ያለውን ለማየት እንደገና ይመልከቱ።',
+  },
+  tooLateToCancel: {
+    title: 'እዚህ ለመሰረዝ ጊዜው አልፏል',
+    body: 'ጥያቄው ወደ ዋሌትዎ ተልኳል። መክፈል ካልፈለጉ ስልክዎ ላይ ውድቅ ያድርጉት።',
+  },
+  notPayable: {
+    order_is_final: {
+      title: 'ይህ ትዕዛዝ ከእንግዲህ ሊከፈል አይችልም',
+      body: 'አሁን ምንም ገንዘብ አልተከፈለም። ትዕዛዙ ምን ላይ እንደደረሰ ለማየት እንደገና ይመልከቱ።',
+    },
+    session_ended: {
+      title: 'የመክፈያው ጊዜ አልፏል',
+      body: 'ምንም ገንዘብ አልተከፈለም። ለመክፈል ከፈለጉ ከሱቁ እንደገና ይጀምሩ።',
+    },
+    too_many_attempts: {
+      title: 'ለዚህ ትዕዛዝ የቀረ ሙከራ የለም',
+      body: 'ምንም ገንዘብ አልተከፈለም። እንደገና ለመሞከር ከሱቁ ይጀምሩ።',
+    },
+    option_not_allowed: {
+      title: 'ይህ ትዕዛዝ በዚህ ዋሌት ሊከፈል አይችልም',
+      body: 'ምንም ገንዘብ አልተከፈለም። ሌላ ዋሌት መርጠው እንደገና ይሞክሩ።',
+    },
+    other: {
+      title: 'ይህ ትዕዛዝ አሁን ሊከፈል አይችልም',
+      body: 'ክፍያው አልተጀመረም። እንደገና ከመሞከርዎ በፊት እባክዎ ሱቁን ይጠይቁ።',
+    },
   },
   correctForm: 'እባክዎ ከታች ምልክት የተደረገበትን ያስተካክሉ',
 };

@@ -15,16 +15,18 @@ export const english: Messages = {
     timeLeft: 'Time left to pay',
     wallet: 'Paid with',
     phone: 'Mobile number',
+    paidAt: 'Date and time',
+    walletReference: 'Wallet reference',
   },
   pay: {
     title: (amount, shop) => `Pay ${amount} to ${shop}`,
     chooseWallet: 'How do you want to pay?',
-    phoneHint: 'The number your wallet is registered with, such as 0911 22 33 44',
+    phoneHint: 'The number of your wallet, such as 0911\u00a022\u00a033\u00a044',
     submit: (amount) => `Pay ${amount}`,
     submitting: 'One moment…',
     attemptsLeft: (count) => (count === 1 ? 'This is your last try.' : `You can try ${count} more times.`),
     phoneMissing: 'Enter the mobile number your wallet is registered with.',
-    phoneInvalid: 'This does not look like a mobile number. Enter it like 0911 22 33 44.',
+    phoneInvalid: 'This does not look like a mobile number. Enter it like 0911\u00a022\u00a033\u00a044.',
     optionMissing: 'Choose how you want to pay.',
     optionUnavailable: 'This way to pay is not available right now. Choose another one.',
   },
@@ -41,15 +43,15 @@ export const english: Messages = {
   options: {
     [PaymentOption.WALLETA_WALLET]: {
       name: 'Wallet A app',
-      hint: 'Confirm in the Wallet A app on your phone',
+      hint: 'Approve in the Wallet A app',
     },
     [PaymentOption.WALLETA_USSD]: {
       name: 'Wallet A without internet',
-      hint: 'A message asks for your PIN (USSD); any phone will do',
+      hint: 'Asks for your PIN (USSD), on any phone',
     },
     [PaymentOption.WALLETB_USSD]: {
       name: 'Wallet B without internet',
-      hint: 'A message asks for your PIN (USSD); any phone will do',
+      hint: 'Asks for your PIN (USSD), on any phone',
     },
   },
   wallets: {
@@ -59,19 +61,30 @@ export const english: Messages = {
   },
   confirm: {
     title: 'Confirm on your phone',
-    sentTo: (phone) => `A payment request is on its way to ${phone}.`,
+    sentTo: (phone) =>
+      `We are sending a payment request to ${phone}. It usually arrives within a few seconds.`,
     how: {
       [PaymentOption.WALLETA_WALLET]: (amount) =>
         `Open the Wallet A app on that phone and approve ${amount}.`,
       [PaymentOption.WALLETA_USSD]: (amount) => `Enter your Wallet A PIN on that phone to approve ${amount}.`,
       [PaymentOption.WALLETB_USSD]: (amount) => `Enter your Wallet B PIN on that phone to approve ${amount}.`,
     },
-    following: 'This page tells you as soon as the payment has gone through. Please keep it open.',
+    next: 'You have about 3 minutes. This page then shows the result.',
+    wayOut: {
+      open: 'Wrong number, or changed your mind?',
+      unsent: 'You can cancel until we send the request to your wallet, usually within a few seconds.',
+      sent: (phone) =>
+        `A request that was sent cannot be cancelled here. Decline it on ${phone}, or wait: without a confirmation it ends ` +
+        'after about 3 minutes, and nothing is paid. This page then lets you use another number or wallet.',
+      slow: (wallet) =>
+        `You cannot cancel while ${wallet} may still take the money. If nothing was paid, this page lets you try ` +
+        'again, also with another number.',
+    },
+    following: 'This page updates by itself. Please keep it open.',
     slow: (wallet) =>
-      `This is taking longer than usual. We are asking ${wallet} what became of your payment. ` +
-      'Please do not pay in another way meanwhile: you will not be charged twice.',
-    offline: 'No connection at the moment. Your payment is not affected; we keep looking.',
-    lookAgain: 'Look again',
+      `This is taking longer than usual. We are asking ${wallet} for the result of your payment. ` +
+      'Please do not pay in another way meanwhile.',
+    offline: 'No connection at the moment. Your payment is not affected. This page keeps trying.',
     stopLooking: 'Stop this page from reloading',
   },
   paid: {
@@ -94,7 +107,7 @@ export const english: Messages = {
     title: 'Already open in another browser',
     body:
       'This payment was started in another browser or on another device. Please go on there. ' +
-      'If you did start it here, this browser may be refusing cookies: allow them, and look again.',
+      'If you did start it here, this browser may be refusing cookies: allow them, and check again.',
   },
   unknownLink: {
     title: 'We do not know this link',
@@ -104,7 +117,7 @@ export const english: Messages = {
     title: 'We cannot reach our payment system right now',
     body:
       'Please try again in a moment. If you have just pressed “Pay”, your payment may already be on its way: ' +
-      'look again before you do anything else.',
+      'check again before you do anything else.',
   },
   tooManyRequests: {
     title: 'Too many unknown links',
@@ -118,6 +131,9 @@ export const english: Messages = {
     title: 'We could not read that',
     body: 'We have done nothing. Open the payment and try again.',
   },
+  checkAgain: 'Check again',
+  print: 'Print the receipt',
+  contact: (shop) => `Questions? Contact ${shop}:`,
   toPayment: 'Open the payment',
   backTo: (shop) => `Back to ${shop}`,
   returning: { before: 'Taking you back to the shop in', after: 'seconds.' },
@@ -153,6 +169,36 @@ export const english: Messages = {
   merchantClosed: {
     title: 'This shop cannot take payments right now',
     body: 'No payment was started. Please ask the shop.',
+  },
+  paymentInProgress: {
+    title: 'A payment is already under way',
+    body: 'No second payment was started. Check again to see the one that is running.',
+  },
+  tooLateToCancel: {
+    title: 'It is too late to cancel here',
+    body: 'The request has already been sent to your wallet. Decline it on your phone if you do not want to pay.',
+  },
+  notPayable: {
+    order_is_final: {
+      title: 'This order can no longer be paid',
+      body: 'Nothing was paid now. Check again to see what happened to the order.',
+    },
+    session_ended: {
+      title: 'The time to pay has run out',
+      body: 'Nothing was paid. To pay after all, start again from the shop.',
+    },
+    too_many_attempts: {
+      title: 'This order has no tries left',
+      body: 'Nothing was paid. To try once more, start again from the shop.',
+    },
+    option_not_allowed: {
+      title: 'This order cannot be paid with this wallet',
+      body: 'Nothing was paid. Choose another wallet and try again.',
+    },
+    other: {
+      title: 'This order cannot be paid right now',
+      body: 'No payment was started. Please ask the shop before you try again.',
+    },
   },
   correctForm: 'Please correct what is marked below',
 };

@@ -1,3 +1,4 @@
+import type { NotPayableCause } from '../../runtime/rpc/not-payable.ts';
 import type { PaymentOption } from '../../gen/gatehouse/v1/order_pb.js';
 
 /** A payment option that can be chosen. */
@@ -37,6 +38,8 @@ export interface Messages {
     readonly timeLeft: string;
     readonly wallet: string;
     readonly phone: string;
+    readonly paidAt: string;
+    readonly walletReference: string;
   };
   readonly pay: {
     readonly title: (amount: string, shop: string) => string;
@@ -60,10 +63,18 @@ export interface Messages {
     readonly title: string;
     readonly sentTo: (phone: string) => string;
     readonly how: Readonly<Record<ChosenOption, (amount: string) => string>>;
+    /** How long the customer has, and what the page does then. */
+    readonly next: string;
+    readonly wayOut: {
+      readonly open: string;
+      /** While no wallet has been asked; above the button to cancel. */
+      readonly unsent: string;
+      readonly sent: (phone: string) => string;
+      readonly slow: (wallet: string) => string;
+    };
     readonly following: string;
     readonly slow: (wallet: string) => string;
     readonly offline: string;
-    readonly lookAgain: string;
     readonly stopLooking: string;
   };
   readonly paid: { readonly title: string; readonly body: (amount: string, shop: string) => string };
@@ -76,6 +87,10 @@ export interface Messages {
   readonly tooManyRequests: Notice;
   readonly foreignForm: Notice;
   readonly badRequest: Notice;
+  readonly checkAgain: string;
+  readonly print: string;
+  /** Before the merchant's telephone number and e-mail address. */
+  readonly contact: (shop: string) => string;
   readonly toPayment: string;
   readonly backTo: (shop: string) => string;
   /** `seconds` is the number alone, because the script counts it down; what stands before and after it. */
@@ -89,5 +104,9 @@ export interface Messages {
   /** The phone has had all the prompts it is to have for now. */
   readonly phoneLimit: { readonly title: string; readonly body: (wait: string) => string };
   readonly merchantClosed: Notice;
+  readonly paymentInProgress: Notice;
+  readonly tooLateToCancel: Notice;
+  /** Why the order takes no payment, although the page still has its form. */
+  readonly notPayable: Readonly<Record<NotPayableCause | 'other', Notice>>;
   readonly correctForm: string;
 }

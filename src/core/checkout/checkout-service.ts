@@ -74,14 +74,20 @@ function checkoutMessage({
   merchant,
   attemptsLeft,
   usableHere,
+  boundHere,
+  providerTransactionId,
   paymentOptions: offered,
 }: Checkout): CheckoutMessage {
+  const { contact } = merchant;
   const message = create(CheckoutSchema, {
     order: orderMessage(order),
     merchantName: merchant.name,
     attemptsLeft,
     paymentOptions: offered.map((option) => paymentOptions[option]),
     usableHere,
+    boundHere,
+    providerTransactionId,
+    ...(contact.phone === '' && contact.email === '' ? {} : { merchantContact: contact }),
   });
   if (order.latestAttempt !== null) message.latestAttempt = attemptMessage(order, order.latestAttempt);
   return message;

@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto';
+import { notPayable } from '../../runtime/rpc/not-payable.ts';
 import { invalidFields, rpcError } from '../../runtime/rpc/rpc-error.ts';
+import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Database } from '../database/database.ts';
+import { PaymentAttemptRow } from '../database/entities.ts';
 import { storedId } from '../../runtime/public-id.ts';
 import type { NewId } from '../../runtime/public-id.ts';
 import type { Changed, Environment, Order, PaymentOption } from '../domain/order.ts';
@@ -22,6 +25,10 @@ export interface Checkout {
   readonly attemptsLeft: number;
   /** Whether the browser that asks may pay: it is the bound one, or none is bound yet. */
   readonly usableHere: boolean;
+  /** Whether the browser that asks is the bound one. */
+  readonly boundHere: boolean;
+  /** The wallet's own number of the transaction that paid; '' until COMPLETED. */
+  readonly providerTransactionId: string;
   /** The options the customer may choose from. */
   readonly paymentOptions: readonly PaymentOption[];
 }
@@ -78,13 +85,16 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
     merchantId: storedId('mer', merchantId),
     id: storedId('ord', orderId),
   });
-  const describe = async (order: Order, usableHere: boolean): Promise<Checkout> => {
+  const describe = async (
+    order: Order,
+    seen: Pick<Checkout, 'usableHere' | 'boundHere' | 'providerTransactionId'>,
+  ): Promise<Checkout> => {
     const merchant = await findMerchant(order.merchantId);
     if (merchant === undefined) throw notFound();
     const { environment } = order;
     const paymentOptions = allowedOptions(merchant, environment, parts.offeredOptions[environment]);
     const attemptsLeft = Math.max(0, maxAttempts - order.attemptCount);
-    return { order, merchant, usableHere, attemptsLeft, paymentOptions };
+    return { ...seen, order, merchant, attemptsLeft, paymentOptions };
   };
 
   /** Lets `decide` change the order of a checkout that this browser may use, and binds it when `bind` says so. */
@@ -94,9 +104,9 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
     requestId: string,
     bind: boolean,
     decide: (order: Order) => Changed | undefined,
-  ): Promise<Order> => {
+  ): Promise<Checkout> => {
     const subject = open(token);
-    const changed = await database.fork().transactional(async (em) => {
+    const { order, boundHere } = await database.fork().transactional(async (em) => {
       const locked = await changes.lock(em, rowKey(subject));
       if (locked === undefined) throw notFound();
       if (!isUsableBy(locked.row, browserSecret)) {
@@ -106,11 +116,12 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
         locked.row.checkoutBrowserHash = hashOf(browserSecret);
       const decided = decide(locked.order);
       if (decided !== undefined) await changes.apply(em, locked, decided, requestId);
-      return decided?.order ?? locked.order;
+      return { order: decided?.order ?? locked.order, boundHere: locked.row.checkoutBrowserHash != null };
     });
     parts.onEvents();
-    if (changed.latestAttempt?.status === 'REQUESTED') parts.onAttempts();
-    return changed;
+    if (order.latestAttempt?.status === 'REQUESTED') parts.onAttempts();
+    // What this changed is not COMPLETED: no transaction has paid it.
+    return describe(order, { usableHere: true, boundHere, providerTransactionId: '' });
   };
 
   return {
@@ -118,7 +129,13 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
       const em = database.fork();
       const found = await changes.read(em, rowKey(open(token)));
       if (found === undefined) throw notFound();
-      return describe(found.order, isUsableBy(found.row, browserSecret));
+      const { row, order } = found;
+      const usableHere = isUsableBy(row, browserSecret);
+      return describe(order, {
+        usableHere,
+        boundHere: usableHere && row.checkoutBrowserHash != null,
+        providerTransactionId: await paidBy(em, row),
+      });
     },
 
     async pay(token, browserSecret, { paymentOption, phone }, requestId) {
@@ -127,7 +144,7 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
       const merchant = await requireMerchant(findMerchant, subject.merchantId, environment);
       const allowed = allowedOptions(merchant, environment, parts.offeredOptions[environment]);
       if (!allowed.includes(paymentOption)) throw notOffered();
-      const order = await phoneLimit.inTurn({ ...subject, phone: phone.e164 }, () =>
+      return phoneLimit.inTurn({ ...subject, phone: phone.e164 }, () =>
         change(token, browserSecret, requestId, true, (current) => {
           if (isSamePayment(current, paymentOption, phone)) return undefined;
           const at = now();
@@ -137,17 +154,15 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
           return started.value;
         }),
       );
-      return describe(order, true);
     },
 
     async cancel(token, browserSecret, requestId) {
-      const order = await change(token, browserSecret, requestId, false, (current) => {
+      return change(token, browserSecret, requestId, false, (current) => {
         if (current.status === 'FAILED') return undefined;
         const cancelled = transition(current, { type: 'cancel' }, now());
         if (!cancelled.ok) throw refusal(cancelled.error);
         return cancelled.value;
       });
-      return describe(order, true);
     },
   };
 }
@@ -155,6 +170,12 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
 function isUsableBy({ checkoutBrowserHash }: LockedOrder['row'], browserSecret: string): boolean {
   if (checkoutBrowserHash == null) return true;
   return browserSecret !== '' && hashOf(browserSecret).equals(checkoutBrowserHash);
+}
+
+/** The wallet's own number of the transaction that paid an order; '' while none has. */
+async function paidBy(em: EntityManager, { status, merchantId, latestAttemptId: id }: LockedOrder['row']) {
+  if (status !== 'COMPLETED' || id == null) return '';
+  return (await em.findOneOrFail(PaymentAttemptRow, { merchantId, id })).providerTransactionId ?? '';
 }
 
 /** A double click, or a form sent again: the payment it asks for runs already. */
@@ -169,13 +190,13 @@ function refusal(rejection: Rejection) {
     case 'payment_in_progress':
       return rpcError('PAYMENT_IN_PROGRESS', 'a payment is under way; wait for its outcome');
     case 'order_is_final':
-      return rpcError('ORDER_NOT_PAYABLE', `the order is ${rejection.status}`);
+      return notPayable(rejection.type, `the order is ${rejection.status}`);
     case 'session_ended':
-      return rpcError('ORDER_NOT_PAYABLE', 'the payment session has ended');
+      return notPayable(rejection.type, 'the payment session has ended');
     case 'too_many_attempts':
-      return rpcError('ORDER_NOT_PAYABLE', `the order has been tried ${rejection.limit} times`);
+      return notPayable(rejection.type, `the order has been tried ${rejection.limit} times`);
     case 'option_not_allowed':
-      return rpcError('ORDER_NOT_PAYABLE', 'the order cannot be paid this way');
+      return notPayable(rejection.type, 'the order cannot be paid this way');
     case 'session_not_ended':
     case 'unknown_attempt':
     case 'attempt_is_final':

@@ -13,6 +13,7 @@ import { Migration009Reports } from './migrations/migration-009-reports.ts';
 import { Migration010WalletStatuses } from './migrations/migration-010-wallet-statuses.ts';
 import { Migration011PhoneStates } from './migrations/migration-011-phone-states.ts';
 import { Migration012ReportQuarters } from './migrations/migration-012-report-quarters.ts';
+import { Migration013MerchantContact } from './migrations/migration-013-merchant-contact.ts';
 
 export type { Database } from '../../runtime/database/open-database.ts';
 
@@ -35,6 +36,7 @@ export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
         Migration010WalletStatuses,
         Migration011PhoneStates,
         Migration012ReportQuarters,
+        Migration013MerchantContact,
       ],
       migrationLock: 7_142_001,
     },

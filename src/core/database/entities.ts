@@ -38,6 +38,8 @@ export const MerchantRow = defineEntity({
     /** Decimal text by currency. */
     largestAmounts: p.json<Record<string, string>>(),
     requestsPerSecond: p.integer().default(0),
+    contactPhone: p.text().default(''),
+    contactEmail: p.text().default(''),
     createdAt: time(),
     updatedAt: time(),
   },

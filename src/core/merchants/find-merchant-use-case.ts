@@ -5,9 +5,16 @@ import type { MerchantStatus } from '../database/entities.ts';
 import type { Environment } from '../domain/order.ts';
 import type { AgreedTerms } from '../domain/merchant-terms.ts';
 
+/** How customers reach a merchant; '' for what the merchant has not given. */
+export interface MerchantContact {
+  readonly phone: string;
+  readonly email: string;
+}
+
 /** What has to be known of a merchant before anything is done for it. */
 export interface MerchantTerms extends AgreedTerms {
   readonly name: string;
+  readonly contact: MerchantContact;
   readonly status: MerchantStatus;
   readonly productionActivated: boolean;
   readonly sessionLifetimeMs: number;

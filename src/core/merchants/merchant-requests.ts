@@ -4,6 +4,7 @@ import type { Duration } from '@bufbuild/protobuf/wkt';
 import { MerchantTermsSchema } from '../../gen/gatehouse/v1/merchant_service_pb.js';
 import type {
   LargestAmount,
+  MerchantContact,
   MerchantTerms as TermsMessage,
   UpdateMerchantRequest,
 } from '../../gen/gatehouse/v1/merchant_service_pb.js';
@@ -42,7 +43,7 @@ export function parseSessionLifetime(duration: Duration | undefined): Result<num
 
 /** Reads what is to change about a merchant; `accepted` are the currencies of this deployment. @throws INVALID_FIELDS */
 export function parseUpdate(request: UpdateMerchantRequest, accepted: readonly string[]): MerchantChange {
-  const { name, sessionLifetime, terms, expectedUpdateTime } = request;
+  const { name, sessionLifetime, terms, contact, expectedUpdateTime } = request;
   const values = valuesOrThrow(
     combine({
       ...(name === undefined ? {} : { name: parseText(name, 'name', { max: nameLength, required: true }) }),
@@ -50,11 +51,15 @@ export function parseUpdate(request: UpdateMerchantRequest, accepted: readonly s
         ? {}
         : { sessionLifetimeSeconds: parseSessionLifetime(sessionLifetime) }),
       ...(terms === undefined ? {} : termFields(terms, accepted)),
+      ...(contact === undefined ? {} : contactFields(contact)),
     }),
   );
   if (Object.keys(values).length === 0)
     valuesOrThrow(
-      err({ field: 'name', issue: 'or session_lifetime or terms is required: nothing would change' }),
+      err({
+        field: 'name',
+        issue: 'or session_lifetime, terms or contact is required: nothing would change',
+      }),
     );
   return {
     action: 'merchant.update',
@@ -90,6 +95,25 @@ function termFields(terms: TermsMessage, accepted: readonly string[]) {
     largestAmounts: parseLargestAmounts(terms.largestAmounts, accepted),
     requestsPerSecond: parseRequestsPerSecond(terms.requestsPerSecond),
   };
+}
+
+/** Digits as people dial them: a number of the country, an international one with +, or a short number such as 8118. */
+const contactPhone = /^\+?[0-9](?: ?[0-9]){2,19}$/;
+/** Enough to tell an address from anything else; whether it exists only a message can tell. */
+const contactEmail = /^[^\s@<>"',;:]+@[^\s@<>"',;:]+\.[^\s@<>"',;:.]+$/;
+const emailLength = 254;
+
+function contactFields({ phone, email }: MerchantContact) {
+  return {
+    contactPhone: parseContact(phone, 'contact.phone', contactPhone, 'a phone number such as 0911 22 33 44'),
+    contactEmail: parseContact(email, 'contact.email', contactEmail, 'an e-mail address'),
+  };
+}
+
+function parseContact(text: string, field: string, form: RegExp, what: string): Result<string, Issue> {
+  const parsed = parseText(text, field, { max: emailLength, required: false });
+  if (!parsed.ok || text === '' || form.test(text)) return parsed;
+  return err({ field, issue: `must be ${what}, or empty` });
 }
 
 function parseOptions(numbers: readonly OptionMessage[], field: string): Result<PaymentOption[], Issue> {

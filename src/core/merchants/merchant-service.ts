@@ -18,7 +18,7 @@ import { combine } from '../domain/combine.ts';
 import { parseText } from '../domain/text.ts';
 import { parseId, valuesOrThrow } from '../rpc/request-fields.ts';
 import { nameLength, parseSessionLifetime, parseUpdate, termsMessage } from './merchant-requests.ts';
-import { termsOf } from './merchant-store.ts';
+import { contactOf, termsOf } from './merchant-store.ts';
 import type { Merchant, MerchantChange, MerchantStore } from './merchant-store.ts';
 
 const suspensionReasonLength = 255;
@@ -123,5 +123,6 @@ function merchantMessage(merchant: Merchant): MerchantMessage {
     createTime: timestampFromDate(merchant.createdAt),
     updateTime: timestampFromDate(merchant.updatedAt),
     terms: termsMessage(termsOf(merchant)),
+    contact: contactOf(merchant),
   });
 }

@@ -8,7 +8,7 @@ import type { Actor } from '../../runtime/rpc/actor.ts';
 import { recordAudit } from '../audit/record-audit-use-case.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
-import type { MerchantTerms } from './find-merchant-use-case.ts';
+import type { MerchantContact, MerchantTerms } from './find-merchant-use-case.ts';
 import type { AgreedTerms } from '../domain/merchant-terms.ts';
 
 /** A merchant as it stands; the id as it is shown. */
@@ -81,7 +81,8 @@ export function createMerchantStore({ database, newId, now }: MerchantStoreOptio
       if (merchant === undefined) return undefined;
       const { name, status, productionActivated, sessionLifetimeSeconds } = merchant;
       const sessionLifetimeMs = sessionLifetimeSeconds * 1000;
-      return { name, status, productionActivated, sessionLifetimeMs, ...termsOf(merchant) };
+      const contact = contactOf(merchant);
+      return { name, contact, status, productionActivated, sessionLifetimeMs, ...termsOf(merchant) };
     },
     async list(beforeId, limit) {
       const older = beforeId === undefined ? {} : { id: { $lt: storedId('mer', beforeId) } };
@@ -113,6 +114,11 @@ export function createMerchantStore({ database, newId, now }: MerchantStoreOptio
     },
   };
 }
+
+export const contactOf = ({ contactPhone, contactEmail }: Merchant): MerchantContact => ({
+  phone: contactPhone,
+  email: contactEmail,
+});
 
 /** What is agreed with the merchant. */
 export const termsOf = (merchant: Merchant): AgreedTerms => ({

@@ -146,7 +146,7 @@ export function addMerchants(app: FastifyInstance, { clients, sendPage, timeZone
     if (!form.ok) return again(form, 400);
     const seen = new Date(fieldOf(request.body, 'seen'));
     if (Number.isNaN(seen.getTime())) return again(form, 409, true);
-    const { name, minutes } = form.value;
+    const { name, minutes, phone = '', email = '' } = form.value;
     const answer = await ask(request, (options) =>
       merchants.updateMerchant(
         {
@@ -154,6 +154,7 @@ export function addMerchants(app: FastifyInstance, { clients, sendPage, timeZone
           expectedUpdateTime: timestampFromDate(seen),
           name,
           sessionLifetime: create(DurationSchema, { seconds: BigInt(minutes) * 60n }),
+          contact: { phone, email },
           terms: termsOfForm(form.value),
         },
         options,

@@ -31,6 +31,8 @@ export const TermsForm = Type.Object({
       pattern: '^\\s*[A-Za-z]{3}\\s+[0-9.]+(\\s*[,;]\\s*[A-Za-z]{3}\\s+[0-9.]+)*\\s*$',
     }),
   ),
+  phone: Type.Optional(Type.String({ maxLength: 30 })),
+  email: Type.Optional(Type.String({ maxLength: 254 })),
   rate: Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,5}$' })),
 });
 
@@ -62,11 +64,13 @@ export function termsOfForm({ sandbox, production, currencies, largest, rate }: 
 }
 
 /** What a merchant's terms look like in the form. */
-export function formOfMerchant({ name, sessionLifetime, terms }: Merchant): Record<string, string> {
+export function formOfMerchant({ name, sessionLifetime, terms, contact }: Merchant): Record<string, string> {
   const { currencies = [], largestAmounts = [], requestsPerSecond = 0 } = terms ?? {};
   return {
     name,
     minutes: sessionLifetime === undefined ? '' : String(Math.round(durationMs(sessionLifetime) / 60_000)),
+    phone: contact?.phone ?? '',
+    email: contact?.email ?? '',
     currencies: currencies.join(' '),
     largest: largestAmounts.map(({ currency, amount }) => `${currency} ${amount}`).join(', '),
     rate: requestsPerSecond === 0 ? '' : String(requestsPerSecond),
@@ -86,6 +90,8 @@ const fields: Readonly<Record<string, string>> = {
   'terms.currencies': 'currencies',
   'terms.largest_amounts': 'largest',
   'terms.requests_per_second': 'rate',
+  'contact.phone': 'phone',
+  'contact.email': 'email',
 };
 
 /** What core refused, by field of the form; its sentences are in English. */
@@ -94,7 +100,12 @@ export function termsErrors(
   { words }: Writing,
 ): Record<string, string> {
   const { malformed } = words.merchants.terms;
-  const own: Readonly<Record<string, string>> = { minutes: malformed.minutes, rate: malformed.rate };
+  const own: Readonly<Record<string, string>> = {
+    minutes: malformed.minutes,
+    rate: malformed.rate,
+    phone: malformed.phone,
+    email: malformed.email,
+  };
   return Object.fromEntries(
     refused.map(({ field, issue }) => [fields[field] ?? 'name', own[fields[field] ?? ''] ?? issue]),
   );

@@ -89,6 +89,7 @@ export async function startCheckoutOverRpc(
     baseUrl: () => app.listeningOrigin,
     trustedProxies: [],
     unknownLinksPerMinute: 1_000,
+    timeZone: 'Africa/Addis_Ababa',
     logger: pino(
       { level: 'debug' },
       { write: (line) => void log.push(JSON.parse(line) as Record<string, unknown>) },

@@ -95,6 +95,24 @@ test.each([
   expect(answer.body).toContain('This shop cannot take payments right now');
 });
 
+test.each([
+  ['order_is_final', 'This order can no longer be paid'],
+  ['session_ended', 'The time to pay has run out'],
+  ['too_many_attempts', 'This order has no tries left'],
+  ['option_not_allowed', 'This order cannot be paid with this wallet'],
+  ['a_cause_of_a_newer_core', 'This order cannot be paid right now'],
+])('an order that takes no payment (%s) says why beside the form', async (cause, title) => {
+  const refusal = rpcError('ORDER_NOT_PAYABLE', 'no', { metadata: { cause } });
+  running = await startCheckoutOverRpc({
+    checkout: { submitCheckoutPayment: () => Promise.reject(refusal) },
+  });
+
+  const answer = await createCustomer().post(running.page, payment);
+
+  expect(answer.status).toBe(409);
+  expect(answer.body).toContain(title);
+});
+
 describe('unknown links', () => {
   test('of a form that none of ours has are not asked about', async () => {
     let calls = 0;

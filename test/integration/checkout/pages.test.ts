@@ -96,7 +96,7 @@ describe('the page says how the payment stands:', () => {
     expect(page.body).toContain(words);
     expect(page.body).toContain('You can try 4 more times.');
     expect(page.body).toMatch(/value="walleta_ussd"\s+required\s+checked/);
-    expect(page.body).toMatch(/id="phone"[^>]*value="\+251\u00a091\u00a0122\u00a03344"/);
+    expect(page.body).toMatch(/id="phone"[^>]*value="0911\u00a022\u00a033\u00a044"/);
   });
 });
 
@@ -116,7 +116,7 @@ describe('the page to pay', () => {
     expect(body).toContain('a business of Abeba Trading PLC');
     expect(body).toContain('Two &quot;pairs&quot; of &lt;i&gt;shoes&lt;/i&gt;');
     expect(body).toContain('ETB\u00a01,250.50');
-    expect(body).toMatch(/id="phone"[^>]*value="0911223344"/);
+    expect(body).toMatch(/id="phone"[^>]*value="0911\u00a022\u00a033\u00a044"/);
     expect(body).toContain('30 minutes');
     expect(body).not.toContain('Test payment');
   });
@@ -148,6 +148,71 @@ describe('the page to pay', () => {
   });
 });
 
+describe('the receipt', () => {
+  const facts = ({ body }: { readonly body: string }) =>
+    Object.fromEntries(
+      [...body.matchAll(/<dt>(.*?)<\/dt><dd><bdi>(.*?)<\/bdi>/g)].map(([, label = '', text]) => [
+        label,
+        text,
+      ]),
+    );
+
+  test('names all that finds the payment again; another browser sees only the ends of the phone number', async () => {
+    const { order, customer } = await after(
+      { attempt: 'SUCCEEDED', order: 'COMPLETED' },
+      { merchantName: 'Abeba Trading', contact: { phone: '0911556677', email: 'help@abeba.example' } },
+    );
+
+    const own = await customer.get(order.url);
+    const other = await createCustomer().get(order.url);
+
+    const expected = {
+      Amount: 'ETB\u00a0100.50',
+      For: 'Two pairs of shoes',
+      'Order number': expect.stringMatching(/^A-[0-9]+$/),
+      'Paid to': 'Shoes &amp; Co (Abeba Trading)',
+      'Date and time': expect.stringMatching(/^[0-9]{1,2} [A-Z][a-z]+ [0-9]{4}, [0-9]{2}:[0-9]{2}$/),
+      'Paid with': 'Wallet A',
+      'Wallet reference': expect.stringMatching(/^[0-9A-F]{12}$/),
+    };
+    expect(facts(own)).toEqual({ ...expected, 'Mobile number': '0911\u00a022\u00a033\u00a044' });
+    expect(facts(other)).toEqual({ ...expected, 'Mobile number': '09••\u00a0••\u00a0••\u00a044' });
+    expect(own.body).toContain('<a href="tel:0911556677">0911\u00a055\u00a066\u00a077</a>');
+    expect(own.body).toContain('<a href="mailto:help@abeba.example">help@abeba.example</a>');
+  });
+
+  test('is dated in the time zone of the deployment, and in the language of the reader', async () => {
+    const { order, customer } = await after({ attempt: 'SUCCEEDED', order: 'COMPLETED' });
+    await orders.decidedAgo(order, 0);
+
+    const page = await customer.get(order.url, { 'accept-language': 'am' });
+
+    const year = new Intl.DateTimeFormat('en', { timeZone: 'Africa/Addis_Ababa', year: 'numeric' });
+    expect(facts(page)['ቀንና ሰዓት']).toContain(year.format(new Date()));
+  });
+});
+
+describe('the page that waits for a confirmation', () => {
+  test('says what happens next and how long it takes, and offers to cancel only until the wallet is asked', async () => {
+    const { order, customer } = await after(undefined, { contact: { phone: '8118', email: '' } });
+    const waiting = await customer.get(order.url);
+    const status = async (): Promise<unknown> =>
+      JSON.parse((await customer.get(`${order.url}/status`)).body) as unknown;
+    const before = await status();
+    await orders.settle(order, { attempt: 'SENT' });
+    const sent = await customer.get(order.url);
+
+    expect(waiting.body).toContain('You have about 3 minutes.');
+    expect(waiting.body).toContain('data-cancellable');
+    expect(waiting.body).toContain('<a href="tel:8118">8118</a>');
+    expect(waiting.body).toMatch(/Order number<\/dt><dd><bdi>A-[0-9]+</);
+    expect(sent.body).toContain('Decline it on 0911\u00a022\u00a033\u00a044, or wait');
+    expect(sent.body).not.toContain('<form');
+    expect(sent.body).toContain('href="https://shop.example/return');
+    expect([before, await status()]).toMatchObject([{ cancellable: true }, { cancellable: false }]);
+  });
+});
+
 describe('the way back to the shop', () => {
   test.each<[string, Settlement]>([
     ['success', { attempt: 'SUCCEEDED', order: 'COMPLETED' }],
@@ -160,7 +225,33 @@ describe('the way back to the shop', () => {
     const { body } = await customer.get(order.url);
 
     expect(body).toContain(`href="${escaped}" data-return`);
-    expect(body).toContain(`<noscript><meta http-equiv="refresh" content="10;url=${escaped}"></noscript>`);
+    expect(body).toContain(`<noscript><meta http-equiv="refresh" content="20;url=${escaped}"></noscript>`);
+  });
+
+  test.each<[string, (paid: CheckoutOrder, customer: Customer) => Promise<Customer>]>([
+    [
+      'when the page is opened again',
+      async ({ url }, customer) => {
+        await customer.get(url);
+        return customer;
+      },
+    ],
+    ['in a browser that did not pay', () => Promise.resolve(createCustomer())],
+    [
+      'when the payment is not news any more',
+      async (paid, customer) => {
+        await orders.decidedAgo(paid, 301);
+        return customer;
+      },
+    ],
+  ])('is not taken by itself %s', async (_name, reopen) => {
+    const { order, customer } = await after({ attempt: 'SUCCEEDED', order: 'COMPLETED' });
+    const browser = await reopen(order, customer);
+
+    const { body } = await browser.get(order.url);
+
+    expect(body).toContain('href="https://shop.example/return');
+    expect(body).not.toMatch(/data-return|http-equiv="refresh"/);
   });
 
   test('is not taken by itself once the customer says so', async () => {

@@ -93,6 +93,36 @@ describe('a merchant is updated', () => {
     expect(Object.keys(await issuesOf(merchants.updateMerchant({ merchantId, terms })))).toEqual([field]);
   });
 
+  test('with how customers reach it, and its checkout pages say so', async () => {
+    const { id: merchantId } = await stack.createMerchant();
+    const contact = { phone: '0911 22 33 44', email: 'help@shop.example' };
+    await merchants.updateMerchant({ merchantId, contact });
+    const { checkoutUrl } = await orders.registerOrder(registration({ merchantId, orderNumber: 'T-1' }));
+    const token = checkoutUrl.split('/').at(-1)!;
+
+    const shown = await stack.client(CheckoutService, 'checkout').getCheckout({ token });
+    const renamed = await merchants.updateMerchant({ merchantId, name: 'Other name' });
+    const removed = await merchants.updateMerchant({ merchantId, contact: { phone: '8118' } });
+
+    expect(shown.checkout?.merchantContact).toMatchObject(contact);
+    expect(renamed.merchant?.contact).toMatchObject(contact);
+    expect(removed.merchant?.contact).toMatchObject({ phone: '8118', email: '' });
+  });
+
+  test.each([
+    [{ phone: '12' }, 'contact.phone'],
+    [{ phone: '0911223344'.repeat(3) }, 'contact.phone'],
+    [{ phone: 'call us' }, 'contact.phone'],
+    [{ phone: '0911,22' }, 'contact.phone'],
+    [{ email: 'shop.example' }, 'contact.email'],
+    [{ email: 'help@shop' }, 'contact.email'],
+    [{ email: 'help@shop.example?subject=x y' }, 'contact.email'],
+    [{ email: `${'a'.repeat(250)}@b.example` }, 'contact.email'],
+  ])('but not with the contact %j', async (contact, field) => {
+    const { id: merchantId } = await stack.createMerchant();
+    expect(Object.keys(await issuesOf(merchants.updateMerchant({ merchantId, contact })))).toEqual([field]);
+  });
+
   test('but not with nothing', async () => {
     const { id: merchantId } = await stack.createMerchant();
     expect((await failureOf(merchants.updateMerchant({ merchantId }))).reason).toBe('INVALID_FIELDS');

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { readablePhone, withoutSeparators } from '../../../src/checkout/phone-text.ts';
+import { maskedPhone, readablePhone, withoutSeparators } from '../../../src/checkout/phone-text.ts';
 
 test.each([
   ['0911223344', '0911223344'],
@@ -12,9 +12,13 @@ test.each([
 });
 
 test.each([
-  ['+251911223344', '+251\u00a091\u00a0122\u00a03344'],
-  ['+254712345678', '+254712345678'],
-])('%s is read as %s', (e164, text) => {
-  expect(readablePhone(e164)).toBe(text);
-  expect(withoutSeparators(readablePhone(e164))).toBe(e164);
+  ['+251911223344', '0911\u00a022\u00a033\u00a044', '09••\u00a0••\u00a0••\u00a044'],
+  ['251911223344', '0911\u00a022\u00a033\u00a044', '09••\u00a0••\u00a0••\u00a044'],
+  ['0911223344', '0911\u00a022\u00a033\u00a044', '09••\u00a0••\u00a0••\u00a044'],
+  ['911 22-33-44', '0911\u00a022\u00a033\u00a044', '09••\u00a0••\u00a0••\u00a044'],
+  ['+254712345678', '+254712345678', '+25••••••••78'],
+  ['8118', '8118', '8118'],
+  ['', '', ''],
+])('%s is read as %s, and masked as %s', (phone, text, masked) => {
+  expect([readablePhone(phone), readablePhone(text), maskedPhone(phone)]).toEqual([text, text, masked]);
 });

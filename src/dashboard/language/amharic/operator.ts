@@ -109,6 +109,9 @@ export const operator: typeof english = {
       name: 'ስም',
       minutes: 'የመክፈያ ጊዜ በደቂቃ',
       minutesHint: 'ከ5 እስከ 1440፤ ከአሁን በኋላ ለሚመዘገቡ ትዕዛዞች።',
+      phone: 'ደንበኞች የሚደውሉበት ስልክ',
+      email: 'ደንበኞች የሚጽፉበት ኢሜይል',
+      contactHint: 'በክፍያ ገጾችና በደረሰኞች ላይ ይታያል።',
       sandbox: 'በመሞከሪያ የክፍያ አማራጮች',
       production: 'በእውነተኛው የክፍያ አማራጮች',
       optionsHint: 'ምንም ካልተመረጠ፦ ዋሌት የተዘጋጀላቸው ሁሉ።',
@@ -123,6 +126,8 @@ export const operator: typeof english = {
       malformed: {
         minutes: 'ከ5 እስከ 1440 ሙሉ ደቂቃ ያስገቡ።',
         rate: 'ከ1 እስከ 100000 ሙሉ ቁጥር ያስገቡ።',
+        phone: 'የስልክ ቁጥር ያስገቡ፣ ለምሳሌ፦ 0911 22 33 44 ወይም 8118።',
+        email: 'የኢሜይል አድራሻ ያስገቡ፣ ለምሳሌ፦ help@shop.example።',
         largest: 'ገንዘብና መጠን ያስገቡ፣ ለምሳሌ፦ ETB 50000',
       },
     },

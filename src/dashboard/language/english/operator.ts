@@ -69,6 +69,9 @@ export const operator = {
       name: 'Name',
       minutes: 'Time to pay, in minutes',
       minutesHint: 'From 5 to 1440, for orders that are registered from now on.',
+      phone: 'Phone number for customers',
+      email: 'Email address for customers',
+      contactHint: 'Shown on checkout pages and receipts.',
       sandbox: 'Payment options in the sandbox',
       production: 'Payment options in production',
       optionsHint: 'None chosen: all that wallets are set up for.',
@@ -83,6 +86,8 @@ export const operator = {
       malformed: {
         minutes: 'Enter whole minutes from 5 to 1440.',
         rate: 'Enter a whole number from 1 to 100000.',
+        phone: 'Enter a phone number, such as 0911 22 33 44 or 8118.',
+        email: 'Enter an email address, such as help@shop.example.',
         largest: 'Enter a currency and an amount, such as: ETB 50000',
       },
     },

@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Order, PaymentAttempt, PaymentOption } from "./order_pb.js";
+import type { MerchantContact } from "./merchant_service_pb.js";
 
 /**
  * Describes the file gatehouse/v1/checkout_service.proto.
@@ -58,6 +59,27 @@ export declare type Checkout = Message<"gatehouse.v1.Checkout"> & {
    * @generated from field: bool usable_here = 6;
    */
   usableHere: boolean;
+
+  /**
+   * Whether the browser that asks is the one the checkout is bound to: only then may the page show the payer's number.
+   *
+   * @generated from field: bool bound_here = 7;
+   */
+  boundHere: boolean;
+
+  /**
+   * The wallet's own number of the transaction that paid the order; empty until COMPLETED.
+   *
+   * @generated from field: string provider_transaction_id = 8;
+   */
+  providerTransactionId: string;
+
+  /**
+   * How customers reach the merchant; absent when the merchant has given no contact.
+   *
+   * @generated from field: gatehouse.v1.MerchantContact merchant_contact = 9;
+   */
+  merchantContact?: MerchantContact | undefined;
 };
 
 /**

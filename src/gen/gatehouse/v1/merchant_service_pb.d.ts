@@ -73,6 +73,13 @@ export declare type Merchant = Message<"gatehouse.v1.Merchant"> & {
    * @generated from field: gatehouse.v1.MerchantTerms terms = 8;
    */
   terms?: MerchantTerms | undefined;
+
+  /**
+   * How customers reach the merchant; always there in answers.
+   *
+   * @generated from field: gatehouse.v1.MerchantContact contact = 9;
+   */
+  contact?: MerchantContact | undefined;
 };
 
 /**
@@ -80,6 +87,34 @@ export declare type Merchant = Message<"gatehouse.v1.Merchant"> & {
  * Use `create(MerchantSchema)` to create a new message.
  */
 export declare const MerchantSchema: GenMessage<Merchant>;
+
+/**
+ * How customers reach a merchant with a question about a payment. Shown on checkout pages and receipts.
+ *
+ * @generated from message gatehouse.v1.MerchantContact
+ */
+export declare type MerchantContact = Message<"gatehouse.v1.MerchantContact"> & {
+  /**
+   * A phone number as customers dial it, short numbers included: 3 to 20 digits, with a leading + and spaces allowed.
+   * Empty when there is none.
+   *
+   * @generated from field: string phone = 1;
+   */
+  phone: string;
+
+  /**
+   * An e-mail address of at most 254 characters; empty when there is none.
+   *
+   * @generated from field: string email = 2;
+   */
+  email: string;
+};
+
+/**
+ * Describes the message gatehouse.v1.MerchantContact.
+ * Use `create(MerchantContactSchema)` to create a new message.
+ */
+export declare const MerchantContactSchema: GenMessage<MerchantContact>;
 
 /**
  * What a merchant may do. An empty field sets no limit beside the deployment's own.
@@ -478,6 +513,13 @@ export declare type UpdateMerchantRequest = Message<"gatehouse.v1.UpdateMerchant
    * @generated from field: gatehouse.v1.MerchantTerms terms = 5;
    */
   terms?: MerchantTerms | undefined;
+
+  /**
+   * Replaces the whole contact; empty fields remove it.
+   *
+   * @generated from field: gatehouse.v1.MerchantContact contact = 6;
+   */
+  contact?: MerchantContact | undefined;
 };
 
 /**
