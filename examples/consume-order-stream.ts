@@ -48,7 +48,7 @@ const orders = createClient(
 );
 
 let cursor = await readCursor(file);
-/** Cursors of events that core's list gave before the stream did. To forget one costs a question, no more. */
+/** Cursors of events that arrived through the list before the stream delivered them. Losing one costs one query. */
 const ahead = new Set<string>();
 
 async function take(event: OrderEvent, at: string): Promise<void> {
@@ -64,7 +64,7 @@ function handle({ eventId, type, sequence, order }: OrderEvent): void {
   console.log(`${order?.orderNumber ?? ''} ${sequence} ${what} ${now} ${eventId}`);
 }
 
-/** Takes what core has committed behind the cursor, whatever has become of it in the broker. */
+/** Reads what core committed after the cursor, independent of the broker. */
 async function catchUp(): Promise<void> {
   if (ahead.size > 10_000) ahead.clear();
   for (let hasMore = true; hasMore;) {
@@ -82,13 +82,13 @@ async function receive(message: JsMsg): Promise<void> {
   const at = message.headers?.get('Gatehouse-Cursor') ?? '';
   const previous = message.headers?.get('Gatehouse-Previous-Cursor') ?? '';
   if (at !== '' && previous === cursor) await take(fromBinary(OrderEventSchema, message.data), at);
-  // Something is missing in between, or this is a repeat. The list knows; it has this event, too.
+  // An event is missing, or this is a repeat. The list has the missing events and this one.
   else if (!ahead.has(at)) await catchUp();
   ahead.delete(at);
   message.ack();
 }
 
-/** The consumer, made again when the broker has lost it. What was published before it was made, core lists. */
+/** Creates the consumer again if the broker lost it. Events published before that are in the list. */
 async function openConsumer(connection: NatsConnection): Promise<Consumer> {
   const manager = await connection.jetstreamManager({ apiPrefix, checkAPI: false });
   await manager.consumers.add('ORDERS', {
@@ -110,7 +110,7 @@ async function consume(connection: NatsConnection): Promise<void> {
       received += 1;
     }
     if (received > 0) continue;
-    // Nothing for five seconds: nothing has happened, or the broker has lost it. It may have lost the consumer, too.
+    // Five seconds without a message: nothing happened, or the broker lost events, and perhaps the consumer.
     await catchUp();
     await consumer.info();
   }

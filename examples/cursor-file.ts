@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 
-/** The cursor kept in that file; empty, which means the very beginning, while there is none. */
+/** The stored cursor; empty, which means the first event, when the file does not exist. */
 export async function readCursor(file: string): Promise<string> {
   return existsSync(file) ? await readFile(file, 'utf8') : '';
 }
 
-/** The old cursor or the new one is there, whatever happens meanwhile. */
+/** Replaces the file atomically: after a crash it holds the old cursor or the new one. */
 export async function writeCursor(file: string, cursor: string): Promise<void> {
   await writeFile(`${file}.new`, cursor);
   await rename(`${file}.new`, file);

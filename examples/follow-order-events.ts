@@ -54,7 +54,7 @@ async function follow({ path, requestSerialize, responseDeserialize }: typeof wa
     for await (const { cursor, event } of call as AsyncIterable<Message>) {
       silence.refresh();
       if (event !== null) handle(event);
-      // Last: after a crash in between, the event comes once more, and never not at all.
+      // Stored last: after a crash in between, the event is delivered again instead of being lost.
       await writeCursor(file, cursor);
     }
   } finally {
