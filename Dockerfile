@@ -11,9 +11,9 @@ WORKDIR /app
 ENV NODE_ENV=production GATEHOUSE_HOST=0.0.0.0 NODE_COMPILE_CACHE=/app/compile-cache MALLOC_ARENA_MAX=2
 COPY --from=packages /app/node_modules ./node_modules
 COPY package.json ./
-COPY scripts/healthcheck.mjs ./scripts/
+COPY scripts/healthcheck.mjs scripts/gatehouse ./scripts/
 COPY src ./src
-RUN mkdir compile-cache && chown node compile-cache
+RUN mkdir compile-cache && chown node compile-cache && ln -s /app/scripts/gatehouse /usr/local/bin/gatehouse
 USER node
 # Without settings each process loads all it is made of, says what it lacks and ends: what Node compiled and stripped of types
 # is then there for every start, which is quicker and holds some 30 MB less (docs/adr/0001). It counts for the same flags only.

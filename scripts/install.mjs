@@ -1,6 +1,6 @@
 // Runs on the Node the user has (20 or newer), before anything is installed: only Node's own modules.
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, symlinkSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -87,7 +87,7 @@ export async function ensureInstalled(options) {
   checkNodeVersion();
   // Whoever read this may go away; what was started is stopped all the same.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
-  if (isInstalled(options)) return;
+  if (isInstalled(options)) return linkCommand();
   console.log('Installing the packages Gatehouse needs (once; about a minute)');
   const stopProgress = showProgress();
   const args = ['ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund', '--loglevel=error'];
@@ -143,7 +143,21 @@ export async function ensureInstalled(options) {
     console.error('npm is probably set to ignore-scripts=true. Run: npm ci --ignore-scripts=false');
     process.exit(1);
   }
+  linkCommand();
   console.log(`Installed in ${seconds} s`);
+}
+
+/**
+ * Puts the command `gatehouse` beside those of the packages, where npx and a PATH find it. npm does so for packages only, not
+ * for the project itself.
+ */
+function linkCommand() {
+  try {
+    symlinkSync('../../scripts/gatehouse', join(modules, '.bin', 'gatehouse'));
+  } catch (error) {
+    // It is there already, or the packages belong to another user: `npm run gatehouse` works all the same.
+    if (!['EEXIST', 'EACCES', 'EROFS'].includes(error.code)) throw error;
+  }
 }
 
 const parentCheckMs = 1_000;

@@ -1,5 +1,5 @@
 import { createClient } from '@connectrpc/connect';
-import type { Client } from '@connectrpc/connect';
+import type { Client, Transport } from '@connectrpc/connect';
 import { AccountService } from '../gen/gatehouse/v1/account_service_pb.js';
 import { ApiKeyService } from '../gen/gatehouse/v1/api_key_service_pb.js';
 import { AuditService } from '../gen/gatehouse/v1/audit_service_pb.js';
@@ -34,6 +34,11 @@ export interface CoreClients {
 /** Opens the services at the addresses. Nothing is connected before the first call. */
 export function openCore(options: NamedTransportOptions): CoreClients {
   const transport = openNamedTransport(options);
+  return coreClientsOn(transport, transport.close);
+}
+
+/** The services of a core that is reached by this transport, which `close` ends. */
+export function coreClientsOn(transport: Transport, close: () => void): CoreClients {
   return {
     merchants: createClient(MerchantService, transport),
     apiKeys: createClient(ApiKeyService, transport),
@@ -46,6 +51,6 @@ export function openCore(options: NamedTransportOptions): CoreClients {
     audit: createClient(AuditService, transport),
     diagnostics: createClient(DiagnosticsService, transport),
     health: createClient(Health, transport),
-    close: transport.close,
+    close,
   };
 }

@@ -37,13 +37,13 @@ const testedNode = 'v24.';
 
 const here = 'this machine';
 
-export function checkNode(version: string, invocation: string): Finding {
+export function checkNode(version: string): Finding {
   const found = { subject: here, check: 'Node', detail: version };
   if (version.startsWith(testedNode)) return { ...found, result: 'ok', advice: '' };
   return {
     ...found,
     result: 'warning',
-    advice: `Gatehouse is tested with ${testedNode}x, which npm install brings along. Run: ${invocation}`,
+    advice: `Gatehouse is tested with ${testedNode}x, which npm install brings along. Run: gatehouse`,
   };
 }
 
@@ -61,7 +61,6 @@ export interface CoreToCheck {
   readonly address: string;
   readonly core: CoreClients;
   readonly now: () => Date;
-  readonly invocation: string;
 }
 
 /** Looks at one core from here, and asks it what it sees. Never rejects. */
@@ -78,7 +77,7 @@ export async function checkCore(target: CoreToCheck): Promise<readonly Finding[]
 const subjectOf = ({ address }: CoreToCheck): string => `core ${address}`;
 
 function failedCall(target: CoreToCheck, check: string, error: unknown): Finding {
-  const context = { invocation: target.invocation, addresses: [target.address], isDoctor: true };
+  const context = { addresses: [target.address], isDoctor: true };
   const { message, advice } = describeFailure(error, context);
   return { subject: subjectOf(target), check, result: 'failed', detail: message, advice };
 }

@@ -11,7 +11,6 @@ import type { Listener, Target } from './target.ts';
 import type { WebhookClients } from './webhook-clients.ts';
 
 export interface DoctorParts {
-  readonly invocation: string;
   readonly nodeVersion: string;
   readonly now: () => Date;
   readonly findTarget: () => Promise<Target>;
@@ -48,7 +47,7 @@ async function diagnose(parts: DoctorParts, restUrls: readonly string[]): Promis
     await checkReadyz(listener),
   ]);
   const findings = await Promise.all([...cores, ...webhooks, ...listeners]);
-  return [checkNode(parts.nodeVersion, parts.invocation), ...problem, ...findings.flat()];
+  return [checkNode(parts.nodeVersion), ...problem, ...findings.flat()];
 }
 
 /** That it cannot be made out where the cores are is a finding, too. */
@@ -64,27 +63,27 @@ async function lookForTarget(
 }
 
 async function checkOneCore(
-  { openCore, now, invocation }: DoctorParts,
+  { openCore, now }: DoctorParts,
   address: string,
   token: string | undefined,
 ): Promise<readonly Finding[]> {
   // A core says whether it is ready without any token; with an empty one, that it wants one for the rest.
   const core = openCore([address], token ?? '');
   try {
-    return await checkCore({ address, core, now, invocation });
+    return await checkCore({ address, core, now });
   } finally {
     core.close();
   }
 }
 
 async function checkOneWebhooks(
-  { openWebhooks, now, invocation }: DoctorParts,
+  { openWebhooks, now }: DoctorParts,
   address: string,
   token: string | undefined,
 ): Promise<readonly Finding[]> {
   const clients = openWebhooks([address], token ?? '');
   try {
-    return await checkWebhooks({ address, clients, now, invocation });
+    return await checkWebhooks({ address, clients, now });
   } finally {
     clients.close();
   }

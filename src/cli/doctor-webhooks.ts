@@ -11,7 +11,6 @@ export interface WebhooksToCheck {
   readonly address: string;
   readonly clients: WebhookClients;
   readonly now: () => Date;
-  readonly invocation: string;
 }
 
 /** It may ask core, and count. */
@@ -26,7 +25,6 @@ export async function checkWebhooks(target: WebhooksToCheck): Promise<readonly F
   const subject = `webhooks ${target.address}`;
   const failedCall = (check: string, error: unknown): Finding => {
     const context = {
-      invocation: target.invocation,
       addresses: [target.address],
       server: 'webhooks process',
       isDoctor: true,
@@ -112,7 +110,7 @@ const judgeGivenUp: Judge = ({ givenUpCount }) =>
     : [
         'warning',
         `${givenUpCount} in the last 24 hours, after 76 hours of trying`,
-        'tell the merchants, and send them again when they are ready, with: webhook redeliver',
+        'tell the merchants, and send them again when they are ready, with: gatehouse webhook redeliver <merchant_id> --since <time>',
       ];
 
 const judgeEndpoints: Judge = ({ restingEndpoints, pausedEndpoints }) => {
@@ -121,7 +119,7 @@ const judgeEndpoints: Judge = ({ restingEndpoints, pausedEndpoints }) => {
   return [
     'warning',
     seen,
-    'nothing is sent to paused ones. See them with: webhook endpoints, then: webhook resume',
+    'nothing is sent to paused ones. See them with: gatehouse webhook endpoints --trouble; then: gatehouse webhook resume <merchant_id> <endpoint>',
   ];
 };
 
@@ -139,7 +137,7 @@ const judgeReconciler: Judge = ({ reconcileTime, repairedCount, gaps }, now) => 
     return [
       'failed',
       `in the last 24 hours it found what it could not repair: ${gaps.join('; ')}`,
-      'see each order with: order show, and whether its merchant was told with: webhook deliveries',
+      'see each order with: gatehouse order show <merchant_id> <order_id>; see what its merchant was sent with: gatehouse webhook deliveries <merchant_id>',
     ];
   const age = ageMs(reconcileTime, now);
   if (age > toleratedReconcileAgeMs)

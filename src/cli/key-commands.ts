@@ -1,5 +1,6 @@
 import type { Duration } from '@bufbuild/protobuf/wkt';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
+import { Argument } from 'commander';
 import type { Command } from 'commander';
 import { ApiKeySchema } from '../gen/gatehouse/v1/api_key_service_pb.js';
 import type { ApiKey } from '../gen/gatehouse/v1/api_key_service_pb.js';
@@ -10,6 +11,8 @@ import type { Output, Runner } from './output.ts';
 import { plainJson, wordOf } from './plain-json.ts';
 import { fields, table } from './table.ts';
 import { showTime } from './time.ts';
+import { onMerchant, onMerchantAnd } from './merchant-argument.ts';
+import type { FindMerchant } from './merchant-argument.ts';
 
 /** Whether a key is valid at `now`, and until when or since when not. */
 function showState({ revokeTime, expireTime }: ApiKey, now: Date): string {
@@ -34,16 +37,17 @@ const showSecret = (secret: string): string =>
   `${secret}\n\nThis is the key. Keep it now: Gatehouse does not store it and cannot show it again.`;
 
 /** `key …` */
-export function addKeyCommands(program: Command, run: Runner, now: () => Date): void {
+export function addKeyCommands(program: Command, run: Runner, find: FindMerchant, now: () => Date): void {
   const key = program.command('key').description("issue, replace and end merchants' API keys");
 
-  key
-    .command('issue')
-    .description('make a key and show it, once')
-    .argument('<merchant_id>', 'mer_…')
-    .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox'))
-    .option('--label <text>', 'what the key is for, at most 64 characters')
-    .action((merchantId: string, options: { environment: Environment; label?: string }) =>
+  onMerchant(
+    key
+      .command('issue')
+      .description('make a key and show it, once')
+      .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox'))
+      .option('--label <text>', 'what the key is for, at most 64 characters'),
+    find,
+    (merchantId: string, options: { environment: Environment; label?: string }) =>
       run(async ({ apiKeys }) => {
         const { apiKey, secret } = await apiKeys.issueApiKey({ merchantId, ...options });
         const issued = answered(apiKey);
@@ -52,20 +56,21 @@ export function addKeyCommands(program: Command, run: Runner, now: () => Date): 
           text: `${describe(issued, now())}\n\n${showSecret(secret)}`,
         };
       }),
-    );
+  );
 
-  key
-    .command('rotate')
-    .description('make a key to take the place of another, and show it, once')
-    .argument('<merchant_id>', 'mer_…')
-    .argument('<api_key_id>', 'the key to replace: key_…')
-    .addOption(
-      durationOption(
-        '--overlap <time>',
-        'how long the replaced key goes on working, such as 24h (the default)',
+  onMerchantAnd(
+    key
+      .command('rotate')
+      .description('make a key to take the place of another, and show it, once')
+      .addOption(
+        durationOption(
+          '--overlap <time>',
+          'how long the replaced key goes on working, such as 24h (the default)',
+        ),
       ),
-    )
-    .action((merchantId: string, apiKeyId: string, { overlap }: { overlap?: Duration }) =>
+    new Argument('<api_key_id>', 'the key to replace: key_…'),
+    find,
+    (merchantId: string, apiKeyId: string, { overlap }: { overlap?: Duration }) =>
       run(async ({ apiKeys }) => {
         const reply = await apiKeys.rotateApiKey({
           merchantId,
@@ -86,14 +91,13 @@ export function addKeyCommands(program: Command, run: Runner, now: () => Date): 
           ].join('\n\n'),
         };
       }),
-    );
+  );
 
-  key
-    .command('revoke')
-    .description('end a key for good')
-    .argument('<merchant_id>', 'mer_…')
-    .argument('<api_key_id>', 'key_…')
-    .action((merchantId: string, apiKeyId: string) =>
+  onMerchantAnd(
+    key.command('revoke').description('end a key for good'),
+    new Argument('<api_key_id>', 'key_…'),
+    find,
+    (merchantId: string, apiKeyId: string) =>
       run(async ({ apiKeys }) => {
         const revoked = answered((await apiKeys.revokeApiKey({ merchantId, apiKeyId })).apiKey);
         return {
@@ -101,26 +105,24 @@ export function addKeyCommands(program: Command, run: Runner, now: () => Date): 
           text: `${describe(revoked, now())}\n\nWithin 5 seconds of its end a key is refused everywhere.`,
         };
       }),
-    );
+  );
 
-  key
-    .command('list')
-    .description("list a merchant's keys, newest first")
-    .argument('<merchant_id>', 'mer_…')
-    .addOption(environmentOption())
-    .action((merchantId: string, { environment = Environment.UNSPECIFIED }: { environment?: Environment }) =>
-      run(async ({ apiKeys }, invocation) => {
+  onMerchant(
+    key.command('list').description("list a merchant's keys, newest first").addOption(environmentOption()),
+    find,
+    (merchantId: string, { environment = Environment.UNSPECIFIED }: { environment?: Environment }) =>
+      run(async ({ apiKeys }) => {
         const reply = await apiKeys.listApiKeys({ merchantId, environment });
         return list(
           reply.apiKeys,
           now(),
           [
             `${merchantId} has no keys in ${showEnvironment(environment)}.`,
-            `Make one: ${invocation} key issue ${merchantId}`,
+            `Make one: gatehouse key issue ${merchantId}`,
           ].join(' '),
         );
       }),
-    );
+  );
 }
 
 function list(keys: readonly ApiKey[], now: Date, nothing: string): Output {

@@ -4,22 +4,22 @@ import { Value } from '@sinclair/typebox/value';
 import type { Command } from 'commander';
 import { InvalidArgumentError } from 'commander';
 import type { ListenToSandboxEventsResponse } from '../gen/gatehouse/v1/webhook_service_pb.js';
-import { CliError, exitCodes } from './cli-error.ts';
 import { openForwarder } from './forward-webhook.ts';
 import type { Forwarded } from './forward-webhook.ts';
 import { hearEvents } from './hear-events.ts';
+import type { FindMerchant } from './merchant-argument.ts';
 import { printable } from './table.ts';
 import { tokenOf } from './target.ts';
 import type { Servers } from './target.ts';
 import type { WebhookClients } from './webhook-clients.ts';
 
 export interface ListenParts {
-  readonly invocation: string;
   readonly stdout: (text: string) => void;
   /** Takes a line about what goes on. */
   readonly report: (line: string) => void;
   /** Whether events are printed for scripts. */
   readonly isJson: boolean;
+  readonly findMerchant: FindMerchant;
   readonly findWebhooks: () => Promise<Servers>;
   readonly openWebhooks: (addresses: readonly string[], token: string) => WebhookClients;
   readonly now: () => Date;
@@ -33,7 +33,7 @@ export function addListenCommand(program: Command, parts: ListenParts): void {
     .description(
       "print a merchant's sandbox events as they happen, and forward them, signed, to a server of yours",
     )
-    .argument('[merchant_id]', 'mer_…; the demo merchant of npm start when left out')
+    .argument('[merchant_id]', 'mer_…; when left out, the demo merchant of npm start, else the only merchant')
     .option(
       '--forward <url>',
       'send each of them on to this URL, such as http://localhost:3000/hook',
@@ -41,8 +41,10 @@ export function addListenCommand(program: Command, parts: ListenParts): void {
     )
     .action(async (named: string | undefined, { forward }: { forward?: URL }) => {
       const servers = await parts.findWebhooks();
-      const merchantId = named ?? servers.demo?.merchantId;
-      if (merchantId === undefined) throw whichMerchant(parts.invocation);
+      const merchantId = await parts.findMerchant(
+        named ?? servers.demo?.merchantId,
+        'gatehouse listen <merchant_id>',
+      );
       const clients = parts.openWebhooks(servers.addresses, tokenOf(servers, 'webhooks process'));
       try {
         await listen(clients.webhooks, { merchantId, forward, servers, parts });
@@ -56,13 +58,6 @@ function readUrl(text: string): URL {
   if (/^https?:\/\//i.test(text) && URL.canParse(text)) return new URL(text);
   throw new InvalidArgumentError('Write it as http://localhost:3000/hook.');
 }
-
-const whichMerchant = (invocation: string): CliError =>
-  new CliError(
-    exitCodes.invalidInput,
-    'whose events? There is no demo merchant here',
-    `Name the merchant: ${invocation} listen <merchant_id>\nSee which there are: ${invocation} merchant list`,
-  );
 
 /** As long as Gatehouse waits for a receiver in earnest. */
 const forwardMs = 15_000;
@@ -100,7 +95,7 @@ async function listen(webhooks: WebhookClients['webhooks'], listening: Listening
   report('Stopped listening.');
 }
 
-function greeting({ merchantId, forward, servers: { demo }, parts: { invocation } }: Listening): string {
+function greeting({ merchantId, forward, servers: { demo } }: Listening): string {
   const opening = [
     `Listening to the SANDBOX events of ${merchantId}:`,
     'orders that are completed, failed or expired from now on. Ctrl-C ends it.',
@@ -119,8 +114,8 @@ function greeting({ merchantId, forward, servers: { demo }, parts: { invocation 
         ]
       : [
           'The secret they are signed with was shown when it was made. See which it is, or make one:',
-          `  ${invocation} webhook secret list ${merchantId}`,
-          `  ${invocation} webhook secret rotate ${merchantId}`,
+          `  gatehouse webhook secret list ${merchantId}`,
+          `  gatehouse webhook secret rotate ${merchantId}`,
         ];
   return [...opening, `Each is forwarded once to ${printable(forward.href)}`, ...secret, ''].join('\n');
 }

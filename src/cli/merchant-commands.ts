@@ -3,6 +3,8 @@ import type { Command } from 'commander';
 import { MerchantSchema, MerchantStatusSchema } from '../gen/gatehouse/v1/merchant_service_pb.js';
 import type { Merchant } from '../gen/gatehouse/v1/merchant_service_pb.js';
 import type { CoreClients } from './core-clients.ts';
+import { onMerchant } from './merchant-argument.ts';
+import type { FindMerchant } from './merchant-argument.ts';
 import { addMerchantUpdateCommand, termsFields } from './merchant-update-command.ts';
 import { durationOption, limitOption, pageTokenOption } from './options.ts';
 import { answered } from './output.ts';
@@ -69,7 +71,7 @@ const oneMerchant: readonly {
 ];
 
 /** `merchant …` */
-export function addMerchantCommands(program: Command, run: Runner): void {
+export function addMerchantCommands(program: Command, run: Runner, find: FindMerchant): void {
   const merchant = program
     .command('merchant')
     .description('create merchants, look at them, let them in or not');
@@ -86,14 +88,14 @@ export function addMerchantCommands(program: Command, run: Runner): void {
       ),
     )
     .action((options: { name: string; production: boolean; sessionLifetime?: Duration }) =>
-      run(async ({ merchants }, invocation) => {
+      run(async ({ merchants }) => {
         const reply = await merchants.createMerchant({
           name: options.name,
           productionActivated: options.production,
           ...(options.sessionLifetime === undefined ? {} : { sessionLifetime: options.sessionLifetime }),
         });
         const created = answered(reply.merchant);
-        return describe(created, `Give it a key: ${invocation} key issue ${created.merchantId}`);
+        return describe(created, `Give it a key: gatehouse key issue ${created.merchantId}`);
       }),
     );
 
@@ -102,16 +104,14 @@ export function addMerchantCommands(program: Command, run: Runner): void {
     .description('list merchants, newest first')
     .addOption(limitOption())
     .addOption(pageTokenOption())
-    .action((options: PageOptions) =>
-      run(({ merchants }, invocation) => list(merchants, options, invocation)),
-    );
+    .action((options: PageOptions) => run(({ merchants }) => list(merchants, options)));
 
-  addMerchantUpdateCommand(merchant, run, describe);
+  addMerchantUpdateCommand(merchant, run, find, describe);
 
   for (const { name, description, reason, ask, note } of oneMerchant) {
-    const command = merchant.command(name).description(description).argument('<merchant_id>', 'mer_…');
+    const command = merchant.command(name).description(description);
     if (reason !== undefined) command.option('--reason <text>', reason);
-    command.action((merchantId: string, options: { reason?: string }) =>
+    onMerchant(command, find, (merchantId: string, options: { reason?: string }) =>
       run(async ({ merchants }) => {
         const reply = await ask(merchants, merchantId, options.reason ?? '');
         return describe(answered(reply.merchant), note);
@@ -120,7 +120,7 @@ export function addMerchantCommands(program: Command, run: Runner): void {
   }
 }
 
-async function list(merchants: Merchants, options: PageOptions, invocation: string): Promise<Output> {
+async function list(merchants: Merchants, options: PageOptions): Promise<Output> {
   const page = await collectPages(options, async (request) => {
     const reply = await merchants.listMerchants(request);
     return { items: reply.merchants, nextPageToken: reply.nextPageToken };
@@ -139,7 +139,7 @@ async function list(merchants: Merchants, options: PageOptions, invocation: stri
     showActivation(merchant),
     showTime(merchant.createTime),
   ]);
-  const nobody = `There are no merchants yet. Create one: ${invocation} merchant create --name "Shop"`;
+  const nobody = `There are no merchants yet. Create one: gatehouse merchant create --name "Shop"`;
   return {
     json: {
       merchants: page.items.map((merchant) => plainJson(MerchantSchema, merchant)),

@@ -11,6 +11,8 @@ import { durationOption } from './options.ts';
 import { answered } from './output.ts';
 import type { Output, Runner } from './output.ts';
 import { valueOf, wordOf, wordsOf } from './plain-json.ts';
+import { onMerchant } from './merchant-argument.ts';
+import type { FindMerchant } from './merchant-argument.ts';
 
 interface UpdateOptions {
   readonly name?: string;
@@ -59,51 +61,53 @@ const readContact = (text: string): string => (text === 'none' ? '' : text);
 export function addMerchantUpdateCommand(
   merchant: Command,
   run: Runner,
+  find: FindMerchant,
   describe: (merchant: Merchant, note: string) => Output,
 ): void {
-  merchant
-    .command('update')
-    .description('change the name of a merchant, its time to pay, and what it may do')
-    .argument('<merchant_id>', 'mer_…')
-    .option('--name <name>', 'shown to customers at checkout')
-    .addOption(durationOption('--session-lifetime <time>', 'how long customers have to pay, such as 30m'))
-    .addOption(
-      new Option('--sandbox-options <option,…>', 'payment options in the sandbox, or all').argParser(
-        readOptions,
+  onMerchant(
+    merchant
+      .command('update')
+      .description('change the name of a merchant, its time to pay, and what it may do')
+      .option('--name <name>', 'shown to customers at checkout')
+      .addOption(durationOption('--session-lifetime <time>', 'how long customers have to pay, such as 30m'))
+      .addOption(
+        new Option('--sandbox-options <option,…>', 'payment options in the sandbox, or all').argParser(
+          readOptions,
+        ),
+      )
+      .addOption(
+        new Option('--production-options <option,…>', 'payment options in production, or all').argParser(
+          readOptions,
+        ),
+      )
+      .addOption(
+        new Option('--currencies <code,…>', 'currencies its orders may be in, or all').argParser(
+          readCurrencies,
+        ),
+      )
+      .addOption(
+        new Option(
+          '--largest-amounts <code=amount,…>',
+          'the most an order may be over, such as ETB=50000, or none',
+        ).argParser(readAmounts),
+      )
+      .addOption(
+        new Option('--requests-per-second <number>', 'for each of its keys, or standard').argParser(readRate),
+      )
+      .addOption(
+        new Option(
+          '--contact-phone <number>',
+          'where customers call the merchant; shown on checkout pages and receipts, or none',
+        ).argParser(readContact),
+      )
+      .addOption(
+        new Option(
+          '--contact-email <address>',
+          'where customers write to the merchant; shown on checkout pages and receipts, or none',
+        ).argParser(readContact),
       ),
-    )
-    .addOption(
-      new Option('--production-options <option,…>', 'payment options in production, or all').argParser(
-        readOptions,
-      ),
-    )
-    .addOption(
-      new Option('--currencies <code,…>', 'currencies its orders may be in, or all').argParser(
-        readCurrencies,
-      ),
-    )
-    .addOption(
-      new Option(
-        '--largest-amounts <code=amount,…>',
-        'the most an order may be over, such as ETB=50000, or none',
-      ).argParser(readAmounts),
-    )
-    .addOption(
-      new Option('--requests-per-second <number>', 'for each of its keys, or standard').argParser(readRate),
-    )
-    .addOption(
-      new Option(
-        '--contact-phone <number>',
-        'where customers call the merchant; shown on checkout pages and receipts, or none',
-      ).argParser(readContact),
-    )
-    .addOption(
-      new Option(
-        '--contact-email <address>',
-        'where customers write to the merchant; shown on checkout pages and receipts, or none',
-      ).argParser(readContact),
-    )
-    .action((merchantId: string, options: UpdateOptions) =>
+    find,
+    (merchantId: string, options: UpdateOptions) =>
       run(async ({ merchants }) => {
         if (Object.keys(options).length === 0)
           throw new CliError(
@@ -127,7 +131,7 @@ export function addMerchantUpdateCommand(
         });
         return describe(answered(reply.merchant), 'Within 5 seconds it holds everywhere, for new orders.');
       }),
-    );
+  );
 }
 
 const changedTerms = (terms: MerchantTerms, options: UpdateOptions): MerchantTerms =>

@@ -1,4 +1,5 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import { Argument } from 'commander';
 import type { Command } from 'commander';
 import {
   Environment,
@@ -33,6 +34,8 @@ import { plainJson, wordOf } from './plain-json.ts';
 import { showStrays, straysOf } from './stray-payment-commands.ts';
 import { fields, table } from './table.ts';
 import { showTime } from './time.ts';
+import { onMerchant, onMerchantAnd } from './merchant-argument.ts';
+import type { FindMerchant } from './merchant-argument.ts';
 
 type Orders = CoreClients['orders'];
 
@@ -48,18 +51,19 @@ const showStatus = ({ status }: Order): string => wordOf(OrderStatusSchema, stat
 const showOption = ({ paymentOption }: Order): string => wordOf(PaymentOptionSchema, paymentOption) ?? '';
 
 /** `order …` */
-export function addOrderCommands(program: Command, run: Runner): void {
+export function addOrderCommands(program: Command, run: Runner, find: FindMerchant): void {
   const order = program.command('order').description("look at merchants' orders");
   const environment = () => environmentOption().default(Environment.SANDBOX, 'sandbox');
 
-  order
-    .command('show')
-    .description('show one order, its payment attempts and what happened to it')
-    .argument('<merchant_id>', 'mer_…')
-    .argument('<order>', "the merchant's order_number, or ord_…")
-    .addOption(environment())
-    .action((merchantId: string, name: string, options: { environment: Environment }) =>
-      run(async ({ orders, strayPayments }, invocation) => {
+  onMerchantAnd(
+    order
+      .command('show')
+      .description('show one order, its payment attempts and what happened to it')
+      .addOption(environment()),
+    new Argument('<order>', "the merchant's order_number, or ord_…"),
+    find,
+    (merchantId: string, name: string, options: { environment: Environment }) =>
+      run(async ({ orders, strayPayments }) => {
         const key = isOrderId(name)
           ? ({ case: 'orderId', value: name } as const)
           : ({ case: 'orderNumber', value: name } as const);
@@ -68,24 +72,24 @@ export function addOrderCommands(program: Command, run: Runner): void {
           readEvents(orders, order),
           straysOf(strayPayments, order),
         ]);
-        return show(order, events, strays, invocation);
+        return show(order, events, strays);
       }),
-    );
+  );
 
-  order
-    .command('list')
-    .description("list a merchant's orders, newest first")
-    .argument('<merchant_id>', 'mer_…')
-    .addOption(environment())
-    .addOption(statusOption())
-    .addOption(timeOption('--from <time>', 'only orders registered at this time (UTC) or later'))
-    .addOption(timeOption('--to <time>', 'only orders registered before this time (UTC)'))
-    .option('--prefix <text>', 'only orders whose order_number starts with this')
-    .addOption(limitOption())
-    .addOption(pageTokenOption())
-    .action((merchantId: string, options: ListOptions) =>
-      run(({ orders }) => list(orders, merchantId, options)),
-    );
+  onMerchant(
+    order
+      .command('list')
+      .description("list a merchant's orders, newest first")
+      .addOption(environment())
+      .addOption(statusOption())
+      .addOption(timeOption('--from <time>', 'only orders registered at this time (UTC) or later'))
+      .addOption(timeOption('--to <time>', 'only orders registered before this time (UTC)'))
+      .option('--prefix <text>', 'only orders whose order_number starts with this')
+      .addOption(limitOption())
+      .addOption(pageTokenOption()),
+    find,
+    (merchantId: string, options: ListOptions) => run(({ orders }) => list(orders, merchantId, options)),
+  );
 }
 
 /** What Gatehouse's own ids look like. An order_number that looks like one can be found by its order_id. */
@@ -104,12 +108,7 @@ async function readEvents(orders: Orders, order: Order): Promise<readonly OrderE
   return events;
 }
 
-function show(
-  order: Order,
-  events: readonly OrderEvent[],
-  strays: readonly StrayPayment[],
-  invocation: string,
-): Output {
+function show(order: Order, events: readonly OrderEvent[], strays: readonly StrayPayment[]): Output {
   const attempts = attemptsOf(events);
   const sections = [
     `Order ${order.orderNumber} in ${showEnvironment(order.environment)}`,
@@ -131,13 +130,11 @@ function show(
       ['To be paid by', showTime(order.expireTime)],
     ]),
     attempts.length === 0 ? 'No payment attempts' : `Payment attempts\n${showAttempts(attempts)}`,
-    ...(strays.length === 0
-      ? []
-      : [`Money that the order could not take\n${showStrays(strays, order, invocation)}`]),
+    ...(strays.length === 0 ? [] : [`Money that the order could not take\n${showStrays(strays, order)}`]),
     `What happened\n${showTimeline(order, events)}`,
     ...(order.webhookUrl === '' || order.status === OrderStatus.PENDING
       ? []
-      : [`What its webhook URL was told\n${showDeliveriesOf(order, invocation)}`]),
+      : [`What its webhook URL was told\n${showDeliveriesOf(order)}`]),
   ];
   return {
     json: {
@@ -150,8 +147,8 @@ function show(
   };
 }
 
-const showDeliveriesOf = ({ merchantId, orderNumber, environment }: Order, invocation: string): string =>
-  `${invocation} webhook deliveries ${merchantId} --order-number ${orderNumber} --environment ${environmentWord(environment)}`;
+const showDeliveriesOf = ({ merchantId, orderNumber, environment }: Order): string =>
+  `gatehouse webhook deliveries ${merchantId} --order-number ${orderNumber} --environment ${environmentWord(environment)}`;
 
 async function list(orders: Orders, merchantId: string, options: ListOptions): Promise<Output> {
   const { environment, status, from, to, prefix = '' } = options;

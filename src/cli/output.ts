@@ -10,12 +10,9 @@ export interface Output {
 }
 
 /**
- * Runs what a command does with the servers it is for, cores unless said otherwise, and prints what it comes to.
- * `invocation` is how the program is called, for hints that can be pasted.
+ * Runs what a command does with the servers it is for, cores unless said otherwise, and prints the output.
  */
-export type Runner<Clients = CoreClients> = (
-  use: (clients: Clients, invocation: string) => Promise<Output>,
-) => Promise<void>;
+export type Runner<Clients = CoreClients> = (use: (clients: Clients) => Promise<Output>) => Promise<void>;
 
 /** The part of a reply that the contract says is always there. */
 export function answered<Message>(message: Message | undefined): Message {

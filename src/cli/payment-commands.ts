@@ -1,3 +1,4 @@
+import { Argument } from 'commander';
 import type { Command } from 'commander';
 import {
   Environment,
@@ -30,6 +31,8 @@ import { fields } from './table.ts';
 import { showInstant, showTime } from './time.ts';
 import { exchangesOption, showExchanges } from './wallet-exchanges.ts';
 import type { ShownExchanges } from './wallet-exchanges.ts';
+import { onMerchant, onMerchantAnd } from './merchant-argument.ts';
+import type { FindMerchant } from './merchant-argument.ts';
 
 interface ListOptions extends PageOptions {
   readonly environment: Environment;
@@ -37,36 +40,37 @@ interface ListOptions extends PageOptions {
 }
 
 /** `payment …` */
-export function addPaymentCommands(program: Command, run: Runner): void {
+export function addPaymentCommands(program: Command, run: Runner, find: FindMerchant): void {
   const payment = program
     .command('payment')
     .description('look at payments, at what was said to the wallets, and at stray money');
 
-  payment
-    .command('list')
-    .description("list a merchant's payment attempts, newest first")
-    .argument('<merchant_id>', 'mer_…')
-    .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox'))
-    .addOption(statusesOption('attempts', PaymentAttemptStatusSchema))
-    .addOption(limitOption())
-    .addOption(pageTokenOption())
-    .action((merchantId: string, options: ListOptions) =>
-      run(({ payments }) => list(payments, merchantId, options)),
-    );
+  onMerchant(
+    payment
+      .command('list')
+      .description("list a merchant's payment attempts, newest first")
+      .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox'))
+      .addOption(statusesOption('attempts', PaymentAttemptStatusSchema))
+      .addOption(limitOption())
+      .addOption(pageTokenOption()),
+    find,
+    (merchantId: string, options: ListOptions) => run(({ payments }) => list(payments, merchantId, options)),
+  );
 
-  payment
-    .command('show')
-    .description('show one payment attempt, its order, and what was said to the wallet and by it')
-    .argument('<merchant_id>', 'mer_…')
-    .argument('<payment_attempt_id>', 'pat_…')
-    .addOption(exchangesOption())
-    .action((merchantId: string, paymentAttemptId: string, options: { exchanges: ShownExchanges }) =>
+  onMerchantAnd(
+    payment
+      .command('show')
+      .description('show one payment attempt, its order, and what was said to the wallet and by it')
+      .addOption(exchangesOption()),
+    new Argument('<payment_attempt_id>', 'pat_…'),
+    find,
+    (merchantId: string, paymentAttemptId: string, options: { exchanges: ShownExchanges }) =>
       run(async ({ payments }) =>
         show(await payments.getPaymentAttempt({ merchantId, paymentAttemptId }), options.exchanges),
       ),
-    );
+  );
 
-  addStrayPaymentCommands(payment, run);
+  addStrayPaymentCommands(payment, run, find);
 }
 
 async function list(

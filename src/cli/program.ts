@@ -1,12 +1,14 @@
 import { Command, CommanderError } from 'commander';
 import type { CliConfig } from '../runtime/config.ts';
 import { addAuditCommands } from './audit-commands.ts';
-import { exitCodeHelp, exitCodes } from './cli-error.ts';
+import { CliError, exitCodeHelp, exitCodes } from './cli-error.ts';
 import type { CoreClients } from './core-clients.ts';
 import { addDoctorCommand } from './doctor-command.ts';
 import { describeFailure, failureJson, failureText } from './failure.ts';
 import { addKeyCommands } from './key-commands.ts';
 import { addListenCommand } from './listen-command.ts';
+import { findOnlyMerchant, unknownMerchant } from './merchant-argument.ts';
+import type { FindMerchant } from './merchant-argument.ts';
 import { addMerchantCommands } from './merchant-commands.ts';
 import { readAddresses } from './options.ts';
 import { addOrderCommands } from './order-commands.ts';
@@ -14,7 +16,7 @@ import type { Output, Runner } from './output.ts';
 import { addPaymentCommands } from './payment-commands.ts';
 import { addReconcileCommands } from './reconcile-commands.ts';
 import type { Server } from './rpc-failure.ts';
-import { findTarget, findWebhooks, tokenOf } from './target.ts';
+import { dashboardOf, findTarget, findWebhooks, tokenOf } from './target.ts';
 import type { Servers, Target } from './target.ts';
 import type { WebhookClients } from './webhook-clients.ts';
 import { addUserCommands } from './user-commands.ts';
@@ -23,8 +25,6 @@ import { addWebhookCommands } from './webhook-commands.ts';
 
 /** What the program has around it. */
 export interface Surroundings {
-  /** How it is called, so that hints can be pasted. */
-  readonly invocation: string;
   /** @throws ConfigError */
   readonly readConfig: () => CliConfig;
   readonly openCore: (addresses: readonly string[], token: string) => CoreClients;
@@ -57,9 +57,9 @@ Where people reach the dashboard, for the links that are given to them:
 
 /** Runs one command. Promises its exit code, one of `exitCodes`; never rejects. */
 export async function runCli(args: readonly string[], surroundings: Surroundings): Promise<number> {
-  const { invocation, stdout, stderr } = surroundings;
+  const { stdout, stderr } = surroundings;
   const json = args.includes('--json');
-  const program = createProgram(invocation, { writeOut: stdout, writeErr: json ? () => undefined : stderr });
+  const program = createProgram({ writeOut: stdout, writeErr: json ? () => undefined : stderr });
   let exitCode: number = exitCodes.ok;
   let server: Server = 'core';
   let addresses: readonly string[] = [];
@@ -82,7 +82,7 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
     async (use) => {
       const clients = await open();
       try {
-        const output = await use(clients, invocation);
+        const output = await use(clients);
         print(output);
         exitCode = output.exitCode ?? exitCodes.ok;
       } finally {
@@ -97,16 +97,38 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
     const found = await findWebhookServers();
     return surroundings.openWebhooks(found.addresses, tokenOf(found, server));
   });
+  const findMerchant: FindMerchant = async (named, howToName) => {
+    if (named !== undefined) return named;
+    const before = { server, addresses };
+    server = 'core';
+    const found = await target().catch((error: unknown): never => {
+      throw error instanceof CliError ? unknownMerchant(howToName, error) : error;
+    });
+    const core = surroundings.openCore(found.addresses, tokenOf(found));
+    try {
+      const merchantId = await findOnlyMerchant(core.merchants, howToName);
+      ({ server, addresses } = before);
+      return merchantId;
+    } finally {
+      core.close();
+    }
+  };
   const report = (line: string): void => (json ? undefined : stderr(`${line}\n`));
-  addMerchantCommands(program, run);
-  addKeyCommands(program, run, surroundings.now);
-  addOrderCommands(program, run);
-  addPaymentCommands(program, run);
+  addMerchantCommands(program, run, findMerchant);
+  addKeyCommands(program, run, findMerchant, surroundings.now);
+  addOrderCommands(program, run, findMerchant);
+  addPaymentCommands(program, run, findMerchant);
   addWalletCommands(program, run);
   addReconcileCommands(program, { run, now: surroundings.now, report });
-  addWebhookCommands(program, { ...surroundings, run: runWebhooks, report });
-  addListenCommand(program, { ...surroundings, findWebhooks: findWebhookServers, report, isJson: json });
-  addUserCommands(program, run, async () => (await target()).dashboard);
+  addWebhookCommands(program, { ...surroundings, run: runWebhooks, report, findMerchant });
+  addListenCommand(program, {
+    ...surroundings,
+    findWebhooks: findWebhookServers,
+    findMerchant,
+    report,
+    isJson: json,
+  });
+  addUserCommands(program, run, findMerchant, async () => dashboardOf(await target()));
   addAuditCommands(program, run);
   addDoctorCommand(program, { ...surroundings, findTarget: target }, (output, code) => {
     print(output);
@@ -119,7 +141,7 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
   } catch (error) {
     const isHelp = error instanceof CommanderError && error.code === 'commander.help';
     if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.ok;
-    const failure = describeFailure(error, { invocation, addresses, server });
+    const failure = describeFailure(error, { addresses, server });
     const stack = args.includes('--verbose') && error instanceof Error ? error.stack : undefined;
     if (json) stderr(failureJson(failure, stack));
     // A command that is not whole has been answered with its help.
@@ -129,11 +151,11 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
 }
 
 /** The program without its commands. Commander's own errors are thrown, not printed. */
-function createProgram(
-  invocation: string,
-  output: { readonly writeOut: (text: string) => void; readonly writeErr: (text: string) => void },
-): Command {
-  return new Command(invocation)
+function createProgram(output: {
+  readonly writeOut: (text: string) => void;
+  readonly writeErr: (text: string) => void;
+}): Command {
+  return new Command('gatehouse')
     .description(
       'Keeps the merchants, keys and users of a Gatehouse, and looks at its orders, payments, webhooks and health.',
     )

@@ -72,9 +72,7 @@ export function addReconcileCommands(program: Command, parts: ReconcileParts): v
     .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox'))
     .addOption(dateOption())
     .addOption(durationOption('--timeout <time>', 'wait this long for somebody to read the statement (1m)'))
-    .action((options: RunOptions) =>
-      run(({ reconciliations }, invocation) => compare(reconciliations, options, parts, invocation)),
-    );
+    .action((options: RunOptions) => run(({ reconciliations }) => compare(reconciliations, options, parts)));
 
   reconcile
     .command('list')
@@ -102,14 +100,13 @@ async function compare(
   reconciliations: Reconciliations,
   { wallet, environment, date, timeout }: RunOptions,
   { now, report }: ReconcileParts,
-  invocation: string,
 ): Promise<Output> {
   const day = date ?? new Date(now().getTime() - dayMs).toISOString().slice(0, 10);
   const started = await reconciliations.startReconciliation({ wallet, environment, date: day });
   const first = answered(started.reconciliation);
   report(`Comparing ${title(first)} (${first.reconciliationId})`);
   const waitMs = timeout === undefined ? standardWaitMs : durationMs(timeout);
-  const ended = await waitForEnd(reconciliations, first, waitMs, { now, report }, invocation);
+  const ended = await waitForEnd(reconciliations, first, waitMs, { now, report });
   const differences = await readDifferences(reconciliations, ended);
   return {
     ...describe(ended, differences),
@@ -123,10 +120,9 @@ async function waitForEnd(
   first: Reconciliation,
   waitMs: number,
   { now, report }: Pick<ReconcileParts, 'now' | 'report'>,
-  invocation: string,
 ): Promise<Reconciliation> {
   const { reconciliationId } = first;
-  const seeLater = `See what became of it: ${invocation} reconcile show ${reconciliationId}`;
+  const seeLater = `See what became of it: gatehouse reconcile show ${reconciliationId}`;
   let seen = first;
   let changedAt = now().getTime();
   for (;;) {

@@ -24,8 +24,6 @@ export interface Failure {
 
 /** What advice may need to know. */
 export interface FailureContext {
-  /** How the program is called, so that advice can be pasted. */
-  readonly invocation: string;
   /** The servers the command was meant for. */
   readonly addresses: readonly string[];
   /** What those are; cores unless said otherwise. */
@@ -48,32 +46,32 @@ const exitCodeOfStatus: Partial<Record<Code, number>> = {
 };
 
 const adviceFor = (reason: string, context: FailureContext): string => {
-  const { invocation, server = 'core' } = context;
+  const { server = 'core' } = context;
   const advice: Partial<Record<ErrorReason, string>> = {
     INVALID_SERVICE_TOKEN: `Set GATEHOUSE_SERVICE_TOKEN to an operator token of this ${server}: one of those in the ${server}'s GATEHOUSE_SERVICE_TOKENS.`,
     ROLE_NOT_ALLOWED: 'Set GATEHOUSE_SERVICE_TOKEN to a token of a role that may, such as operator.',
-    MERCHANT_NOT_FOUND: `See which there are: ${invocation} merchant list`,
-    USER_NOT_FOUND: `See who there is: ${invocation} user list --merchant <merchant_id>, or ${invocation} user list for the operators`,
-    ALREADY_A_MEMBER: `See who is there: ${invocation} user list --merchant <merchant_id>`,
-    LAST_OWNER: `Invite another one: ${invocation} user invite <email> --merchant <merchant_id> --role owner`,
-    LAST_OPERATOR: `Invite another one: ${invocation} user invite <email> --operator`,
-    API_KEY_NOT_FOUND: `See which the merchant has: ${invocation} key list <merchant_id>`,
+    MERCHANT_NOT_FOUND: `See which there are: gatehouse merchant list`,
+    USER_NOT_FOUND: `See who there is: gatehouse user list --merchant <merchant_id>; for the operators: gatehouse user list`,
+    ALREADY_A_MEMBER: `See who is there: gatehouse user list --merchant <merchant_id>`,
+    LAST_OWNER: `Invite another one: gatehouse user invite <email> --merchant <merchant_id> --role owner`,
+    LAST_OPERATOR: `Invite another one: gatehouse user invite <email> --operator`,
+    API_KEY_NOT_FOUND: `See which the merchant has: gatehouse key list <merchant_id>`,
     ORDER_NOT_FOUND:
       'An order is found under its own merchant and environment only: SANDBOX, unless --environment says PRODUCTION.',
-    PAYMENT_ATTEMPT_NOT_FOUND: `See which the merchant has: ${invocation} payment list <merchant_id>`,
-    STRAY_PAYMENT_NOT_FOUND: `See which there are: ${invocation} payment strays`,
-    REVERSAL_NOT_REFUSED: `See where it stands: ${invocation} payment strays`,
-    DELIVERY_NOT_FOUND: `See which the merchant has: ${invocation} webhook deliveries <merchant_id>`,
-    REDELIVERY_NOT_FOUND: `Its id was printed when it was started with: ${invocation} webhook redeliver <merchant_id> --since <time>`,
+    PAYMENT_ATTEMPT_NOT_FOUND: `See which the merchant has: gatehouse payment list <merchant_id>`,
+    STRAY_PAYMENT_NOT_FOUND: `See which there are: gatehouse payment strays`,
+    REVERSAL_NOT_REFUSED: `See where it stands: gatehouse payment strays`,
+    DELIVERY_NOT_FOUND: `See which the merchant has: gatehouse webhook deliveries <merchant_id>`,
+    REDELIVERY_NOT_FOUND: `Its id was printed when it was started with: gatehouse webhook redeliver <merchant_id> --since <time>`,
     ENDPOINT_NOT_FOUND: [
       'An endpoint is found in its own environment only: SANDBOX, unless --environment says PRODUCTION.',
-      `See which there are: ${invocation} webhook endpoints <merchant_id>`,
+      `See which there are: gatehouse webhook endpoints <merchant_id>`,
     ].join('\n'),
-    NO_NEXT_SECRET: `See which there are: ${invocation} webhook secret list <merchant_id>`,
+    NO_NEXT_SECRET: `See which there are: gatehouse webhook secret list <merchant_id>`,
     REDELIVERY_RUNNING: 'It goes on by itself, and is soon over. Try again then.',
-    RECONCILIATION_NOT_FOUND: `See which there are: ${invocation} reconcile list`,
-    API_KEY_NOT_USABLE: `That is: ${invocation} key issue <merchant_id>`,
-    TOO_MANY_API_KEYS: `Revoke one that is not used any more: ${invocation} key revoke <merchant_id> <api_key_id>`,
+    RECONCILIATION_NOT_FOUND: `See which there are: gatehouse reconcile list`,
+    API_KEY_NOT_USABLE: `That is: gatehouse key issue <merchant_id>`,
+    TOO_MANY_API_KEYS: `Revoke one that is not used any more: gatehouse key revoke <merchant_id> <api_key_id>`,
     OVERLOADED: 'Try again in a few seconds.',
     SERVER_DRAINING: `The ${server} is being stopped. Try again when it, or another, is up.`,
     CORE_UNAVAILABLE: seeDoctor(context),
@@ -140,8 +138,8 @@ const howToName: Readonly<Record<Server, string>> = {
   'webhooks process': 'Or name a webhooks process that runs, with GATEHOUSE_WEBHOOKS_ADDRESSES.',
 };
 
-const seeDoctor = ({ invocation, isDoctor }: FailureContext): string =>
-  isDoctor ? '' : `See what is wrong: ${invocation} doctor`;
+const seeDoctor = ({ isDoctor }: FailureContext): string =>
+  isDoctor ? '' : `See what is wrong: gatehouse doctor`;
 
 /** grpc-js names the server of a call that came so far. */
 const wasConnected = ({ rawMessage }: ConnectError): boolean => rawMessage.includes('remote_addr');

@@ -1,17 +1,17 @@
 import { table } from './table.ts';
 
-/** A command as a server writes it into a sentence, which cannot know how the program is called here. */
-const command = /(?<=^|\s)gatehouse (?=(?:webhook|doctor)\b)/;
+/** Where a command begins in a server's sentence. */
+const beforeCommand = /(?:^|\s)(?=gatehouse (?:webhook|doctor)\b)/;
 
 /**
  * Sentences that a server wrote for people, one under the other. A command at the end of one is on a line of its own and
  * never broken, so that it can be pasted.
  */
-export function showSentences(sentences: readonly string[], invocation: string): string {
+export function showSentences(sentences: readonly string[]): string {
   return sentences
     .map((sentence) => {
-      const [prose = '', ...commands] = sentence.split(command);
-      return [wrap(prose.trim()), ...commands.map((rest) => `  ${invocation} ${rest.trim()}`)].join('\n');
+      const [prose = '', ...commands] = sentence.split(beforeCommand);
+      return [wrap(prose.trim()), ...commands.map((rest) => `  ${rest.trim()}`)].join('\n');
     })
     .join('\n');
 }

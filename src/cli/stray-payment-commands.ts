@@ -1,3 +1,4 @@
+import { Argument } from 'commander';
 import type { Command } from 'commander';
 import { Environment, PaymentOptionSchema } from '../gen/gatehouse/v1/order_pb.js';
 import type { Order } from '../gen/gatehouse/v1/order_pb.js';
@@ -23,6 +24,8 @@ import type { PageOptions } from './paging.ts';
 import { plainJson, wordOf } from './plain-json.ts';
 import { fields, table } from './table.ts';
 import { showTime } from './time.ts';
+import { onMerchantAnd } from './merchant-argument.ts';
+import type { FindMerchant } from './merchant-argument.ts';
 
 interface ListOptions extends PageOptions {
   readonly merchant?: string;
@@ -36,7 +39,7 @@ const showKind = ({ kind }: StrayPayment): string => wordOf(StrayPaymentKindSche
 const showAmount = ({ amount, currency }: StrayPayment): string => `${amount} ${currency}`;
 
 /** `payment strays` and `payment retry-reversal` */
-export function addStrayPaymentCommands(payment: Command, run: Runner): void {
+export function addStrayPaymentCommands(payment: Command, run: Runner, find: FindMerchant): void {
   payment
     .command('strays')
     .description('list money that no order could take, newest first, and how far it is on its way back')
@@ -46,21 +49,20 @@ export function addStrayPaymentCommands(payment: Command, run: Runner): void {
     .addOption(statusesOption('stray payments', StrayPaymentStatusSchema))
     .addOption(limitOption())
     .addOption(pageTokenOption())
-    .action((options: ListOptions) =>
-      run(({ strayPayments }, invocation) => list(strayPayments, options, invocation)),
-    );
+    .action((options: ListOptions) => run(({ strayPayments }) => list(strayPayments, options)));
 
-  payment
-    .command('retry-reversal')
-    .description('have a wallet asked again for money that it refused to give back')
-    .argument('<merchant_id>', 'mer_…')
-    .argument('<stray_payment_id>', 'stp_…')
-    .action((merchantId: string, strayPaymentId: string) =>
+  onMerchantAnd(
+    payment
+      .command('retry-reversal')
+      .description('have a wallet asked again for money that it refused to give back'),
+    new Argument('<stray_payment_id>', 'stp_…'),
+    find,
+    (merchantId: string, strayPaymentId: string) =>
       run(async ({ strayPayments }) => {
         const reply = await strayPayments.retryReversal({ merchantId, strayPaymentId });
         return describe(answered(reply.strayPayment));
       }),
-    );
+  );
 }
 
 /** What an order could not take, newest first. */
@@ -72,7 +74,7 @@ export async function straysOf(
 }
 
 /** Names the stray payments that came of an order's attempts, and the command that tells the rest. */
-export function showStrays(strays: readonly StrayPayment[], { orderId }: Order, invocation: string): string {
+export function showStrays(strays: readonly StrayPayment[], { orderId }: Order): string {
   const columns = [
     { head: 'STRAY PAYMENT, ATTEMPT', gives: true },
     { head: 'STATUS' },
@@ -87,14 +89,10 @@ export function showStrays(strays: readonly StrayPayment[], { orderId }: Order, 
     showAmount(stray),
     showTime(stray.createTime),
   ]);
-  return `${table(columns, rows)}\nMore about it: ${invocation} payment strays --order ${orderId}`;
+  return `${table(columns, rows)}\nMore about it: gatehouse payment strays --order ${orderId}`;
 }
 
-async function list(
-  strayPayments: CoreClients['strayPayments'],
-  options: ListOptions,
-  invocation: string,
-): Promise<Output> {
+async function list(strayPayments: CoreClients['strayPayments'], options: ListOptions): Promise<Output> {
   const { merchant = '', order = '', environment = Environment.UNSPECIFIED, status = [] } = options;
   const page = await collectPages(options, async (request) => {
     const filter = { merchantId: merchant, orderId: order, environment, statuses: [...status] };
@@ -123,16 +121,16 @@ async function list(
     text:
       rows.length === 0
         ? 'No such stray payments'
-        : `${table(columns, rows)}${adviseOn(page.items, invocation)}${showMore(page)}`,
+        : `${table(columns, rows)}${adviseOn(page.items)}${showMore(page)}`,
   };
 }
 
-function adviseOn(strays: readonly StrayPayment[], invocation: string): string {
+function adviseOn(strays: readonly StrayPayment[]): string {
   const refused = strays.filter(({ status }) => status === StrayPaymentStatus.REVERSAL_REFUSED);
   if (refused.length === 0) return '';
   return [
     `\n\nThe wallet refused to give ${refused.length} of them back. Settle each with the wallet, then have it asked again:`,
-    `${invocation} payment retry-reversal <merchant_id> <stray_payment_id>`,
+    `gatehouse payment retry-reversal <merchant_id> <stray_payment_id>`,
   ].join('\n');
 }
 

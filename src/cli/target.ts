@@ -191,3 +191,13 @@ export function tokenOf(
     `Set GATEHOUSE_SERVICE_TOKEN to an operator token of that ${server}: one of those in the ${server}'s GATEHOUSE_SERVICE_TOKENS.`,
   );
 }
+
+/** Where people reach the dashboard: scheme and host. @throws CliError when it is not known */
+export function dashboardOf({ dashboard }: Pick<Target, 'dashboard'>): string {
+  if (dashboard !== undefined) return dashboard;
+  throw new CliError(
+    exitCodes.invalidInput,
+    'the link would not be whole: the address of the dashboard is not known here',
+    'Set GATEHOUSE_DASHBOARD_BASE_URL to where people open the dashboard, such as https://dashboard.pay.example. Nothing was made.',
+  );
+}

@@ -10,21 +10,23 @@ import {
 import type { ListUsersResponse, User } from '../gen/gatehouse/v1/account_service_pb.js';
 import { CliError, exitCodes } from './cli-error.ts';
 import { durationOption } from './options.ts';
+import type { FindMerchant } from './merchant-argument.ts';
 import { answered } from './output.ts';
 import type { Output, Runner } from './output.ts';
 import { plainJson, valueOf, wordOf, wordsOf } from './plain-json.ts';
 import { fields, table } from './table.ts';
 import { showTime } from './time.ts';
 
-/** Where people reach the dashboard; undefined when it is not known. */
-type FindDashboard = () => Promise<string | undefined>;
+/** Where people reach the dashboard: scheme and host. @throws CliError when that is not known */
+type FindDashboard = () => Promise<string>;
 
 interface PlaceOptions {
   readonly merchant?: string;
   readonly operator?: true;
 }
 
-const merchantOption = (): Option => new Option('--merchant <merchant_id>', 'the merchant: mer_…');
+const merchantOption = (description = 'mer_…; the only merchant when left out'): Option =>
+  new Option('--merchant <merchant_id>', description);
 const operatorOption = (): Option =>
   new Option('--operator', 'somebody who runs the gateway').conflicts('merchant');
 const validityOption = (standard: string): Option =>
@@ -40,18 +42,22 @@ const roleOption = (): Option =>
     },
   );
 
-/** The merchant that was named; empty for the operators. @throws CliError when neither was */
-function placeOf({ merchant, operator }: PlaceOptions): string {
-  if (merchant !== undefined || operator === true) return merchant ?? '';
-  throw new CliError(
-    exitCodes.invalidInput,
-    'whose user is it? neither --merchant nor --operator is given',
-    'Add --merchant <merchant_id>, or --operator for somebody who runs the gateway.',
-  );
+/** The id of the merchant whose user it is: the one named, else the only one there is. Empty for an operator. */
+async function merchantIdOf(
+  { merchant, operator }: PlaceOptions,
+  find: FindMerchant,
+  howToName: string,
+): Promise<string> {
+  return operator === true ? '' : find(merchant, howToName);
 }
 
 /** `user …` */
-export function addUserCommands(program: Command, run: Runner, findDashboard: FindDashboard): void {
+export function addUserCommands(
+  program: Command,
+  run: Runner,
+  find: FindMerchant,
+  findDashboard: FindDashboard,
+): void {
   const user = program.command('user').description('let people into the dashboard, or not');
 
   user
@@ -62,9 +68,12 @@ export function addUserCommands(program: Command, run: Runner, findDashboard: Fi
     .addOption(roleOption())
     .addOption(operatorOption())
     .addOption(validityOption('72h'))
-    .action((email: string, options: PlaceOptions & { role?: MemberRole; validFor?: Duration }) =>
-      run(async ({ accounts }) => {
-        const merchantId = placeOf(options);
+    .action(async (email: string, options: PlaceOptions & { role?: MemberRole; validFor?: Duration }) => {
+      if (options.role === undefined && options.operator === undefined) throw whatMayTheyDo();
+      const dashboard = await findDashboard();
+      const howToName = `gatehouse user invite ${email} --merchant <merchant_id> --role <role>`;
+      const merchantId = await merchantIdOf(options, find, howToName);
+      return run(async ({ accounts }) => {
         const { token, expireTime } = await accounts.inviteUser({
           email,
           merchantId,
@@ -72,9 +81,9 @@ export function addUserCommands(program: Command, run: Runner, findDashboard: Fi
           asOperator: merchantId === '',
           ...(options.validFor === undefined ? {} : { validFor: options.validFor }),
         });
-        return showLink({ email, path: `/invitation/${token}`, expireTime }, await findDashboard());
-      }),
-    );
+        return showLink({ email, path: `/invitation/${token}`, expireTime }, dashboard);
+      });
+    });
 
   user
     .command('reset')
@@ -82,22 +91,21 @@ export function addUserCommands(program: Command, run: Runner, findDashboard: Fi
     .argument('<email>', 'whom to give it to')
     .option('--remove-totp', 'take the second factor away too, for somebody who has lost it', false)
     .addOption(validityOption('1h'))
-    .action((email: string, options: { removeTotp: boolean; validFor?: Duration }) =>
-      run(async ({ accounts }, invocation) => {
+    .action(async (email: string, options: { removeTotp: boolean; validFor?: Duration }) => {
+      const dashboard = await findDashboard();
+      return run(async ({ accounts }) => {
         const { token, expireTime } = await accounts.startPasswordReset({ email, ...options });
-        if (token === '') throw noAccount(email, invocation);
-        return showLink({ email, path: `/reset/${token}`, expireTime }, await findDashboard());
-      }),
-    );
+        if (token === '') throw noAccount(email);
+        return showLink({ email, path: `/reset/${token}`, expireTime }, dashboard);
+      });
+    });
 
   user
     .command('list')
     .description("list a merchant's users and open invitations, or the operators")
-    .addOption(merchantOption())
+    .addOption(merchantOption('mer_…; the operators when left out'))
     .action(({ merchant = '' }: PlaceOptions) =>
-      run(async ({ accounts }, invocation) =>
-        list(await accounts.listUsers({ merchantId: merchant }), merchant, invocation),
-      ),
+      run(async ({ accounts }) => list(await accounts.listUsers({ merchantId: merchant }), merchant)),
     );
 
   user
@@ -108,14 +116,15 @@ export function addUserCommands(program: Command, run: Runner, findDashboard: Fi
     .argument('<email>')
     .addOption(merchantOption())
     .addOption(operatorOption())
-    .action((email: string, options: PlaceOptions) =>
-      run(async ({ accounts }) => {
-        const merchantId = placeOf(options);
+    .action(async (email: string, options: PlaceOptions) => {
+      const howToName = `gatehouse user remove ${email} --merchant <merchant_id>`;
+      const merchantId = await merchantIdOf(options, find, howToName);
+      return run(async ({ accounts }) => {
         await accounts.removeMembership({ email, merchantId });
         const from = merchantId === '' ? 'the operators who are invited' : merchantId;
         return { json: { email, merchant_id: merchantId }, text: `${email} is not among ${from} any more.` };
-      }),
-    );
+      });
+    });
 
   addSwitch(user, run, {
     name: 'disable',
@@ -141,13 +150,20 @@ function addSwitch(
     );
 }
 
-const noAccount = (email: string, invocation: string): CliError =>
+const whatMayTheyDo = (): CliError =>
+  new CliError(
+    exitCodes.invalidInput,
+    'what may they do? neither --role nor --operator is given',
+    `Add --role <role> (${wordsOf(MemberRoleSchema).join(', ')}), or --operator for somebody who runs the gateway.`,
+  );
+
+const noAccount = (email: string): CliError =>
   new CliError(
     exitCodes.notFound,
     `${email} has no account that could be let in`,
     [
-      `Invite them: ${invocation} user invite ${email} --merchant <merchant_id> --role <role>`,
-      `Or let them in again, if they are kept out: ${invocation} user enable ${email}`,
+      `Invite them: gatehouse user invite ${email} --merchant <merchant_id> --role <role>`,
+      `Or let them in again, if they are kept out: gatehouse user enable ${email}`,
     ].join('\n'),
   );
 
@@ -157,10 +173,8 @@ interface Link {
   readonly expireTime: Timestamp | undefined;
 }
 
-function showLink({ email, path, expireTime }: Link, dashboard: string | undefined): Output {
-  const link = dashboard === undefined ? path : `${dashboard.replace(/\/+$/, '')}${path}`;
-  const unknown =
-    'It belongs behind the address of the dashboard, which is not known here: set GATEHOUSE_DASHBOARD_BASE_URL.';
+function showLink({ email, path, expireTime }: Link, dashboard: string): Output {
+  const link = `${dashboard.replace(/\/+$/, '')}${path}`;
   const text = [
     fields([
       ['For', email],
@@ -168,7 +182,6 @@ function showLink({ email, path, expireTime }: Link, dashboard: string | undefin
     ]),
     link,
     'This is the link, for them alone. It works once.\nGatehouse does not store it and cannot show it again.',
-    ...(dashboard === undefined ? [unknown] : []),
   ];
   return { json: { email, link, expire_time: showTime(expireTime) }, text: text.join('\n\n') };
 }
@@ -191,7 +204,7 @@ const describe = (user: User): Output => ({
   ]),
 });
 
-function list({ users, invitations }: ListUsersResponse, merchantId: string, invocation: string): Output {
+function list({ users, invitations }: ListUsersResponse, merchantId: string): Output {
   const columns = [
     { head: 'ADDRESS, NAME', gives: true },
     { head: 'ROLE' },
@@ -215,15 +228,15 @@ function list({ users, invitations }: ListUsersResponse, merchantId: string, inv
       '',
     ]),
   ];
-  const invite = merchantId === '' ? '--operator' : `--merchant ${merchantId} --role owner`;
+  const invite =
+    merchantId === ''
+      ? 'gatehouse user invite <email> --operator'
+      : `gatehouse user invite <email> --merchant ${merchantId} --role owner`;
   return {
     json: {
       users: users.map((user) => plainJson(UserSchema, user)),
       invitations: invitations.map((invitation) => plainJson(InvitationSchema, invitation)),
     },
-    text:
-      rows.length === 0
-        ? `Nobody yet. Invite somebody: ${invocation} user invite <email> ${invite}`
-        : table(columns, rows),
+    text: rows.length === 0 ? `Nobody yet. Invite somebody: ${invite}` : table(columns, rows),
   };
 }

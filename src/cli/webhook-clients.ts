@@ -1,5 +1,5 @@
 import { createClient } from '@connectrpc/connect';
-import type { Client } from '@connectrpc/connect';
+import type { Client, Transport } from '@connectrpc/connect';
 import { WebhookService } from '../gen/gatehouse/v1/webhook_service_pb.js';
 import { Health } from '../gen/health/v1/health_pb.js';
 import { openNamedTransport } from './named-transport.ts';
@@ -16,9 +16,14 @@ export interface WebhookClients {
 /** Opens the services at the addresses. Nothing is connected before the first call. */
 export function openWebhooks(options: NamedTransportOptions): WebhookClients {
   const transport = openNamedTransport(options);
+  return webhookClientsOn(transport, transport.close);
+}
+
+/** The services of a webhooks process that is reached by this transport, which `close` ends. */
+export function webhookClientsOn(transport: Transport, close: () => void): WebhookClients {
   return {
     webhooks: createClient(WebhookService, transport),
     health: createClient(Health, transport),
-    close: transport.close,
+    close,
   };
 }

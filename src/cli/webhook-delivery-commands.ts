@@ -1,4 +1,5 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import { Argument } from 'commander';
 import type { Command } from 'commander';
 import { Environment, EnvironmentSchema } from '../gen/gatehouse/v1/order_pb.js';
 import { DeliverySchema, EndpointSchema } from '../gen/gatehouse/v1/webhook_service_pb.js';
@@ -36,6 +37,7 @@ import { table } from './table.ts';
 import { showInstant, showTime } from './time.ts';
 import type { WebhookClients } from './webhook-clients.ts';
 import type { WebhookParts } from './webhook-parts.ts';
+import { onMerchant, onMerchantAnd } from './merchant-argument.ts';
 
 interface ListOptions extends PageOptions {
   readonly environment: Environment;
@@ -50,33 +52,37 @@ interface ListOptions extends PageOptions {
 type Webhooks = WebhookClients['webhooks'];
 
 /** `webhook deliveries`, `webhook show` and `webhook explain` */
-export function addDeliveryCommands(webhook: Command, { run, now }: WebhookParts): void {
-  webhook
-    .command('deliveries')
-    .description("list what a merchant's URLs were or will be told, newest first")
-    .argument('<merchant_id>', 'mer_…')
-    .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox'))
-    .addOption(deliveryStatesOption('only deliveries in these states'))
-    .option('--order-number <text>', "only those of the order with this order_number, the merchant's own")
-    .option('--order <order_id>', 'only those of this order: ord_…')
-    .addOption(endpointOption())
-    .addOption(
-      momentOption('--since <time>', 'only those created at this time (UTC) or later, or 24h: so long ago'),
-    )
-    .addOption(momentOption('--until <time>', 'only those created before this time (UTC), or before 24h ago'))
-    .addOption(limitOption())
-    .addOption(pageTokenOption())
-    .action((merchantId: string, options: ListOptions) =>
+export function addDeliveryCommands(webhook: Command, { run, findMerchant, now }: WebhookParts): void {
+  onMerchant(
+    webhook
+      .command('deliveries')
+      .description("list what a merchant's URLs were or will be told, newest first")
+      .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox'))
+      .addOption(deliveryStatesOption('only deliveries in these states'))
+      .option('--order-number <text>', "only those of the order with this order_number, the merchant's own")
+      .option('--order <order_id>', 'only those of this order: ord_…')
+      .addOption(endpointOption())
+      .addOption(
+        momentOption('--since <time>', 'only those created at this time (UTC) or later, or 24h: so long ago'),
+      )
+      .addOption(
+        momentOption('--until <time>', 'only those created before this time (UTC), or before 24h ago'),
+      )
+      .addOption(limitOption())
+      .addOption(pageTokenOption()),
+    findMerchant,
+    (merchantId: string, options: ListOptions) =>
       run(({ webhooks }) => list(webhooks, merchantId, options, now())),
-    );
+  );
 
-  webhook
-    .command('show')
-    .description('show one delivery: what is sent, to where, and what came of each attempt')
-    .argument('<merchant_id>', 'mer_…')
-    .argument('<delivery_id>', 'whd_…')
-    .action((merchantId: string, deliveryId: string) =>
-      run(async ({ webhooks }, invocation) => {
+  onMerchantAnd(
+    webhook
+      .command('show')
+      .description('show one delivery: what is sent, to where, and what came of each attempt'),
+    new Argument('<delivery_id>', 'whd_…'),
+    findMerchant,
+    (merchantId: string, deliveryId: string) =>
+      run(async ({ webhooks }) => {
         const story = await webhooks.getDelivery({ merchantId, deliveryId });
         const delivery = answered(story.delivery);
         const sections = [
@@ -84,23 +90,22 @@ export function addDeliveryCommands(webhook: Command, { run, now }: WebhookParts
           `Body\n${showBody(story.body)}`,
           showDeliveryAttempts(story),
           ...(isPending(delivery)
-            ? [`When it goes next, and why:\n${invocation} webhook explain ${merchantId} ${deliveryId}`]
+            ? [`When it goes next, and why:\ngatehouse webhook explain ${merchantId} ${deliveryId}`]
             : []),
         ];
         return { json: storyJson(story), text: sections.join('\n\n') };
       }),
-    );
+  );
 
-  webhook
-    .command('explain')
-    .description('say why a delivery is where it is, when it goes next, and what can be done')
-    .argument('<merchant_id>', 'mer_…')
-    .argument('<delivery_id>', 'whd_…')
-    .action((merchantId: string, deliveryId: string) =>
-      run(async ({ webhooks }, invocation) =>
-        explain(await webhooks.explainDelivery({ merchantId, deliveryId }), invocation),
-      ),
-    );
+  onMerchantAnd(
+    webhook
+      .command('explain')
+      .description('say why a delivery is where it is, when it goes next, and what can be done'),
+    new Argument('<delivery_id>', 'whd_…'),
+    findMerchant,
+    (merchantId: string, deliveryId: string) =>
+      run(async ({ webhooks }) => explain(await webhooks.explainDelivery({ merchantId, deliveryId }))),
+  );
 }
 
 async function list(
@@ -171,10 +176,7 @@ function showDeliveries(deliveries: readonly Delivery[]): string {
 }
 
 /** Sentences may name commands; they are given as this program is called here. */
-function explain(
-  { delivery, endpoint, sentences, nextAttemptTime }: ExplainDeliveryResponse,
-  invocation: string,
-): Output {
+function explain({ delivery, endpoint, sentences, nextAttemptTime }: ExplainDeliveryResponse): Output {
   const next = showTime(nextAttemptTime);
   const told = answered(delivery);
   return {
@@ -186,7 +188,7 @@ function explain(
     },
     text: [
       `Delivery ${told.deliveryId} in ${showEnvironment(told.environment)} is ${showState(told)}`,
-      showSentences(sentences, invocation),
+      showSentences(sentences),
     ].join('\n\n'),
   };
 }

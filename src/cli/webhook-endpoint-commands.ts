@@ -1,3 +1,4 @@
+import { Argument } from 'commander';
 import type { Command } from 'commander';
 import { Environment } from '../gen/gatehouse/v1/order_pb.js';
 import {
@@ -23,6 +24,7 @@ import { fields, table } from './table.ts';
 import { showTime } from './time.ts';
 import type { WebhookClients } from './webhook-clients.ts';
 import type { WebhookParts } from './webhook-parts.ts';
+import { onMerchantAnd } from './merchant-argument.ts';
 
 interface ListOptions extends PageOptions {
   readonly environment?: Environment;
@@ -35,7 +37,7 @@ interface ChangeOptions {
 }
 
 /** `webhook endpoints`, `webhook pause` and `webhook resume` */
-export function addEndpointCommands(webhook: Command, { run }: WebhookParts): void {
+export function addEndpointCommands(webhook: Command, { run, findMerchant }: WebhookParts): void {
   webhook
     .command('endpoints')
     .description('list where merchants receive webhooks, and how each is doing; those in trouble first')
@@ -45,48 +47,50 @@ export function addEndpointCommands(webhook: Command, { run }: WebhookParts): vo
     .addOption(limitOption())
     .addOption(pageTokenOption())
     .action((merchantId: string | undefined, options: ListOptions) =>
-      run(({ webhooks }, invocation) => list(webhooks, merchantId ?? '', options, invocation)),
+      run(({ webhooks }) => list(webhooks, merchantId ?? '', options)),
     );
 
-  webhook
-    .command('pause')
-    .description('send nothing to an endpoint until it is resumed; what is to be sent is kept')
-    .argument('<merchant_id>', 'mer_…')
-    .argument('<endpoint>', 'scheme, host and port, or a whole webhook_url', readEndpoint)
-    .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox'))
-    .option('--reason <text>', 'why, for whoever finds it paused')
-    .action((merchantId: string, endpoint: string, { environment, reason = '' }: ChangeOptions) =>
-      run(async ({ webhooks }, invocation) => {
+  onMerchantAnd(
+    webhook
+      .command('pause')
+      .description('send nothing to an endpoint until it is resumed; what is to be sent is kept')
+      .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox'))
+      .option('--reason <text>', 'why, for whoever finds it paused'),
+    new Argument('<endpoint>', 'scheme, host and port, or a whole webhook_url').argParser(readEndpoint),
+    findMerchant,
+    (merchantId: string, endpoint: string, { environment, reason = '' }: ChangeOptions) =>
+      run(async ({ webhooks }) => {
         const reply = await webhooks.pauseEndpoint({ merchantId, environment, endpoint, reason });
         const paused = answered(reply.endpoint);
         return describe(
           paused,
-          `Nothing is sent there, and nothing is given up, until it is resumed:\n${resume(paused, invocation)}`,
+          `Nothing is sent there, and nothing is given up, until it is resumed:\n${resume(paused)}`,
         );
       }),
-    );
+  );
 
-  webhook
-    .command('resume')
-    .description('send again, beginning now, to an endpoint that is paused or rests')
-    .argument('<merchant_id>', 'mer_…')
-    .argument('<endpoint>', 'scheme, host and port, or a whole webhook_url', readEndpoint)
-    .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox'))
-    .action((merchantId: string, endpoint: string, { environment }: ChangeOptions) =>
-      run(async ({ webhooks }, invocation) => {
+  onMerchantAnd(
+    webhook
+      .command('resume')
+      .description('send again, beginning now, to an endpoint that is paused or rests')
+      .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox')),
+    new Argument('<endpoint>', 'scheme, host and port, or a whole webhook_url').argParser(readEndpoint),
+    findMerchant,
+    (merchantId: string, endpoint: string, { environment }: ChangeOptions) =>
+      run(async ({ webhooks }) => {
         const reply = await webhooks.resumeEndpoint({ merchantId, environment, endpoint });
         const resumed = answered(reply.endpoint);
         const next =
           resumed.pendingCount === 0n
             ? 'Nothing waits for it. What comes is sent at once.'
-            : `What is due is sent now; what failed before, at its own next time. See how it goes:\n${invocation} webhook deliveries ${merchantId} --endpoint ${endpoint} --environment ${environmentWord(resumed.environment)}`;
+            : `What is due is sent now; what failed before, at its own next time. See how it goes:\ngatehouse webhook deliveries ${merchantId} --endpoint ${endpoint} --environment ${environmentWord(resumed.environment)}`;
         return describe(resumed, next);
       }),
-    );
+  );
 }
 
-const resume = (endpoint: Endpoint, invocation: string): string =>
-  `${invocation} webhook resume ${endpoint.merchantId} ${endpoint.endpoint} --environment ${environmentWord(endpoint.environment)}`;
+const resume = (endpoint: Endpoint): string =>
+  `gatehouse webhook resume ${endpoint.merchantId} ${endpoint.endpoint} --environment ${environmentWord(endpoint.environment)}`;
 
 /** How it is treated, and why. */
 function showTreatment({ state, pauseReason, consecutiveFailures, probeTime }: Endpoint): string {
@@ -101,7 +105,6 @@ async function list(
   webhooks: WebhookClients['webhooks'],
   merchantId: string,
   options: ListOptions,
-  invocation: string,
 ): Promise<Output> {
   const { environment = Environment.UNSPECIFIED, trouble: onlyInTrouble = false } = options;
   const page = await collectPages(options, async (request) => {
@@ -130,7 +133,7 @@ async function list(
     text:
       rows.length === 0
         ? `${nothing} in ${showEnvironment(environment)}${who}`
-        : `${table(columns, rows)}${adviseOn(page.items, invocation)}${showMore(page)}`,
+        : `${table(columns, rows)}${adviseOn(page.items)}${showMore(page)}`,
   };
 }
 
@@ -141,11 +144,11 @@ function showLastResult({ lastResult, lastSuccessTime, lastFailureTime }: Endpoi
   return `${lastResult}  ${times.at(-1) ?? ''}`;
 }
 
-function adviseOn(endpoints: readonly Endpoint[], invocation: string): string {
+function adviseOn(endpoints: readonly Endpoint[]): string {
   if (endpoints.every(({ state }) => state === EndpointState.OPEN)) return '';
   return [
     '\n\nA resting endpoint is tried by itself; a paused one waits for you. Once the receiver is well:',
-    `${invocation} webhook resume <merchant_id> <endpoint> --environment <name>`,
+    `gatehouse webhook resume <merchant_id> <endpoint> --environment <name>`,
   ].join('\n');
 }
 

@@ -1,3 +1,4 @@
+import { Argument } from 'commander';
 import type { Command } from 'commander';
 import { Environment } from '../gen/gatehouse/v1/order_pb.js';
 import {
@@ -19,6 +20,7 @@ import { fields } from './table.ts';
 import { showTime } from './time.ts';
 import type { WebhookClients } from './webhook-clients.ts';
 import type { WebhookParts } from './webhook-parts.ts';
+import { onMerchantAnd } from './merchant-argument.ts';
 
 interface RedeliverOptions {
   readonly since?: Moment;
@@ -37,42 +39,41 @@ const patienceMs = 5_000;
 
 /** `webhook redeliver` and `webhook redelivery` */
 export function addRedeliveryCommands(webhook: Command, parts: WebhookParts): void {
-  const { run } = parts;
-  webhook
-    .command('redeliver')
-    .description('send one delivery again, or all of a merchant that were created since a time')
-    .argument('<merchant_id>', 'mer_…')
-    .argument('[delivery_id]', 'whd_…')
-    .addOption(
-      momentOption(
-        '--since <time>',
-        'all that were created at this time (UTC) or later, or 24h: so long ago',
-      ),
-    )
-    .addOption(momentOption('--until <time>', 'and before this time; now when left out'))
-    .addOption(deliveryStatesOption('and are in one of these states; given_up when left out'))
-    .addOption(environmentOption())
-    .action((merchantId: string, deliveryId: string | undefined, options: RedeliverOptions) => {
+  const { run, findMerchant } = parts;
+  onMerchantAnd(
+    webhook
+      .command('redeliver')
+      .description('send one delivery again, or all of a merchant that were created since a time')
+      .addOption(
+        momentOption(
+          '--since <time>',
+          'all that were created at this time (UTC) or later, or 24h: so long ago',
+        ),
+      )
+      .addOption(momentOption('--until <time>', 'and before this time; now when left out'))
+      .addOption(deliveryStatesOption('and are in one of these states; given_up when left out'))
+      .addOption(environmentOption()),
+    new Argument('[delivery_id]', 'whd_…'),
+    findMerchant,
+    (merchantId: string, deliveryId: string | undefined, options: RedeliverOptions) => {
       const { since, ...others } = options;
       if (deliveryId !== undefined && since === undefined && Object.keys(others).length === 0)
-        return run(({ webhooks }, invocation) => redeliverOne(webhooks, merchantId, deliveryId, invocation));
+        return run(({ webhooks }) => redeliverOne(webhooks, merchantId, deliveryId));
       if (deliveryId !== undefined || since === undefined) throw eitherOne();
-      return run(({ webhooks }, invocation) =>
-        redeliverMany(webhooks, merchantId, { ...others, since }, parts, invocation),
-      );
-    });
+      return run(({ webhooks }) => redeliverMany(webhooks, merchantId, { ...others, since }, parts));
+    },
+  );
 
-  webhook
-    .command('redelivery')
-    .description('show how far sending many deliveries again has got')
-    .argument('<merchant_id>', 'mer_…')
-    .argument('<redelivery_id>', 'whr_…')
-    .action((merchantId: string, redeliveryId: string) =>
-      run(async ({ webhooks }, invocation) => {
+  onMerchantAnd(
+    webhook.command('redelivery').description('show how far sending many deliveries again has got'),
+    new Argument('<redelivery_id>', 'whr_…'),
+    findMerchant,
+    (merchantId: string, redeliveryId: string) =>
+      run(async ({ webhooks }) => {
         const { redelivery } = await webhooks.getRedelivery({ merchantId, redeliveryId });
-        return describe(answered(redelivery), invocation);
+        return describe(answered(redelivery));
       }),
-    );
+  );
 }
 
 const eitherOne = (): CliError =>
@@ -80,23 +81,18 @@ const eitherOne = (): CliError =>
     exitCodes.invalidInput,
     'what is to be sent again? Say one delivery, or --since',
     [
-      'One delivery: webhook redeliver <merchant_id> <delivery_id>, and nothing else.',
-      'All since a time: webhook redeliver <merchant_id> --since <time>, where --until, --state and --environment say which.',
+      'One delivery: gatehouse webhook redeliver <merchant_id> <delivery_id>, and nothing else.',
+      'All since a time: gatehouse webhook redeliver <merchant_id> --since <time>, where --until, --state and --environment say which.',
     ].join('\n'),
   );
 
-async function redeliverOne(
-  webhooks: Webhooks,
-  merchantId: string,
-  deliveryId: string,
-  invocation: string,
-): Promise<Output> {
+async function redeliverOne(webhooks: Webhooks, merchantId: string, deliveryId: string): Promise<Output> {
   const delivery = answered((await webhooks.redeliverDelivery({ merchantId, deliveryId })).delivery);
   return {
     json: plainJson(DeliverySchema, delivery),
     text: [
       describeDelivery(delivery),
-      `It is tried now, or when its endpoint rests no more, and then by its whole schedule until it is delivered.\nSee what came of it:\n${invocation} webhook show ${merchantId} ${deliveryId}`,
+      `It is tried now, or when its endpoint rests no more, and then by its whole schedule until it is delivered.\nSee what came of it:\ngatehouse webhook show ${merchantId} ${deliveryId}`,
     ].join('\n\n'),
   };
 }
@@ -106,7 +102,6 @@ async function redeliverMany(
   merchantId: string,
   options: RedeliverOptions & { readonly since: Moment },
   { now, report, interruption }: WebhookParts,
-  invocation: string,
 ): Promise<Output> {
   const { since, until, state = [], environment = Environment.SANDBOX } = options;
   const started = await webhooks.startRedelivery({
@@ -119,10 +114,10 @@ async function redeliverMany(
     [
       `Sending again ${title(first)} (${first.redeliveryId})`,
       'Ctrl-C ends this, and not the sending. Look again with:',
-      lookAgain(first, invocation),
+      lookAgain(first),
     ].join('\n'),
   );
-  return describe(await follow(webhooks, first, report, interruption()), invocation);
+  return describe(await follow(webhooks, first, report, interruption()));
 }
 
 /** Looks until all are made pending and nothing more comes of them, or until `enough` aborts. Gives what it saw last. */
@@ -149,8 +144,8 @@ async function follow(
   return seen;
 }
 
-const lookAgain = ({ merchantId, redeliveryId }: Redelivery, invocation: string): string =>
-  `${invocation} webhook redelivery ${merchantId} ${redeliveryId}`;
+const lookAgain = ({ merchantId, redeliveryId }: Redelivery): string =>
+  `gatehouse webhook redelivery ${merchantId} ${redeliveryId}`;
 
 const showCounts = (redelivery: Redelivery): string => {
   const { redeliveredCount, deliveredCount, pendingCount, givenUpCount } = redelivery;
@@ -169,7 +164,7 @@ const title = ({ states, environment, createTimeFrom }: Redelivery): string => {
   return `what is ${words} in ${showEnvironment(environment)} since ${showTime(createTimeFrom)}`;
 };
 
-function describe(redelivery: Redelivery, invocation: string): Output {
+function describe(redelivery: Redelivery): Output {
   const { endTime, pendingCount, redeliveredCount } = redelivery;
   const summary = fields([
     ['Redelivery', redelivery.redeliveryId],
@@ -185,21 +180,20 @@ function describe(redelivery: Redelivery, invocation: string): Output {
   ]);
   return {
     json: plainJson(RedeliverySchema, redelivery),
-    text: `${summary}\n\n${whatNext(redelivery, invocation)}`,
+    text: `${summary}\n\n${whatNext(redelivery)}`,
   };
 }
 
-function whatNext(redelivery: Redelivery, invocation: string): string {
+function whatNext(redelivery: Redelivery): string {
   const { endTime, pendingCount, redeliveredCount, merchantId } = redelivery;
-  if (endTime === undefined)
-    return `It goes on by itself. Look again with:\n${lookAgain(redelivery, invocation)}`;
+  if (endTime === undefined) return `It goes on by itself. Look again with:\n${lookAgain(redelivery)}`;
   if (redeliveredCount === 0n)
-    return `There was nothing to send again. See what there is:\n${invocation} webhook deliveries ${merchantId} --environment ${environmentWord(redelivery.environment)}`;
+    return `There was nothing to send again. See what there is:\ngatehouse webhook deliveries ${merchantId} --environment ${environmentWord(redelivery.environment)}`;
   if (pendingCount === 0n) return 'All of them have come to an end.';
   return [
     'Those on their way are tried by their schedule. When there is trouble with their endpoint, this says which:',
-    `${invocation} webhook endpoints ${merchantId} --trouble`,
+    `gatehouse webhook endpoints ${merchantId} --trouble`,
     'Look again with:',
-    lookAgain(redelivery, invocation),
+    lookAgain(redelivery),
   ].join('\n');
 }

@@ -14,6 +14,7 @@ import { plainJson, wordOf } from './plain-json.ts';
 import { fields, table } from './table.ts';
 import { showTime } from './time.ts';
 import type { WebhookParts } from './webhook-parts.ts';
+import { onMerchant } from './merchant-argument.ts';
 
 interface RotateOptions {
   readonly environment: Environment;
@@ -21,42 +22,44 @@ interface RotateOptions {
 }
 
 /** `webhook secret …` */
-export function addSigningSecretCommands(webhook: Command, { run }: WebhookParts): void {
+export function addSigningSecretCommands(webhook: Command, { run, findMerchant }: WebhookParts): void {
   const secret = webhook
     .command('secret')
     .description('make and replace the secrets that merchants verify webhooks with');
 
-  secret
-    .command('list')
-    .description("list a merchant's signing secrets, without the secrets themselves")
-    .argument('<merchant_id>', 'mer_…')
-    .addOption(environmentOption())
-    .action((merchantId: string, { environment = Environment.UNSPECIFIED }: { environment?: Environment }) =>
-      run(async ({ webhooks }, invocation) => {
+  onMerchant(
+    secret
+      .command('list')
+      .description("list a merchant's signing secrets, without the secrets themselves")
+      .addOption(environmentOption()),
+    findMerchant,
+    (merchantId: string, { environment = Environment.UNSPECIFIED }: { environment?: Environment }) =>
+      run(async ({ webhooks }) => {
         const { signingSecrets } = await webhooks.listSigningSecrets({ merchantId, environment });
         return list(
           signingSecrets,
           [
             `${merchantId} has no signing secret in ${showEnvironment(environment)}.`,
-            `Make one: ${invocation} webhook secret rotate ${merchantId} --environment ${environment === Environment.PRODUCTION ? 'production' : 'sandbox'}`,
+            `Make one: gatehouse webhook secret rotate ${merchantId} --environment ${environment === Environment.PRODUCTION ? 'production' : 'sandbox'}`,
           ].join(' '),
         );
       }),
-    );
+  );
 
-  secret
-    .command('rotate')
-    .description('make a signing secret, the first or one to take the place of another, and show it, once')
-    .argument('<merchant_id>', 'mer_…')
-    .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox'))
-    .addOption(
-      durationOption(
-        '--promote-after <time>',
-        'how long until it takes the place of the one before, such as 24h (the default); 0s: at once',
+  onMerchant(
+    secret
+      .command('rotate')
+      .description('make a signing secret, the first or one to take the place of another, and show it, once')
+      .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox'))
+      .addOption(
+        durationOption(
+          '--promote-after <time>',
+          'how long until it takes the place of the one before, such as 24h (the default); 0s: at once',
+        ),
       ),
-    )
-    .action((merchantId: string, { environment, promoteAfter }: RotateOptions) =>
-      run(async ({ webhooks }, invocation) => {
+    findMerchant,
+    (merchantId: string, { environment, promoteAfter }: RotateOptions) =>
+      run(async ({ webhooks }) => {
         const { signingSecrets } = await webhooks.listSigningSecrets({ merchantId, environment });
         const replaced = signingSecrets.find(isNext);
         const reply = await webhooks.rotateSigningSecret({
@@ -70,18 +73,19 @@ export function addSigningSecretCommands(webhook: Command, { run }: WebhookParts
           text: [
             `${describe(made)}\n`,
             ...(replaced === undefined ? [] : [`${showReplaced(replaced)}\n`]),
-            showSecret(made, reply.secret, invocation),
+            showSecret(made, reply.secret),
           ].join('\n'),
         };
       }),
-    );
+  );
 
-  secret
-    .command('promote')
-    .description('have the next signing secret take the place of the current one now')
-    .argument('<merchant_id>', 'mer_…')
-    .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox'))
-    .action((merchantId: string, { environment }: { environment: Environment }) =>
+  onMerchant(
+    secret
+      .command('promote')
+      .description('have the next signing secret take the place of the current one now')
+      .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox')),
+    findMerchant,
+    (merchantId: string, { environment }: { environment: Environment }) =>
       run(async ({ webhooks }) => {
         const reply = await webhooks.promoteSigningSecret({ merchantId, environment });
         const promoted = answered(reply.signingSecret);
@@ -90,7 +94,7 @@ export function addSigningSecretCommands(webhook: Command, { run }: WebhookParts
           text: `${describe(promoted)}\n\nWithin 5 seconds the one before signs no more. The receiver may forget it then.`,
         };
       }),
-    );
+  );
 }
 
 const isNext = ({ state }: SigningSecret): boolean => state === SigningSecretState.NEXT;
@@ -119,7 +123,7 @@ const showReplaced = ({ ending }: SigningSecret): string =>
   `It takes the place of the next secret that ends in ${ending}, which signs no more within 5 seconds.\nIf a receiver has that one already, give it the new one instead.`;
 
 /** The secret, and what its receiver has to do by when. */
-function showSecret(made: SigningSecret, secret: string, invocation: string): string {
+function showSecret(made: SigningSecret, secret: string): string {
   const shown = `${secret}\n\nThis is the secret. Keep it now: it is not shown again.`;
   if (!isNext(made))
     return `${shown}\nWithin 5 seconds it alone signs. Give it to the receiver, whole, with its whsec_.`;
@@ -130,7 +134,7 @@ function showSecret(made: SigningSecret, secret: string, invocation: string): st
     '1. Have the receiver accept it beside the one it has. Within 5 seconds both sign webhook-signature.',
     '   X-SVC-HMAC-Signature, which has room for one, is made with the one before until this is current.',
     `2. It becomes current by itself at ${showTime(made.promoteTime)}. As soon as the receiver is ready:`,
-    `   ${invocation} webhook secret promote ${made.merchantId} --environment ${environment}`,
+    `   gatehouse webhook secret promote ${made.merchantId} --environment ${environment}`,
     '3. Have the receiver forget the one before.',
   ].join('\n');
 }

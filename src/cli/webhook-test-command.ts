@@ -16,6 +16,7 @@ import { showSentences } from './sentences.ts';
 import { printable, table } from './table.ts';
 import type { WebhookClients } from './webhook-clients.ts';
 import type { WebhookParts } from './webhook-parts.ts';
+import { onMerchant } from './merchant-argument.ts';
 
 type Webhooks = WebhookClients['webhooks'];
 
@@ -24,20 +25,24 @@ const lookIntervalMs = 200;
 const waitMs = 20_000;
 
 /** `webhook test` */
-export function addWebhookTestCommand(webhook: Command, { run, now, report }: WebhookParts): void {
-  webhook
-    .command('test')
-    .description('send an event of type webhook.test to a URL, and say what came of it')
-    .argument('<merchant_id>', 'mer_…')
-    .requiredOption('--url <url>', 'where to send it; as a webhook_url of that environment')
-    .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox'))
-    .action((merchantId: string, options: { url: string; environment: Environment }) =>
-      run(async ({ webhooks }, invocation) => {
+export function addWebhookTestCommand(
+  webhook: Command,
+  { run, findMerchant, now, report }: WebhookParts,
+): void {
+  onMerchant(
+    webhook
+      .command('test')
+      .description('send an event of type webhook.test to a URL, and say what came of it')
+      .requiredOption('--url <url>', 'where to send it; as a webhook_url of that environment')
+      .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox')),
+    findMerchant,
+    (merchantId: string, options: { url: string; environment: Environment }) =>
+      run(async ({ webhooks }) => {
         const sent = answered((await webhooks.sendTestEvent({ merchantId, ...options })).delivery);
         report(`Sending a test to ${printable(options.url)} (${sent.deliveryId})`);
-        return tell(webhooks, await waitForAttempt(webhooks, sent, now), invocation);
+        return tell(webhooks, await waitForAttempt(webhooks, sent, now));
       }),
-    );
+  );
 }
 
 /** The delivery when it has been tried, or when that takes too long. */
@@ -54,7 +59,7 @@ async function waitForAttempt(
   }
 }
 
-async function tell(webhooks: Webhooks, story: GetDeliveryResponse, invocation: string): Promise<Output> {
+async function tell(webhooks: Webhooks, story: GetDeliveryResponse): Promise<Output> {
   const { merchantId, deliveryId, environment } = answered(story.delivery);
   const json = storyJson(story);
   // The first: more may have been made meanwhile.
@@ -71,10 +76,10 @@ async function tell(webhooks: Webhooks, story: GetDeliveryResponse, invocation: 
   const { sentences } = await webhooks.explainDelivery({ merchantId, deliveryId });
   const text =
     attempt === undefined
-      ? [`It has not been sent within ${waitMs / 1000} s.`, showSentences(sentences, invocation)]
+      ? [`It has not been sent within ${waitMs / 1000} s.`, showSentences(sentences)]
       : [
           tellAttempt(attempt, 'It was not delivered'),
-          `It is sent again like any other delivery. See when, and why it fails:\n${invocation} webhook explain ${merchantId} ${deliveryId}`,
+          `It is sent again like any other delivery. See when, and why it fails:\ngatehouse webhook explain ${merchantId} ${deliveryId}`,
         ];
   return { json, text: text.join('\n'), exitCode: exitCodes.notDelivered };
 }

@@ -1,5 +1,5 @@
 /** Everything on this machine: PostgreSQL, NATS, core and the REST facade, until a signal stops them. */
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { ConfigError, readLocalConfig } from '../runtime/config.ts';
 import { StartError } from './local/start-error.ts';
 import { startGatehouse } from './local/start-gatehouse.ts';
@@ -47,7 +47,15 @@ async function run(signal: AbortSignal): Promise<void> {
     signal,
   });
   const { demo, stop } = gatehouse;
-  console.log(describeRunning({ demo, dataFolder, seconds: performance.now() / 1000, now: new Date() }));
+  console.log(
+    describeRunning({
+      demo,
+      dataFolder,
+      commandFolder: join(projectRoot, 'node_modules', '.bin'),
+      seconds: performance.now() / 1000,
+      now: new Date(),
+    }),
+  );
   await new Promise((resolve) => {
     if (signal.aborted) resolve(undefined);
     else signal.addEventListener('abort', resolve);

@@ -27,8 +27,6 @@ for (const stream of [process.stdout, process.stderr]) {
 }
 
 process.exitCode = await runCli(process.argv.slice(2), {
-  invocation:
-    process.env['npm_lifecycle_event'] === 'gatehouse' ? 'npm run -s gatehouse --' : 'node src/main/cli.ts',
   readConfig: () => {
     const config = readCliConfig(process.env);
     return { ...config, GATEHOUSE_DATA_DIR: resolve(projectRoot, config.GATEHOUSE_DATA_DIR) };

@@ -47,10 +47,11 @@ async function play(): Promise<void> {
       await playJourney(journey, parts);
     }
     print(`\n${style.strong('See more')}`);
-    print(`  npm run -s gatehouse -- payment list ${demo.merchant.id}`);
-    print(`  npm run -s gatehouse -- webhook deliveries ${demo.merchant.id}`);
-    print('  npm run -s gatehouse -- payment strays');
-    print('  npm run -s gatehouse -- reconcile --wallet walleta --date ' + now().toISOString().slice(0, 10));
+    print(style.faint(`  export PATH="${resolve(projectRoot, 'node_modules/.bin')}:$PATH"`));
+    print(`  gatehouse payment list ${demo.merchant.id}`);
+    print(`  gatehouse webhook deliveries ${demo.merchant.id}`);
+    print('  gatehouse payment strays');
+    print(`  gatehouse reconcile --wallet walleta --date ${now().toISOString().slice(0, 10)}`);
   } finally {
     transport.close();
     await receiver.close();

@@ -104,7 +104,6 @@ describe('everything is up', () => {
     let stdout = '';
 
     const exitCode = await runCli(['doctor'], {
-      invocation: 'gatehouse',
       readConfig: () => readCliConfig({ GATEHOUSE_DATA_DIR: cli.dataFolder }),
       openCore: (addresses, token) =>
         openCore({ addresses, token, actor: 'test', newRequestId: () => 'test' }),

@@ -135,20 +135,6 @@ test('audit list names the person behind a change, and can be narrowed down', as
   expect(stdout).toContain('owner@shop.example');
 });
 
-test('without the address of the dashboard, a link is printed without it, and says where it belongs', async () => {
-  const other = await openCommandLine({
-    GATEHOUSE_CORE_ADDRESSES: stack.addresses.join(','),
-    GATEHOUSE_SERVICE_TOKEN: stack.tokens.operator,
-  });
-  try {
-    const bare = await other.run('user', 'invite', 'bare@gateway.example', '--operator');
-    expect(bare.stdout).toMatch(/^\/invitation\/[\w-]{43}$/m);
-    expect(bare.stdout).toContain('GATEHOUSE_DASHBOARD_BASE_URL');
-  } finally {
-    await other.stop();
-  }
-});
-
 test('beside a core that npm start runs, it is the dashboard of demo.json', async () => {
   const other = await openCommandLine({});
   const demo = {

@@ -129,7 +129,7 @@ describe('webhook endpoints, pause and resume', () => {
     await desk.sendTest(receiver);
     const { delivery_id: id } = await desk.tried(receiver);
     const { stdout } = await desk.cli.run('webhook', 'explain', desk.merchant.id, id);
-    const [, advised = ''] = /node src\/main\/cli\.ts (webhook resume .*)$/m.exec(stdout) ?? [];
+    const [, advised = ''] = /gatehouse (webhook resume .*)$/m.exec(stdout) ?? [];
 
     const { exitCode, stdout: resumed } = await desk.cli.run(...advised.split(' '));
 

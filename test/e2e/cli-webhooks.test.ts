@@ -75,7 +75,7 @@ describe('webhook deliveries, show and explain', () => {
     });
 
     const { stdout } = await withCore.run('order', 'show', desk.merchant.id, 'shown-1');
-    const [, advised = ''] = /^node src\/main\/cli\.ts (webhook deliveries .*)$/m.exec(stdout) ?? [];
+    const [, advised = ''] = /^gatehouse (webhook deliveries .*)$/m.exec(stdout) ?? [];
     const listed = await withCore.run(...advised.split(' '));
     await withCore.stop();
 
@@ -129,7 +129,7 @@ describe('webhook deliveries, show and explain', () => {
 
     expect(exitCode).toBe(0);
     expect(stdout).toContain(`Delivery ${id} in SANDBOX is pending`);
-    expect(stdout).toContain(`\n  node src/main/cli.ts webhook redeliver ${desk.merchant.id} ${id}\n`);
+    expect(stdout).toContain(`\n  gatehouse webhook redeliver ${desk.merchant.id} ${id}\n`);
     expect(widthOf(stdout)).toBeLessThanOrEqual(110);
     expect(json).toMatchObject({
       delivery: { delivery_id: id, state: 'pending' },

@@ -140,7 +140,7 @@ from core.stray_payments where status <> 'REVERSED'`,
   const onTheWay = `${row?.due ?? 0} on the way back to payers`;
   if (refused === 0) return good('stray payments', `none that a wallet will not give back, ${onTheWay}`);
   const advice =
-    'see them with: payment strays --status reversal_refused; settle each with the wallet, then: payment retry-reversal';
+    'see them with: gatehouse payment strays --status reversal_refused; settle each with the wallet, then: gatehouse payment retry-reversal <merchant_id> <stray_payment_id>';
   return warning('stray payments', `${refused} that a wallet will not give back, ${onTheWay}`, advice);
 }
 
@@ -170,7 +170,7 @@ from (
   if (problems.length === 0)
     return good('reconciliation', `${count('done')} in the last 7 days, without differences`);
   const advice =
-    'see them with: reconcile list, then: reconcile show. Those that wait need the wallets process of that wallet';
+    'see them with: gatehouse reconcile list, then: gatehouse reconcile show <reconciliation_id>. Those that wait need the wallets process of that wallet';
   return warning('reconciliation', `in the last 7 days: ${problems.join(', ')}`, advice);
 }
 

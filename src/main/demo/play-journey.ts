@@ -139,9 +139,7 @@ async function until<T>(what: string, now: () => Date, look: () => Promise<T | u
     const found = await look();
     if (found !== undefined) return found;
     if (now().getTime() > deadline)
-      throw new DemoStopped(
-        `waited a minute in vain until ${what}. See what is wrong: npm run -s gatehouse -- doctor`,
-      );
+      throw new DemoStopped(`waited a minute in vain until ${what}. See what is wrong: gatehouse doctor`);
     await delay(lookIntervalMs);
   }
 }

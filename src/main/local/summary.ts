@@ -24,11 +24,13 @@ export interface DemoFile {
 export function describeRunning(options: {
   readonly demo: DemoFile;
   readonly dataFolder: string;
+  /** Where the command `gatehouse` is. */
+  readonly commandFolder: string;
   readonly seconds: number;
   /** Makes the order number of the example one that was not used before. */
   readonly now: Date;
 }): string {
-  const { demo, dataFolder } = options;
+  const { demo, dataFolder, commandFolder } = options;
   // The command line looks in the usual folder by itself.
   const folder = dataFolder.endsWith('/.gatehouse') ? '' : `GATEHOUSE_DATA_DIR=${dataFolder} `;
   const orderNumber = `demo-${options.now
@@ -72,9 +74,11 @@ ${post('/api/v1/register', order)}
 
 ${post('/api/v1/verify', { order_number: orderNumber })}
 
-See the sandbox's webhooks as they happen, and have them forwarded to a server of your own:
+In another terminal, see the sandbox's webhooks as they happen, and have them forwarded to a server of your own.
+The first line makes the command "gatehouse" known there, and "npm link" does so for good:
 
-  ${folder}npm run -s gatehouse -- listen --forward http://localhost:3000/hook
+  export PATH="${commandFolder}:$PATH"
+  ${folder}gatehouse listen --forward http://localhost:3000/hook
 
 Ctrl-C stops everything; the data stay.
 `;

@@ -40,7 +40,7 @@ async function findings(status: Status | ConnectError, serving = ServingStatus.S
     health: createClient(Health, transport),
     close: () => undefined,
   };
-  return checkWebhooks({ address: '127.0.0.1:50053', clients, now: () => now, invocation: 'gatehouse' });
+  return checkWebhooks({ address: '127.0.0.1:50053', clients, now: () => now });
 }
 
 test('a pipeline on a good day is ok in every respect', async () => {

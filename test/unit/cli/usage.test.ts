@@ -10,7 +10,6 @@ async function run(...args: readonly string[]) {
 async function runWith(settings: Readonly<Record<string, string>>, ...args: readonly string[]) {
   const printed = { stdout: '', stderr: '' };
   const exitCode = await runCli(args, {
-    invocation: 'gatehouse',
     readConfig: () => readCliConfig(settings),
     openCore: () => {
       throw new Error('a core was called');
@@ -69,7 +68,7 @@ describe('what cannot be understood ends with exit code 2 and a word on how to w
   test.each([
     [['merchnt', 'list'], "unknown command 'merchnt'"],
     [['merchant', 'list', '--limt', '3'], '(Did you mean --limit?)'],
-    [['merchant', 'show'], "missing required argument 'merchant_id'"],
+    [['merchant', 'show'], 'which merchant?'],
     [['merchant', 'create'], "required option '--name <name>' not specified"],
     [['merchant', 'show', 'mer_1', 'mer_2'], 'too many arguments'],
     [
@@ -85,7 +84,7 @@ describe('what cannot be understood ends with exit code 2 and a word on how to w
     [['merchant', 'list', '--limit', '0'], 'Use a whole number from 1 to 999999.'],
     [['merchant', 'list', '--address', 'nowhere'], 'It must be host:port'],
     [['doctor', '--rest', 'localhost'], 'It must be a URL'],
-    [['webhook', 'deliveries'], "missing required argument 'merchant_id'"],
+    [['webhook', 'deliveries'], 'which merchant?'],
     [
       ['webhook', 'deliveries', 'mer_1', '--state', 'pending,lost'],
       'Use one of: pending, delivered, given_up.',

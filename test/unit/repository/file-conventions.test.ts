@@ -1,21 +1,8 @@
-import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { promisify } from 'node:util';
 import { beforeAll, expect, test } from '@jest/globals';
-
-const root = join(import.meta.dirname, '..', '..', '..');
-
-/** The files of these kinds that git knows, or would add. */
-async function listFiles(...patterns: readonly string[]): Promise<readonly string[]> {
-  const { stdout } = await promisify(execFile)(
-    'git',
-    ['ls-files', '--cached', '--others', '--exclude-standard', '--', ...patterns],
-    { cwd: root },
-  );
-  return stdout.split('\n').filter((file) => file !== '' && existsSync(join(root, file)));
-}
+import { listFiles, root } from './repository-files.ts';
 
 let files: readonly string[];
 

@@ -241,7 +241,7 @@ export const operator: typeof english = {
       started: 'የተጀመረው',
       noDifferences: 'መግለጫውና መዝገቦቹ ይስማማሉ።',
       notYet: 'መግለጫው እስከ መጨረሻው እስኪነበብ ድረስ ምንም አይነጻጸርም።',
-      more: 'ተጨማሪ አሉ። ሁሉንም በዚህ ይመልከቱ፦ gatehouse reconcile show',
+      more: 'ተጨማሪ አሉ። ሁሉንም በዚህ ይመልከቱ፦',
       columns: { number: '#', kind: 'ልዩነቱ', wallet: 'ዋሌቱ ያለው', ours: 'እኛ ያለን', advice: 'ምን ማድረግ' },
       kinds: {
         unknown: 'ሌላ',

@@ -202,7 +202,7 @@ export const operator = {
       started: 'Started',
       noDifferences: 'The statement and the records agree.',
       notYet: 'Nothing is compared until the statement has been read to its end.',
-      more: 'There are more. See them all with: gatehouse reconcile show',
+      more: 'There are more. See them all with:',
       columns: {
         number: '#',
         kind: 'What differs',

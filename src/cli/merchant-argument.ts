@@ -1,0 +1,117 @@
+import { InvalidArgumentError } from 'commander';
+import type { Argument, Command } from 'commander';
+import { CliError, exitCodes } from './cli-error.ts';
+import type { CoreClients } from './core-clients.ts';
+
+/** Finds the merchant that a command is about. */
+export type FindMerchant = (
+  named: string | undefined,
+  /** The command with `<merchant_id>` in its place, as the user would have to type it. */
+  howToName: string,
+) => Promise<string>;
+
+/** What to list when there are several; the rest is for `merchant list`. */
+const mostListed = 20;
+
+/** No core can be asked for the only merchant, for the reason given. */
+export const unknownMerchant = (howToName: string, reason: CliError): CliError =>
+  new CliError(
+    reason.exitCode,
+    `which merchant? The command names none, and ${reason.message}`,
+    [`Name it: ${howToName}`, reason.advice].join('\n'),
+  );
+
+/**
+ * The id of the only merchant there is.
+ * @throws CliError when there are several, with their ids and names, or none
+ */
+export async function findOnlyMerchant(
+  merchants: CoreClients['merchants'],
+  howToName: string,
+): Promise<string> {
+  const { merchants: some, nextPageToken } = await merchants.listMerchants({ pageSize: mostListed });
+  const [only] = some;
+  if (only === undefined)
+    throw new CliError(
+      exitCodes.notFound,
+      'there are no merchants yet',
+      'Create one: gatehouse merchant create --name "Shop"',
+    );
+  if (some.length === 1 && nextPageToken === '') return only.merchantId;
+  throw new CliError(
+    exitCodes.invalidInput,
+    'which merchant? There are several, and the command names none',
+    [
+      ...some.map(({ merchantId, name }) => `  ${merchantId}  ${name}`),
+      ...(nextPageToken === '' ? [] : ['  and more: gatehouse merchant list']),
+      `Name one of them: ${howToName}`,
+    ].join('\n'),
+  );
+}
+
+const looksLikeMerchant = (text: string): boolean => /^mer_/.test(text);
+
+/** `gatehouse order show`, as the program and its commands are called. */
+const nameOf = (command: Command): string =>
+  command.parent === null ? command.name() : `${nameOf(command.parent)} ${command.name()}`;
+
+const description = 'mer_…; the only merchant when left out';
+
+/**
+ * Gives a command the argument `[merchant_id]`, and runs `action` with the merchant that is named, else with the only one
+ * there is.
+ */
+export function onMerchant(
+  command: Command,
+  find: FindMerchant,
+  action: (merchantId: string, options: never) => Promise<void>,
+): void {
+  command
+    .argument('[merchant_id]', description)
+    .action(async (named: string | undefined, options: unknown) =>
+      action(await find(named, `${nameOf(command)} <merchant_id>`), options as never),
+    );
+}
+
+/**
+ * The same for a command that takes another argument after the merchant, such as `<order>`, or `[delivery_id]` when it may be
+ * left out. An argument that stands alone is the merchant when it begins with `mer_`, else the other one: ids of other things
+ * begin otherwise, and an order number that does not needs its merchant before it.
+ */
+export function onMerchantAnd(
+  command: Command,
+  subject: Argument,
+  find: FindMerchant,
+  action: (merchantId: string, value: never, options: never) => Promise<void>,
+): void {
+  const name = subject.name();
+  const shown = subject.required ? `<${name}>` : `[${name}]`;
+  const read = (text: string | undefined): unknown => {
+    if (text === undefined && subject.required)
+      return command.error(`error: missing required argument '${name}'`, invalidArgument);
+    if (text === undefined || subject.parseArg === undefined) return text;
+    try {
+      return subject.parseArg<unknown>(text, undefined);
+    } catch (error) {
+      if (!(error instanceof InvalidArgumentError)) throw error;
+      return command.error(
+        `error: command-argument value '${text}' is invalid for argument '${name}'. ${error.message}`,
+        invalidArgument,
+      );
+    }
+  };
+  // Commander fills arguments from the left and cannot tell which one was left out: both are optional to it.
+  command
+    .usage(`[options] [merchant_id] ${shown}`)
+    .argument('[merchant_id]', description)
+    .argument(`[${name}]`, subject.description)
+    .action(async (first: string | undefined, second: string | undefined, options: unknown) => {
+      const isOther = first !== undefined && second === undefined && !looksLikeMerchant(first);
+      const [named, text] = isOther ? [undefined, first] : [first, second];
+      const value = read(text) as never;
+      const typed = text === undefined ? '' : ` ${/\s/.test(text) ? JSON.stringify(text) : text}`;
+      return action(await find(named, `${nameOf(command)} <merchant_id>${typed}`), value, options as never);
+    });
+}
+
+const invalidArgument = { code: 'commander.invalidArgument', exitCode: 1 };

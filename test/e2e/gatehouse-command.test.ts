@@ -1,0 +1,68 @@
+import { execFile } from 'node:child_process';
+import { chmod, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { expect, jest, test } from '@jest/globals';
+import { temporaryFolders } from '../unit/local/temporary-folder.ts';
+
+jest.setTimeout(60_000);
+
+const root = resolve(import.meta.dirname, '../..');
+const newFolder = temporaryFolders();
+
+const run = (program: string, args: readonly string[], cwd: string, path: string) =>
+  new Promise<{ exitCode: number | string; stdout: string; stderr: string }>((done) =>
+    execFile(program, args, { cwd, env: { PATH: path } }, (error, stdout, stderr) =>
+      done({ exitCode: error?.code ?? 0, stdout, stderr }),
+    ),
+  );
+
+test('the command that package.json names runs from any folder, by a link, on the pinned Node', async () => {
+  const folder = await newFolder();
+  const { bin } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
+    bin: { gatehouse: string };
+  };
+  // As npm link and node_modules/.bin have it; and a Node that must not be used comes first.
+  await symlink(join(root, bin.gatehouse), join(folder, 'gatehouse'));
+  await writeFile(join(folder, 'node'), '#!/bin/sh\necho the wrong Node >&2\nexit 99\n');
+  await chmod(join(folder, 'node'), 0o755);
+
+  const path = `${folder}:${process.env['PATH'] ?? ''}`;
+  const { exitCode, stdout, stderr } = await run('gatehouse', ['key', '--help'], folder, path);
+
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+  expect(stdout).toMatch(/^Usage: gatehouse key /);
+});
+
+test('in the image, it is on the PATH, and runs on the Node of the image, as the pinned one is left out there', async () => {
+  const image = await newFolder();
+  const dockerfile = await readFile(join(root, 'Dockerfile'), 'utf8');
+  const [, link = ''] = / ln -s \/app\/(\S+) \/usr\/local\/bin\/gatehouse$/m.exec(dockerfile) ?? [];
+  const copied = [...dockerfile.matchAll(/^COPY (.*) \S+$/gm)].flatMap(([, files = '']) => files.split(' '));
+  expect(copied).toContain(link);
+  expect(await readFile(join(root, '.dockerignore'), 'utf8')).toContain(`\n!${link}\n`);
+
+  // The image's files, as far as the command needs them, and a Node that says what it was given.
+  await mkdir(join(image, 'scripts'));
+  await mkdir(join(image, 'node_modules/commander'), { recursive: true });
+  await mkdir(join(image, 'bin'));
+  await writeFile(join(image, link), await readFile(join(root, link)));
+  await chmod(join(image, link), 0o755);
+  await symlink(join(image, link), join(image, 'bin/gatehouse'));
+  await writeFile(join(image, 'bin/node'), '#!/bin/sh\necho "$@"\n');
+  await chmod(join(image, 'bin/node'), 0o755);
+
+  const { stdout } = await run('gatehouse', ['merchant', 'list'], '/', `${join(image, 'bin')}:/usr/bin:/bin`);
+
+  expect(stdout).toBe(`${join(image, 'src/main/cli.ts')} merchant list\n`);
+});
+
+test('without the packages, it says how to install them', async () => {
+  const folder = await newFolder();
+  await mkdir(join(folder, 'scripts'));
+  await writeFile(join(folder, 'scripts/gatehouse'), await readFile(join(root, 'scripts/gatehouse')));
+
+  const { exitCode, stderr } = await run('sh', [join(folder, 'scripts/gatehouse')], '/', '/usr/bin:/bin');
+
+  expect(exitCode).toBe(1);
+  expect(stderr).toContain(`npm --prefix ${folder} ci`);
+});

@@ -1,0 +1,150 @@
+import { create } from '@bufbuild/protobuf';
+import { createRouterTransport } from '@connectrpc/connect';
+import { describe, expect, test } from '@jest/globals';
+import { coreClientsOn } from '../../../src/cli/core-clients.ts';
+import { runCli } from '../../../src/cli/program.ts';
+import { webhookClientsOn } from '../../../src/cli/webhook-clients.ts';
+import { AccountService } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
+import { ApiKeyService } from '../../../src/gen/gatehouse/v1/api_key_service_pb.js';
+import { MerchantSchema, MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
+import { PaymentAttemptService } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
+import { WebhookService } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
+import { readCliConfig } from '../../../src/runtime/config.ts';
+
+const one = 'mer_01m7xjbb99evv8hx2dqm5r8qgn';
+const two = 'mer_01m7xpscbfe0f857zcxentjqt9';
+const settings = {
+  GATEHOUSE_CORE_ADDRESSES: '127.0.0.1:1',
+  GATEHOUSE_WEBHOOKS_ADDRESSES: '127.0.0.1:1',
+  GATEHOUSE_SERVICE_TOKEN: 'token',
+  GATEHOUSE_DASHBOARD_BASE_URL: 'https://dashboard.pay.example',
+};
+
+/** Runs a command against servers that know these merchants, and gives what they were asked about. */
+async function run(
+  merchants: readonly string[],
+  line: string,
+  environment: Readonly<Record<string, string>> = settings,
+) {
+  const asked: object[] = [];
+  const note = (request: object): never => {
+    asked.push(Object.fromEntries(Object.entries(request).filter(([name]) => /Id$|^endpoint$/.test(name))));
+    throw new Error('noted');
+  };
+  const transport = createRouterTransport(({ service }) => {
+    service(MerchantService, {
+      listMerchants: () => ({
+        merchants: merchants.map((merchantId, index) =>
+          create(MerchantSchema, { merchantId, name: `Shop ${index + 1}` }),
+        ),
+      }),
+      suspendMerchant: note,
+    });
+    service(ApiKeyService, { listApiKeys: note, revokeApiKey: note });
+    service(PaymentAttemptService, { getPaymentAttempt: note });
+    service(AccountService, { inviteUser: note });
+    service(WebhookService, { pauseEndpoint: note, redeliverDelivery: note, listSigningSecrets: note });
+  });
+  let stderr = '';
+  const exitCode = await runCli(line.split(' '), {
+    readConfig: () => readCliConfig({ GATEHOUSE_DATA_DIR: '/nowhere', ...environment }),
+    openCore: () => coreClientsOn(transport, () => undefined),
+    openWebhooks: () => webhookClientsOn(transport, () => undefined),
+    stdout: () => undefined,
+    stderr: (text) => (stderr += text),
+    now: () => new Date(0),
+    interruption: () => new AbortController().signal,
+    nodeVersion: process.version,
+  });
+  return { exitCode, stderr, asked };
+}
+
+describe('a command about a merchant', () => {
+  test.each([
+    ['key list', { merchantId: one }],
+    ['merchant suspend', { merchantId: one }],
+    ['key revoke key_1', { merchantId: one, apiKeyId: 'key_1' }],
+    ['payment show pat_1', { merchantId: one, paymentAttemptId: 'pat_1' }],
+    ['webhook secret list', { merchantId: one }],
+    ['webhook redeliver whd_1', { merchantId: one, deliveryId: 'whd_1' }],
+    ['webhook pause https://shop.example/hook', { merchantId: one, endpoint: 'https://shop.example' }],
+    ['user invite sara@shop.example --role owner', { merchantId: one }],
+    ['user invite you@pay.example --operator', { merchantId: '' }],
+  ])('is about the only one when none is named: %s', async (line, request) => {
+    expect((await run([one], line)).asked).toEqual([request]);
+  });
+
+  test.each([
+    [`key list ${two}`, { merchantId: two }],
+    [`key revoke ${two} key_1`, { merchantId: two, apiKeyId: 'key_1' }],
+    ['payment show another-form pat_1', { merchantId: 'another-form', paymentAttemptId: 'pat_1' }],
+    [`user invite sara@shop.example --merchant ${two} --role owner`, { merchantId: two }],
+  ])('is about the one that is named: %s', async (line, request) => {
+    expect((await run([one, two], line)).asked).toEqual([request]);
+  });
+
+  test.each([
+    ['key list', 'gatehouse key list <merchant_id>'],
+    ['key revoke key_1', 'gatehouse key revoke <merchant_id> key_1'],
+    ['webhook secret list', 'gatehouse webhook secret list <merchant_id>'],
+    [
+      'user invite sara@shop.example --role owner',
+      'gatehouse user invite sara@shop.example --merchant <merchant_id> --role <role>',
+    ],
+  ])('lists them when there are several, and says what to type: %s', async (line, typed) => {
+    expect(await run([one, two], line)).toEqual({
+      exitCode: 2,
+      asked: [],
+      stderr: [
+        'error: which merchant? There are several, and the command names none',
+        `  ${one}  Shop 1`,
+        `  ${two}  Shop 2`,
+        `Name one of them: ${typed}`,
+        '',
+      ].join('\n'),
+    });
+  });
+
+  test('says how to make one when there is none', async () => {
+    const { exitCode, stderr } = await run([], 'key list');
+
+    expect(exitCode).toBe(3);
+    expect(stderr).toBe(
+      'error: there are no merchants yet\nCreate one: gatehouse merchant create --name "Shop"\n',
+    );
+  });
+
+  test('says what to type when no core can be asked', async () => {
+    const { GATEHOUSE_WEBHOOKS_ADDRESSES, GATEHOUSE_SERVICE_TOKEN } = settings;
+    const { exitCode, stderr } = await run([one], 'webhook secret list', {
+      GATEHOUSE_WEBHOOKS_ADDRESSES,
+      GATEHOUSE_SERVICE_TOKEN,
+    });
+
+    expect(exitCode).toBe(2);
+    expect(stderr).toMatch(/^error: which merchant\? The command names none, and no core is known/);
+    expect(stderr).toContain('Name it: gatehouse webhook secret list <merchant_id>\n');
+  });
+
+  test.each([
+    [`key revoke ${one}`, "missing required argument 'api_key_id'"],
+    ['key revoke', "missing required argument 'api_key_id'"],
+    [`key revoke ${one} key_1 more`, 'too many arguments'],
+    [`webhook pause ${one} shop`, "command-argument value 'shop' is invalid for argument 'endpoint'"],
+  ])('still refuses what is not whole or not right: %s', async (line, message) => {
+    const { exitCode, stderr, asked } = await run([one], line);
+
+    expect({ exitCode, asked }).toEqual({ exitCode: 2, asked: [] });
+    expect(stderr).toContain(message);
+  });
+});
+
+test('a link is made only when the address of the dashboard is known', async () => {
+  const { GATEHOUSE_DASHBOARD_BASE_URL: _, ...others } = settings;
+  for (const line of ['user invite sara@shop.example --role owner', 'user reset sara@shop.example']) {
+    const { exitCode, stderr, asked } = await run([one], line, others);
+
+    expect({ exitCode, asked }).toEqual({ exitCode: 2, asked: [] });
+    expect(stderr).toContain('Set GATEHOUSE_DASHBOARD_BASE_URL to where people open the dashboard');
+  }
+});

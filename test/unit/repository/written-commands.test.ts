@@ -1,0 +1,140 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { runCli } from '../../../src/cli/program.ts';
+import { readCliConfig } from '../../../src/runtime/config.ts';
+import { listFiles, root } from './repository-files.ts';
+import { commandsIn, commandsOfPage } from './written-commands.ts';
+import type { WrittenCommand } from './written-commands.ts';
+
+/** Runs the real program up to its first call to a server, which is not made. */
+async function parse(args: readonly string[]) {
+  const printed = { stdout: '', stderr: '' };
+  const calls: string[] = [];
+  const call = (): never => {
+    calls.push('server');
+    throw new Error('a server would be called');
+  };
+  const exitCode = await runCli(args, {
+    readConfig: () =>
+      readCliConfig({
+        GATEHOUSE_CORE_ADDRESSES: '127.0.0.1:1',
+        GATEHOUSE_WEBHOOKS_ADDRESSES: '127.0.0.1:1',
+        GATEHOUSE_SERVICE_TOKEN: 'token',
+        GATEHOUSE_DASHBOARD_BASE_URL: 'http://127.0.0.1:1',
+      }),
+    openCore: call,
+    openWebhooks: call,
+    stdout: (text) => (printed.stdout += text),
+    stderr: (text) => (printed.stderr += text),
+    now: () => new Date(0),
+    interruption: () => new AbortController().signal,
+    nodeVersion: process.version,
+  });
+  return { isUnderstood: calls.length > 0 || exitCode === 0, ...printed };
+}
+
+/** Stands for what the reader is to fill in, by the option it belongs to or by its own name. */
+const samples: readonly (readonly [name: RegExp, value: string])[] = [
+  [/environment/, 'sandbox'],
+  [/since|until|after|overlap|valid-for|lifetime/, '24h'],
+  [/--(from|to|date)$|\.slice\(0,10\)/, '2026-01-31'],
+  [/--role/, 'owner'],
+  [/--wallet/, 'walleta'],
+  [/endpoint|url|forward/i, 'https://shop.example'],
+];
+
+const isToFillIn = (word: string): boolean => /<[^>]+>|…|\$/.test(word);
+
+/** The words of a command line, with sample values in place of what is to be filled in. */
+function wordsOf({ text }: Pick<WrittenCommand, 'text'>): readonly string[] {
+  const words = text.match(/(?:<[^>]*>|"[^"]*"|\$\{[^}]*\}|\S)+/g) ?? [];
+  return words.flatMap((word, index) => {
+    const flag = /^--/.test(words[index - 1] ?? '') ? (words[index - 1] ?? '') : '';
+    // Standing alone, it says that more may follow.
+    if (word === '…' && flag === '') return [];
+    if (word === '${where}') return ['--environment', 'sandbox'];
+    if (!isToFillIn(word)) return [word.replace(/^"(.*)"$/, '$1')];
+    return [samples.find(([name]) => name.test(flag) || name.test(word))?.[1] ?? 'sample'];
+  });
+}
+
+/** Whether these words are a command's name: `order show`, without what it is about. */
+async function isName(words: readonly string[]): Promise<boolean> {
+  const { stdout } = await parse([...words, '--help']);
+  return (
+    stdout.startsWith(`Usage: gatehouse ${words.join(' ')} `) ||
+    stdout.startsWith(`Usage: gatehouse ${words.join(' ')}\n`)
+  );
+}
+
+async function whatIsWrong(written: WrittenCommand): Promise<string | undefined> {
+  const words = wordsOf(written);
+  if (written.isInProse && words.every((word) => /^[a-z][a-z-]*$/.test(word)) && (await isName(words)))
+    return undefined;
+  const { isUnderstood, stderr } = await parse(words);
+  return isUnderstood
+    ? undefined
+    : `${written.where}: gatehouse ${written.text}\n  ${stderr.trim().split('\n')[0]}`;
+}
+
+const problemsOf = async (commands: readonly WrittenCommand[]): Promise<readonly string[]> =>
+  (await Promise.all(commands.map(whatIsWrong))).filter((problem) => problem !== undefined);
+
+describe('every command that a page, a message or a comment tells the reader to type', () => {
+  let commands: readonly WrittenCommand[];
+
+  beforeAll(async () => {
+    const files = await listFiles(
+      '*.md',
+      'src/*.ts',
+      'src/*.eta',
+      'scripts/*.mjs',
+      'docker-compose.yml',
+      'Dockerfile',
+    );
+    commands = (
+      await Promise.all(files.filter((file) => !file.startsWith('src/gen/')).map(commandsIn))
+    ).flat();
+  });
+
+  test('is understood by the program', async () => {
+    expect(await problemsOf(commands)).toEqual([]);
+    // That many were there on the day of writing: far fewer would mean that they are not found any more.
+    expect(commands.length).toBeGreaterThan(150);
+    for (const kind of ['.md', '.ts', '.eta'])
+      expect(commands.filter(({ where }) => where.includes(`${kind}:`))).not.toEqual([]);
+  }, 60_000);
+
+  test('is written in one form, which begins with gatehouse', async () => {
+    const others = /npm run (-s )?gatehouse|npx gatehouse|node src\/main\/cli|run --rm cli/;
+    const bare =
+      /`(?:merchant|key|order|payment|wallet|reconcile|webhook|user|audit) (?:--wallet|[a-z]+(?:-[a-z]+)*)(?: [^`]*)?`/g;
+    const problems: string[] = [];
+    for (const file of await listFiles('*.md', 'src/*.ts', 'src/*.eta', 'docker-compose.yml')) {
+      const lines = (await readFile(join(root, file), 'utf8')).split('\n');
+      // The one page that says how the command is called where.
+      for (const [index, line] of file === 'docs/operating/cli.md' ? [] : lines.entries())
+        if (others.test(line)) problems.push(`${file}:${index + 1}: ${line.trim()}`);
+      for (const [index, line] of file.endsWith('.md') ? lines.entries() : [])
+        for (const [code] of line.matchAll(bare)) {
+          const words = code.slice(1, -1).split(' ');
+          const firstOther = words.findIndex((word) => !/^[a-z][a-z-]*$/.test(word));
+          if (await isName(words.slice(0, firstOther < 0 ? words.length : firstOther)))
+            problems.push(`${file}:${index + 1}: ${code} does not begin with gatehouse`);
+        }
+    }
+
+    expect(problems).toEqual([]);
+  }, 60_000);
+});
+
+test.each([
+  ['an unknown command', '`gatehouse merchnt list`'],
+  ['an unknown name in prose', '`gatehouse order shew`'],
+  ['an unknown option', '```sh\ngatehouse merchant list --limt 3\n```'],
+  ['an argument too many', '```sh\ngatehouse doctor now\n```'],
+  ['an option without its value', '```sh\ngatehouse webhook test <merchant_id>\n```'],
+])('%s would be found', async (_what, page) => {
+  expect(await problemsOf(commandsOfPage('page.md', page))).toHaveLength(1);
+});
