@@ -1,5 +1,5 @@
 import { timestampDate, timestampMs } from '@bufbuild/protobuf/wkt';
-import type { Checkout } from '../gen/gatehouse/v1/checkout_service_pb.js';
+import type { Checkout, MoneyNotReturned } from '../gen/gatehouse/v1/checkout_service_pb.js';
 import { Environment, PaymentOption } from '../gen/gatehouse/v1/order_pb.js';
 import type { Order, PaymentAttempt } from '../gen/gatehouse/v1/order_pb.js';
 import { paymentOptionName } from '../merchant-api/payment-option.ts';
@@ -73,6 +73,8 @@ export function checkoutPage(page: CheckoutPage): PageView {
       return confirmPage(page, stage);
     case 'in_use':
       return inUsePage(page);
+    case 'not_returned':
+      return notReturnedPage(page, stage.money);
     case 'paid':
     case 'failed':
     case 'cancelled':
@@ -176,6 +178,32 @@ function inUsePage(page: CheckoutPage): OutcomeView {
   };
 }
 
+/** Followed like the page to confirm: the customer may pay as soon as the money is back. */
+function notReturnedPage(page: CheckoutPage, money: MoneyNotReturned): OutcomeView {
+  const { order, language, self, stage } = page;
+  const messages = messagesIn(language);
+  const { notReturned } = messages;
+  const shop = shopOf(page, messages);
+  const taken = amountText(money.amount, money.currency, language);
+  return {
+    template: 'outcome',
+    title: notReturned.title,
+    testPayment: isTest(order),
+    refresh: { seconds: refreshSeconds },
+    tone: 'neutral',
+    heading: notReturned.title,
+    lead: money.reversalRefused ? notReturned.refused(taken, shop.name) : notReturned.returning(taken),
+    facts: factsOf(order, amountText(order.amount, order.currency, language), messages),
+    self,
+    shop,
+    contact: contactOf(page, shop, messages),
+    version: stageVersion(stage),
+    again: { href: self, text: messages.checkAgain },
+    back: backToShop(order, shop, messages),
+    final: false,
+  };
+}
+
 const tones = { paid: 'good', failed: 'bad', cancelled: 'neutral', expired: 'neutral' } as const;
 
 function finalPage(page: CheckoutPage, stage: keyof typeof tones): OutcomeView {
@@ -194,7 +222,7 @@ function finalPage(page: CheckoutPage, stage: keyof typeof tones): OutcomeView {
     refresh: returns ? { seconds: returnAfterSeconds, url: back.href } : undefined,
     tone: tones[stage],
     heading: messages[stage].title,
-    lead: isPaid ? messages.paid.body(amount, shop.name) : messages[stage].body,
+    lead: stage === 'paid' ? messages.paid.body(amount, shop.name) : unpaidText(page, stage, shop, messages),
     facts: isPaid ? receiptOf(page, amount, shop, messages) : factsOf(order, amount, messages),
     self,
     shop,
@@ -204,6 +232,19 @@ function finalPage(page: CheckoutPage, stage: keyof typeof tones): OutcomeView {
     returnSeconds: returns ? returnAfterSeconds : undefined,
     final: true,
   };
+}
+
+/** That nothing was paid is not said while a wallet has money of the payer. */
+function unpaidText(
+  { checkout: { moneyNotReturned: money }, language }: CheckoutPage,
+  stage: 'failed' | 'cancelled' | 'expired',
+  shop: ShopView,
+  messages: Messages,
+): string {
+  if (money === undefined) return messages[stage].body;
+  const taken = amountText(money.amount, money.currency, language);
+  const { ended } = messages.notReturned;
+  return money.reversalRefused ? ended.refused(taken, shop.name) : ended.returning(taken);
 }
 
 function factsOf({ orderNumber, reason }: Order, amount: string, { labels }: Messages): Fact[] {

@@ -126,6 +126,7 @@ function saysWhy(stage: CheckoutStage, form: PaymentForm | undefined): boolean {
       return true;
     case 'confirm':
       return form === undefined;
+    case 'not_returned':
     case 'paid':
     case 'failed':
     case 'cancelled':

@@ -1,5 +1,5 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
-import type { Checkout } from '../gen/gatehouse/v1/checkout_service_pb.js';
+import type { Checkout, MoneyNotReturned } from '../gen/gatehouse/v1/checkout_service_pb.js';
 import { OrderStatus, PaymentAttemptStatus } from '../gen/gatehouse/v1/order_pb.js';
 import type { Order, PaymentAttempt } from '../gen/gatehouse/v1/order_pb.js';
 
@@ -9,6 +9,8 @@ export type CheckoutStage =
   | { readonly name: 'pay'; readonly refused: PaymentAttempt | undefined }
   /** A wallet has been asked, or is about to be. `slow`: long enough ago for the customer to wonder. */
   | { readonly name: 'confirm'; readonly attempt: PaymentAttempt; readonly slow: boolean }
+  /** Money of an earlier try is with the wallet and pays nothing: no other try until it is back with the payer. */
+  | { readonly name: 'not_returned'; readonly money: MoneyNotReturned }
   | { readonly name: 'paid' }
   | { readonly name: 'failed' }
   | { readonly name: 'cancelled' }
@@ -46,6 +48,8 @@ function openStage(checkout: Checkout, order: Order, nowMs: number): CheckoutSta
   }
   // Core will say so too, within seconds.
   if (secondsLeft(order, nowMs) === 0) return { name: 'expired' };
+  const { moneyNotReturned: money } = checkout;
+  if (money !== undefined) return { name: 'not_returned', money };
   return checkout.attemptsLeft > 0 ? { name: 'pay', refused: attempt } : { name: 'failed' };
 }
 
@@ -88,6 +92,8 @@ export function stageVersion(stage: CheckoutStage): string {
       return stage.refused === undefined ? 'pay' : `pay-after-${stage.refused.paymentAttemptId}`;
     case 'confirm':
       return `confirm-${stage.attempt.paymentAttemptId}${stage.slow ? '-slow' : ''}`;
+    case 'not_returned':
+      return stage.money.reversalRefused ? 'not-returned-refused' : 'not-returned';
     default:
       return stage.name;
   }

@@ -38,6 +38,7 @@ const kinds: Readonly<Record<ErrorReason, CheckoutFailureKind>> = {
   CHECKOUT_IN_USE: 'in_use',
   PAYMENT_IN_PROGRESS: 'payment_in_progress',
   ORDER_NOT_PAYABLE: 'not_payable',
+  MONEY_NOT_RETURNED: 'not_payable',
   INVALID_FIELDS: 'invalid_fields',
   PHONE_BUSY: 'phone_busy',
   PHONE_LIMIT: 'phone_limit',

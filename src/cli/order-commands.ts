@@ -13,7 +13,7 @@ import {
   PaymentTypeSchema,
 } from '../gen/gatehouse/v1/order_pb.js';
 import type { Order, OrderEvent } from '../gen/gatehouse/v1/order_pb.js';
-import { StrayPaymentSchema } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
+import { StrayPaymentSchema, StrayPaymentStatus } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
 import type { StrayPayment } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
 import type { CoreClients } from './core-clients.ts';
 import {
@@ -108,6 +108,12 @@ async function readEvents(orders: Orders, order: Order): Promise<readonly OrderE
   return events;
 }
 
+/** Why an open order takes no payment. */
+const explainHold = ({ status }: Order, strays: readonly StrayPayment[]): string =>
+  status === OrderStatus.PENDING && strays.some((stray) => stray.status !== StrayPaymentStatus.REVERSED)
+    ? '\nThe order takes no other payment until the payer has this money back. It expires at its time all the same.'
+    : '';
+
 function show(order: Order, events: readonly OrderEvent[], strays: readonly StrayPayment[]): Output {
   const attempts = attemptsOf(events);
   const sections = [
@@ -130,7 +136,9 @@ function show(order: Order, events: readonly OrderEvent[], strays: readonly Stra
       ['To be paid by', showTime(order.expireTime)],
     ]),
     attempts.length === 0 ? 'No payment attempts' : `Payment attempts\n${showAttempts(attempts)}`,
-    ...(strays.length === 0 ? [] : [`Money that the order could not take\n${showStrays(strays, order)}`]),
+    ...(strays.length === 0
+      ? []
+      : [`Money that the order could not take\n${showStrays(strays, order)}${explainHold(order, strays)}`]),
     `What happened\n${showTimeline(order, events)}`,
     ...(order.webhookUrl === '' || order.status === OrderStatus.PENDING
       ? []

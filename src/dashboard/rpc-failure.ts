@@ -37,6 +37,7 @@ const problemOfReason: Readonly<Record<ErrorReason, Problem>> = {
   API_REQUEST_NOT_FOUND: 'notFound',
   CHANGED_MEANWHILE: 'changedMeanwhile',
   PAYMENT_IN_PROGRESS: 'refused',
+  MONEY_NOT_RETURNED: 'refused',
   ORDER_NOT_PAYABLE: 'refused',
   ORDER_NUMBER_TAKEN: 'refused',
   API_KEY_NOT_USABLE: 'changedMeanwhile',

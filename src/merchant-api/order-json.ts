@@ -69,7 +69,7 @@ export const paymentOrderSchema = Type.Object(
 
 export type PaymentOrderJson = Static<typeof paymentOrderSchema>;
 
-type OrderStatusName = 'PENDING' | 'COMPLETED' | 'FAILED' | 'EXPIRED';
+export type OrderStatusName = 'PENDING' | 'COMPLETED' | 'FAILED' | 'EXPIRED';
 type PaymentTypeName = 'LINK' | 'QR' | 'DIRECT' | 'API';
 
 const statusNames: Readonly<Record<OrderStatus, OrderStatusName | undefined>> = {
@@ -79,6 +79,10 @@ const statusNames: Readonly<Record<OrderStatus, OrderStatusName | undefined>> = 
   [OrderStatus.FAILED]: 'FAILED',
   [OrderStatus.EXPIRED]: 'EXPIRED',
 };
+
+/** Where an order stands, as merchants see it. @throws TypeError for what is no state of a stored order */
+export const orderStatusName = (order: Order): OrderStatusName =>
+  required(statusNames[order.status], order, 'status');
 
 const paymentTypeNames: Readonly<Record<PaymentType, PaymentTypeName | undefined>> = {
   [PaymentType.UNSPECIFIED]: undefined,
@@ -96,7 +100,7 @@ export function orderToJson(order: Order): PaymentOrderJson {
   return {
     order_id: order.orderId,
     order_number: order.orderNumber,
-    status: required(statusNames[order.status], order, 'status'),
+    status: orderStatusName(order),
     amount: order.amount,
     deducted: order.deducted,
     currency: order.currency,

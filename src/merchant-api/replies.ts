@@ -1,10 +1,17 @@
 import { Type } from '@sinclair/typebox';
-import type { PaymentOrderJson } from './order-json.ts';
+import type { OrderStatusName, PaymentOrderJson } from './order-json.ts';
 
 const message = (text: string) => Type.String({ description: 'For people to read.', examples: [text] });
 
 const registeredMessage = 'Order registered';
-const startedMessage = 'Payment started; the customer is asked to confirm it';
+/** By the state of the order; `ended`: the payment of this call is over and its registered order may be paid otherwise. */
+const directMessages = {
+  PENDING: 'Payment started; the customer is asked to confirm it',
+  COMPLETED: 'The order is paid',
+  FAILED: 'The payment failed; a new try needs a new order_number',
+  EXPIRED: 'The order expired unpaid; a new try needs a new order_number',
+  ended: 'This payment ended unpaid; the order can still be paid on its checkout page',
+} as const;
 const foundMessage = 'Order found';
 
 /** Body of a successful registration; spec, "Response envelopes". */
@@ -26,12 +33,13 @@ export const registerReplySchema = Type.Object(
 /** Body of a started direct payment; spec, "Response envelopes". */
 export const directReplySchema = Type.Object(
   {
-    message: message(startedMessage),
-    payment_status: Type.Unsafe<'PENDING'>({
+    message: message(directMessages.PENDING),
+    payment_status: Type.Unsafe<OrderStatusName>({
       type: 'string',
-      const: 'PENDING',
+      enum: ['PENDING', 'COMPLETED', 'FAILED', 'EXPIRED'],
       description:
-        'Always PENDING: how the payment ends is in verify, and in the webhook of an order that has a webhook_url.',
+        'Where the order stands: PENDING for a new payment, the present state for a repeated request. How the payment ends ' +
+        'is in verify, and in the webhook of an order that has a webhook_url.',
     }),
   },
   { $id: 'DirectPaymentReply', title: 'Started payment' },
@@ -51,8 +59,10 @@ export function registerReply(checkoutUrl: string) {
   return { code: 1, message: registeredMessage, data: { checkout_url: checkoutUrl } };
 }
 
-export function directReply() {
-  return { message: startedMessage, payment_status: 'PENDING' };
+/** The payment of a direct call: `isOver` when it has ended while its order is still open. */
+export function directReply(status: OrderStatusName, isOver: boolean) {
+  const message = directMessages[status === 'PENDING' && isOver ? 'ended' : status];
+  return { message, payment_status: status };
 }
 
 export function verifyReply(order: PaymentOrderJson) {

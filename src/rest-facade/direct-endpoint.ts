@@ -1,6 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
-import { PaymentOption } from '../gen/gatehouse/v1/order_pb.js';
+import { PaymentAttemptStatus, PaymentOption } from '../gen/gatehouse/v1/order_pb.js';
+import type { PaymentAttempt } from '../gen/gatehouse/v1/order_pb.js';
 import type { ErrorDetail } from '../merchant-api/error-envelope.ts';
+import { orderStatusName } from '../merchant-api/order-json.ts';
 import { directPaymentOption, directPaymentOptions } from '../merchant-api/payment-option.ts';
 import { directReply } from '../merchant-api/replies.ts';
 import { directBodySchema, directQuerySchema, fieldNames } from '../merchant-api/requests.ts';
@@ -18,9 +20,9 @@ export const directFields = fieldNames(directBodySchema);
 
 const description = `Starts a mobile-money payment: the customer gets a USSD prompt and no hosted page is involved.
 
-Safe to repeat: the same body and \`payment_option\` while the payment runs answer 201 again without a second prompt.
-On a registered order that is still PENDING, with the same amount and currency and no payment in progress, it starts a
-payment of that order. The same endpoint answers at ${directAliases.map((path) => `\`${path}\``).join(' and ')}.`;
+Safe to repeat: the same body and \`payment_option\` answer 201 again with the order's present \`payment_status\`, and never
+prompt the customer twice. On a registered order that is still PENDING, with the same amount and currency and no payment
+in progress, it starts a payment of that order. The same endpoint answers at ${directAliases.map((path) => `\`${path}\``).join(' and ')}.`;
 
 /** POST /api/v1/direct and its aliases; spec, "Initiate direct payment". */
 export function addDirectEndpoint(app: FastifyInstance, context: EndpointContext): void {
@@ -33,7 +35,10 @@ export function addDirectEndpoint(app: FastifyInstance, context: EndpointContext
     querystring: directQuerySchema,
     body: { $ref: 'DirectPaymentRequest#' },
     response: {
-      201: successResponse('DirectPaymentReply', 'The payment is started, now or by an earlier request.'),
+      201: successResponse(
+        'DirectPaymentReply',
+        'The payment was started, now or by an earlier request with the same values.',
+      ),
       ...errorResponses([400, 401, 429, 500], 'direct'),
     },
   };
@@ -72,9 +77,14 @@ async function startDirectPayment(
       orders.startDirectPayment({ ...message, validateOnly: true }, checkOptions(request)),
     );
   }
-  await calls.startDirectPayment(message, request.id);
-  return reply.code(201).send(directReply());
+  const { order, paymentAttempt } = await calls.startDirectPayment(message, request.id);
+  if (order === undefined || paymentAttempt === undefined)
+    throw new TypeError('core started a payment and did not send it');
+  return reply.code(201).send(directReply(orderStatusName(order), hasEnded(paymentAttempt)));
 }
+
+const hasEnded = ({ status }: PaymentAttempt): boolean =>
+  status === PaymentAttemptStatus.DECLINED || status === PaymentAttemptStatus.TIMED_OUT;
 
 function readPaymentOption(query: unknown): { option: PaymentOption } | { problem: ErrorDetail } {
   const field = 'payment_option';

@@ -9,10 +9,13 @@ import type { Failure } from './request-failure.ts';
 
 const internal = (): Failure => ({ kind: 'internal' });
 const forbidden = (): Failure => ({ kind: 'forbidden' });
-const aboutOrderNumber = (issue: string) => (): Failure => ({
-  kind: 'invalid',
-  details: [{ field: 'order_number', issue }],
-});
+/** Core says what is wrong with the order of this order_number; `issue` is for a core that does not. */
+const aboutOrderNumber =
+  (issue: string) =>
+  (error: ConnectError): Failure => {
+    const told = violationsOf(error).filter(({ field }) => field === 'order_number');
+    return { kind: 'invalid', details: told.length > 0 ? told : [{ field: 'order_number', issue }] };
+  };
 
 /**
  * What a merchant is told for every reason core can give; a reason without an entry does not compile. Internal: the
@@ -23,8 +26,13 @@ const failures: Readonly<Record<ErrorReason, (error: ConnectError) => Failure>> 
     const details = violationsOf(error);
     return details.length > 0 && details.every(isMerchants) ? { kind: 'invalid', details } : internal();
   },
-  ORDER_NUMBER_TAKEN: aboutOrderNumber('has already been used for another order'),
+  ORDER_NUMBER_TAKEN: aboutOrderNumber(
+    'has been used before, with other values or for an order that has ended',
+  ),
   PAYMENT_IN_PROGRESS: aboutOrderNumber('has another payment in progress; wait until it has ended'),
+  MONEY_NOT_RETURNED: aboutOrderNumber(
+    'belongs to an order whose earlier payment took money that is not back with the payer',
+  ),
   ORDER_NOT_PAYABLE: aboutOrderNumber('belongs to an order that can no longer be paid'),
   ORDER_NOT_FOUND: () => ({ kind: 'not_found' }),
   MERCHANT_SUSPENDED: forbidden,

@@ -1,4 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { publicId } from '../../src/runtime/public-id.ts';
+import { waitUntil } from '../support/wait-until.ts';
+import { openPaymentDesk, outcomes } from '../integration/core/payment-desk.ts';
+import type { PaymentDesk } from '../integration/core/payment-desk.ts';
 import {
   directPath,
   directPayment,
@@ -8,6 +12,10 @@ import {
   startMerchantApi,
 } from './merchant-api-harness.ts';
 import type { Answer, MerchantApi, Shop } from './merchant-api-harness.ts';
+
+let phones = 0;
+/** A phone that no other test has asked. */
+const newPhone = (): string => `09113${String((phones += 1)).padStart(5, '0')}`;
 
 let api: MerchantApi;
 let shop: Shop;
@@ -196,5 +204,153 @@ describe('fifty at once', () => {
     const answers = await Promise.all(bodies.map(register));
     expect(countByStatus(answers)).toEqual({ 201: 50 });
     expect(new Set(answers.map(({ text }) => text)).size).toBe(50);
+  });
+});
+
+describe('a request repeated after its answer was lost', () => {
+  let desk: PaymentDesk;
+  beforeAll(async () => {
+    desk = await openPaymentDesk(api.stack);
+  });
+  afterAll(() => desk.close());
+
+  const ends = ['PENDING', 'COMPLETED', 'FAILED', 'EXPIRED'] as const;
+  type End = (typeof ends)[number];
+
+  /** Takes the order's latest attempt to where the wallet says so, and the order to its end. */
+  async function lead(orderNumber: string, end: End, isDirect: boolean): Promise<void> {
+    if (end === 'PENDING') return;
+    const [order] = await desk.query<{ id: string; latest_attempt_id: string }>(
+      'select id, latest_attempt_id from core.orders where order_number = $1',
+      [orderNumber],
+    );
+    if (order === undefined) throw new Error(`there is no order ${orderNumber}`);
+    const merchantId = shop.merchantId;
+    const payment = {
+      merchantId,
+      orderId: publicId('ord', order.id),
+      attemptId: publicId('pat', order.latest_attempt_id),
+    };
+    if (end === 'COMPLETED') await desk.settle(payment, outcomes.completed(`t-${orderNumber}`));
+    else if (end === 'FAILED' || !isDirect) await desk.settle(payment, outcomes.declined());
+    // Nobody took the attempt in time: the order expires with it. Declined on a hosted order, it expires alone.
+    if (end === 'EXPIRED') await desk.endSession(payment);
+    if (end === 'FAILED' && !isDirect)
+      await desk.query(`update core.orders set status = 'FAILED', sweep_at = null where id = $1`, [order.id]);
+    await waitUntil(`the order is ${end}`, async () => {
+      const data = (await verify(orderNumber)) as { status: string };
+      return data.status === end;
+    });
+  }
+
+  const attemptsOf = async (orderNumber: string): Promise<number> => {
+    const rows = await desk.query(
+      'select 1 from core.payment_attempts a join core.orders o on o.id = a.order_id where o.order_number = $1',
+      [orderNumber],
+    );
+    return rows.length;
+  };
+
+  test.each(ends)(
+    'direct, same values, order %s: 201 with that payment_status, and no second prompt',
+    async (end) => {
+      const sent = directPayment({ phone: newPhone() });
+      await pay(sent);
+      await lead(sent.order_number, end, true);
+
+      const repeats = await Promise.all(Array.from({ length: 5 }, () => pay(sent)));
+
+      for (const { status, json } of repeats)
+        expect({ status, json }).toEqual({
+          status: 201,
+          json: { message: expect.any(String), payment_status: end },
+        });
+      expect(await attemptsOf(sent.order_number)).toBe(1);
+    },
+  );
+
+  test.each(ends)('direct, other values, order %s: 400 that names the fields that differ', async (end) => {
+    const sent = directPayment({ phone: newPhone() });
+    await pay(sent);
+    await lead(sent.order_number, end, true);
+
+    const answers = [
+      await pay({ ...sent, amount: '100.51' }),
+      await pay({ ...sent, phone: newPhone() }),
+      await pay(sent, 'walletb_ussd'),
+    ];
+
+    expect(answers.map(({ status }) => status)).toEqual([400, 400, 400]);
+    expect(answers.map(issuesOf)).toEqual(
+      ['amount', 'phone', 'payment_option'].map((field) => ({
+        order_number: expect.stringContaining(`another ${field};`),
+      })),
+    );
+    expect(await attemptsOf(sent.order_number)).toBe(1);
+  });
+
+  test.each(ends)(
+    'direct on a registered order, same call, order %s: 201 with that payment_status',
+    async (end) => {
+      const { order_number } = registration();
+      await register(registration({ order_number }));
+      const sent = directPayment({ order_number, phone: newPhone() });
+      await pay(sent);
+      await lead(order_number, end, false);
+
+      const repeat = await pay(sent);
+
+      expect({ status: repeat.status, json: repeat.json }).toMatchObject({
+        status: 201,
+        json: { payment_status: end },
+      });
+      expect(await attemptsOf(order_number)).toBe(1);
+    },
+  );
+
+  test('direct on a registered order whose attempt was declined: the same call prompts nobody, another phone does', async () => {
+    const { order_number } = registration();
+    await register(registration({ order_number }));
+    const sent = directPayment({ order_number, phone: newPhone() });
+    const first = await pay(sent);
+    const [order] = await desk.query<{ id: string; latest_attempt_id: string }>(
+      'select id, latest_attempt_id from core.orders where order_number = $1',
+      [order_number],
+    );
+    const payment = {
+      merchantId: shop.merchantId,
+      orderId: '',
+      attemptId: publicId('pat', order?.latest_attempt_id ?? ''),
+    };
+    await desk.settle(payment, outcomes.declined());
+
+    const repeat = await pay(sent);
+    expect(repeat).toMatchObject({ status: 201, json: { payment_status: 'PENDING' } });
+    expect(repeat.json['message']).not.toBe(first.json['message']);
+    expect(await attemptsOf(order_number)).toBe(1);
+
+    expect((await pay({ ...sent, phone: newPhone() })).status).toBe(201);
+    expect(await attemptsOf(order_number)).toBe(2);
+  });
+
+  test.each(ends)('registering, same values and others, order %s', async (end) => {
+    const sent = registration();
+    const first = await register(sent);
+    await pay(directPayment({ order_number: sent.order_number, phone: newPhone() }));
+    await lead(sent.order_number, end, false);
+
+    const same = await register(sent);
+    const other = await register({ ...sent, amount: '7', reason: 'Tea' });
+
+    if (end === 'PENDING' || end === 'COMPLETED')
+      expect(same).toMatchObject({ status: 201, text: first.text });
+    else {
+      expect(same.status).toBe(400);
+      expect(issuesOf(same)).toEqual({
+        order_number: `belongs to an order that is ${end}; use a new order_number`,
+      });
+    }
+    expect(other.status).toBe(400);
+    expect(issuesOf(other)).toEqual({ order_number: expect.stringContaining('another amount and reason;') });
   });
 });

@@ -200,5 +200,21 @@ export const english: Messages = {
       body: 'No payment was started. Please ask the shop before you try again.',
     },
   },
+  notReturned: {
+    title: 'Your wallet took money that does not pay this order',
+    returning: (taken) =>
+      `Your wallet took ${taken}, which is not what this order asked for. The money is on its way back to you. ` +
+      'Please do not pay in another way meanwhile: once the money is back, you can pay here.',
+    refused: (taken, shop) =>
+      `Your wallet took ${taken}, which is not what this order asked for, and has not sent it back. ` +
+      `Please do not pay again. Contact ${shop} and give the order number below.`,
+    ended: {
+      returning: (taken) =>
+        `This order was not paid. Your wallet took ${taken}, which is on its way back to you.`,
+      refused: (taken, shop) =>
+        `This order was not paid. Your wallet took ${taken} and has not sent it back. ` +
+        `Contact ${shop} and give the order number below.`,
+    },
+  },
   correctForm: 'Please correct what is marked below',
 };

@@ -108,5 +108,16 @@ export interface Messages {
   readonly tooLateToCancel: Notice;
   /** Why the order takes no payment, although the page still has its form. */
   readonly notPayable: Readonly<Record<NotPayableCause | 'other', Notice>>;
+  /** A wallet took money that does not pay the order. `refused`: it has not given it back by itself. */
+  readonly notReturned: {
+    readonly title: string;
+    readonly returning: (taken: string) => string;
+    readonly refused: (taken: string, shop: string) => string;
+    /** On the page of an order that ended meanwhile. */
+    readonly ended: {
+      readonly returning: (taken: string) => string;
+      readonly refused: (taken: string, shop: string) => string;
+    };
+  };
   readonly correctForm: string;
 }

@@ -1,11 +1,16 @@
 import { create } from '@bufbuild/protobuf';
-import { CheckoutSchema, CheckoutService } from '../../gen/gatehouse/v1/checkout_service_pb.js';
+import {
+  CheckoutSchema,
+  CheckoutService,
+  MoneyNotReturnedSchema,
+} from '../../gen/gatehouse/v1/checkout_service_pb.js';
 import type { Checkout as CheckoutMessage } from '../../gen/gatehouse/v1/checkout_service_pb.js';
 import { annotate, callerOf } from '../../runtime/rpc/call-context.ts';
 import { rpcService } from '../../runtime/rpc/rpc-service.ts';
 import type { RpcService } from '../../runtime/rpc/rpc-service.ts';
 import { combine } from '../domain/combine.ts';
 import type { Issue } from '../domain/issue.ts';
+import { moneyNotReturned } from '../domain/order.ts';
 import type { PaymentOption } from '../domain/order.ts';
 import { PhoneNumber } from '../domain/phone-number.ts';
 import { err, ok } from '../domain/result.ts';
@@ -89,6 +94,12 @@ function checkoutMessage({
     providerTransactionId,
     ...(contact.phone === '' && contact.email === '' ? {} : { merchantContact: contact }),
   });
+  const held = moneyNotReturned(order);
+  if (held !== undefined) {
+    const { amount, currency, status } = held;
+    const reversalRefused = status === 'REVERSAL_REFUSED';
+    message.moneyNotReturned = create(MoneyNotReturnedSchema, { amount, currency, reversalRefused });
+  }
   if (order.latestAttempt !== null) message.latestAttempt = attemptMessage(order, order.latestAttempt);
   return message;
 }

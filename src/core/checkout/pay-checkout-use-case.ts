@@ -6,7 +6,7 @@ import type { Database } from '../database/database.ts';
 import { PaymentAttemptRow } from '../database/entities.ts';
 import { storedId } from '../../runtime/public-id.ts';
 import type { NewId } from '../../runtime/public-id.ts';
-import type { Changed, Environment, Order, PaymentOption } from '../domain/order.ts';
+import type { Changed, Environment, Order, OrderInFull, PaymentOption } from '../domain/order.ts';
 import { isInFlight } from '../domain/order.ts';
 import type { PhoneNumber } from '../domain/phone-number.ts';
 import { maxAttempts, transition } from '../domain/transition.ts';
@@ -20,7 +20,7 @@ import type { PhoneLimit } from '../payments/phone-limit-use-case.ts';
 
 /** What a customer's page shows. */
 export interface Checkout {
-  readonly order: Order;
+  readonly order: OrderInFull;
   readonly merchant: MerchantTerms;
   readonly attemptsLeft: number;
   /** Whether the browser that asks may pay: it is the bound one, or none is bound yet. */
@@ -41,7 +41,7 @@ export interface CheckoutPayment {
 export interface Checkouts {
   /** Changes nothing. @throws CHECKOUT_NOT_FOUND */
   readonly get: (token: string, browserSecret: string) => Promise<Checkout>;
-  /** @throws CHECKOUT_NOT_FOUND, CHECKOUT_IN_USE, PAYMENT_IN_PROGRESS, ORDER_NOT_PAYABLE, PHONE_BUSY, PHONE_LIMIT, MERCHANT_SUSPENDED */
+  /** @throws CHECKOUT_NOT_FOUND, CHECKOUT_IN_USE, PAYMENT_IN_PROGRESS, MONEY_NOT_RETURNED, ORDER_NOT_PAYABLE, PHONE_BUSY, PHONE_LIMIT, MERCHANT_SUSPENDED */
   readonly pay: (
     token: string,
     browserSecret: string,
@@ -86,7 +86,7 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
     id: storedId('ord', orderId),
   });
   const describe = async (
-    order: Order,
+    order: OrderInFull,
     seen: Pick<Checkout, 'usableHere' | 'boundHere' | 'providerTransactionId'>,
   ): Promise<Checkout> => {
     const merchant = await findMerchant(order.merchantId);
@@ -103,7 +103,7 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
     browserSecret: string,
     requestId: string,
     bind: boolean,
-    decide: (order: Order) => Changed | undefined,
+    decide: (order: OrderInFull) => Changed | undefined,
   ): Promise<Checkout> => {
     const subject = open(token);
     const { order, boundHere } = await database.fork().transactional(async (em) => {
@@ -148,7 +148,13 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
         change(token, browserSecret, requestId, true, (current) => {
           if (isSamePayment(current, paymentOption, phone)) return undefined;
           const at = now();
-          const start: Command = { type: 'start_payment', attemptId: newId('pat', at), paymentOption, phone };
+          const start: Command = {
+            type: 'start_payment',
+            attemptId: newId('pat', at),
+            origin: 'CHECKOUT',
+            paymentOption,
+            phone,
+          };
           const started = transition(current, start, at);
           if (!started.ok) throw refusal(started.error);
           return started.value;
@@ -189,6 +195,11 @@ function refusal(rejection: Rejection) {
   switch (rejection.type) {
     case 'payment_in_progress':
       return rpcError('PAYMENT_IN_PROGRESS', 'a payment is under way; wait for its outcome');
+    case 'money_not_returned':
+      return rpcError(
+        'MONEY_NOT_RETURNED',
+        'an earlier payment took money that is not back with the payer; pay again once it is',
+      );
     case 'order_is_final':
       return notPayable(rejection.type, `the order is ${rejection.status}`);
     case 'session_ended':

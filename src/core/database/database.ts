@@ -14,6 +14,7 @@ import { Migration010WalletStatuses } from './migrations/migration-010-wallet-st
 import { Migration011PhoneStates } from './migrations/migration-011-phone-states.ts';
 import { Migration012ReportQuarters } from './migrations/migration-012-report-quarters.ts';
 import { Migration013MerchantContact } from './migrations/migration-013-merchant-contact.ts';
+import { Migration014AttemptOrigins } from './migrations/migration-014-attempt-origins.ts';
 
 export type { Database } from '../../runtime/database/open-database.ts';
 
@@ -37,6 +38,7 @@ export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
         Migration011PhoneStates,
         Migration012ReportQuarters,
         Migration013MerchantContact,
+        Migration014AttemptOrigins,
       ],
       migrationLock: 7_142_001,
     },

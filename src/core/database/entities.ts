@@ -1,6 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import type { InferEntity } from '@mikro-orm/core';
 import type {
+  AttemptOrigin,
   DeclineReason,
   Environment,
   OrderEventType,
@@ -8,6 +9,7 @@ import type {
   PaymentAttemptStatus,
   PaymentOption,
   PaymentType,
+  StrayPaymentStatus,
 } from '../domain/order.ts';
 import { accountEntities } from './account-entities.ts';
 
@@ -108,6 +110,8 @@ export const PaymentAttemptRow = defineEntity({
     environment: environment(),
     orderId: p.uuid(),
     status: p.string().columnType('core.payment_attempt_status').$type<PaymentAttemptStatus>(),
+    /** Null on attempts that were started before it was recorded. */
+    origin: p.text().$type<AttemptOrigin>().nullable(),
     paymentOption: p.string().columnType('core.payment_option').$type<PaymentOption>(),
     phone: p.text(),
     declineReason: p.text().$type<DeclineReason>().nullable(),
@@ -175,7 +179,6 @@ export const WalletExchangeRow = defineEntity({
 });
 
 export type StrayPaymentKind = 'LATE' | 'WRONG_AMOUNT';
-export type StrayPaymentStatus = 'REVERSAL_DUE' | 'REVERSED' | 'REVERSAL_REFUSED';
 
 export const StrayPaymentRow = defineEntity({
   name: 'StrayPaymentRow',

@@ -12,6 +12,7 @@ export type PaymentAttemptValues = Pick<
   | 'environment'
   | 'orderId'
   | 'status'
+  | 'origin'
   | 'paymentOption'
   | 'phone'
   | 'declineReason'
@@ -49,6 +50,8 @@ export function attemptOf(row: PaymentAttemptValues): PaymentAttempt {
   return {
     id: publicId('pat', row.id),
     status: row.status,
+    // An attempt from before this was recorded counts as direct: repeating a direct call then prompts nobody twice.
+    origin: row.origin ?? 'DIRECT',
     paymentOption: row.paymentOption,
     phone: row.phone,
     createdAt: row.createdAt,
@@ -94,6 +97,7 @@ export function attemptValuesOf(order: Order, attempt: PaymentAttempt): PaymentA
     environment: order.environment,
     orderId: storedId('ord', order.id),
     status: attempt.status,
+    origin: attempt.origin,
     paymentOption: attempt.paymentOption,
     phone: attempt.phone,
     declineReason: attempt.declineReason,

@@ -130,14 +130,21 @@ async function checkRelay({ database, stream, now }: ChecksParts): Promise<Check
 }
 
 async function checkStrayPayments({ database }: ChecksParts): Promise<CheckOutcome> {
-  const [row] = await runStatement<{ refused: string; due: string }>(database.pool, {
+  const [row] = await runStatement<{ refused: string; due: string; held: string }>(database.pool, {
     text: `
-select count(*) filter (where status = 'REVERSAL_REFUSED')::text as refused,
-  count(*) filter (where status = 'REVERSAL_DUE')::text as due
-from core.stray_payments where status <> 'REVERSED'`,
+select count(*) filter (where s.status = 'REVERSAL_REFUSED')::text as refused,
+  count(*) filter (where s.status = 'REVERSAL_DUE')::text as due,
+  count(distinct o.id)::text as held
+from core.stray_payments s
+left join core.orders o
+  on o.merchant_id = s.merchant_id and o.environment = s.environment and o.id = s.order_id and o.status = 'PENDING'
+where s.status <> 'REVERSED'`,
   });
   const refused = Number(row?.refused ?? 0);
-  const onTheWay = `${row?.due ?? 0} on the way back to payers`;
+  const held = Number(row?.held ?? 0);
+  const onTheWay =
+    `${row?.due ?? 0} on the way back to payers` +
+    (held === 0 ? '' : `; ${held} open orders take no payment until the money is back`);
   if (refused === 0) return good('stray payments', `none that a wallet will not give back, ${onTheWay}`);
   const advice =
     'see them with: gatehouse payment strays --status reversal_refused; settle each with the wallet, then: gatehouse payment retry-reversal <merchant_id> <stray_payment_id>';

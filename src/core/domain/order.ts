@@ -1,5 +1,5 @@
 import type { PhoneNumber } from './phone-number.ts';
-import { Money } from './money.ts';
+import type { Money } from './money.ts';
 
 /** Which of the two separate worlds an order lives in. */
 export type Environment = 'SANDBOX' | 'PRODUCTION';
@@ -34,10 +34,14 @@ export const declineReasons = [
 ] as const;
 export type DeclineReason = (typeof declineReasons)[number];
 
+/** Who asked for an attempt: the merchant's server with a direct payment, or a customer on the checkout page. */
+export type AttemptOrigin = 'DIRECT' | 'CHECKOUT';
+
 /** One try to collect the money of an order from one phone through one option. */
 export interface PaymentAttempt {
   readonly id: string;
   readonly status: PaymentAttemptStatus;
+  readonly origin: AttemptOrigin;
   readonly paymentOption: PaymentOption;
   /** The payer's phone number in E.164 form. */
   readonly phone: string;
@@ -84,6 +88,34 @@ export interface Order extends OrderFacts {
   readonly latestAttempt: PaymentAttempt | null;
 }
 
+/** Where money stands that an order could not take as its payment. Only REVERSED means that the payer has it back. */
+export type StrayPaymentStatus = 'REVERSAL_DUE' | 'REVERSED' | 'REVERSAL_REFUSED';
+
+/** Money that the wallet took for an attempt of an order without paying the order. */
+export interface StrayMoney {
+  readonly attemptId: string;
+  /** As the wallet wrote it: decimal text, and a currency that may be no currency of ours. */
+  readonly amount: string;
+  readonly currency: string;
+  readonly status: StrayPaymentStatus;
+  readonly foundAt: Date;
+}
+
+/** An order with everything that its attempts left behind: what a decision about it takes. */
+export interface OrderInFull extends Order {
+  /** The attempts before the latest one, oldest first. */
+  readonly earlierAttempts: readonly PaymentAttempt[];
+  /** Stray money of any attempt, oldest first. */
+  readonly strayMoney: readonly StrayMoney[];
+}
+
+/**
+ * The oldest money that an attempt took and that neither pays the order nor is back with the payer. A refused reversal
+ * counts, and so does one whose outcome the wallet has not told: the payer may be without that money.
+ */
+export const moneyNotReturned = ({ strayMoney }: Pick<OrderInFull, 'strayMoney'>): StrayMoney | undefined =>
+  strayMoney.find(({ status }) => status !== 'REVERSED');
+
 /** What happened to an order. */
 export type OrderEventType =
   'CREATED' | 'PAYMENT_STARTED' | 'PAYMENT_DECLINED' | 'COMPLETED' | 'FAILED' | 'EXPIRED';
@@ -104,14 +136,16 @@ export interface OrderEvent {
 
 /** An order after a change, and the events the change adds to its history. The two are stored together or not at all. */
 export interface Changed {
-  readonly order: Order;
+  readonly order: OrderInFull;
   readonly events: readonly OrderEvent[];
 }
 
 /** The PENDING order that registering these facts gives, and its first event. */
 export function registerOrder(facts: OrderFacts): Changed {
-  const order: Order = {
+  const order: OrderInFull = {
     ...facts,
+    earlierAttempts: [],
+    strayMoney: [],
     status: 'PENDING',
     deductedMinorUnits: 0n,
     updatedAt: facts.createdAt,
@@ -128,24 +162,4 @@ export function registerOrder(facts: OrderFacts): Changed {
     attempt: null,
   };
   return { order, events: [created] };
-}
-
-/**
- * Whether a registration says the same as the one an order came from, so that repeating it is safe. Everything the
- * merchant sent counts; the amount by value and the phone by its E.164 form, so "100" repeats "100.00".
- */
-export function sameRegistration(order: Order, facts: OrderFacts): boolean {
-  return (
-    order.merchantId === facts.merchantId &&
-    order.environment === facts.environment &&
-    order.orderNumber === facts.orderNumber &&
-    Money.equal(order.amount, facts.amount) &&
-    order.paymentType === facts.paymentType &&
-    // A link without a phone gets that of its first attempt, and is still the same link.
-    (facts.customerPhone.e164 === '' || order.customerPhone.e164 === facts.customerPhone.e164) &&
-    order.reason === facts.reason &&
-    order.businessName === facts.businessName &&
-    order.returnUrl === facts.returnUrl &&
-    order.webhookUrl === facts.webhookUrl
-  );
 }

@@ -1,14 +1,17 @@
 import { Money } from './money.ts';
 import type {
+  AttemptOrigin,
   Changed,
   DeclineReason,
   Order,
   OrderEventType,
+  OrderInFull,
   OrderStatus,
   PaymentAttempt,
   PaymentAttemptStatus,
   PaymentOption,
 } from './order.ts';
+import { moneyNotReturned } from './order.ts';
 import type { PhoneNumber } from './phone-number.ts';
 import { type Result, err, ok } from './result.ts';
 
@@ -35,6 +38,7 @@ export type Command =
   | {
       readonly type: 'start_payment';
       readonly attemptId: string;
+      readonly origin: AttemptOrigin;
       readonly paymentOption: PaymentOption;
       readonly phone: PhoneNumber;
     }
@@ -49,6 +53,8 @@ export type Rejection =
   | { readonly type: 'order_is_final'; readonly status: Exclude<OrderStatus, 'PENDING'> }
   /** The attempt named may still take money, or has. */
   | { readonly type: 'payment_in_progress'; readonly attemptId: string }
+  /** An earlier attempt took money that neither pays the order nor is back with the payer. */
+  | { readonly type: 'money_not_returned'; readonly attemptId: string }
   | { readonly type: 'too_many_attempts'; readonly limit: number }
   | { readonly type: 'session_ended' }
   | { readonly type: 'session_not_ended' }
@@ -73,8 +79,12 @@ type Outcome = Result<Changed, Rejection>;
  * A final order stays as it is. A PENDING one becomes COMPLETED when the wallet confirms its exact amount, however late;
  * FAILED by a cancellation, by the wallet's no to a DIRECT order or by its fifth no to a hosted one; EXPIRED once the
  * session is over. It neither fails nor expires while an attempt may still take money.
+ *
+ * While money of an earlier attempt is neither the order's payment nor back with the payer, no attempt starts and none is
+ * sent: so at most one attempt of an order ever holds a payer's money, unless a wallet takes back its definite no. That
+ * money does not keep the order open: it ends as any other, and the reversal goes on without it.
  */
-export function transition(order: Order, command: Command, now: Date): Outcome {
+export function transition(order: OrderInFull, command: Command, now: Date): Outcome {
   switch (order.status) {
     case 'PENDING':
       return transitionPending(order, command, now);
@@ -87,7 +97,7 @@ export function transition(order: Order, command: Command, now: Date): Outcome {
   }
 }
 
-function transitionPending(order: Order, command: Command, now: Date): Outcome {
+function transitionPending(order: OrderInFull, command: Command, now: Date): Outcome {
   switch (command.type) {
     case 'start_payment':
       return startPayment(order, command, now);
@@ -110,11 +120,11 @@ function transitionPending(order: Order, command: Command, now: Date): Outcome {
 
 /** An attempt in progress is reported before the session's end, so that repeating a request finds its own attempt. */
 function startPayment(
-  order: Order,
+  order: OrderInFull,
   command: Extract<Command, { type: 'start_payment' }>,
   now: Date,
 ): Outcome {
-  const { attemptId, paymentOption, phone } = command;
+  const { attemptId, origin, paymentOption, phone } = command;
   if (order.paymentType === 'DIRECT' && paymentOption === 'WALLETA_WALLET') {
     return err({ type: 'option_not_allowed' });
   }
@@ -122,12 +132,15 @@ function startPayment(
   if (latestAttempt !== null && (latestAttempt.status === 'REQUESTED' || mayHoldMoney(latestAttempt))) {
     return err({ type: 'payment_in_progress', attemptId: latestAttempt.id });
   }
+  const held = moneyNotReturned(order);
+  if (held !== undefined) return err({ type: 'money_not_returned', attemptId: held.attemptId });
   if (sessionEnded(order, now)) return err({ type: 'session_ended' });
   if (order.attemptCount >= maxAttempts) return err({ type: 'too_many_attempts', limit: maxAttempts });
 
   const attempt: PaymentAttempt = {
     id: attemptId,
     status: 'REQUESTED',
+    origin,
     paymentOption,
     phone: phone.e164,
     createdAt: now,
@@ -135,11 +148,17 @@ function startPayment(
     declineReason: null,
   };
   const customerPhone = order.customerPhone.e164 === '' ? phone : order.customerPhone;
-  const change = { attemptCount: order.attemptCount + 1, latestAttempt: attempt, customerPhone };
+  const change = {
+    attemptCount: order.attemptCount + 1,
+    latestAttempt: attempt,
+    earlierAttempts:
+      latestAttempt === null ? order.earlierAttempts : [...order.earlierAttempts, latestAttempt],
+    customerPhone,
+  };
   return recorded(order, change, 'PAYMENT_STARTED', attempt, now);
 }
 
-function changeAttempt(order: Order, command: AttemptCommand, now: Date): Outcome {
+function changeAttempt(order: OrderInFull, command: AttemptCommand, now: Date): Outcome {
   const attempt = order.latestAttempt;
   if (attempt === null || attempt.id !== command.attemptId) return err({ type: 'unknown_attempt' });
   switch (attempt.status) {
@@ -147,6 +166,9 @@ function changeAttempt(order: Order, command: AttemptCommand, now: Date): Outcom
       if (command.type !== 'send_attempt') return err({ type: 'attempt_not_sent' });
       // Nobody is prompted for an order that cannot be paid any more; it expires together with the attempt.
       if (sessionEnded(order, now)) return err({ type: 'session_ended' });
+      // Money of an earlier attempt turned up since this one was started: it ends here, before the wallet hears of it.
+      if (moneyNotReturned(order) !== undefined)
+        return refuse(order, movedTo(attempt, 'TIMED_OUT', now), now);
       return unrecorded(order, movedTo(attempt, 'SENT', now));
     case 'SENT':
     case 'UNKNOWN':
@@ -161,7 +183,7 @@ function changeAttempt(order: Order, command: AttemptCommand, now: Date): Outcom
 }
 
 function changeSentAttempt(
-  order: Order,
+  order: OrderInFull,
   attempt: PaymentAttempt,
   command: AttemptCommand,
   now: Date,
@@ -183,7 +205,7 @@ function changeSentAttempt(
 }
 
 /** Takes no notice of the session's end: the money is there. */
-function complete(order: Order, attempt: PaymentAttempt, debited: Money, now: Date): Outcome {
+function complete(order: OrderInFull, attempt: PaymentAttempt, debited: Money, now: Date): Outcome {
   if (!Money.equal(debited, order.amount)) return err({ type: 'amount_mismatch' });
   const succeeded = movedTo(attempt, 'SUCCEEDED', now);
   const change = {
@@ -195,7 +217,7 @@ function complete(order: Order, attempt: PaymentAttempt, debited: Money, now: Da
 }
 
 /** `attempt` ended without money. A hosted order stays open for the customer's next try; a DIRECT order has no next. */
-function refuse(order: Order, attempt: PaymentAttempt, now: Date): Outcome {
+function refuse(order: OrderInFull, attempt: PaymentAttempt, now: Date): Outcome {
   const isLast = order.paymentType === 'DIRECT' || order.attemptCount >= maxAttempts;
   return isLast
     ? recorded(order, { status: 'FAILED', latestAttempt: attempt }, 'FAILED', attempt, now)
@@ -203,7 +225,7 @@ function refuse(order: Order, attempt: PaymentAttempt, now: Date): Outcome {
 }
 
 /** Ends an order without money. An attempt that was never sent ends with it; any other may hold money and forbids it. */
-function closeUnpaid(order: Order, status: 'FAILED' | 'EXPIRED', now: Date): Outcome {
+function closeUnpaid(order: OrderInFull, status: 'FAILED' | 'EXPIRED', now: Date): Outcome {
   const { latestAttempt } = order;
   if (latestAttempt !== null && mayHoldMoney(latestAttempt)) {
     return err({ type: 'payment_in_progress', attemptId: latestAttempt.id });
@@ -227,16 +249,19 @@ function movedTo(attempt: PaymentAttempt, status: PaymentAttemptStatus, now: Dat
 }
 
 /** A step of the attempt that is nobody's business but ours and the wallet's. */
-function unrecorded(order: Order, latestAttempt: PaymentAttempt): Outcome {
+function unrecorded(order: OrderInFull, latestAttempt: PaymentAttempt): Outcome {
   return ok({ order: { ...order, latestAttempt }, events: [] });
 }
 
 type Change = Partial<
-  Pick<Order, 'status' | 'deductedMinorUnits' | 'attemptCount' | 'latestAttempt' | 'customerPhone'>
+  Pick<
+    OrderInFull,
+    'status' | 'deductedMinorUnits' | 'attemptCount' | 'latestAttempt' | 'earlierAttempts' | 'customerPhone'
+  >
 >;
 
 function recorded(
-  before: Order,
+  before: OrderInFull,
   change: Change,
   type: OrderEventType,
   attempt: PaymentAttempt | null,
@@ -244,7 +269,7 @@ function recorded(
 ): Outcome {
   const sequence = before.lastEventSequence + 1;
   const updatedAt = change.status === undefined ? before.updatedAt : now;
-  const order: Order = { ...before, ...change, updatedAt, lastEventSequence: sequence };
+  const order: OrderInFull = { ...before, ...change, updatedAt, lastEventSequence: sequence };
   const event = { type, sequence, occurredAt: now, previousStatus: before.status, order, attempt };
   return ok({ order, events: [event] });
 }

@@ -2,11 +2,25 @@ import { LockMode } from '@mikro-orm/postgresql';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { OrderEventSchema } from '../../gen/gatehouse/v1/order_pb.js';
 import { encodeMessage } from '../../runtime/rpc/message-bytes.ts';
-import { OrderEventRow, OrderRow, PaymentAttemptRow } from '../database/entities.ts';
-import { attemptValuesOf, newAttemptSchedule, orderOf, orderValuesOf } from '../database/order-rows.ts';
-import { storedId } from '../../runtime/public-id.ts';
+import { OrderEventRow, OrderRow, PaymentAttemptRow, StrayPaymentRow } from '../database/entities.ts';
+import {
+  attemptOf,
+  attemptValuesOf,
+  newAttemptSchedule,
+  orderOf,
+  orderValuesOf,
+} from '../database/order-rows.ts';
+import { publicId, storedId } from '../../runtime/public-id.ts';
 import type { NewId } from '../../runtime/public-id.ts';
-import type { Changed, Environment, Order, OrderEvent, PaymentAttempt } from '../domain/order.ts';
+import type {
+  Changed,
+  Environment,
+  Order,
+  OrderEvent,
+  OrderInFull,
+  PaymentAttempt,
+} from '../domain/order.ts';
+import { isInFlight } from '../domain/order.ts';
 import type { PhoneLimit } from '../payments/phone-limit-use-case.ts';
 import { eventMessage } from '../rpc/order-messages.ts';
 
@@ -20,7 +34,7 @@ export interface OrderRowKey {
 /** An order that nobody else can change before the transaction ends, and neither any of its attempts. */
 export interface LockedOrder {
   readonly row: OrderRow;
-  readonly order: Order;
+  readonly order: OrderInFull;
 }
 
 export interface NewEventValues {
@@ -52,6 +66,41 @@ export interface OrderChanges {
   readonly eventValues: (event: OrderEvent, requestId: string) => NewEventValues;
 }
 
+type Past = Pick<OrderInFull, 'earlierAttempts' | 'strayMoney'>;
+
+/**
+ * What an order's attempts left behind. Under the order's lock it stays true: stray money is recorded under that lock, and
+ * nothing else makes money stray again once it is back with the payer.
+ */
+async function readPast(
+  em: EntityManager,
+  { merchantId, environment, id: orderId }: OrderRow,
+  { attemptCount, latestAttempt }: Order,
+): Promise<Past> {
+  // An order's only attempt, while it runs, has left nothing yet: most orders cost no further look.
+  if (latestAttempt === null || (attemptCount === 1 && isInFlight(latestAttempt)))
+    return { earlierAttempts: [], strayMoney: [] };
+  const attempts =
+    attemptCount === 1
+      ? []
+      : await em.find(PaymentAttemptRow, { merchantId, orderId, environment }, { orderBy: { id: 'asc' } });
+  const strays = await em.find(
+    StrayPaymentRow,
+    { merchantId, orderId, environment },
+    { orderBy: { id: 'asc' } },
+  );
+  return {
+    earlierAttempts: attempts.map(attemptOf).filter(({ id }) => id !== latestAttempt.id),
+    strayMoney: strays.map(({ paymentAttemptId, amount, currency, status, createdAt }) => ({
+      attemptId: publicId('pat', paymentAttemptId),
+      amount,
+      currency,
+      status,
+      foundAt: createdAt,
+    })),
+  };
+}
+
 const final = new Set<PaymentAttempt['status']>(['SUCCEEDED', 'DECLINED', 'TIMED_OUT']);
 
 export function createOrderChanges(newId: NewId, phoneLimit: PhoneLimit): OrderChanges {
@@ -69,7 +118,8 @@ export function createOrderChanges(newId: NewId, phoneLimit: PhoneLimit): OrderC
   const load = async (em: EntityManager, row: OrderRow): Promise<LockedOrder> => {
     const { merchantId, latestAttemptId: id } = row;
     const attempt = id == null ? null : await em.findOneOrFail(PaymentAttemptRow, { merchantId, id });
-    return { row, order: orderOf(row, attempt) };
+    const order = orderOf(row, attempt);
+    return { row, order: { ...order, ...(await readPast(em, row, order)) } };
   };
 
   const writeAttempt = async (em: EntityManager, before: Order, { order }: Changed): Promise<void> => {

@@ -1,4 +1,4 @@
-import type { Changed, Order } from '../domain/order.ts';
+import type { Changed, OrderInFull } from '../domain/order.ts';
 import { transition } from '../domain/transition.ts';
 import type { OrderStore } from './order-store.ts';
 
@@ -7,7 +7,7 @@ const batchSize = 200;
 /** An order whose attempt is with the wallet cannot expire; it is looked at again after this long. */
 const retryAfterMs = 15_000;
 
-function expire(order: Order, now: Date): Changed | undefined {
+function expire(order: OrderInFull, now: Date): Changed | undefined {
   const expired = transition(order, { type: 'expire' }, now);
   return expired.ok ? expired.value : undefined;
 }

@@ -20,7 +20,7 @@ const columns = `
   o.merchant_id, o.environment, o.id, o.order_number, o.status, o.payment_type, o.amount_text, o.amount_minor_units,
   o.deducted_minor_units, o.currency, o.customer_phone, o.customer_phone_e164, o.reason, o.business_name, o.return_url,
   o.webhook_url, o.last_event_sequence, o.attempt_count, o.latest_attempt_id, o.created_at, o.updated_at, o.expires_at,
-  a.status as attempt_status, a.payment_option, a.phone, a.decline_reason,
+  a.status as attempt_status, a.origin, a.payment_option, a.phone, a.decline_reason,
   a.created_at as attempt_created_at, a.updated_at as attempt_updated_at`;
 
 const statements = {
@@ -62,6 +62,7 @@ interface FoundRow {
   readonly updated_at: Date;
   readonly expires_at: Date;
   readonly attempt_status: PaymentAttemptValues['status'] | null;
+  readonly origin: PaymentAttemptValues['origin'];
   readonly payment_option: PaymentAttemptValues['paymentOption'] | null;
   readonly phone: string | null;
   readonly decline_reason: PaymentAttemptValues['declineReason'];
@@ -140,6 +141,7 @@ function latestAttemptOf(row: FoundRow): PaymentAttemptValues | null {
     environment: row.environment,
     orderId: row.id,
     status,
+    origin: row.origin,
     paymentOption,
     phone,
     declineReason: row.decline_reason,

@@ -42,13 +42,14 @@ with input as (
   returning merchant_id, environment, id
 ), attempts as (
   insert into core.payment_attempts (
-    merchant_id, id, environment, order_id, status, payment_option, phone, decline_reason, created_at, updated_at,
+    merchant_id, id, environment, order_id, status, origin, payment_option, phone, decline_reason, created_at, updated_at,
     due_at, prompt_until
   )
-  select inserted.merchant_id, a.id, inserted.environment, a.order_id, 'REQUESTED', a.payment_option, a.phone, null, a.created_at, a.created_at,
+  select inserted.merchant_id, a.id, inserted.environment, a.order_id, 'REQUESTED', a.origin, a.payment_option, a.phone, null, a.created_at, a.created_at,
     a.created_at, a.prompt_until
-  from unnest($20::uuid[], $21::uuid[], $22::core.payment_option[], $23::text[], $24::timestamptz[], $31::timestamptz[])
-    as a (order_id, id, payment_option, phone, created_at, prompt_until)
+  from unnest($20::uuid[], $21::uuid[], $22::core.payment_option[], $23::text[], $24::timestamptz[], $31::timestamptz[],
+    $32::text[])
+    as a (order_id, id, payment_option, phone, created_at, prompt_until, origin)
   join inserted on inserted.id = a.order_id
 ), events as (
   insert into core.order_events (merchant_id, environment, order_id, sequence, id, type, occurred_at, payload)
@@ -105,6 +106,7 @@ export async function insertOrders(
       list(events.map((row) => row.occurredAt.toISOString())),
       events.map((row) => row.payload),
       list(attempts.map((row) => newAttemptSchedule(row.createdAt).promptUntil.toISOString())),
+      list(attempts.map((row) => row.origin)),
     ],
   });
   return new Set(rows.map(({ id }) => id));

@@ -6,7 +6,7 @@ import { readClock } from '../database/read-clock.ts';
 import { createGroupCommit } from '../../runtime/database/group-commit.ts';
 import { inTransaction } from '../../runtime/database/in-transaction.ts';
 import { storedId } from '../../runtime/public-id.ts';
-import type { Changed, Environment, Order, PaymentAttempt } from '../domain/order.ts';
+import type { Changed, Environment, Order, OrderInFull, PaymentAttempt } from '../domain/order.ts';
 import type { Result } from '../domain/result.ts';
 import type { AskedPhone, PhoneAnswer, PhoneLimit } from '../payments/phone-limit-use-case.ts';
 import type { OrderChanges } from './change-order-use-case.ts';
@@ -44,7 +44,7 @@ export interface OrderStore {
   /** Lets `decide` change the order, as it stands while nobody else can change it, and commits the outcome. */
   readonly change: <Refusal>(
     order: Pick<Order, 'merchantId' | 'environment' | 'id'>,
-    decide: (order: Order) => Result<Changed, Refusal>,
+    decide: (order: OrderInFull) => Result<Changed, Refusal>,
     scope: Pick<CallScope, 'requestId'>,
   ) => Promise<Result<Changed, Refusal>>;
   /**
@@ -55,7 +55,7 @@ export interface OrderStore {
   readonly sweep: (
     limit: number,
     retryAfterMs: number,
-    decide: (order: Order, now: Date) => Changed | undefined,
+    decide: (order: OrderInFull, now: Date) => Changed | undefined,
   ) => Promise<number>;
 }
 

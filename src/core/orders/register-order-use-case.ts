@@ -1,7 +1,9 @@
 import { invalidFields, rpcError } from '../../runtime/rpc/rpc-error.ts';
 import type { NewId } from '../../runtime/public-id.ts';
-import type { Order, OrderFacts } from '../domain/order.ts';
-import { registerOrder, sameRegistration } from '../domain/order.ts';
+import type { Order, OrderFacts, OrderStatus } from '../domain/order.ts';
+import { registerOrder } from '../domain/order.ts';
+import { answerRegistration } from '../domain/taken-order-number.ts';
+import type { AskedRegistration, DiffersFromOrder } from '../domain/taken-order-number.ts';
 import type { FindMerchant } from '../merchants/find-merchant-use-case.ts';
 import { requireMerchant } from '../merchants/find-merchant-use-case.ts';
 import { amountIssues } from '../domain/merchant-terms.ts';
@@ -24,8 +26,8 @@ export interface RegisterOrderParts {
 }
 
 /**
- * Registers an order for the hosted checkout. A repeat with the same values while the order is PENDING gives that order
- * again: whoever lost the answer may simply ask once more, even when the merchant's terms are others by then.
+ * Registers an order for the hosted checkout. A repeat with the same values gives the order again while it is PENDING or
+ * COMPLETED: a merchant that lost the answer sends the request again, even when the merchant's terms have changed since.
  * Errors: MERCHANT_NOT_FOUND, MERCHANT_SUSPENDED, PRODUCTION_NOT_ACTIVATED, INVALID_FIELDS by the merchant's terms,
  * ORDER_NUMBER_TAKEN, OVERLOADED.
  */
@@ -40,31 +42,32 @@ export function createRegisterOrder({ store, findMerchant, newId, now }: Registe
       expiresAt: new Date(createdAt.getTime() + (sessionLifetimeMs ?? terms.sessionLifetimeMs)),
     };
     const issues = amountIssues(terms, registration.amount);
+    const asked = { facts, sessionLifetimeMs };
     if (issues.length > 0) {
-      const earlier = await findSame(store, facts, scope);
-      if (earlier !== undefined) return { order: earlier, repeated: true };
-      throw invalidFields(issues);
+      const { merchantId, environment, orderNumber: value } = facts;
+      const earlier = await store.find({ merchantId, environment, by: 'order_number', value }, scope);
+      if (earlier === undefined || answerRegistration(earlier, asked).type === 'differs')
+        throw invalidFields(issues);
+      return repeatedOrThrow(earlier, asked);
     }
     const changed = registerOrder(facts);
     if ((await store.insert(changed, scope)) === 'inserted') return { order: changed.order, repeated: false };
-
-    const existing = await findTaken(store, facts, scope);
-    const repeated = sameRegistration(existing, facts) && lastsAsLong(existing, sessionLifetimeMs);
-    if (existing.status === 'PENDING' && repeated) return { order: existing, repeated };
-    throw orderNumberTaken(existing);
+    return repeatedOrThrow(await findTaken(store, facts, scope), asked);
   };
 }
 
-/** The PENDING order that was registered with the same values, if there is one. */
-async function findSame(store: OrderStore, facts: OrderFacts, scope: CallScope): Promise<Order | undefined> {
-  const { merchantId, environment, orderNumber: value } = facts;
-  const order = await store.find({ merchantId, environment, by: 'order_number', value }, scope);
-  return order?.status === 'PENDING' && sameRegistration(order, facts) ? order : undefined;
+/** The order again when the registration repeats it. @throws ORDER_NUMBER_TAKEN */
+function repeatedOrThrow(order: Order, asked: AskedRegistration): Registered {
+  const answer = answerRegistration(order, asked);
+  switch (answer.type) {
+    case 'repeat':
+      return { order, repeated: true };
+    case 'ended':
+      throw orderNumberTaken(issueOfEnded(answer.status));
+    case 'differs':
+      throw orderNumberTaken(issueOfDifferent(order, answer));
+  }
 }
-
-/** The merchant's own lifetime may have become another one since: only what was asked for has to be the same. */
-const lastsAsLong = ({ createdAt, expiresAt }: Order, lifetimeMs: number | undefined): boolean =>
-  lifetimeMs === undefined || expiresAt.getTime() - createdAt.getTime() === lifetimeMs;
 
 /** The order that holds an order_number which could not be inserted. Orders are never deleted, so there is one. */
 export async function findTaken(store: OrderStore, facts: OrderFacts, scope: CallScope): Promise<Order> {
@@ -77,10 +80,20 @@ export async function findTaken(store: OrderStore, facts: OrderFacts, scope: Cal
   return existing;
 }
 
-export function orderNumberTaken({ status }: Order) {
-  const what = status === 'PENDING' ? 'another order with other values' : `an order that is ${status}`;
-  const issue = `has already been used for ${what}; use a new one`;
-  return rpcError('ORDER_NUMBER_TAKEN', `order_number ${issue}`, {
-    issues: [{ field: 'order_number', issue }],
-  });
+export const orderNumberTaken = (issue: string): Error =>
+  rpcError('ORDER_NUMBER_TAKEN', `order_number ${issue}`, { issues: [{ field: 'order_number', issue }] });
+
+/** Says of an order_number that its order has ended. */
+export const issueOfEnded = (status: OrderStatus): string =>
+  `belongs to an order that is ${status}; use a new order_number`;
+
+/** Says of an order_number in which fields its order differs from the request. */
+export function issueOfDifferent(order: Order, { fields }: DiffersFromOrder): string {
+  const advice = 'use a new order_number, or send the same values to repeat the first request';
+  if (!fields.includes('payment_type')) return `was used with another ${listOf(fields)}; ${advice}`;
+  const what = order.paymentType === 'DIRECT' ? 'a direct payment' : `an order of type ${order.paymentType}`;
+  return `belongs to ${what}; use a new order_number`;
 }
+
+const listOf = (fields: readonly string[]): string =>
+  [fields.slice(0, -1).join(', '), ...fields.slice(-1)].filter((part) => part !== '').join(' and ');

@@ -1,8 +1,8 @@
 import { invalidFields, rpcError } from '../../runtime/rpc/rpc-error.ts';
 import type { NewId } from '../../runtime/public-id.ts';
-import { Money } from '../domain/money.ts';
 import type { Changed, Order, OrderFacts, PaymentAttempt } from '../domain/order.ts';
-import { isInFlight, registerOrder } from '../domain/order.ts';
+import { registerOrder } from '../domain/order.ts';
+import { answerDirectPayment } from '../domain/taken-order-number.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
 import type { Command, Rejection } from '../domain/transition.ts';
@@ -14,12 +14,12 @@ import type { PhoneLimit } from '../payments/phone-limit-use-case.ts';
 import { phoneRefusal } from '../payments/phone-limit-use-case.ts';
 import type { DirectPayment } from './order-requests.ts';
 import type { CallScope, OrderStore } from './order-store.ts';
-import { findTaken, orderNumberTaken } from './register-order-use-case.ts';
+import { findTaken, issueOfDifferent, issueOfEnded, orderNumberTaken } from './register-order-use-case.ts';
 
 export interface StartedPayment {
   readonly order: Order;
   readonly attempt: PaymentAttempt;
-  /** Whether the same payment was running already; then nobody is prompted again. */
+  /** Whether the same call had started the attempt before; then nobody is prompted again. */
   readonly repeated: boolean;
 }
 
@@ -35,30 +35,61 @@ export interface StartDirectPaymentParts {
 
 /**
  * Commits a payment attempt: on a new DIRECT order, or on the PENDING order that has this order_number, amount and
- * currency and no attempt in flight. A repeat of the payment that is in flight gives that one again.
- * Errors: those of registering an order; INVALID_FIELDS for an option that the merchant's terms leave out; PAYMENT_IN_PROGRESS; ORDER_NOT_PAYABLE; PHONE_BUSY, PHONE_LIMIT.
+ * currency and nothing in flight. A repeat gives the attempt that the first call started and the order as it stands now.
+ * Errors: those of registering an order; INVALID_FIELDS for an option that the merchant's terms leave out;
+ * PAYMENT_IN_PROGRESS; MONEY_NOT_RETURNED; ORDER_NOT_PAYABLE; PHONE_BUSY, PHONE_LIMIT.
  */
 export function createStartDirectPayment(parts: StartDirectPaymentParts): StartDirectPayment {
   const { store, findMerchant, phoneLimit, newId, now } = parts;
+
+  /** Decides about the order under its lock, in the one place where an existing order gets a direct attempt. */
+  const startOn = async (
+    existing: Order,
+    payment: DirectPayment,
+    start: Command | undefined,
+    scope: CallScope,
+  ): Promise<Result<StartedPayment, Rejection | 'new_call'>> => {
+    // Most repeats need no lock: what this order says of the call never changes back.
+    const known = repeatOrThrow(existing, [], payment);
+    if (known !== undefined) return ok(known);
+    const decided = await store.change(
+      existing,
+      (order): Result<Changed, Refused> => {
+        const repeat = repeatOrThrow(order, order.earlierAttempts, payment);
+        if (repeat !== undefined) return err({ repeat });
+        if (start === undefined) return err({ rejection: 'new_call' });
+        const started = transition(order, start, now());
+        return started.ok ? started : err({ rejection: started.error });
+      },
+      scope,
+    );
+    if (decided.ok) return ok({ ...attemptOn(decided.value.order), repeated: false });
+    return 'repeat' in decided.error ? ok(decided.error.repeat) : err(decided.error.rejection);
+  };
+
   return async (payment, scope) => {
     const terms = await requireMerchant(findMerchant, payment.merchantId, payment.environment);
+    const { merchantId, environment, orderNumber } = payment;
+    const findExisting = () =>
+      store.find({ merchantId, environment, by: 'order_number', value: orderNumber }, scope);
     const issues = [
-      ...optionIssues(terms, payment.environment, payment.paymentOption),
+      ...optionIssues(terms, environment, payment.paymentOption),
       ...amountIssues(terms, payment.amount),
     ];
     if (issues.length > 0) {
-      const { merchantId, environment, orderNumber: value } = payment;
-      const order = await store.find({ merchantId, environment, by: 'order_number', value }, scope);
-      const running =
-        order && Money.equal(order.amount, payment.amount) ? repeatOf(order, payment) : undefined;
-      if (running === undefined) throw invalidFields(issues);
-      return running;
+      const existing = await findExisting();
+      if (existing === undefined || answerDirectPayment(existing, [], payment).type === 'differs')
+        throw invalidFields(issues);
+      const repeat = await startOn(existing, payment, undefined, scope);
+      if (!repeat.ok) throw invalidFields(issues);
+      return repeat.value;
     }
     const createdAt = now();
     const facts = directOrderFacts(payment, newId('ord', createdAt), createdAt, terms.sessionLifetimeMs);
     const start: Command = {
       type: 'start_payment',
       attemptId: newId('pat', createdAt),
+      origin: 'DIRECT',
       paymentOption: payment.paymentOption,
       phone: payment.phone,
     };
@@ -69,45 +100,38 @@ export function createStartDirectPayment(parts: StartDirectPaymentParts): StartD
       const { attempt } = attemptOn(created.order);
       const inserted = await store.insertWithAttempt(created, attempt, scope);
       if (inserted === 'inserted') return { order: created.order, attempt, repeated: false };
-      if (inserted !== 'taken' && (await wouldPrompt(store, payment, scope))) throw phoneRefusal(inserted);
 
-      const existing = await findTaken(store, facts, scope);
-      if (!Money.equal(existing.amount, payment.amount)) throw orderNumberTaken(existing);
-      const running = repeatOf(existing, payment);
-      if (running !== undefined) return running;
-      const started = await store.change(
-        existing,
-        (order) => {
-          // Another request may have started the same payment since the order was read.
-          const repeat = repeatOf(order, payment);
-          return repeat === undefined ? mapRefusal(transition(order, start, now())) : err({ repeat });
-        },
-        scope,
-      );
-      if (started.ok) return { ...attemptOn(started.value.order), repeated: false };
-      if ('repeat' in started.error) return started.error.repeat;
-      throw refusal(existing, started.error.rejection);
+      // A phone that is not free holds up new prompts only: a repeat, or an order that refuses, hears of itself instead.
+      const existing = inserted === 'taken' ? await findTaken(store, facts, scope) : await findExisting();
+      if (existing === undefined) throw inserted === 'taken' ? notThere(facts) : phoneRefusal(inserted);
+      const started = await startOn(existing, payment, start, scope);
+      if (started.ok) return started.value;
+      throw started.error === 'new_call' ? notThere(facts) : refusal(started.error);
     });
   };
 }
 
-/**
- * Whether the payment would have the phone asked once more. A repeat would not, nor would one that its order refuses
- * anyway: those hear of their own payment or of what is wrong, and not of the phone that is busy with it.
- */
-async function wouldPrompt(store: OrderStore, payment: DirectPayment, scope: CallScope): Promise<boolean> {
-  const { merchantId, environment, orderNumber } = payment;
-  const same = await store.find({ merchantId, environment, by: 'order_number', value: orderNumber }, scope);
-  if (same === undefined) return true;
-  const runs = same.latestAttempt !== null && isInFlight(same.latestAttempt);
-  return same.status === 'PENDING' && Money.equal(same.amount, payment.amount) && !runs;
+type Refused = { readonly repeat: StartedPayment } | { readonly rejection: Rejection | 'new_call' };
+
+/** The payment that the call repeats, if it does. @throws ORDER_NUMBER_TAKEN when the order has other values. */
+function repeatOrThrow(
+  order: Order,
+  earlierAttempts: readonly PaymentAttempt[],
+  payment: DirectPayment,
+): StartedPayment | undefined {
+  const answer = answerDirectPayment(order, earlierAttempts, payment);
+  switch (answer.type) {
+    case 'repeat':
+      return { order, attempt: answer.attempt, repeated: true };
+    case 'start':
+      return undefined;
+    case 'differs':
+      throw orderNumberTaken(issueOfDifferent(order, answer));
+  }
 }
 
-type Refused = { readonly repeat: StartedPayment } | { readonly rejection: Rejection };
-
-function mapRefusal(result: Result<Changed, Rejection>): Result<Changed, Refused> {
-  return result.ok ? result : err({ rejection: result.error });
-}
+const notThere = ({ id }: OrderFacts): Error =>
+  new Error(`order ${id} could not be inserted, and no other explains it`);
 
 /** A direct payment says no more of its order than this: there is no page to show a reason on or to return from. */
 function directOrderFacts(
@@ -150,29 +174,28 @@ function attemptOn(order: Order): { order: Order; attempt: PaymentAttempt } {
   return { order, attempt: order.latestAttempt };
 }
 
-/** The running payment that this one repeats: same option, same phone, amount already compared. */
-function repeatOf(order: Order, payment: DirectPayment): StartedPayment | undefined {
-  const attempt = order.latestAttempt;
-  if (order.status !== 'PENDING' || attempt === null || !isInFlight(attempt)) return undefined;
-  if (attempt.paymentOption !== payment.paymentOption || attempt.phone !== payment.phone.e164)
-    return undefined;
-  return { order, attempt, repeated: true };
-}
-
-function refusal(order: Order, rejection: Rejection) {
-  const refuse = (reason: 'PAYMENT_IN_PROGRESS' | 'ORDER_NOT_PAYABLE', issue: string) =>
-    rpcError(reason, `order_number ${issue}`, { issues: [{ field: 'order_number', issue }] });
+function refusal(rejection: Rejection): Error {
+  const refuse = (
+    reason: 'PAYMENT_IN_PROGRESS' | 'MONEY_NOT_RETURNED' | 'ORDER_NOT_PAYABLE',
+    issue: string,
+  ): Error => rpcError(reason, `order_number ${issue}`, { issues: [{ field: 'order_number', issue }] });
   switch (rejection.type) {
     case 'order_is_final':
-      return orderNumberTaken({ ...order, status: rejection.status });
+      return orderNumberTaken(issueOfEnded(rejection.status));
     case 'payment_in_progress':
       return refuse('PAYMENT_IN_PROGRESS', 'has another payment in progress; wait for its outcome');
+    case 'money_not_returned':
+      return refuse(
+        'MONEY_NOT_RETURNED',
+        'belongs to an order whose earlier payment took money that is not back with the payer; ' +
+          'wait until it is back, or ask the operator of the gateway',
+      );
     case 'too_many_attempts':
-      return refuse('ORDER_NOT_PAYABLE', `has been tried ${rejection.limit} times; use a new one`);
+      return refuse('ORDER_NOT_PAYABLE', `has been tried ${rejection.limit} times; use a new order_number`);
     case 'session_ended':
       return refuse(
         'ORDER_NOT_PAYABLE',
-        'belongs to an order whose payment session has ended; use a new one',
+        'belongs to an order whose payment session has ended; use a new order_number',
       );
     case 'option_not_allowed':
     case 'session_not_ended':

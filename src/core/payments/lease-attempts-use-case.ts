@@ -5,7 +5,7 @@ import { attemptOf } from '../database/order-rows.ts';
 import { storedId } from '../../runtime/public-id.ts';
 import { readClock } from '../database/read-clock.ts';
 import type { Environment, Order, PaymentAttempt, PaymentOption } from '../domain/order.ts';
-import { isInFlight } from '../domain/order.ts';
+import { isInFlight, moneyNotReturned } from '../domain/order.ts';
 import { transition } from '../domain/transition.ts';
 import type { OrderChanges } from '../orders/change-order-use-case.ts';
 import { lockDueAttempts } from './lock-due-attempts.sql.ts';
@@ -79,8 +79,11 @@ export function createLeaseAttempts(parts: LeaseAttemptsParts): LeaseAttempts {
       await changes.apply(em, locked, sent.value, '');
       order = sent.value.order;
     }
-    if (!sentBefore && (!isInFlight(row) || now >= order.expiresAt || isPromptOver(row, now))) {
-      // Certainly never asked, and nobody is to be prompted late, or for an order that cannot be paid any more.
+    const held = moneyNotReturned(order);
+    const mayNotBeSent = held !== undefined || now >= order.expiresAt || isPromptOver(row, now);
+    if (!sentBefore && (!isInFlight(row) || mayNotBeSent)) {
+      // Certainly never asked, and nobody is to be prompted late, for an order that cannot be paid any more, or while the
+      // wallet holds money of an earlier attempt.
       const ended = transition(order, { type: 'time_out_attempt', attemptId: attemptOf(row).id }, now);
       if (ended.ok) await changes.apply(em, { row: orderRow, order }, ended.value, '');
       row.dueAt = null;
@@ -102,7 +105,8 @@ export function createLeaseAttempts(parts: LeaseAttemptsParts): LeaseAttempts {
       sentBefore,
       providerReference: row.providerReference ?? '',
       leases: row.leases,
-      promptUntil: row.promptUntil ?? leasedUntil,
+      // A request that the wallet says it never got is sent again until then: not while it holds money of another attempt.
+      promptUntil: earlier(row.promptUntil ?? leasedUntil, held?.foundAt),
       leasedAt: now,
     };
   };
@@ -126,3 +130,6 @@ export function createLeaseAttempts(parts: LeaseAttemptsParts): LeaseAttempts {
     return attempts;
   };
 }
+
+const earlier = (time: Date, other: Date | undefined): Date =>
+  other === undefined || time < other ? time : other;

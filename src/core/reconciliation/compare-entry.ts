@@ -1,11 +1,6 @@
-import type {
-  DifferenceKind,
-  StatementEntryStatus,
-  StatementEntryType,
-  StrayPaymentStatus,
-} from '../database/entities.ts';
+import type { DifferenceKind, StatementEntryStatus, StatementEntryType } from '../database/entities.ts';
 import { publicId } from '../../runtime/public-id.ts';
-import type { PaymentAttemptStatus } from '../domain/order.ts';
+import type { PaymentAttemptStatus, StrayPaymentStatus } from '../domain/order.ts';
 import { isOn } from './reconciliation-day.ts';
 import type { Day } from './reconciliation-day.ts';
 import { sameDecimal } from './same-decimal.ts';

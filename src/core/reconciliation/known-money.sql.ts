@@ -1,8 +1,12 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { StrayPaymentStatus } from '../database/entities.ts';
 import { Currency } from '../domain/currency.ts';
 import { Money } from '../domain/money.ts';
-import type { Environment, PaymentAttemptStatus, PaymentOption } from '../domain/order.ts';
+import type {
+  Environment,
+  PaymentAttemptStatus,
+  PaymentOption,
+  StrayPaymentStatus,
+} from '../domain/order.ts';
 import type { KnownMoney } from './compare-entry.ts';
 import type { Day } from './reconciliation-day.ts';
 

@@ -3,6 +3,9 @@ import type { Language } from './language.ts';
 /** Decimal text as the contract gives it: digits, and a point with decimals or none. */
 type DecimalText = `${number}`;
 
+/** A wallet may name a currency in words of its own, which Intl takes for a mistake. */
+const isCurrencyCode = (text: string): boolean => /^[A-Z]{3}$/.test(text);
+
 const isDecimalText = (text: string): text is DecimalText => /^[0-9]+(\.[0-9]+)?$/.test(text);
 
 /**
@@ -11,7 +14,7 @@ const isDecimalText = (text: string): text is DecimalText => /^[0-9]+(\.[0-9]+)?
  * so it is never a float on the way.
  */
 export function amountText(amount: string, currency: string, language: Language): string {
-  if (!isDecimalText(amount)) return `${currency} ${amount}`;
+  if (!isDecimalText(amount) || !isCurrencyCode(currency)) return `${currency} ${amount}`;
   const format = (options: Intl.NumberFormatOptions) =>
     new Intl.NumberFormat(language, { style: 'currency', currency, ...options });
   const usual = format({}).resolvedOptions().maximumFractionDigits ?? 0;

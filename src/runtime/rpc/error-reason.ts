@@ -17,6 +17,7 @@ export const errorReasons = {
   SYMBOL_NOT_FOUND: Code.NotFound,
   ORDER_NUMBER_TAKEN: Code.AlreadyExists,
   PAYMENT_IN_PROGRESS: Code.FailedPrecondition,
+  MONEY_NOT_RETURNED: Code.FailedPrecondition,
   ORDER_NOT_PAYABLE: Code.FailedPrecondition,
   API_KEY_NOT_USABLE: Code.FailedPrecondition,
   TOO_MANY_API_KEYS: Code.ResourceExhausted,

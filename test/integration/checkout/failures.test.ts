@@ -1,4 +1,7 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { create } from '@bufbuild/protobuf';
+import { MoneyNotReturnedSchema } from '../../../src/gen/gatehouse/v1/checkout_service_pb.js';
+import { OrderStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { HealthCheckResponse_ServingStatus as ServingStatus } from '../../../src/gen/health/v1/health_pb.js';
@@ -267,4 +270,44 @@ describe('readyz', () => {
     expect([ready.status, page.status]).toEqual([503, 200]);
     expect([ready, page].map(({ headers }) => headers.get('connection'))).toEqual(['close', 'close']);
   });
+});
+
+describe('while a wallet holds money that does not pay the order', () => {
+  test.each([
+    [{ status: OrderStatus.PENDING }, false, 'on its way back to you. Please do not pay in another way'],
+    [{ status: OrderStatus.PENDING }, true, 'Please do not pay again. Contact Abeba Trading'],
+    [
+      { status: OrderStatus.EXPIRED },
+      false,
+      'This order was not paid. Your wallet took ETB 99.00, which is on its way',
+    ],
+    [{ status: OrderStatus.FAILED }, true, 'has not sent it back. Contact Abeba Trading'],
+  ])(
+    'the page of an order that is %j says so (reversal refused: %s), and never that nothing was paid',
+    async (order, reversalRefused, words) => {
+      const moneyNotReturned = create(MoneyNotReturnedSchema, {
+        amount: '99.00',
+        currency: 'ETB',
+        reversalRefused,
+      });
+      const checkout = openCheckout(order, { moneyNotReturned });
+      running = await startCheckoutOverRpc({
+        checkout: {
+          getCheckout: () => ({ checkout }),
+          submitCheckoutPayment: () => Promise.reject(rpcError('MONEY_NOT_RETURNED', 'not back')),
+        },
+      });
+      const customer = createCustomer();
+
+      const page = await customer.get(running.page);
+      const sent = await customer.post(running.page, payment);
+
+      expect(page.status).toBe(200);
+      expect(page.body.replaceAll(/\s+/g, ' ').replaceAll('&nbsp;', ' ')).toContain(words);
+      expect(page.body).toContain('A-1');
+      expect(page.body).not.toContain('Nothing was paid');
+      expect(page.body).not.toContain('name="phone"');
+      expect([sent.status, sent.headers.get('location')]).toEqual([303, `/c/${token}`]);
+    },
+  );
 });

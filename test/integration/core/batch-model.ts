@@ -204,7 +204,9 @@ function expectedOf(order: KnownOrder | undefined, wasThere: boolean, item: Item
       return [isSame ? orderId : 'ORDER_NUMBER_TAKEN'];
     }
     case 'direct':
-      if (status !== 'PENDING' || money(order.amount) !== money(item.amount)) return ['ORDER_NUMBER_TAKEN'];
-      return [attempt?.phone === phoneOf(item.phone) ? `${orderId} ${attempt.id}` : 'PAYMENT_IN_PROGRESS'];
+      if (money(order.amount) !== money(item.amount)) return ['ORDER_NUMBER_TAKEN'];
+      if (attempt?.phone === phoneOf(item.phone)) return [`${orderId} ${attempt.id}`];
+      if (status !== 'PENDING' || order.paymentType === 'DIRECT') return ['ORDER_NUMBER_TAKEN'];
+      return ['PAYMENT_IN_PROGRESS'];
   }
 }

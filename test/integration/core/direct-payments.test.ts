@@ -62,6 +62,12 @@ async function settle(merchantId: string, attempt: string, order: string): Promi
   );
 }
 
+const decline = (merchantId: string) =>
+  database.query(
+    `update core.payment_attempts set status = 'DECLINED', decline_reason = 'wrong_pin' where merchant_id = $1`,
+    [storedId('mer', merchantId)],
+  );
+
 describe('starting a direct payment', () => {
   test('makes a DIRECT order with an attempt that nobody has sent yet, and tells its history', async () => {
     const { id: merchantId } = await stack.createMerchant();
@@ -195,12 +201,8 @@ describe('repeating a direct payment', () => {
   test.each([
     ['another amount', { amount: '100.51' }, 'ORDER_NUMBER_TAKEN'],
     ['another currency', { currency: 'USD' }, 'ORDER_NUMBER_TAKEN'],
-    ['another phone while the first is asked', { phone: '0911223345' }, 'PAYMENT_IN_PROGRESS'],
-    [
-      'another option while the first is asked',
-      { paymentOption: PaymentOption.WALLETB_USSD },
-      'PAYMENT_IN_PROGRESS',
-    ],
+    ['another phone', { phone: '0911223345' }, 'ORDER_NUMBER_TAKEN'],
+    ['another option', { paymentOption: PaymentOption.WALLETB_USSD }, 'ORDER_NUMBER_TAKEN'],
   ])('with %s is refused', async (_name, change, reason) => {
     const { id: merchantId } = await stack.createMerchant();
     await orders.startDirectPayment(directPayment({ merchantId }));
@@ -215,15 +217,44 @@ describe('repeating a direct payment', () => {
   test.each([
     ['COMPLETED', 'SUCCEEDED'],
     ['EXPIRED', 'TIMED_OUT'],
-  ])('on an order that is %s is refused', async (order, attempt) => {
+  ])(
+    'on an order that is %s gives the attempt that it made, alone and in a batch',
+    async (order, attempt) => {
+      const { id: merchantId } = await stack.createMerchant();
+      const first = await orders.startDirectPayment(directPayment({ merchantId }));
+      await settle(merchantId, attempt, order);
+
+      const again = await orders.startDirectPayment(directPayment({ merchantId }));
+      const { results } = await orders.batchStartDirectPayments({
+        requests: [directPayment({ merchantId })],
+      });
+
+      expect(again).toMatchObject({ repeated: true, order: { status: OrderStatus[order as 'EXPIRED'] } });
+      expect(again.paymentAttempt?.paymentAttemptId).toBe(first.paymentAttempt?.paymentAttemptId);
+      expect(results.map(({ result }) => result)).toEqual([{ case: 'response', value: again }]);
+      expect(await attemptsOf(merchantId)).toHaveLength(1);
+    },
+  );
+
+  test('on a registered order whose attempt was declined prompts nobody again, however late the repeat is', async () => {
     const { id: merchantId } = await stack.createMerchant();
-    await orders.startDirectPayment(directPayment({ merchantId }));
-    await settle(merchantId, attempt, order);
+    await orders.registerOrder(registration({ merchantId, orderNumber: 'A-1' }));
+    const call = { merchantId, orderNumber: 'A-1' };
+    const first = await orders.startDirectPayment(directPayment(call));
+    await decline(merchantId);
+    const other = await orders.startDirectPayment(directPayment({ ...call, phone: '0911223346' }));
+    await decline(merchantId);
 
-    const failure = await failureOf(orders.startDirectPayment(directPayment({ merchantId })));
+    const repeats = await Promise.all(
+      Array.from({ length: 10 }, () => orders.startDirectPayment(directPayment(call))),
+    );
 
-    expect(failure).toMatchObject({ code: 'AlreadyExists', reason: 'ORDER_NUMBER_TAKEN' });
-    expect(await attemptsOf(merchantId)).toHaveLength(1);
+    for (const repeat of repeats) {
+      expect(repeat).toMatchObject({ repeated: true, order: { status: OrderStatus.PENDING } });
+      expect(repeat.paymentAttempt?.paymentAttemptId).toBe(first.paymentAttempt?.paymentAttemptId);
+    }
+    expect(other.repeated).toBe(false);
+    expect(await attemptsOf(merchantId)).toHaveLength(2);
   });
 
   test('after the session has ended is refused, even before the order is marked EXPIRED', async () => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { publicId } from '../../../src/runtime/public-id.ts';
+import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
+import { publicId, storedId } from '../../../src/runtime/public-id.ts';
 import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
 import {
   Environment,
@@ -13,11 +14,12 @@ import {
   StrayPaymentStatus,
 } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 import type { LeasedReversal } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
+import { directPayment } from '../../support/order-requests.ts';
 import { failureOf } from '../../support/rpc-failure.ts';
 import { startStack } from '../../support/stack.ts';
 import type { Stack } from '../../support/stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
-import { openPaymentDesk, outcomes, transactionOf } from './payment-desk.ts';
+import { browserSecret, openPaymentDesk, outcomes, transactionOf } from './payment-desk.ts';
 import type { PaymentDesk } from './payment-desk.ts';
 
 let stack: Stack;
@@ -59,6 +61,8 @@ const recordReversal = ({ strayPayment, leaseId }: LeasedReversal, outcome: NonN
     outcome,
     exchanges: [{ purpose: 'reverse' }],
   });
+
+const refused = (definite: boolean) => ({ case: 'refused' as const, value: { detail: 'no', definite } });
 
 /** Money that a direct payment could not take: the wallet debited another amount. */
 async function findMoney() {
@@ -108,26 +112,110 @@ describe('money that is not the order’s', () => {
     ]);
   });
 
-  test('leaves a hosted order open for the next try, which may succeed', async () => {
+  test.each([
+    ['being sent back', undefined],
+    ['refused by the wallet', refused(true)],
+    ['refused, and perhaps sent back all the same', refused(false)],
+    ['of unknown whereabouts', { case: 'pending', value: {} } as const],
+  ])(
+    'and is %s keeps a hosted order from every next try until the payer has it back',
+    async (_name, state) => {
+      const hosted = await desk.registerHosted({ merchantId });
+      const first = await desk.payHosted(hosted);
+      const { order } = await desk.settle(first, outcomes.completed('t-1', '99.00'));
+      expect(order?.status).toBe(OrderStatus.PENDING);
+      const [leased] = await leaseReversals();
+      if (leased === undefined) throw new Error('no reversal is due');
+      if (state !== undefined) await recordReversal(leased, state);
+      const direct = { merchantId, orderNumber: order?.orderNumber ?? '', phone: '0911223399' };
+
+      const refusals = [
+        await failureOf(desk.payHosted(hosted)),
+        await failureOf(desk.payHosted(hosted, PaymentOption.WALLETB_USSD, '0911223398')),
+        await failureOf(desk.startDirect(direct)),
+      ];
+      const { results } = await desk.orders.batchStartDirectPayments({ requests: [directPayment(direct)] });
+
+      for (const failure of refusals)
+        expect(failure).toMatchObject({ code: 'FailedPrecondition', reason: 'MONEY_NOT_RETURNED' });
+      expect(refusals.at(-1)?.issues).toEqual({
+        order_number: expect.stringContaining('not back with the payer'),
+      });
+      expect(results.map(({ result }) => result.case)).toEqual(['error']);
+      const { checkout } = await desk.checkout.getCheckout({
+        token: hosted.token,
+        browserSecret: browserSecret(),
+      });
+      expect(checkout?.moneyNotReturned).toMatchObject({
+        amount: '99.00',
+        currency: 'ETB',
+        reversalRefused: state?.case === 'refused',
+      });
+
+      if (state?.case === 'refused')
+        await desk.strayPayments.retryReversal({
+          merchantId,
+          strayPaymentId: leased.strayPayment?.strayPaymentId ?? '',
+        });
+      await desk.query(
+        'update core.stray_payments set due_at = now(), leased_until = null where merchant_id = $1 and due_at is not null',
+        [storedId('mer', merchantId)],
+      );
+      const [again] = await leaseReversals();
+      if (again === undefined) throw new Error('the reversal is not tried again');
+      await recordReversal(again, { case: 'done', value: {} });
+      const second = await desk.payHosted(hosted);
+      expect((await desk.settle(second, outcomes.completed('t-2'))).order?.status).toBe(
+        OrderStatus.COMPLETED,
+      );
+    },
+  );
+
+  test('and stays with the wallet does not keep its order open past the session', async () => {
     const hosted = await desk.registerHosted({ merchantId });
     const first = await desk.payHosted(hosted);
-    const { order } = await desk.settle(first, outcomes.completed('t-1', '99.00'));
-    expect(order?.status).toBe(OrderStatus.PENDING);
+    await desk.settle(first, outcomes.completed('t-1', '99.00'));
+    const [leased] = await leaseReversals();
+    if (leased === undefined) throw new Error('no reversal is due');
+    await recordReversal(leased, refused(true));
 
-    const second = await desk.payHosted(hosted);
-    const paid = await desk.settle(second, outcomes.completed('t-2'));
+    await desk.endSession(first);
 
-    expect(paid.order).toMatchObject({ status: OrderStatus.COMPLETED, deducted: '100.50' });
-    expect(await desk.strays(merchantId)).toMatchObject([
-      { providerTransactionId: transactionOf(merchantId, 't-1') },
+    await waitUntil(
+      'the order has ended',
+      async () => (await desk.story(first)).order?.status === OrderStatus.EXPIRED,
+    );
+    expect(await desk.strays(merchantId)).toMatchObject([{ status: StrayPaymentStatus.REVERSAL_REFUSED }]);
+  });
+
+  test('and turns up before the next try is sent ends that try unsent, and one sent already is not sent again', async () => {
+    const hosted = await desk.registerHosted({ merchantId });
+    const first = await desk.payHosted(hosted);
+    await desk.settle(first, outcomes.declined());
+    await desk.payments.hastenPaymentAttempt({ merchantId, paymentAttemptId: first.attemptId });
+    const look = await desk.take(first);
+    const other = await desk.registerHosted({ merchantId, orderNumber: 'A-2' });
+    const otherFirst = await desk.payHosted(other, PaymentOption.WALLETA_USSD, '0911223397');
+    await desk.settle(otherFirst, outcomes.declined());
+    await desk.payments.hastenPaymentAttempt({ merchantId, paymentAttemptId: otherFirst.attemptId });
+    const otherLook = await desk.take(otherFirst);
+    const otherSecond = await desk.payHosted(other, PaymentOption.WALLETB_USSD, '0911223397');
+    await desk.settle(otherSecond, outcomes.unknown());
+    // Last, because whoever takes one attempt takes all that are due.
+    const second = await desk.payHosted(hosted, PaymentOption.WALLETB_USSD);
+
+    await desk.record(look, outcomes.completed('t-1'));
+    await desk.record(otherLook, outcomes.completed('t-2'));
+    await desk.makeDue(otherSecond);
+    const leased = await desk.lease();
+
+    expect((await desk.story(second)).paymentAttempt?.status).toBe(PaymentAttemptStatus.TIMED_OUT);
+    expect(leased.map(({ paymentAttempt }) => paymentAttempt?.paymentAttemptId)).toEqual([
+      otherSecond.attemptId,
     ]);
-    expect(await desk.history(hosted)).toEqual([
-      '1 CREATED',
-      '2 PAYMENT_STARTED',
-      '3 PAYMENT_DECLINED',
-      '4 PAYMENT_STARTED',
-      '5 COMPLETED',
-    ]);
+    expect(timestampMs(leased[0]?.promptUntil ?? timestampFromMs(Infinity))).toBeLessThanOrEqual(
+      timestampMs(leased[0]?.leaseTime ?? timestampFromMs(0)),
+    );
   });
 
   test('that comes when the order has ended is LATE and does not change it, however often it is told', async () => {
@@ -155,12 +243,13 @@ describe('money that is not the order’s', () => {
     await desk.payments.hastenPaymentAttempt({ merchantId, paymentAttemptId: first.attemptId });
     const look = await desk.take(first);
     const second = await desk.payHosted(hosted);
+    const sent = await desk.take(second);
 
     const { order, strayPaymentId } = await desk.record(look, outcomes.completed('t-1'));
 
     expect(order?.status).toBe(OrderStatus.PENDING);
     expect(strayPaymentId).toMatch(/^stp_/);
-    expect((await desk.settle(second, outcomes.completed('t-2'))).order?.status).toBe(OrderStatus.COMPLETED);
+    expect((await desk.record(sent, outcomes.completed('t-2'))).order?.status).toBe(OrderStatus.COMPLETED);
     expect(await desk.strays(merchantId)).toMatchObject([{ kind: StrayPaymentKind.LATE }]);
   });
 
@@ -248,7 +337,6 @@ describe('the way back', () => {
   });
 
   const makeDue = () => desk.query('update core.stray_payments set due_at = now() where due_at is not null');
-  const refused = (definite: boolean) => ({ case: 'refused' as const, value: { detail: 'no', definite } });
 
   test('goes by one name at the wallet, the stray payment’s own, however often it is asked about', async () => {
     const { leased, strayPaymentId } = await findMoney();

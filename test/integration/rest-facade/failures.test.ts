@@ -66,8 +66,11 @@ const everywhere = (body: object) => ({ register: body, direct: body, verify: bo
 
 const expected: Record<ErrorReason, { register: object; direct: object; verify: object }> = {
   INVALID_FIELDS: internal,
-  ORDER_NUMBER_TAKEN: about('has already been used for another order'),
+  ORDER_NUMBER_TAKEN: about('has been used before, with other values or for an order that has ended'),
   PAYMENT_IN_PROGRESS: about('has another payment in progress; wait until it has ended'),
+  MONEY_NOT_RETURNED: about(
+    'belongs to an order whose earlier payment took money that is not back with the payer',
+  ),
   ORDER_NOT_PAYABLE: about('belongs to an order that can no longer be paid'),
   ORDER_NOT_FOUND: everywhere({ code: 404, message: 'Not found' }),
   MERCHANT_SUSPENDED: forbidden,

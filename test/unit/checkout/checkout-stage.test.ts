@@ -2,7 +2,7 @@ import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { describe, expect, test } from '@jest/globals';
 import { stageOf } from '../../../src/checkout/checkout-stage.ts';
-import { CheckoutSchema } from '../../../src/gen/gatehouse/v1/checkout_service_pb.js';
+import { CheckoutSchema, MoneyNotReturnedSchema } from '../../../src/gen/gatehouse/v1/checkout_service_pb.js';
 import {
   OrderSchema,
   OrderStatus,
@@ -21,6 +21,7 @@ interface Situation {
   readonly usableHere?: boolean;
   readonly attemptsLeft?: number;
   readonly secondsLeft?: number;
+  readonly notReturned?: boolean;
 }
 
 function stageIn({
@@ -30,9 +31,12 @@ function stageIn({
   usableHere = true,
   attemptsLeft = 4,
   secondsLeft = 60,
+  notReturned = false,
 }: Situation) {
   const order = create(OrderSchema, { status, expireTime: timestampFromMs(nowMs + secondsLeft * 1000) });
   const checkout = create(CheckoutSchema, { order, usableHere, attemptsLeft });
+  if (notReturned)
+    checkout.moneyNotReturned = create(MoneyNotReturnedSchema, { amount: '1', currency: 'ETB' });
   if (attempt !== undefined) {
     const createTime = timestampFromMs(nowMs - startedSecondsAgo * 1000);
     checkout.latestAttempt = create(PaymentAttemptSchema, { status: attempt, createTime });
@@ -53,6 +57,12 @@ describe('what a customer is shown', () => {
     ['the session is over after a no', { attempt: DECLINED, secondsLeft: -5 }, 'expired'],
     ['the session is over, and a wallet was asked', { attempt: SENT, secondsLeft: -5 }, 'confirm'],
     ['the session is over, and the outcome is unknown', { attempt: UNKNOWN, secondsLeft: -9_999 }, 'confirm'],
+    ['a wallet has money of an earlier try', { attempt: DECLINED, notReturned: true }, 'not_returned'],
+    [
+      'the wallet has money of an earlier try and was asked again',
+      { attempt: SENT, notReturned: true },
+      'confirm',
+    ],
     ['no try is left', { attempt: DECLINED, attemptsLeft: 0 }, 'failed'],
     ['another browser has it', { usableHere: false, attempt: SENT }, 'in_use'],
     ['it was paid', { status: COMPLETED, attempt: SUCCEEDED }, 'paid'],

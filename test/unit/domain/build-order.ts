@@ -1,6 +1,6 @@
 import { Currency } from '../../../src/core/domain/currency.ts';
 import { Money } from '../../../src/core/domain/money.ts';
-import type { Order, OrderFacts, PaymentAttempt } from '../../../src/core/domain/order.ts';
+import type { OrderFacts, OrderInFull, PaymentAttempt, StrayMoney } from '../../../src/core/domain/order.ts';
 import { registerOrder } from '../../../src/core/domain/order.ts';
 import { PhoneNumber } from '../../../src/core/domain/phone-number.ts';
 
@@ -39,7 +39,7 @@ export function buildFacts(changes: Partial<OrderFacts> = {}): OrderFacts {
   };
 }
 
-export function buildOrder(changes: Partial<Order> = {}): Order {
+export function buildOrder(changes: Partial<OrderInFull> = {}): OrderInFull {
   return { ...registerOrder(buildFacts()).order, ...changes };
 }
 
@@ -47,11 +47,24 @@ export function buildAttempt(changes: Partial<PaymentAttempt> = {}): PaymentAtte
   return {
     id: 'pat_latest',
     status: 'REQUESTED',
+    origin: 'CHECKOUT',
     paymentOption: 'WALLETA_USSD',
     phone: '+251911223344',
     createdAt: new Date('2026-03-01T12:01:00.000Z'),
     updatedAt: new Date('2026-03-01T12:02:00.000Z'),
     declineReason: changes.status === 'DECLINED' ? 'wrong_pin' : null,
+    ...changes,
+  };
+}
+
+/** Money that an attempt before the latest one took. */
+export function buildStrayMoney(changes: Partial<StrayMoney> = {}): StrayMoney {
+  return {
+    attemptId: 'pat_earlier',
+    amount: '99.50',
+    currency: 'ETB',
+    status: 'REVERSAL_DUE',
+    foundAt: new Date('2026-03-01T12:03:00.000Z'),
     ...changes,
   };
 }

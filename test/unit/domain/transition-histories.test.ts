@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import type { Money } from '../../../src/core/domain/money.ts';
 import {
   type Changed,
-  type Order,
   type OrderEvent,
+  type OrderInFull,
   type PaymentType,
   registerOrder,
 } from '../../../src/core/domain/order.ts';
@@ -14,19 +14,19 @@ import { buildFacts, expiresAt, money, phone, registeredAt } from './build-order
 
 /** One command of a history and what it did. */
 interface Step {
-  readonly before: Order;
+  readonly before: OrderInFull;
   readonly command: Command;
   readonly now: Date;
   readonly result: Result<Changed, Rejection>;
   /** The order that the next command meets. */
-  readonly after: Order;
+  readonly after: OrderInFull;
 }
 
 /** An order's life under commands that come at any time, in any order, about any attempt. */
 interface History {
   readonly steps: readonly Step[];
   readonly events: readonly OrderEvent[];
-  readonly order: Order;
+  readonly order: OrderInFull;
 }
 
 /** A command without the attempt it is about, and how long after the last one it comes. */
@@ -37,7 +37,13 @@ interface Move {
 }
 
 function starting(paymentOption: 'WALLETA_USSD' | 'WALLETB_USSD' | 'WALLETA_WALLET'): Move['commandFor'] {
-  return (_, attemptId) => ({ type: 'start_payment', attemptId, paymentOption, phone: phone('0911223344') });
+  return (_, attemptId) => ({
+    type: 'start_payment',
+    attemptId,
+    origin: 'CHECKOUT',
+    paymentOption,
+    phone: phone('0911223344'),
+  });
 }
 
 function confirming(debited: Money): Move['commandFor'] {

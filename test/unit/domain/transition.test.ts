@@ -1,17 +1,23 @@
 import { describe, expect, test } from '@jest/globals';
 import type {
-  Order,
   OrderEventType,
+  OrderInFull,
   OrderStatus,
   PaymentAttempt,
   PaymentAttemptStatus,
   PaymentType,
+  StrayPaymentStatus,
 } from '../../../src/core/domain/order.ts';
 import { type Command, type Rejection, transition } from '../../../src/core/domain/transition.ts';
-import { buildAttempt, buildOrder, expiresAt, money, phone } from './build-order.ts';
+import { buildAttempt, buildOrder, buildStrayMoney, expiresAt, money, phone } from './build-order.ts';
 
 /** The rows: what the order and its latest attempt are before the command. */
-type State = readonly [status: OrderStatus, attempt: PaymentAttemptStatus | null, attemptCount: number];
+type State = readonly [
+  status: OrderStatus,
+  attempt: PaymentAttemptStatus | null,
+  attemptCount: number,
+  strayMoney?: readonly StrayPaymentStatus[],
+];
 
 const states: Readonly<Record<string, State>> = {
   'no attempt': ['PENDING', null, 0],
@@ -23,6 +29,12 @@ const states: Readonly<Record<string, State>> = {
   '5th requested': ['PENDING', 'REQUESTED', 5],
   '5th sent': ['PENDING', 'SENT', 5],
   '5th unknown': ['PENDING', 'UNKNOWN', 5],
+  'declined, held': ['PENDING', 'DECLINED', 1, ['REVERSAL_DUE']],
+  'declined, kept': ['PENDING', 'DECLINED', 1, ['REVERSED', 'REVERSAL_REFUSED']],
+  'declined, back': ['PENDING', 'DECLINED', 1, ['REVERSED', 'REVERSED']],
+  'requested, held': ['PENDING', 'REQUESTED', 2, ['REVERSAL_DUE']],
+  'requested, back': ['PENDING', 'REQUESTED', 2, ['REVERSED']],
+  'sent, held': ['PENDING', 'SENT', 2, ['REVERSAL_REFUSED']],
   // The next three cannot come about, yet have to be safe.
   '5th declined': ['PENDING', 'DECLINED', 5],
   '5th timed out': ['PENDING', 'TIMED_OUT', 5],
@@ -40,10 +52,30 @@ const payer = phone('0922334455');
 /** The columns. Every command type has one or more; "other" stands for every command about another attempt. */
 const commands: Readonly<Record<string, readonly Command[]>> = {
   start: [
-    { type: 'start_payment', attemptId: 'pat_new', paymentOption: 'WALLETA_USSD', phone: payer },
-    { type: 'start_payment', attemptId: 'pat_new', paymentOption: 'WALLETB_USSD', phone: payer },
+    {
+      type: 'start_payment',
+      attemptId: 'pat_new',
+      origin: 'CHECKOUT',
+      paymentOption: 'WALLETA_USSD',
+      phone: payer,
+    },
+    {
+      type: 'start_payment',
+      attemptId: 'pat_new',
+      origin: 'CHECKOUT',
+      paymentOption: 'WALLETB_USSD',
+      phone: payer,
+    },
   ],
-  wallet: [{ type: 'start_payment', attemptId: 'pat_new', paymentOption: 'WALLETA_WALLET', phone: payer }],
+  wallet: [
+    {
+      type: 'start_payment',
+      attemptId: 'pat_new',
+      origin: 'CHECKOUT',
+      paymentOption: 'WALLETA_WALLET',
+      phone: payer,
+    },
+  ],
   send: [{ type: 'send_attempt', attemptId }],
   lose: [{ type: 'lose_attempt', attemptId }],
   confirm: [
@@ -92,8 +124,9 @@ const changes: Readonly<Record<string, Change>> = {
 };
 
 /** What a cell's word says when the order stays as it is. */
-const rejections: Readonly<Record<string, (order: Order) => unknown>> = {
+const rejections: Readonly<Record<string, (order: OrderInFull) => unknown>> = {
   final: ({ status }) => ({ type: 'order_is_final', status }),
+  held: () => ({ type: 'money_not_returned', attemptId: 'pat_earlier' }),
   busy: () => ({ type: 'payment_in_progress', attemptId: 'pat_latest' }),
   limit: () => ({ type: 'too_many_attempts', limit: 5 }),
   late: () => ({ type: 'session_ended' }),
@@ -107,24 +140,30 @@ const rejections: Readonly<Record<string, (order: Order) => unknown>> = {
 };
 
 const hostedInTime = `
-                   | start   | wallet  | send  | lose   | confirm | misconfirm | decline   | time out       | cancel      | expire | other
-no attempt         | started | started | whose | whose  | whose   | whose      | whose     | whose          | FAILED      | early  | whose
-requested          | busy    | busy    | sent  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | early  | whose
-sent               | busy    | busy    | again | lost   | PAID    | amount     | no        | silence        | busy        | early  | whose
-unknown            | busy    | busy    | again | =      | PAID    | amount     | no        | silence        | busy        | early  | whose
-declined           | started | started | over  | over   | over    | over       | over      | over           | FAILED      | early  | whose
-timed out          | started | started | over  | over   | over    | over       | over      | over           | FAILED      | early  | whose
-5th requested      | busy    | busy    | sent  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | early  | whose
-5th sent           | busy    | busy    | again | lost   | PAID    | amount     | FAILED no | FAILED silence | busy        | early  | whose
-5th unknown        | busy    | busy    | again | =      | PAID    | amount     | FAILED no | FAILED silence | busy        | early  | whose
-5th declined       | limit   | limit   | over  | over   | over    | over       | over      | over           | FAILED      | early  | whose
-5th timed out      | limit   | limit   | over  | over   | over    | over       | over      | over           | FAILED      | early  | whose
-paid, pending      | busy    | busy    | over  | over   | over    | over       | over      | over           | busy        | early  | whose
-completed          | final   | final   | final | final  | final   | final      | final     | final          | final       | final  | final
-failed, declined   | final   | final   | final | final  | final   | final      | final     | final          | final       | final  | final
-failed, cancelled  | final   | final   | final | final  | final   | final      | final     | final          | final       | final  | final
-expired, unpaid    | final   | final   | final | final  | final   | final      | final     | final          | final       | final  | final
-expired, timed out | final   | final   | final | final  | final   | final      | final     | final          | final       | final  | final`;
+                   | start   | wallet  | send    | lose   | confirm | misconfirm | decline   | time out       | cancel      | expire | other
+no attempt         | started | started | whose   | whose  | whose   | whose      | whose     | whose          | FAILED      | early  | whose
+requested          | busy    | busy    | sent    | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | early  | whose
+sent               | busy    | busy    | again   | lost   | PAID    | amount     | no        | silence        | busy        | early  | whose
+unknown            | busy    | busy    | again   | =      | PAID    | amount     | no        | silence        | busy        | early  | whose
+declined           | started | started | over    | over   | over    | over       | over      | over           | FAILED      | early  | whose
+timed out          | started | started | over    | over   | over    | over       | over      | over           | FAILED      | early  | whose
+declined, held     | held    | held    | over    | over   | over    | over       | over      | over           | FAILED      | early  | whose
+declined, kept     | held    | held    | over    | over   | over    | over       | over      | over           | FAILED      | early  | whose
+declined, back     | started | started | over    | over   | over    | over       | over      | over           | FAILED      | early  | whose
+requested, held    | busy    | busy    | silence | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | early  | whose
+requested, back    | busy    | busy    | sent    | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | early  | whose
+sent, held         | busy    | busy    | again   | lost   | PAID    | amount     | no        | silence        | busy        | early  | whose
+5th requested      | busy    | busy    | sent    | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | early  | whose
+5th sent           | busy    | busy    | again   | lost   | PAID    | amount     | FAILED no | FAILED silence | busy        | early  | whose
+5th unknown        | busy    | busy    | again   | =      | PAID    | amount     | FAILED no | FAILED silence | busy        | early  | whose
+5th declined       | limit   | limit   | over    | over   | over    | over       | over      | over           | FAILED      | early  | whose
+5th timed out      | limit   | limit   | over    | over   | over    | over       | over      | over           | FAILED      | early  | whose
+paid, pending      | busy    | busy    | over    | over   | over    | over       | over      | over           | busy        | early  | whose
+completed          | final   | final   | final   | final  | final   | final      | final     | final          | final       | final  | final
+failed, declined   | final   | final   | final   | final  | final   | final      | final     | final          | final       | final  | final
+failed, cancelled  | final   | final   | final   | final  | final   | final      | final     | final          | final       | final  | final
+expired, unpaid    | final   | final   | final   | final  | final   | final      | final     | final          | final       | final  | final
+expired, timed out | final   | final   | final   | final  | final   | final      | final     | final          | final       | final  | final`;
 
 const hostedTooLate = `
                    | start | wallet | send  | lose   | confirm | misconfirm | decline   | time out       | cancel      | expire       | other
@@ -134,6 +173,12 @@ sent               | busy  | busy   | again | lost   | PAID    | amount     | no
 unknown            | busy  | busy   | again | =      | PAID    | amount     | no        | silence        | busy        | busy         | whose
 declined           | late  | late   | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | whose
 timed out          | late  | late   | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | whose
+declined, held     | held  | held   | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | whose
+declined, kept     | held  | held   | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | whose
+declined, back     | late  | late   | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | whose
+requested, held    | busy  | busy   | late  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | EXPIRED with | whose
+requested, back    | busy  | busy   | late  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | EXPIRED with | whose
+sent, held         | busy  | busy   | again | lost   | PAID    | amount     | no        | silence        | busy        | busy         | whose
 5th requested      | busy  | busy   | late  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | EXPIRED with | whose
 5th sent           | busy  | busy   | again | lost   | PAID    | amount     | FAILED no | FAILED silence | busy        | busy         | whose
 5th unknown        | busy  | busy   | again | =      | PAID    | amount     | FAILED no | FAILED silence | busy        | busy         | whose
@@ -147,24 +192,30 @@ expired, unpaid    | final | final  | final | final  | final   | final      | fi
 expired, timed out | final | final  | final | final  | final   | final      | final     | final          | final       | final        | final`;
 
 const directInTime = `
-                   | start   | wallet | send  | lose   | confirm | misconfirm | decline   | time out       | cancel      | expire | other
-no attempt         | started | option | whose | whose  | whose   | whose      | whose     | whose          | FAILED      | early  | whose
-requested          | busy    | option | sent  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | early  | whose
-sent               | busy    | option | again | lost   | PAID    | amount     | FAILED no | FAILED silence | busy        | early  | whose
-unknown            | busy    | option | again | =      | PAID    | amount     | FAILED no | FAILED silence | busy        | early  | whose
-declined           | started | option | over  | over   | over    | over       | over      | over           | FAILED      | early  | whose
-timed out          | started | option | over  | over   | over    | over       | over      | over           | FAILED      | early  | whose
-5th requested      | busy    | option | sent  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | early  | whose
-5th sent           | busy    | option | again | lost   | PAID    | amount     | FAILED no | FAILED silence | busy        | early  | whose
-5th unknown        | busy    | option | again | =      | PAID    | amount     | FAILED no | FAILED silence | busy        | early  | whose
-5th declined       | limit   | option | over  | over   | over    | over       | over      | over           | FAILED      | early  | whose
-5th timed out      | limit   | option | over  | over   | over    | over       | over      | over           | FAILED      | early  | whose
-paid, pending      | busy    | option | over  | over   | over    | over       | over      | over           | busy        | early  | whose
-completed          | final   | final  | final | final  | final   | final      | final     | final          | final       | final  | final
-failed, declined   | final   | final  | final | final  | final   | final      | final     | final          | final       | final  | final
-failed, cancelled  | final   | final  | final | final  | final   | final      | final     | final          | final       | final  | final
-expired, unpaid    | final   | final  | final | final  | final   | final      | final     | final          | final       | final  | final
-expired, timed out | final   | final  | final | final  | final   | final      | final     | final          | final       | final  | final`;
+                   | start   | wallet | send           | lose   | confirm | misconfirm | decline   | time out       | cancel      | expire | other
+no attempt         | started | option | whose          | whose  | whose   | whose      | whose     | whose          | FAILED      | early  | whose
+requested          | busy    | option | sent           | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | early  | whose
+sent               | busy    | option | again          | lost   | PAID    | amount     | FAILED no | FAILED silence | busy        | early  | whose
+unknown            | busy    | option | again          | =      | PAID    | amount     | FAILED no | FAILED silence | busy        | early  | whose
+declined           | started | option | over           | over   | over    | over       | over      | over           | FAILED      | early  | whose
+timed out          | started | option | over           | over   | over    | over       | over      | over           | FAILED      | early  | whose
+declined, held     | held    | option | over           | over   | over    | over       | over      | over           | FAILED      | early  | whose
+declined, kept     | held    | option | over           | over   | over    | over       | over      | over           | FAILED      | early  | whose
+declined, back     | started | option | over           | over   | over    | over       | over      | over           | FAILED      | early  | whose
+requested, held    | busy    | option | FAILED silence | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | early  | whose
+requested, back    | busy    | option | sent           | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | early  | whose
+sent, held         | busy    | option | again          | lost   | PAID    | amount     | FAILED no | FAILED silence | busy        | early  | whose
+5th requested      | busy    | option | sent           | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | early  | whose
+5th sent           | busy    | option | again          | lost   | PAID    | amount     | FAILED no | FAILED silence | busy        | early  | whose
+5th unknown        | busy    | option | again          | =      | PAID    | amount     | FAILED no | FAILED silence | busy        | early  | whose
+5th declined       | limit   | option | over           | over   | over    | over       | over      | over           | FAILED      | early  | whose
+5th timed out      | limit   | option | over           | over   | over    | over       | over      | over           | FAILED      | early  | whose
+paid, pending      | busy    | option | over           | over   | over    | over       | over      | over           | busy        | early  | whose
+completed          | final   | final  | final          | final  | final   | final      | final     | final          | final       | final  | final
+failed, declined   | final   | final  | final          | final  | final   | final      | final     | final          | final       | final  | final
+failed, cancelled  | final   | final  | final          | final  | final   | final      | final     | final          | final       | final  | final
+expired, unpaid    | final   | final  | final          | final  | final   | final      | final     | final          | final       | final  | final
+expired, timed out | final   | final  | final          | final  | final   | final      | final     | final          | final       | final  | final`;
 
 const directTooLate = `
                    | start | wallet | send  | lose   | confirm | misconfirm | decline   | time out       | cancel      | expire       | other
@@ -174,6 +225,12 @@ sent               | busy  | option | again | lost   | PAID    | amount     | FA
 unknown            | busy  | option | again | =      | PAID    | amount     | FAILED no | FAILED silence | busy        | busy         | whose
 declined           | late  | option | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | whose
 timed out          | late  | option | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | whose
+declined, held     | held  | option | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | whose
+declined, kept     | held  | option | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | whose
+declined, back     | late  | option | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | whose
+requested, held    | busy  | option | late  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | EXPIRED with | whose
+requested, back    | busy  | option | late  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | EXPIRED with | whose
+sent, held         | busy  | option | again | lost   | PAID    | amount     | FAILED no | FAILED silence | busy        | busy         | whose
 5th requested      | busy  | option | late  | unsent | unsent  | unsent     | unsent    | unsent         | FAILED with | EXPIRED with | whose
 5th sent           | busy  | option | again | lost   | PAID    | amount     | FAILED no | FAILED silence | busy        | busy         | whose
 5th unknown        | busy  | option | again | =      | PAID    | amount     | FAILED no | FAILED silence | busy        | busy         | whose
@@ -241,6 +298,7 @@ test('the cells hold every rejection there is', () => {
   const types: Readonly<Record<Rejection['type'], true>> = {
     order_is_final: true,
     payment_in_progress: true,
+    money_not_returned: true,
     too_many_attempts: true,
     session_ended: true,
     session_not_ended: true,
@@ -290,8 +348,8 @@ function at<T>(table: Readonly<Record<string, T>>, word: string): T {
   return entry;
 }
 
-function orderIn(state: string, paymentType: PaymentType): Order {
-  const [status, attemptStatus, attemptCount] = at(states, state);
+function orderIn(state: string, paymentType: PaymentType): OrderInFull {
+  const [status, attemptStatus, attemptCount, strayMoney = []] = at(states, state);
   return buildOrder({
     paymentType,
     status,
@@ -299,10 +357,11 @@ function orderIn(state: string, paymentType: PaymentType): Order {
     latestAttempt: attemptStatus === null ? null : buildAttempt({ status: attemptStatus }),
     deductedMinorUnits: status === 'COMPLETED' ? 10_050n : 0n,
     lastEventSequence: 7,
+    strayMoney: strayMoney.map((stray) => buildStrayMoney({ status: stray })),
   });
 }
 
-function expectedResult(order: Order, command: Command, now: Date, outcome: string): unknown {
+function expectedResult(order: OrderInFull, command: Command, now: Date, outcome: string): unknown {
   const rejection = rejections[outcome];
   if (rejection !== undefined) return { ok: false, error: rejection(order) };
   if (outcome === '=') return { ok: true, value: { order, events: [] } };
@@ -310,7 +369,7 @@ function expectedResult(order: Order, command: Command, now: Date, outcome: stri
   const [status, attemptStatus, event, eventIsAbout] = at(changes, outcome);
   const latestAttempt =
     attemptStatus === null ? order.latestAttempt : attemptAfter(order, command, now, attemptStatus);
-  const after: Order = {
+  const after: OrderInFull = {
     ...order,
     status,
     latestAttempt,
@@ -318,6 +377,7 @@ function expectedResult(order: Order, command: Command, now: Date, outcome: stri
     deductedMinorUnits: status === 'COMPLETED' ? 10_050n : 0n,
     attemptCount: outcome === 'started' ? order.attemptCount + 1 : order.attemptCount,
     lastEventSequence: event === null ? 7 : 8,
+    earlierAttempts: outcome === 'started' && order.latestAttempt !== null ? [order.latestAttempt] : [],
   };
   if (event === null) return { ok: true, value: { order: after, events: [] } };
   const attempt = eventIsAbout === 'attempt' ? latestAttempt : null;
@@ -333,7 +393,7 @@ function expectedResult(order: Order, command: Command, now: Date, outcome: stri
 }
 
 function attemptAfter(
-  order: Order,
+  order: OrderInFull,
   command: Command,
   now: Date,
   status: PaymentAttemptStatus,
@@ -341,7 +401,15 @@ function attemptAfter(
   if (command.type === 'start_payment') {
     const { paymentOption } = command;
     const times = { createdAt: now, updatedAt: now };
-    return { id: 'pat_new', status, paymentOption, phone: '+251922334455', ...times, declineReason: null };
+    return {
+      id: 'pat_new',
+      status,
+      origin: 'CHECKOUT',
+      paymentOption,
+      phone: '+251922334455',
+      ...times,
+      declineReason: null,
+    };
   }
   if (order.latestAttempt === null) throw new Error('the expectation is about an attempt that there is not');
   const declineReason = status === 'DECLINED' ? 'insufficient_funds' : null;

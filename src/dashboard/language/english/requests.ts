@@ -56,8 +56,11 @@ export const requests = {
   /** By the reason that the log has; `other` for what is refused for a reason without words, `ours` for 5xx. */
   reasons: {
     INVALID_FIELDS: 'Fields of the request are not as the API expects them; the answer names each one.',
-    ORDER_NUMBER_TAKEN: 'The order number has been used for another order. Use a new one for each order.',
+    ORDER_NUMBER_TAKEN:
+      'The order number was used before, with other values or for an order that has ended. Use a new one for each order.',
     PAYMENT_IN_PROGRESS: 'The order has a payment under way. Wait until it has ended, or check the order.',
+    MONEY_NOT_RETURNED:
+      'An earlier payment of this order took money that is not back with the payer. Wait until it is back.',
     ORDER_NOT_PAYABLE: 'The order can no longer be paid. Register a new one.',
     ORDER_NOT_FOUND: 'There is no order with this number in this environment.',
     MERCHANT_SUSPENDED: 'Your account is suspended. Talk to whoever runs the gateway.',

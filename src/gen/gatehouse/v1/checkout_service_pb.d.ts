@@ -80,6 +80,14 @@ export declare type Checkout = Message<"gatehouse.v1.Checkout"> & {
    * @generated from field: gatehouse.v1.MerchantContact merchant_contact = 9;
    */
   merchantContact?: MerchantContact | undefined;
+
+  /**
+   * Money that an earlier payment took without paying the order, and that is not back with the payer. No payment starts
+   * until it is. Absent when there is none.
+   *
+   * @generated from field: gatehouse.v1.MoneyNotReturned money_not_returned = 10;
+   */
+  moneyNotReturned?: MoneyNotReturned | undefined;
 };
 
 /**
@@ -87,6 +95,40 @@ export declare type Checkout = Message<"gatehouse.v1.Checkout"> & {
  * Use `create(CheckoutSchema)` to create a new message.
  */
 export declare const CheckoutSchema: GenMessage<Checkout>;
+
+/**
+ * Money that a wallet took for an order without paying it, as the wallet wrote it.
+ *
+ * @generated from message gatehouse.v1.MoneyNotReturned
+ */
+export declare type MoneyNotReturned = Message<"gatehouse.v1.MoneyNotReturned"> & {
+  /**
+   * Decimal text.
+   *
+   * @generated from field: string amount = 1;
+   */
+  amount: string;
+
+  /**
+   * The currency that the wallet named.
+   *
+   * @generated from field: string currency = 2;
+   */
+  currency: string;
+
+  /**
+   * Whether the wallet refused to give it back: the operator has to settle it with the wallet. Otherwise it is on its way.
+   *
+   * @generated from field: bool reversal_refused = 3;
+   */
+  reversalRefused: boolean;
+};
+
+/**
+ * Describes the message gatehouse.v1.MoneyNotReturned.
+ * Use `create(MoneyNotReturnedSchema)` to create a new message.
+ */
+export declare const MoneyNotReturnedSchema: GenMessage<MoneyNotReturned>;
 
 /**
  * Which checkout to read.
@@ -265,7 +307,7 @@ export declare const CheckoutService: GenService<{
   /**
    * Starts a payment, and binds the checkout to the browser that does so first. A repeat while the same payment runs
    * gives that one. Errors: CHECKOUT_NOT_FOUND; INVALID_ARGUMENT INVALID_FIELDS; FAILED_PRECONDITION
-   * CHECKOUT_IN_USE for another browser, PAYMENT_IN_PROGRESS, ORDER_NOT_PAYABLE; RESOURCE_EXHAUSTED PHONE_BUSY, PHONE_LIMIT;
+   * CHECKOUT_IN_USE for another browser, PAYMENT_IN_PROGRESS, MONEY_NOT_RETURNED, ORDER_NOT_PAYABLE; RESOURCE_EXHAUSTED PHONE_BUSY, PHONE_LIMIT;
    * PERMISSION_DENIED MERCHANT_SUSPENDED or PRODUCTION_NOT_ACTIVATED.
    *
    * @generated from rpc gatehouse.v1.CheckoutService.SubmitCheckoutPayment

@@ -10,7 +10,7 @@ import { file_gatehouse_v1_order } from "./order_pb.js";
  * Describes the file gatehouse/v1/checkout_service.proto.
  */
 export const file_gatehouse_v1_checkout_service = /*@__PURE__*/
-  fileDesc("CiNnYXRlaG91c2UvdjEvY2hlY2tvdXRfc2VydmljZS5wcm90bxIMZ2F0ZWhvdXNlLnYxIssCCghDaGVja291dBIiCgVvcmRlchgBIAEoCzITLmdhdGVob3VzZS52MS5PcmRlchIVCg1tZXJjaGFudF9uYW1lGAIgASgJEjQKDmxhdGVzdF9hdHRlbXB0GAMgASgLMhwuZ2F0ZWhvdXNlLnYxLlBheW1lbnRBdHRlbXB0EhUKDWF0dGVtcHRzX2xlZnQYBCABKAUSNAoPcGF5bWVudF9vcHRpb25zGAUgAygOMhsuZ2F0ZWhvdXNlLnYxLlBheW1lbnRPcHRpb24SEwoLdXNhYmxlX2hlcmUYBiABKAgSEgoKYm91bmRfaGVyZRgHIAEoCBIfChdwcm92aWRlcl90cmFuc2FjdGlvbl9pZBgIIAEoCRI3ChBtZXJjaGFudF9jb250YWN0GAkgASgLMh0uZ2F0ZWhvdXNlLnYxLk1lcmNoYW50Q29udGFjdCI7ChJHZXRDaGVja291dFJlcXVlc3QSDQoFdG9rZW4YASABKAkSFgoOYnJvd3Nlcl9zZWNyZXQYAiABKAkiPwoTR2V0Q2hlY2tvdXRSZXNwb25zZRIoCghjaGVja291dBgBIAEoCzIWLmdhdGVob3VzZS52MS5DaGVja291dCKJAQocU3VibWl0Q2hlY2tvdXRQYXltZW50UmVxdWVzdBINCgV0b2tlbhgBIAEoCRIWCg5icm93c2VyX3NlY3JldBgCIAEoCRIzCg5wYXltZW50X29wdGlvbhgDIAEoDjIbLmdhdGVob3VzZS52MS5QYXltZW50T3B0aW9uEg0KBXBob25lGAQgASgJIkkKHVN1Ym1pdENoZWNrb3V0UGF5bWVudFJlc3BvbnNlEigKCGNoZWNrb3V0GAEgASgLMhYuZ2F0ZWhvdXNlLnYxLkNoZWNrb3V0Ij4KFUNhbmNlbENoZWNrb3V0UmVxdWVzdBINCgV0b2tlbhgBIAEoCRIWCg5icm93c2VyX3NlY3JldBgCIAEoCSJCChZDYW5jZWxDaGVja291dFJlc3BvbnNlEigKCGNoZWNrb3V0GAEgASgLMhYuZ2F0ZWhvdXNlLnYxLkNoZWNrb3V0MrQCCg9DaGVja291dFNlcnZpY2USUgoLR2V0Q2hlY2tvdXQSIC5nYXRlaG91c2UudjEuR2V0Q2hlY2tvdXRSZXF1ZXN0GiEuZ2F0ZWhvdXNlLnYxLkdldENoZWNrb3V0UmVzcG9uc2UScAoVU3VibWl0Q2hlY2tvdXRQYXltZW50EiouZ2F0ZWhvdXNlLnYxLlN1Ym1pdENoZWNrb3V0UGF5bWVudFJlcXVlc3QaKy5nYXRlaG91c2UudjEuU3VibWl0Q2hlY2tvdXRQYXltZW50UmVzcG9uc2USWwoOQ2FuY2VsQ2hlY2tvdXQSIy5nYXRlaG91c2UudjEuQ2FuY2VsQ2hlY2tvdXRSZXF1ZXN0GiQuZ2F0ZWhvdXNlLnYxLkNhbmNlbENoZWNrb3V0UmVzcG9uc2ViBnByb3RvMw", [file_gatehouse_v1_merchant_service, file_gatehouse_v1_order]);
+  fileDesc("CiNnYXRlaG91c2UvdjEvY2hlY2tvdXRfc2VydmljZS5wcm90bxIMZ2F0ZWhvdXNlLnYxIocDCghDaGVja291dBIiCgVvcmRlchgBIAEoCzITLmdhdGVob3VzZS52MS5PcmRlchIVCg1tZXJjaGFudF9uYW1lGAIgASgJEjQKDmxhdGVzdF9hdHRlbXB0GAMgASgLMhwuZ2F0ZWhvdXNlLnYxLlBheW1lbnRBdHRlbXB0EhUKDWF0dGVtcHRzX2xlZnQYBCABKAUSNAoPcGF5bWVudF9vcHRpb25zGAUgAygOMhsuZ2F0ZWhvdXNlLnYxLlBheW1lbnRPcHRpb24SEwoLdXNhYmxlX2hlcmUYBiABKAgSEgoKYm91bmRfaGVyZRgHIAEoCBIfChdwcm92aWRlcl90cmFuc2FjdGlvbl9pZBgIIAEoCRI3ChBtZXJjaGFudF9jb250YWN0GAkgASgLMh0uZ2F0ZWhvdXNlLnYxLk1lcmNoYW50Q29udGFjdBI6ChJtb25leV9ub3RfcmV0dXJuZWQYCiABKAsyHi5nYXRlaG91c2UudjEuTW9uZXlOb3RSZXR1cm5lZCJOChBNb25leU5vdFJldHVybmVkEg4KBmFtb3VudBgBIAEoCRIQCghjdXJyZW5jeRgCIAEoCRIYChByZXZlcnNhbF9yZWZ1c2VkGAMgASgIIjsKEkdldENoZWNrb3V0UmVxdWVzdBINCgV0b2tlbhgBIAEoCRIWCg5icm93c2VyX3NlY3JldBgCIAEoCSI/ChNHZXRDaGVja291dFJlc3BvbnNlEigKCGNoZWNrb3V0GAEgASgLMhYuZ2F0ZWhvdXNlLnYxLkNoZWNrb3V0IokBChxTdWJtaXRDaGVja291dFBheW1lbnRSZXF1ZXN0Eg0KBXRva2VuGAEgASgJEhYKDmJyb3dzZXJfc2VjcmV0GAIgASgJEjMKDnBheW1lbnRfb3B0aW9uGAMgASgOMhsuZ2F0ZWhvdXNlLnYxLlBheW1lbnRPcHRpb24SDQoFcGhvbmUYBCABKAkiSQodU3VibWl0Q2hlY2tvdXRQYXltZW50UmVzcG9uc2USKAoIY2hlY2tvdXQYASABKAsyFi5nYXRlaG91c2UudjEuQ2hlY2tvdXQiPgoVQ2FuY2VsQ2hlY2tvdXRSZXF1ZXN0Eg0KBXRva2VuGAEgASgJEhYKDmJyb3dzZXJfc2VjcmV0GAIgASgJIkIKFkNhbmNlbENoZWNrb3V0UmVzcG9uc2USKAoIY2hlY2tvdXQYASABKAsyFi5nYXRlaG91c2UudjEuQ2hlY2tvdXQytAIKD0NoZWNrb3V0U2VydmljZRJSCgtHZXRDaGVja291dBIgLmdhdGVob3VzZS52MS5HZXRDaGVja291dFJlcXVlc3QaIS5nYXRlaG91c2UudjEuR2V0Q2hlY2tvdXRSZXNwb25zZRJwChVTdWJtaXRDaGVja291dFBheW1lbnQSKi5nYXRlaG91c2UudjEuU3VibWl0Q2hlY2tvdXRQYXltZW50UmVxdWVzdBorLmdhdGVob3VzZS52MS5TdWJtaXRDaGVja291dFBheW1lbnRSZXNwb25zZRJbCg5DYW5jZWxDaGVja291dBIjLmdhdGVob3VzZS52MS5DYW5jZWxDaGVja291dFJlcXVlc3QaJC5nYXRlaG91c2UudjEuQ2FuY2VsQ2hlY2tvdXRSZXNwb25zZWIGcHJvdG8z", [file_gatehouse_v1_merchant_service, file_gatehouse_v1_order]);
 
 /**
  * Describes the message gatehouse.v1.Checkout.
@@ -20,46 +20,53 @@ export const CheckoutSchema = /*@__PURE__*/
   messageDesc(file_gatehouse_v1_checkout_service, 0);
 
 /**
+ * Describes the message gatehouse.v1.MoneyNotReturned.
+ * Use `create(MoneyNotReturnedSchema)` to create a new message.
+ */
+export const MoneyNotReturnedSchema = /*@__PURE__*/
+  messageDesc(file_gatehouse_v1_checkout_service, 1);
+
+/**
  * Describes the message gatehouse.v1.GetCheckoutRequest.
  * Use `create(GetCheckoutRequestSchema)` to create a new message.
  */
 export const GetCheckoutRequestSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_checkout_service, 1);
+  messageDesc(file_gatehouse_v1_checkout_service, 2);
 
 /**
  * Describes the message gatehouse.v1.GetCheckoutResponse.
  * Use `create(GetCheckoutResponseSchema)` to create a new message.
  */
 export const GetCheckoutResponseSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_checkout_service, 2);
+  messageDesc(file_gatehouse_v1_checkout_service, 3);
 
 /**
  * Describes the message gatehouse.v1.SubmitCheckoutPaymentRequest.
  * Use `create(SubmitCheckoutPaymentRequestSchema)` to create a new message.
  */
 export const SubmitCheckoutPaymentRequestSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_checkout_service, 3);
+  messageDesc(file_gatehouse_v1_checkout_service, 4);
 
 /**
  * Describes the message gatehouse.v1.SubmitCheckoutPaymentResponse.
  * Use `create(SubmitCheckoutPaymentResponseSchema)` to create a new message.
  */
 export const SubmitCheckoutPaymentResponseSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_checkout_service, 4);
+  messageDesc(file_gatehouse_v1_checkout_service, 5);
 
 /**
  * Describes the message gatehouse.v1.CancelCheckoutRequest.
  * Use `create(CancelCheckoutRequestSchema)` to create a new message.
  */
 export const CancelCheckoutRequestSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_checkout_service, 5);
+  messageDesc(file_gatehouse_v1_checkout_service, 6);
 
 /**
  * Describes the message gatehouse.v1.CancelCheckoutResponse.
  * Use `create(CancelCheckoutResponseSchema)` to create a new message.
  */
 export const CancelCheckoutResponseSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_checkout_service, 6);
+  messageDesc(file_gatehouse_v1_checkout_service, 7);
 
 /**
  * What the hosted checkout pages need, and nothing more. The token in a checkout URL is all that a customer has.

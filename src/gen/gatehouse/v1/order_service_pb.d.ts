@@ -328,14 +328,14 @@ export declare type StartDirectPaymentResponse = Message<"gatehouse.v1.StartDire
   order?: Order | undefined;
 
   /**
-   * The attempt that was committed, or the one already running.
+   * The attempt that was committed, or the one that the same call started before, whatever became of it.
    *
    * @generated from field: gatehouse.v1.PaymentAttempt payment_attempt = 2;
    */
   paymentAttempt?: PaymentAttempt | undefined;
 
   /**
-   * True when the same payment had been started before.
+   * True when the same call had started it before.
    *
    * @generated from field: bool repeated = 3;
    */
@@ -1104,9 +1104,10 @@ export declare const WatchOrderEventsResponseSchema: GenMessage<WatchOrderEvents
  */
 export declare const OrderService: GenService<{
   /**
-   * Registers an order for the hosted checkout, durably before the answer. Safe to repeat: the same values for an
-   * order_number that is still PENDING give the same order and checkout_url again.
-   * Errors: INVALID_ARGUMENT INVALID_FIELDS; ALREADY_EXISTS ORDER_NUMBER_TAKEN; NOT_FOUND MERCHANT_NOT_FOUND;
+   * Registers an order for the hosted checkout, durably before the answer. Safe to repeat: the same values give the
+   * same order and checkout_url again while the order is PENDING or COMPLETED.
+   * Errors: INVALID_ARGUMENT INVALID_FIELDS; ALREADY_EXISTS ORDER_NUMBER_TAKEN for an order that is FAILED or EXPIRED or
+   * has other values, which its BadRequest names; NOT_FOUND MERCHANT_NOT_FOUND;
    * PERMISSION_DENIED MERCHANT_SUSPENDED or PRODUCTION_NOT_ACTIVATED; RESOURCE_EXHAUSTED OVERLOADED.
    *
    * @generated from rpc gatehouse.v1.OrderService.RegisterOrder
@@ -1129,8 +1130,11 @@ export declare const OrderService: GenService<{
   },
   /**
    * Commits a payment attempt, on a new order or on a PENDING one of the same amount and currency with nothing in
-   * flight, and answers before the wallet is asked. Safe to repeat while the attempt runs: no second prompt.
-   * Errors: those of RegisterOrder; FAILED_PRECONDITION PAYMENT_IN_PROGRESS or ORDER_NOT_PAYABLE.
+   * flight, and answers before the wallet is asked. Safe to repeat at any time: a call with the same values gives the attempt
+   * that the first one started and the order as it stands, and prompts nobody again. On a registered order a call is the
+   * same one when its phone and payment_option are. Errors: those of RegisterOrder; FAILED_PRECONDITION
+   * PAYMENT_IN_PROGRESS, ORDER_NOT_PAYABLE, or MONEY_NOT_RETURNED while an earlier attempt of the order took money that is
+   * not back with the payer.
    *
    * @generated from rpc gatehouse.v1.OrderService.StartDirectPayment
    */

@@ -1,0 +1,262 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import type {
+  OrderInFull,
+  OrderStatus,
+  PaymentAttemptStatus,
+  StrayMoney,
+  StrayPaymentStatus,
+} from '../../../src/core/domain/order.ts';
+import { registerOrder } from '../../../src/core/domain/order.ts';
+import { transition } from '../../../src/core/domain/transition.ts';
+import type { Command } from '../../../src/core/domain/transition.ts';
+import {
+  buildAttempt,
+  buildFacts,
+  buildOrder,
+  buildStrayMoney,
+  money,
+  phone,
+  registeredAt,
+} from './build-order.ts';
+
+const start = (attemptId: string): Command => ({
+  type: 'start_payment',
+  attemptId,
+  origin: 'CHECKOUT',
+  paymentOption: 'WALLETA_USSD',
+  phone: phone('0911223344'),
+});
+
+const attemptId = 'pat_latest';
+const inTime = new Date('2026-03-01T12:05:00.000Z');
+const everyCommand: readonly Command[] = [
+  start('pat_new'),
+  { type: 'send_attempt', attemptId },
+  { type: 'lose_attempt', attemptId },
+  { type: 'confirm_attempt', attemptId, debited: money('100.50') },
+  { type: 'confirm_attempt', attemptId, debited: money('99.50') },
+  { type: 'decline_attempt', attemptId, reason: 'wrong_pin' },
+  { type: 'time_out_attempt', attemptId },
+  { type: 'cancel' },
+  { type: 'expire' },
+];
+const strayStatuses: readonly StrayPaymentStatus[] = ['REVERSAL_DUE', 'REVERSED', 'REVERSAL_REFUSED'];
+const someStrays: readonly (readonly StrayPaymentStatus[])[] = [
+  ...strayStatuses.map((one) => [one]),
+  ...strayStatuses.flatMap((one) => strayStatuses.map((other) => [one, other])),
+];
+const orderStates: readonly (readonly [OrderStatus, PaymentAttemptStatus])[] = [
+  ...(['REQUESTED', 'SENT', 'UNKNOWN', 'SUCCEEDED', 'DECLINED', 'TIMED_OUT'] as const).map(
+    (attempt) => ['PENDING', attempt] as const,
+  ),
+  ['COMPLETED', 'SUCCEEDED'],
+  ['FAILED', 'DECLINED'],
+  ['EXPIRED', 'TIMED_OUT'],
+];
+
+describe.each(orderStates)('an order that is %s with an attempt that is %s', (status, attemptStatus) => {
+  test.each(someStrays.map((strays) => [strays] as const))(
+    'and stray money that is %j refuses new attempts alone, while some is not returned',
+    (strays) => {
+      const found = strays.map((one) => buildStrayMoney({ status: one }));
+      const with_ = (strayMoney: readonly StrayMoney[]): OrderInFull =>
+        buildOrder({
+          status,
+          latestAttempt: buildAttempt({ status: attemptStatus }),
+          attemptCount: 2,
+          strayMoney,
+        });
+      const isHeld = found.some((one) => one.status !== 'REVERSED');
+
+      for (const command of everyCommand) {
+        const [clean, stray] = [with_([]), with_(found)].map((order) => transition(order, command, inTime));
+        const asksForMoney = command.type === 'start_payment' || command.type === 'send_attempt';
+        if (clean?.ok === true && asksForMoney && isHeld) {
+          if (command.type === 'start_payment')
+            expect(stray).toEqual({
+              ok: false,
+              error: { type: 'money_not_returned', attemptId: 'pat_earlier' },
+            });
+          else
+            expect(stray).toMatchObject({
+              ok: true,
+              value: { order: { latestAttempt: { status: 'TIMED_OUT' } } },
+            });
+          continue;
+        }
+        expect(withoutStrays(stray)).toEqual(withoutStrays(clean));
+      }
+    },
+  );
+});
+
+/** Compares all but the stray money itself, which no command changes. */
+const withoutStrays = (value: unknown): unknown =>
+  JSON.parse(
+    JSON.stringify(value, (key, part: unknown) =>
+      key === 'strayMoney' ? [] : typeof part === 'bigint' ? `${part}` : part,
+    ),
+  );
+
+/** What a wallet, a payer or an operator does next. Attempts are named by how many came after them. */
+type Move =
+  | {
+      readonly do:
+        'start' | 'send' | 'lose' | 'cancel' | 'expire' | 'refund' | 'refuse_refund' | 'retry_refund';
+    }
+  | { readonly do: 'take' | 'decline'; readonly back: number; readonly amount: string };
+
+const moves: fc.Arbitrary<readonly Move[]> = fc.array(
+  fc.oneof(
+    { weight: 3, arbitrary: fc.constantFrom<Move>({ do: 'start' }, { do: 'send' }) },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom<Move>(
+        { do: 'lose' },
+        { do: 'cancel' },
+        { do: 'expire' },
+        { do: 'refund' },
+        { do: 'refuse_refund' },
+        { do: 'retry_refund' },
+      ),
+    },
+    {
+      weight: 3,
+      arbitrary: fc.record({
+        do: fc.constantFrom('take' as const, 'decline' as const),
+        back: fc.constantFrom(0, 0, 0, 1, 2),
+        amount: fc.constantFrom('100.50', '99.50'),
+      }),
+    },
+  ),
+  { maxLength: 40, size: 'max' },
+);
+
+/** The wallet's ledger beside the order: which attempts hold money of the payer. */
+interface Life {
+  readonly order: OrderInFull;
+  readonly holds: ReadonlySet<string>;
+}
+
+/** Plays what happens around an order as the store records it. `isHonest`: the wallet never takes back its no. */
+function live(sequence: readonly Move[], isHonest: boolean, look: (life: Life, sent: boolean) => void): Life {
+  let order: OrderInFull = registerOrder(buildFacts()).order;
+  const holds = new Set<string>();
+  const change = (command: Command, at: Date): boolean => {
+    const changed = transition(order, command, at);
+    if (changed.ok) order = changed.value.order;
+    return changed.ok;
+  };
+  const setStray = (from: StrayPaymentStatus, to: StrayPaymentStatus): StrayMoney | undefined => {
+    const stray = order.strayMoney.find(({ status }) => status === from);
+    if (stray === undefined) return undefined;
+    order = {
+      ...order,
+      strayMoney: order.strayMoney.map((one) => (one === stray ? { ...one, status: to } : one)),
+    };
+    return stray;
+  };
+  const addStray = (id: string, amount: string): void => {
+    order = { ...order, strayMoney: [...order.strayMoney, buildStrayMoney({ attemptId: id, amount })] };
+  };
+  for (const [index, move] of sequence.entries()) {
+    const now = new Date(registeredAt.getTime() + index * 20_000);
+    const before = order.latestAttempt;
+    switch (move.do) {
+      case 'start':
+        change(start(`pat_${order.attemptCount + 1}`), now);
+        break;
+      case 'send':
+        change({ type: 'send_attempt', attemptId: before?.id ?? '' }, now);
+        break;
+      case 'lose':
+        change({ type: 'lose_attempt', attemptId: before?.id ?? '' }, now);
+        break;
+      case 'cancel':
+        change({ type: 'cancel' }, now);
+        break;
+      case 'expire':
+        change({ type: 'expire' }, new Date(now.getTime() + 3_600_000));
+        break;
+      case 'refund': {
+        const stray = setStray('REVERSAL_DUE', 'REVERSED');
+        if (stray !== undefined) holds.delete(stray.attemptId);
+        break;
+      }
+      case 'refuse_refund':
+        setStray('REVERSAL_DUE', 'REVERSAL_REFUSED');
+        break;
+      case 'retry_refund':
+        setStray('REVERSAL_REFUSED', 'REVERSAL_DUE');
+        break;
+      case 'take':
+      case 'decline': {
+        const attempt = [...order.earlierAttempts, ...(before === null ? [] : [before])].at(-1 - move.back);
+        if (attempt === undefined || attempt.status === 'REQUESTED' || holds.has(attempt.id)) break;
+        const isOpen = attempt.status === 'SENT' || attempt.status === 'UNKNOWN';
+        if (move.do === 'decline') {
+          if (isOpen) change({ type: 'decline_attempt', attemptId: attempt.id, reason: 'wrong_pin' }, now);
+          break;
+        }
+        if (!isOpen && (isHonest || order.strayMoney.some((one) => one.attemptId === attempt.id))) break;
+        holds.add(attempt.id);
+        const confirm: Command = {
+          type: 'confirm_attempt',
+          attemptId: attempt.id,
+          debited: money(move.amount),
+        };
+        if (change(confirm, now)) break;
+        addStray(attempt.id, move.amount);
+        change({ type: 'decline_attempt', attemptId: attempt.id, reason: 'provider_error' }, now);
+        break;
+      }
+    }
+    const isSentNow = before?.status !== 'SENT' && order.latestAttempt?.status === 'SENT';
+    look({ order, holds }, isSentNow);
+  }
+  return { order, holds };
+}
+
+describe('in every history of an order and its stray money', () => {
+  test('at most one attempt holds money of the payer, with a wallet that keeps to its no', () => {
+    fc.assert(
+      fc.property(moves, (sequence) => {
+        live(sequence, true, ({ holds }) => expect(holds.size).toBeLessThanOrEqual(1));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test('no attempt is sent while another holds money, whatever the wallet takes back', () => {
+    fc.assert(
+      fc.property(moves, (sequence) => {
+        live(sequence, false, ({ holds }, isSentNow) => {
+          if (isSentNow) expect([...holds]).toEqual([]);
+        });
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test('an order whose attempts have ended can always end, money or not', () => {
+    fc.assert(
+      fc.property(moves, (sequence) => {
+        const { order } = live(sequence, false, () => undefined);
+        const attempt = order.latestAttempt?.status;
+        if (order.status !== 'PENDING' || attempt === 'SENT' || attempt === 'UNKNOWN') return;
+        const over = transition(order, { type: 'expire' }, new Date(registeredAt.getTime() + 86_400_000));
+        expect(over).toMatchObject({ ok: true, value: { order: { status: 'EXPIRED' } } });
+      }),
+    );
+  });
+
+  test('the histories reach a second attempt after money came back, and orders that end while it has not', () => {
+    const lives = fc
+      .sample(moves, { numRuns: 3_000, seed: 1 })
+      .map((sequence) => live(sequence, true, () => undefined));
+
+    expect(lives.some(({ order }) => order.status === 'COMPLETED' && order.strayMoney.length > 0)).toBe(true);
+    expect(lives.some(({ order, holds }) => order.status === 'EXPIRED' && holds.size > 0)).toBe(true);
+  });
+});
