@@ -3,6 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LogFile } from './log-file.ts';
 import type { SystemUser } from './postgres-home.ts';
+import { restartDelayMs } from './restart-delay.ts';
 import { StartError } from './start-error.ts';
 
 /** A process to keep running. */
@@ -45,10 +46,6 @@ export interface SupervisorOptions {
 
 const readyTimeoutMs = 60_000;
 const readyPollMs = 20;
-const firstDelayMs = 500;
-const longestDelayMs = 30_000;
-/** A process that ran this long is taken for healthy: its next restart is quick again. */
-const healthyAfterMs = 60_000;
 
 interface Running {
   readonly child: ChildProcess;
@@ -112,8 +109,8 @@ async function untilReady(spec: ProcessSpec, running: Running, options: Supervis
 }
 
 /**
- * Starts a process and returns when it is ready. From then on it is started again whenever it ends by itself, after a
- * delay that doubles from half a second to half a minute, and `warn` says so.
+ * Starts a process and returns when it is ready. From then on it is started again whenever it ends by itself, at
+ * once or after the delay that `restartDelayMs` gives, and `warn` says so.
  * @throws StartError when the first start fails, the signal's reason when the signal fires; nothing is left running then
  */
 export async function supervise(spec: ProcessSpec, options: SupervisorOptions): Promise<SupervisedProcess> {
@@ -135,17 +132,19 @@ export async function supervise(spec: ProcessSpec, options: SupervisorOptions): 
   let running: Running | undefined = await start(options.signal);
 
   const keepRunning = async (): Promise<void> => {
-    let delayMs = firstDelayMs;
-    let since = Date.now();
+    let delayMs: number | undefined;
+    // A monotonic clock: an operator who sets the machine's clock does not make a process healthy or ill.
+    let readyAt: number | undefined = performance.now();
     let why = await running?.exited;
     while (!stopping.signal.aborted) {
-      if (Date.now() - since > healthyAfterMs) delayMs = firstDelayMs;
-      warn(`${spec.name} ended (${why}); starting it again in ${delayMs / 1000} s. Its log: ${log.path}`);
+      delayMs = restartDelayMs(delayMs, readyAt === undefined ? 0 : performance.now() - readyAt);
+      const when = delayMs === 0 ? 'at once' : `in ${delayMs / 1000} s`;
+      warn(`${spec.name} ended (${why}); starting it again ${when}. Its log: ${log.path}`);
       await sleep(delayMs, undefined, { signal: stopping.signal });
-      delayMs = Math.min(delayMs * 2, longestDelayMs);
-      since = Date.now();
+      readyAt = undefined;
       try {
         running = await start(stopping.signal);
+        readyAt = performance.now();
         warn(`${spec.name} is running again`);
         why = await running.exited;
       } catch (error) {
