@@ -91,7 +91,9 @@ export function judgeStatus(subject: string, status: ServingStatus): Finding {
     ...found,
     result: 'failed',
     detail: 'it answers, but is not ready to serve',
-    advice: 'It is being stopped. If it is to run, start it again.',
+    advice:
+      'It is being stopped, or its database pool gives no connections. Look at its database and its log. ' +
+      'It recovers without a restart when the database does. If it was stopped, start it again.',
   };
 }
 

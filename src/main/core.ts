@@ -15,6 +15,7 @@ import { auditService } from '../core/audit/audit-service.ts';
 import { openDatabaseClock } from '../runtime/database/database-clock.ts';
 import { openDatabase } from '../core/database/database.ts';
 import { explainDatabaseError } from '../runtime/database/explain-error.ts';
+import { addPoolMetrics } from '../runtime/database/pool-watch.ts';
 import { pooledRandom } from '../runtime/pooled-random.ts';
 import { randomIdsFrom } from '../runtime/public-id.ts';
 import { diagnosticsService } from '../core/diagnostics/diagnostics-service.ts';
@@ -171,6 +172,7 @@ const stopping = new AbortController();
 
 const metrics = createMetrics({ logger, nowMs: () => performance.now() });
 addBrokerMetrics(metrics, bus);
+addPoolMetrics(metrics, database.poolWatch);
 addRelayMetrics(metrics, { database, stream: bus.stream, now });
 
 const services = [
@@ -234,6 +236,7 @@ const servers = await startRpcServers({
   pages: { '/metrics': metrics.page },
   tokens: config.GATEHOUSE_SERVICE_TOKENS,
   draining: draining.signal,
+  isServing: database.poolWatch.isGiving,
   logger,
   newRequestId: v7,
   explain: explainDatabaseError,

@@ -11,6 +11,7 @@ import { addBrokerMetrics } from '../runtime/broker-metrics.ts';
 import { readWebhooksConfig } from '../runtime/config.ts';
 import { openDatabaseClock } from '../runtime/database/database-clock.ts';
 import { explainDatabaseError } from '../runtime/database/explain-error.ts';
+import { addPoolMetrics } from '../runtime/database/pool-watch.ts';
 import { stopOnSignal } from '../runtime/lifecycle.ts';
 import { createMetrics } from '../runtime/metrics.ts';
 import { openEventBus } from '../runtime/nats-event-bus.ts';
@@ -99,6 +100,7 @@ const readStatus = createPipelineStatus({
 });
 const metrics = createMetrics({ logger, nowMs: () => performance.now() });
 addBrokerMetrics(metrics, bus);
+addPoolMetrics(metrics, database.poolWatch);
 addPipelineMetrics(metrics, readStatus, now);
 
 const secrets = createSigningSecrets({
@@ -146,6 +148,7 @@ const servers = await startRpcServers({
   pages: { '/metrics': metrics.page },
   tokens: config.GATEHOUSE_SERVICE_TOKENS,
   draining: draining.signal,
+  isServing: database.poolWatch.isGiving,
   logger,
   newRequestId: v7,
   explain: explainDatabaseError,

@@ -66,6 +66,7 @@ describe('everything is up', () => {
       'reachable',
       'clock here',
       'database',
+      'database pool',
       'migrations',
       'broker',
       'event relay',

@@ -69,7 +69,7 @@ describe('when core is gone', () => {
       const response = await fetch(`${rest.sandbox}/readyz`);
       return response.status === 503 && response;
     });
-    expect(await ready.json()).toEqual({ code: 503, message: 'Core is not reachable' });
+    expect(await ready.json()).toEqual({ code: 503, message: 'Core is not ready' });
   });
 });
 

@@ -1,5 +1,7 @@
 import type { Database } from '../database/database.ts';
 import { readRelayLag } from '../events/relay-lag-use-case.ts';
+import { toleratedSilenceMs } from '../../runtime/database/pool-watch.ts';
+import type { PoolState } from '../../runtime/database/pool-watch.ts';
 import { runStatement } from '../../runtime/database/run-statement.ts';
 import { checkOrderHistories } from './check-order-histories.ts';
 import { failed, good, warning } from './check-outcome.ts';
@@ -26,6 +28,7 @@ export function runChecks(parts: ChecksParts): Promise<CheckOutcome[]> {
       () => checkDatabase(parts),
       'check GATEHOUSE_DATABASE_URL and that PostgreSQL is running',
     ),
+    Promise.resolve(checkPool(parts.database.poolWatch.state())),
     within('migrations', () => checkMigrations(parts), 'fix the database first'),
     within('clock', () => checkClock(parts), 'fix the database first'),
     within('event order', () => checkEventOrder(parts), 'fix the database first'),
@@ -82,6 +85,25 @@ select current_setting('server_version') as version, current_setting('fsync') as
     return failed('database', seen, 'turn both on in postgresql.conf');
   }
   return good('database', `PostgreSQL ${row.version} answers, fsync on`);
+}
+
+/** Asks the pool and not the database, so that it can be answered when there is no connection left. */
+export function checkPool({ size, inUse, idle, ended, waiting, sinceGivenMs }: PoolState): CheckOutcome {
+  const name = 'database pool';
+  const seen = `of ${size} connections ${inUse} are in use, ${idle} idle and ${ended} ended; ${waiting} requests wait`;
+  if (ended > 0)
+    return failed(
+      name,
+      `connections that ended are still counted: ${seen}`,
+      'restart this process if that stays, and report it as a defect of Gatehouse',
+    );
+  if (sinceGivenMs < toleratedSilenceMs) return good(name, seen);
+  return failed(
+    name,
+    `it has given no connection for ${Math.round(sinceGivenMs / 1000)} s: ${seen}`,
+    'check that PostgreSQL is running and reachable at GATEHOUSE_DATABASE_URL. If it is, look in pg_stat_activity for ' +
+      'statements of this process that wait; the pool recovers without a restart',
+  );
 }
 
 async function checkMigrations({ database }: ChecksParts): Promise<CheckOutcome> {

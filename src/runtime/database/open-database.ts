@@ -5,6 +5,8 @@ import type { EntityManager, EntitySchema } from '@mikro-orm/postgresql';
 import type { Pool } from 'pg';
 import type { Logger } from '../logger.ts';
 import { takeBackEnded } from './ended-connections.ts';
+import { watchPool } from './pool-watch.ts';
+import type { PoolWatch } from './pool-watch.ts';
 import { allowSilence, closeSilentConnections } from './silent-connections.ts';
 
 export interface DatabaseOptions {
@@ -30,6 +32,8 @@ export interface Database {
   readonly fork: () => EntityManager;
   /** The same connections without the ORM, for the few statements that are SQL. */
   readonly pool: Pool;
+  /** What the pool's connections do, and whether it still gives any. */
+  readonly poolWatch: Pick<PoolWatch, 'state' | 'isGiving'>;
   /** Brings the schema up to date. Safe from several processes at once: one migrates, the others wait for it. */
   readonly migrate: () => Promise<void>;
   /** Names of migrations this build has and the database has not. */
@@ -73,12 +77,17 @@ export async function openSchema(own: DatabaseSchema, options: DatabaseOptions):
   const connection = orm.em.getConnection();
   await connection.connect();
   const pool = await connection.getNativeClient();
+  const poolWatch = watchPool(pool, { logger, nowMs: () => performance.now() });
   return {
     fork: () => orm.em.fork({ clear: true }),
     pool,
+    poolWatch,
     migrate: () => migrate(orm, pool, own),
     pendingMigrations: async () => (await orm.migrator.getPending()).map(({ name }) => name),
-    close: () => orm.close(true),
+    close: async () => {
+      poolWatch.stop();
+      await orm.close(true);
+    },
   };
 }
 

@@ -12,6 +12,7 @@ export interface ProbeOptions {
 }
 
 const healthDeadlineMs = 1_500;
+const questions = 3;
 /** Anybody may probe, so that many probes must not become many calls to core. */
 const answerHoldsForMs = 500;
 
@@ -26,18 +27,21 @@ export function addProbes(app: FastifyInstance, { health, isDraining, nowMs }: P
   app.get('/healthz', { schema: { hide: true } }, () => ({ status: 'ok' }));
   app.get('/readyz', { schema: { hide: true } }, async (_request, reply) => {
     if (isDraining()) return reply.code(503).send({ code: 503, message: 'Shutting down' });
-    if (!(await coreIsServing()))
-      return reply.code(503).send({ code: 503, message: 'Core is not reachable' });
+    if (!(await coreIsServing())) return reply.code(503).send({ code: 503, message: 'Core is not ready' });
     return { status: 'ready' };
   });
 }
 
+/** Each question goes to the next core: one that is not ready does not make this process not ready while others are. */
 async function askCore(health: Client<typeof Health>): Promise<boolean> {
-  try {
-    const { status } = await health.check({ service: '' }, { timeoutMs: healthDeadlineMs });
-    return status === ServingStatus.SERVING;
-  } catch {
-    // Whatever kept core from answering: it is not ready to.
-    return false;
+  for (let question = 0; question < questions; question += 1) {
+    try {
+      const { status } = await health.check({ service: '' }, { timeoutMs: healthDeadlineMs });
+      if (status === ServingStatus.SERVING) return true;
+    } catch {
+      // No core answers: the call has been repeated already.
+      return false;
+    }
   }
+  return false;
 }

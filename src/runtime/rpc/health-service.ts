@@ -16,7 +16,10 @@ const watchIntervalMs = 1000;
  * grpc.health.v1 for the process as a whole (service name "") and each service it serves. Ours rather than a package's
  * so that the one implementation answers over gRPC and Connect alike. Open to callers without a token: probes have none.
  */
-export function healthService(serviceNames: readonly string[], isServing: () => boolean): RpcService {
+export function healthService(
+  serviceNames: readonly string[],
+  { isServing, isDraining }: { readonly isServing: () => boolean; readonly isDraining: () => boolean },
+): RpcService {
   const known = new Set(['', Health.typeName, ...serviceNames]);
   const status = (): ServingStatus => (isServing() ? ServingStatus.SERVING : ServingStatus.NOT_SERVING);
   return rpcService(
@@ -37,8 +40,8 @@ export function healthService(serviceNames: readonly string[], isServing: () => 
         while (!context.signal.aborted) {
           const now = known.has(service) ? status() : ServingStatus.SERVICE_UNKNOWN;
           if (now !== last) yield { status: now };
-          // A process that no longer serves is about to end: a watcher must not keep it, and finds it again elsewhere.
-          if (now === ServingStatus.NOT_SERVING) throw rpcError('SERVER_DRAINING', 'this server is stopping');
+          // A watcher must not keep a process from stopping, and finds another one. One that recovers keeps its watchers.
+          if (isDraining()) throw rpcError('SERVER_DRAINING', 'this server is stopping');
           last = now;
           await pause(watchIntervalMs, context.signal);
         }

@@ -15,6 +15,8 @@ export interface RpcServersOptions
   readonly services: readonly RpcService[];
   /** Aborted when the process is about to stop: from then on its health is NOT_SERVING. */
   readonly draining: AbortSignal;
+  /** Whether the process has what it needs to serve; while it says no, its health is NOT_SERVING. */
+  readonly isServing: () => boolean;
 }
 
 export interface RpcServers {
@@ -29,11 +31,11 @@ export interface RpcServers {
  * @throws when a port cannot be had.
  */
 export async function startRpcServers(options: RpcServersOptions): Promise<RpcServers> {
-  const { host, ports, services, pages, draining, logger } = options;
+  const { host, ports, services, pages, draining, isServing, logger } = options;
   const descriptions = services.map(({ spec }) => spec.service);
   const health = healthService(
     descriptions.map(({ typeName }) => typeName),
-    () => !draining.aborted,
+    { isServing: () => !draining.aborted && isServing(), isDraining: () => draining.aborted },
   );
   const served = {
     host,

@@ -37,7 +37,7 @@ describe('readyz', () => {
     facade = await startFacadeOverRpc({ health: { check } });
     expect(await send(`${facade.url}/readyz`)).toMatchObject({
       status: 503,
-      json: { code: 503, message: 'Core is not reachable' },
+      json: { code: 503, message: 'Core is not ready' },
     });
     expect(await send(`${facade.url}/healthz`)).toMatchObject({ status: 200, json: { status: 'ok' } });
   });

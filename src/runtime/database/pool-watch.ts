@@ -1,0 +1,118 @@
+import { Gauge } from 'prom-client';
+import type { Pool, PoolClient } from 'pg';
+import type { Logger } from '../logger.ts';
+import type { Metrics } from '../metrics.ts';
+
+/** What a pool's connections do at one moment. */
+export interface PoolState {
+  /** How many connections the pool may have. */
+  readonly size: number;
+  /** Connections that work holds, or that are being made. */
+  readonly inUse: number;
+  readonly idle: number;
+  /** Connections that ended and still fill a place. Always 0: the pool takes them back (docs/adr/0017). */
+  readonly ended: number;
+  /** Work that waits for a connection. */
+  readonly waiting: number;
+  /** How long ago the pool last gave a connection; in a pool that works, about a second at most. */
+  readonly sinceGivenMs: number;
+}
+
+export interface PoolWatch {
+  readonly state: () => PoolState;
+  /** Whether the pool has given a connection within the last ten seconds. */
+  readonly isGiving: () => boolean;
+  readonly stop: () => void;
+}
+
+export interface PoolWatchOptions {
+  readonly logger: Pick<Logger, 'info' | 'error'>;
+  /** A monotonic clock, in milliseconds. */
+  readonly nowMs: () => number;
+}
+
+const checkIntervalMs = 1_000;
+/** Longer than a restart of PostgreSQL takes, and twice as long as work waits for a connection. */
+export const toleratedSilenceMs = 10_000;
+
+/** Watches a pool. It takes a connection once a second, so that a pool nobody uses is also known to work. */
+export function watchPool(pool: Pool, { logger, nowMs }: PoolWatchOptions): PoolWatch {
+  const open = new Set<PoolClient>();
+  let givenAtMs = nowMs();
+  let isTaking = false;
+  let wasGiving = true;
+  pool.on('connect', (client) => void open.add(client));
+  pool.on('remove', (client) => void open.delete(client));
+  pool.on('acquire', () => {
+    givenAtMs = nowMs();
+  });
+
+  const state = (): PoolState => {
+    const ended = [...open].filter(({ connection }) => connection.stream.destroyed).length;
+    return {
+      size: pool.options.max,
+      inUse: Math.max(0, pool.totalCount - pool.idleCount - ended),
+      idle: pool.idleCount,
+      ended,
+      waiting: pool.waitingCount,
+      sinceGivenMs: nowMs() - givenAtMs,
+    };
+  };
+  const isGiving = (): boolean => nowMs() - givenAtMs < toleratedSilenceMs;
+
+  const tellChange = (): void => {
+    if (isGiving() === wasGiving) return;
+    wasGiving = isGiving();
+    if (wasGiving) logger.info(state(), 'the database pool gives connections again');
+    else logger.error(state(), 'the database pool gives no connections; this process is not ready');
+  };
+  const takeOne = async (): Promise<void> => {
+    if (isTaking) return;
+    isTaking = true;
+    // Why there is no connection is in the errors of the work that needs one.
+    await pool.connect().then(
+      (client) => client.release(),
+      () => undefined,
+    );
+    isTaking = false;
+  };
+  const timer = setInterval(() => {
+    tellChange();
+    void takeOne();
+  }, checkIntervalMs).unref();
+  return { state, isGiving, stop: () => clearInterval(timer) };
+}
+
+/** Shows the pool's connections. */
+export function addPoolMetrics({ registry }: Metrics, { state }: Pick<PoolWatch, 'state'>): void {
+  const registers = [registry];
+  new Gauge({
+    name: 'gatehouse_database_pool_connections',
+    help: 'Connections to PostgreSQL: in_use, idle, or ended but still filling a place (a defect, always 0).',
+    labelNames: ['state'],
+    registers,
+    collect() {
+      const { inUse, idle, ended } = state();
+      this.set({ state: 'in_use' }, inUse);
+      this.set({ state: 'idle' }, idle);
+      this.set({ state: 'ended' }, ended);
+    },
+  });
+  const addGauge = (name: string, help: string, read: (now: PoolState) => number): void => {
+    new Gauge({
+      name: `gatehouse_database_pool_${name}`,
+      help,
+      registers,
+      collect() {
+        this.set(read(state()));
+      },
+    });
+  };
+  addGauge('size', 'Connections to PostgreSQL that this process may have.', ({ size }) => size);
+  addGauge('waiting', 'Work of this process that waits for a connection.', ({ waiting }) => waiting);
+  addGauge(
+    'silence_seconds',
+    'How long ago the pool last gave a connection. The process is not ready from 10 on.',
+    ({ sinceGivenMs }) => sinceGivenMs / 1000,
+  );
+}

@@ -1,0 +1,117 @@
+import { durationFromMs } from '@bufbuild/protobuf/wkt';
+import { createClient } from '@connectrpc/connect';
+import { afterEach, expect, test } from '@jest/globals';
+import { PaymentAttemptService } from '../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
+import { Environment, PaymentOption } from '../../src/gen/gatehouse/v1/order_pb.js';
+import {
+  Health,
+  HealthCheckResponse_ServingStatus as ServingStatus,
+} from '../../src/gen/health/v1/health_pb.js';
+import { createGrpcTransport } from '../../src/runtime/rpc/grpc-transport.ts';
+import type { GatehouseProcess } from '../support/gatehouse-process.ts';
+import { startStack } from '../support/stack.ts';
+import type { Stack } from '../support/stack.ts';
+import { insist, waitUntil } from '../support/wait-until.ts';
+import { startTraffic } from './merchant-traffic.ts';
+import { ownPostgres } from './stoppable-servers.ts';
+import type { StoppableServer } from './stoppable-servers.ts';
+
+let stack: Stack | undefined;
+let postgres: StoppableServer | undefined;
+
+afterEach(async () => {
+  await stack?.stop();
+  await postgres?.remove();
+}, 60_000);
+
+const kills = 10;
+/** More than a core's pool has places, so that each kill finds all of them in a transaction. */
+const workers = 24;
+
+/** Callers whose calls each are a transaction of core's, and who call again whatever is answered. */
+function startTransactions(running: Stack) {
+  const attempts = running.client(PaymentAttemptService, 'wallets');
+  const lease = { environment: Environment.SANDBOX, paymentOptions: [PaymentOption.WALLETA_USSD] };
+  let done = 0;
+  let stopped = false;
+  const run = async (): Promise<void> => {
+    while (!stopped) {
+      await attempts
+        .leasePaymentAttempts(
+          { ...lease, maxAttempts: 1, lease: durationFromMs(10_000) },
+          { timeoutMs: 8_000 },
+        )
+        .then(
+          () => (done += 1),
+          () => undefined,
+        );
+    }
+  };
+  const callers = Array.from({ length: workers }, run);
+  return {
+    done: () => done,
+    stop: async () => {
+      stopped = true;
+      await Promise.all(callers);
+    },
+  };
+}
+
+async function readPool({ ready }: GatehouseProcess): Promise<Record<string, number>> {
+  const page = await (await fetch(`http://${String(ready['connect'])}/metrics`)).text();
+  const lines = page.matchAll(/^gatehouse_database_pool_(\w+)(?:\{state="(\w+)"\})? (\S+)$/gm);
+  return Object.fromEntries([...lines].map(([, name = '', state, value]) => [state ?? name, Number(value)]));
+}
+
+test('after ten crashes of PostgreSQL under load every process serves again, with its whole pool', async () => {
+  const own = await ownPostgres();
+  postgres = own;
+  await own.start();
+  const running = await startStack({
+    cores: 2,
+    facades: 1,
+    webhooks: 1,
+    settings: { GATEHOUSE_DATABASE_URL: own.url, GATEHOUSE_RATE_LIMIT_PER_KEY: '0' },
+  });
+  stack = running;
+  const { testKey } = await running.createMerchant();
+  const traffic = startTraffic({ baseUrl: running.facades[0]?.sandbox ?? '', apiKey: testKey, clients: 4 });
+  const transactions = startTransactions(running);
+
+  for (let kill = 0; kill < kills; kill += 1) {
+    const before = { orders: traffic.acknowledged.length, transactions: transactions.done() };
+    await waitUntil(
+      `orders and transactions go on after ${kill} crashes`,
+      () =>
+        traffic.acknowledged.length > before.orders && transactions.done() > before.transactions + workers,
+    );
+    own.kill();
+    // Not by its supervisor, which waits longer after each crash.
+    await own.stop();
+    await insist('PostgreSQL is started again', own.start);
+  }
+  const acknowledged = traffic.acknowledged.length;
+  await waitUntil('orders are acknowledged again', () => traffic.acknowledged.length > acknowledged + 20);
+  await Promise.all([traffic.stop(), transactions.stop()]);
+
+  const withPools = [...running.cores, ...running.webhooks];
+  for (const each of withPools) {
+    const transport = createGrpcTransport({ addresses: [String(each.ready['grpc'])], token: '' });
+    const health = createClient(Health, transport);
+    await waitUntil(
+      'it is ready',
+      async () => (await health.check({ service: '' })).status === ServingStatus.SERVING,
+    );
+    transport.close();
+    // Connections that work for longer hold locks: one for the relay, one for each task of webhooks.
+    const pool = await waitUntil('its pool is at rest', async () => {
+      const now = await readPool(each);
+      return now['waiting'] === 0 && (now['in_use'] ?? Infinity) <= 4 ? now : undefined;
+    });
+    expect(pool).toMatchObject({ size: 12, ended: 0, waiting: 0 });
+    expect(pool['silence_seconds']).toBeLessThan(10);
+  }
+  expect(await traffic.findLost()).toEqual([]);
+  expect(traffic.contradictions).toEqual([]);
+  expect(withPools.flatMap(({ log }) => log.filter(({ msg }) => msg === 'stopped'))).toEqual([]);
+}, 240_000);

@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { pino } from 'pino';
+import { checkPool } from '../../../src/core/diagnostics/run-checks.ts';
+import { addPoolMetrics, watchPool } from '../../../src/runtime/database/pool-watch.ts';
+import { createMetrics } from '../../../src/runtime/metrics.ts';
+import { startCuttingProxy } from '../../support/cutting-proxy.ts';
+import type { CuttingProxy } from '../../support/cutting-proxy.ts';
+import { sharedServers } from '../../support/servers.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+
+let proxy: CuttingProxy;
+let pool: pg.Pool;
+
+beforeAll(async () => {
+  const url = new URL(sharedServers().postgresUrl);
+  proxy = await startCuttingProxy({ host: url.hostname, port: Number(url.port) });
+  url.host = `127.0.0.1:${proxy.port}`;
+  // A pool that does not take back what ended, so that there is something to see.
+  pool = new pg.Pool({ connectionString: url.href, max: 1 });
+  pool.on('connect', (client) => client.on('error', () => undefined));
+});
+
+afterAll(async () => {
+  await pool.end();
+  await proxy.close();
+});
+
+test('a pool that gives no connection is seen in its state, readiness, metrics, doctor and log, and so is its recovery', async () => {
+  const told: string[] = [];
+  const tell = (_state: unknown, message?: string): void => void told.push(message ?? '');
+  let skippedMs = 0;
+  const nowMs = (): number => performance.now() + skippedMs;
+  const watch = watchPool(pool, { logger: { info: tell, error: tell }, nowMs });
+  const metrics = createMetrics({ logger: pino({ level: 'silent' }), nowMs });
+  addPoolMetrics(metrics, watch);
+  const diagnose = () => checkPool(watch.state());
+  expect(watch.isGiving()).toBe(true);
+
+  const held = await pool.connect();
+  expect(watch.state()).toMatchObject({ size: 1, inUse: 1, idle: 0, ended: 0 });
+  skippedMs += 20_000;
+  await waitUntil('the pool is known to give nothing', () => told.length > 0);
+  expect(watch.isGiving()).toBe(false);
+  const starved = diagnose();
+  expect(starved.detail).toMatch(/^it has given no connection for 2\d s: of 1 connections 1 are in use/);
+  expect(starved.advice).toContain('pg_stat_activity');
+
+  proxy.cutAll();
+  await waitUntil('the connection has ended', () => watch.state().ended === 1);
+  const { body } = await metrics.page();
+  expect(body.split('\n')).toEqual(
+    expect.arrayContaining([
+      'gatehouse_database_pool_size 1',
+      'gatehouse_database_pool_connections{state="in_use"} 0',
+      'gatehouse_database_pool_connections{state="ended"} 1',
+    ]),
+  );
+  expect(diagnose().detail).toContain('connections that ended are still counted');
+
+  held.release(true);
+  await waitUntil('it gives connections again', () => told.length > 1);
+  expect(watch.isGiving()).toBe(true);
+  expect(diagnose()).toMatchObject({ detail: expect.stringContaining('0 ended'), advice: '' });
+  expect(told).toEqual([
+    'the database pool gives no connections; this process is not ready',
+    'the database pool gives connections again',
+  ]);
+  watch.stop();
+});
