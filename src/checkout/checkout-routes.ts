@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { renderSVG } from 'uqr';
-import { maskPhone } from '../runtime/logger.ts';
+import { maskPhone } from '../runtime/mask-sensitive.ts';
 import type { AwaitedOutcomes } from './awaited-outcome.ts';
 import type { BrowserSecrets } from './browser-secret.ts';
 import type { CheckoutAccess } from './checkout-access.ts';

@@ -7,6 +7,7 @@ import type { Environment } from '../gen/gatehouse/v1/order_pb.js';
 import type { ApiEndpoint } from '../gen/gatehouse/v1/request_log_service_pb.js';
 import type { ApiRequestSchema, RequestLogService } from '../gen/gatehouse/v1/request_log_service_pb.js';
 import type { Logger } from '../runtime/logger.ts';
+import { maskSensitive } from '../runtime/mask-sensitive.ts';
 import type { NewId } from '../runtime/public-id.ts';
 import { maskJson, maskTarget } from './mask-exchange.ts';
 
@@ -246,7 +247,7 @@ function messageOf(noted: Noted, newId: NewId): Message {
     status,
     reason: logged?.reason ?? '',
     durationMicros: BigInt(Math.round(durationMs * 1_000)),
-    orderNumber: logged?.orderNumber ?? '',
+    orderNumber: maskSensitive(logged?.orderNumber ?? ''),
     requestBody: bodyReading?.readable === true ? bodyText(bodyReading.object) : '',
     responseBody: maskJson(noted.payload),
     createTime: timestampFromMs(at),

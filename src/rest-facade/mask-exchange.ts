@@ -1,4 +1,4 @@
-import { maskPhone } from '../runtime/logger.ts';
+import { maskPhone, maskSensitive } from '../runtime/mask-sensitive.ts';
 import { loggablePath } from './request-log.ts';
 
 /** Characters of a body, and of a query, that are kept. */
@@ -28,16 +28,19 @@ const secretParameter =
 
 /**
  * Nine digits or more, of whatever script, with single separators between them or not: a phone number, perhaps. The
- * first alternative is a member whose digits are a merchant's own reference or an amount, to be left alone.
+ * first alternative is a member whose digits are a merchant's own reference or an amount: `maskSensitive` masks there
+ * what has the very form of a phone number.
  */
 const phoneOrReference = new RegExp(
   String.raw`("(?:order_number|order_id|amount|deducted)"\s{0,8}:\s{0,8}"${string})|\+?\p{Nd}(?:(?:[\s().\-]|%[0-9a-f]{2}){0,2}\p{Nd}){8,}`,
   'giu',
 );
 
-const maskPhones = (text: string): string =>
-  text.replace(phoneOrReference, (found, reference: string | undefined) =>
-    reference === undefined ? maskDigits(found) : found,
+const maskForms = (text: string): string =>
+  maskSensitive(
+    text.replace(phoneOrReference, (found, reference: string | undefined) =>
+      reference === undefined ? maskDigits(found) : found,
+    ),
   );
 
 /** `+251 911 22 33 44` -> `+2519*****344`: enough to recognise one's own customer by. */
@@ -49,7 +52,7 @@ const maskDigits = (text: string): string => maskPhone(text.replace(/[^+\p{Nd}]/
  */
 export function maskJson(json: string): string {
   const isCut = json.length > lookedAtLength;
-  const masked = maskPhones(
+  const masked = maskForms(
     (isCut ? json.slice(0, lookedAtLength) : json)
       .replace(secretMember, '$1"[masked]"')
       .replace(apiKey, 'svc_$1_[masked]')
@@ -67,7 +70,7 @@ export function maskTarget(url: string): string {
   const start = url.indexOf('?');
   if (start === -1) return path;
   const query = url.slice(start + 1, start + 1 + keptQueryLength).split('#', 1)[0] ?? '';
-  const masked = maskPhones(query.replace(secretParameter, '$1[masked]').replace(apiKey, 'svc_$1_[masked]'));
+  const masked = maskForms(query.replace(secretParameter, '$1[masked]').replace(apiKey, 'svc_$1_[masked]'));
   // What lay across the cut may not look like what it is.
   return `${path}?${url.length > start + 1 + keptQueryLength ? masked.replace(/[^&]*$/, '…') : masked}`;
 }

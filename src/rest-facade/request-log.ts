@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { logLineWhenOver } from '../runtime/http/request-line.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { maskSensitive } from '../runtime/mask-sensitive.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -48,15 +49,17 @@ export function logWhenOver(
 }
 
 /**
- * A path as it may be logged: without its query, bounded, and without what somebody may have put there by mistake,
- * a key or a phone number.
+ * A path as it may be logged: without its query, bounded, and without what somebody may have put there by mistake:
+ * whatever `maskSensitive` masks, and any run of seven digits, as no path of ours has one.
  */
 export function loggablePath(url: string): string {
   const [path = ''] = url.split(/[?#]/, 1);
-  return path
-    .slice(0, maxPathLength)
+  const masked = path
+    // What lies across the cut is masked before it.
+    .slice(0, 2 * maxPathLength)
     .replace(/svc_(live|test)_[^/]*/gi, 'svc_$1_[masked]')
     .replace(/[0-9](?:[-.\s]|%[0-9a-f]{2})?(?:[0-9](?:[-.\s]|%[0-9a-f]{2})?){6,}/gi, '[digits]');
+  return maskSensitive(masked).slice(0, maxPathLength);
 }
 
 /** Leaves a merchant's own reference for the log when it can be one: other texts do not belong there. */

@@ -1,6 +1,7 @@
 import { pino, stdSerializers } from 'pino';
 import type { DestinationStream, Logger } from 'pino';
 import { openBackgroundOutput } from './background-output.ts';
+import { maskFields, maskPhone, maskSensitive } from './mask-sensitive.ts';
 
 export type { Logger } from 'pino';
 
@@ -17,31 +18,24 @@ export interface LoggerOptions {
  * finished line, because only there have errors and other objects with ways of their own become what is written.
  */
 const secretMembers =
-  /("[\w-]*(?:api[_-]?key|authorization|secret|token|password|master[_-]?key)":)(?:"(?:[^"\\]|\\.)*"|\[[^\]]*\]|[\w.-]+)/gi;
+  /("[\w-]*(?:api[_-]?key|authorization|secret|token|password|master[_-]?key)":)(?:"(?:[^"\\]|\\.)*"|\[(?:"(?:[^"\\]|\\.)*"|[^\]"])*\]|[\w.-]+)/gi;
 
-/**
- * Keeps enough of a phone number to recognise it by and not enough to call it: `+251911223344` -> `+2519*****344`.
- * Short texts are masked whole.
- */
-export function maskPhone(phone: string): string {
-  if (phone.length < 9) return '*'.repeat(phone.length);
-  return phone.slice(0, 5) + '*'.repeat(phone.length - 8) + phone.slice(-3);
-}
-
-/** Phone numbers as the gateway takes them: 9 to 15 digits, perhaps with a plus; not the inside of a UUID. */
+/** In errors any number of 9 to 15 digits may be a phone, perhaps with a plus; not the inside of a UUID. */
 const phoneLike = /(?<![\w-])\+?[0-9]{9,15}(?!\w)/g;
+
+const maskErrorText = (text: string): string => maskSensitive(text).replace(phoneLike, maskPhone);
 
 /**
  * An error as it is written: type, message, stack and what else it says in plain values. A database's error quotes the
  * statement or the row, with the customer's phone in it; objects that an error drags along may hold anything.
  */
 function describeError(error: unknown): unknown {
-  if (typeof error === 'string') return error.replace(phoneLike, maskPhone);
+  if (typeof error === 'string') return maskErrorText(error);
   if (typeof error !== 'object' || error === null) return error;
   const members = Object.entries<unknown>(stdSerializers.err(error as Error)).flatMap(([name, value]) => {
     if (name === 'aggregateErrors' && Array.isArray(value)) return [[name, value.map(describeError)]];
     if (typeof value === 'object' || typeof value === 'function') return [];
-    return [[name, typeof value === 'string' ? value.replace(phoneLike, maskPhone) : value]];
+    return [[name, typeof value === 'string' ? maskErrorText(value) : value]];
   });
   return Object.fromEntries(members);
 }
@@ -49,15 +43,19 @@ function describeError(error: unknown): unknown {
 /**
  * A structured logger: one JSON object a line, times in ISO 8601 UTC, levels by name; to standard output, each line waited
  * for, when no destination is given.
- * Secrets are masked by member name wherever they stand; phone numbers in errors are, others must be given
- * through `maskPhone`.
+ * Two nets, so that no caller of it has to think of them: members that are named like secrets are masked wherever they
+ * stand, and texts are masked by form (`maskSensitive`), because callers fill fields with what does not belong there: a
+ * phone as an order number, a key as a request id.
  */
 export function createLogger(options: LoggerOptions, destination?: DestinationStream): Logger {
   const settings = {
     level: options.level,
     base: { process: options.process, instance: options.instance },
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
-    formatters: { level: (label: string) => ({ level: label }) },
+    formatters: {
+      level: (label: string) => ({ level: label }),
+      log: (fields: Record<string, unknown>) => maskFields(fields),
+    },
     serializers: { err: describeError },
     hooks: { streamWrite: (line: string) => line.replace(secretMembers, '$1"[masked]"') },
   };

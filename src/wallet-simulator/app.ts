@@ -113,6 +113,9 @@ function requireBasePath(path: string): string {
   throw new RangeError(`a wallet cannot be mounted at "${path}": give it a path such as /walleta`);
 }
 
+/** Clients send UUIDs. */
+const maxCorrelationIdLength = 64;
+
 /** One line a request, by the route's pattern: paths and bodies have phone numbers in them. */
 function logWhenAnswered(app: FastifyInstance, logger: Logger): void {
   app.addHook('onResponse', async (request, reply) => {
@@ -124,7 +127,8 @@ function logWhenAnswered(app: FastifyInstance, logger: Logger): void {
         route,
         status: reply.statusCode,
         duration_ms: Math.round(reply.elapsedTime * 100) / 100,
-        correlation_id: request.headers['x-correlationid'],
+        correlation_id:
+          String(request.headers['x-correlationid'] ?? '').slice(0, maxCorrelationIdLength) || undefined,
       },
       'request',
     );

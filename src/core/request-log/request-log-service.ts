@@ -12,6 +12,7 @@ import type {
   ListApiRequestsRequest,
   RecordApiRequestsRequest,
 } from '../../gen/gatehouse/v1/request_log_service_pb.js';
+import { maskSensitive } from '../../runtime/mask-sensitive.ts';
 import { publicId, storedId } from '../../runtime/public-id.ts';
 import { annotate } from '../../runtime/rpc/call-context.ts';
 import { pageOf } from '../../runtime/rpc/page-token.ts';
@@ -185,7 +186,16 @@ function parseFilter(request: ListApiRequestsRequest): { filter: RequestFilter; 
     }),
   );
   const beforeId = parsed.beforeId === undefined ? undefined : storedId('req', parsed.beforeId);
-  return { filter: { ...parsed, merchantId: storedId('mer', parsed.merchantId), beforeId }, key };
+  return {
+    filter: {
+      ...parsed,
+      merchantId: storedId('mer', parsed.merchantId),
+      beforeId,
+      // As facades send them: one that has the form of a phone number or a key is masked in the log.
+      orderNumber: maskSensitive(parsed.orderNumber),
+    },
+    key,
+  };
 }
 
 function parseOutcome(outcome: ApiRequestOutcome): Result<RequestFilter['statuses'], Issue> {

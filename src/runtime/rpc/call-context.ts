@@ -1,6 +1,7 @@
 import type { DescMethod } from '@bufbuild/protobuf';
 import { createContextKey } from '@connectrpc/connect';
 import type { HandlerContext } from '@connectrpc/connect';
+import { hasSensitive } from '../mask-sensitive.ts';
 import type { Role } from './service-tokens.ts';
 
 /** What a handler may know of the call it answers. */
@@ -17,8 +18,11 @@ export interface Caller {
   readonly requestId: string;
 }
 
-/** Whether a text can be written into logs and headers as the id of a request. */
-export const isRequestId = (text: string): boolean => /^[\w.-]{1,64}$/.test(text);
+/**
+ * Whether a text can be written into logs and headers as the id of a request: 1 to 64 letters, digits, dots, hyphens and
+ * underscores, and nothing in them that has the form of a phone number, a key or a token.
+ */
+export const isRequestId = (text: string): boolean => /^[\w.-]{1,64}$/.test(text) && !hasSensitive(text);
 
 const nobody: Caller = { role: 'anyone', actor: '', requestId: '' };
 

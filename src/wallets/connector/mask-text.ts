@@ -1,4 +1,4 @@
-import { maskPhone } from '../../runtime/logger.ts';
+import { maskPhone } from '../../runtime/mask-sensitive.ts';
 
 /** How much of a body is kept. */
 export const keptBodyLength = 16 * 1024;
