@@ -11,13 +11,13 @@ import { createBrowserSecrets } from './browser-secret.ts';
 import { accessCheckouts } from './checkout-access.ts';
 import { addCheckoutRoutes } from './checkout-routes.ts';
 import { createErrorHandler } from './error-reply.ts';
-import { languageFor } from '../runtime/language/language.ts';
 import { serveAssets } from '../runtime/http/assets.ts';
 import { addProbes } from '../runtime/http/core-probes.ts';
 import { closeConnectionsWhenDraining } from '../runtime/http/draining.ts';
-import { edgeServerOptions } from '../runtime/http/edge-server.ts';
+import { edgeServerOptions, protectEdge } from '../runtime/http/edge-server.ts';
 import { chooseLanguage } from '../runtime/http/language-cookie.ts';
 import { pageHeaders } from '../runtime/http/page-headers.ts';
+import { PageProblem } from './page-problem.ts';
 import { createRenderer } from './render.ts';
 import { logWhenOver } from './request-log.ts';
 import { createSendPage } from './send-page.ts';
@@ -65,15 +65,7 @@ export async function buildCheckout(options: CheckoutOptions): Promise<FastifyIn
   const assets = await readAssets();
   const sendPage = createSendPage(createRenderer(assets), prefix);
   const replyWithError = createErrorHandler(sendPage, (token) => `${prefix()}/c/${token}`);
-  const app = Fastify({
-    ...edgeServerOptions(options),
-    frameworkErrors: (error, request, reply) => {
-      // The path cannot be decoded. Hooks do not run for these, and cookies are not read.
-      begin(request, reply);
-      request.language = languageFor({ accepted: request.headers['accept-language'] });
-      replyWithError(error, request, reply);
-    },
-  });
+  const app = Fastify(edgeServerOptions(options));
   await app.register(cookie);
   app.decorateRequest('checkoutFacts', null);
   app.decorateRequest('language', 'en');
@@ -84,6 +76,7 @@ export async function buildCheckout(options: CheckoutOptions): Promise<FastifyIn
       isSecure: isSecure(),
     });
   });
+  protectEdge(app, options, ({ field }) => new PageProblem('badRequest', `BAD_${field.toUpperCase()}`));
   const isDraining = closeConnectionsWhenDraining(app, options.draining);
   app.setErrorHandler(replyWithError);
   app.setNotFoundHandler((request, reply) => replyWithError(undefined, request, reply));

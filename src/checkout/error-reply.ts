@@ -1,16 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { frameworkRefusalOf } from '../runtime/http/framework-refusal.ts';
-import type { FrameworkRefusal } from '../runtime/http/framework-refusal.ts';
+import { isUnreadableForm } from '../runtime/http/framework-refusal.ts';
 import { PageProblem } from './page-problem.ts';
 import { problemPage, problems } from './problem-page.ts';
-import type { Problem } from './problem-page.ts';
 import { logFacts } from './request-log.ts';
 import type { SendPage } from './send-page.ts';
-
-const problemOfRefusal = {
-  MALFORMED_URL: 'unknownLink',
-  BAD_FORM: 'badRequest',
-} as const satisfies Record<FrameworkRefusal, Problem>;
 
 export type ReplyWithError = (thrown: unknown, request: FastifyRequest, reply: FastifyReply) => void;
 
@@ -27,9 +20,8 @@ export function createErrorHandler(sendPage: SendPage, pathOf: (token: string) =
       reply.send({ code: status, message: reason });
       return;
     }
-    // Fastify has none when it could not make sense of the path.
-    const params = request.params as { readonly token?: string } | null;
-    const self = params?.token === undefined ? undefined : pathOf(encodeURIComponent(params.token));
+    const params = request.params as { readonly token?: string };
+    const self = params.token === undefined ? undefined : pathOf(encodeURIComponent(params.token));
     sendPage(request, reply, problemPage(problem, request.language, self), self);
   };
 }
@@ -38,8 +30,7 @@ export function createErrorHandler(sendPage: SendPage, pathOf: (token: string) =
 function pageProblemOf(thrown: unknown): PageProblem {
   if (thrown === undefined) return new PageProblem('unknownLink', 'ROUTE_NOT_FOUND');
   if (thrown instanceof PageProblem) return thrown;
-  const refusal = frameworkRefusalOf(thrown);
-  return refusal === undefined
-    ? new PageProblem('unavailable', 'UNEXPECTED', { cause: thrown })
-    : new PageProblem(problemOfRefusal[refusal], refusal);
+  return isUnreadableForm(thrown)
+    ? new PageProblem('badRequest', 'BAD_FORM')
+    : new PageProblem('unavailable', 'UNEXPECTED', { cause: thrown });
 }

@@ -6,7 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { serveAssets } from '../runtime/http/assets.ts';
 import { addProbes } from '../runtime/http/core-probes.ts';
 import { closeConnectionsWhenDraining } from '../runtime/http/draining.ts';
-import { edgeServerOptions } from '../runtime/http/edge-server.ts';
+import { edgeServerOptions, protectEdge } from '../runtime/http/edge-server.ts';
 import { pageHeaders } from '../runtime/http/page-headers.ts';
 import { isFromOurPages } from '../runtime/http/same-origin.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -96,21 +96,10 @@ export async function buildDashboard(options: DashboardOptions): Promise<Fastify
     ...edgeServerOptions(options),
     bodyLimit: bodyLimitBytes,
     routerOptions: { ignoreTrailingSlash: true },
-    frameworkErrors: (error, request, reply) => {
-      // The path cannot be decoded. Hooks do not run for these, and cookies are not read.
-      begin(request, reply);
-      request.language = chooseLanguage(request, reply, isSecure);
-      void replyWithError(error, request, reply);
-    },
   });
   const dashboard: Dashboard = {
     clients,
-    sendPage: createSendPage(
-      createRender(),
-      assets,
-      (url) => app.hasRoute({ method: 'GET', url }),
-      formTokenOf,
-    ),
+    sendPage: createSendPage(createRender(), assets, (url) => app.hasRoute({ method: 'GET', url })),
     baseUrl: () => options.baseUrl ?? app.listeningOrigin,
     isSecure,
     restUrls: options.restUrls,
@@ -143,6 +132,7 @@ export async function buildDashboard(options: DashboardOptions): Promise<Fastify
     begin(request, reply);
     request.language = chooseLanguage(request, reply, isSecure);
   });
+  protectEdge(app, options, ({ field }) => new PageProblem('badRequest', `BAD_${field.toUpperCase()}`));
   const isDraining = closeConnectionsWhenDraining(app, options.draining);
   app.setErrorHandler(replyWithError);
   app.setNotFoundHandler((request, reply) => replyWithError(undefined, request, reply));
@@ -192,10 +182,4 @@ export async function buildDashboard(options: DashboardOptions): Promise<Fastify
     addEndpoints(pages, dashboard);
   });
   return app;
-}
-
-/** For the hidden field of forms; '' where cookies are not read, as on the page about a path that cannot be decoded. */
-function formTokenOf(reply: FastifyReply): string {
-  const cookies = reply.request.cookies as FastifyRequest['cookies'] | null;
-  return cookies === null ? '' : reply.generateCsrf();
 }

@@ -1,22 +1,15 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { frameworkRefusalOf } from '../runtime/http/framework-refusal.ts';
-import type { FrameworkRefusal } from '../runtime/http/framework-refusal.ts';
+import { isUnreadableForm } from '../runtime/http/framework-refusal.ts';
 import { durationText } from '../runtime/language/duration-text.ts';
 import { problems as amharic } from './language/amharic/problems.ts';
 import { problems as english } from './language/english/problems.ts';
 import { wordsFor } from './language/words.ts';
 import { PageProblem, problems } from './page-problem.ts';
-import type { Problem } from './page-problem.ts';
 import { logFacts } from './request-log.ts';
 import { failureOfRpc } from './rpc-failure.ts';
 import type { SendPage } from './send-page.ts';
 
 export type ReplyWithError = (thrown: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply;
-
-const problemOfRefusal = {
-  MALFORMED_URL: 'notFound',
-  BAD_FORM: 'badRequest',
-} as const satisfies Record<FrameworkRefusal, Problem>;
 
 const dictionary = { en: english, am: amharic };
 
@@ -55,10 +48,9 @@ function pageProblemOf(thrown: unknown): PageProblem {
     return new PageProblem(problem, reason, { cause: thrown, retryAfterSeconds });
   }
   if (isForeignForm(thrown)) return new PageProblem('foreignForm', 'CSRF_TOKEN');
-  const refusal = frameworkRefusalOf(thrown);
-  return refusal === undefined
-    ? new PageProblem('unexpected', 'UNEXPECTED', { cause: thrown })
-    : new PageProblem(problemOfRefusal[refusal], refusal);
+  return isUnreadableForm(thrown)
+    ? new PageProblem('badRequest', 'BAD_FORM')
+    : new PageProblem('unexpected', 'UNEXPECTED', { cause: thrown });
 }
 
 const isForeignForm = (thrown: unknown): boolean =>

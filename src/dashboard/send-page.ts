@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ownPath } from '../runtime/http/own-path.ts';
 import { languages } from '../runtime/language/language.ts';
 import type { Language } from '../runtime/language/language.ts';
 import type { Assets } from './assets.ts';
@@ -35,12 +36,7 @@ export interface Page {
 /** Answers with a page. */
 export type SendPage = (request: FastifyRequest, reply: FastifyReply, page: Page) => FastifyReply;
 
-export function createSendPage(
-  render: Render,
-  assets: Assets,
-  hasPage: HasPage,
-  formTokenOf: (reply: FastifyReply) => string,
-): SendPage {
+export function createSendPage(render: Render, assets: Assets, hasPage: HasPage): SendPage {
   return (request, reply, page) => {
     const { language, viewer, place } = request;
     const words = shellWords[language];
@@ -65,7 +61,7 @@ export function createSendPage(
         styles: page.styles ?? [],
         scripts: page.scripts ?? [],
       },
-      formToken: formTokenOf(reply),
+      formToken: reply.generateCsrf(),
       viewer,
       place,
       home: place === null ? '/' : pathIn(place),
@@ -88,7 +84,7 @@ export function createSendPage(
 /** The same page in another language. */
 function inLanguage(request: FastifyRequest, self: string | undefined, language: Language): string {
   const isPage = request.method === 'GET' || request.method === 'HEAD';
-  const url = new URL(self ?? (isPage ? request.url : '/'), 'http://dashboard.invalid');
-  url.searchParams.set('lang', language);
-  return `${url.pathname}${url.search}`;
+  const { path, query } = ownPath(self ?? (isPage ? request.url : '/'));
+  query.set('lang', language);
+  return `${path}?${query.toString()}`;
 }

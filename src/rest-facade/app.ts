@@ -15,10 +15,9 @@ import { addDirectEndpoint, directAliases, directFields, directPath } from './di
 import { notFound, replyWithError } from './error-reply.ts';
 import { addProbes } from '../runtime/http/core-probes.ts';
 import { closeConnectionsWhenDraining } from '../runtime/http/draining.ts';
-import { edgeServerOptions } from '../runtime/http/edge-server.ts';
+import { edgeServerOptions, protectEdge } from '../runtime/http/edge-server.ts';
 import { createRateLimits } from './rate-limits.ts';
 import type { RateLimitSettings } from './rate-limits.ts';
-import { answerClientError, answerEveryRequest } from './raw-http.ts';
 import { addReference } from './reference.ts';
 import type { PublicUrls } from './reference.ts';
 import { createOrderCalls } from './order-calls.ts';
@@ -82,18 +81,14 @@ const fieldsByRoute: ReadonlyMap<string, readonly string[]> = new Map<string, re
  * short-lived answers about keys and the counts of its rate limits. `close()` lets requests under way finish.
  */
 export async function buildRestFacade(options: RestFacadeOptions): Promise<FastifyInstance> {
-  const { logger, newRequestId } = options;
-  const rawReplies = { headers: safeHeaders, newRequestId, logger };
+  const edge = { ...options, rawHeaders: safeHeaders };
   const begin = (request: FastifyRequest, reply: FastifyReply): void => {
     reply.headers(safeHeaders).header('x-request-id', request.id);
     logWhenOver(request, reply, options);
   };
-  const server = edgeServerOptions(options);
   const app = Fastify({
-    ...server,
+    ...edgeServerOptions(edge),
     maxRequestsPerSocket,
-    // Missing Host headers are refused below, with a body.
-    http: { ...server.http, requireHostHeader: false },
     ajv: {
       customOptions: {
         allErrors: true,
@@ -104,21 +99,15 @@ export async function buildRestFacade(options: RestFacadeOptions): Promise<Fasti
         validateFormats: false,
       },
     },
-    frameworkErrors: (_error, request, reply) => {
-      // The path cannot be decoded, so nothing can be found at it. Hooks do not run for these.
-      begin(request, reply);
-      replyWithError(notFound(), request, reply);
-    },
-    clientErrorHandler: (error, socket) => answerClientError(error, socket, rawReplies),
   });
-  answerEveryRequest(app.server, rawReplies);
-
   app.decorateRequest('logged', null);
   app.addHook('onRequest', (request, reply, done) => {
     begin(request, reply);
-    if (request.is404) done(notFound());
-    else if (request.headers.host === undefined && request.raw.httpVersion === '1.1')
-      done(invalidRequest([{ field: 'Host', issue: 'is required' }]));
+    done();
+  });
+  protectEdge(app, edge, (problem) => invalidRequest([problem]));
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (request.is404 || isEncoded(request.url)) done(notFound());
     else done();
   });
   const isDraining = closeConnectionsWhenDraining(app, options.draining);
@@ -130,6 +119,12 @@ export async function buildRestFacade(options: RestFacadeOptions): Promise<Fasti
   await app.register(async (api) => addMerchantApi(api, options));
   return app;
 }
+
+/**
+ * Whether a path is written with percent-encoding. No path of this API needs it, and whoever filters paths in front of
+ * us must not be passed by another spelling of one.
+ */
+const isEncoded = (url: string): boolean => url.split('?', 1)[0]?.includes('%') ?? false;
 
 function addMerchantApi(app: FastifyInstance, options: RestFacadeOptions): void {
   const environment = environments[options.environment];

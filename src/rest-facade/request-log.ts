@@ -37,7 +37,7 @@ export function logWhenOver(
   request.logged = found;
   const facts = () => ({
     environment,
-    path: loggablePath(request.url),
+    path: loggablePath(request.originalUrl),
     merchant_id: found.merchantId,
     api_key_id: found.apiKeyId,
     order_number: found.orderNumber,

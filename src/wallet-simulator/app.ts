@@ -1,5 +1,6 @@
-import Fastify, { LogController } from 'fastify';
-import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
+import Fastify from 'fastify';
+import type { FastifyInstance } from 'fastify';
+import { edgeServerOptions, protectEdge } from '../runtime/http/edge-server.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { AccessTokens } from './access-tokens.ts';
 import { addAdminEndpoints } from './admin-endpoints.ts';
@@ -12,6 +13,7 @@ import type { Ledger } from './ledger.ts';
 import type { WalletName } from './outcomes.ts';
 import { addPage } from './page.ts';
 import { createReceivedRequests } from './received-requests.ts';
+import { refuse } from './refusal.ts';
 import type { Timers } from './request-course.ts';
 import { addWalletApi } from './wallet-api.ts';
 import { createWallet } from './wallet.ts';
@@ -52,10 +54,9 @@ const maxBodyBytes = 64 * 1024;
  */
 export async function buildWalletSimulator(options: WalletSimulatorOptions): Promise<FastifyInstance> {
   const { logger, now, after, randomBytes, interactive } = options;
-  const loggerInstance: FastifyBaseLogger = logger;
+  const edge = { logger, trustedProxies: [], newRequestId: options.newUuid };
   const app = Fastify({
-    loggerInstance,
-    logController: new LogController({ disableRequestLogging: true }),
+    ...edgeServerOptions(edge),
     bodyLimit: maxBodyBytes,
     forceCloseConnections: true,
     routerOptions: { maxParamLength: 256 },
@@ -70,6 +71,10 @@ export async function buildWalletSimulator(options: WalletSimulatorOptions): Pro
       },
     },
   });
+  protectEdge(app, edge, ({ field, issue }) =>
+    // The status is for routes outside the wallets, which have no error objects.
+    Object.assign(refuse('validation', 'formatError', `${field} ${issue}`), { statusCode: 400 }),
+  );
   const closing = new AbortController();
   const received = createReceivedRequests();
   const tokens: AccessTokens[] = [];

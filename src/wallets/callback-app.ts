@@ -2,8 +2,9 @@ import { BlockList, isIPv6 } from 'node:net';
 import type { Client } from '@connectrpc/connect';
 import { Code, ConnectError } from '@connectrpc/connect';
 import Fastify from 'fastify';
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { PaymentAttemptService } from '../gen/gatehouse/v1/payment_attempt_service_pb.js';
+import { edgeServerOptions, protectEdge } from '../runtime/http/edge-server.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { carriesKey } from './callback-credentials.ts';
 import type { CallbackTokens } from './callback-token.ts';
@@ -45,16 +46,12 @@ export function buildCallbackApp(options: CallbackAppOptions): FastifyInstance {
     wallets.map((wallet) => [wallet.name, { ...wallet, allowed: allowList(wallet.sources) }]),
   );
   const app = Fastify({
-    logger: false,
+    ...edgeServerOptions(options),
     bodyLimit,
-    requestTimeout: 10_000,
-    trustProxy: options.trustedProxies.length > 0 && [...options.trustedProxies],
-    genReqId: () => options.newRequestId(),
-    // A path that cannot be read is answered like any other address that does not exist, without repeating it.
-    frameworkErrors: (_error, _request, reply: FastifyReply) => {
-      void reply.code(404).send();
-    },
   });
+  protectEdge(app, options, ({ field, issue }) =>
+    Object.assign(new Error(`${field} ${issue}`), { statusCode: 400 }),
+  );
   // A callback is a hint: its bytes are kept as they came, whatever they claim to be.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));

@@ -54,6 +54,8 @@ export interface Stack {
   readonly cores: readonly GatehouseProcess[];
   readonly facades: readonly Facade[];
   readonly wallets: readonly GatehouseProcess[];
+  /** The wallet simulator's process; undefined without wallets. */
+  readonly simulator: GatehouseProcess | undefined;
   /** Where the wallet simulator is; empty without wallets. */
   readonly simulatorUrl: string;
   readonly checkouts: readonly CheckoutPages[];
@@ -224,6 +226,7 @@ export async function startStack({
       cores: coreProcesses,
       facades: facadeProcesses,
       wallets: walletProcesses,
+      simulator,
       simulatorUrl,
       startWallets,
       checkouts: checkoutProcesses,

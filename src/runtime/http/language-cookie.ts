@@ -46,11 +46,9 @@ export function chooseLanguage(
 ): Language {
   const chosen = new URLSearchParams(request.url.split('?')[1]).get('lang') ?? undefined;
   if (isLanguage(chosen)) rememberLanguage(reply, chosen, cookie);
-  // A request whose path cannot be decoded has no cookies read.
-  const cookies = request.cookies as FastifyRequest['cookies'] | null | undefined;
   return languageFor({
     chosen,
-    remembered: cookies?.[cookie.name] ?? usersOwn,
+    remembered: request.cookies[cookie.name] ?? usersOwn,
     accepted: request.headers['accept-language'],
   });
 }

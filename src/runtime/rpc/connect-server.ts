@@ -8,6 +8,8 @@ import type { ConnectRouter, MethodImplSpec, ServiceImplSpec } from '@connectrpc
 import { connectNodeAdapter } from '@connectrpc/connect-node';
 import { file_google_rpc_error_details } from '../../gen/google/rpc/error_details_pb.js';
 import { answersBeforeBody } from '../http/answer-before-body.ts';
+import { httpProblemOf } from '../http/http-problem.ts';
+import { httpTimeoutsMs } from '../http/http-timeouts.ts';
 import type { Logger } from '../logger.ts';
 import type { Page } from '../metrics.ts';
 import { defaultDeadlineMs, maxMessageBytes } from './grpc-server.ts';
@@ -65,8 +67,11 @@ export async function startConnectServer(options: ConnectServerOptions): Promise
     {
       ...answersBeforeBody,
       requestTimeout: defaultDeadlineMs,
-      headersTimeout: greetingTimeoutMs,
-      connectionsCheckingInterval: greetingTimeoutMs / 2,
+      headersTimeout: httpTimeoutsMs.headers,
+      keepAliveTimeout: httpTimeoutsMs.keepAlive,
+      connectionsCheckingInterval: httpTimeoutsMs.check,
+      // Refused below, like every other head that HTTP forbids.
+      requireHostHeader: false,
       ...tcpKeepAlive,
     },
     handler,
@@ -79,8 +84,11 @@ export async function startConnectServer(options: ConnectServerOptions): Promise
     socket.on('error', (error) => logger.debug({ err: error }, 'connection ended with an error'));
     socket.on('close', () => sockets.delete(socket));
     choose(socket, (isHttp2) => {
-      if (isHttp2) http2.emit('connection', socket);
-      else for (const serve of serveHttp1) serve.call(http1, socket);
+      if (isHttp2) {
+        // HTTP/1.1 answers a peer that sends no more. Over HTTP/2 such a peer has left, and would hold its session open.
+        socket.allowHalfOpen = false;
+        http2.emit('connection', socket);
+      } else for (const serve of serveHttp1) serve.call(http1, socket);
     });
   });
   await new Promise<void>((resolve, reject) => {
@@ -103,7 +111,10 @@ export async function startConnectServer(options: ConnectServerOptions): Promise
 
 type RequestHandler = ReturnType<typeof connectNodeAdapter>;
 
-/** Answers 400 where the adapter throws: it reads no request whose Host is missing (HTTP/1.0) or is no host. */
+/**
+ * Answers 400 to a request that HTTP forbids, and where the adapter throws: it reads no request whose target is no URL
+ * or whose Host is missing, which HTTP/1.0 allows.
+ */
 function requestHandler({ services, pages = {}, logger }: ConnectServerOptions): RequestHandler {
   const serve = connectNodeAdapter({
     routes: (router) => services.forEach((spec) => addRoutes(router, spec)),
@@ -119,6 +130,13 @@ function requestHandler({ services, pages = {}, logger }: ConnectServerOptions):
   });
   const pageOf = new Map(Object.entries(pages));
   return (request, response) => {
+    if ('rawHeaders' in request && request.httpVersionMajor === 1) {
+      const problem = httpProblemOf(request);
+      if (problem !== undefined) {
+        refuse(response, `${problem.field} ${problem.issue}\n`);
+        return;
+      }
+    }
     const page = request.method === 'GET' ? pageOf.get(request.url?.split('?')[0] ?? '') : undefined;
     if (page !== undefined) {
       // Whoever asked may have left by now.
@@ -128,11 +146,22 @@ function requestHandler({ services, pages = {}, logger }: ConnectServerOptions):
     }
     try {
       serve(request, response);
-    } catch {
-      response.writeHead(400);
-      response.end();
+    } catch (error) {
+      logger.debug({ err: error }, 'not a valid RPC request');
+      refuse(response, 'The request target or the Host is not valid\n');
     }
   };
+}
+
+/** What follows on the connection may not be what its sender meant, so HTTP/1.1 connections are closed. */
+function refuse(response: Parameters<RequestHandler>[1], message: string): void {
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  const close = 'req' in response && response.req.httpVersionMajor === 1 ? { connection: 'close' } : {};
+  response.writeHead(400, { 'content-type': 'text/plain; charset=utf-8', ...close });
+  response.end(message);
 }
 
 async function givePage(

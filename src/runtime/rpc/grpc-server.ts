@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { create, fromBinary } from '@bufbuild/protobuf';
 import type { DescMessage, Message, MessageInitShape } from '@bufbuild/protobuf';
 import { Code, ConnectError, createContextValues, createHandlerContext } from '@connectrpc/connect';
-import type { MethodImplSpec, ServiceImplSpec } from '@connectrpc/connect';
+import type { HandlerContext, MethodImplSpec, ServiceImplSpec } from '@connectrpc/connect';
 import { Metadata, Server, ServerCredentials } from '@grpc/grpc-js';
 import type {
   ServerDuplexStream,
@@ -132,44 +132,52 @@ type AnyHandler =
   | handleBidiStreamingCall<Message, Message>;
 
 function callHandler(spec: MethodImplSpec, logger: Logger): AnyHandler {
-  const output = (init: MessageInitShape<DescMessage>): Message => create(spec.method.output, init);
+  const output = (init: MessageInit): Message => create(spec.method.output, init);
+  type Reply = Parameters<handleUnaryCall<Message, Message>>[1];
+  // grpc-js does not catch what a handler throws, so every error, also of reading the call, becomes the call's status.
+  const answerOnce = (
+    answer: (context: HandlerContext) => Promise<MessageInit> | MessageInit,
+    call: AnyCall,
+    reply: Reply,
+  ): void => {
+    withContext(call, spec, answer)
+      .then((response) => reply(null, output(response)))
+      .catch((error: unknown) => reply(statusOf(error)))
+      .catch((error: unknown) => logger.error({ err: error }, 'a call could not be answered'));
+  };
+  const pump = async (
+    answer: (context: HandlerContext) => AsyncIterable<MessageInit>,
+    call: WritableCall,
+  ): Promise<void> => {
+    try {
+      await withContext(call, spec, (context) => writeAll(answer(context), call, output));
+    } catch (error) {
+      if (!call.cancelled) call.emit('error', statusOf(error));
+      else logger.debug({ err: error }, 'a stream ended after its caller had left');
+    }
+  };
   switch (spec.kind) {
     case 'unary': {
       const handler: handleUnaryCall<Message, Message> = (call, reply) => {
-        const context = contextOf(call, spec);
-        Promise.resolve(spec.impl(call.request, context))
-          .then((response) => reply(null, output(response)))
-          .catch((error: unknown) => reply(statusOf(error)))
-          .finally(() => context.abort(callIsOver));
+        answerOnce((context) => spec.impl(call.request, context), call, reply);
       };
       return handler;
     }
     case 'client_streaming': {
       const handler: handleClientStreamingCall<Message, Message> = (call, reply) => {
-        const context = contextOf(call, spec);
-        spec
-          .impl(messagesOf(call), context)
-          .then((response) => reply(null, output(response)))
-          .catch((error: unknown) => reply(statusOf(error)))
-          .finally(() => context.abort(callIsOver));
+        answerOnce((context) => spec.impl(messagesOf(call), context), call, reply);
       };
       return handler;
     }
     case 'server_streaming': {
       const handler: handleServerStreamingCall<Message, Message> = (call) => {
-        const context = contextOf(call, spec);
-        void pump(spec.impl(call.request, context), call, output, logger).finally(() =>
-          context.abort(callIsOver),
-        );
+        void pump((context) => spec.impl(call.request, context), call);
       };
       return handler;
     }
     case 'bidi_streaming': {
       const handler: handleBidiStreamingCall<Message, Message> = (call) => {
-        const context = contextOf(call, spec);
-        void pump(spec.impl(messagesOf(call), context), call, output, logger).finally(() =>
-          context.abort(callIsOver),
-        );
+        void pump((context) => spec.impl(messagesOf(call), context), call);
       };
       return handler;
     }
@@ -182,6 +190,22 @@ function callHandler(spec: MethodImplSpec, logger: Logger): AnyHandler {
  */
 const callIsOver = new ConnectError('the call is over', Code.Canceled);
 
+/** Answers a call within its context, and tells what still works for it when the answer is there. */
+async function withContext<Answer>(
+  call: AnyCall,
+  spec: MethodImplSpec,
+  answer: (context: HandlerContext) => Promise<Answer> | Answer,
+): Promise<Answer> {
+  const context = contextOf(call, spec);
+  try {
+    return await answer(context);
+  } finally {
+    context.abort(callIsOver);
+  }
+}
+
+type MessageInit = MessageInitShape<DescMessage>;
+type WritableCall = ServerWritableStream<Message, Message> | ServerDuplexStream<Message, Message>;
 type AnyCall =
   | ServerUnaryCall<Message, Message>
   | ServerReadableStream<Message, Message>
@@ -217,9 +241,12 @@ function contextOf(call: AnyCall, { method }: MethodImplSpec) {
   });
 }
 
+/** Node's timers fire at once when they are set to more. */
+const longestTimerMs = 2 ** 31 - 1;
+
 function remainingMs(deadline: Date | number): number | undefined {
   const at = deadline instanceof Date ? deadline.getTime() : deadline;
-  return Number.isFinite(at) ? Math.max(0, at - Date.now()) : undefined;
+  return Number.isFinite(at) ? Math.min(Math.max(0, at - Date.now()), longestTimerMs) : undefined;
 }
 
 function headersOf(metadata: Metadata): Headers {
@@ -230,22 +257,16 @@ function headersOf(metadata: Metadata): Headers {
   return headers;
 }
 
-async function pump(
-  responses: AsyncIterable<MessageInitShape<DescMessage>>,
-  call: ServerWritableStream<Message, Message> | ServerDuplexStream<Message, Message>,
-  output: (init: MessageInitShape<DescMessage>) => Message,
-  logger: Logger,
+async function writeAll(
+  responses: AsyncIterable<MessageInit>,
+  call: WritableCall,
+  output: (init: MessageInit) => Message,
 ): Promise<void> {
-  try {
-    for await (const response of responses) {
-      if (call.cancelled) return;
-      if (!call.write(output(response))) await untilDrained(call, 'cancelled');
-    }
-    call.end();
-  } catch (error) {
-    if (!call.cancelled) call.emit('error', statusOf(error));
-    else logger.debug({ err: error }, 'a stream ended after its caller had left');
+  for await (const response of responses) {
+    if (call.cancelled) return;
+    if (!call.write(output(response))) await untilDrained(call, 'cancelled');
   }
+  call.end();
 }
 
 /** What grpc-js sends for an error: code and message, and the details as google.rpc.Status in the trailer. */

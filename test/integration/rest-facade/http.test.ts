@@ -55,6 +55,11 @@ describe('404 comes before every other check', () => {
     '/api/v2/register',
     '/api/v1/register;x=1',
     '/api/v1/register%2F',
+    '/api/v1/%72egister',
+    '/api/v1/verif%79',
+    '/%61pi/v1/direct?payment_option=walleta_ussd',
+    '//[',
+    `/docs/static/${'a'.repeat(300)}`,
     '/api/v1/orders',
     '/api/v1/%zz',
     '/api/v1/%ff%fe',
@@ -104,7 +109,21 @@ describe('what HTTP itself refuses is answered in the envelope too', () => {
     ],
     ['a length that is no number', 'POST /api/v1/verify HTTP/1.1\nHost: a\nContent-Length: x\n\n', 400],
     ['headers without end', `POST /api/v1/verify HTTP/1.1\nHost: a\nX: ${'x'.repeat(20_000)}\n\n`, 431],
-    ['no Host', 'POST /api/v1/verify HTTP/1.1\nConnection: close\n\n', 400],
+    ['no Host', 'POST /api/v1/verify HTTP/1.1\n\n', 400],
+    ['two Hosts', 'POST /api/v1/verify HTTP/1.1\nHost: a\nHost: b\n\n', 400],
+    ['two Hosts at a path that does not exist', 'POST /nowhere HTTP/1.1\nHost: a\nhost: a\n\n', 400],
+    ['a Host that is none', 'POST /api/v1/verify HTTP/1.1\nHost: a/b\n\n', 400],
+    [
+      'a transfer coding besides chunked',
+      'POST /api/v1/verify HTTP/1.1\nHost: a\nTransfer-Encoding: gzip, chunked\n\n0\n\n',
+      400,
+    ],
+    [
+      'a transfer coding that is unknown',
+      'POST /api/v1/verify HTTP/1.1\nHost: a\nTransfer-Encoding: gzip\n\n',
+      400,
+    ],
+    ['another version of HTTP', 'POST /api/v1/verify HTTP/3.0\nHost: a\n\n', 400],
   ])('%s', async (_name, request, expected) => {
     const { status, head, json } = await raw(request);
     expect(status).toBe(expected);

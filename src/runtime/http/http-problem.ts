@@ -1,0 +1,34 @@
+import type { IncomingMessage } from 'node:http';
+
+/** What is wrong with the head of a request, for the developer who sent it. */
+export interface HttpProblem {
+  /** The header. */
+  readonly field: 'Host' | 'Transfer-Encoding';
+  readonly issue: string;
+}
+
+/** `uri-host [":" port]` (RFC 9110, section 7.2). An empty host is one. */
+const hostForm = /^(?:\[[0-9a-f:.]+\]|[\w.~!$&'()*+;=%-]*)(?::[0-9]*)?$/i;
+
+/**
+ * Finds what HTTP forbids and Node's parser accepts. A proxy in front may understand such a request differently from us.
+ * Hosts: exactly one, and a valid one (RFC 9112, section 3.2). Transfer codings: chunked alone (section 6.1).
+ */
+export function httpProblemOf(
+  request: Pick<IncomingMessage, 'rawHeaders' | 'httpVersion' | 'headers'>,
+): HttpProblem | undefined {
+  const { rawHeaders, headers, httpVersion } = request;
+  let hosts = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i];
+    if (name?.length === 4 && name.toLowerCase() === 'host') hosts += 1;
+  }
+  if (hosts > 1) return { field: 'Host', issue: 'must be given once' };
+  if (hosts === 0 && httpVersion === '1.1') return { field: 'Host', issue: 'is required' };
+  if (hosts === 1 && !hostForm.test(headers.host ?? ''))
+    return { field: 'Host', issue: 'must be a host, and a port if it is not the standard one' };
+  const coding = headers['transfer-encoding'];
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked')
+    return { field: 'Transfer-Encoding', issue: 'must be chunked, or left out' };
+  return undefined;
+}

@@ -1,0 +1,267 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createClient } from '@connectrpc/connect';
+import { readFile } from 'node:fs/promises';
+import { connect as connectHttp2 } from 'node:http2';
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import { join } from 'node:path';
+import { Health } from '../../src/gen/health/v1/health_pb.js';
+import { createGrpcTransport } from '../../src/runtime/rpc/grpc-transport.ts';
+import type { GatehouseProcess } from '../support/gatehouse-process.ts';
+import { startStack } from '../support/stack.ts';
+import type { Stack } from '../support/stack.ts';
+import { waitUntil } from '../support/wait-until.ts';
+import { crashCorpus, halfRequests, http2Calls } from './crash-corpus.ts';
+import type { CrashCase } from './crash-corpus.ts';
+import { projectRoot } from './one-command.ts';
+
+// Invariant: no request of an outsider ends a process. A new listener is one line here.
+
+interface Listener {
+  /** Where it is set up. */
+  readonly setting: `GATEHOUSE_${string}_PORT`;
+  readonly process: () => GatehouseProcess | undefined;
+  /** The part of the process's `ready` line that says where it listens. */
+  readonly ready: string;
+  readonly kind: 'merchant API' | 'HTTP' | 'Connect' | 'gRPC';
+  /** Under which the next segment of a path is a parameter. */
+  readonly prefix: string;
+  /** What it answers with 200 when it is well. */
+  readonly probe: string;
+}
+
+let stack: Stack;
+const facade = () => stack.facades[0]?.process;
+const rpc = { prefix: '/gatehouse.v1.OrderService/', probe: '/metrics' };
+const well = { probe: '/healthz' };
+const listeners: readonly Listener[] = [
+  {
+    setting: 'GATEHOUSE_REST_PRODUCTION_PORT',
+    process: facade,
+    ready: 'production',
+    kind: 'merchant API',
+    prefix: '/api/v1/',
+    ...well,
+  },
+  {
+    setting: 'GATEHOUSE_REST_SANDBOX_PORT',
+    process: facade,
+    ready: 'sandbox',
+    kind: 'merchant API',
+    prefix: '/docs/static/',
+    ...well,
+  },
+  {
+    setting: 'GATEHOUSE_CHECKOUT_PORT',
+    process: () => stack.checkouts[0]?.process,
+    ready: 'checkout',
+    kind: 'HTTP',
+    prefix: '/c/',
+    ...well,
+  },
+  {
+    setting: 'GATEHOUSE_DASHBOARD_PORT',
+    process: () => stack.dashboards[0]?.process,
+    ready: 'dashboard',
+    kind: 'HTTP',
+    prefix: '/invitation/',
+    ...well,
+  },
+  {
+    setting: 'GATEHOUSE_WALLET_CALLBACK_PORT',
+    process: () => stack.wallets[0],
+    ready: 'callbacks',
+    kind: 'HTTP',
+    prefix: '/callbacks/walleta-sandbox/',
+    ...well,
+  },
+  {
+    setting: 'GATEHOUSE_SIMULATOR_PORT',
+    process: () => stack.simulator,
+    ready: 'origin',
+    kind: 'HTTP',
+    prefix: '/walleta/accounts/',
+    ...well,
+  },
+  { setting: 'GATEHOUSE_CORE_GRPC_PORT', process: () => stack.cores[0], ready: 'grpc', kind: 'gRPC', ...rpc },
+  {
+    setting: 'GATEHOUSE_CORE_CONNECT_PORT',
+    process: () => stack.cores[0],
+    ready: 'connect',
+    kind: 'Connect',
+    ...rpc,
+  },
+  {
+    setting: 'GATEHOUSE_WEBHOOKS_GRPC_PORT',
+    process: () => stack.webhooks[0],
+    ready: 'grpc',
+    kind: 'gRPC',
+    ...rpc,
+  },
+  {
+    setting: 'GATEHOUSE_WEBHOOKS_CONNECT_PORT',
+    process: () => stack.webhooks[0],
+    ready: 'connect',
+    kind: 'Connect',
+    ...rpc,
+  },
+];
+/** Ports of programs that are not ours. */
+const notOurs = ['GATEHOUSE_POSTGRES_PORT', 'GATEHOUSE_NATS_PORT'];
+
+const addressOf = ({ process, ready }: Listener): string =>
+  String(process()?.ready[ready]).replace('http://', '');
+const portOf = (listener: Listener): number => Number(addressOf(listener).split(':').at(-1));
+
+/** So many connections are open at a time; when a process ends, one of them did it. */
+const atOnce = 16;
+
+interface HalfRequest {
+  readonly what: string;
+  readonly exchange: Exchange;
+}
+/** Opened first: the listeners take their own time to close them. */
+let halves: HalfRequest[] = [];
+
+beforeAll(async () => {
+  stack = await startStack({ wallets: 1, checkouts: 1, dashboards: 1, webhooks: 1 });
+  halves = await Promise.all(
+    listeners.flatMap((listener) =>
+      halfRequests.map(async ({ name, bytes }) => ({
+        what: `${listener.setting}: ${name}`,
+        exchange: await open(portOf(listener), bytes),
+      })),
+    ),
+  );
+}, 60_000);
+afterAll(async () => {
+  for (const { exchange } of halves) exchange.socket.destroy();
+  await stack.stop();
+});
+
+interface Exchange {
+  readonly socket: Socket;
+  readonly received: () => string;
+  readonly closed: () => boolean;
+}
+
+async function open(port: number, bytes: string): Promise<Exchange> {
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+  let received = '';
+  let closed = false;
+  socket.on('data', (chunk) => (received += chunk.toString('latin1')));
+  socket.on('error', () => undefined);
+  // What it sends last it has sent: nothing more is to come.
+  socket.on('end', () => socket.end());
+  socket.on('close', () => (closed = true));
+  await new Promise<void>((resolve, reject) => {
+    socket.once('connect', resolve);
+    socket.once('error', reject);
+  });
+  socket.write(Buffer.from(bytes, 'latin1'));
+  return { socket, received: () => received, closed: () => closed };
+}
+
+/** Sends the bytes, then says that nothing more comes, and gives all that is answered. */
+async function exchange(port: number, { name, bytes, reset }: CrashCase): Promise<string> {
+  const { socket, received, closed } = await open(port, bytes);
+  if (reset === true) socket.resetAndDestroy();
+  else socket.end();
+  await waitUntil(`the connection is closed after: ${name}`, closed);
+  return received();
+}
+
+/** What is wrong with an answer. Over gRPC's port HTTP/1.1 has none. */
+function faultsOf({ name, status, reset }: CrashCase, answer: string, kind: Listener['kind']): object[] {
+  if (kind === 'gRPC' || reset === true) return [];
+  const given = firstStatus(answer);
+  if (given === undefined) return status === undefined ? [] : [{ name, expected: status, answer }];
+  const body = answer.slice(answer.indexOf('\r\n\r\n') + 4);
+  const isEnvelope = given < 400 || body.startsWith(`{"code":${given},"message":"`);
+  const isRight = given < 500 && (status ?? given) === given && (kind !== 'merchant API' || isEnvelope);
+  return isRight ? [] : [{ name, expected: status, given, body: body.slice(0, 200) }];
+}
+
+const firstStatus = (answer: string): number | undefined =>
+  Number(/^HTTP\/1\.1 ([0-9]{3})/.exec(answer)?.[1]) || undefined;
+
+/** The listener answers as it should, and its process is the one that was started. */
+async function expectWell(listener: Listener, after: readonly CrashCase[] = []): Promise<void> {
+  const process = listener.process();
+  const fatal = process?.log.filter(({ level }) => level === 'fatal');
+  if (fatal?.length !== 0) expect({ fatal, after: after.map(({ name }) => name) }).toEqual({ fatal: [] });
+  expect((await readFile(`/proc/${process?.pid}/stat`, 'utf8')).startsWith(`${process?.pid} `)).toBe(true);
+  if (listener.kind === 'gRPC') {
+    const transport = createGrpcTransport({ addresses: [addressOf(listener)], token: 'none' });
+    expect(await createClient(Health, transport).check({})).toMatchObject({ status: 1 });
+    transport.close();
+  } else {
+    const { status } = await fetch(`http://${addressOf(listener)}${listener.probe}`, {
+      headers: { connection: 'close' },
+    });
+    expect(status).toBe(200);
+  }
+}
+
+test('every port in the settings is in the corpus', async () => {
+  const settings = await readFile(join(projectRoot, 'src/runtime/config.ts'), 'utf8');
+  const ports = new Set(settings.match(/\bGATEHOUSE_\w+_PORT\b/g));
+
+  expect([...listeners.map(({ setting }) => setting), ...notOurs].sort()).toEqual([...ports].sort());
+});
+
+describe.each(listeners.map((listener) => [listener.setting, listener] as const))('%s', (_name, listener) => {
+  test('outlives everything that strangers send, and answers what is HTTP', async () => {
+    const wrong: object[] = [];
+    const corpus = crashCorpus(listener.prefix);
+    for (let at = 0; at < corpus.length; at += atOnce) {
+      const cases = corpus.slice(at, at + atOnce);
+      const answers = await Promise.all(cases.map((each) => exchange(portOf(listener), each)));
+      await expectWell(listener, cases);
+      wrong.push(...cases.flatMap((each, i) => faultsOf(each, answers[i] ?? '', listener.kind)));
+    }
+    expect(wrong).toEqual([]);
+  }, 60_000);
+});
+
+describe.each(
+  listeners
+    .filter(({ kind }) => kind === 'gRPC' || kind === 'Connect')
+    .map((listener) => [listener.setting, listener] as const),
+)('%s over HTTP/2', (_name, listener) => {
+  test('outlives calls that are none', async () => {
+    const calls = http2Calls('/grpc.health.v1.Health/Check').map(async ([headers, body]) => {
+      const session = connectHttp2(`http://${addressOf(listener)}`);
+      session.on('error', () => undefined);
+      const stream = session.request({ ':method': 'POST', ...headers });
+      let over = false;
+      stream.on('error', () => undefined);
+      for (const event of ['end', 'close']) stream.on(event, () => (over = true));
+      stream.resume();
+      stream.end(Buffer.from(body, 'latin1'));
+      const what = `${JSON.stringify(headers).slice(0, 80)} ${JSON.stringify(body.slice(0, 9))}`;
+      await waitUntil(`the call is over: ${what}`, () => over);
+      session.destroy();
+    });
+    await Promise.all(calls);
+    await expectWell(listener);
+  }, 60_000);
+});
+
+test('requests that are begun and never ended are closed by every listener', async () => {
+  const open = (): string[] => halves.filter(({ exchange: { closed } }) => !closed()).map(({ what }) => what);
+  await waitUntil('all are closed', () => open().length === 0, 45_000).catch(() =>
+    expect(open()).toEqual([]),
+  );
+  for (const listener of listeners) await expectWell(listener);
+}, 60_000);
+
+test('the process ids are those of the start, and no log has an error', () => {
+  const processes = new Set(listeners.map(({ process }) => process()));
+  const loud = [...processes].flatMap((process) =>
+    (process?.log ?? []).filter(
+      ({ level, msg = '' }) => level === 'error' || level === 'fatal' || /^E |Unhandled/.test(msg),
+    ),
+  );
+  expect(loud).toEqual([]);
+});
