@@ -1,4 +1,6 @@
 import { hostname } from 'node:os';
+import { setLogger } from '@grpc/grpc-js';
+import { exitOnUnhandledErrors } from '../runtime/lifecycle.ts';
 import { createLogger, standardOutput } from '../runtime/logger.ts';
 import type { Logger } from '../runtime/logger.ts';
 
@@ -8,7 +10,10 @@ export interface Logging {
   readonly logger: Logger;
 }
 
-/** Has a process log to its standard output under its own name, such as "core". */
+/**
+ * Has a process log to its standard output under its own name, such as "core". From then on an error that nothing
+ * handles is in that log before it ends the process.
+ */
 export function startLogging(
   name: string,
   config: {
@@ -21,5 +26,12 @@ export function startLogging(
     { process: name, instance, level: config.GATEHOUSE_LOG_LEVEL },
     standardOutput(process),
   );
+  exitOnUnhandledErrors(process, logger);
+  const complain = (text: unknown): void =>
+    logger.warn({ complaint: withoutQuotes(text) }, 'grpc-js complains');
+  setLogger({ error: complain, info: complain, debug: complain });
   return { instance, logger };
 }
+
+/** The first words of a complaint of grpc-js. What follows quotes the caller, whose headers may hold secrets. */
+const withoutQuotes = (text: unknown): string => String(text).split(/[:"]/, 1)[0]?.slice(0, 100) ?? '';

@@ -27,14 +27,34 @@ async function stopWithin({ name, stop, timeoutMs }: Stoppable, logger: Logger):
   }
 }
 
+/** The parts of a process that its last resort needs. */
+export type FallibleProcess = Pick<NodeJS.Process, 'on' | 'listenerCount' | 'exit'>;
+
+/**
+ * The last resort: an error that nothing handled is written as one fatal line, and the process exits with code 1, because
+ * nobody knows what state it is in. Its supervisor starts it anew. Once `stopOnSignal` was called, the process stops its
+ * parts first; before that, and after a second such error, it exits at once.
+ */
+export function exitOnUnhandledErrors(process: FallibleProcess, logger: Logger): void {
+  const die = (event: 'uncaughtException' | 'unhandledRejection', thrown: unknown): void => {
+    // Something that was thrown and is no error says little, and `close-with-grace` takes nothing for no error at all.
+    const err = thrown instanceof Error ? thrown : new Error(`${String(thrown)} was thrown`);
+    logger.fatal({ err, event }, 'nothing handled this error: the process exits');
+    const isStoppedInOrder = Boolean(thrown) && process.listenerCount(event) > 1;
+    if (!isStoppedInOrder) process.exit(1);
+  };
+  process.on('uncaughtException', (error) => die('uncaughtException', error));
+  process.on('unhandledRejection', (reason) => die('unhandledRejection', reason));
+}
+
 /**
  * Stops the parts one after another, in the given order, on SIGTERM, SIGINT, an uncaught error or an unhandled
  * rejection, each within its own deadline, and ends the process: exit code 0 after a signal, 1 after an error.
+ * `exitOnUnhandledErrors` has written the error.
  */
 export function stopOnSignal(logger: Logger, parts: readonly Stoppable[]): void {
   closeWithGrace({ delay: exitDeadlineMs, logger: false }, async ({ signal, err }) => {
-    if (err === undefined) logger.info({ signal }, 'stopping');
-    else logger.fatal({ err }, 'stopping after an error nobody handled');
+    logger.info(err === undefined ? { signal } : {}, 'stopping');
     for (const part of parts) await stopWithin(part, logger);
     logger.info('stopped');
   });

@@ -17,6 +17,8 @@ export interface GatehouseProcess {
   /** Sends a signal and resolves with the exit code (null after a kill) once it is gone. */
   readonly stop: (signal?: NodeJS.Signals) => Promise<number | null>;
   readonly signal: (signal: NodeJS.Signals) => void;
+  /** Resolves with the exit code (null after a kill) once it is gone, for whatever reason. */
+  readonly exited: Promise<number | null>;
   /** From now on its log is read by nobody: it fills up, or there is no reader any more. */
   readonly neglectLog: (how: 'unread' | 'closed') => void;
 }
@@ -64,7 +66,7 @@ export async function startProcess(
   try {
     const ready = await waitUntil(`${name} is ready`, isReady, 30_000);
     const signal = (name: NodeJS.Signals): void => void child.kill(name);
-    return { pid: child.pid ?? -1, log, ready, stop, signal, neglectLog };
+    return { pid: child.pid ?? -1, log, ready, stop, signal, exited, neglectLog };
   } catch (error) {
     await stop('SIGKILL');
     throw error;

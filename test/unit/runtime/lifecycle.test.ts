@@ -71,10 +71,10 @@ test.each([
 });
 
 test.each(['uncaught', 'unhandled'])(
-  'an error nobody handled (%s) stops the parts, and the exit code is 1',
+  'an error that nothing handled (%s) stops the parts, and the exit code is 1',
   async (fault) => {
     const { exitCode, said, log } = await run(fault, []);
-    expect(said).toEqual(['ready', 'stopping after an error nobody handled', ...inOrder.slice(2)]);
+    expect(said).toEqual(['ready', 'nothing handled this error: the process exits', ...inOrder.slice(1)]);
     expect(log[1]).toMatchObject({
       level: 'fatal',
       err: { message: expect.any(String), stack: expect.any(String) },

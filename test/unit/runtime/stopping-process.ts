@@ -1,10 +1,11 @@
-import { stopOnSignal } from '../../../src/runtime/lifecycle.ts';
+import { exitOnUnhandledErrors, stopOnSignal } from '../../../src/runtime/lifecycle.ts';
 import { createLogger, standardOutput } from '../../../src/runtime/logger.ts';
 
 // A small process for lifecycle.test.ts, told by its first argument what is to go wrong.
 
 const logger = createLogger({ process: 'small', instance: 'small', level: 'info' }, standardOutput(process));
 const [, , fault = ''] = process.argv;
+exitOnUnhandledErrors(process, logger);
 const awake = setInterval(() => undefined, 1000);
 
 stopOnSignal(logger, [

@@ -1,0 +1,84 @@
+/** A process made of the parts that all of ours are made of, with mistakes to call on. */
+import Fastify from 'fastify';
+import { randomUUID } from 'node:crypto';
+import {
+  HealthCheckResponse_ServingStatus as ServingStatus,
+  Health,
+} from '../../../src/gen/health/v1/health_pb.js';
+import { startLogging } from '../../../src/main/start-logging.ts';
+import { edgeServerOptions, protectEdge } from '../../../src/runtime/http/edge-server.ts';
+import { stopOnSignal } from '../../../src/runtime/lifecycle.ts';
+import { startConnectServer } from '../../../src/runtime/rpc/connect-server.ts';
+import { startGrpcServer } from '../../../src/runtime/rpc/grpc-server.ts';
+import { rpcService } from '../../../src/runtime/rpc/rpc-service.ts';
+
+const { logger } = startLogging('broken', { GATEHOUSE_INSTANCE: 'broken', GATEHOUSE_LOG_LEVEL: 'info' });
+if (process.env['BREAK'] === 'while-starting') throw new Error('broken while starting');
+
+let idsBroken = false;
+const newRequestId = (): string => {
+  const broken = idsBroken;
+  idsBroken = false;
+  if (broken) throw new Error('broken before there is a request');
+  return randomUUID();
+};
+const edge = { logger, trustedProxies: [], newRequestId };
+const app = Fastify(edgeServerOptions(edge));
+protectEdge(app, edge, () => new Error('refused'));
+app.addHook('onRequest', async ({ url }) => {
+  if (url === '/hook') throw new Error('broken in a hook');
+});
+app.setErrorHandler((error, { url }) => {
+  if (url === '/error-handler') throw new Error('broken in the error handler');
+  throw error;
+});
+app.get('/healthz', () => ({ pid: process.pid }));
+app.get('/ids', () => {
+  idsBroken = true;
+  return {};
+});
+for (const path of ['/handler', '/error-handler']) {
+  app.get(path, () => {
+    throw new Error('broken in a handler');
+  });
+}
+app.get('/rejection', async () => Promise.reject(new Error('broken in a promise')));
+app.get('/later/exception', () => {
+  setImmediate(() => {
+    throw new Error('broken later');
+  });
+  return {};
+});
+app.get('/later/rejection', () => {
+  void Promise.reject(new Error('broken later'));
+  return {};
+});
+app.get('/later/nothing', () => {
+  // What a program of others may do, and no rule of ours allows.
+  // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors
+  void Promise.reject();
+  return {};
+});
+
+const { spec: health } = rpcService(
+  Health,
+  {
+    check: ({ service }) => {
+      if (service === 'throw') throw new Error('broken in a call');
+      // A message that cannot be written.
+      if (service === 'message') return { status: Number.NaN };
+      return { status: ServingStatus.SERVING };
+    },
+    list: () => ({}),
+    watch: () => {
+      throw new Error('broken in a stream');
+    },
+  },
+  { check: 'anyone', list: 'anyone', watch: 'anyone' },
+);
+const rpc = { host: '127.0.0.1', port: 0, services: [health], logger };
+const grpc = await startGrpcServer(rpc);
+const connect = await startConnectServer(rpc);
+stopOnSignal(logger, [{ name: 'listener', stop: () => app.close(), timeoutMs: 1_000 }]);
+await app.listen({ host: '127.0.0.1', port: 0 });
+logger.info({ http: app.listeningOrigin, grpc: grpc.address, connect: connect.address }, 'ready');

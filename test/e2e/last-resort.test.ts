@@ -1,0 +1,96 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { Code, ConnectError, createClient } from '@connectrpc/connect';
+import type { Transport } from '@connectrpc/connect';
+import { createConnectTransport } from '@connectrpc/connect-node';
+import { Health } from '../../src/gen/health/v1/health_pb.js';
+import { createGrpcTransport } from '../../src/runtime/rpc/grpc-transport.ts';
+import { startProcess } from '../support/gatehouse-process.ts';
+import type { GatehouseProcess } from '../support/gatehouse-process.ts';
+import { waitUntil } from '../support/wait-until.ts';
+
+const file = 'test/e2e/broken-processes/breaks-in-many-ways.ts';
+let broken: GatehouseProcess | undefined;
+afterEach(async () => {
+  await broken?.stop();
+  broken = undefined;
+});
+
+const fatal = ({ log }: GatehouseProcess) => log.filter(({ level }) => level === 'fatal');
+
+test('an error in the handling of one request is answered 500, or INTERNAL over RPC, and the process stays', async () => {
+  const running = await startProcess(file, {});
+  broken = running;
+  const get = async (path: string) => {
+    const response = await fetch(`${String(running.ready['http'])}${path}`);
+    return { path, status: response.status, body: await response.text() };
+  };
+  for (const path of ['/handler', '/rejection', '/hook', '/error-handler']) {
+    expect(await get(path)).toMatchObject({ path, status: 500 });
+  }
+  expect(await get('/ids')).toMatchObject({ status: 200 });
+  expect(await get('/healthz')).toMatchObject({
+    status: 500,
+    body: '{"code":500,"message":"Internal server error"}',
+  });
+  const escaped = 'an error escaped the handling of a request';
+  const line = await waitUntil('it is logged', () => running.log.find(({ msg }) => msg === escaped));
+  expect(line).toMatchObject({ level: 'error', err: { message: 'broken before there is a request' } });
+
+  const grpc = createGrpcTransport({ addresses: [String(running.ready['grpc'])], token: 'none' });
+  const connect = createConnectTransport({
+    baseUrl: `http://${String(running.ready['connect'])}`,
+    httpVersion: '1.1',
+  });
+  const codeOf = async (call: () => Promise<unknown>): Promise<Code | undefined> => {
+    try {
+      await call();
+      return undefined;
+    } catch (error) {
+      return ConnectError.from(error).code;
+    }
+  };
+  for (const transport of [grpc, connect] as readonly Transport[]) {
+    const health = createClient(Health, transport);
+    for (const service of ['throw', 'message']) {
+      const code = await codeOf(() => health.check({ service }));
+      expect([Code.Internal, Code.Unknown]).toContain(code);
+    }
+    const stream = await codeOf(async () => {
+      await health.watch({})[Symbol.asyncIterator]().next();
+    });
+    expect([Code.Internal, Code.Unknown]).toContain(stream);
+    expect(await health.check({})).toMatchObject({ status: 1 });
+  }
+  grpc.close();
+
+  expect(JSON.parse((await get('/healthz')).body)).toEqual({ pid: running.pid });
+  expect(fatal(running)).toEqual([]);
+});
+
+test.each([
+  ['/later/exception', 'uncaughtException', 'broken later'],
+  ['/later/rejection', 'unhandledRejection', 'broken later'],
+  ['/later/nothing', 'unhandledRejection', 'undefined was thrown'],
+])('an error that nothing handles (%s) is one fatal line and exit code 1', async (path, event, message) => {
+  const running = await startProcess(file, {});
+  broken = running;
+
+  await fetch(`${String(running.ready['http'])}${path}`).catch(() => undefined);
+
+  await waitUntil('it says why', () => fatal(running).length > 0);
+  // It is ending by itself: a signal would end it with 0, so wait for its exit alone.
+  expect(await running.exited).toBe(1);
+  expect(fatal(running)).toEqual([
+    expect.objectContaining({
+      msg: 'nothing handled this error: the process exits',
+      event,
+      err: expect.objectContaining({ message }),
+    }),
+  ]);
+});
+
+test('an error while a process starts is one fatal line, and exit code 1', async () => {
+  await expect(startProcess(file, { BREAK: 'while-starting' })).rejects.toThrow(
+    /ended with 1:\n\{"level":"fatal".*"broken while starting".*\}$/,
+  );
+});
