@@ -82,6 +82,11 @@ const kinds: Readonly<Record<ErrorReason, CheckoutFailureKind>> = {
   TOTP_ENABLED: 'unavailable',
   LAST_OWNER: 'unavailable',
   LAST_OPERATOR: 'unavailable',
+  ACCOUNT_HELP_NOT_FOUND: 'unavailable',
+  NOT_AN_OPERATOR: 'unavailable',
+  SECOND_OPERATOR_NEEDED: 'unavailable',
+  OPERATOR_TOO_NEW: 'unavailable',
+  MAILED_TO_USER: 'unavailable',
   CHANGED_MEANWHILE: 'unavailable',
   TOO_MANY_TRIES: 'unavailable',
 };

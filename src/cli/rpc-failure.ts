@@ -56,6 +56,13 @@ const adviceFor = (reason: string, context: FailureContext): string => {
     LAST_OWNER: `Invite another one: gatehouse user invite <email> --merchant <merchant_id> --role owner`,
     LAST_OPERATOR: `Invite another one: gatehouse user invite <email> --operator`,
     API_KEY_NOT_FOUND: `See which the merchant has: gatehouse key list <merchant_id>`,
+    ACCOUNT_HELP_NOT_FOUND: `See what was asked for: gatehouse user help-list`,
+    TOTP_NOT_ENABLED: `See who has one: gatehouse user list --merchant <merchant_id>`,
+    SECOND_OPERATOR_NEEDED: 'Let another operator approve it in the dashboard, on the page Users.',
+    OPERATOR_TOO_NEW: 'Let an operator who has been one for longer approve it, or wait.',
+    MAILED_TO_USER:
+      'Tell the user to look for the mail, or to ask for another link on the page for signing in.',
+    TOO_MANY_TRIES: 'Wait for the time that is named, and try again.',
     ORDER_NOT_FOUND:
       'An order is found under its own merchant and environment only: SANDBOX, unless --environment says PRODUCTION.',
     PAYMENT_ATTEMPT_NOT_FOUND: `See which the merchant has: gatehouse payment list <merchant_id>`,

@@ -2,6 +2,9 @@ import type { Duration, Timestamp } from '@bufbuild/protobuf/wkt';
 import type { Command } from 'commander';
 import { InvalidArgumentError, Option } from 'commander';
 import {
+  AccountHelp,
+  AccountHelpAskedSchema,
+  AccountHelpSchema,
   InvitationSchema,
   MemberRole,
   MemberRoleSchema,
@@ -85,20 +88,7 @@ export function addUserCommands(
       });
     });
 
-  user
-    .command('reset')
-    .description('make a link with which somebody chooses a new password, and show it, once')
-    .argument('<email>', 'whom to give it to')
-    .option('--remove-totp', 'take the second factor away too, for somebody who has lost it', false)
-    .addOption(validityOption('1h'))
-    .action(async (email: string, options: { removeTotp: boolean; validFor?: Duration }) => {
-      const dashboard = await findDashboard();
-      return run(async ({ accounts }) => {
-        const { token, expireTime } = await accounts.startPasswordReset({ email, ...options });
-        if (token === '') throw noAccount(email);
-        return showLink({ email, path: `/reset/${token}`, expireTime }, dashboard);
-      });
-    });
+  addHelp(user, run, findDashboard);
 
   user
     .command('list')
@@ -134,6 +124,84 @@ export function addUserCommands(
   addSwitch(user, run, { name: 'enable', description: 'let somebody in again', isDisabled: false });
 }
 
+const codesOption = (): Option =>
+  new Option('--remove-totp', 'the removal of the one-time codes, not a new password').default(false);
+const helpOf = ({ removeTotp }: { readonly removeTotp: boolean }): AccountHelp =>
+  removeTotp ? AccountHelp.REMOVE_SECOND_FACTOR : AccountHelp.NEW_PASSWORD;
+
+/** Help for users who cannot sign in: one operator asks, and another one approves. */
+function addHelp(user: Command, run: Runner, findDashboard: FindDashboard): void {
+  const ask = (name: string, help: AccountHelp, description: string): void => {
+    user
+      .command(name)
+      .description(description)
+      .argument('<email>', 'who cannot sign in')
+      .action((email: string) =>
+        run(async ({ accounts }) => {
+          const { expireTime, isMailed } = await accounts.requestAccountHelp({ email, help });
+          const until = showTime(expireTime);
+          const text = isMailed
+            ? `A dashboard mails the link to ${email}. It is shown to nobody else.`
+            : `Another operator has to approve this by ${until}: in the dashboard, on the page Users.\nWhat waits is listed by: gatehouse user help-list`;
+          return { json: { email, is_mailed: isMailed, expire_time: until }, text };
+        }),
+      );
+  };
+  ask('reset', AccountHelp.NEW_PASSWORD, 'ask for a link to a new password; the second factor stays');
+  ask('remove-totp', AccountHelp.REMOVE_SECOND_FACTOR, 'ask for the removal of the one-time codes');
+
+  user
+    .command('approve')
+    .description('approve, as a second operator, what an operator asked for in the dashboard')
+    .argument('<email>', 'who cannot sign in')
+    .addOption(codesOption())
+    .action(async (email: string, options: { removeTotp: boolean }) => {
+      const dashboard = await findDashboard();
+      return run(async ({ accounts }) => {
+        const { token, expireTime } = await accounts.approveAccountHelp({ email, help: helpOf(options) });
+        if (token === '') return { json: { email }, text: `The one-time codes of ${email} are removed.` };
+        return showLink({ email, path: `/reset/${token}`, expireTime }, dashboard);
+      });
+    });
+
+  user
+    .command('reject')
+    .description('withdraw what an operator asked for')
+    .argument('<email>', 'who cannot sign in')
+    .addOption(codesOption())
+    .action((email: string, options: { removeTotp: boolean }) =>
+      run(async ({ accounts }) => {
+        await accounts.rejectAccountHelp({ email, help: helpOf(options) });
+        return { json: { email }, text: `Nothing is asked for any more for ${email}.` };
+      }),
+    );
+
+  user
+    .command('help-list')
+    .description('list what waits for a second operator')
+    .action(() =>
+      run(async ({ accounts }) => {
+        const { requests } = await accounts.listAccountHelp({});
+        const columns = [
+          { head: 'USER', gives: true },
+          { head: 'WHAT' },
+          { head: 'ASKED BY' },
+          { head: 'ENDS' },
+        ];
+        const rows = requests.map(({ email, help, askedBy, askedByEmail, expireTime }) => [
+          email,
+          wordOf(AccountHelpSchema, help) ?? '',
+          askedByEmail === '' ? askedBy : askedByEmail,
+          showTime(expireTime),
+        ]);
+        return {
+          json: { requests: requests.map((asked) => plainJson(AccountHelpAskedSchema, asked)) },
+          text: rows.length === 0 ? 'Nothing waits for a second operator.' : table(columns, rows),
+        };
+      }),
+    );
+}
+
 function addSwitch(
   user: Command,
   run: Runner,
@@ -155,16 +223,6 @@ const whatMayTheyDo = (): CliError =>
     exitCodes.invalidInput,
     'what may they do? neither --role nor --operator is given',
     `Add --role <role> (${wordsOf(MemberRoleSchema).join(', ')}), or --operator for somebody who runs the gateway.`,
-  );
-
-const noAccount = (email: string): CliError =>
-  new CliError(
-    exitCodes.notFound,
-    `${email} has no account that could be let in`,
-    [
-      `Invite them: gatehouse user invite ${email} --merchant <merchant_id> --role <role>`,
-      `Or let them in again, if they are kept out: gatehouse user enable ${email}`,
-    ].join('\n'),
   );
 
 interface Link {

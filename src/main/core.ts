@@ -27,7 +27,7 @@ import { createFindMerchant } from '../core/merchants/find-merchant-use-case.ts'
 import { merchantService } from '../core/merchants/merchant-service.ts';
 import { createMerchantStore } from '../core/merchants/merchant-store.ts';
 import { createOrderChanges } from '../core/orders/change-order-use-case.ts';
-import { findActorEmails } from '../core/audit/actor-emails.ts';
+import { findActorEmails } from '../core/audit/find-actor-emails-use-case.ts';
 import { createCheckRequest } from '../core/orders/check-request-use-case.ts';
 import { createCheckoutTokens } from '../core/orders/checkout-token-use-case.ts';
 import { expireOrders } from '../core/orders/expire-orders-use-case.ts';

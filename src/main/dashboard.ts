@@ -4,15 +4,19 @@ import { v7 as uuidv7 } from 'uuid';
 import { buildDashboard } from '../dashboard/app.ts';
 import { createDashboardClients } from '../dashboard/clients.ts';
 import { createMailer } from '../dashboard/mail/mailer.ts';
+import { sendAccountMails } from '../dashboard/mail/send-account-mails.ts';
 import { readDashboardConfig } from '../runtime/config.ts';
 import { createDraining } from '../runtime/http/draining.ts';
 import { stopOnSignal } from '../runtime/lifecycle.ts';
+import { repeatEvery } from '../runtime/repeat-every.ts';
 import { createGrpcTransport } from '../runtime/rpc/grpc-transport.ts';
 import { readConfigOrExit } from './read-config.ts';
 import { startLogging } from './start-logging.ts';
 
 const minutes = 60_000;
 /** A working day at most, and an hour's break. */
+/** How long a user waits for a mail that an operator asked for, at most. */
+const accountMailsEveryMs = 2_000;
 const sessionLimits = { idleMs: 60 * minutes, absoluteMs: 12 * 60 * minutes, codeMs: 10 * minutes };
 
 const config = readConfigOrExit(readDashboardConfig);
@@ -23,9 +27,10 @@ const webhooks = createGrpcTransport({ addresses: config.GATEHOUSE_WEBHOOKS_ADDR
 const { GATEHOUSE_SMTP_URL: smtpUrl, GATEHOUSE_MAIL_FROM: mailFrom } = config;
 const mailer =
   smtpUrl === undefined || mailFrom === undefined ? undefined : createMailer(smtpUrl, mailFrom, logger);
+const clients = createDashboardClients(core, webhooks);
 const draining = createDraining();
 const dashboard = await buildDashboard({
-  clients: createDashboardClients(core, webhooks),
+  clients,
   baseUrl: config.GATEHOUSE_DASHBOARD_BASE_URL,
   trustedProxies: config.GATEHOUSE_TRUSTED_PROXIES ?? [],
   restUrls: {
@@ -43,10 +48,22 @@ const dashboard = await buildDashboard({
   newRequestId: () => uuidv7(),
 });
 
+const stopping = new AbortController();
+/** Set once the dashboard listens: links in mails need its address. */
+const mailing: Promise<void>[] = [];
+
 stopOnSignal(logger, [
   draining.part,
   { name: 'listener', timeoutMs: 6_000, stop: () => dashboard.close() },
-  { name: 'mails', timeoutMs: 2_500, stop: async () => mailer?.close() },
+  {
+    name: 'mails',
+    timeoutMs: 2_500,
+    stop: async () => {
+      stopping.abort();
+      await Promise.all(mailing);
+      await mailer?.close();
+    },
+  },
   {
     name: 'connections to core and webhooks',
     timeoutMs: 100,
@@ -58,4 +75,19 @@ stopOnSignal(logger, [
 ]);
 
 await dashboard.listen({ host: config.GATEHOUSE_HOST, port: config.GATEHOUSE_DASHBOARD_PORT });
+if (mailer !== undefined) {
+  const parts = {
+    accounts: clients.accounts,
+    mailer,
+    baseUrl: () => config.GATEHOUSE_DASHBOARD_BASE_URL ?? dashboard.listeningOrigin,
+    timeZone: config.GATEHOUSE_TIME_ZONE,
+    newRequestId: () => uuidv7(),
+  };
+  mailing.push(
+    repeatEvery(
+      { task: 'mailing users', intervalMs: accountMailsEveryMs, logger, stop: stopping.signal },
+      () => sendAccountMails(parts),
+    ),
+  );
+}
 logger.info({ dashboard: dashboard.listeningOrigin }, 'ready');

@@ -15,7 +15,7 @@ export async function openDashboardSite(stack: Stack): Promise<DashboardSite> {
   const operator = await users.operator();
   const [invited, reset] = await Promise.all([
     accounts.inviteUser({ email: 'new@shop.example', merchantId, role: MemberRole.DEVELOPER }),
-    accounts.startPasswordReset({ email: owner.email }),
+    stack.client(AccountService, 'dashboard').startPasswordReset({ email: owner.email }),
   ]);
   await webhooks.rotateSigningSecret({ merchantId, environment: Environment.SANDBOX });
   await webhooks.rotateSigningSecret({ merchantId, environment: Environment.SANDBOX });

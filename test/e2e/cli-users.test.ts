@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { AccountService } from '../../src/gen/gatehouse/v1/account_service_pb.js';
+import { AccountHelp, AccountService } from '../../src/gen/gatehouse/v1/account_service_pb.js';
+import { makeOperatorsOld } from '../support/dashboard-users.ts';
 import { startStack } from '../support/stack.ts';
 import type { Stack } from '../support/stack.ts';
 import { openCommandLine, widthOf } from './cli-harness.ts';
@@ -73,20 +74,43 @@ describe('user invite', () => {
   });
 });
 
-describe('user reset', () => {
-  test('prints a link to a new password, that can take the second factor away', async () => {
-    const { user } = await accept((await invite('lost@shop.example'))['link']);
-    const { link } = await cli.json('user', 'reset', 'lost@shop.example', '--remove-totp');
-    const accounts = stack.client(AccountService, 'dashboard');
-    const reset = await accounts.resetPassword({ token: tokenIn(link), password: 'another battery horse' });
-    expect(String(link)).toMatch(/^https:\/\/pay\.example\/reset\//);
-    expect(reset.user?.userId).toBe(user?.userId);
+describe('user reset, remove-totp, approve and reject', () => {
+  const accounts = () => stack.client(AccountService, 'dashboard');
+
+  test('ask for help that an operator in the dashboard has to approve; the command line cannot', async () => {
+    await accept((await invite('lost@shop.example'))['link']);
+    const { link } = await cli.json('user', 'invite', 'approver@gateway.example', '--operator');
+    const { user: operator } = await accept(link);
+    await makeOperatorsOld(stack);
+    const asOperator = { headers: { 'x-gatehouse-actor': operator?.userId ?? '' } };
+    const help = { email: 'lost@shop.example', help: AccountHelp.NEW_PASSWORD };
+
+    const asked = await cli.run('user', 'reset', 'lost@shop.example');
+    const own = await cli.run('user', 'approve', 'lost@shop.example');
+    const listed = await cli.run('user', 'help-list');
+    const { token } = await accounts().approveAccountHelp(help, asOperator);
+
+    expect(asked).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(asked.stdout).toContain('Another operator has to approve');
+    expect(asked.stdout).not.toContain('/reset/');
+    expect(own.exitCode).toBe(4);
+    expect(own.stderr).toContain('on the page Users');
+    expect(listed.stdout).toMatch(/lost@shop\.example +new_password/);
+    expect(token).toMatch(/^[\w-]{43}$/);
+
+    await accounts().requestAccountHelp(help, asOperator);
+    const approved = await cli.json('user', 'approve', 'lost@shop.example');
+    expect(approved['link']).toMatch(/^https:\/\/pay\.example\/reset\/[\w-]{43}$/);
+    await cli.json('user', 'reset', 'lost@shop.example');
+    await cli.json('user', 'reject', 'lost@shop.example');
+    expect((await cli.json('user', 'help-list'))['requests']).toEqual([]);
+    expect((await cli.run('user', 'remove-totp', 'lost@shop.example')).stderr).toContain('no second factor');
   });
 
   test('of an address nobody has says so', async () => {
     const { exitCode, stderr } = await cli.run('user', 'reset', 'nobody@shop.example');
     expect(exitCode).toBe(3);
-    expect(stderr).toContain('user invite nobody@shop.example');
+    expect(stderr).toContain('user list');
   });
 });
 

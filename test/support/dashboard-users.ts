@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { AccountService, MemberRole } from '../../src/gen/gatehouse/v1/account_service_pb.js';
+import pg from 'pg';
 import type { Stack } from './stack.ts';
 
 export interface TestUser {
@@ -33,4 +34,12 @@ export function openDashboardUsers(stack: Pick<Stack, 'client'>): DashboardUsers
     member: (merchantId, role = MemberRole.OWNER) => make({ merchantId, role }),
     operator: () => make({ asOperator: true }),
   };
+}
+
+/** Lets every operator of a stack have been one for two days: newer ones do not take part in opening an account. */
+export async function makeOperatorsOld({ databaseUrl }: Pick<Stack, 'databaseUrl'>): Promise<void> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  await client.query(`update core.users set operator_since = now() - interval '2 days' where is_operator`);
+  await client.end();
 }

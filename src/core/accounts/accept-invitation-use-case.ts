@@ -1,8 +1,9 @@
+import { ConnectError } from '@connectrpc/connect';
 import { UniqueConstraintViolationException } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Actor } from '../../runtime/rpc/actor.ts';
 import { publicId, storedId } from '../../runtime/public-id.ts';
-import { rpcError } from '../../runtime/rpc/rpc-error.ts';
+import { reasonOf, rpcError } from '../../runtime/rpc/rpc-error.ts';
 import type { Leaving } from '../../runtime/database/group-commit.ts';
 import { recordAudit } from '../audit/record-audit-use-case.ts';
 import { MembershipRow, UserRow } from '../database/account-entities.ts';
@@ -44,10 +45,7 @@ export async function acceptInvitation(
   const em = parts.database.fork();
   const link = await requireLink(em, 'INVITATION', acceptance.token, parts.now());
   const account = await em.findOne(UserRow, { emailKey: link.emailKey });
-  const proof =
-    account === null
-      ? await newAccount(parts, link, acceptance, signal)
-      : await existingAccount(parts, account, acceptance, by, signal);
+  const proof = await prove(parts, link, account, acceptance, by, signal);
   try {
     return await takePlace(parts, acceptance.token, proof, by);
   } catch (error) {
@@ -61,39 +59,38 @@ export async function acceptInvitation(
 /** An account to make, or one whose owner has shown the password. */
 type Proof = Pick<UserRow, 'name' | 'language' | 'passwordHash'> | 'has_account';
 
-async function newAccount(
-  { passwords, parsePassword }: AccountParts,
-  { email }: AccountLinkRow,
-  acceptance: Acceptance,
-  signal: Leaving,
-): Promise<Proof> {
-  const { name, password } = valuesOrThrow(
-    combine({
-      name: parseText(acceptance.name, 'name', { max: nameLength, required: true }),
-      password: parsePassword(acceptance.password, 'password', [email, acceptance.name]),
-    }),
-  );
-  const passwordHash = await passwords.hash(password, signal);
-  return { name, language: acceptance.language, passwordHash };
-}
-
-async function existingAccount(
+/**
+ * Judges name and password. With an account and without one, the same steps are taken and the same is answered, until
+ * either would succeed: a password is counted and compared, and what no new account could have is refused.
+ */
+async function prove(
   parts: AccountParts,
-  account: UserRow,
-  { password, remoteAddress }: Acceptance,
+  { email, emailKey }: AccountLinkRow,
+  account: UserRow | null,
+  acceptance: Acceptance,
   by: Actor,
   signal: Leaving,
 ): Promise<Proof> {
-  const { passwords, tries } = parts;
-  const trial = { emailKey: account.emailKey, remoteAddress };
-  await recordingRefusal(parts, by, { ...trial, user: account }, async () => {
+  const { passwords, parsePassword, tries } = parts;
+  const trial = { emailKey, remoteAddress: acceptance.remoteAddress };
+  const fields = combine({
+    name: parseText(acceptance.name, 'name', { max: nameLength, required: true }),
+    password: parsePassword(acceptance.password, 'password', [email, acceptance.name]),
+  });
+  const proof = await recordingRefusal(parts, by, { ...trial, user: account }, async () => {
     await tries.countPassword(trial);
-    const isRight = await passwords.matches(password, account.passwordHash, signal);
-    if (!isRight || account.disabledAt != null)
-      throw rpcError('WRONG_CREDENTIALS', 'the password is not that of this account');
+    const isRight = await passwords.matches(acceptance.password, account?.passwordHash, signal);
+    if (account !== null && account.disabledAt == null && isRight) return 'has_account';
+    if (account === null && fields.ok) return fields.value;
+    throw rpcError('WRONG_CREDENTIALS', 'the password cannot be used for this invitation');
+  }).catch((error: unknown) => {
+    if (error instanceof ConnectError && reasonOf(error) === 'WRONG_CREDENTIALS') valuesOrThrow(fields);
+    throw error;
   });
   await tries.passwordWasRight(trial);
-  return 'has_account';
+  if (proof === 'has_account') return proof;
+  const passwordHash = await passwords.hash(proof.password, signal);
+  return { name: proof.name, language: acceptance.language, passwordHash };
 }
 
 async function takePlace(parts: AccountParts, token: string, proof: Proof, by: Actor): Promise<User> {
@@ -111,7 +108,7 @@ async function takePlace(parts: AccountParts, token: string, proof: Proof, by: A
     if (user === undefined || user.disabledAt != null) throw linkNotUsable();
     // It could, when it was invited; by now it may have got another place.
     if ((await whyNot(em, user, place)) !== undefined) throw linkNotUsable();
-    if (place === undefined) em.assign(user, { isOperator: true, updatedAt: at });
+    if (place === undefined) em.assign(user, { isOperator: true, operatorSince: at, updatedAt: at });
     else
       em.create(MembershipRow, {
         merchantId: storedId('mer', place.merchantId),

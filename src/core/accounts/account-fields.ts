@@ -1,6 +1,9 @@
 import type { Duration } from '@bufbuild/protobuf/wkt';
-import { MemberRole as RoleMessage } from '../../gen/gatehouse/v1/account_service_pb.js';
-import type { Language, MemberRole } from '../database/account-entities.ts';
+import {
+  AccountHelp as HelpMessage,
+  MemberRole as RoleMessage,
+} from '../../gen/gatehouse/v1/account_service_pb.js';
+import type { HelpKind, Language, MemberRole } from '../database/account-entities.ts';
 import type { Issue } from '../domain/issue.ts';
 import { requiredIssue } from '../domain/issue.ts';
 import { err, ok } from '../domain/result.ts';
@@ -18,6 +21,19 @@ const roles: Readonly<Partial<Record<RoleMessage, MemberRole>>> = {
 export function parseRole(role: RoleMessage, field: string): Result<MemberRole, Issue> {
   const known = roles[role];
   return known === undefined ? err({ field, issue: 'must be owner, developer or viewer' }) : ok(known);
+}
+
+const helpKinds: Readonly<Partial<Record<HelpMessage, HelpKind>>> = {
+  [HelpMessage.NEW_PASSWORD]: 'NEW_PASSWORD',
+  [HelpMessage.REMOVE_SECOND_FACTOR]: 'REMOVE_SECOND_FACTOR',
+};
+
+/** Reads what an operator asks for, which has to be said. */
+export function parseHelpKind(help: HelpMessage): Result<HelpKind, Issue> {
+  const known = helpKinds[help];
+  return known === undefined
+    ? err({ field: 'help', issue: 'must be new_password or remove_second_factor' })
+    : ok(known);
 }
 
 /** Reads where somebody is invited to: a merchant with a role, or the operators with neither. */

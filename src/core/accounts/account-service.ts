@@ -1,9 +1,9 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { HandlerContext } from '@connectrpc/connect';
 import { AccountService, MemberRole as RoleMessage } from '../../gen/gatehouse/v1/account_service_pb.js';
+import type { AccountHelp as HelpMessage } from '../../gen/gatehouse/v1/account_service_pb.js';
 import { actorOf } from '../../runtime/rpc/actor.ts';
-import { annotate, callerOf } from '../../runtime/rpc/call-context.ts';
-import { invalidFields } from '../../runtime/rpc/rpc-error.ts';
+import { annotate, callerOf, markUneventful } from '../../runtime/rpc/call-context.ts';
 import { rpcService } from '../../runtime/rpc/rpc-service.ts';
 import type { RpcService } from '../../runtime/rpc/rpc-service.ts';
 import { combine } from '../domain/combine.ts';
@@ -11,12 +11,16 @@ import { parseText } from '../domain/text.ts';
 import { parseId, parseOptionalId, valuesOrThrow } from '../rpc/request-fields.ts';
 import { acceptInvitation, nameLength } from './accept-invitation-use-case.ts';
 import {
+  parseHelpKind,
   parseLanguage,
   parseOptionalSessionHash,
   parsePlace,
   parseRole,
   parseValidity,
 } from './account-fields.ts';
+import { approveHelp, listHelp, rejectHelp, requestHelp, takeMails } from './account-help-use-case.ts';
+import type { Helper } from './account-help-use-case.ts';
+import { listNotices } from './account-notices.ts';
 import type { AccountParts } from './account-parts.ts';
 import { changeMembership, removeMembership } from './change-membership-use-case.ts';
 import { setUserDisabled, updateProfile } from './change-user-use-case.ts';
@@ -26,11 +30,20 @@ import { inviteUser, readInvitation } from './invite-user-use-case.ts';
 import { listUsers } from './list-users-use-case.ts';
 import { resetPassword, startPasswordReset } from './reset-password-use-case.ts';
 import { beginTotp, confirmTotp, disableTotp, verifyTotp } from './second-factor-use-case.ts';
-import { roleNumbers, userMessage } from './user-message.ts';
+import { helpNumbers, noticeMessage, roleNumbers, userMessage } from './user-message.ts';
 
 const hour = 3_600;
 const invitationLife = { standardSeconds: 72 * hour, maxSeconds: 14 * 24 * hour };
 const resetLife = { standardSeconds: hour, maxSeconds: 72 * hour };
+
+/** Who helps: a person who has signed in to the dashboard, or the holder of an operator service token. */
+function helperOf(context: HandlerContext): Helper {
+  const { role, actor } = callerOf(context);
+  return { by: actorOf(context), userId: role === 'dashboard' ? actor : undefined };
+}
+
+const parseHelp = (request: { readonly email: string; readonly help: HelpMessage }) =>
+  valuesOrThrow(combine({ email: parseEmail(request.email), kind: parseHelpKind(request.help) }));
 
 const requireUserId = (userId: string): string => valuesOrThrow(parseId('usr', userId, 'user_id'));
 const noteUser = (context: HandlerContext, userId: string): void => annotate(context, { user_id: userId });
@@ -49,7 +62,12 @@ export function accountService(parts: AccountParts): RpcService {
           }),
         );
         annotate(context, { merchant_id: request.merchantId });
-        const made = await inviteUser(parts, email, place, validForMs, actorOf(context));
+        const caller = callerOf(context);
+        const inviter = caller.role === 'dashboard' ? caller.actor : '';
+        const merchantId = place?.merchantId ?? '';
+        await parts.tries.countInvitation({ inviter, emailKey: email.key, merchantId });
+        const terms = { email, place, validForMs, isByOperator: caller.role === 'operator' };
+        const made = await inviteUser(parts, terms, actorOf(context));
         return { token: made.token, expireTime: timestampFromDate(made.expiresAt) };
       },
       async getInvitation({ token }) {
@@ -68,18 +86,60 @@ export function accountService(parts: AccountParts): RpcService {
         noteUser(context, user.id);
         return { user: userMessage(user) };
       },
-      async startPasswordReset({ email: text, removeTotp, validFor, remoteAddress }, context) {
+      async startPasswordReset({ email: text, validFor, remoteAddress }, context) {
         const { email, validForMs } = valuesOrThrow(
           combine({ email: parseEmail(text), validForMs: parseValidity(validFor, resetLife) }),
         );
-        const { role } = callerOf(context);
-        if (removeTotp && role !== 'operator')
-          throw invalidFields([{ field: 'remove_totp', issue: 'is for operators of the gateway only' }]);
-        // Whoever is at the command line has proved who they are, and is to help somebody whom others keep from asking.
-        if (role !== 'operator') await parts.tries.countReset({ emailKey: email.key, remoteAddress });
-        const wish = { email, removesTotp: removeTotp, validForMs };
-        const made = await startPasswordReset(parts, wish, actorOf(context));
+        await parts.tries.countReset({ emailKey: email.key, remoteAddress });
+        const made = await startPasswordReset(parts, { email, validForMs }, actorOf(context));
         return { token: made.token, expireTime: timestampFromDate(made.expiresAt) };
+      },
+      async requestAccountHelp(request, context) {
+        const { email, kind } = parseHelp(request);
+        const { expiresAt, isMailed } = await requestHelp(parts, email, kind, helperOf(context));
+        return { expireTime: timestampFromDate(expiresAt), isMailed };
+      },
+      async approveAccountHelp(request, context) {
+        const { email, kind } = parseHelp(request);
+        const link = await approveHelp(parts, email, kind, helperOf(context));
+        return link === undefined ? {} : { token: link.token, expireTime: timestampFromDate(link.expiresAt) };
+      },
+      async rejectAccountHelp(request, context) {
+        const { email, kind } = parseHelp(request);
+        await rejectHelp(parts, email, kind, helperOf(context));
+        return {};
+      },
+      async listAccountHelp() {
+        const requests = await listHelp(parts);
+        return {
+          requests: requests.map(({ kind, createdAt, expiresAt, ...asked }) => ({
+            ...asked,
+            help: helpNumbers[kind],
+            createTime: timestampFromDate(createdAt),
+            expireTime: timestampFromDate(expiresAt),
+          })),
+        };
+      },
+      async takeAccountMails(_request, context) {
+        const mails = await takeMails(parts);
+        if (mails.length === 0) markUneventful(context);
+        annotate(context, { mails: mails.length });
+        return {
+          mails: mails.map(({ email, language, content }) =>
+            'link' in content
+              ? {
+                  email,
+                  language,
+                  resetToken: content.link.token,
+                  expireTime: timestampFromDate(content.link.expiresAt),
+                }
+              : { email, language, notice: noticeMessage(content.notice) },
+          ),
+        };
+      },
+      async listAccountNotices({ userId }) {
+        const notices = await listNotices(parts.database.fork(), requireUserId(userId), parts.now());
+        return { notices: notices.map(noticeMessage) };
       },
       async resetPassword({ token, password }, context) {
         const user = await resetPassword(parts, token, password, actorOf(context), context.signal);
@@ -180,7 +240,13 @@ export function accountService(parts: AccountParts): RpcService {
       inviteUser: ['dashboard', 'operator'],
       getInvitation: ['dashboard'],
       acceptInvitation: ['dashboard'],
-      startPasswordReset: ['dashboard', 'operator'],
+      startPasswordReset: ['dashboard'],
+      requestAccountHelp: ['dashboard', 'operator'],
+      approveAccountHelp: ['dashboard', 'operator'],
+      rejectAccountHelp: ['dashboard', 'operator'],
+      listAccountHelp: ['dashboard', 'operator'],
+      takeAccountMails: ['dashboard'],
+      listAccountNotices: ['dashboard'],
       resetPassword: ['dashboard'],
       verifyPassword: ['dashboard'],
       verifyTotp: ['dashboard'],

@@ -2,10 +2,12 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Actor } from '../../runtime/rpc/actor.ts';
 import { rpcError } from '../../runtime/rpc/rpc-error.ts';
 import { storedId } from '../../runtime/public-id.ts';
+import type { NewId } from '../../runtime/public-id.ts';
 import { recordAudit } from '../audit/record-audit-use-case.ts';
 import { AccountLinkRow, MembershipRow, UserRow } from '../database/account-entities.ts';
 import type { MemberRole } from '../database/account-entities.ts';
 import { MerchantRow } from '../database/entities.ts';
+import { addNotice } from './account-notices.ts';
 import { makeLinkToken, requireLink } from './account-links.ts';
 import type { AccountParts } from './account-parts.ts';
 import type { EmailAddress } from './email-address.ts';
@@ -22,8 +24,15 @@ export interface InvitationSeen {
   readonly email: string;
   readonly merchantName: string;
   readonly role: MemberRole | undefined;
-  readonly hasAccount: boolean;
   readonly expiresAt: Date;
+}
+
+export interface InvitationTerms {
+  readonly email: EmailAddress;
+  readonly place: Place;
+  readonly validForMs: number;
+  /** Whether an operator invites, who belongs to no merchant: the owners are told of another owner then. */
+  readonly isByOperator: boolean;
 }
 
 type Parts = Pick<AccountParts, 'database' | 'newId' | 'now' | 'randomBytes'>;
@@ -34,9 +43,7 @@ type Parts = Pick<AccountParts, 'database' | 'newId' | 'now' | 'randomBytes'>;
  */
 export async function inviteUser(
   { database, newId, now, randomBytes }: Parts,
-  email: EmailAddress,
-  place: Place,
-  validForMs: number,
+  { email, place, validForMs, isByOperator }: InvitationTerms,
   by: Actor,
 ): Promise<LinkMade> {
   return database.fork().transactional(async (em) => {
@@ -67,17 +74,24 @@ export async function inviteUser(
       targetId: email.text,
       details: { email: email.text, role: place?.role ?? 'OPERATOR', expires_at: expiresAt.toISOString() },
     });
+    if (isByOperator && place?.role === 'OWNER') await tellOwners(em, newId, at, place.merchantId);
     return { token, expiresAt };
   });
+}
+
+/** An operator who invites an owner can act as the merchant by that: its owners must hear of it. */
+async function tellOwners(em: EntityManager, newId: NewId, at: Date, merchantId: string): Promise<void> {
+  const merchant = await em.findOne(MerchantRow, { id: storedId('mer', merchantId) });
+  const owners = await em.find(MembershipRow, { merchantId: storedId('mer', merchantId), role: 'OWNER' });
+  for (const { userId } of owners) addNotice(em, newId, at, userId, 'OWNER_INVITED', merchant?.name ?? '');
 }
 
 /** What a link invites to. Errors: NOT_FOUND LINK_NOT_USABLE. */
 export async function readInvitation({ database, now }: Parts, token: string): Promise<InvitationSeen> {
   const em = database.fork();
-  const { email, emailKey, merchantId, role, expiresAt } = await requireLink(em, 'INVITATION', token, now());
+  const { email, merchantId, role, expiresAt } = await requireLink(em, 'INVITATION', token, now());
   const merchant = merchantId == null ? null : await em.findOne(MerchantRow, { id: merchantId });
-  const hasAccount = (await em.count(UserRow, { emailKey })) > 0;
-  return { email, merchantName: merchant?.name ?? '', role: role ?? undefined, hasAccount, expiresAt };
+  return { email, merchantName: merchant?.name ?? '', role: role ?? undefined, expiresAt };
 }
 
 async function requireMerchantRow(em: EntityManager, merchantId: string): Promise<void> {
@@ -85,9 +99,13 @@ async function requireMerchantRow(em: EntityManager, merchantId: string): Promis
     throw rpcError('MERCHANT_NOT_FOUND', `there is no merchant ${merchantId}`);
 }
 
+/**
+ * Refuses an address that the inviter sees in the list of users already. Every other address is invited alike, so that an
+ * invitation to a merchant does not tell which addresses have an account. Operators see all users of all merchants.
+ */
 async function refuseMember(em: EntityManager, { key, text }: EmailAddress, place: Place): Promise<void> {
   const user = await em.findOne(UserRow, { emailKey: key });
-  if (user === null) return;
+  if (user === null || (place !== undefined && user.isOperator)) return;
   const refusal = await whyNot(em, user, place);
   if (refusal !== undefined) throw rpcError('ALREADY_A_MEMBER', `${text} ${refusal}`);
 }

@@ -1,8 +1,10 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Actor } from '../../runtime/rpc/actor.ts';
 import type { Leaving } from '../../runtime/database/group-commit.ts';
-import { AccountLinkRow, RecoveryCodeRow, UserRow } from '../database/account-entities.ts';
+import { AccountLinkRow, MembershipRow, RecoveryCodeRow, UserRow } from '../database/account-entities.ts';
 import { valuesOrThrow } from '../rpc/request-fields.ts';
+import { storedId } from '../../runtime/public-id.ts';
+import { addNotice } from './account-notices.ts';
 import { linkNotUsable, makeLinkToken, requireLink } from './account-links.ts';
 import type { AccountParts } from './account-parts.ts';
 import type { EmailAddress } from './email-address.ts';
@@ -15,39 +17,64 @@ import type { User } from './user-reader.ts';
 
 export interface ResetWish {
   readonly email: EmailAddress;
-  readonly removesTotp: boolean;
   readonly validForMs: number;
 }
 
-/** Makes a link to a new password. Without an account, or with one that is kept out, its token is empty. */
+/**
+ * Makes a link to a new password. Without an account, or with one that is disabled, the token is empty. The same statements
+ * run in every case, so that the time an answer takes does not tell which addresses have an account.
+ */
 export async function startPasswordReset(
   { database, newId, now, randomBytes }: AccountParts,
-  { email, removesTotp, validForMs }: ResetWish,
+  { email, validForMs }: ResetWish,
   by: Actor,
 ): Promise<LinkMade> {
   return database.fork().transactional(async (em) => {
     const at = now();
-    const expiresAt = new Date(at.getTime() + validForMs);
     const user = await em.findOne(UserRow, { emailKey: email.key });
-    if (user === null || user.disabledAt != null) return { token: '', expiresAt };
-    const { token, hash } = makeLinkToken(randomBytes);
-    em.create(AccountLinkRow, {
-      hash,
-      kind: 'RESET',
-      email: user.email,
-      emailKey: user.emailKey,
-      removesTotp,
-      createdAt: at,
-      expiresAt,
-    });
-    const details = { removes_totp: removesTotp, expires_at: expiresAt.toISOString() };
-    await recordUserAudit(em, newId, at, by, user, { action: 'user.start_reset', details });
-    return { token, expiresAt };
+    const mayReset = user !== null && user.disabledAt == null;
+    // Without an account, a link is made as well, told to nobody and removed again.
+    const holder = user ?? { id: storedId('usr', newId('usr', at)), email: email.text, emailKey: email.key };
+    const { token, expiresAt } = addResetLink(em, holder, { at, validForMs, randomBytes });
+    if (mayReset) {
+      const details = { expires_at: expiresAt.toISOString() };
+      await recordUserAudit(em, newId, at, by, holder, { action: 'user.start_reset', details });
+      return { token, expiresAt };
+    }
+    await em.find(MembershipRow, { userId: holder.id });
+    await em.flush();
+    await em.nativeDelete(AccountLinkRow, { kind: 'RESET', emailKey: email.key });
+    return { token: '', expiresAt };
   });
 }
 
+/** Adds a link to a new password to the unit of work. */
+export function addResetLink(
+  em: EntityManager,
+  { email, emailKey }: Pick<UserRow, 'email' | 'emailKey'>,
+  {
+    at,
+    validForMs,
+    randomBytes,
+  }: { readonly at: Date; readonly validForMs: number; readonly randomBytes: AccountParts['randomBytes'] },
+): LinkMade {
+  const expiresAt = new Date(at.getTime() + validForMs);
+  const { token, hash } = makeLinkToken(randomBytes);
+  em.create(AccountLinkRow, {
+    hash,
+    kind: 'RESET',
+    email,
+    emailKey,
+    removesTotp: false,
+    createdAt: at,
+    expiresAt,
+  });
+  return { token, expiresAt };
+}
+
 /**
- * Sets a new password by a link, and ends the user's sessions, other such links, and counts of wrong passwords.
+ * Sets a new password by a link, and ends the user's sessions, other such links, and counts of wrong passwords. The second
+ * factor stays: a link proves that somebody reads the user's mail, and no more.
  * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND LINK_NOT_USABLE; RESOURCE_EXHAUSTED OVERLOADED.
  */
 export async function resetPassword(
@@ -65,16 +92,15 @@ export async function resetPassword(
     const at = now();
     // Before the link: a second link of the same user waits here, and is gone then.
     const user = await lockUserByEmail(em, asked.emailKey);
-    const link = await requireLink(em, 'RESET', token, at, { locked: true });
+    await requireLink(em, 'RESET', token, at, { locked: true });
     if (user === undefined || user.disabledAt != null) throw linkNotUsable();
     em.assign(user, { passwordHash, updatedAt: at });
-    if (link.removesTotp) await removeTotp(em, user);
     await em.nativeDelete(AccountLinkRow, { kind: 'RESET', emailKey: user.emailKey });
     await endUserSessions(em, user.id, undefined, at);
     await recordUserAudit(em, newId, at, actingForThemselves(by, user.id), user, {
       action: 'user.reset_password',
-      details: { removed_totp: link.removesTotp },
     });
+    addNotice(em, newId, at, user.id, 'PASSWORD_RESET');
     await em.flush();
     return readUser(em, user);
   });

@@ -12,6 +12,15 @@ export interface Trial {
   readonly remoteAddress: string;
 }
 
+/** Who invites which address to which place. */
+export interface InvitationTry {
+  /** The person who invites: "usr_…"; empty for a program, whose service token names no person. */
+  readonly inviter: string;
+  readonly emailKey: string;
+  /** Empty for the operators. */
+  readonly merchantId: string;
+}
+
 /** Keeps passwords and codes from being found by trying, and never keeps anybody out for good: every count ends by itself. */
 export interface SignInTries {
   /** Counts a password before it is looked at. Errors: RESOURCE_EXHAUSTED TOO_MANY_TRIES with RetryInfo. */
@@ -23,6 +32,8 @@ export interface SignInTries {
   /** Counts a one-time code. Errors: RESOURCE_EXHAUSTED TOO_MANY_TRIES with RetryInfo. */
   readonly countCode: (userId: string) => Promise<void>;
   readonly codeWasRight: (userId: string) => Promise<void>;
+  /** Counts an invitation before it is made. Errors: RESOURCE_EXHAUSTED TOO_MANY_TRIES with RetryInfo. */
+  readonly countInvitation: (invitation: InvitationTry) => Promise<void>;
   /** Counts a link that somebody asks for. Errors: RESOURCE_EXHAUSTED TOO_MANY_TRIES with RetryInfo. */
   readonly countReset: (trial: Trial) => Promise<void>;
 }
@@ -98,6 +109,13 @@ export function createSignInTries(pool: Pool): SignInTries {
     },
     async codeWasRight(userId) {
       for (const limit of codeLimits(userId)) await forgetTries(pool, limit);
+    },
+    async countInvitation({ inviter, emailKey, merchantId }) {
+      // One merchant alone cannot use up what an address may get in an hour.
+      const here = `${merchantId}/${emailKey}`;
+      await count({ what: `invitations here/${here}`, max: 5, windowSeconds: hour });
+      if (inviter !== '') await count({ what: `invitations by/${inviter}`, max: 20, windowSeconds: hour });
+      await count({ what: `invitations of/${emailKey}`, max: 10, windowSeconds: hour });
     },
     async countReset({ emailKey, remoteAddress }) {
       const network = networkOf(remoteAddress);

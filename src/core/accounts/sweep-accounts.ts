@@ -6,6 +6,8 @@ const tables = [
   ['dashboard_sessions', 'expires_at'],
   ['account_links', 'expires_at'],
   ['account_tries', 'ends_at'],
+  ['account_help', 'expires_at'],
+  ['account_notices', 'expires_at'],
 ] as const;
 
 // Several cores may sweep at once: each takes what no other has taken.

@@ -1,8 +1,15 @@
 import { create } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { MemberRole as RoleMessage, UserSchema } from '../../gen/gatehouse/v1/account_service_pb.js';
+import {
+  AccountHelp,
+  AccountNoticeEvent,
+  AccountNoticeSchema,
+  MemberRole as RoleMessage,
+  UserSchema,
+} from '../../gen/gatehouse/v1/account_service_pb.js';
 import type { User as UserMessage } from '../../gen/gatehouse/v1/account_service_pb.js';
-import type { MemberRole } from '../database/account-entities.ts';
+import type { HelpKind, MemberRole, NoticeEvent } from '../database/account-entities.ts';
+import type { AccountNotice } from './account-notices.ts';
 import type { User } from './user-reader.ts';
 
 export const roleNumbers = {
@@ -10,6 +17,28 @@ export const roleNumbers = {
   DEVELOPER: RoleMessage.DEVELOPER,
   VIEWER: RoleMessage.VIEWER,
 } as const satisfies Record<MemberRole, RoleMessage>;
+
+export const helpNumbers = {
+  NEW_PASSWORD: AccountHelp.NEW_PASSWORD,
+  REMOVE_SECOND_FACTOR: AccountHelp.REMOVE_SECOND_FACTOR,
+} as const satisfies Record<HelpKind, AccountHelp>;
+
+const eventNumbers = {
+  NEW_PASSWORD_ASKED: AccountNoticeEvent.NEW_PASSWORD_ASKED,
+  NEW_PASSWORD_APPROVED: AccountNoticeEvent.NEW_PASSWORD_APPROVED,
+  PASSWORD_RESET: AccountNoticeEvent.PASSWORD_RESET,
+  SECOND_FACTOR_REMOVAL_ASKED: AccountNoticeEvent.SECOND_FACTOR_REMOVAL_ASKED,
+  SECOND_FACTOR_REMOVED: AccountNoticeEvent.SECOND_FACTOR_REMOVED,
+  OWNER_INVITED: AccountNoticeEvent.OWNER_INVITED,
+} as const satisfies Record<NoticeEvent, AccountNoticeEvent>;
+
+/** A notice as it is sent. */
+export const noticeMessage = ({ event, createdAt, subject }: AccountNotice) =>
+  create(AccountNoticeSchema, {
+    event: eventNumbers[event],
+    createTime: timestampFromDate(createdAt),
+    subject,
+  });
 
 /** A user as they are sent. */
 export function userMessage(user: User): UserMessage {

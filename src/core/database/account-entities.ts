@@ -22,6 +22,8 @@ export const UserRow = defineEntity({
     name: p.text(),
     language: p.text().$type<Language>(),
     isOperator: p.boolean(),
+    /** Null for others, and for operators whom a core of an older version accepted. */
+    operatorSince: time().nullable(),
     /** Argon2id, in the PHC string format. */
     passwordHash: p.text(),
     /** Encrypted; there before the second factor is on, too. */
@@ -73,6 +75,51 @@ export const AccountLinkRow = defineEntity({
 });
 export type AccountLinkRow = InferEntity<typeof AccountLinkRow>;
 
+export type HelpKind = 'NEW_PASSWORD' | 'REMOVE_SECOND_FACTOR';
+
+/** What an operator asked for, for a user who cannot sign in; gone once it is approved or withdrawn. */
+export const AccountHelpRow = defineEntity({
+  name: 'AccountHelpRow',
+  tableName: 'account_help',
+  schema,
+  properties: {
+    userId: p.uuid().primary(),
+    kind: p.string().columnType('core.account_help_kind').$type<HelpKind>().primary(),
+    /** As in the audit log. */
+    askedBy: p.text(),
+    /** The operator's account; null for the holder of an operator service token. */
+    askedByUserId: p.uuid().nullable(),
+    createdAt: time(),
+    expiresAt: time(),
+  },
+});
+export type AccountHelpRow = InferEntity<typeof AccountHelpRow>;
+
+export type NoticeEvent =
+  | 'NEW_PASSWORD_ASKED'
+  | 'NEW_PASSWORD_APPROVED'
+  | 'PASSWORD_RESET'
+  | 'SECOND_FACTOR_REMOVAL_ASKED'
+  | 'SECOND_FACTOR_REMOVED'
+  | 'OWNER_INVITED';
+
+/** What happened to an account without its user, for the user to be told. */
+export const AccountNoticeRow = defineEntity({
+  name: 'AccountNoticeRow',
+  tableName: 'account_notices',
+  schema,
+  properties: {
+    id: p.uuid().primary(),
+    userId: p.uuid(),
+    event: p.text().$type<NoticeEvent>(),
+    /** The name of the merchant that it concerns; else empty. */
+    subject: p.text(),
+    createdAt: time(),
+    expiresAt: time(),
+    mailedAt: time().nullable(),
+  },
+});
+
 export const RecoveryCodeRow = defineEntity({
   name: 'RecoveryCodeRow',
   tableName: 'recovery_codes',
@@ -98,4 +145,12 @@ export const DashboardSessionRow = defineEntity({
 });
 export type DashboardSessionRow = InferEntity<typeof DashboardSessionRow>;
 
-export const accountEntities = [UserRow, MembershipRow, AccountLinkRow, RecoveryCodeRow, DashboardSessionRow];
+export const accountEntities = [
+  UserRow,
+  MembershipRow,
+  AccountLinkRow,
+  AccountHelpRow,
+  AccountNoticeRow,
+  RecoveryCodeRow,
+  DashboardSessionRow,
+];

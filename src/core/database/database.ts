@@ -15,6 +15,7 @@ import { Migration011PhoneStates } from './migrations/migration-011-phone-states
 import { Migration012ReportQuarters } from './migrations/migration-012-report-quarters.ts';
 import { Migration013MerchantContact } from './migrations/migration-013-merchant-contact.ts';
 import { Migration014AttemptOrigins } from './migrations/migration-014-attempt-origins.ts';
+import { Migration015AccountHelp } from './migrations/migration-015-account-help.ts';
 
 export type { Database } from '../../runtime/database/open-database.ts';
 
@@ -39,6 +40,7 @@ export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
         Migration012ReportQuarters,
         Migration013MerchantContact,
         Migration014AttemptOrigins,
+        Migration015AccountHelp,
       ],
       migrationLock: 7_142_001,
     },

@@ -7,7 +7,10 @@ import { mails as english } from '../language/english/mails.ts';
 import { wordsFor } from '../language/words.ts';
 import { momentOf } from '../moment-text.ts';
 
-const dictionary = { en: english, am: amharic };
+export const mailWords = { en: english, am: amharic };
+
+/** Where somebody chooses a new password. */
+export const resetLink = (baseUrl: string, token: string): string => `${baseUrl}/reset/${token}`;
 
 /** A one-time link and whom it is for. */
 export interface LinkMail {
@@ -36,7 +39,7 @@ export async function mailInvitation(
   { to, token, expireTime, merchantName }: LinkMail & { readonly merchantName: string | undefined },
 ): Promise<MailOutcome> {
   if (dashboard.mailer === undefined) return 'not-set-up';
-  const { invitation } = wordsFor(request, dictionary);
+  const { invitation } = wordsFor(request, mailWords);
   const until = momentOf(expireTime, request.language, dashboard.timeZone)?.text ?? '';
   const subject = invitation.subject(merchantName ?? 'Gatehouse');
   const text = invitation.text(invitationLink(dashboard, token), until);
@@ -54,8 +57,8 @@ export function mailReset(
   request: FastifyRequest,
   { to, token, expireTime }: LinkMail,
 ): void {
-  const { reset } = wordsFor(request, dictionary);
+  const { reset } = wordsFor(request, mailWords);
   const until = momentOf(expireTime, request.language, dashboard.timeZone)?.text ?? '';
-  const text = reset.text(`${dashboard.baseUrl()}/reset/${token}`, until);
+  const text = reset.text(resetLink(dashboard.baseUrl(), token), until);
   void dashboard.mailer?.send({ to, subject: reset.subject, text, requestId: request.id });
 }

@@ -1,7 +1,11 @@
+import type { CallOptions } from '@connectrpc/connect';
 import { Type } from '@sinclair/typebox';
+import type { Static } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { AccountHelp } from '../../gen/gatehouse/v1/account_service_pb.js';
 import { viewerOf } from '../access/place.ts';
 import { ask, callOptions, panel } from '../ask.ts';
+import type { Answer } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { emptyForm, readForm } from '../forms/read-form.ts';
 import type { FormReading, FormState } from '../forms/read-form.ts';
@@ -10,9 +14,12 @@ import { operatorUsers as english } from '../language/english/operator-users.ts'
 import { wordsFor } from '../language/words.ts';
 import { momentOf } from '../moment-text.ts';
 import { PageProblem } from '../page-problem.ts';
+import { resetLink } from '../mail/mail-links.ts';
 import { failureOfRpc } from '../rpc-failure.ts';
+import type { RpcFailure } from '../rpc-failure.ts';
 import { shellWords } from '../send-page.ts';
 import { flash } from '../session/sign-in-state.ts';
+import { refusedForNow } from '../sign-in/prove.ts';
 import type { Notice } from '../sign-in/show-sign-in.ts';
 import { showInvited, teamWords } from './add-team.ts';
 import { teamView } from './team-views.ts';
@@ -21,6 +28,15 @@ const dictionary = { en: english, am: amharic };
 const path = '/operator/users';
 
 const Someone = Type.Object({ email: Type.String({ maxLength: 254, pattern: '^[^\\s@]+@[^\\s@]+$' }) });
+
+const HelpWord = Type.Union([Type.Literal('password'), Type.Literal('codes')]);
+const Asked = Type.Object({ email: Someone.properties.email, help: HelpWord });
+type HelpName = Static<typeof HelpWord>;
+
+const helpNumbers = {
+  password: AccountHelp.NEW_PASSWORD,
+  codes: AccountHelp.REMOVE_SECOND_FACTOR,
+} as const satisfies Record<HelpName, AccountHelp>;
 
 interface Said {
   readonly invite?: FormState;
@@ -52,6 +68,10 @@ export function addOperatorUsers(app: FastifyInstance, dashboard: Dashboard): vo
         { to: email, merchantName: undefined, ...answer.value },
         path,
       );
+    if (answer.refusal.problem === 'tooManyRequests') {
+      const { status, notice } = refusedForNow(request, reply, answer.refusal);
+      return showUsers(dashboard, request, reply, { invite, notice, status });
+    }
     const isThere = answer.refusal.reason === 'ALREADY_A_MEMBER';
     const error = isThere
       ? wordsFor(request, dictionary).invite.already
@@ -69,23 +89,37 @@ export function addOperatorUsers(app: FastifyInstance, dashboard: Dashboard): vo
     return reply.redirect(path, 303);
   });
 
-  app.post(`${path}/reset`, async (request, reply) => {
+  const askFor = (kind: HelpName) => async (request: FastifyRequest, reply: FastifyReply) => {
     const words = wordsFor(request, dictionary);
     const help = read(request);
     if (!help.ok) return showUsers(dashboard, request, reply, { help, status: 400 });
     const { email } = help.value;
-    const answer = await ask(request, (options) => accounts.startPasswordReset({ email }, options));
-    if (!answer.ok) {
-      if (answer.refusal.problem !== 'tooManyRequests')
-        throw new PageProblem('badRequest', answer.refusal.reason);
-      return showUsers(dashboard, request, reply, {
-        help,
-        notice: { tone: 'bad', ...words.tooMany },
-        status: 429,
-      });
-    }
+    const answer = await askAbout(request, (options) =>
+      accounts.requestAccountHelp({ email, help: helpNumbers[kind] }, options),
+    );
+    if (!answer.ok) return showUsers(dashboard, request, reply, refusedHelp(request, help, answer.refusal));
+    const { isMailed } = answer.value;
+    flash(request, { tone: 'good', text: isMailed ? words.asked.mailed(email) : words.asked.waits(email) });
+    return reply.redirect(path, 303);
+  };
+  app.post(`${path}/reset`, askFor('password'));
+  app.post(`${path}/remove-totp`, askFor('codes'));
+
+  app.post(`${path}/approve`, async (request, reply) => {
+    const words = wordsFor(request, dictionary);
+    const form = readForm(Asked, request.body, shellWords[request.language].forms);
+    if (!form.ok) throw new PageProblem('badRequest', 'NO_REQUEST');
+    const { email, help } = form.value;
+    const answer = await askAbout(request, (options) =>
+      accounts.approveAccountHelp({ email, help: helpNumbers[help] }, options),
+    );
+    if (!answer.ok)
+      return showUsers(dashboard, request, reply, refusedHelp(request, emptyForm(), answer.refusal));
     const { token, expireTime } = answer.value;
-    if (token === '') return showUsers(dashboard, request, reply, nobody(help, words.help.nobody));
+    if (token === '') {
+      flash(request, { tone: 'good', text: words.asked.codesRemoved(email) });
+      return reply.redirect(path, 303);
+    }
     const until = momentOf(expireTime, request.language, dashboard.timeZone)?.text ?? '';
     return dashboard.sendPage(request, reply, {
       template: 'organisation/link-made',
@@ -96,11 +130,20 @@ export function addOperatorUsers(app: FastifyInstance, dashboard: Dashboard): vo
       view: {
         title: words.reset.title,
         lead: words.reset.lead(email, until),
-        link: `${dashboard.baseUrl()}/reset/${token}`,
+        link: resetLink(dashboard.baseUrl(), token),
         done: words.reset.done,
         path,
       },
     });
+  });
+
+  app.post(`${path}/reject`, async (request, reply) => {
+    const form = readForm(Asked, request.body, shellWords[request.language].forms);
+    if (!form.ok) throw new PageProblem('badRequest', 'NO_REQUEST');
+    const { email, help } = form.value;
+    await accounts.rejectAccountHelp({ email, help: helpNumbers[help] }, callOptions(request));
+    flash(request, { tone: 'good', text: wordsFor(request, dictionary).asked.withdrawn(email) });
+    return reply.redirect(path, 303);
   });
 
   const keep = (isDisabled: boolean) => async (request: FastifyRequest, reply: FastifyReply) => {
@@ -126,6 +169,31 @@ export function addOperatorUsers(app: FastifyInstance, dashboard: Dashboard): vo
   };
   app.post(`${path}/disable`, keep(true));
   app.post(`${path}/enable`, keep(false));
+}
+
+/** As `ask`, with what is not there as a refusal too. */
+async function askAbout<T>(
+  request: FastifyRequest,
+  call: (options: CallOptions) => Promise<T>,
+): Promise<Answer<T>> {
+  try {
+    return await ask(request, call);
+  } catch (thrown) {
+    const refusal = failureOfRpc(thrown);
+    if (refusal?.problem !== 'notFound' && refusal?.problem !== 'changedMeanwhile') throw thrown;
+    return { ok: false, refusal };
+  }
+}
+
+/** What the page says of help that core refused. */
+function refusedHelp(request: FastifyRequest, help: FormState, { reason }: RpcFailure): Said {
+  const words = wordsFor(request, dictionary);
+  const refusals: Readonly<Record<string, { readonly title: string; readonly body: string }>> =
+    words.refusals;
+  const notice = refusals[reason];
+  if (reason === 'USER_NOT_FOUND') return nobody(help, words.help.nobody);
+  if (notice === undefined) throw new PageProblem('badRequest', reason);
+  return { help, notice: { tone: 'bad', ...notice }, status: 409 };
 }
 
 const nobody = (help: FormState, error: string): Said => ({
@@ -165,6 +233,20 @@ async function showUsers(
       userId,
     }),
   );
+  const asked = await panel(request, async (options) => {
+    const { requests } = await clients.accounts.listAccountHelp({}, options);
+    return requests.map(({ email, help: kind, askedBy, askedByEmail, expireTime }) => {
+      const name: HelpName = kind === AccountHelp.REMOVE_SECOND_FACTOR ? 'codes' : 'password';
+      return {
+        email,
+        name,
+        what: words.asked.kinds[name],
+        askedBy: askedByEmail === '' ? askedBy : askedByEmail,
+        until: momentOf(expireTime, language, timeZone),
+        mayApprove: askedByEmail !== viewerOf(request).email && email !== viewerOf(request).email,
+      };
+    });
+  });
   reply.code(status);
   return sendPage(request, reply, {
     template: 'organisation/operator-users',
@@ -172,6 +254,6 @@ async function showUsers(
     area: 'operatorUsers',
     words,
     self: path,
-    view: { operators, invite, help, notice, path, team },
+    view: { operators, asked, invite, help, notice, path, team },
   });
 }

@@ -14,6 +14,7 @@ import { PageProblem } from '../page-problem.ts';
 import type { RpcFailure } from '../rpc-failure.ts';
 import { shellWords } from '../send-page.ts';
 import { flash } from '../session/sign-in-state.ts';
+import { refusedForNow } from '../sign-in/prove.ts';
 import type { Notice } from '../sign-in/show-sign-in.ts';
 import { roleNumbers, teamView } from './team-views.ts';
 
@@ -92,6 +93,11 @@ export function addTeam(app: FastifyInstance, dashboard: Dashboard): void {
       accounts.inviteUser({ email, merchantId, role: roleNumbers[role] }, options),
     );
     if (!answer.ok) {
+      if (answer.refusal.problem === 'tooManyRequests')
+        return showTeam(request, reply, {
+          form,
+          ...refusedForNow(request, reply, answer.refusal),
+        });
       const isThere = answer.refusal.reason === 'ALREADY_A_MEMBER';
       const errors = { email: isThere ? words.invite.already : words.invite.wrongEmail };
       return showTeam(request, reply, { form: { ...form, errors }, status: isThere ? 409 : 400 });

@@ -13,12 +13,13 @@ import { viewerOfUser } from '../session/viewer.ts';
 import { linkWords, sayNotUsable, tokenOf } from './link-pages.ts';
 import { refusedTry, requireSecureConnection, takeWayOn } from './prove.ts';
 import type { Notice } from './show-sign-in.ts';
+import { tellNotices } from './tell-notices.ts';
 
+/** One form with and without an account: the page does not tell whether the address has one. */
 const Joining = Type.Object({
-  name: Type.String({ maxLength: 128 }),
+  name: Type.Optional(Type.String({ maxLength: 128 })),
   password: Type.String({ minLength: 12, maxLength: 256 }),
 });
-const Adding = Type.Object({ password: Type.String({ maxLength: 256 }) });
 
 const roleNames = {
   [MemberRole.UNSPECIFIED]: 'operator',
@@ -46,7 +47,7 @@ export function addInvitation(app: FastifyInstance, dashboard: Dashboard): void 
       const invitation = await read(request);
       const { language } = request;
       const forms = shellWords[language].forms;
-      const form = readForm(invitation.hasAccount ? Adding : Joining, request.body, forms);
+      const form = readForm(Joining, request.body, forms);
       if (!form.ok) return showInvitation(dashboard, request, reply, invitation, { form, status: 400 });
       const answer = await ask(request, (options) =>
         clients.accounts.acceptInvitation(
@@ -65,7 +66,7 @@ export function addInvitation(app: FastifyInstance, dashboard: Dashboard): void 
           });
         const errors = {
           ...(issues.has('password') ? { password: words.password.weak } : {}),
-          ...(issues.has('name') ? { name: forms.malformed } : {}),
+          ...(issues.has('name') ? { name: words.invitation.nameMissing } : {}),
         };
         return showInvitation(dashboard, request, reply, invitation, {
           form: { ...form, errors },
@@ -77,6 +78,7 @@ export function addInvitation(app: FastifyInstance, dashboard: Dashboard): void 
       const viewer = viewerOfUser(user);
       const after = { next: undefined, carried: undefined };
       await beginSession(request, viewer, viewer.isTotpEnabled ? 'code' : 'in', after, now().getTime());
+      if (!viewer.isTotpEnabled) await tellNotices(dashboard, request, viewer);
       return reply.redirect(viewer.isTotpEnabled ? '/sign-in/code' : takeWayOn(request), 303);
     }),
   );
@@ -86,7 +88,7 @@ function showInvitation(
   { sendPage }: Dashboard,
   request: FastifyRequest,
   reply: FastifyReply,
-  { email, merchantName, role, asOperator, hasAccount }: GetInvitationResponse,
+  { email, merchantName, role, asOperator }: GetInvitationResponse,
   {
     form = emptyForm(),
     status = 200,
@@ -109,7 +111,6 @@ function showInvitation(
       lead: asOperator
         ? words.invitation.operatorLead
         : words.invitation.lead(merchantName, shell.roles[roleNames[role]]),
-      hasAccount,
       form,
       notice,
     },

@@ -21,6 +21,7 @@ import { linkWords } from './link-pages.ts';
 import { refusedTry, requireSecureConnection, takeWayOn } from './prove.ts';
 import { showSignIn, signInWords } from './show-sign-in.ts';
 import type { Notice } from './show-sign-in.ts';
+import { tellNotices } from './tell-notices.ts';
 
 const Credentials = Type.Object({
   email: Type.String({ maxLength: 254 }),
@@ -71,6 +72,7 @@ export function addSignIn(app: FastifyInstance, dashboard: Dashboard): void {
     if (user === undefined) throw new TypeError('core verified a password without a user');
     const viewer = viewerOfUser(user);
     await beginSession(request, viewer, viewer.isTotpEnabled ? 'code' : 'in', after, now().getTime());
+    if (!viewer.isTotpEnabled) await tellNotices(dashboard, request, viewer);
     return reply.redirect(viewer.isTotpEnabled ? '/sign-in/code' : takeWayOn(request), 303);
   });
 
@@ -102,6 +104,7 @@ export function addSignIn(app: FastifyInstance, dashboard: Dashboard): void {
     const { wasRecoveryCode, recoveryCodesLeft } = answer.value;
     if (wasRecoveryCode && request.session.data !== undefined)
       request.session.data.flash = [{ tone: 'warn', text: words.code.recoveryLeft(recoveryCodesLeft) }];
+    await tellNotices(dashboard, request, viewer);
     return reply.redirect(takeWayOn(request), 303);
   });
 

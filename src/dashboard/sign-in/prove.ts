@@ -32,6 +32,15 @@ export function refusedTry(
   wrong: { readonly title: string; readonly body: string },
 ): { status: number; notice: Notice } {
   if (refusal.problem !== 'tooManyRequests') return { status: 401, notice: { tone: 'bad', ...wrong } };
+  return refusedForNow(request, reply, refusal);
+}
+
+/** Says how long to wait after too many tries. */
+export function refusedForNow(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  refusal: RpcFailure,
+): { status: number; notice: Notice } {
   const { tooMany } = wordsFor(request, signInWords);
   const seconds = refusal.retryAfterSeconds ?? 60;
   reply.header('retry-after', seconds);

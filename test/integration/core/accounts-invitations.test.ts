@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { failureOf } from '../../support/rpc-failure.ts';
-import { password } from './account-desk.ts';
+import { password, waitAskedFor } from './account-desk.ts';
 import { openAccountSite } from './account-site.ts';
 import type { AccountSite } from './account-site.ts';
 
@@ -34,7 +34,6 @@ describe('an invitation', () => {
       merchantName: 'Test Shop',
       role: MemberRole.OWNER,
       asOperator: false,
-      hasAccount: false,
     });
     expect(user).toMatchObject({
       email,
@@ -70,7 +69,8 @@ describe('an invitation', () => {
 
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     expect(refusals).toHaveLength(5);
-    for (const reason of refusals) expect(['LINK_NOT_USABLE', 'WRONG_CREDENTIALS']).toContain(reason);
+    for (const reason of refusals)
+      expect(['LINK_NOT_USABLE', 'WRONG_CREDENTIALS', 'TOO_MANY_TRIES']).toContain(reason);
     expect(await reasonOf(desk.accounts[0].getInvitation({ token }))).toBe('LINK_NOT_USABLE');
   });
 
@@ -129,7 +129,6 @@ describe('an invitation', () => {
     const other = (await stack.createMerchant()).id;
     const token = await invite(user.email, MemberRole.DEVELOPER, other);
 
-    expect((await desk.accounts[0].getInvitation({ token })).hasAccount).toBe(true);
     expect(await reasonOf(accept(token, { password: 'another password altogether' }))).toBe(
       'WRONG_CREDENTIALS',
     );
@@ -177,7 +176,8 @@ describe('nobody is invited', () => {
     ];
     const toOperators = desk.accounts[0].inviteUser({ email: member.email, asOperator: true });
     expect(await reasonOf(toOperators)).toBe('ALREADY_A_MEMBER');
-    expect(await reasonOf(invite(operator.email))).toBe('ALREADY_A_MEMBER');
+    // Whoever invites to a merchant does not learn that the address is an operator's.
+    expect(await reasonOf(accept(await invite(operator.email)))).toBe('LINK_NOT_USABLE');
   });
 
   test('to both at once and taken up to both: whoever is an operator belongs to no merchant', async () => {
@@ -225,9 +225,83 @@ describe('nobody is invited', () => {
     ['their address as the password', { password: 'someone@shop.example' }, 'password'],
     ['a language that there is not', { language: 'fr' }, 'language'],
   ])('and comes in with %s', async (_name, own, field) => {
-    const token = await invite('someone@shop.example');
+    const token = await invite(field === 'password' ? 'someone@shop.example' : desk.newEmail());
     const failure = await failureOf(accept(token, own));
     expect(Object.keys(failure.issues)).toEqual([field]);
-    expect((await desk.accounts[0].getInvitation({ token })).hasAccount).toBe(false);
+    await desk.accounts[0].getInvitation({ token });
+  });
+});
+
+describe('an invitation tells nobody whether its address has an account', () => {
+  test('to a merchant: made, read and refused alike for a stranger, a user and an operator', async () => {
+    const other = (await stack.createMerchant()).id;
+    const emails = [
+      desk.newEmail(),
+      (await desk.addUser({ merchantId: other, role: MemberRole.OWNER })).email,
+      (await desk.addUser()).email,
+    ];
+
+    const seen = await Promise.all(
+      emails.map(async (email) => {
+        const token = await invite(email);
+        const { email: _email, expireTime: _time, ...read } = await desk.accounts[0].getInvitation({ token });
+        const weak = await failureOf(accept(token, { password: 'Password123456', name: '' }));
+        const short = await failureOf(accept(token, { password: 'short' }));
+        return { read, weak, short };
+      }),
+    );
+
+    expect(seen[0]?.weak).toMatchObject({ reason: 'INVALID_FIELDS' });
+    expect(Object.keys(seen[0]?.weak.issues ?? {}).sort()).toEqual(['name', 'password']);
+    expect(seen[1]).toEqual(seen[0]);
+    expect(seen[2]).toEqual(seen[0]);
+  });
+
+  test('a link to a new password leaves nothing behind for an address without an account', async () => {
+    const user = await desk.addUser({ merchantId, role: MemberRole.VIEWER });
+    const emails = [desk.newEmail(), user.email];
+
+    for (const email of emails) await desk.accounts[0].startPasswordReset({ email });
+
+    const { rows } = await database.query(
+      `select email from core.account_links where kind = 'RESET' and email_key = any ($1)`,
+      [emails],
+    );
+    expect(rows).toEqual([{ email: user.email }]);
+  });
+});
+
+describe('invitations are limited', () => {
+  const as = (userId: string) => ({ headers: { 'x-gatehouse-actor': userId } });
+  const toMerchant = (email: string, own: object = {}) => ({
+    email,
+    merchantId,
+    role: MemberRole.VIEWER,
+    ...own,
+  });
+
+  test('by who invites, on every core: 20 an hour, and the wait is told', async () => {
+    const inviter = await desk.addUser({ merchantId, role: MemberRole.OWNER });
+    for (let count = 0; count < 20; count += 1)
+      await desk.accounts[count % 2]!.inviteUser(toMerchant(desk.newEmail()), as(inviter.userId));
+
+    const refused = () => desk.accounts[1]!.inviteUser(toMerchant(desk.newEmail()), as(inviter.userId));
+
+    expect(await reasonOf(refused())).toBe('TOO_MANY_TRIES');
+    expect(await waitAskedFor(refused())).toBeGreaterThan(0);
+    const another = await desk.addUser({ merchantId, role: MemberRole.OWNER });
+    await desk.accounts[0].inviteUser(toMerchant(desk.newEmail()), as(another.userId));
+  });
+
+  test('by address: 5 an hour to one place and 10 to all, whoever invites', async () => {
+    const email = desk.newEmail();
+    const merchants = [(await stack.createMerchant()).id, (await stack.createMerchant()).id];
+    for (const merchant of merchants) {
+      for (let count = 0; count < 5; count += 1)
+        await desk.accounts[count % 2]!.inviteUser(toMerchant(email, { merchantId: merchant }));
+      const again = desk.accounts[0].inviteUser(toMerchant(email, { merchantId: merchant }));
+      expect(await reasonOf(again)).toBe('TOO_MANY_TRIES');
+    }
+    expect(await reasonOf(desk.accounts[1]!.inviteUser(toMerchant(email)))).toBe('TOO_MANY_TRIES');
   });
 });

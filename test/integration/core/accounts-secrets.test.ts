@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { AccountService, MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
+import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
 import { codeOf } from '../../support/authenticator.ts';
 import { startStack } from '../../support/stack.ts';
@@ -33,7 +33,6 @@ const failed = (call: Promise<unknown>): Promise<string> =>
 async function useEverySecret() {
   const { id: merchantId } = await stack.createMerchant();
   const [accounts] = desk.accounts;
-  const operator = stack.client(AccountService, 'operator');
   const email = desk.newEmail();
   const passwords = [
     'first secret of seven words',
@@ -48,9 +47,9 @@ async function useEverySecret() {
     password: passwords[0],
   });
   const userId = user?.userId ?? '';
-  const { token: reset } = await operator.startPasswordReset({ email });
+  const { token: reset } = await accounts.startPasswordReset({ email });
   await accounts.resetPassword({ token: reset, password: passwords[1] });
-  const { token: openReset } = await operator.startPasswordReset({ email });
+  const { token: openReset } = await accounts.startPasswordReset({ email });
   const { token: openInvitation } = await accounts.inviteUser({
     email: desk.newEmail(),
     merchantId,

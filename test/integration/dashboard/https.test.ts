@@ -216,7 +216,9 @@ describe('around the proxy', () => {
       merchantId: merchant.id,
       role: MemberRole.VIEWER,
     });
-    const { token: reset } = await accounts.startPasswordReset({ email: (await newUser()).email });
+    const { token: reset } = await stack
+      .client(AccountService, 'dashboard')
+      .startPasswordReset({ email: (await newUser()).email });
     const fields = { name: 'Late', password: 'four words that are new' };
     const intruder = intruderAt('127.0.0.20', { 'x-forwarded-proto': 'https' });
 

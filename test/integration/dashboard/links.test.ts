@@ -89,7 +89,7 @@ describe('an invitation', () => {
     const visitor = desk.visitor();
     await visitor.get(link);
 
-    const wrong = await visitor.post(link, { password: 'not their password' });
+    const wrong = await visitor.post(link, { name: 'Mallory', password: 'four words nobody has' });
     const right = await visitor.post(link, { password: user.password });
 
     expect([wrong.status, right.status]).toEqual([401, 303]);
@@ -147,6 +147,30 @@ describe('a forgotten password', () => {
     expect(shown[0]).toEqual(shown[1]);
     expect(mails.map(({ to }) => to)).not.toContain('nobody.at.all@shop.example');
   });
+});
+
+test('an operator who helps with a password is shown no link: the user is mailed it, and told of it', async () => {
+  const user = await desk.users.member(merchant.id, MemberRole.VIEWER);
+  const operator = await desk.signedIn(await desk.users.operator());
+  const mailOf = (text: string) =>
+    waitUntil(`a mail with: ${text}`, () =>
+      mails.find((mail) => mail.to === user.email && mail.text.includes(text)),
+    );
+
+  const asked = await operator.post('/operator/users/reset', { email: user.email });
+  const link = /\/reset\/[A-Za-z0-9_-]+/.exec((await mailOf('/reset/')).text)?.[0] ?? '';
+  const shown = await operator.get('/operator/users');
+  const visitor = desk.visitor();
+  await visitor.get(link);
+  await visitor.post(link, { password: 'another four unrelated words' });
+
+  expect([asked.status, asked.body.includes('/reset/'), shown.body.includes(link)]).toEqual([
+    303,
+    false,
+    false,
+  ]);
+  await mailOf('an operator asked');
+  await mailOf('a new password was set');
 });
 
 test('no password, link, session or form token is in the log', async () => {

@@ -7,6 +7,7 @@ import type { PageAnswer } from '../../support/customer.ts';
 import { hiddenField } from '../../support/dashboard-visitor.ts';
 import type { DashboardVisitor } from '../../support/dashboard-visitor.ts';
 import type { TestUser } from '../../support/dashboard-users.ts';
+import { makeOperatorsOld } from '../../support/dashboard-users.ts';
 import { startStack } from '../../support/stack.ts';
 import type { Stack, TestMerchant } from '../../support/stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
@@ -319,20 +320,28 @@ describe('without the authenticator', () => {
     expect(await isIn(reset)).toBe(true);
   });
 
-  test('and without recovery codes, a link of an operator takes them away with the password', async () => {
+  test('and without recovery codes, two operators take them away, and the user is told at the next sign-in', async () => {
     const { user } = await protectedUser();
-    const { token } = await stack
-      .client(AccountService, 'operator')
-      .startPasswordReset({ email: user.email, removeTotp: true });
-    const password = 'four words that are new';
+    const operators = await Promise.all([desk.users.operator(), desk.users.operator()]);
+    await makeOperatorsOld(stack);
+    const [first, second] = await Promise.all(operators.map((operator) => desk.signedIn(operator)));
+    const before = { email: user.email, help: 'codes' };
+
+    const asked = await first!.post('/operator/users/remove-totp', { email: user.email });
+    const own = await first!.post('/operator/users/approve', before);
+    const stillAsked = await afterPassword(user);
+    const shown = await second!.get('/operator/users');
+    const approved = await second!.post('/operator/users/approve', before);
     const visitor = desk.visitor();
-    await visitor.get(`/reset/${token}`);
-    await visitor.post(`/reset/${token}`, { password });
+    await visitor.signIn(user);
+    const page = await visitor.get(keysPage());
 
-    const entered = await visitor.signIn({ ...user, password });
-
-    expect(entered.headers.get('location')).toBe('/');
+    expect([asked.status, own.status, approved.status]).toEqual([303, 409, 303]);
+    expect(own.body).toContain('This needs another operator');
+    expect(await isIn(stillAsked)).toBe(false);
+    expect(shown.body).toContain(user.email);
     expect(await isIn(visitor)).toBe(true);
+    expect(page.body).toContain('two operators removed the one-time codes from your account');
   });
 });
 

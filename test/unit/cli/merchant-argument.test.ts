@@ -141,7 +141,7 @@ describe('a command about a merchant', () => {
 
 test('a link is made only when the address of the dashboard is known', async () => {
   const { GATEHOUSE_DASHBOARD_BASE_URL: _, ...others } = settings;
-  for (const line of ['user invite sara@shop.example --role owner', 'user reset sara@shop.example']) {
+  for (const line of ['user invite sara@shop.example --role owner', 'user approve sara@shop.example']) {
     const { exitCode, stderr, asked } = await run([one], line, others);
 
     expect({ exitCode, asked }).toEqual({ exitCode: 2, asked: [] });

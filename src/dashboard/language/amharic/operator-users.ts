@@ -11,7 +11,8 @@ export const operatorUsers: typeof english = {
     title: 'ሰው ይርዱ',
     lead: 'የትኛውም ነጋዴ ዘንድ መለያ ላለው ሁሉ። ከመርዳትዎ በፊት የሚጠይቀው ማን እንደሆነ ያረጋግጡ።',
     email: 'የኢሜይል አድራሻ',
-    reset: 'የአዲስ የይለፍ ቃል ሊንክ ይዘጋጅ',
+    reset: 'አዲስ የይለፍ ቃል ይጠይቁ',
+    removeCodes: 'የአንድ ጊዜ ኮድ እንዲወገድ ይጠይቁ',
     disable: 'እንዳይገባ ይከልክሉ',
     enable: 'እንደገና እንዲገባ ይፍቀዱ',
     nobody: 'በዚህ አድራሻ መግባት የሚችል መለያ ያለው ሰው የለም።',
@@ -28,5 +29,39 @@ export const operatorUsers: typeof english = {
     title: 'ይህ መግባት የሚችል የመጨረሻው ኦፕሬተር ነው',
     body: 'መጀመሪያ ሌላ ኦፕሬተር ይጋብዙ።',
   },
-  tooMany: { title: 'ብዙ ሊንኮች ተጠይቀዋል', body: 'አንድ ሰዓት ይጠብቁ፤ ወይም በትዕዛዝ መስመር user reset ይጠቀሙ።' },
+  asked: {
+    title: 'ሁለተኛ ኦፕሬተር የሚጠብቁ',
+    lead: 'መለያ ለተጠቃሚው ከመከፈቱ በፊት ሁለት የተለያዩ ኦፕሬተሮች መስማማት አለባቸው። ትክክል መሆኑን ተጠቃሚውን በአካል ይጠይቁ።',
+    columns: { who: 'ተጠቃሚ', what: 'ምን', by: 'የጠየቀው', until: 'የሚያበቃው', actions: 'ድርጊቶች' },
+    kinds: { password: 'አዲስ የይለፍ ቃል', codes: 'የአንድ ጊዜ ኮድ ማስወገድ' },
+    approve: 'ይፍቀዱ',
+    reject: 'ይሰርዙ',
+    own: 'ሌላ ኦፕሬተር መፍቀድ አለበት።',
+    mailed: (email) => `የአዲስ የይለፍ ቃል ሊንክ ለ${email} በኢሜይል ይላካል።`,
+    waits: (email) => `ለ${email} የተጠየቀውን እርዳታ ሌላ ኦፕሬተር በ24 ሰዓት ውስጥ መፍቀድ አለበት።`,
+    codesRemoved: (email) => `የ${email} የአንድ ጊዜ ኮድ ተወግዷል፤ የከፈታቸው ሁሉ ተዘግተዋል።`,
+    withdrawn: (email) => `ለ${email} የቀረበው ጥያቄ ተሰርዟል።`,
+  },
+  refusals: {
+    SECOND_OPERATOR_NEEDED: {
+      title: 'ይህ ሌላ ኦፕሬተር ይፈልጋል',
+      body: 'የጠየቀው ኦፕሬተር መፍቀድ አይችልም፤ የራስን መለያም መርዳት አይቻልም።',
+    },
+    OPERATOR_TOO_NEW: {
+      title: 'ኦፕሬተሩ ለዚህ ገና አዲስ ነው',
+      body: 'ሁለቱም ቢያንስ ለ24 ሰዓት ኦፕሬተር መሆን አለባቸው።',
+    },
+    MAILED_TO_USER: {
+      title: 'ሊንኩ ለተጠቃሚው በኢሜይል ይላካል',
+      body: 'ይህ መግቢያ ኢሜይል ስለሚልክ ሊንኩ ለሌላ ሰው አይሰጥም።',
+    },
+    ACCOUNT_HELP_NOT_FOUND: {
+      title: 'ይህ ጥያቄ አሁን የለም',
+      body: 'ተፈቅዷል፣ ተሰርዟል፣ ለተጠቃሚው ተልኳል ወይም ጊዜው አልፏል።',
+    },
+    TOTP_NOT_ENABLED: {
+      title: 'ይህ ተጠቃሚ የአንድ ጊዜ ኮድ የለውም',
+      body: 'የሚወገድ ነገር የለም።',
+    },
+  },
 };

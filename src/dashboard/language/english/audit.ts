@@ -83,6 +83,13 @@ export const audit: AuditWords = {
     'user.disable': ({ email }) => `${email} is kept out.`,
     'user.enable': ({ email }) => `${email} may sign in again.`,
     'user.start_reset': ({ email }) => `A link to a new password was made for ${email}.`,
+    'user.ask_reset': ({ email }) => `A link to a new password was asked for, for ${email}.`,
+    'user.approve_reset': ({ email }) =>
+      `A second operator approved and was given a link to a new password for ${email}.`,
+    'user.ask_remove_totp': ({ email }) => `The removal of the one-time codes of ${email} was asked for.`,
+    'user.remove_totp': ({ email }) =>
+      `A second operator approved, and the one-time codes of ${email} were removed.`,
+    'user.reject_help': ({ email }) => `A request to help ${email} was withdrawn.`,
     'user.reset_password': ({ email }) => `${email} chose a new password by a link.`,
     'user.change_password': ({ email }) => `${email} changed their password.`,
     'user.enable_totp': ({ email }) => `${email} turned one-time codes on.`,

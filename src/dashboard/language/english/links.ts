@@ -11,16 +11,20 @@ export const links = {
     operatorLead: 'Join those who run this gateway, as an operator.',
     forAddress: 'For',
     name: 'Your name',
-    nameHint: 'As your colleagues know you.',
-    newPassword: 'Choose a password',
-    ownPassword: 'Your password',
-    ownPasswordHint: 'You have an account already: the invitation is added to it.',
+    nameHint: 'For a new account: as your colleagues know you. With an account, leave it empty.',
+    nameMissing: 'Enter your name for a new account, or the password of the account you have.',
+    password: 'Password',
+    passwordHint:
+      'If you have an account here, enter its password. If not, choose one of at least 12 characters: a few unrelated words are easy to remember and hard to guess.',
     submit: 'Join',
-    wrong: { title: 'That is not the password of this account', body: 'Check it and try again.' },
+    wrong: {
+      title: 'This password cannot be used for the invitation',
+      body: 'If you have an account here, enter the password of that account.',
+    },
   },
   password: {
     hint: 'At least 12 characters. A few unrelated words are easy to remember and hard to guess.',
-    weak: 'This one is too easy to guess: it is common, repeats itself, or is made of your own name or address.',
+    weak: 'This password is too easy to guess: it is common, repeats itself, or is made of your own name or address. If you have an account here, enter its password.',
   },
   ask: {
     title: 'Choose a new password',
@@ -29,7 +33,7 @@ export const links = {
     sentTitle: 'Look into your mail',
     sentBody: 'If that address has an account, a link is on its way to it. It works for one hour.',
     noMail:
-      'This Gatehouse sends no mail. Whoever runs it can give you a link with which you choose a new password:',
+      'This Gatehouse sends no mail. Two operators together can give you a link to choose a new password. The first one asks for it on the page Users, or with:',
     back: 'Back to signing in',
   },
   reset: {

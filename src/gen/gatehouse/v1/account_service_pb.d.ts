@@ -258,9 +258,10 @@ export declare type GetInvitationResponse = Message<"gatehouse.v1.GetInvitationR
   asOperator: boolean;
 
   /**
-   * Whether the address has an account, whose password is then asked for.
+   * Always false: an invitation does not tell whether its address has an account.
    *
-   * @generated from field: bool has_account = 5;
+   * @generated from field: bool has_account = 5 [deprecated = true];
+   * @deprecated
    */
   hasAccount: boolean;
 
@@ -292,14 +293,14 @@ export declare type AcceptInvitationRequest = Message<"gatehouse.v1.AcceptInvita
   token: string;
 
   /**
-   * What the user is called; 1 to 128 characters. Ignored when there is an account.
+   * What a new user is called; 1 to 128 characters. Ignored when there is an account.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * The password to have, 12 to 256 characters and not one that everybody tries first; with an account, its own.
+   * With an account, its own password. Else the password to have: 12 to 256 characters and not one that is easy to guess.
    *
    * @generated from field: string password = 3;
    */
@@ -347,6 +348,400 @@ export declare type AcceptInvitationResponse = Message<"gatehouse.v1.AcceptInvit
 export declare const AcceptInvitationResponseSchema: GenMessage<AcceptInvitationResponse>;
 
 /**
+ * What an operator asks for, and for whom.
+ *
+ * @generated from message gatehouse.v1.RequestAccountHelpRequest
+ */
+export declare type RequestAccountHelpRequest = Message<"gatehouse.v1.RequestAccountHelpRequest"> & {
+  /**
+   * The user's address.
+   *
+   * @generated from field: string email = 1;
+   */
+  email: string;
+
+  /**
+   * Required.
+   *
+   * @generated from field: gatehouse.v1.AccountHelp help = 2;
+   */
+  help: AccountHelp;
+};
+
+/**
+ * Describes the message gatehouse.v1.RequestAccountHelpRequest.
+ * Use `create(RequestAccountHelpRequestSchema)` to create a new message.
+ */
+export declare const RequestAccountHelpRequestSchema: GenMessage<RequestAccountHelpRequest>;
+
+/**
+ * The request is on record.
+ *
+ * @generated from message gatehouse.v1.RequestAccountHelpResponse
+ */
+export declare type RequestAccountHelpResponse = Message<"gatehouse.v1.RequestAccountHelpResponse"> & {
+  /**
+   * When the request ends, unless it was approved.
+   *
+   * @generated from field: google.protobuf.Timestamp expire_time = 1;
+   */
+  expireTime?: Timestamp | undefined;
+
+  /**
+   * Whether a dashboard mails the link to the user, so that no approval is needed.
+   *
+   * @generated from field: bool is_mailed = 2;
+   */
+  isMailed: boolean;
+};
+
+/**
+ * Describes the message gatehouse.v1.RequestAccountHelpResponse.
+ * Use `create(RequestAccountHelpResponseSchema)` to create a new message.
+ */
+export declare const RequestAccountHelpResponseSchema: GenMessage<RequestAccountHelpResponse>;
+
+/**
+ * Which request to approve.
+ *
+ * @generated from message gatehouse.v1.ApproveAccountHelpRequest
+ */
+export declare type ApproveAccountHelpRequest = Message<"gatehouse.v1.ApproveAccountHelpRequest"> & {
+  /**
+   * The user's address.
+   *
+   * @generated from field: string email = 1;
+   */
+  email: string;
+
+  /**
+   * Required.
+   *
+   * @generated from field: gatehouse.v1.AccountHelp help = 2;
+   */
+  help: AccountHelp;
+};
+
+/**
+ * Describes the message gatehouse.v1.ApproveAccountHelpRequest.
+ * Use `create(ApproveAccountHelpRequestSchema)` to create a new message.
+ */
+export declare const ApproveAccountHelpRequestSchema: GenMessage<ApproveAccountHelpRequest>;
+
+/**
+ * It is approved.
+ *
+ * @generated from message gatehouse.v1.ApproveAccountHelpResponse
+ */
+export declare type ApproveAccountHelpResponse = Message<"gatehouse.v1.ApproveAccountHelpResponse"> & {
+  /**
+   * For the link to a new password, which works for one hour; empty after the removal of a second factor.
+   *
+   * @generated from field: string token = 1;
+   */
+  token: string;
+
+  /**
+   * When the link ends; absent without one.
+   *
+   * @generated from field: google.protobuf.Timestamp expire_time = 2;
+   */
+  expireTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message gatehouse.v1.ApproveAccountHelpResponse.
+ * Use `create(ApproveAccountHelpResponseSchema)` to create a new message.
+ */
+export declare const ApproveAccountHelpResponseSchema: GenMessage<ApproveAccountHelpResponse>;
+
+/**
+ * Which request to withdraw.
+ *
+ * @generated from message gatehouse.v1.RejectAccountHelpRequest
+ */
+export declare type RejectAccountHelpRequest = Message<"gatehouse.v1.RejectAccountHelpRequest"> & {
+  /**
+   * The user's address.
+   *
+   * @generated from field: string email = 1;
+   */
+  email: string;
+
+  /**
+   * Required.
+   *
+   * @generated from field: gatehouse.v1.AccountHelp help = 2;
+   */
+  help: AccountHelp;
+};
+
+/**
+ * Describes the message gatehouse.v1.RejectAccountHelpRequest.
+ * Use `create(RejectAccountHelpRequestSchema)` to create a new message.
+ */
+export declare const RejectAccountHelpRequestSchema: GenMessage<RejectAccountHelpRequest>;
+
+/**
+ * It is withdrawn.
+ *
+ * @generated from message gatehouse.v1.RejectAccountHelpResponse
+ */
+export declare type RejectAccountHelpResponse = Message<"gatehouse.v1.RejectAccountHelpResponse"> & {
+};
+
+/**
+ * Describes the message gatehouse.v1.RejectAccountHelpResponse.
+ * Use `create(RejectAccountHelpResponseSchema)` to create a new message.
+ */
+export declare const RejectAccountHelpResponseSchema: GenMessage<RejectAccountHelpResponse>;
+
+/**
+ * Asks for all requests for help.
+ *
+ * @generated from message gatehouse.v1.ListAccountHelpRequest
+ */
+export declare type ListAccountHelpRequest = Message<"gatehouse.v1.ListAccountHelpRequest"> & {
+};
+
+/**
+ * Describes the message gatehouse.v1.ListAccountHelpRequest.
+ * Use `create(ListAccountHelpRequestSchema)` to create a new message.
+ */
+export declare const ListAccountHelpRequestSchema: GenMessage<ListAccountHelpRequest>;
+
+/**
+ * The requests for help.
+ *
+ * @generated from message gatehouse.v1.ListAccountHelpResponse
+ */
+export declare type ListAccountHelpResponse = Message<"gatehouse.v1.ListAccountHelpResponse"> & {
+  /**
+   * The oldest first; 500 at most.
+   *
+   * @generated from field: repeated gatehouse.v1.AccountHelpAsked requests = 1;
+   */
+  requests: AccountHelpAsked[];
+};
+
+/**
+ * Describes the message gatehouse.v1.ListAccountHelpResponse.
+ * Use `create(ListAccountHelpResponseSchema)` to create a new message.
+ */
+export declare const ListAccountHelpResponseSchema: GenMessage<ListAccountHelpResponse>;
+
+/**
+ * A request for help that waits for a second operator.
+ *
+ * @generated from message gatehouse.v1.AccountHelpAsked
+ */
+export declare type AccountHelpAsked = Message<"gatehouse.v1.AccountHelpAsked"> & {
+  /**
+   * The user's address.
+   *
+   * @generated from field: string email = 1;
+   */
+  email: string;
+
+  /**
+   * What was asked for.
+   *
+   * @generated from field: gatehouse.v1.AccountHelp help = 2;
+   */
+  help: AccountHelp;
+
+  /**
+   * Who asked, as in the audit log: "dashboard:usr_…" or "operator:name".
+   *
+   * @generated from field: string asked_by = 3;
+   */
+  askedBy: string;
+
+  /**
+   * The address of the operator who asked; empty when it was the holder of an operator service token.
+   *
+   * @generated from field: string asked_by_email = 4;
+   */
+  askedByEmail: string;
+
+  /**
+   * When.
+   *
+   * @generated from field: google.protobuf.Timestamp create_time = 5;
+   */
+  createTime?: Timestamp | undefined;
+
+  /**
+   * When the request ends.
+   *
+   * @generated from field: google.protobuf.Timestamp expire_time = 6;
+   */
+  expireTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message gatehouse.v1.AccountHelpAsked.
+ * Use `create(AccountHelpAskedSchema)` to create a new message.
+ */
+export declare const AccountHelpAskedSchema: GenMessage<AccountHelpAsked>;
+
+/**
+ * Asks for mails to send.
+ *
+ * @generated from message gatehouse.v1.TakeAccountMailsRequest
+ */
+export declare type TakeAccountMailsRequest = Message<"gatehouse.v1.TakeAccountMailsRequest"> & {
+};
+
+/**
+ * Describes the message gatehouse.v1.TakeAccountMailsRequest.
+ * Use `create(TakeAccountMailsRequestSchema)` to create a new message.
+ */
+export declare const TakeAccountMailsRequestSchema: GenMessage<TakeAccountMailsRequest>;
+
+/**
+ * Mails to send.
+ *
+ * @generated from message gatehouse.v1.TakeAccountMailsResponse
+ */
+export declare type TakeAccountMailsResponse = Message<"gatehouse.v1.TakeAccountMailsResponse"> & {
+  /**
+   * 50 at most.
+   *
+   * @generated from field: repeated gatehouse.v1.AccountMail mails = 1;
+   */
+  mails: AccountMail[];
+};
+
+/**
+ * Describes the message gatehouse.v1.TakeAccountMailsResponse.
+ * Use `create(TakeAccountMailsResponseSchema)` to create a new message.
+ */
+export declare const TakeAccountMailsResponseSchema: GenMessage<TakeAccountMailsResponse>;
+
+/**
+ * A mail to a user.
+ *
+ * @generated from message gatehouse.v1.AccountMail
+ */
+export declare type AccountMail = Message<"gatehouse.v1.AccountMail"> & {
+  /**
+   * The user's address.
+   *
+   * @generated from field: string email = 1;
+   */
+  email: string;
+
+  /**
+   * The language of the user's pages, "en" or "am".
+   *
+   * @generated from field: string language = 2;
+   */
+  language: string;
+
+  /**
+   * For a link to a new password; empty in a notice.
+   *
+   * @generated from field: string reset_token = 3;
+   */
+  resetToken: string;
+
+  /**
+   * When the link ends; absent in a notice.
+   *
+   * @generated from field: google.protobuf.Timestamp expire_time = 4;
+   */
+  expireTime?: Timestamp | undefined;
+
+  /**
+   * What happened; absent in a mail with a link.
+   *
+   * @generated from field: gatehouse.v1.AccountNotice notice = 5;
+   */
+  notice?: AccountNotice | undefined;
+};
+
+/**
+ * Describes the message gatehouse.v1.AccountMail.
+ * Use `create(AccountMailSchema)` to create a new message.
+ */
+export declare const AccountMailSchema: GenMessage<AccountMail>;
+
+/**
+ * What happened to an account without its user.
+ *
+ * @generated from message gatehouse.v1.AccountNotice
+ */
+export declare type AccountNotice = Message<"gatehouse.v1.AccountNotice"> & {
+  /**
+   * What.
+   *
+   * @generated from field: gatehouse.v1.AccountNoticeEvent event = 1;
+   */
+  event: AccountNoticeEvent;
+
+  /**
+   * When.
+   *
+   * @generated from field: google.protobuf.Timestamp create_time = 2;
+   */
+  createTime?: Timestamp | undefined;
+
+  /**
+   * What it concerns: the name of a merchant with OWNER_INVITED, else empty.
+   *
+   * @generated from field: string subject = 3;
+   */
+  subject: string;
+};
+
+/**
+ * Describes the message gatehouse.v1.AccountNotice.
+ * Use `create(AccountNoticeSchema)` to create a new message.
+ */
+export declare const AccountNoticeSchema: GenMessage<AccountNotice>;
+
+/**
+ * Whose notices to list.
+ *
+ * @generated from message gatehouse.v1.ListAccountNoticesRequest
+ */
+export declare type ListAccountNoticesRequest = Message<"gatehouse.v1.ListAccountNoticesRequest"> & {
+  /**
+   * The user: "usr_…".
+   *
+   * @generated from field: string user_id = 1;
+   */
+  userId: string;
+};
+
+/**
+ * Describes the message gatehouse.v1.ListAccountNoticesRequest.
+ * Use `create(ListAccountNoticesRequestSchema)` to create a new message.
+ */
+export declare const ListAccountNoticesRequestSchema: GenMessage<ListAccountNoticesRequest>;
+
+/**
+ * The notices.
+ *
+ * @generated from message gatehouse.v1.ListAccountNoticesResponse
+ */
+export declare type ListAccountNoticesResponse = Message<"gatehouse.v1.ListAccountNoticesResponse"> & {
+  /**
+   * The newest first; 5 at most.
+   *
+   * @generated from field: repeated gatehouse.v1.AccountNotice notices = 1;
+   */
+  notices: AccountNotice[];
+};
+
+/**
+ * Describes the message gatehouse.v1.ListAccountNoticesResponse.
+ * Use `create(ListAccountNoticesResponseSchema)` to create a new message.
+ */
+export declare const ListAccountNoticesResponseSchema: GenMessage<ListAccountNoticesResponse>;
+
+/**
  * Whose password to reset.
  *
  * @generated from message gatehouse.v1.StartPasswordResetRequest
@@ -360,9 +755,10 @@ export declare type StartPasswordResetRequest = Message<"gatehouse.v1.StartPassw
   email: string;
 
   /**
-   * Take the second factor away too, for somebody who has lost it. Only for callers with the role operator.
+   * No longer read: a second factor is removed by RequestAccountHelp and ApproveAccountHelp.
    *
-   * @generated from field: bool remove_totp = 2;
+   * @generated from field: bool remove_totp = 2 [deprecated = true];
+   * @deprecated
    */
   removeTotp: boolean;
 
@@ -394,7 +790,7 @@ export declare const StartPasswordResetRequestSchema: GenMessage<StartPasswordRe
  */
 export declare type StartPasswordResetResponse = Message<"gatehouse.v1.StartPasswordResetResponse"> & {
   /**
-   * For the link; empty when nobody has this address. To be told to that address or by an operator, never to who asked.
+   * For the link; empty when nobody has this address. To be mailed to that address, and never shown to who asked.
    *
    * @generated from field: string token = 1;
    */
@@ -1309,6 +1705,100 @@ export enum MemberRole {
 export declare const MemberRoleSchema: GenEnum<MemberRole>;
 
 /**
+ * What a user who cannot sign in needs.
+ *
+ * @generated from enum gatehouse.v1.AccountHelp
+ */
+export enum AccountHelp {
+  /**
+   * Not said; refused.
+   *
+   * @generated from enum value: ACCOUNT_HELP_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * A link to a new password.
+   *
+   * @generated from enum value: ACCOUNT_HELP_NEW_PASSWORD = 1;
+   */
+  NEW_PASSWORD = 1,
+
+  /**
+   * The second factor is removed.
+   *
+   * @generated from enum value: ACCOUNT_HELP_REMOVE_SECOND_FACTOR = 2;
+   */
+  REMOVE_SECOND_FACTOR = 2,
+}
+
+/**
+ * Describes the enum gatehouse.v1.AccountHelp.
+ */
+export declare const AccountHelpSchema: GenEnum<AccountHelp>;
+
+/**
+ * What happened to an account without its user.
+ *
+ * @generated from enum gatehouse.v1.AccountNoticeEvent
+ */
+export enum AccountNoticeEvent {
+  /**
+   * Not said.
+   *
+   * @generated from enum value: ACCOUNT_NOTICE_EVENT_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * An operator asked for a link to a new password.
+   *
+   * @generated from enum value: ACCOUNT_NOTICE_EVENT_NEW_PASSWORD_ASKED = 1;
+   */
+  NEW_PASSWORD_ASKED = 1,
+
+  /**
+   * A second operator approved, and was given the link.
+   *
+   * @generated from enum value: ACCOUNT_NOTICE_EVENT_NEW_PASSWORD_APPROVED = 2;
+   */
+  NEW_PASSWORD_APPROVED = 2,
+
+  /**
+   * A new password was set by a link.
+   *
+   * @generated from enum value: ACCOUNT_NOTICE_EVENT_PASSWORD_RESET = 3;
+   */
+  PASSWORD_RESET = 3,
+
+  /**
+   * An operator asked for the removal of the second factor.
+   *
+   * @generated from enum value: ACCOUNT_NOTICE_EVENT_SECOND_FACTOR_REMOVAL_ASKED = 4;
+   */
+  SECOND_FACTOR_REMOVAL_ASKED = 4,
+
+  /**
+   * A second operator approved, and the second factor is gone.
+   *
+   * @generated from enum value: ACCOUNT_NOTICE_EVENT_SECOND_FACTOR_REMOVED = 5;
+   */
+  SECOND_FACTOR_REMOVED = 5,
+
+  /**
+   * An operator invited a further owner to a merchant of the user.
+   *
+   * @generated from enum value: ACCOUNT_NOTICE_EVENT_OWNER_INVITED = 6;
+   */
+  OWNER_INVITED = 6,
+}
+
+/**
+ * Describes the enum gatehouse.v1.AccountNoticeEvent.
+ */
+export declare const AccountNoticeEventSchema: GenEnum<AccountNoticeEvent>;
+
+/**
  * Keeps the people who use the dashboard: who they are, what they may do for which merchant, and how they prove it.
  * Passwords are kept as Argon2id hashes, one-time codes and links so that the stored form opens nothing.
  * Every change is in the audit log, and so is who came in, who left and who was refused: as session.begin, session.end,
@@ -1325,7 +1815,8 @@ export declare const AccountService: GenService<{
   /**
    * Invites somebody by a one-time link: to a merchant with a role, or as an operator. Somebody who has an account already
    * keeps it and gets the role with the link. Inviting the same address to the same place again ends the link before.
-   * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND MERCHANT_NOT_FOUND; ALREADY_EXISTS ALREADY_A_MEMBER.
+   * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND MERCHANT_NOT_FOUND; ALREADY_EXISTS ALREADY_A_MEMBER for
+   * somebody whom the inviter sees in the list of users; RESOURCE_EXHAUSTED TOO_MANY_TRIES with google.rpc.RetryInfo.
    *
    * @generated from rpc gatehouse.v1.AccountService.InviteUser
    */
@@ -1345,7 +1836,8 @@ export declare const AccountService: GenService<{
     output: typeof GetInvitationResponseSchema;
   },
   /**
-   * Takes an invitation up, and makes the account when there is none. A link works once.
+   * Takes an invitation up, and makes the account when there is none. A link works once. A name or a password that no new
+   * account could have is answered alike whether or not there is an account, unless it is the account's own password.
    * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND LINK_NOT_USABLE; UNAUTHENTICATED WRONG_CREDENTIALS when the
    * account is there and the password is not its own; RESOURCE_EXHAUSTED TOO_MANY_TRIES.
    *
@@ -1357,7 +1849,8 @@ export declare const AccountService: GenService<{
     output: typeof AcceptInvitationResponseSchema;
   },
   /**
-   * Makes a one-time link with which somebody can choose a new password. Answers alike whether or not the address has an
+   * Makes a one-time link to choose a new password, to be mailed to the user's address and shown to nobody. Only for the
+   * dashboard; an operator uses RequestAccountHelp. Takes the same steps and answers alike whether or not the address has an
    * account, but for the token. Errors: INVALID_ARGUMENT INVALID_FIELDS; RESOURCE_EXHAUSTED TOO_MANY_TRIES.
    *
    * @generated from rpc gatehouse.v1.AccountService.StartPasswordReset
@@ -1368,8 +1861,80 @@ export declare const AccountService: GenService<{
     output: typeof StartPasswordResetResponseSchema;
   },
   /**
-   * Sets a new password by such a link and ends all sessions of the user. The second factor stays as it is, unless the
-   * link was made to take it away. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND LINK_NOT_USABLE.
+   * An operator asks for help for a user who cannot sign in. A link to a new password is mailed to the user by a dashboard
+   * that sends mail; without mail, a second operator has to approve. The removal of a second factor always needs a second
+   * operator. The request expires after 24 hours. The user is told. Repeating it changes nothing.
+   * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND USER_NOT_FOUND; FAILED_PRECONDITION TOTP_NOT_ENABLED,
+   * SECOND_OPERATOR_NEEDED when operators ask for themselves; PERMISSION_DENIED NOT_AN_OPERATOR.
+   *
+   * @generated from rpc gatehouse.v1.AccountService.RequestAccountHelp
+   */
+  requestAccountHelp: {
+    methodKind: "unary";
+    input: typeof RequestAccountHelpRequestSchema;
+    output: typeof RequestAccountHelpResponseSchema;
+  },
+  /**
+   * A second operator approves what another one asked for: gives the link to a new password, or removes the second factor
+   * and ends the user's sessions. Every holder of an operator service token counts as one and the same operator, whatever
+   * name the call carries, because the name is not proved.
+   * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND ACCOUNT_HELP_NOT_FOUND; FAILED_PRECONDITION SECOND_OPERATOR_NEEDED,
+   * OPERATOR_TOO_NEW when either operator has had that role for less than 24 hours, MAILED_TO_USER when the link goes to
+   * the user by mail; PERMISSION_DENIED NOT_AN_OPERATOR.
+   *
+   * @generated from rpc gatehouse.v1.AccountService.ApproveAccountHelp
+   */
+  approveAccountHelp: {
+    methodKind: "unary";
+    input: typeof ApproveAccountHelpRequestSchema;
+    output: typeof ApproveAccountHelpResponseSchema;
+  },
+  /**
+   * Withdraws a request for help, whoever asked. Repeating it changes nothing.
+   * Errors: INVALID_ARGUMENT INVALID_FIELDS; PERMISSION_DENIED NOT_AN_OPERATOR.
+   *
+   * @generated from rpc gatehouse.v1.AccountService.RejectAccountHelp
+   */
+  rejectAccountHelp: {
+    methodKind: "unary";
+    input: typeof RejectAccountHelpRequestSchema;
+    output: typeof RejectAccountHelpResponseSchema;
+  },
+  /**
+   * Lists the requests for help that wait for a second operator, the oldest first.
+   *
+   * @generated from rpc gatehouse.v1.AccountService.ListAccountHelp
+   */
+  listAccountHelp: {
+    methodKind: "unary";
+    input: typeof ListAccountHelpRequestSchema;
+    output: typeof ListAccountHelpResponseSchema;
+  },
+  /**
+   * Takes the mails that are due to users: links to a new password that operators asked for, and notices. Each is given
+   * once. A dashboard that sends mail calls this every few seconds, and core knows by that that mail is configured.
+   *
+   * @generated from rpc gatehouse.v1.AccountService.TakeAccountMails
+   */
+  takeAccountMails: {
+    methodKind: "unary";
+    input: typeof TakeAccountMailsRequestSchema;
+    output: typeof TakeAccountMailsResponseSchema;
+  },
+  /**
+   * Lists what others did to a user's account in the last 7 days, the newest first; for the user to see after signing in.
+   * Errors: INVALID_ARGUMENT INVALID_FIELDS.
+   *
+   * @generated from rpc gatehouse.v1.AccountService.ListAccountNotices
+   */
+  listAccountNotices: {
+    methodKind: "unary";
+    input: typeof ListAccountNoticesRequestSchema;
+    output: typeof ListAccountNoticesResponseSchema;
+  },
+  /**
+   * Sets a new password by such a link and ends all sessions of the user. The second factor stays as it is: signing in
+   * still asks for a code. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND LINK_NOT_USABLE.
    *
    * @generated from rpc gatehouse.v1.AccountService.ResetPassword
    */

@@ -9,7 +9,7 @@ import { file_google_protobuf_duration, file_google_protobuf_timestamp } from "@
  * Describes the file gatehouse/v1/account_service.proto.
  */
 export const file_gatehouse_v1_account_service = /*@__PURE__*/
-  fileDesc("CiJnYXRlaG91c2UvdjEvYWNjb3VudF9zZXJ2aWNlLnByb3RvEgxnYXRlaG91c2UudjEiYAoKTWVtYmVyc2hpcBITCgttZXJjaGFudF9pZBgBIAEoCRIVCg1tZXJjaGFudF9uYW1lGAIgASgJEiYKBHJvbGUYAyABKA4yGC5nYXRlaG91c2UudjEuTWVtYmVyUm9sZSKgAgoEVXNlchIPCgd1c2VyX2lkGAEgASgJEg0KBWVtYWlsGAIgASgJEgwKBG5hbWUYAyABKAkSEAoIbGFuZ3VhZ2UYBCABKAkSEwoLaXNfb3BlcmF0b3IYBSABKAgSEwoLaXNfZGlzYWJsZWQYBiABKAgSFwoPaXNfdG90cF9lbmFibGVkGAcgASgIEi0KC21lbWJlcnNoaXBzGAggAygLMhguZ2F0ZWhvdXNlLnYxLk1lbWJlcnNoaXASLwoLY3JlYXRlX3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjUKEWxhc3Rfc2lnbl9pbl90aW1lGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKiAQoRSW52aXRlVXNlclJlcXVlc3QSDQoFZW1haWwYASABKAkSEwoLbWVyY2hhbnRfaWQYAiABKAkSJgoEcm9sZRgDIAEoDjIYLmdhdGVob3VzZS52MS5NZW1iZXJSb2xlEhMKC2FzX29wZXJhdG9yGAQgASgIEiwKCXZhbGlkX2ZvchgFIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiJUChJJbnZpdGVVc2VyUmVzcG9uc2USDQoFdG9rZW4YASABKAkSLwoLZXhwaXJlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIiUKFEdldEludml0YXRpb25SZXF1ZXN0Eg0KBXRva2VuGAEgASgJIsABChVHZXRJbnZpdGF0aW9uUmVzcG9uc2USDQoFZW1haWwYASABKAkSFQoNbWVyY2hhbnRfbmFtZRgCIAEoCRImCgRyb2xlGAMgASgOMhguZ2F0ZWhvdXNlLnYxLk1lbWJlclJvbGUSEwoLYXNfb3BlcmF0b3IYBCABKAgSEwoLaGFzX2FjY291bnQYBSABKAgSLwoLZXhwaXJlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wInIKF0FjY2VwdEludml0YXRpb25SZXF1ZXN0Eg0KBXRva2VuGAEgASgJEgwKBG5hbWUYAiABKAkSEAoIcGFzc3dvcmQYAyABKAkSEAoIbGFuZ3VhZ2UYBCABKAkSFgoOcmVtb3RlX2FkZHJlc3MYBSABKAkiPAoYQWNjZXB0SW52aXRhdGlvblJlc3BvbnNlEiAKBHVzZXIYASABKAsyEi5nYXRlaG91c2UudjEuVXNlciKFAQoZU3RhcnRQYXNzd29yZFJlc2V0UmVxdWVzdBINCgVlbWFpbBgBIAEoCRITCgtyZW1vdmVfdG90cBgCIAEoCBIsCgl2YWxpZF9mb3IYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SFgoOcmVtb3RlX2FkZHJlc3MYBCABKAkiXAoaU3RhcnRQYXNzd29yZFJlc2V0UmVzcG9uc2USDQoFdG9rZW4YASABKAkSLwoLZXhwaXJlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIjcKFFJlc2V0UGFzc3dvcmRSZXF1ZXN0Eg0KBXRva2VuGAEgASgJEhAKCHBhc3N3b3JkGAIgASgJIjkKFVJlc2V0UGFzc3dvcmRSZXNwb25zZRIgCgR1c2VyGAEgASgLMhIuZ2F0ZWhvdXNlLnYxLlVzZXIiaQoVVmVyaWZ5UGFzc3dvcmRSZXF1ZXN0Eg0KBWVtYWlsGAEgASgJEhAKCHBhc3N3b3JkGAIgASgJEhYKDnJlbW90ZV9hZGRyZXNzGAMgASgJEhcKD2lzX2NvbmZpcm1hdGlvbhgEIAEoCCI6ChZWZXJpZnlQYXNzd29yZFJlc3BvbnNlEiAKBHVzZXIYASABKAsyEi5nYXRlaG91c2UudjEuVXNlciJjChFWZXJpZnlUb3RwUmVxdWVzdBIPCgd1c2VyX2lkGAEgASgJEgwKBGNvZGUYAiABKAkSFwoPaXNfY29uZmlybWF0aW9uGAMgASgIEhYKDnJlbW90ZV9hZGRyZXNzGAQgASgJIkwKElZlcmlmeVRvdHBSZXNwb25zZRIZChF3YXNfcmVjb3ZlcnlfY29kZRgBIAEoCBIbChNyZWNvdmVyeV9jb2Rlc19sZWZ0GAIgASgFIiMKEEJlZ2luVG90cFJlcXVlc3QSDwoHdXNlcl9pZBgBIAEoCSIwChFCZWdpblRvdHBSZXNwb25zZRIOCgZzZWNyZXQYASABKAkSCwoDdXJpGAIgASgJIjMKEkNvbmZpcm1Ub3RwUmVxdWVzdBIPCgd1c2VyX2lkGAEgASgJEgwKBGNvZGUYAiABKAkiLQoTQ29uZmlybVRvdHBSZXNwb25zZRIWCg5yZWNvdmVyeV9jb2RlcxgBIAMoCSIlChJEaXNhYmxlVG90cFJlcXVlc3QSDwoHdXNlcl9pZBgBIAEoCSIVChNEaXNhYmxlVG90cFJlc3BvbnNlInMKFUNoYW5nZVBhc3N3b3JkUmVxdWVzdBIPCgd1c2VyX2lkGAEgASgJEhgKEGN1cnJlbnRfcGFzc3dvcmQYAiABKAkSFAoMbmV3X3Bhc3N3b3JkGAMgASgJEhkKEWtlZXBfc2Vzc2lvbl9oYXNoGAQgASgMIhgKFkNoYW5nZVBhc3N3b3JkUmVzcG9uc2UiRwoUVXBkYXRlUHJvZmlsZVJlcXVlc3QSDwoHdXNlcl9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEhAKCGxhbmd1YWdlGAMgASgJIjkKFVVwZGF0ZVByb2ZpbGVSZXNwb25zZRIgCgR1c2VyGAEgASgLMhIuZ2F0ZWhvdXNlLnYxLlVzZXIiJwoQTGlzdFVzZXJzUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCSJlChFMaXN0VXNlcnNSZXNwb25zZRIhCgV1c2VycxgBIAMoCzISLmdhdGVob3VzZS52MS5Vc2VyEi0KC2ludml0YXRpb25zGAIgAygLMhguZ2F0ZWhvdXNlLnYxLkludml0YXRpb24ipQEKCkludml0YXRpb24SDQoFZW1haWwYASABKAkSJgoEcm9sZRgCIAEoDjIYLmdhdGVob3VzZS52MS5NZW1iZXJSb2xlEi8KC2NyZWF0ZV90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtleHBpcmVfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAimAEKF0NoYW5nZU1lbWJlcnNoaXBSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSJgoEcm9sZRgDIAEoDjIYLmdhdGVob3VzZS52MS5NZW1iZXJSb2xlEi8KDWV4cGVjdGVkX3JvbGUYBCABKA4yGC5nYXRlaG91c2UudjEuTWVtYmVyUm9sZSI8ChhDaGFuZ2VNZW1iZXJzaGlwUmVzcG9uc2USIAoEdXNlchgBIAEoCzISLmdhdGVob3VzZS52MS5Vc2VyIj0KF1JlbW92ZU1lbWJlcnNoaXBSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEg0KBWVtYWlsGAIgASgJIhoKGFJlbW92ZU1lbWJlcnNoaXBSZXNwb25zZSI8ChZTZXRVc2VyRGlzYWJsZWRSZXF1ZXN0Eg0KBWVtYWlsGAEgASgJEhMKC2lzX2Rpc2FibGVkGAIgASgIIjsKF1NldFVzZXJEaXNhYmxlZFJlc3BvbnNlEiAKBHVzZXIYASABKAsyEi5nYXRlaG91c2UudjEuVXNlciIqChJSZWFkU2Vzc2lvblJlcXVlc3QSFAoMc2Vzc2lvbl9oYXNoGAEgASgMIl8KE1JlYWRTZXNzaW9uUmVzcG9uc2USJgoHc2Vzc2lvbhgBIAEoCzIVLmdhdGVob3VzZS52MS5TZXNzaW9uEiAKBHVzZXIYAiABKAsyEi5nYXRlaG91c2UudjEuVXNlciJZCgdTZXNzaW9uEg8KB3VzZXJfaWQYASABKAkSDAoEZGF0YRgCIAEoDBIvCgtleHBpcmVfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiUwoTV3JpdGVTZXNzaW9uUmVxdWVzdBIUCgxzZXNzaW9uX2hhc2gYASABKAwSJgoHc2Vzc2lvbhgCIAEoCzIVLmdhdGVob3VzZS52MS5TZXNzaW9uIhYKFFdyaXRlU2Vzc2lvblJlc3BvbnNlIkEKFERlbGV0ZVNlc3Npb25SZXF1ZXN0EhQKDHNlc3Npb25faGFzaBgBIAEoDBITCgtpc19zaWduX291dBgCIAEoCCIXChVEZWxldGVTZXNzaW9uUmVzcG9uc2UiRAoWRW5kVXNlclNlc3Npb25zUmVxdWVzdBIPCgd1c2VyX2lkGAEgASgJEhkKEWtlZXBfc2Vzc2lvbl9oYXNoGAIgASgMIhkKF0VuZFVzZXJTZXNzaW9uc1Jlc3BvbnNlKnMKCk1lbWJlclJvbGUSGwoXTUVNQkVSX1JPTEVfVU5TUEVDSUZJRUQQABIVChFNRU1CRVJfUk9MRV9PV05FUhABEhkKFU1FTUJFUl9ST0xFX0RFVkVMT1BFUhACEhYKEk1FTUJFUl9ST0xFX1ZJRVdFUhADMrALCg5BY2NvdW50U2VydmljZRJPCgpJbnZpdGVVc2VyEh8uZ2F0ZWhvdXNlLnYxLkludml0ZVVzZXJSZXF1ZXN0GiAuZ2F0ZWhvdXNlLnYxLkludml0ZVVzZXJSZXNwb25zZRJYCg1HZXRJbnZpdGF0aW9uEiIuZ2F0ZWhvdXNlLnYxLkdldEludml0YXRpb25SZXF1ZXN0GiMuZ2F0ZWhvdXNlLnYxLkdldEludml0YXRpb25SZXNwb25zZRJhChBBY2NlcHRJbnZpdGF0aW9uEiUuZ2F0ZWhvdXNlLnYxLkFjY2VwdEludml0YXRpb25SZXF1ZXN0GiYuZ2F0ZWhvdXNlLnYxLkFjY2VwdEludml0YXRpb25SZXNwb25zZRJnChJTdGFydFBhc3N3b3JkUmVzZXQSJy5nYXRlaG91c2UudjEuU3RhcnRQYXNzd29yZFJlc2V0UmVxdWVzdBooLmdhdGVob3VzZS52MS5TdGFydFBhc3N3b3JkUmVzZXRSZXNwb25zZRJYCg1SZXNldFBhc3N3b3JkEiIuZ2F0ZWhvdXNlLnYxLlJlc2V0UGFzc3dvcmRSZXF1ZXN0GiMuZ2F0ZWhvdXNlLnYxLlJlc2V0UGFzc3dvcmRSZXNwb25zZRJbCg5WZXJpZnlQYXNzd29yZBIjLmdhdGVob3VzZS52MS5WZXJpZnlQYXNzd29yZFJlcXVlc3QaJC5nYXRlaG91c2UudjEuVmVyaWZ5UGFzc3dvcmRSZXNwb25zZRJPCgpWZXJpZnlUb3RwEh8uZ2F0ZWhvdXNlLnYxLlZlcmlmeVRvdHBSZXF1ZXN0GiAuZ2F0ZWhvdXNlLnYxLlZlcmlmeVRvdHBSZXNwb25zZRJMCglCZWdpblRvdHASHi5nYXRlaG91c2UudjEuQmVnaW5Ub3RwUmVxdWVzdBofLmdhdGVob3VzZS52MS5CZWdpblRvdHBSZXNwb25zZRJSCgtDb25maXJtVG90cBIgLmdhdGVob3VzZS52MS5Db25maXJtVG90cFJlcXVlc3QaIS5nYXRlaG91c2UudjEuQ29uZmlybVRvdHBSZXNwb25zZRJSCgtEaXNhYmxlVG90cBIgLmdhdGVob3VzZS52MS5EaXNhYmxlVG90cFJlcXVlc3QaIS5nYXRlaG91c2UudjEuRGlzYWJsZVRvdHBSZXNwb25zZRJbCg5DaGFuZ2VQYXNzd29yZBIjLmdhdGVob3VzZS52MS5DaGFuZ2VQYXNzd29yZFJlcXVlc3QaJC5nYXRlaG91c2UudjEuQ2hhbmdlUGFzc3dvcmRSZXNwb25zZRJYCg1VcGRhdGVQcm9maWxlEiIuZ2F0ZWhvdXNlLnYxLlVwZGF0ZVByb2ZpbGVSZXF1ZXN0GiMuZ2F0ZWhvdXNlLnYxLlVwZGF0ZVByb2ZpbGVSZXNwb25zZRJMCglMaXN0VXNlcnMSHi5nYXRlaG91c2UudjEuTGlzdFVzZXJzUmVxdWVzdBofLmdhdGVob3VzZS52MS5MaXN0VXNlcnNSZXNwb25zZRJhChBDaGFuZ2VNZW1iZXJzaGlwEiUuZ2F0ZWhvdXNlLnYxLkNoYW5nZU1lbWJlcnNoaXBSZXF1ZXN0GiYuZ2F0ZWhvdXNlLnYxLkNoYW5nZU1lbWJlcnNoaXBSZXNwb25zZRJhChBSZW1vdmVNZW1iZXJzaGlwEiUuZ2F0ZWhvdXNlLnYxLlJlbW92ZU1lbWJlcnNoaXBSZXF1ZXN0GiYuZ2F0ZWhvdXNlLnYxLlJlbW92ZU1lbWJlcnNoaXBSZXNwb25zZRJeCg9TZXRVc2VyRGlzYWJsZWQSJC5nYXRlaG91c2UudjEuU2V0VXNlckRpc2FibGVkUmVxdWVzdBolLmdhdGVob3VzZS52MS5TZXRVc2VyRGlzYWJsZWRSZXNwb25zZTL1AgoOU2Vzc2lvblNlcnZpY2USUgoLUmVhZFNlc3Npb24SIC5nYXRlaG91c2UudjEuUmVhZFNlc3Npb25SZXF1ZXN0GiEuZ2F0ZWhvdXNlLnYxLlJlYWRTZXNzaW9uUmVzcG9uc2USVQoMV3JpdGVTZXNzaW9uEiEuZ2F0ZWhvdXNlLnYxLldyaXRlU2Vzc2lvblJlcXVlc3QaIi5nYXRlaG91c2UudjEuV3JpdGVTZXNzaW9uUmVzcG9uc2USWAoNRGVsZXRlU2Vzc2lvbhIiLmdhdGVob3VzZS52MS5EZWxldGVTZXNzaW9uUmVxdWVzdBojLmdhdGVob3VzZS52MS5EZWxldGVTZXNzaW9uUmVzcG9uc2USXgoPRW5kVXNlclNlc3Npb25zEiQuZ2F0ZWhvdXNlLnYxLkVuZFVzZXJTZXNzaW9uc1JlcXVlc3QaJS5nYXRlaG91c2UudjEuRW5kVXNlclNlc3Npb25zUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp]);
+  fileDesc("CiJnYXRlaG91c2UvdjEvYWNjb3VudF9zZXJ2aWNlLnByb3RvEgxnYXRlaG91c2UudjEiYAoKTWVtYmVyc2hpcBITCgttZXJjaGFudF9pZBgBIAEoCRIVCg1tZXJjaGFudF9uYW1lGAIgASgJEiYKBHJvbGUYAyABKA4yGC5nYXRlaG91c2UudjEuTWVtYmVyUm9sZSKgAgoEVXNlchIPCgd1c2VyX2lkGAEgASgJEg0KBWVtYWlsGAIgASgJEgwKBG5hbWUYAyABKAkSEAoIbGFuZ3VhZ2UYBCABKAkSEwoLaXNfb3BlcmF0b3IYBSABKAgSEwoLaXNfZGlzYWJsZWQYBiABKAgSFwoPaXNfdG90cF9lbmFibGVkGAcgASgIEi0KC21lbWJlcnNoaXBzGAggAygLMhguZ2F0ZWhvdXNlLnYxLk1lbWJlcnNoaXASLwoLY3JlYXRlX3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjUKEWxhc3Rfc2lnbl9pbl90aW1lGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKiAQoRSW52aXRlVXNlclJlcXVlc3QSDQoFZW1haWwYASABKAkSEwoLbWVyY2hhbnRfaWQYAiABKAkSJgoEcm9sZRgDIAEoDjIYLmdhdGVob3VzZS52MS5NZW1iZXJSb2xlEhMKC2FzX29wZXJhdG9yGAQgASgIEiwKCXZhbGlkX2ZvchgFIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiJUChJJbnZpdGVVc2VyUmVzcG9uc2USDQoFdG9rZW4YASABKAkSLwoLZXhwaXJlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIiUKFEdldEludml0YXRpb25SZXF1ZXN0Eg0KBXRva2VuGAEgASgJIsQBChVHZXRJbnZpdGF0aW9uUmVzcG9uc2USDQoFZW1haWwYASABKAkSFQoNbWVyY2hhbnRfbmFtZRgCIAEoCRImCgRyb2xlGAMgASgOMhguZ2F0ZWhvdXNlLnYxLk1lbWJlclJvbGUSEwoLYXNfb3BlcmF0b3IYBCABKAgSFwoLaGFzX2FjY291bnQYBSABKAhCAhgBEi8KC2V4cGlyZV90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJyChdBY2NlcHRJbnZpdGF0aW9uUmVxdWVzdBINCgV0b2tlbhgBIAEoCRIMCgRuYW1lGAIgASgJEhAKCHBhc3N3b3JkGAMgASgJEhAKCGxhbmd1YWdlGAQgASgJEhYKDnJlbW90ZV9hZGRyZXNzGAUgASgJIjwKGEFjY2VwdEludml0YXRpb25SZXNwb25zZRIgCgR1c2VyGAEgASgLMhIuZ2F0ZWhvdXNlLnYxLlVzZXIiUwoZUmVxdWVzdEFjY291bnRIZWxwUmVxdWVzdBINCgVlbWFpbBgBIAEoCRInCgRoZWxwGAIgASgOMhkuZ2F0ZWhvdXNlLnYxLkFjY291bnRIZWxwImAKGlJlcXVlc3RBY2NvdW50SGVscFJlc3BvbnNlEi8KC2V4cGlyZV90aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCglpc19tYWlsZWQYAiABKAgiUwoZQXBwcm92ZUFjY291bnRIZWxwUmVxdWVzdBINCgVlbWFpbBgBIAEoCRInCgRoZWxwGAIgASgOMhkuZ2F0ZWhvdXNlLnYxLkFjY291bnRIZWxwIlwKGkFwcHJvdmVBY2NvdW50SGVscFJlc3BvbnNlEg0KBXRva2VuGAEgASgJEi8KC2V4cGlyZV90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJSChhSZWplY3RBY2NvdW50SGVscFJlcXVlc3QSDQoFZW1haWwYASABKAkSJwoEaGVscBgCIAEoDjIZLmdhdGVob3VzZS52MS5BY2NvdW50SGVscCIbChlSZWplY3RBY2NvdW50SGVscFJlc3BvbnNlIhgKFkxpc3RBY2NvdW50SGVscFJlcXVlc3QiSwoXTGlzdEFjY291bnRIZWxwUmVzcG9uc2USMAoIcmVxdWVzdHMYASADKAsyHi5nYXRlaG91c2UudjEuQWNjb3VudEhlbHBBc2tlZCLWAQoQQWNjb3VudEhlbHBBc2tlZBINCgVlbWFpbBgBIAEoCRInCgRoZWxwGAIgASgOMhkuZ2F0ZWhvdXNlLnYxLkFjY291bnRIZWxwEhAKCGFza2VkX2J5GAMgASgJEhYKDmFza2VkX2J5X2VtYWlsGAQgASgJEi8KC2NyZWF0ZV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtleHBpcmVfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiGQoXVGFrZUFjY291bnRNYWlsc1JlcXVlc3QiRAoYVGFrZUFjY291bnRNYWlsc1Jlc3BvbnNlEigKBW1haWxzGAEgAygLMhkuZ2F0ZWhvdXNlLnYxLkFjY291bnRNYWlsIqEBCgtBY2NvdW50TWFpbBINCgVlbWFpbBgBIAEoCRIQCghsYW5ndWFnZRgCIAEoCRITCgtyZXNldF90b2tlbhgDIAEoCRIvCgtleHBpcmVfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKwoGbm90aWNlGAUgASgLMhsuZ2F0ZWhvdXNlLnYxLkFjY291bnROb3RpY2UiggEKDUFjY291bnROb3RpY2USLwoFZXZlbnQYASABKA4yIC5nYXRlaG91c2UudjEuQWNjb3VudE5vdGljZUV2ZW50Ei8KC2NyZWF0ZV90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgdzdWJqZWN0GAMgASgJIiwKGUxpc3RBY2NvdW50Tm90aWNlc1JlcXVlc3QSDwoHdXNlcl9pZBgBIAEoCSJKChpMaXN0QWNjb3VudE5vdGljZXNSZXNwb25zZRIsCgdub3RpY2VzGAEgAygLMhsuZ2F0ZWhvdXNlLnYxLkFjY291bnROb3RpY2UiiQEKGVN0YXJ0UGFzc3dvcmRSZXNldFJlcXVlc3QSDQoFZW1haWwYASABKAkSFwoLcmVtb3ZlX3RvdHAYAiABKAhCAhgBEiwKCXZhbGlkX2ZvchgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIWCg5yZW1vdGVfYWRkcmVzcxgEIAEoCSJcChpTdGFydFBhc3N3b3JkUmVzZXRSZXNwb25zZRINCgV0b2tlbhgBIAEoCRIvCgtleHBpcmVfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiNwoUUmVzZXRQYXNzd29yZFJlcXVlc3QSDQoFdG9rZW4YASABKAkSEAoIcGFzc3dvcmQYAiABKAkiOQoVUmVzZXRQYXNzd29yZFJlc3BvbnNlEiAKBHVzZXIYASABKAsyEi5nYXRlaG91c2UudjEuVXNlciJpChVWZXJpZnlQYXNzd29yZFJlcXVlc3QSDQoFZW1haWwYASABKAkSEAoIcGFzc3dvcmQYAiABKAkSFgoOcmVtb3RlX2FkZHJlc3MYAyABKAkSFwoPaXNfY29uZmlybWF0aW9uGAQgASgIIjoKFlZlcmlmeVBhc3N3b3JkUmVzcG9uc2USIAoEdXNlchgBIAEoCzISLmdhdGVob3VzZS52MS5Vc2VyImMKEVZlcmlmeVRvdHBSZXF1ZXN0Eg8KB3VzZXJfaWQYASABKAkSDAoEY29kZRgCIAEoCRIXCg9pc19jb25maXJtYXRpb24YAyABKAgSFgoOcmVtb3RlX2FkZHJlc3MYBCABKAkiTAoSVmVyaWZ5VG90cFJlc3BvbnNlEhkKEXdhc19yZWNvdmVyeV9jb2RlGAEgASgIEhsKE3JlY292ZXJ5X2NvZGVzX2xlZnQYAiABKAUiIwoQQmVnaW5Ub3RwUmVxdWVzdBIPCgd1c2VyX2lkGAEgASgJIjAKEUJlZ2luVG90cFJlc3BvbnNlEg4KBnNlY3JldBgBIAEoCRILCgN1cmkYAiABKAkiMwoSQ29uZmlybVRvdHBSZXF1ZXN0Eg8KB3VzZXJfaWQYASABKAkSDAoEY29kZRgCIAEoCSItChNDb25maXJtVG90cFJlc3BvbnNlEhYKDnJlY292ZXJ5X2NvZGVzGAEgAygJIiUKEkRpc2FibGVUb3RwUmVxdWVzdBIPCgd1c2VyX2lkGAEgASgJIhUKE0Rpc2FibGVUb3RwUmVzcG9uc2UicwoVQ2hhbmdlUGFzc3dvcmRSZXF1ZXN0Eg8KB3VzZXJfaWQYASABKAkSGAoQY3VycmVudF9wYXNzd29yZBgCIAEoCRIUCgxuZXdfcGFzc3dvcmQYAyABKAkSGQoRa2VlcF9zZXNzaW9uX2hhc2gYBCABKAwiGAoWQ2hhbmdlUGFzc3dvcmRSZXNwb25zZSJHChRVcGRhdGVQcm9maWxlUmVxdWVzdBIPCgd1c2VyX2lkGAEgASgJEgwKBG5hbWUYAiABKAkSEAoIbGFuZ3VhZ2UYAyABKAkiOQoVVXBkYXRlUHJvZmlsZVJlc3BvbnNlEiAKBHVzZXIYASABKAsyEi5nYXRlaG91c2UudjEuVXNlciInChBMaXN0VXNlcnNSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJImUKEUxpc3RVc2Vyc1Jlc3BvbnNlEiEKBXVzZXJzGAEgAygLMhIuZ2F0ZWhvdXNlLnYxLlVzZXISLQoLaW52aXRhdGlvbnMYAiADKAsyGC5nYXRlaG91c2UudjEuSW52aXRhdGlvbiKlAQoKSW52aXRhdGlvbhINCgVlbWFpbBgBIAEoCRImCgRyb2xlGAIgASgOMhguZ2F0ZWhvdXNlLnYxLk1lbWJlclJvbGUSLwoLY3JlYXRlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2V4cGlyZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKYAQoXQ2hhbmdlTWVtYmVyc2hpcFJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRImCgRyb2xlGAMgASgOMhguZ2F0ZWhvdXNlLnYxLk1lbWJlclJvbGUSLwoNZXhwZWN0ZWRfcm9sZRgEIAEoDjIYLmdhdGVob3VzZS52MS5NZW1iZXJSb2xlIjwKGENoYW5nZU1lbWJlcnNoaXBSZXNwb25zZRIgCgR1c2VyGAEgASgLMhIuZ2F0ZWhvdXNlLnYxLlVzZXIiPQoXUmVtb3ZlTWVtYmVyc2hpcFJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSDQoFZW1haWwYAiABKAkiGgoYUmVtb3ZlTWVtYmVyc2hpcFJlc3BvbnNlIjwKFlNldFVzZXJEaXNhYmxlZFJlcXVlc3QSDQoFZW1haWwYASABKAkSEwoLaXNfZGlzYWJsZWQYAiABKAgiOwoXU2V0VXNlckRpc2FibGVkUmVzcG9uc2USIAoEdXNlchgBIAEoCzISLmdhdGVob3VzZS52MS5Vc2VyIioKElJlYWRTZXNzaW9uUmVxdWVzdBIUCgxzZXNzaW9uX2hhc2gYASABKAwiXwoTUmVhZFNlc3Npb25SZXNwb25zZRImCgdzZXNzaW9uGAEgASgLMhUuZ2F0ZWhvdXNlLnYxLlNlc3Npb24SIAoEdXNlchgCIAEoCzISLmdhdGVob3VzZS52MS5Vc2VyIlkKB1Nlc3Npb24SDwoHdXNlcl9pZBgBIAEoCRIMCgRkYXRhGAIgASgMEi8KC2V4cGlyZV90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJTChNXcml0ZVNlc3Npb25SZXF1ZXN0EhQKDHNlc3Npb25faGFzaBgBIAEoDBImCgdzZXNzaW9uGAIgASgLMhUuZ2F0ZWhvdXNlLnYxLlNlc3Npb24iFgoUV3JpdGVTZXNzaW9uUmVzcG9uc2UiQQoURGVsZXRlU2Vzc2lvblJlcXVlc3QSFAoMc2Vzc2lvbl9oYXNoGAEgASgMEhMKC2lzX3NpZ25fb3V0GAIgASgIIhcKFURlbGV0ZVNlc3Npb25SZXNwb25zZSJEChZFbmRVc2VyU2Vzc2lvbnNSZXF1ZXN0Eg8KB3VzZXJfaWQYASABKAkSGQoRa2VlcF9zZXNzaW9uX2hhc2gYAiABKAwiGQoXRW5kVXNlclNlc3Npb25zUmVzcG9uc2UqcwoKTWVtYmVyUm9sZRIbChdNRU1CRVJfUk9MRV9VTlNQRUNJRklFRBAAEhUKEU1FTUJFUl9ST0xFX09XTkVSEAESGQoVTUVNQkVSX1JPTEVfREVWRUxPUEVSEAISFgoSTUVNQkVSX1JPTEVfVklFV0VSEAMqcQoLQWNjb3VudEhlbHASHAoYQUNDT1VOVF9IRUxQX1VOU1BFQ0lGSUVEEAASHQoZQUNDT1VOVF9IRUxQX05FV19QQVNTV09SRBABEiUKIUFDQ09VTlRfSEVMUF9SRU1PVkVfU0VDT05EX0ZBQ1RPUhACKs4CChJBY2NvdW50Tm90aWNlRXZlbnQSJAogQUNDT1VOVF9OT1RJQ0VfRVZFTlRfVU5TUEVDSUZJRUQQABIrCidBQ0NPVU5UX05PVElDRV9FVkVOVF9ORVdfUEFTU1dPUkRfQVNLRUQQARIuCipBQ0NPVU5UX05PVElDRV9FVkVOVF9ORVdfUEFTU1dPUkRfQVBQUk9WRUQQAhInCiNBQ0NPVU5UX05PVElDRV9FVkVOVF9QQVNTV09SRF9SRVNFVBADEjQKMEFDQ09VTlRfTk9USUNFX0VWRU5UX1NFQ09ORF9GQUNUT1JfUkVNT1ZBTF9BU0tFRBAEEi4KKkFDQ09VTlRfTk9USUNFX0VWRU5UX1NFQ09ORF9GQUNUT1JfUkVNT1ZFRBAFEiYKIkFDQ09VTlRfTk9USUNFX0VWRU5UX09XTkVSX0lOVklURUQQBjKUEAoOQWNjb3VudFNlcnZpY2USTwoKSW52aXRlVXNlchIfLmdhdGVob3VzZS52MS5JbnZpdGVVc2VyUmVxdWVzdBogLmdhdGVob3VzZS52MS5JbnZpdGVVc2VyUmVzcG9uc2USWAoNR2V0SW52aXRhdGlvbhIiLmdhdGVob3VzZS52MS5HZXRJbnZpdGF0aW9uUmVxdWVzdBojLmdhdGVob3VzZS52MS5HZXRJbnZpdGF0aW9uUmVzcG9uc2USYQoQQWNjZXB0SW52aXRhdGlvbhIlLmdhdGVob3VzZS52MS5BY2NlcHRJbnZpdGF0aW9uUmVxdWVzdBomLmdhdGVob3VzZS52MS5BY2NlcHRJbnZpdGF0aW9uUmVzcG9uc2USZwoSU3RhcnRQYXNzd29yZFJlc2V0EicuZ2F0ZWhvdXNlLnYxLlN0YXJ0UGFzc3dvcmRSZXNldFJlcXVlc3QaKC5nYXRlaG91c2UudjEuU3RhcnRQYXNzd29yZFJlc2V0UmVzcG9uc2USZwoSUmVxdWVzdEFjY291bnRIZWxwEicuZ2F0ZWhvdXNlLnYxLlJlcXVlc3RBY2NvdW50SGVscFJlcXVlc3QaKC5nYXRlaG91c2UudjEuUmVxdWVzdEFjY291bnRIZWxwUmVzcG9uc2USZwoSQXBwcm92ZUFjY291bnRIZWxwEicuZ2F0ZWhvdXNlLnYxLkFwcHJvdmVBY2NvdW50SGVscFJlcXVlc3QaKC5nYXRlaG91c2UudjEuQXBwcm92ZUFjY291bnRIZWxwUmVzcG9uc2USZAoRUmVqZWN0QWNjb3VudEhlbHASJi5nYXRlaG91c2UudjEuUmVqZWN0QWNjb3VudEhlbHBSZXF1ZXN0GicuZ2F0ZWhvdXNlLnYxLlJlamVjdEFjY291bnRIZWxwUmVzcG9uc2USXgoPTGlzdEFjY291bnRIZWxwEiQuZ2F0ZWhvdXNlLnYxLkxpc3RBY2NvdW50SGVscFJlcXVlc3QaJS5nYXRlaG91c2UudjEuTGlzdEFjY291bnRIZWxwUmVzcG9uc2USYQoQVGFrZUFjY291bnRNYWlscxIlLmdhdGVob3VzZS52MS5UYWtlQWNjb3VudE1haWxzUmVxdWVzdBomLmdhdGVob3VzZS52MS5UYWtlQWNjb3VudE1haWxzUmVzcG9uc2USZwoSTGlzdEFjY291bnROb3RpY2VzEicuZ2F0ZWhvdXNlLnYxLkxpc3RBY2NvdW50Tm90aWNlc1JlcXVlc3QaKC5nYXRlaG91c2UudjEuTGlzdEFjY291bnROb3RpY2VzUmVzcG9uc2USWAoNUmVzZXRQYXNzd29yZBIiLmdhdGVob3VzZS52MS5SZXNldFBhc3N3b3JkUmVxdWVzdBojLmdhdGVob3VzZS52MS5SZXNldFBhc3N3b3JkUmVzcG9uc2USWwoOVmVyaWZ5UGFzc3dvcmQSIy5nYXRlaG91c2UudjEuVmVyaWZ5UGFzc3dvcmRSZXF1ZXN0GiQuZ2F0ZWhvdXNlLnYxLlZlcmlmeVBhc3N3b3JkUmVzcG9uc2USTwoKVmVyaWZ5VG90cBIfLmdhdGVob3VzZS52MS5WZXJpZnlUb3RwUmVxdWVzdBogLmdhdGVob3VzZS52MS5WZXJpZnlUb3RwUmVzcG9uc2USTAoJQmVnaW5Ub3RwEh4uZ2F0ZWhvdXNlLnYxLkJlZ2luVG90cFJlcXVlc3QaHy5nYXRlaG91c2UudjEuQmVnaW5Ub3RwUmVzcG9uc2USUgoLQ29uZmlybVRvdHASIC5nYXRlaG91c2UudjEuQ29uZmlybVRvdHBSZXF1ZXN0GiEuZ2F0ZWhvdXNlLnYxLkNvbmZpcm1Ub3RwUmVzcG9uc2USUgoLRGlzYWJsZVRvdHASIC5nYXRlaG91c2UudjEuRGlzYWJsZVRvdHBSZXF1ZXN0GiEuZ2F0ZWhvdXNlLnYxLkRpc2FibGVUb3RwUmVzcG9uc2USWwoOQ2hhbmdlUGFzc3dvcmQSIy5nYXRlaG91c2UudjEuQ2hhbmdlUGFzc3dvcmRSZXF1ZXN0GiQuZ2F0ZWhvdXNlLnYxLkNoYW5nZVBhc3N3b3JkUmVzcG9uc2USWAoNVXBkYXRlUHJvZmlsZRIiLmdhdGVob3VzZS52MS5VcGRhdGVQcm9maWxlUmVxdWVzdBojLmdhdGVob3VzZS52MS5VcGRhdGVQcm9maWxlUmVzcG9uc2USTAoJTGlzdFVzZXJzEh4uZ2F0ZWhvdXNlLnYxLkxpc3RVc2Vyc1JlcXVlc3QaHy5nYXRlaG91c2UudjEuTGlzdFVzZXJzUmVzcG9uc2USYQoQQ2hhbmdlTWVtYmVyc2hpcBIlLmdhdGVob3VzZS52MS5DaGFuZ2VNZW1iZXJzaGlwUmVxdWVzdBomLmdhdGVob3VzZS52MS5DaGFuZ2VNZW1iZXJzaGlwUmVzcG9uc2USYQoQUmVtb3ZlTWVtYmVyc2hpcBIlLmdhdGVob3VzZS52MS5SZW1vdmVNZW1iZXJzaGlwUmVxdWVzdBomLmdhdGVob3VzZS52MS5SZW1vdmVNZW1iZXJzaGlwUmVzcG9uc2USXgoPU2V0VXNlckRpc2FibGVkEiQuZ2F0ZWhvdXNlLnYxLlNldFVzZXJEaXNhYmxlZFJlcXVlc3QaJS5nYXRlaG91c2UudjEuU2V0VXNlckRpc2FibGVkUmVzcG9uc2Uy9QIKDlNlc3Npb25TZXJ2aWNlElIKC1JlYWRTZXNzaW9uEiAuZ2F0ZWhvdXNlLnYxLlJlYWRTZXNzaW9uUmVxdWVzdBohLmdhdGVob3VzZS52MS5SZWFkU2Vzc2lvblJlc3BvbnNlElUKDFdyaXRlU2Vzc2lvbhIhLmdhdGVob3VzZS52MS5Xcml0ZVNlc3Npb25SZXF1ZXN0GiIuZ2F0ZWhvdXNlLnYxLldyaXRlU2Vzc2lvblJlc3BvbnNlElgKDURlbGV0ZVNlc3Npb24SIi5nYXRlaG91c2UudjEuRGVsZXRlU2Vzc2lvblJlcXVlc3QaIy5nYXRlaG91c2UudjEuRGVsZXRlU2Vzc2lvblJlc3BvbnNlEl4KD0VuZFVzZXJTZXNzaW9ucxIkLmdhdGVob3VzZS52MS5FbmRVc2VyU2Vzc2lvbnNSZXF1ZXN0GiUuZ2F0ZWhvdXNlLnYxLkVuZFVzZXJTZXNzaW9uc1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp]);
 
 /**
  * Describes the message gatehouse.v1.Membership.
@@ -68,256 +68,361 @@ export const AcceptInvitationResponseSchema = /*@__PURE__*/
   messageDesc(file_gatehouse_v1_account_service, 7);
 
 /**
+ * Describes the message gatehouse.v1.RequestAccountHelpRequest.
+ * Use `create(RequestAccountHelpRequestSchema)` to create a new message.
+ */
+export const RequestAccountHelpRequestSchema = /*@__PURE__*/
+  messageDesc(file_gatehouse_v1_account_service, 8);
+
+/**
+ * Describes the message gatehouse.v1.RequestAccountHelpResponse.
+ * Use `create(RequestAccountHelpResponseSchema)` to create a new message.
+ */
+export const RequestAccountHelpResponseSchema = /*@__PURE__*/
+  messageDesc(file_gatehouse_v1_account_service, 9);
+
+/**
+ * Describes the message gatehouse.v1.ApproveAccountHelpRequest.
+ * Use `create(ApproveAccountHelpRequestSchema)` to create a new message.
+ */
+export const ApproveAccountHelpRequestSchema = /*@__PURE__*/
+  messageDesc(file_gatehouse_v1_account_service, 10);
+
+/**
+ * Describes the message gatehouse.v1.ApproveAccountHelpResponse.
+ * Use `create(ApproveAccountHelpResponseSchema)` to create a new message.
+ */
+export const ApproveAccountHelpResponseSchema = /*@__PURE__*/
+  messageDesc(file_gatehouse_v1_account_service, 11);
+
+/**
+ * Describes the message gatehouse.v1.RejectAccountHelpRequest.
+ * Use `create(RejectAccountHelpRequestSchema)` to create a new message.
+ */
+export const RejectAccountHelpRequestSchema = /*@__PURE__*/
+  messageDesc(file_gatehouse_v1_account_service, 12);
+
+/**
+ * Describes the message gatehouse.v1.RejectAccountHelpResponse.
+ * Use `create(RejectAccountHelpResponseSchema)` to create a new message.
+ */
+export const RejectAccountHelpResponseSchema = /*@__PURE__*/
+  messageDesc(file_gatehouse_v1_account_service, 13);
+
+/**
+ * Describes the message gatehouse.v1.ListAccountHelpRequest.
+ * Use `create(ListAccountHelpRequestSchema)` to create a new message.
+ */
+export const ListAccountHelpRequestSchema = /*@__PURE__*/
+  messageDesc(file_gatehouse_v1_account_service, 14);
+
+/**
+ * Describes the message gatehouse.v1.ListAccountHelpResponse.
+ * Use `create(ListAccountHelpResponseSchema)` to create a new message.
+ */
+export const ListAccountHelpResponseSchema = /*@__PURE__*/
+  messageDesc(file_gatehouse_v1_account_service, 15);
+
+/**
+ * Describes the message gatehouse.v1.AccountHelpAsked.
+ * Use `create(AccountHelpAskedSchema)` to create a new message.
+ */
+export const AccountHelpAskedSchema = /*@__PURE__*/
+  messageDesc(file_gatehouse_v1_account_service, 16);
+
+/**
+ * Describes the message gatehouse.v1.TakeAccountMailsRequest.
+ * Use `create(TakeAccountMailsRequestSchema)` to create a new message.
+ */
+export const TakeAccountMailsRequestSchema = /*@__PURE__*/
+  messageDesc(file_gatehouse_v1_account_service, 17);
+
+/**
+ * Describes the message gatehouse.v1.TakeAccountMailsResponse.
+ * Use `create(TakeAccountMailsResponseSchema)` to create a new message.
+ */
+export const TakeAccountMailsResponseSchema = /*@__PURE__*/
+  messageDesc(file_gatehouse_v1_account_service, 18);
+
+/**
+ * Describes the message gatehouse.v1.AccountMail.
+ * Use `create(AccountMailSchema)` to create a new message.
+ */
+export const AccountMailSchema = /*@__PURE__*/
+  messageDesc(file_gatehouse_v1_account_service, 19);
+
+/**
+ * Describes the message gatehouse.v1.AccountNotice.
+ * Use `create(AccountNoticeSchema)` to create a new message.
+ */
+export const AccountNoticeSchema = /*@__PURE__*/
+  messageDesc(file_gatehouse_v1_account_service, 20);
+
+/**
+ * Describes the message gatehouse.v1.ListAccountNoticesRequest.
+ * Use `create(ListAccountNoticesRequestSchema)` to create a new message.
+ */
+export const ListAccountNoticesRequestSchema = /*@__PURE__*/
+  messageDesc(file_gatehouse_v1_account_service, 21);
+
+/**
+ * Describes the message gatehouse.v1.ListAccountNoticesResponse.
+ * Use `create(ListAccountNoticesResponseSchema)` to create a new message.
+ */
+export const ListAccountNoticesResponseSchema = /*@__PURE__*/
+  messageDesc(file_gatehouse_v1_account_service, 22);
+
+/**
  * Describes the message gatehouse.v1.StartPasswordResetRequest.
  * Use `create(StartPasswordResetRequestSchema)` to create a new message.
  */
 export const StartPasswordResetRequestSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_account_service, 8);
+  messageDesc(file_gatehouse_v1_account_service, 23);
 
 /**
  * Describes the message gatehouse.v1.StartPasswordResetResponse.
  * Use `create(StartPasswordResetResponseSchema)` to create a new message.
  */
 export const StartPasswordResetResponseSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_account_service, 9);
+  messageDesc(file_gatehouse_v1_account_service, 24);
 
 /**
  * Describes the message gatehouse.v1.ResetPasswordRequest.
  * Use `create(ResetPasswordRequestSchema)` to create a new message.
  */
 export const ResetPasswordRequestSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_account_service, 10);
+  messageDesc(file_gatehouse_v1_account_service, 25);
 
 /**
  * Describes the message gatehouse.v1.ResetPasswordResponse.
  * Use `create(ResetPasswordResponseSchema)` to create a new message.
  */
 export const ResetPasswordResponseSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_account_service, 11);
+  messageDesc(file_gatehouse_v1_account_service, 26);
 
 /**
  * Describes the message gatehouse.v1.VerifyPasswordRequest.
  * Use `create(VerifyPasswordRequestSchema)` to create a new message.
  */
 export const VerifyPasswordRequestSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_account_service, 12);
+  messageDesc(file_gatehouse_v1_account_service, 27);
 
 /**
  * Describes the message gatehouse.v1.VerifyPasswordResponse.
  * Use `create(VerifyPasswordResponseSchema)` to create a new message.
  */
 export const VerifyPasswordResponseSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_account_service, 13);
+  messageDesc(file_gatehouse_v1_account_service, 28);
 
 /**
  * Describes the message gatehouse.v1.VerifyTotpRequest.
  * Use `create(VerifyTotpRequestSchema)` to create a new message.
  */
 export const VerifyTotpRequestSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_account_service, 14);
+  messageDesc(file_gatehouse_v1_account_service, 29);
 
 /**
  * Describes the message gatehouse.v1.VerifyTotpResponse.
  * Use `create(VerifyTotpResponseSchema)` to create a new message.
  */
 export const VerifyTotpResponseSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_account_service, 15);
+  messageDesc(file_gatehouse_v1_account_service, 30);
 
 /**
  * Describes the message gatehouse.v1.BeginTotpRequest.
  * Use `create(BeginTotpRequestSchema)` to create a new message.
  */
 export const BeginTotpRequestSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_account_service, 16);
+  messageDesc(file_gatehouse_v1_account_service, 31);
 
 /**
  * Describes the message gatehouse.v1.BeginTotpResponse.
  * Use `create(BeginTotpResponseSchema)` to create a new message.
  */
 export const BeginTotpResponseSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_account_service, 17);
+  messageDesc(file_gatehouse_v1_account_service, 32);
 
 /**
  * Describes the message gatehouse.v1.ConfirmTotpRequest.
  * Use `create(ConfirmTotpRequestSchema)` to create a new message.
  */
 export const ConfirmTotpRequestSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_account_service, 18);
+  messageDesc(file_gatehouse_v1_account_service, 33);
 
 /**
  * Describes the message gatehouse.v1.ConfirmTotpResponse.
  * Use `create(ConfirmTotpResponseSchema)` to create a new message.
  */
 export const ConfirmTotpResponseSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_account_service, 19);
+  messageDesc(file_gatehouse_v1_account_service, 34);
 
 /**
  * Describes the message gatehouse.v1.DisableTotpRequest.
  * Use `create(DisableTotpRequestSchema)` to create a new message.
  */
 export const DisableTotpRequestSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_account_service, 20);
+  messageDesc(file_gatehouse_v1_account_service, 35);
 
 /**
  * Describes the message gatehouse.v1.DisableTotpResponse.
  * Use `create(DisableTotpResponseSchema)` to create a new message.
  */
 export const DisableTotpResponseSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_account_service, 21);
+  messageDesc(file_gatehouse_v1_account_service, 36);
 
 /**
  * Describes the message gatehouse.v1.ChangePasswordRequest.
  * Use `create(ChangePasswordRequestSchema)` to create a new message.
  */
 export const ChangePasswordRequestSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_account_service, 22);
+  messageDesc(file_gatehouse_v1_account_service, 37);
 
 /**
  * Describes the message gatehouse.v1.ChangePasswordResponse.
  * Use `create(ChangePasswordResponseSchema)` to create a new message.
  */
 export const ChangePasswordResponseSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_account_service, 23);
+  messageDesc(file_gatehouse_v1_account_service, 38);
 
 /**
  * Describes the message gatehouse.v1.UpdateProfileRequest.
  * Use `create(UpdateProfileRequestSchema)` to create a new message.
  */
 export const UpdateProfileRequestSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_account_service, 24);
+  messageDesc(file_gatehouse_v1_account_service, 39);
 
 /**
  * Describes the message gatehouse.v1.UpdateProfileResponse.
  * Use `create(UpdateProfileResponseSchema)` to create a new message.
  */
 export const UpdateProfileResponseSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_account_service, 25);
+  messageDesc(file_gatehouse_v1_account_service, 40);
 
 /**
  * Describes the message gatehouse.v1.ListUsersRequest.
  * Use `create(ListUsersRequestSchema)` to create a new message.
  */
 export const ListUsersRequestSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_account_service, 26);
+  messageDesc(file_gatehouse_v1_account_service, 41);
 
 /**
  * Describes the message gatehouse.v1.ListUsersResponse.
  * Use `create(ListUsersResponseSchema)` to create a new message.
  */
 export const ListUsersResponseSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_account_service, 27);
+  messageDesc(file_gatehouse_v1_account_service, 42);
 
 /**
  * Describes the message gatehouse.v1.Invitation.
  * Use `create(InvitationSchema)` to create a new message.
  */
 export const InvitationSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_account_service, 28);
+  messageDesc(file_gatehouse_v1_account_service, 43);
 
 /**
  * Describes the message gatehouse.v1.ChangeMembershipRequest.
  * Use `create(ChangeMembershipRequestSchema)` to create a new message.
  */
 export const ChangeMembershipRequestSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_account_service, 29);
+  messageDesc(file_gatehouse_v1_account_service, 44);
 
 /**
  * Describes the message gatehouse.v1.ChangeMembershipResponse.
  * Use `create(ChangeMembershipResponseSchema)` to create a new message.
  */
 export const ChangeMembershipResponseSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_account_service, 30);
+  messageDesc(file_gatehouse_v1_account_service, 45);
 
 /**
  * Describes the message gatehouse.v1.RemoveMembershipRequest.
  * Use `create(RemoveMembershipRequestSchema)` to create a new message.
  */
 export const RemoveMembershipRequestSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_account_service, 31);
+  messageDesc(file_gatehouse_v1_account_service, 46);
 
 /**
  * Describes the message gatehouse.v1.RemoveMembershipResponse.
  * Use `create(RemoveMembershipResponseSchema)` to create a new message.
  */
 export const RemoveMembershipResponseSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_account_service, 32);
+  messageDesc(file_gatehouse_v1_account_service, 47);
 
 /**
  * Describes the message gatehouse.v1.SetUserDisabledRequest.
  * Use `create(SetUserDisabledRequestSchema)` to create a new message.
  */
 export const SetUserDisabledRequestSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_account_service, 33);
+  messageDesc(file_gatehouse_v1_account_service, 48);
 
 /**
  * Describes the message gatehouse.v1.SetUserDisabledResponse.
  * Use `create(SetUserDisabledResponseSchema)` to create a new message.
  */
 export const SetUserDisabledResponseSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_account_service, 34);
+  messageDesc(file_gatehouse_v1_account_service, 49);
 
 /**
  * Describes the message gatehouse.v1.ReadSessionRequest.
  * Use `create(ReadSessionRequestSchema)` to create a new message.
  */
 export const ReadSessionRequestSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_account_service, 35);
+  messageDesc(file_gatehouse_v1_account_service, 50);
 
 /**
  * Describes the message gatehouse.v1.ReadSessionResponse.
  * Use `create(ReadSessionResponseSchema)` to create a new message.
  */
 export const ReadSessionResponseSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_account_service, 36);
+  messageDesc(file_gatehouse_v1_account_service, 51);
 
 /**
  * Describes the message gatehouse.v1.Session.
  * Use `create(SessionSchema)` to create a new message.
  */
 export const SessionSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_account_service, 37);
+  messageDesc(file_gatehouse_v1_account_service, 52);
 
 /**
  * Describes the message gatehouse.v1.WriteSessionRequest.
  * Use `create(WriteSessionRequestSchema)` to create a new message.
  */
 export const WriteSessionRequestSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_account_service, 38);
+  messageDesc(file_gatehouse_v1_account_service, 53);
 
 /**
  * Describes the message gatehouse.v1.WriteSessionResponse.
  * Use `create(WriteSessionResponseSchema)` to create a new message.
  */
 export const WriteSessionResponseSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_account_service, 39);
+  messageDesc(file_gatehouse_v1_account_service, 54);
 
 /**
  * Describes the message gatehouse.v1.DeleteSessionRequest.
  * Use `create(DeleteSessionRequestSchema)` to create a new message.
  */
 export const DeleteSessionRequestSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_account_service, 40);
+  messageDesc(file_gatehouse_v1_account_service, 55);
 
 /**
  * Describes the message gatehouse.v1.DeleteSessionResponse.
  * Use `create(DeleteSessionResponseSchema)` to create a new message.
  */
 export const DeleteSessionResponseSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_account_service, 41);
+  messageDesc(file_gatehouse_v1_account_service, 56);
 
 /**
  * Describes the message gatehouse.v1.EndUserSessionsRequest.
  * Use `create(EndUserSessionsRequestSchema)` to create a new message.
  */
 export const EndUserSessionsRequestSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_account_service, 42);
+  messageDesc(file_gatehouse_v1_account_service, 57);
 
 /**
  * Describes the message gatehouse.v1.EndUserSessionsResponse.
  * Use `create(EndUserSessionsResponseSchema)` to create a new message.
  */
 export const EndUserSessionsResponseSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_account_service, 43);
+  messageDesc(file_gatehouse_v1_account_service, 58);
 
 /**
  * Describes the enum gatehouse.v1.MemberRole.
@@ -332,6 +437,34 @@ export const MemberRoleSchema = /*@__PURE__*/
  */
 export const MemberRole = /*@__PURE__*/
   tsEnum(MemberRoleSchema);
+
+/**
+ * Describes the enum gatehouse.v1.AccountHelp.
+ */
+export const AccountHelpSchema = /*@__PURE__*/
+  enumDesc(file_gatehouse_v1_account_service, 1);
+
+/**
+ * What a user who cannot sign in needs.
+ *
+ * @generated from enum gatehouse.v1.AccountHelp
+ */
+export const AccountHelp = /*@__PURE__*/
+  tsEnum(AccountHelpSchema);
+
+/**
+ * Describes the enum gatehouse.v1.AccountNoticeEvent.
+ */
+export const AccountNoticeEventSchema = /*@__PURE__*/
+  enumDesc(file_gatehouse_v1_account_service, 2);
+
+/**
+ * What happened to an account without its user.
+ *
+ * @generated from enum gatehouse.v1.AccountNoticeEvent
+ */
+export const AccountNoticeEvent = /*@__PURE__*/
+  tsEnum(AccountNoticeEventSchema);
 
 /**
  * Keeps the people who use the dashboard: who they are, what they may do for which merchant, and how they prove it.

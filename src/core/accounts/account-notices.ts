@@ -1,0 +1,68 @@
+import { LockMode } from '@mikro-orm/core';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { storedId } from '../../runtime/public-id.ts';
+import type { NewId } from '../../runtime/public-id.ts';
+import { AccountNoticeRow } from '../database/account-entities.ts';
+import type { NoticeEvent } from '../database/account-entities.ts';
+
+const day = 86_400_000;
+/** A notice is mailed only while it is news: a mail server that is set up later sends no old ones. */
+const mailedWithinMs = day;
+const shownForMs = 7 * day;
+const keptForMs = 30 * day;
+const maxShown = 5;
+
+/** What happened to an account without its user. */
+export interface AccountNotice {
+  readonly event: NoticeEvent;
+  readonly createdAt: Date;
+  readonly subject: string;
+}
+
+/** Adds a notice to the unit of work that makes the change, so that the user is told of every change that was made. */
+export function addNotice(
+  em: EntityManager,
+  newId: NewId,
+  at: Date,
+  userId: string,
+  event: NoticeEvent,
+  subject = '',
+): void {
+  em.create(AccountNoticeRow, {
+    id: storedId('aud', newId('aud', at)),
+    userId,
+    event,
+    subject,
+    createdAt: at,
+    expiresAt: new Date(at.getTime() + keptForMs),
+  });
+}
+
+/** The newest notices of the last 7 days. They are shown after each sign-in, so that nobody can read them away. */
+export async function listNotices(
+  em: EntityManager,
+  userId: string,
+  now: Date,
+): Promise<readonly AccountNotice[]> {
+  const since = new Date(now.getTime() - shownForMs);
+  return em.find(
+    AccountNoticeRow,
+    { userId: storedId('usr', userId), createdAt: { $gt: since } },
+    { orderBy: { createdAt: 'desc', id: 'desc' }, limit: maxShown },
+  );
+}
+
+/** Takes notices that are due to be mailed, each once, however many dashboards ask. */
+export async function takeDueNotices(
+  em: EntityManager,
+  now: Date,
+  limit: number,
+): Promise<readonly (AccountNotice & { readonly userId: string })[]> {
+  const rows = await em.find(
+    AccountNoticeRow,
+    { mailedAt: null, createdAt: { $gt: new Date(now.getTime() - mailedWithinMs) } },
+    { orderBy: { createdAt: 'asc' }, limit, lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE },
+  );
+  for (const row of rows) row.mailedAt = now;
+  return rows;
+}

@@ -1,0 +1,25 @@
+/** What users are told of things that happened to their account without them: by mail, and after signing in. */
+export const notices = {
+  subject: 'Something happened to your Gatehouse account',
+  events: {
+    NEW_PASSWORD_ASKED: (when: string) =>
+      `${when}: an operator asked for a link to a new password for your account.`,
+    NEW_PASSWORD_APPROVED: (when: string) =>
+      `${when}: two operators agreed to make a link to a new password for your account.`,
+    PASSWORD_RESET: (when: string) => `${when}: a new password was set for your account by a link.`,
+    SECOND_FACTOR_REMOVAL_ASKED: (when: string) =>
+      `${when}: an operator asked to remove the one-time codes from your account.`,
+    SECOND_FACTOR_REMOVED: (when: string) =>
+      `${when}: two operators removed the one-time codes from your account.`,
+    OWNER_INVITED: (when: string, merchant: string) =>
+      `${when}: an operator invited another owner to ${merchant}.`,
+  },
+  advice: 'If you did not expect this, tell the operators of the gateway at once.',
+  mail: (what: string) => `Hello,
+
+${what}
+
+If you did not expect this, tell the operators of the gateway at once, by a way
+other than this mail.
+`,
+};

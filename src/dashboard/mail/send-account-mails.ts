@@ -1,0 +1,45 @@
+import type { DashboardClients } from '../clients.ts';
+import { isLanguage } from '../../runtime/language/language.ts';
+import type { AccountMail } from '../../gen/gatehouse/v1/account_service_pb.js';
+import { momentOf } from '../moment-text.ts';
+import { noticeText, noticeWords } from './account-notice-text.ts';
+import type { Mail, Mailer } from './mailer.ts';
+import { mailWords, resetLink } from './mail-links.ts';
+
+export interface AccountMailParts {
+  readonly accounts: DashboardClients['accounts'];
+  readonly mailer: Mailer;
+  readonly baseUrl: () => string;
+  readonly timeZone: string;
+  readonly newRequestId: () => string;
+}
+
+const deadlineMs = 5_000;
+
+/** Sends the mails that core has for users: links that operators asked for, and notices of what happened to an account. */
+export async function sendAccountMails(parts: AccountMailParts): Promise<void> {
+  const requestId = parts.newRequestId();
+  const headers = { 'x-request-id': requestId };
+  const { mails } = await parts.accounts.takeAccountMails({}, { timeoutMs: deadlineMs, headers });
+  await Promise.all(
+    mails.flatMap((mail) => {
+      const written = write(mail, parts);
+      return written === undefined ? [] : [parts.mailer.send({ to: mail.email, requestId, ...written })];
+    }),
+  );
+}
+
+function write(
+  { language: named, resetToken, expireTime, notice }: AccountMail,
+  { baseUrl, timeZone }: AccountMailParts,
+): Pick<Mail, 'subject' | 'text'> | undefined {
+  const language = isLanguage(named) ? named : 'en';
+  if (resetToken !== '') {
+    const { reset } = mailWords[language];
+    const until = momentOf(expireTime, language, timeZone)?.text ?? '';
+    return { subject: reset.subject, text: reset.text(resetLink(baseUrl(), resetToken), until) };
+  }
+  const what = notice === undefined ? undefined : noticeText(notice, language, timeZone);
+  const { subject, mail } = noticeWords[language];
+  return what === undefined ? undefined : { subject, text: mail(what) };
+}

@@ -1,0 +1,21 @@
+import type { FastifyRequest } from 'fastify';
+import { panel } from '../ask.ts';
+import type { Dashboard } from '../dashboard.ts';
+import { noticeText, noticeWords } from '../mail/account-notice-text.ts';
+import { flash } from '../session/sign-in-state.ts';
+import type { Viewer } from '../session/viewer.ts';
+
+/** Tells a user who has just signed in what happened to the account without them. Nothing stops the sign-in. */
+export async function tellNotices(
+  { clients, timeZone }: Dashboard,
+  request: FastifyRequest,
+  { userId }: Viewer,
+): Promise<void> {
+  const answer = await panel(request, (options) => clients.accounts.listAccountNotices({ userId }, options));
+  if (!answer.isThere) return;
+  for (const notice of answer.value.notices) {
+    const text = noticeText(notice, request.language, timeZone);
+    if (text !== undefined)
+      flash(request, { tone: 'warn', text: `${text} ${noticeWords[request.language].advice}` });
+  }
+}

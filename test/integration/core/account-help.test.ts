@@ -1,0 +1,205 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import {
+  AccountHelp,
+  AccountNoticeEvent,
+  AccountService,
+  MemberRole,
+} from '../../../src/gen/gatehouse/v1/account_service_pb.js';
+import type { User } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
+import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
+import { makeOperatorsOld } from '../../support/dashboard-users.ts';
+import { failureOf } from '../../support/rpc-failure.ts';
+import { codeOf } from '../../support/authenticator.ts';
+import { password } from './account-desk.ts';
+import { openAccountSite } from './account-site.ts';
+import type { AccountSite } from './account-site.ts';
+
+let site: AccountSite;
+let operators: User[];
+beforeAll(async () => {
+  site = await openAccountSite();
+  operators = [await site.desk.addUser(), await site.desk.addUser(), await site.desk.addUser()];
+  await makeOperatorsOld(site.stack);
+});
+afterAll(() => site.close());
+
+const { NEW_PASSWORD, REMOVE_SECOND_FACTOR } = AccountHelp;
+const newPassword = 'staple of quiet mornings';
+const owner = () => site.desk.addUser({ merchantId: site.merchantId, role: MemberRole.OWNER });
+const accounts = () => site.desk.accounts[0];
+/** A call of the dashboard for a person. */
+const as = (user: User | undefined) => ({ headers: { 'x-gatehouse-actor': user?.userId ?? '' } });
+/** A call of the command line, under a name that it chooses itself. */
+const byToken = (name: string) => {
+  const client = site.stack.client(AccountService, 'operator');
+  return { client, options: { headers: { 'x-gatehouse-actor': name } } };
+};
+const reasonOf = async (call: Promise<unknown>) => (await failureOf(call)).reason;
+const eventsOf = async ({ userId }: User) =>
+  (await accounts().listAccountNotices({ userId })).notices
+    .map(({ event }) => AccountNoticeEvent[event])
+    .reverse();
+const actionsOf = async ({ userId }: User) => {
+  const { entries } = await site.stack
+    .client(AuditService, 'operator')
+    .listAuditEntries({ merchantId: site.merchantId });
+  return entries
+    .filter(({ targetId }) => targetId === userId)
+    .map(({ action, actor }) => [action, actor.split(':').at(-1)])
+    .reverse();
+};
+
+describe('without mail, a new password', () => {
+  test('takes two operators: the second is given the link, and the owner is told of each step', async () => {
+    const user = await owner();
+    const { secret } = await site.desk.enableTotp(user.userId, -1);
+    const session = await site.desk.openSession(user.userId);
+    const help = { email: user.email.toUpperCase(), help: NEW_PASSWORD };
+
+    const asked = await accounts().requestAccountHelp(help, as(operators[0]));
+    await accounts().requestAccountHelp(help, as(operators[1]));
+    const own = await reasonOf(accounts().approveAccountHelp(help, as(operators[0])));
+    const { token } = await site.desk.accounts[1]!.approveAccountHelp(help, as(operators[1]));
+    const again = await reasonOf(accounts().approveAccountHelp(help, as(operators[2])));
+    const { user: reset } = await accounts().resetPassword({ token, password: newPassword });
+
+    expect(asked.isMailed).toBe(false);
+    expect([own, again]).toEqual(['SECOND_OPERATOR_NEEDED', 'ACCOUNT_HELP_NOT_FOUND']);
+    expect(reset?.isTotpEnabled).toBe(true);
+    expect(await site.desk.isOpen(session)).toBe(false);
+    const { user: entered } = await accounts().verifyPassword({ email: user.email, password: newPassword });
+    expect(entered?.isTotpEnabled).toBe(true);
+    await accounts().verifyTotp({ userId: user.userId, code: codeOf(secret, 0) });
+    expect(await eventsOf(user)).toEqual(['NEW_PASSWORD_ASKED', 'NEW_PASSWORD_APPROVED', 'PASSWORD_RESET']);
+    expect(await actionsOf(user)).toEqual(
+      expect.arrayContaining([
+        ['user.ask_reset', operators[0]!.userId],
+        ['user.approve_reset', operators[1]!.userId],
+        ['user.reset_password', user.userId],
+      ]),
+    );
+  });
+
+  test('is given to one of two who approve at the same moment', async () => {
+    const user = await owner();
+    const help = { email: user.email, help: NEW_PASSWORD };
+    await accounts().requestAccountHelp(help, as(operators[0]));
+
+    const outcomes = await Promise.allSettled(
+      [1, 2].map((index) => site.desk.accounts[index - 1]!.approveAccountHelp(help, as(operators[index]))),
+    );
+
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  });
+
+  test('is not for one person with two names at the command line', async () => {
+    const user = await owner();
+    const help = { email: user.email, help: NEW_PASSWORD };
+    const [first, second] = [byToken('abebe'), byToken('sara')];
+    await first.client.requestAccountHelp(help, first.options);
+
+    const refused = await reasonOf(second.client.approveAccountHelp(help, second.options));
+    const { token } = await accounts().approveAccountHelp(help, as(operators[0]));
+
+    expect(refused).toBe('SECOND_OPERATOR_NEEDED');
+    expect(token).not.toBe('');
+  });
+
+  test.each([
+    ['a member of a merchant', () => owner(), 'NOT_AN_OPERATOR'],
+    ['nobody who has signed in', () => undefined, 'NOT_AN_OPERATOR'],
+    ['an operator of today', () => site.desk.addUser(), 'OPERATOR_TOO_NEW'],
+  ])('is not approved by %s', async (_name, approver, reason) => {
+    const user = await owner();
+    const help = { email: user.email, help: NEW_PASSWORD };
+    await accounts().requestAccountHelp(help, as(operators[0]));
+
+    expect(await reasonOf(accounts().approveAccountHelp(help, as(await approver())))).toBe(reason);
+  });
+
+  test('asked for by an operator of today is not approved either, nor one that is over, withdrawn or for oneself', async () => {
+    const user = await owner();
+    const help = { email: user.email, help: NEW_PASSWORD };
+    const approve = () => reasonOf(accounts().approveAccountHelp(help, as(operators[1])));
+
+    await accounts().requestAccountHelp(help, as(await site.desk.addUser()));
+    expect(await approve()).toBe('OPERATOR_TOO_NEW');
+    await accounts().rejectAccountHelp(help, as(operators[2]));
+    expect(await approve()).toBe('ACCOUNT_HELP_NOT_FOUND');
+    await accounts().requestAccountHelp(help, as(operators[0]));
+    await site.database.query('update core.account_help set expires_at = now()');
+    expect(await approve()).toBe('ACCOUNT_HELP_NOT_FOUND');
+    const own = { email: operators[0]!.email, help: NEW_PASSWORD };
+    expect(await reasonOf(accounts().requestAccountHelp(own, as(operators[0])))).toBe(
+      'SECOND_OPERATOR_NEEDED',
+    );
+    await accounts().requestAccountHelp(own, as(operators[1]));
+    expect(await reasonOf(accounts().approveAccountHelp(own, as(operators[0])))).toBe(
+      'SECOND_OPERATOR_NEEDED',
+    );
+    await accounts().rejectAccountHelp(own, as(operators[1]));
+  });
+});
+
+test('a second factor is removed by two operators, and not with the password', async () => {
+  const user = await owner();
+  const help = { email: user.email, help: REMOVE_SECOND_FACTOR };
+  expect(await reasonOf(accounts().requestAccountHelp(help, as(operators[0])))).toBe('TOTP_NOT_ENABLED');
+  await site.desk.enableTotp(user.userId);
+  const session = await site.desk.openSession(user.userId);
+  await accounts().requestAccountHelp(help, as(operators[0]));
+
+  expect(await reasonOf(accounts().approveAccountHelp(help, as(operators[0])))).toBe(
+    'SECOND_OPERATOR_NEEDED',
+  );
+  const wrongKind = { ...help, help: NEW_PASSWORD };
+  expect(await reasonOf(accounts().approveAccountHelp(wrongKind, as(operators[1])))).toBe(
+    'ACCOUNT_HELP_NOT_FOUND',
+  );
+  const { token } = await accounts().approveAccountHelp(help, as(operators[1]));
+
+  expect(token).toBe('');
+  expect(await site.desk.isOpen(session)).toBe(false);
+  const { user: entered } = await accounts().verifyPassword({ email: user.email, password });
+  expect(entered?.isTotpEnabled).toBe(false);
+  expect(await eventsOf(user)).toEqual(['SECOND_FACTOR_REMOVAL_ASKED', 'SECOND_FACTOR_REMOVED']);
+});
+
+test('an operator who invites another owner is told on to the owners there are', async () => {
+  const { id: merchantId } = await site.stack.createMerchant();
+  const user = await site.desk.addUser({ merchantId, role: MemberRole.OWNER });
+  const { client, options } = byToken('abebe');
+
+  await client.inviteUser({ email: site.desk.newEmail(), merchantId, role: MemberRole.OWNER }, options);
+
+  expect(await eventsOf(user)).toEqual(['OWNER_INVITED']);
+});
+
+// Last: from then on, this gateway sends mail.
+test('with mail, the link goes to the user and to no operator, whatever was asked for before', async () => {
+  const [before, after] = [await owner(), await owner()];
+  await accounts().requestAccountHelp({ email: before.email, help: NEW_PASSWORD }, as(operators[0]));
+
+  const { mails } = await accounts().takeAccountMails({});
+  const asked = await accounts().requestAccountHelp(
+    { email: after.email, help: NEW_PASSWORD },
+    as(operators[0]),
+  );
+  const approval = await reasonOf(
+    accounts().approveAccountHelp({ email: after.email, help: NEW_PASSWORD }, as(operators[1])),
+  );
+  const next = await Promise.all(site.desk.accounts.map((core) => core.takeAccountMails({})));
+
+  const links = mails.filter(({ resetToken }) => resetToken !== '');
+  expect(links.map(({ email }) => email)).toContain(before.email);
+  const token = links.find(({ email }) => email === before.email)?.resetToken ?? '';
+  expect((await accounts().resetPassword({ token, password: newPassword })).user?.userId).toBe(before.userId);
+  expect(asked.isMailed).toBe(true);
+  expect(approval).toBe('MAILED_TO_USER');
+  const nextLinks = next.flatMap((reply) => reply.mails).filter(({ resetToken }) => resetToken !== '');
+  expect(nextLinks.map(({ email }) => email)).toEqual([after.email]);
+  const told = next
+    .flatMap((reply) => reply.mails)
+    .filter(({ email, notice }) => email === after.email && notice);
+  expect(told.map(({ notice }) => AccountNoticeEvent[notice!.event])).toEqual(['NEW_PASSWORD_ASKED']);
+});
