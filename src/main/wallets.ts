@@ -49,7 +49,6 @@ const payments = createClient(PaymentAttemptService, transport);
 const strayPayments = createClient(StrayPaymentService, transport);
 const reconciliations = createClient(ReconciliationService, transport);
 const statuses = createClient(WalletStatusService, transport);
-const tokens = createCallbackTokens(config.GATEHOUSE_WALLET_CALLBACK_KEY);
 const bus = openEventBus({ url: config.GATEHOUSE_NATS_URL, name: `wallets ${instance}`, logger });
 const now = (): Date => new Date();
 
@@ -101,13 +100,13 @@ const served = wallets.map((settings) => {
   const ask = (): Promise<Health> => askUntil(leaving.signal);
   const breaker = meter.counted(createWalletBreaker({ wallet: name, logger, ask, ...breaking }));
   const apiKey = settings.callback_api_key;
-  return { name, settings, connector, meter, askUntil, breaker, maxInFlight, sources, apiKey };
+  const tokens = createCallbackTokens(config.GATEHOUSE_WALLET_CALLBACK_KEY, name);
+  return { name, tokens, settings, connector, meter, askUntil, breaker, maxInFlight, sources, apiKey };
 });
 
 const app = buildCallbackApp({
   wallets: served,
   payments,
-  tokens,
   trustedProxies: config.GATEHOUSE_TRUSTED_PROXIES ?? [],
   logger,
   now,
@@ -117,7 +116,7 @@ const app = buildCallbackApp({
 await app.listen({ host: config.GATEHOUSE_HOST, port: config.GATEHOUSE_WALLET_CALLBACK_PORT });
 if (listening.callbackBaseUrl === '') listening.callbackBaseUrl = app.listeningOrigin;
 
-const workers = served.flatMap(({ name, settings, connector, breaker, maxInFlight }) => {
+const workers = served.flatMap(({ name, tokens, settings, connector, breaker, maxInFlight }) => {
   const parts = {
     wallet: name,
     environment: environments[settings.environment],

@@ -15,6 +15,8 @@ import type { WalletConnector } from './connector/wallet-connector.ts';
 export interface CallbackWallet {
   readonly name: string;
   readonly connector: WalletConnector;
+  /** Those that its callback URLs are made with. */
+  readonly tokens: CallbackTokens;
   /** Addresses and networks that its callbacks come from; any when empty. */
   readonly sources: readonly string[];
   /** What its callbacks must carry in X-API-Key; nothing when undefined. */
@@ -24,7 +26,6 @@ export interface CallbackWallet {
 export interface CallbackAppOptions {
   readonly wallets: readonly CallbackWallet[];
   readonly payments: Client<typeof PaymentAttemptService>;
-  readonly tokens: CallbackTokens;
   readonly trustedProxies: readonly string[];
   readonly logger: Logger;
   readonly now: () => Date;
@@ -41,7 +42,7 @@ const bodyLimit = 64 * 1024;
  * all that it lacks is the wallet's key.
  */
 export function buildCallbackApp(options: CallbackAppOptions): FastifyInstance {
-  const { wallets, payments, tokens, logger } = options;
+  const { wallets, payments, logger } = options;
   const byName = new Map(
     wallets.map((wallet) => [wallet.name, { ...wallet, allowed: allowList(wallet.sources) }]),
   );
@@ -76,7 +77,7 @@ export function buildCallbackApp(options: CallbackAppOptions): FastifyInstance {
     handler: async (request, reply) => {
       const { wallet: name, id, token } = request.params;
       const wallet = byName.get(name);
-      const merchantId = tokens.merchantOf(id, token);
+      const merchantId = wallet?.tokens.merchantOf(id, token);
       const facts = { request_id: request.id, wallet: wallet?.name ?? 'unknown', ip: request.ip };
       if (wallet === undefined || merchantId === undefined || !wallet.allowed(request.ip)) {
         logger.warn(

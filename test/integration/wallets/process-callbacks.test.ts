@@ -21,8 +21,8 @@ const callbackKey = 'what-callbacks-must-carry';
 let one: Payment;
 let another: Payment;
 
-const tokenOf = ({ merchantId, attemptId }: Payment): string =>
-  createCallbackTokens(side.callbackKey).make(merchantId, attemptId);
+const tokenOf = ({ merchantId, attemptId }: Payment, wallet = 'walleta-sandbox'): string =>
+  createCallbackTokens(side.callbackKey, wallet).make(merchantId, attemptId);
 
 beforeAll(async () => {
   stack = await startStack({ facades: 0 });
@@ -33,6 +33,7 @@ beforeAll(async () => {
   wallets = await side.startWallets({ walleta: noKey, walletb: noKey });
   guarded = await side.startWallets({
     walleta: { ...noKey, callback_sources: ['192.0.2.0/24', '2001:db8::1'] },
+    walletb: { ...noKey, environment: 'production' },
   });
   keyed = await side.startWallets({ walleta: { callback_api_key: callbackKey }, walletb: noKey });
   const [first, second] = await Promise.all([stack.createMerchant(), stack.createMerchant()]);
@@ -98,6 +99,9 @@ describe('a callback that is not authentic is 404 and changes nothing', () => {
     ['a wallet that nobody has heard of', () => url(one.attemptId, tokenOf(one), 'walletc-sandbox')],
     ['a wallet of the other environment', () => url(one.attemptId, tokenOf(one), 'walleta-production')],
     ['a wallet named after a property of objects', () => url(one.attemptId, tokenOf(one), 'constructor')],
+    ['the token of another wallet', () => url(one.attemptId, tokenOf(one, 'walletb-sandbox'))],
+    ['its own token, at another wallet', () => url(one.attemptId, tokenOf(one), 'walletb-sandbox')],
+    ['the token of another environment', () => url(one.attemptId, tokenOf(one, 'walleta-production'))],
     ['no token', () => `/callbacks/walleta-sandbox/${one.attemptId}`],
     ['another path', () => `/callback/walleta-sandbox/${one.attemptId}/${tokenOf(one)}`],
   ])('%s', async (_name, path) => {
@@ -106,6 +110,16 @@ describe('a callback that is not authentic is 404 and changes nothing', () => {
     expect(response.status).toBe(404);
     expect(await response.text()).toBe('');
     await expectNothingHeard();
+  });
+
+  test('at the same wallet in another environment, which serves its own callbacks', async () => {
+    const at = (wallet: string) => `/callbacks/walletb-production/${one.attemptId}/${tokenOf(one, wallet)}`;
+
+    expect((await send(at('walletb-sandbox'), {}, guarded)).status).toBe(404);
+    await expectNothingHeard();
+    const gone = { ...one, attemptId: 'pat_01m7xnstxmevpaa4ekcx5f30ma' };
+    const own = `/callbacks/walletb-production/${gone.attemptId}/${tokenOf(gone, 'walletb-production')}`;
+    expect((await send(own, {}, guarded)).status).toBe(204);
   });
 
   test.each(['GET', 'DELETE', 'PATCH'])('by %s', async (method) => {
@@ -198,7 +212,7 @@ describe('where a key was agreed on with the wallet, an authentic callback', () 
   });
 
   test('of a wallet with which none was agreed on needs none', async () => {
-    const url = `/callbacks/walletb-sandbox/${another.attemptId}/${tokenOf(another)}`;
+    const url = `/callbacks/walletb-sandbox/${another.attemptId}/${tokenOf(another, 'walletb-sandbox')}`;
 
     expect((await send(url, {}, keyed)).status).toBe(204);
   });

@@ -23,7 +23,7 @@ const serve = (over: { readonly sentBefore: boolean; readonly providerReference?
   serveAttempt(
     {
       connector: subject.connector,
-      tokens: createCallbackTokens(Buffer.alloc(32)),
+      tokens: createCallbackTokens(Buffer.alloc(32), 'walleta-sandbox'),
       now: () => new Date(),
     },
     create(LeasedPaymentAttemptSchema, {

@@ -15,7 +15,7 @@ import { json } from './scripted-wallet.ts';
 const merchantId = 'mer_01k9z3t5y8e6wbv2n4m7q1h0cd';
 const strayPaymentId = 'stp_01k9z3t5y8e6wbv2n4m7q1h0cd';
 const reversalId = 'stp_01m7xnstxmevpaa4ekcx5f30ma';
-const tokens = createCallbackTokens(Buffer.alloc(32, 7));
+const tokens = createCallbackTokens(Buffer.alloc(32, 7), 'walleta-sandbox');
 
 let subject: FaultySubject;
 beforeEach(async () => {

@@ -2,7 +2,8 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { createCallbackTokens } from '../../../src/wallets/callback-token.ts';
 
-const tokens = createCallbackTokens(Buffer.alloc(32, 7));
+const wallet = 'walleta-sandbox';
+const tokens = createCallbackTokens(Buffer.alloc(32, 7), wallet);
 const merchantId = 'mer_01m7xpsyc7enwahzhs7cewk2zb';
 const attemptId = 'pat_01m7xpt097ek983wv5j3gfg274';
 
@@ -11,12 +12,22 @@ test('a token names its merchant for the attempt it was made for', () => {
 });
 
 test('the same attempt has the same token in every process with the key, and another with another key', () => {
-  const sameKey = createCallbackTokens(Buffer.alloc(32, 7));
-  const otherKey = createCallbackTokens(Buffer.alloc(32, 8));
+  const sameKey = createCallbackTokens(Buffer.alloc(32, 7), wallet);
+  const otherKey = createCallbackTokens(Buffer.alloc(32, 8), wallet);
 
   expect(sameKey.make(merchantId, attemptId)).toBe(tokens.make(merchantId, attemptId));
   expect(otherKey.merchantOf(attemptId, tokens.make(merchantId, attemptId))).toBeUndefined();
 });
+
+test.each(['walletb-sandbox', 'walleta-production', 'walleta', ''])(
+  'a token of walleta-sandbox is none of %s',
+  (other) => {
+    const others = createCallbackTokens(Buffer.alloc(32, 7), other);
+
+    expect(others.merchantOf(attemptId, tokens.make(merchantId, attemptId))).toBeUndefined();
+    expect(tokens.merchantOf(attemptId, others.make(merchantId, attemptId))).toBeUndefined();
+  },
+);
 
 test('it fits the path of a URL as it is, and its unguessable part has 256 bits', () => {
   const token = tokens.make(merchantId, attemptId);
