@@ -40,8 +40,12 @@ const pageSecurityPolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** No reply has links: without their column, and with narrow first ones, a phone shows the page in its width. */
+/**
+ * The page sends no requests, so it does not ask for a key either. No reply has links: without their column, and with narrow first ones, a phone
+ * shows the page in its width.
+ */
 const narrowTables = `
+.swagger-ui .auth-wrapper, .swagger-ui .authorization__btn { display: none; }
 .swagger-ui .response-col_links { display: none; }
 @media (max-width: 40rem) {
   .swagger-ui .responses-inner { padding: 0.5rem; }
@@ -54,7 +58,8 @@ const description = `Register payment orders, start direct mobile-money payments
 
 Every request is a POST with a JSON body and your API key in the \`apiKey\` header. Test keys work in the sandbox, live
 keys in production, each only there. Amounts are decimal text, never JSON numbers. Fields that are not documented are
-ignored. A key belongs on your server: never in a browser, an app or a repository.`;
+ignored. A key belongs on your server: never in a browser, an app or a repository. That is why this page sends no
+requests.`;
 
 /**
  * Collects the schemas of the routes registered after it into an OpenAPI 3.1 document, served at /openapi.json, and a

@@ -5,8 +5,8 @@ export const quickStart = {
   languages: 'Programming language',
   productionNote: 'This is production: orders you register here are paid with real money.',
   key: {
-    title: '1. Your key, and a number for the order',
-    body: 'Programs read it from their environment. Never put it into a page, an app or a repository.',
+    title: '1. Your key, an order number and a phone number',
+    body: 'Programs read them from their environment. Never put the key into a page, an app or a repository. Run the last two lines again for another order: one phone gets at most five prompts in ten minutes.',
     none: 'You have no key in this environment yet.',
     toKeys: 'To the API keys',
     ending: 'The rest of the key was shown when it was made. If nobody has it, make another.',
@@ -24,7 +24,7 @@ export const quickStart = {
     title: '4. Or ask a phone at once',
     sandbox:
       'Without a page: the customer gets the prompt on the phone. In the sandbox every number pays, but +251900000001, say, has too little money.',
-    production: 'Without a page: the customer gets the prompt on the phone. Put your own number there.',
+    production: 'Without a page: the customer gets the prompt on the phone. Set PHONE to your own number.',
   },
   ask: {
     title: '5. Ask where it stands',
@@ -35,5 +35,5 @@ export const quickStart = {
     body: 'Add webhook_url to the order, and it is told there when it has ended. Check the signature before you believe anything:',
     toWebhooks: 'To your webhooks and their secrets',
   },
-  reference: 'Everything there is, with a page to try it:',
+  reference: 'The whole API, to read:',
 };
