@@ -6,6 +6,7 @@ import {
   DeliverySchema,
   DeliveryState,
   DeliveryStateSchema,
+  EndpointState,
 } from '../gen/gatehouse/v1/webhook_service_pb.js';
 import type {
   Delivery,
@@ -41,9 +42,24 @@ export const describeDelivery = (delivery: Delivery): string =>
       ['Attempts', delivery.attemptCount === 0 ? 'none yet' : String(delivery.attemptCount)],
       ['Last result', delivery.lastResult],
       ['Delivered', showTime(delivery.deliverTime)],
-      ['Due', showTime(delivery.dueTime)],
+      ['Due', showDue(delivery)],
     ]),
   ].join('\n\n');
+
+/** When a pending delivery is sent, as far as its endpoint lets it; '' for one that is not pending. */
+export function showDue({ state, dueTime, endpointState }: Delivery): string {
+  if (state !== DeliveryState.PENDING) return '';
+  switch (endpointState) {
+    case EndpointState.PAUSED:
+      return 'when its endpoint, which is paused, is resumed';
+    case EndpointState.RESTING:
+      return `${showTime(dueTime)} or later: its endpoint is backing off`;
+    // A webhooks process of the version before does not say.
+    case EndpointState.UNSPECIFIED:
+    case EndpointState.OPEN:
+      return showTime(dueTime);
+  }
+}
 
 /** A delivery, its body as text and its attempts, newest first, for scripts. */
 export const storyJson = (story: GetDeliveryResponse): JsonObject => ({
@@ -69,9 +85,15 @@ const mostAttempts = 20;
 /** Enough for an error message, and too little for an error page. */
 const mostOfAnswer = 300;
 
-const unanswered: Partial<Record<DeliveryAttemptResult, string>> = {
+/** Undefined for what was answered. */
+const unanswered: Readonly<Record<DeliveryAttemptResult, string | undefined>> = {
+  [DeliveryAttemptResult.UNSPECIFIED]: 'unknown result',
+  [DeliveryAttemptResult.DELIVERED]: undefined,
+  [DeliveryAttemptResult.REFUSED]: undefined,
+  [DeliveryAttemptResult.GONE]: undefined,
   [DeliveryAttemptResult.TIMED_OUT]: 'timed out',
-  [DeliveryAttemptResult.CONNECTION_FAILED]: 'no connection',
+  [DeliveryAttemptResult.CONNECTION_FAILED]: 'connection failed',
+  [DeliveryAttemptResult.UNREADABLE]: 'unreadable answer',
   [DeliveryAttemptResult.TLS_FAILED]: 'TLS failed',
   [DeliveryAttemptResult.NAME_NOT_RESOLVED]: 'name not resolved',
   [DeliveryAttemptResult.ADDRESS_NOT_ALLOWED]: 'address not allowed',

@@ -4,6 +4,7 @@ import type { GetPipelineStatusResponse } from '../gen/gatehouse/v1/webhook_serv
 import { judgeStatus } from './doctor-checks.ts';
 import type { Finding, Result } from './doctor-checks.ts';
 import { describeFailure } from './failure.ts';
+import { showDuration } from './time.ts';
 import type { WebhookClients } from './webhook-clients.ts';
 
 /** One webhooks process to look at. */
@@ -104,14 +105,20 @@ const judgeDeliveries: Judge = ({ dueCount, oldestDueTime, pendingCount }, now) 
   ];
 };
 
-const judgeGivenUp: Judge = ({ givenUpCount }) =>
-  givenUpCount === 0n
-    ? ['ok', 'none in the last 24 hours']
-    : [
-        'warning',
-        `${givenUpCount} in the last 24 hours, after 76 hours of trying`,
-        'tell the merchants, and send them again when they are ready, with: gatehouse webhook redeliver <merchant_id> --since <time>',
-      ];
+const judgeGivenUp: Judge = ({ givenUpCount, givenUpTestCount, shortestTried, longestTried }) => {
+  const count = givenUpCount - givenUpTestCount;
+  const tests = givenUpTestCount === 0n ? '' : `; ${givenUpTestCount} of webhook test besides`;
+  if (count === 0n) return ['ok', `none in the last 24 hours${tests}`];
+  const spans = [shortestTried, longestTried].flatMap((span) =>
+    span === undefined ? [] : [showDuration(span)],
+  );
+  const tried = spans.length === 0 ? '' : `, tried for ${[...new Set(spans)].join(' to ')}`;
+  return [
+    'warning',
+    `${count} in the last 24 hours${tried}${tests}`,
+    'tell the merchants, and send them again when they are ready, with: gatehouse webhook redeliver <merchant_id> --since <time>',
+  ];
+};
 
 const judgeEndpoints: Judge = ({ restingEndpoints, pausedEndpoints }) => {
   const seen = `${restingEndpoints} rest because they do not answer, ${pausedEndpoints} are paused`;

@@ -13,6 +13,7 @@ import {
   isPending,
   showAttemptCount,
   showBody,
+  showDue,
   showDeliveryAttempts,
   showState,
   storyJson,
@@ -167,10 +168,7 @@ function showDeliveries(deliveries: readonly Delivery[]): string {
     delivery.orderNumber === '' ? delivery.deliveryId : `${delivery.deliveryId}\n${delivery.orderNumber}`,
     `${showState(delivery)}\n${showAttemptCount(delivery)}`,
     `${delivery.eventType}\n${showTime(delivery.createTime)}`,
-    [
-      delivery.lastResult || 'not sent yet',
-      isPending(delivery) ? `due ${showTime(delivery.dueTime)}` : '',
-    ].join('\n'),
+    [delivery.lastResult || 'not sent yet', isPending(delivery) ? `due ${showDue(delivery)}` : ''].join('\n'),
   ]);
   return table(columns, rows);
 }

@@ -9,6 +9,7 @@ import type {
 } from '../gen/gatehouse/v1/webhook_service_pb.js';
 import { exitCodes } from './cli-error.ts';
 import { showAnswer, showResult, storyJson } from './delivery-story.ts';
+import { showNextAttempt } from './next-attempt.ts';
 import { environmentOption, showEnvironment } from './options.ts';
 import { answered } from './output.ts';
 import type { Output } from './output.ts';
@@ -73,14 +74,11 @@ async function tell(webhooks: Webhooks, story: GetDeliveryResponse): Promise<Out
         'Any 2xx counts: whether the receiver verified the signature, only its own log can say.',
       ].join('\n'),
     };
-  const { sentences } = await webhooks.explainDelivery({ merchantId, deliveryId });
+  const explained = await webhooks.explainDelivery({ merchantId, deliveryId });
   const text =
     attempt === undefined
-      ? [`It has not been sent within ${waitMs / 1000} s.`, showSentences(sentences)]
-      : [
-          tellAttempt(attempt, 'It was not delivered'),
-          `It is sent again like any other delivery. See when, and why it fails:\ngatehouse webhook explain ${merchantId} ${deliveryId}`,
-        ];
+      ? [`It has not been sent within ${waitMs / 1000} s.`, showSentences(explained.sentences)]
+      : [tellAttempt(attempt, 'It was not delivered'), showNextAttempt(explained)];
   return { json, text: text.join('\n'), exitCode: exitCodes.notDelivered };
 }
 

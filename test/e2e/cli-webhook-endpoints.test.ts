@@ -126,13 +126,17 @@ describe('webhook endpoints, pause and resume', () => {
 
   test('the command that explain advises resumes the endpoint', async () => {
     const receiver = await desk.openReceiver(answer(410));
-    await desk.sendTest(receiver);
+    const { stdout: tested } = await desk.sendTest(receiver);
     const { delivery_id: id } = await desk.tried(receiver);
     const { stdout } = await desk.cli.run('webhook', 'explain', desk.merchant.id, id);
     const [, advised = ''] = /gatehouse (webhook resume .*)$/m.exec(stdout) ?? [];
 
+    const { stdout: listed } = await desk.cli.run('webhook', 'deliveries', desk.merchant.id);
     const { exitCode, stdout: resumed } = await desk.cli.run(...advised.split(' '));
 
+    expect(tested).toContain('It is not sent again while its endpoint is paused.');
+    expect(tested).not.toContain('It is sent again');
+    expect(listed.replace(/\s+/g, ' ')).toContain('due when its endpoint, which is paused, is resumed');
     expect(stdout).toContain('answered 410');
     expect(exitCode).toBe(0);
     expect(resumed).toContain(receiver.origin);

@@ -50,6 +50,7 @@ const resultNames = {
   [DeliveryAttemptResult.GONE]: 'gone',
   [DeliveryAttemptResult.TIMED_OUT]: 'timed_out',
   [DeliveryAttemptResult.CONNECTION_FAILED]: 'connection_failed',
+  [DeliveryAttemptResult.UNREADABLE]: 'unreadable',
   [DeliveryAttemptResult.TLS_FAILED]: 'tls_failed',
   [DeliveryAttemptResult.NAME_NOT_RESOLVED]: 'name_not_resolved',
   [DeliveryAttemptResult.ADDRESS_NOT_ALLOWED]: 'address_not_allowed',

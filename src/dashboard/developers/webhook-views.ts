@@ -96,6 +96,9 @@ function readable(body: Uint8Array): string {
   }
 }
 
+const isHeld = ({ endpointState }: Delivery): boolean =>
+  endpointState === EndpointState.PAUSED || endpointState === EndpointState.RESTING;
+
 /** One delivery as its page shows it. */
 export function deliveryStory(
   { delivery, body, attempts }: GetDeliveryResponse & { readonly delivery: Delivery },
@@ -111,7 +114,8 @@ export function deliveryStory(
     url: delivery.url,
     state: deliveryState(delivery.state, delivery.attemptCount, words),
     created: at(delivery.createTime),
-    due: at(delivery.dueTime),
+    // While the endpoint is paused or backs off, the reason below says when, and this time would be wrong.
+    due: isHeld(delivery) ? undefined : at(delivery.dueTime),
     delivered: at(delivery.deliverTime),
     body: readable(body),
     attempts: attempts.map((attempt) => attemptRow(attempt, writing)),

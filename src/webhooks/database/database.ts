@@ -3,6 +3,7 @@ import type { Database, DatabaseOptions } from '../../runtime/database/open-data
 import { entities } from './entities.ts';
 import { Migration001Webhooks } from './migrations/migration-001-webhooks.ts';
 import { Migration002EndpointsInTrouble } from './migrations/migration-002-endpoints-in-trouble.ts';
+import { Migration003UnreadableAnswers } from './migrations/migration-003-unreadable-answers.ts';
 
 export type { Database } from '../../runtime/database/open-database.ts';
 
@@ -12,7 +13,7 @@ export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
     {
       schema: 'webhooks',
       entities,
-      migrations: [Migration001Webhooks, Migration002EndpointsInTrouble],
+      migrations: [Migration001Webhooks, Migration002EndpointsInTrouble, Migration003UnreadableAnswers],
       migrationLock: 7_142_101,
     },
     options,

@@ -16,6 +16,8 @@ export type AttemptResult =
   | 'GONE'
   | 'TIMED_OUT'
   | 'CONNECTION_FAILED'
+  /** An answer came that is not HTTP, too large in its headers, or not as long as it says. */
+  | 'UNREADABLE'
   | 'TLS_FAILED'
   /** The host name has no address, or none that is public: which of the two, the merchant must not learn. */
   | 'NAME_NOT_RESOLVED'

@@ -1,5 +1,5 @@
 import type { AttemptReport, DeliveryState, LaneKey, WebhookEventType } from './delivery.ts';
-import { attemptsInRound } from './retry-schedule.ts';
+import { attemptsInRound, roundMs } from './retry-schedule.ts';
 import { durationWords, timeWords } from './time-words.ts';
 
 /** All that decides where a delivery is and when it goes. */
@@ -102,7 +102,7 @@ function whyGivenUp({ delivery, now }: DeliveryFacts): string {
   const when = givenUpAt === null ? '' : ` ${timeWords(givenUpAt, now)}`;
   if (roundAttempts >= attemptsInSchedule)
     return `It was given up${when}: all ${attemptsInSchedule} attempts of its schedule have failed.`;
-  return `It was given up${when}, after ${roundAttempts} of ${attemptsInSchedule} attempts, because the next would have been after the 76 hours that its schedule lasts.`;
+  return `It was given up${when}, after ${roundAttempts} of ${attemptsInSchedule} attempts, because the next would have been after the ${roundMs / 3_600_000} hours that its schedule lasts.`;
 }
 
 /** What holds it, the strongest first; what cannot be seen before that is mended is left out. */

@@ -28,6 +28,10 @@ export interface PipelineStatus {
   readonly pausedEndpoints: number;
   /** Deliveries given up in the last 24 hours. */
   readonly givenUpCount: number;
+  /** How many of those are tests. */
+  readonly givenUpTestCount: number;
+  /** For how long the others were tried, whole milliseconds; undefined when there are none. */
+  readonly triedMs: { readonly shortest: number; readonly longest: number } | undefined;
   readonly secretsWithOldKey: number;
   /** When the reconciler last finished. */
   readonly reconciledAt: Date | undefined;
@@ -115,6 +119,9 @@ async function countDeliveries({ pool }: Database, now: Date) {
     oldest: Date | null;
     pending: string;
     given_up: string;
+    given_up_tests: string;
+    shortest: string | null;
+    longest: string | null;
   }>(pool, {
     text: `
 with due as (
@@ -129,12 +136,18 @@ with due as (
   ) head
   where l.next_due_at <= $1 and l.paused_at is null and l.resting_until is null
   limit $2
+), given_up as (
+  select event_type = 'webhook.test' as is_test,
+    extract(epoch from given_up_at - round_started_at) * 1000 as tried_ms
+  from webhooks.deliveries where given_up_at > $1::timestamptz - interval '24 hours' limit $2
 )
 select count(*)::text as due, min(due_at) as oldest,
   (select count(*) from (
     select from webhooks.deliveries where state = 'PENDING' limit $2) p)::text as pending,
-  (select count(*) from (
-    select from webhooks.deliveries where given_up_at > $1::timestamptz - interval '24 hours' limit $2) g)::text as given_up
+  (select count(*) from given_up)::text as given_up,
+  (select count(*) from given_up where is_test)::text as given_up_tests,
+  (select round(min(tried_ms)) from given_up where not is_test)::text as shortest,
+  (select round(max(tried_ms)) from given_up where not is_test)::text as longest
 from due`,
     values: [now, countLimit],
   });
@@ -143,6 +156,9 @@ from due`,
     oldestDueAt: row?.oldest ?? undefined,
     pendingCount: Number(row?.pending ?? 0),
     givenUpCount: Number(row?.given_up ?? 0),
+    givenUpTestCount: Number(row?.given_up_tests ?? 0),
+    triedMs:
+      row?.shortest == null ? undefined : { shortest: Number(row.shortest), longest: Number(row.longest) },
   };
 }
 

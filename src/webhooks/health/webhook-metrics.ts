@@ -17,6 +17,7 @@ const results = [
   'GONE',
   'TIMED_OUT',
   'CONNECTION_FAILED',
+  'UNREADABLE',
   'TLS_FAILED',
   'NAME_NOT_RESOLVED',
   'ADDRESS_NOT_ALLOWED',

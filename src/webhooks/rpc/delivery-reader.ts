@@ -8,6 +8,7 @@ import type {
   LaneKey,
   WebhookEventType,
 } from '../domain/delivery.ts';
+import type { EndpointState } from './endpoint-reader.ts';
 import { deliveryIdAfter, deliveryIdBefore } from '../redeliveries/redelivery-store.ts';
 
 /** A delivery as it stands, without its body. */
@@ -20,6 +21,8 @@ export interface StoredDelivery extends LaneKey {
   readonly sequence: bigint;
   readonly url: string;
   readonly state: DeliveryState;
+  /** How its endpoint is treated now. */
+  readonly endpointState: EndpointState;
   readonly dueAt: Date | null;
   readonly attemptCount: number;
   readonly roundAttempts: number;
@@ -80,6 +83,11 @@ const columns = `
   order_id as "orderId", order_number as "orderNumber", sequence, url, state, due_at as "dueAt",
   attempt_count as "attemptCount", round_attempts as "roundAttempts", created_at as "createdAt",
   last_attempt_at as "lastAttemptAt", last_result as "lastResult", delivered_at as "deliveredAt", given_up_at as "givenUpAt",
+  (select case when l.paused_at is not null then 'PAUSED' when l.resting_until is not null then 'RESTING' else 'OPEN' end
+    from webhooks.lanes l
+    where l.merchant_id = deliveries.merchant_id and l.environment = deliveries.environment
+      and l.endpoint = deliveries.endpoint
+  ) as "endpointState",
   (select a.result from webhooks.delivery_attempts a
     where a.merchant_id = deliveries.merchant_id and a.delivery_id = deliveries.id and a.number = deliveries.attempt_count
   ) as "lastAttemptResult"`;

@@ -1,6 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { durationFromMs, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { Environment as EnvironmentMessage } from '../../gen/gatehouse/v1/order_pb.js';
 import {
@@ -54,6 +54,7 @@ const results = {
   GONE: DeliveryAttemptResult.GONE,
   TIMED_OUT: DeliveryAttemptResult.TIMED_OUT,
   CONNECTION_FAILED: DeliveryAttemptResult.CONNECTION_FAILED,
+  UNREADABLE: DeliveryAttemptResult.UNREADABLE,
   TLS_FAILED: DeliveryAttemptResult.TLS_FAILED,
   NAME_NOT_RESOLVED: DeliveryAttemptResult.NAME_NOT_RESOLVED,
   ADDRESS_NOT_ALLOWED: DeliveryAttemptResult.ADDRESS_NOT_ALLOWED,
@@ -79,6 +80,7 @@ export const deliveryMessage = (delivery: StoredDelivery): Delivery =>
     url: delivery.url,
     endpoint: delivery.endpoint,
     state: deliveryStates[delivery.state],
+    endpointState: endpointStates[delivery.endpointState],
     attemptCount: delivery.attemptCount,
     lastResult: delivery.lastResult,
     ...lastAttemptField(delivery),
@@ -162,6 +164,13 @@ export const statusMessage = (
   restingEndpoints: BigInt(status.restingEndpoints),
   pausedEndpoints: BigInt(status.pausedEndpoints),
   givenUpCount: BigInt(status.givenUpCount),
+  givenUpTestCount: BigInt(status.givenUpTestCount),
+  ...(status.triedMs === undefined
+    ? {}
+    : {
+        shortestTried: durationFromMs(status.triedMs.shortest),
+        longestTried: durationFromMs(status.triedMs.longest),
+      }),
   secretsWithOldKey: BigInt(status.secretsWithOldKey),
   repairedCount: BigInt(status.repairedCount),
   gaps: [...status.gaps],

@@ -62,7 +62,7 @@ export function explainFailure(error: unknown, attempt: FailedAttempt): AttemptW
       // With TLS 1.3 a server refuses the client when the client already takes the connection for made.
       return code.startsWith('ERR_SSL_')
         ? { result: 'TLS_FAILED', detail: untrusted(code, url) }
-        : { result: 'CONNECTION_FAILED', detail: broken(error, code, attempt) };
+        : broken(error, code, attempt);
   }
 }
 
@@ -93,16 +93,32 @@ function tooLate({ url, phase, status, totalMs }: FailedAttempt, ms: number): At
 }
 
 function unconnected(code: string, url: URL): string {
+  const there = hostAndPort(url);
   switch (code) {
     case 'ECONNREFUSED':
-      return `${hostAndPort(url)} refused the connection: nothing listens on that port, or a firewall says no`;
+      return `${there} refused the connection: nothing listens on that port, or a firewall says no`;
+    case 'ECONNRESET':
+    case 'ECONNABORTED':
+    case 'EPIPE':
+      return `${there} closed the connection while it was being made`;
     case 'EHOSTUNREACH':
     case 'ENETUNREACH':
-      return `there is no way to ${hostAndPort(url)} (${code})`;
+    case 'EHOSTDOWN':
+    case 'ENETDOWN':
+      return `there is no way to ${there} (${code})`;
     case 'ETIMEDOUT':
-      return `no connection to ${hostAndPort(url)}: is the host up, and does its firewall let Gatehouse in?`;
+      return `no connection to ${there}: is the host up, and does its firewall let Gatehouse in?`;
+    case 'EACCES':
+    case 'EPERM':
+    case 'EADDRNOTAVAIL':
+    case 'EADDRINUSE':
+    case 'EMFILE':
+    case 'ENFILE':
+    case 'ENOBUFS':
+    case 'ENOMEM':
+      return `Gatehouse could not open a connection (${code}). The receiver was not asked`;
     default:
-      return `no connection to ${hostAndPort(url)} (${code})`;
+      return `no connection to ${there} (${code})`;
   }
 }
 
@@ -132,23 +148,38 @@ function untrusted(code: string, url: URL): string {
   }
 }
 
-function broken(error: unknown, code: string, { url, status }: FailedAttempt): string {
+/** What ended a connection that had been made. An answer that came and cannot be read is no lost connection. */
+function broken(error: unknown, code: string, { url, status }: FailedAttempt): AttemptWords {
   const begun = status === 0 ? '' : `answered ${nameStatus(status)}, but `;
+  const unreadable = (detail: string): AttemptWords => ({ result: 'UNREADABLE', detail });
+  const lost = (detail: string): AttemptWords => ({ result: 'CONNECTION_FAILED', detail });
   if (code.startsWith('HPE_') || code === 'HTTPParserError')
-    return `${begun}what ${hostAndPort(url)} sent is not HTTP${hintAtTls(error, url)}`;
+    return unreadable(`${begun}what ${hostAndPort(url)} sent is not HTTP${hintAtTls(error, url)}`);
   switch (code) {
     case 'UND_ERR_HEADERS_OVERFLOW':
-      return 'the headers of the answer are longer than 16 kB';
+      return unreadable(
+        'it answered, but the headers of the answer are too large: longer than 16 kB. Send fewer or smaller headers',
+      );
     case 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH':
-      return `${begun}its body is not as long as its Content-Length says`;
+      return unreadable(`${begun}its body is not as long as its Content-Length says`);
     case 'UND_ERR_SOCKET':
+    case 'UND_ERR_CLOSED':
+    case 'UND_ERR_DESTROYED':
     case 'ECONNRESET':
+    case 'ECONNABORTED':
     case 'EPIPE':
-      return status === 0
-        ? `${hostAndPort(url)} closed the connection without an answer that can be used`
-        : `${begun}the connection was closed before the end of the body`;
+      return lost(
+        status === 0
+          ? `${hostAndPort(url)} closed the connection without an answer that can be used`
+          : `${begun}the connection was closed before the end of the body`,
+      );
+    case 'ETIMEDOUT':
+    case 'EHOSTUNREACH':
+    case 'ENETUNREACH':
+    case 'ENETDOWN':
+      return lost(`${begun}the network lost the connection to ${hostAndPort(url)} (${code})`);
     default:
-      return `${begun}the connection to ${hostAndPort(url)} failed (${code})`;
+      return lost(`${begun}the connection to ${hostAndPort(url)} failed (${code})`);
   }
 }
 

@@ -162,7 +162,7 @@ describe('webhooks', () => {
     expect(page).toMatch(new RegExp(`^${at('webhooks/deliveries/whd_')}`));
     expect(body).toContain('http://127.0.0.1:9/hook?a=1&amp;b=2');
     expect(body).toContain('webhook.test');
-    expect(body).toContain('No connection');
+    expect(body).toContain('Connection failed');
     expect(body).not.toContain('gatehouse webhook');
   });
 

@@ -83,14 +83,18 @@ interface Delivery {
   readonly sequence?: number;
   readonly dueAt?: Date;
   readonly givenUpAt?: Date;
+  readonly triedSeconds?: number;
+  readonly eventType?: string;
 }
 
-const addDelivery = ({ id, endpoint, orderId = `ord_${id}`, sequence = 3, dueAt, givenUpAt }: Delivery) =>
-  database.pool.query(
+const addDelivery = (delivery: Delivery) => {
+  const { id, endpoint, orderId = `ord_${id}`, sequence = 3, dueAt, givenUpAt } = delivery;
+  const { triedSeconds = 0, eventType = 'order.completed' } = delivery;
+  return database.pool.query(
     `insert into webhooks.deliveries (merchant_id, id, environment, endpoint, event_id, event_type, order_id,
        order_number, sequence, url, body, state, due_at, given_up_at, round_started_at, created_at)
-     values ($1, $2, 'SANDBOX', $3, $2, 'order.completed', $4, 'A-1', $5, $3, '', $6::webhooks.delivery_state, $7, $8,
-       now(), now())`,
+     values ($1, $2, 'SANDBOX', $3, $2, $10, $4, 'A-1', $5, $3, '', $6::webhooks.delivery_state, $7, $8,
+       coalesce($8::timestamptz, now()) - make_interval(secs => $9), now())`,
     [
       merchant,
       id,
@@ -100,8 +104,11 @@ const addDelivery = ({ id, endpoint, orderId = `ord_${id}`, sequence = 3, dueAt,
       dueAt === undefined ? 'GIVEN_UP' : 'PENDING',
       dueAt ?? null,
       givenUpAt ?? null,
+      triedSeconds,
+      eventType,
     ],
   );
+};
 
 test('before anything has happened nothing is taken in, and nothing is due', async () => {
   expect(await readStatus()).toEqual({
@@ -117,6 +124,8 @@ test('before anything has happened nothing is taken in, and nothing is due', asy
     restingEndpoints: 0,
     pausedEndpoints: 0,
     givenUpCount: 0,
+    givenUpTestCount: 0,
+    triedMs: undefined,
     secretsWithOldKey: 0,
     reconciledAt: undefined,
     repairedCount: 0,
@@ -162,7 +171,15 @@ test('what waits on endpoints that rest or are paused is pending and not due', a
 test('given up, repaired and gaps are those of the last 24 hours', async () => {
   const endpoint = 'https://open.example';
   await addLane({ endpoint });
-  await addDelivery({ id: 'lately', endpoint, givenUpAt: ago(3_600) });
+  await addDelivery({ id: 'lately', endpoint, givenUpAt: ago(3_600), triedSeconds: 273_600 });
+  await addDelivery({ id: 'asked-to-wait', endpoint, givenUpAt: ago(3_600), triedSeconds: 7 });
+  await addDelivery({
+    id: 'test',
+    endpoint,
+    givenUpAt: ago(3_600),
+    triedSeconds: 1,
+    eventType: 'webhook.test',
+  });
   await addDelivery({ id: 'long-ago', endpoint, givenUpAt: ago(25 * 3_600) });
   await database.pool.query(
     `insert into webhooks.findings (id, found_at, merchant_id, order_id, is_repaired, detail) values
@@ -172,7 +189,9 @@ test('given up, repaired and gaps are those of the last 24 hours', async () => {
   );
 
   expect(await readStatus()).toMatchObject({
-    givenUpCount: 1,
+    givenUpCount: 3,
+    givenUpTestCount: 1,
+    triedMs: { shortest: 7_000, longest: 273_600_000 },
     repairedCount: 1,
     gapCount: 1,
     gaps: ['a gap'],

@@ -53,6 +53,8 @@ const quietStatus: PipelineStatus = {
   restingEndpoints: 6,
   pausedEndpoints: 7,
   givenUpCount: 8,
+  givenUpTestCount: 3,
+  triedMs: { shortest: 40_000, longest: 273_600_000 },
   secretsWithOldKey: 9,
   reconciledAt: undefined,
   repairedCount: 10,

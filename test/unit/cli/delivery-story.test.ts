@@ -5,13 +5,20 @@ import { describe, expect, test } from '@jest/globals';
 import {
   showAnswer,
   showBody,
+  showDue,
   showDeliveryAttempts,
   showResult,
   storyJson,
 } from '../../../src/cli/delivery-story.ts';
+import { showNextAttempt } from '../../../src/cli/next-attempt.ts';
+import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import {
   DeliveryAttemptResult,
   DeliveryAttemptSchema,
+  DeliverySchema,
+  DeliveryState,
+  EndpointState,
+  ExplainDeliveryResponseSchema,
   GetDeliveryResponseSchema,
 } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
 
@@ -36,6 +43,58 @@ const story = (attempts: readonly Attempt[], body = '{}') =>
     attempts: attempts.map((changes) => attempt(changes)),
   });
 
+test.each<[DeliveryState, EndpointState, string]>([
+  [DeliveryState.PENDING, EndpointState.OPEN, '2026-11-21T12:00:00Z'],
+  [DeliveryState.PENDING, EndpointState.UNSPECIFIED, '2026-11-21T12:00:00Z'],
+  [
+    DeliveryState.PENDING,
+    EndpointState.RESTING,
+    '2026-11-21T12:00:00Z or later: its endpoint is backing off',
+  ],
+  [DeliveryState.PENDING, EndpointState.PAUSED, 'when its endpoint, which is paused, is resumed'],
+  [DeliveryState.DELIVERED, EndpointState.PAUSED, ''],
+  [DeliveryState.GIVEN_UP, EndpointState.OPEN, ''],
+])('a delivery in state %i of an endpoint in state %i is due: %s', (state, endpointState, words) => {
+  const dueTime = timestampFromDate(new Date('2026-11-21T12:00:00Z'));
+  expect(showDue(create(DeliverySchema, { state, endpointState, dueTime }))).toBe(words);
+});
+
+test.each<[DeliveryState, EndpointState, boolean, string]>([
+  [
+    DeliveryState.PENDING,
+    EndpointState.OPEN,
+    true,
+    'It is sent again at 2026-11-21T12:00:00Z. See why it fails:',
+  ],
+  [DeliveryState.PENDING, EndpointState.OPEN, false, 'It waits for something else. See for what:'],
+  [
+    DeliveryState.PENDING,
+    EndpointState.RESTING,
+    true,
+    'Its endpoint is backing off, so it is sent again at 2026',
+  ],
+  [DeliveryState.PENDING, EndpointState.PAUSED, false, 'It is not sent again while its endpoint is paused.'],
+  [DeliveryState.GIVEN_UP, EndpointState.OPEN, false, 'It is given up, and not sent again by itself.'],
+  [DeliveryState.GIVEN_UP, EndpointState.PAUSED, false, 'It is given up, and not sent again by itself.'],
+  [DeliveryState.DELIVERED, EndpointState.OPEN, false, 'It was sent again since then, and is delivered.'],
+])(
+  'a failed delivery in state %i of an endpoint in state %i promises only what comes',
+  (state, of, isNext, words) => {
+    const explained = create(ExplainDeliveryResponseSchema, {
+      delivery: { merchantId: 'mer_1', deliveryId: 'whd_1', state, environment: Environment.SANDBOX },
+      endpoint: { endpoint: 'https://shop.example', state: of },
+      ...(isNext ? { nextAttemptTime: timestampFromDate(new Date('2026-11-21T12:00:00Z')) } : {}),
+    });
+
+    const said = showNextAttempt(explained);
+
+    expect(said).toContain(words);
+    expect(said.includes('gatehouse webhook resume mer_1 https://shop.example --environment sandbox')).toBe(
+      of === EndpointState.PAUSED && state === DeliveryState.PENDING,
+    );
+  },
+);
+
 describe('what came of an attempt', () => {
   test.each<[Attempt, string]>([
     [{ result: DeliveryAttemptResult.DELIVERED, statusCode: 204 }, 'answered 204 in 12 ms'],
@@ -45,7 +104,9 @@ describe('what came of an attempt', () => {
       { result: DeliveryAttemptResult.TIMED_OUT, statusCode: 200, duration: durationFromMs(15_000) },
       'timed out after 15000 ms',
     ],
-    [{ result: DeliveryAttemptResult.CONNECTION_FAILED, statusCode: 0 }, 'no connection after 12 ms'],
+    [{ result: DeliveryAttemptResult.CONNECTION_FAILED, statusCode: 0 }, 'connection failed after 12 ms'],
+    [{ result: DeliveryAttemptResult.UNREADABLE, statusCode: 0 }, 'unreadable answer after 12 ms'],
+    [{ result: DeliveryAttemptResult.UNSPECIFIED, statusCode: 0 }, 'unknown result after 12 ms'],
     [{ result: DeliveryAttemptResult.TLS_FAILED, statusCode: 0 }, 'TLS failed after 12 ms'],
     [{ result: DeliveryAttemptResult.NAME_NOT_RESOLVED, statusCode: 0 }, 'name not resolved after 12 ms'],
     [{ result: DeliveryAttemptResult.ADDRESS_NOT_ALLOWED, statusCode: 0 }, 'address not allowed after 12 ms'],

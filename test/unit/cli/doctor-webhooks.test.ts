@@ -1,6 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { durationFromMs, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError, createClient, createRouterTransport } from '@connectrpc/connect';
 import { expect, test } from '@jest/globals';
 import { checkWebhooks } from '../../../src/cli/doctor-webhooks.ts';
@@ -74,7 +74,39 @@ test.each<[string, Status, string, string, RegExp]>([
     'ok',
     /3 due/,
   ],
-  ['deliveries given up', { givenUpCount: 4n }, 'given up', 'warning', /^4 in the last 24 hours/],
+  [
+    'deliveries given up',
+    {
+      givenUpCount: 4n,
+      givenUpTestCount: 1n,
+      shortestTried: durationFromMs(40_000),
+      longestTried: durationFromMs(273_600_000),
+    },
+    'given up',
+    'warning',
+    /^3 in the last 24 hours, tried for 40s to 3d4h; 1 of webhook test besides$/,
+  ],
+  [
+    'deliveries given up, all tried for as long',
+    { givenUpCount: 1n, shortestTried: durationFromMs(7_000), longestTried: durationFromMs(7_000) },
+    'given up',
+    'warning',
+    /^1 in the last 24 hours, tried for 7s$/,
+  ],
+  [
+    'deliveries given up, as a process of the version before tells it',
+    { givenUpCount: 4n },
+    'given up',
+    'warning',
+    /^4 in the last 24 hours$/,
+  ],
+  [
+    'only tests given up',
+    { givenUpCount: 2n, givenUpTestCount: 2n },
+    'given up',
+    'ok',
+    /^none in the last 24 hours; 2 of webhook test besides$/,
+  ],
   ['endpoints that only rest', { restingEndpoints: 2n }, 'endpoints', 'ok', /^2 rest/],
   ['paused endpoints', { pausedEndpoints: 1n }, 'endpoints', 'warning', /1 are paused/],
   ['secrets with an older key', { secretsWithOldKey: 7n }, 'signing secrets', 'warning', /^7 are still/],

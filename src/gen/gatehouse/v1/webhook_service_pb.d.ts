@@ -367,6 +367,13 @@ export declare type Delivery = Message<"gatehouse.v1.Delivery"> & {
    * @generated from field: gatehouse.v1.DeliveryAttemptResult last_attempt_result = 18;
    */
   lastAttemptResult: DeliveryAttemptResult;
+
+  /**
+   * How its endpoint is treated now. A pending delivery is sent at its due_time only while its endpoint is open.
+   *
+   * @generated from field: gatehouse.v1.EndpointState endpoint_state = 19;
+   */
+  endpointState: EndpointState;
 };
 
 /**
@@ -1490,6 +1497,27 @@ export declare type GetPipelineStatusResponse = Message<"gatehouse.v1.GetPipelin
    * @generated from field: repeated string gaps = 14;
    */
   gaps: string[];
+
+  /**
+   * How many of given_up_count are tests, which are tried three times and not for days.
+   *
+   * @generated from field: int64 given_up_test_count = 15;
+   */
+  givenUpTestCount: bigint;
+
+  /**
+   * The shortest time for which one of the others was tried before it was given up; absent when there is none.
+   *
+   * @generated from field: google.protobuf.Duration shortest_tried = 16;
+   */
+  shortestTried?: Duration | undefined;
+
+  /**
+   * The longest such time; absent when there is none.
+   *
+   * @generated from field: google.protobuf.Duration longest_tried = 17;
+   */
+  longestTried?: Duration | undefined;
 };
 
 /**
@@ -1613,7 +1641,7 @@ export enum DeliveryAttemptResult {
   TIMED_OUT = 4,
 
   /**
-   * No connection, or it broke: refused, reset, no route, an answer that is not HTTP.
+   * No connection, or it broke: refused, reset, no route.
    *
    * @generated from enum value: DELIVERY_ATTEMPT_RESULT_CONNECTION_FAILED = 5;
    */
@@ -1640,6 +1668,13 @@ export enum DeliveryAttemptResult {
    * @generated from enum value: DELIVERY_ATTEMPT_RESULT_ADDRESS_NOT_ALLOWED = 8;
    */
   ADDRESS_NOT_ALLOWED = 8,
+
+  /**
+   * An answer came that cannot be read: not HTTP, headers that are too large, a body that is not as long as it says.
+   *
+   * @generated from enum value: DELIVERY_ATTEMPT_RESULT_UNREADABLE = 9;
+   */
+  UNREADABLE = 9,
 }
 
 /**

@@ -1,0 +1,10 @@
+import { Migration } from '@mikro-orm/migrations';
+
+/** Attempts that were answered with something that cannot be read. */
+export class Migration003UnreadableAnswers extends Migration {
+  override readonly name = '003-unreadable-answers';
+
+  override up(): void {
+    this.addSql(`alter type webhooks.attempt_result add value if not exists 'UNREADABLE'`);
+  }
+}
