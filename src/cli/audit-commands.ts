@@ -74,6 +74,7 @@ async function list(audit: CoreClients['audit'], options: AuditOptions): Promise
       entries: page.items.map((entry) => plainJson(AuditEntrySchema, entry)),
       next_page_token: page.nextPageToken,
     },
-    text: rows.length === 0 ? 'Nothing has been changed yet.' : `${table(columns, rows)}${showMore(page)}`,
+    text: (width) =>
+      rows.length === 0 ? 'Nothing has been changed yet.' : `${table(columns, rows, width)}${showMore(page)}`,
   };
 }

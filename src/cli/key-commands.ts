@@ -142,6 +142,6 @@ function list(keys: readonly ApiKey[], now: Date, nothing: string): Output {
   ]);
   return {
     json: { api_keys: keys.map((key) => plainJson(ApiKeySchema, key)) },
-    text: rows.length === 0 ? nothing : table(columns, rows),
+    text: (width) => (rows.length === 0 ? nothing : table(columns, rows, width)),
   };
 }

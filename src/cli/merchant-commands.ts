@@ -145,6 +145,6 @@ async function list(merchants: Merchants, options: PageOptions): Promise<Output>
       merchants: page.items.map((merchant) => plainJson(MerchantSchema, merchant)),
       next_page_token: page.nextPageToken,
     },
-    text: rows.length === 0 ? nobody : `${table(columns, rows)}${showMore(page)}`,
+    text: (width) => (rows.length === 0 ? nobody : `${table(columns, rows, width)}${showMore(page)}`),
   };
 }

@@ -116,7 +116,7 @@ const explainHold = ({ status }: Order, strays: readonly StrayPayment[]): string
 
 function show(order: Order, events: readonly OrderEvent[], strays: readonly StrayPayment[]): Output {
   const attempts = attemptsOf(events);
-  const sections = [
+  const sections = (width: number): string[] => [
     `Order ${order.orderNumber} in ${showEnvironment(order.environment)}`,
     fields([
       ['Order', order.orderId],
@@ -135,11 +135,13 @@ function show(order: Order, events: readonly OrderEvent[], strays: readonly Stra
       ['Changed', showTime(order.updateTime)],
       ['To be paid by', showTime(order.expireTime)],
     ]),
-    attempts.length === 0 ? 'No payment attempts' : `Payment attempts\n${showAttempts(attempts)}`,
+    attempts.length === 0 ? 'No payment attempts' : `Payment attempts\n${showAttempts(attempts, width)}`,
     ...(strays.length === 0
       ? []
-      : [`Money that the order could not take\n${showStrays(strays, order)}${explainHold(order, strays)}`]),
-    `What happened\n${showTimeline(order, events)}`,
+      : [
+          `Money that the order could not take\n${showStrays(strays, order, width)}${explainHold(order, strays)}`,
+        ]),
+    `What happened\n${showTimeline(order, events, width)}`,
     ...(order.webhookUrl === '' || order.status === OrderStatus.PENDING
       ? []
       : [`What its webhook URL was told\n${showDeliveriesOf(order)}`]),
@@ -151,7 +153,7 @@ function show(order: Order, events: readonly OrderEvent[], strays: readonly Stra
       stray_payments: strays.map((stray) => plainJson(StrayPaymentSchema, stray)),
       events: events.map((event) => plainJson(OrderEventSchema, event)),
     },
-    text: sections.join('\n\n'),
+    text: (width) => sections(width).join('\n\n'),
   };
 }
 
@@ -195,9 +197,9 @@ async function list(orders: Orders, merchantId: string, options: ListOptions): P
       orders: page.items.map((order) => plainJson(OrderSchema, order)),
       next_page_token: page.nextPageToken,
     },
-    text:
+    text: (width) =>
       rows.length === 0
         ? `No such orders in ${where}`
-        : `Orders in ${where}\n\n${table(columns, rows)}${showMore(page)}`,
+        : `Orders in ${where}\n\n${table(columns, rows, width)}${showMore(page)}`,
   };
 }

@@ -27,7 +27,7 @@ export function showAttemptStatus({ status, declineReason }: PaymentAttempt): st
   return declineReason === '' ? word : `${word}: ${declineReason}`;
 }
 
-export function showAttempts(attempts: readonly PaymentAttempt[]): string {
+export function showAttempts(attempts: readonly PaymentAttempt[], width: number): string {
   const columns = [
     { head: 'ATTEMPT', gives: true },
     { head: 'STATUS' },
@@ -44,7 +44,7 @@ export function showAttempts(attempts: readonly PaymentAttempt[]): string {
     attempt.phone,
     showTime(attempt.createTime),
   ]);
-  return table(columns, rows);
+  return table(columns, rows, width);
 }
 
 /** What an event means, in a few words. */
@@ -75,7 +75,11 @@ const amountOf = ({ amount, currency, expireTime }: Order): string =>
   `${amount} ${currency}, to be paid by ${showTime(expireTime)}`;
 
 /** The events as a timeline, oldest first. Says so when the order has newer ones than can be listed already. */
-export function showTimeline({ lastEventSequence }: Order, events: readonly OrderEvent[]): string {
+export function showTimeline(
+  { lastEventSequence }: Order,
+  events: readonly OrderEvent[],
+  width: number,
+): string {
   const columns = [
     { head: 'TIME' },
     { head: '#' },
@@ -90,5 +94,5 @@ export function showTimeline({ lastEventSequence }: Order, events: readonly Orde
   ]);
   const isWhole = (events.at(-1)?.sequence ?? 0n) >= lastEventSequence;
   const waiting = `Up to event ${lastEventSequence} there are newer ones, listed as soon as older transactions end: look again.`;
-  return isWhole ? table(columns, rows) : `${table(columns, rows)}\n${waiting}`;
+  return isWhole ? table(columns, rows, width) : `${table(columns, rows, width)}\n${waiting}`;
 }

@@ -4,7 +4,8 @@ import type { CoreClients } from './core-clients.ts';
 /** What a command has to say, once for scripts and once for people. */
 export interface Output {
   readonly json: JsonObject;
-  readonly text: string;
+  /** For a terminal that is `width` columns wide. */
+  readonly text: string | ((width: number) => string);
   /** What the process ends with, when the command was done and yet there is something to tell a script. */
   readonly exitCode?: number;
 }

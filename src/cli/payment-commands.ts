@@ -95,10 +95,10 @@ async function list(
       payment_attempts: page.items.map((attempt) => plainJson(PaymentAttemptSchema, attempt)),
       next_page_token: page.nextPageToken,
     },
-    text:
+    text: (width) =>
       page.items.length === 0
         ? `No such payment attempts in ${where}`
-        : `Payment attempts in ${where}\n\n${showAttempts(page.items)}${showMore(page)}`,
+        : `Payment attempts in ${where}\n\n${showAttempts(page.items, width)}${showMore(page)}`,
   };
 }
 

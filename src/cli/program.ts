@@ -18,6 +18,7 @@ import { addReconcileCommands } from './reconcile-commands.ts';
 import type { Server } from './rpc-failure.ts';
 import { dashboardOf, findTarget, findWebhooks, tokenOf } from './target.ts';
 import type { Servers, Target } from './target.ts';
+import { defaultWidth } from './table.ts';
 import type { WebhookClients } from './webhook-clients.ts';
 import { addUserCommands } from './user-commands.ts';
 import { addWalletCommands } from './wallet-commands.ts';
@@ -31,6 +32,8 @@ export interface Surroundings {
   readonly openWebhooks: (addresses: readonly string[], token: string) => WebhookClients;
   readonly stdout: (text: string) => void;
   readonly stderr: (text: string) => void;
+  /** The columns of the terminal that the output goes to; undefined when it goes elsewhere. */
+  readonly width?: number | undefined;
   readonly now: () => Date;
   /** Aborts when the user has had enough (Ctrl-C). From the first call on, that does not end the process by itself. */
   readonly interruption: () => AbortSignal;
@@ -76,7 +79,11 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
     return found;
   };
   const print = (output: Output): void =>
-    stdout(program.opts<GlobalOptions>().json ? `${JSON.stringify(output.json)}\n` : `${output.text}\n`);
+    stdout(
+      program.opts<GlobalOptions>().json
+        ? `${JSON.stringify(output.json)}\n`
+        : `${typeof output.text === 'string' ? output.text : output.text(surroundings.width ?? defaultWidth)}\n`,
+    );
   const runner =
     <Clients extends { readonly close: () => void }>(open: () => Promise<Clients>): Runner<Clients> =>
     async (use) => {

@@ -199,9 +199,9 @@ function describe(reconciliation: Reconciliation, differences: readonly Differen
     ['Due', showTime(reconciliation.dueTime)],
   ]);
   const more = reconciliation.differences - differences.length;
-  const sections = [
+  const sections = (width: number): string[] => [
     summary,
-    ...(differences.length === 0 ? [] : [showDifferences(differences)]),
+    ...(differences.length === 0 ? [] : [showDifferences(differences, width)]),
     ...(isOver && reconciliation.differences === 0 ? ['The statement and the records agree.'] : []),
     ...(isOver && more > 0 ? [`There are ${more} more than are kept: is it the right account?`] : []),
   ];
@@ -210,11 +210,11 @@ function describe(reconciliation: Reconciliation, differences: readonly Differen
       ...plainJson(ReconciliationSchema, reconciliation),
       difference_list: differences.map((difference) => plainJson(DifferenceSchema, difference)),
     },
-    text: sections.join('\n\n'),
+    text: (width) => sections(width).join('\n\n'),
   };
 }
 
-function showDifferences(differences: readonly Difference[]): string {
+function showDifferences(differences: readonly Difference[], width: number): string {
   const columns = [
     { head: '#', right: true },
     { head: 'THE WALLET HAS' },
@@ -234,7 +234,7 @@ function showDifferences(differences: readonly Difference[]): string {
       `> ${difference.advice}`,
     ].join('\n'),
   ]);
-  return table(columns, rows);
+  return table(columns, rows, width);
 }
 
 async function list(reconciliations: Reconciliations, options: ListOptions): Promise<Output> {
@@ -266,6 +266,7 @@ async function list(reconciliations: Reconciliations, options: ListOptions): Pro
       reconciliations: page.items.map((each) => plainJson(ReconciliationSchema, each)),
       next_page_token: page.nextPageToken,
     },
-    text: rows.length === 0 ? 'Nothing has been compared yet' : `${table(columns, rows)}${showMore(page)}`,
+    text: (width) =>
+      rows.length === 0 ? 'Nothing has been compared yet' : `${table(columns, rows, width)}${showMore(page)}`,
   };
 }

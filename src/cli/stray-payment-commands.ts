@@ -74,7 +74,7 @@ export async function straysOf(
 }
 
 /** Names the stray payments that came of an order's attempts, and the command that tells the rest. */
-export function showStrays(strays: readonly StrayPayment[], { orderId }: Order): string {
+export function showStrays(strays: readonly StrayPayment[], { orderId }: Order, width: number): string {
   const columns = [
     { head: 'STRAY PAYMENT, ATTEMPT', gives: true },
     { head: 'STATUS' },
@@ -89,7 +89,7 @@ export function showStrays(strays: readonly StrayPayment[], { orderId }: Order):
     showAmount(stray),
     showTime(stray.createTime),
   ]);
-  return `${table(columns, rows)}\nMore about it: gatehouse payment strays --order ${orderId}`;
+  return `${table(columns, rows, width)}\nMore about it: gatehouse payment strays --order ${orderId}`;
 }
 
 async function list(strayPayments: CoreClients['strayPayments'], options: ListOptions): Promise<Output> {
@@ -118,10 +118,10 @@ async function list(strayPayments: CoreClients['strayPayments'], options: ListOp
       stray_payments: page.items.map((stray) => plainJson(StrayPaymentSchema, stray)),
       next_page_token: page.nextPageToken,
     },
-    text:
+    text: (width) =>
       rows.length === 0
         ? 'No such stray payments'
-        : `${table(columns, rows)}${adviseOn(page.items)}${showMore(page)}`,
+        : `${table(columns, rows, width)}${adviseOn(page.items)}${showMore(page)}`,
   };
 }
 

@@ -295,6 +295,7 @@ function list({ users, invitations }: ListUsersResponse, merchantId: string): Ou
       users: users.map((user) => plainJson(UserSchema, user)),
       invitations: invitations.map((invitation) => plainJson(InvitationSchema, invitation)),
     },
-    text: rows.length === 0 ? `Nobody yet. Invite somebody: ${invite}` : table(columns, rows),
+    text: (width) =>
+      rows.length === 0 ? `Nobody yet. Invite somebody: ${invite}` : table(columns, rows, width),
   };
 }

@@ -52,10 +52,10 @@ async function list(
   const nobody = 'No process that talks to wallets has reported within a day. Is one running?';
   return {
     json: { statuses: statuses.map((each) => plainJson(ReportedWalletStatusSchema, each)) },
-    text:
+    text: (width) =>
       first === undefined
         ? nobody
-        : `${table(columns, statuses.flatMap(rowsOf))}\n\nCalls and times are of the last ${showDuration(first.window)}.`,
+        : `${table(columns, statuses.flatMap(rowsOf), width)}\n\nCalls and times are of the last ${showDuration(first.window)}.`,
   };
 }
 

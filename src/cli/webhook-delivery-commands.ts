@@ -134,10 +134,10 @@ async function list(
       deliveries: page.items.map((delivery) => plainJson(DeliverySchema, delivery)),
       next_page_token: page.nextPageToken,
     },
-    text:
+    text: (width) =>
       page.items.length === 0
         ? `No such deliveries in ${where}`
-        : `Deliveries in ${where}\n\n${showDeliveries(page.items)}${showMore(page)}${showFixed(page, {
+        : `Deliveries in ${where}\n\n${showDeliveries(page.items, width)}${showMore(page)}${showFixed(page, {
             '--since': isSpan(since) ? createTimeFrom : undefined,
             '--until': isSpan(until) ? createTimeTo : undefined,
           })}`,
@@ -157,7 +157,7 @@ function showFixed(
     .join('');
 }
 
-function showDeliveries(deliveries: readonly Delivery[]): string {
+function showDeliveries(deliveries: readonly Delivery[], width: number): string {
   const columns = [
     { head: 'DELIVERY, ORDER NUMBER' },
     { head: 'STATE' },
@@ -170,7 +170,7 @@ function showDeliveries(deliveries: readonly Delivery[]): string {
     `${delivery.eventType}\n${showTime(delivery.createTime)}`,
     [delivery.lastResult || 'not sent yet', isPending(delivery) ? `due ${showDue(delivery)}` : ''].join('\n'),
   ]);
-  return table(columns, rows);
+  return table(columns, rows, width);
 }
 
 /** Sentences may name commands; they are given as this program is called here. */

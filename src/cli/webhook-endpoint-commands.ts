@@ -130,10 +130,10 @@ async function list(
       endpoints: page.items.map((endpoint) => plainJson(EndpointSchema, endpoint)),
       next_page_token: page.nextPageToken,
     },
-    text:
+    text: (width) =>
       rows.length === 0
         ? `${nothing} in ${showEnvironment(environment)}${who}`
-        : `${table(columns, rows)}${adviseOn(page.items)}${showMore(page)}`,
+        : `${table(columns, rows, width)}${adviseOn(page.items)}${showMore(page)}`,
   };
 }
 

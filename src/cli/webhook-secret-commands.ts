@@ -156,6 +156,6 @@ function list(secrets: readonly SigningSecret[], nothing: string): Output {
   ]);
   return {
     json: { signing_secrets: secrets.map((secret) => plainJson(SigningSecretSchema, secret)) },
-    text: rows.length === 0 ? nothing : table(columns, rows),
+    text: (width) => (rows.length === 0 ? nothing : table(columns, rows, width)),
   };
 }

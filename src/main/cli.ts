@@ -37,6 +37,7 @@ process.exitCode = await runCli(process.argv.slice(2), {
     openWebhooks({ addresses, token, actor: actorName(), newRequestId: randomUUID }),
   stdout: (text) => void process.stdout.write(text),
   stderr: (text) => void process.stderr.write(text),
+  width: process.stdout.isTTY ? process.stdout.columns : undefined,
   now: () => new Date(),
   interruption: () => {
     const interruption = new AbortController();

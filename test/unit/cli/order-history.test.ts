@@ -52,13 +52,13 @@ test.each([
   [event(OrderEventType.FAILED, 1), 'failed  failed'],
   [event(OrderEventType.EXPIRED, 1), 'expired  the time to pay ran out'],
 ])('the timeline tells what happened: %#', (happened, told) => {
-  const [, line = ''] = showTimeline(order, [happened]).split('\n');
+  const [, line = ''] = showTimeline(order, [happened], 100).split('\n');
 
   expect(line).toBe(`2026-01-31T08:30:01Z  1  ${told}`);
 });
 
 test('the timeline names the request that caused an event', () => {
-  const timeline = showTimeline(order, [event(OrderEventType.CREATED, 1, { requestId: 'req-1' })]);
+  const timeline = showTimeline(order, [event(OrderEventType.CREATED, 1, { requestId: 'req-1' })], 100);
 
   expect(timeline).toMatch(/\n +request req-1$/);
 });
@@ -66,7 +66,7 @@ test('the timeline names the request that caused an event', () => {
 test('the timeline says so when the order has newer events than can be listed', () => {
   const newer = create(OrderSchema, { ...order, lastEventSequence: 2n });
 
-  expect(showTimeline(newer, [event(OrderEventType.CREATED, 1)])).toContain(
+  expect(showTimeline(newer, [event(OrderEventType.CREATED, 1)], 100)).toContain(
     'Up to event 2 there are newer ones',
   );
 });
@@ -87,7 +87,7 @@ test('each payment attempt is as the latest event about it left it', () => {
     ['pat_1', PaymentAttemptStatus.DECLINED],
     ['pat_2', PaymentAttemptStatus.REQUESTED],
   ]);
-  expect(showAttempts(attempts)).toMatch(
+  expect(showAttempts(attempts, 100)).toMatch(
     /^pat_1 +declined +walletb_ussd +\+251911223344 .*\ninsufficient_funds$/m,
   );
 });
