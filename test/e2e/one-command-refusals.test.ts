@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { findOrInstallNatsServer } from '../../src/main/local/nats-binary.ts';
 import { isRunning } from '../unit/local/processes.ts';
 import { temporaryFolders } from '../unit/local/temporary-folder.ts';
-import { anOrder, command, oneCommand, post } from './one-command.ts';
+import { anOrder, command, oneCommand, portSettings, post } from './one-command.ts';
 import type { Run } from './one-command.ts';
 
 jest.setTimeout(120_000);
@@ -27,19 +27,23 @@ describe('the one command refuses to start, and says what to do', () => {
     expect(run.output()).not.toMatch(/^ {4}at /m);
   }
 
-  test.each([
-    ...['GATEHOUSE_REST_PRODUCTION_PORT', 'GATEHOUSE_REST_SANDBOX_PORT', 'GATEHOUSE_CORE_GRPC_PORT'],
-    ...['GATEHOUSE_CHECKOUT_PORT', 'GATEHOUSE_WALLET_CALLBACK_PORT', 'GATEHOUSE_SIMULATOR_PORT'],
-    ...['GATEHOUSE_CORE_CONNECT_PORT', 'GATEHOUSE_POSTGRES_PORT', 'GATEHOUSE_NATS_PORT'],
-  ])('when the port of %s is taken', async (setting) => {
+  test('when ports are taken, naming each with its setting', async () => {
     const dataFolder = await newFolder();
-    const server = createServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
-    const run = start({ dataFolder, env: { [setting]: String(port) } });
-    await expectRefusal(run, `Port ${port} on 127.0.0.1 (${setting}) is taken`, `${setting}=0 npm start`);
+    const servers = await Promise.all(
+      portSettings.map(async (setting) => {
+        const server = createServer().listen(0, '127.0.0.1');
+        await once(server, 'listening');
+        return { setting, server, port: (server.address() as AddressInfo).port };
+      }),
+    );
+    const env = Object.fromEntries(servers.map(({ setting, port }) => [setting, String(port)]));
+    await expectRefusal(
+      start({ dataFolder, env }),
+      ...servers.map(({ setting, port }) => `Port ${port} on 127.0.0.1 (${setting}) is taken by `),
+      `${portSettings.map((setting) => `${setting}=0`).join(' ')} npm start`,
+    );
     expect(existsSync(join(dataFolder, 'postgres'))).toBe(false);
-    server.close();
+    for (const { server } of servers) server.close();
   });
 
   test('when it is already running, naming the process, which goes on', async () => {

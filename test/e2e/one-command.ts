@@ -13,7 +13,8 @@ export const projectRoot = resolve(import.meta.dirname, '../..');
 /** What `npm start` runs once everything is installed. */
 export const command = ['--import', './src/main/local/stop-with-parent.ts', 'src/main/all.ts'];
 
-const portSettings = [
+/** The settings of all ports, in the order in which a start asks for them. */
+export const portSettings = [
   ...['REST_PRODUCTION', 'REST_SANDBOX', 'CHECKOUT', 'DASHBOARD', 'WALLET_CALLBACK', 'SIMULATOR'],
   ...['CORE_GRPC', 'CORE_CONNECT', 'WEBHOOKS_GRPC', 'WEBHOOKS_CONNECT', 'POSTGRES', 'NATS'],
 ].map((name) => `GATEHOUSE_${name}_PORT`);

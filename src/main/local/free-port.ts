@@ -1,6 +1,7 @@
 import { createServer } from 'node:net';
 import type { Server } from 'node:net';
 import { hasCode } from './error-code.ts';
+import { findPortHolder } from './port-holder.ts';
 import { StartError } from './start-error.ts';
 
 /** A listener to be: the setting its port comes from, and where it will listen. Port 0 stands for any free one. */
@@ -26,18 +27,34 @@ async function listen(host: string, port: number): Promise<Server> {
   return server;
 }
 
-function whyNot(request: PortRequest, error: unknown): StartError {
+/** Why a port cannot be listened on, and what to do. `others` are the settings that were given the same port. */
+async function whyNot(request: PortRequest, error: unknown, others: readonly string[]): Promise<string> {
   const { setting, host, port } = request;
-  if (hasCode(error, 'EADDRINUSE'))
-    return new StartError(
-      `Port ${port} on ${host} (${setting}) is taken. See who has it with: ss -ltnp 'sport = :${port}'\n` +
-        `Stop that, or start with another port, or 0 for any free one: ${setting}=0 npm start`,
-    );
-  if (hasCode(error, 'EACCES'))
-    return new StartError(
-      `Port ${port} (${setting}) needs root. Choose one above 1023: ${setting}=0 takes a free one.`,
-    );
-  return new StartError(`Cannot listen on ${host}:${port} (GATEHOUSE_HOST, ${setting}): ${String(error)}`);
+  const [other] = others;
+  if (hasCode(error, 'EADDRINUSE') && other !== undefined)
+    return `Port ${port} (${setting}) is also that of ${other}. Set one of them to another port, or to 0.`;
+  if (hasCode(error, 'EADDRINUSE')) {
+    const holder = await findPortHolder(port);
+    const who =
+      holder === undefined
+        ? `taken. See by whom, as root: ss -ltnp 'sport = :${port}'`
+        : `taken by ${holder}`;
+    return `Port ${port} on ${host} (${setting}) is ${who}`;
+  }
+  if (hasCode(error, 'EACCES')) return `Port ${port} (${setting}) needs root. Choose one above 1023.`;
+  return `Cannot listen on ${host}:${port} (GATEHOUSE_HOST, ${setting}): ${String(error)}`;
+}
+
+/** All that is wrong with the ports at once, and one command that starts with others. */
+function refuse(problems: readonly { readonly setting: string; readonly reason: string }[]): StartError {
+  const settings = problems.map(({ setting }) => `${setting}=0`).join(' ');
+  const all = problems.length === 1 ? 'it' : 'all of them';
+  return new StartError(
+    [
+      ...problems.map(({ reason }) => reason),
+      `Stop what holds the port, or choose another one; 0 takes any free one. For ${all}: ${settings} npm start`,
+    ].join('\n'),
+  );
 }
 
 async function open(request: PortRequest): Promise<{ server: Server; port: number }> {
@@ -48,7 +65,7 @@ async function open(request: PortRequest): Promise<{ server: Server; port: numbe
       return { server: await listen(request.host, port), port };
     } catch (error) {
       const taken = hasCode(error, 'EADDRINUSE');
-      if (request.port !== 0 || !taken || attempt === attempts) throw whyNot({ ...request, port }, error);
+      if (request.port !== 0 || !taken || attempt === attempts) throw error;
     }
   }
 }
@@ -57,19 +74,23 @@ async function open(request: PortRequest): Promise<{ server: Server; port: numbe
  * Makes sure that every port can be listened on, and chooses the free ones. They are all held at once, so two of them
  * are never the same, and let go before this returns.
  * @returns the ports, in the order asked
- * @throws StartError naming the setting and the port that is taken
+ * @throws StartError with every port that cannot be used, its setting and, where that can be told, who holds it
  */
 export async function choosePorts(requests: readonly PortRequest[]): Promise<number[]> {
-  const servers: Server[] = [];
-  const ports: number[] = [];
+  const held: { readonly server: Server; readonly port: number; readonly setting: string }[] = [];
+  const problems: { readonly setting: string; readonly reason: string }[] = [];
   try {
     for (const request of requests) {
-      const { server, port } = await open(request);
-      servers.push(server);
-      ports.push(port);
+      try {
+        held.push({ ...(await open(request)), setting: request.setting });
+      } catch (error) {
+        const others = held.filter(({ port }) => port === request.port).map(({ setting }) => setting);
+        problems.push({ setting: request.setting, reason: await whyNot(request, error, others) });
+      }
     }
-    return ports;
+    if (problems.length > 0) throw refuse(problems);
+    return held.map(({ port }) => port);
   } finally {
-    await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+    await Promise.all(held.map(({ server }) => new Promise((resolve) => server.close(resolve))));
   }
 }

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo, Server } from 'node:net';
 import { choosePorts } from '../../../src/main/local/free-port.ts';
@@ -41,13 +42,27 @@ describe('choosing ports', () => {
     expect(await listenOn(port)).toBe(port);
   });
 
-  test('two settings with the same port are refused', async () => {
-    const [port = 0] = await choosePorts([{ setting: 'any', host, port: 0 }]);
+  test('every port that cannot be used is named at once, with who holds it and one command that helps', async () => {
+    const [first, second] = [await listenOn(0), await listenOn(0)];
+    const [free = 0] = await choosePorts([{ setting: 'any', host, port: 0 }]);
     const choosing = choosePorts([
-      { setting: 'GATEHOUSE_REST_SANDBOX_PORT', host, port },
-      { setting: 'GATEHOUSE_REST_PRODUCTION_PORT', host, port },
+      { setting: 'GATEHOUSE_REST_SANDBOX_PORT', host, port: first },
+      { setting: 'GATEHOUSE_CHECKOUT_PORT', host, port: free },
+      { setting: 'GATEHOUSE_DASHBOARD_PORT', host, port: free },
+      { setting: 'GATEHOUSE_NATS_PORT', host, port: second },
     ]);
-    await expect(choosing).rejects.toThrow('(GATEHOUSE_REST_PRODUCTION_PORT) is taken');
+    const name = (await readFile('/proc/self/comm', 'utf8')).trim();
+
+    await expect(choosing).rejects.toThrow(StartError);
+    await expect(choosing).rejects.toThrow(
+      [
+        `Port ${first} on ${host} (GATEHOUSE_REST_SANDBOX_PORT) is taken by ${name}, process ${process.pid}`,
+        `Port ${free} (GATEHOUSE_DASHBOARD_PORT) is also that of GATEHOUSE_CHECKOUT_PORT. Set one of them to another port, or to 0.`,
+        `Port ${second} on ${host} (GATEHOUSE_NATS_PORT) is taken by ${name}, process ${process.pid}`,
+        'Stop what holds the port, or choose another one; 0 takes any free one. For all of them: ' +
+          'GATEHOUSE_REST_SANDBOX_PORT=0 GATEHOUSE_DASHBOARD_PORT=0 GATEHOUSE_NATS_PORT=0 npm start',
+      ].join('\n'),
+    );
   });
 
   test('an address that this machine does not have names GATEHOUSE_HOST', async () => {
