@@ -1,5 +1,6 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { OrderStatus, PaymentAttemptStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { HealthCheckResponse_ServingStatus as ServingStatus } from '../../../src/gen/health/v1/health_pb.js';
 import { waitUntil } from '../../support/wait-until.ts';
 import { post, send, startFacadeOverRpc } from './facade-over-rpc.ts';
@@ -17,6 +18,10 @@ const isListening = (url: string): Promise<boolean> =>
     () => false,
   );
 
+const paymentStarted = {
+  order: { status: OrderStatus.PENDING },
+  paymentAttempt: { status: PaymentAttemptStatus.SENT },
+};
 const serving = { check: () => ({ status: ServingStatus.SERVING }) };
 
 describe('readyz', () => {
@@ -60,7 +65,10 @@ describe('readyz', () => {
 
 describe('while draining', () => {
   test('readyz says 503, other requests are served, and no connection is kept', async () => {
-    facade = await startFacadeOverRpc({ health: serving, orders: { startDirectPayment: () => ({}) } });
+    facade = await startFacadeOverRpc({
+      health: serving,
+      orders: { startDirectPayment: () => paymentStarted },
+    });
     facade.drain.abort();
     const ready = await send(`${facade.url}/readyz`);
     const paid = await post(`${facade.url}/api/v1/direct?payment_option=walleta_ussd`, {
@@ -83,7 +91,7 @@ describe('while draining', () => {
         startDirectPayment: async () => {
           reachedCore(undefined);
           await mayAnswer;
-          return {};
+          return paymentStarted;
         },
       },
     });
