@@ -42,6 +42,12 @@ export interface ErrorEnvelope {
 /** The statuses an error of the merchant API can have. */
 export type ErrorStatus = 400 | 401 | 403 | 404 | 429 | 500;
 
+/** What HTTP itself refuses before there is a request of an endpoint, and the words of it. */
+export const transportErrors = {
+  408: { code: 408, message: 'Request timeout' },
+  431: { code: 431, message: 'Request header fields too large' },
+} as const satisfies Record<number, ErrorEnvelope>;
+
 /** The direct payment endpoint has words of its own; spec, "Errors", second table. */
 export type ErrorDialect = 'standard' | 'direct';
 

@@ -2,8 +2,12 @@ import { Type } from '@sinclair/typebox';
 import type { TObject, TProperties } from '@sinclair/typebox';
 import { directPaymentOptions } from './payment-option.ts';
 
-// Lengths, patterns and formats are here for whoever reads the contract or generates code from it. They are never
-// stricter than core, which holds the rules and answers in better words.
+// Lengths, patterns and formats are here for readers of the contract and for code generators. They say what core, which
+// holds the rules and answers in better words, takes and refuses. Core knows more in three cases only: which currencies
+// this gateway accepts and how many decimals each has, and which hosts lenient parsers would turn into others.
+
+/** What no text for people may have in it: control characters, lone surrogates, and what changes the reading direction. */
+const shownText = '^[^\\p{Cc}\\p{Cs}\\u202a-\\u202e\\u2066-\\u2069]*$';
 
 const orderNumber = Type.String({
   minLength: 1,
@@ -14,7 +18,11 @@ const orderNumber = Type.String({
 });
 
 const amount = Type.String({
-  pattern: '^(0|[1-9][0-9]{0,11})(\\.[0-9]+)?$',
+  minLength: 1,
+  // ISO 4217 has no currency with more than four decimals.
+  maxLength: 17,
+  pattern: '^(0|[1-9][0-9]{0,11})(\\.[0-9]{1,4})?$',
+  not: { type: 'string', pattern: '^[0.]*$' },
   description:
     'Decimal text greater than zero: at most 12 digits before the point and no more decimals than the currency has. ' +
     'A JSON number is refused.',
@@ -22,24 +30,36 @@ const amount = Type.String({
 });
 
 const currency = Type.String({
+  minLength: 3,
+  maxLength: 3,
   pattern: '^[A-Z]{3}$',
   description: 'Upper-case ISO 4217 code of a currency that this gateway accepts.',
   examples: ['ETB'],
 });
 
 const phone = Type.String({
-  pattern: '^\\+?[0-9]{7,15}$',
+  minLength: 8,
+  maxLength: 16,
+  // Ethiopian mobile numbers, or any other country's: +251 is followed by a mobile number only.
+  pattern: '^((\\+?251|0)?[79][0-9]{8}|\\+([13-9][0-9]{6,14}|2[0-46-9][0-9]{5,13}|25[02-9][0-9]{4,12}))$',
   description:
     "The customer's phone number: an Ethiopian mobile number (+2519…, 2519…, 09… or 9…; 7 in place of the first 9 " +
     'too), or any other country’s in E.164 form with its plus. No spaces or dashes.',
   examples: ['0911223344'],
 });
 
+const hostLabel = '[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?';
+const host = `(\\[[0-9A-Fa-f:.]+\\]|${hostLabel}(\\.${hostLabel})*\\.?)`;
+const uriCharacter = "([A-Za-z0-9._~:/?#[\\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})";
+/** An absolute http or https URL of RFC 3986 without user name and password. */
+const httpUrl = `^[Hh][Tt][Tt][Pp][Ss]?://${host}(:[0-9]{1,5})?([/?#]${uriCharacter}*)?$`;
+
 const url = (description: string, example: string) =>
   Type.String({
     minLength: 1,
     maxLength: 2048,
     format: 'uri',
+    pattern: httpUrl,
     description: `${description} An absolute http or https URL without user name and password; https only in production.`,
     examples: [example],
   });
@@ -60,13 +80,18 @@ export const registerBodySchema = Type.Object(
     reason: Type.String({
       minLength: 1,
       maxLength: 255,
-      description: 'What the payment is for; shown to the customer.',
+      pattern: shownText,
+      // Something must be seen of it.
+      not: { type: 'string', pattern: '^[\\s\\p{Default_Ignorable_Code_Point}]*$' },
+      description:
+        'What the payment is for; shown to the customer. No control characters, and something to read in it.',
       examples: ['Invoice 42'],
     }),
     customer_phone: phone,
     business_name: Type.Optional(
       Type.String({
         maxLength: 128,
+        pattern: shownText,
         description: 'The business to show at checkout.',
         examples: ['Abebe Books'],
       }),

@@ -39,7 +39,7 @@ export function addDirectEndpoint(app: FastifyInstance, context: EndpointContext
         'DirectPaymentReply',
         'The payment was started, now or by an earlier request with the same values.',
       ),
-      ...errorResponses([400, 401, 429, 500], 'direct'),
+      ...errorResponses([400, 401, 404, 429, 500], 'direct'),
     },
   };
   const route = {
@@ -50,7 +50,11 @@ export function addDirectEndpoint(app: FastifyInstance, context: EndpointContext
     handler: (request, reply) => startDirectPayment(request, reply, context),
   } satisfies Omit<RouteOptions, 'url'>;
   app.route({ ...route, url: directPath, schema });
-  for (const url of directAliases) app.route({ ...route, url, schema: { ...schema, hide: true } });
+  for (const [index, url] of directAliases.entries()) {
+    const operationId = `${schema.operationId}Alias${index + 1}`;
+    const summary = `${schema.summary} (the same as ${directPath})`;
+    app.route({ ...route, url, schema: { ...schema, operationId, summary } });
+  }
 }
 
 async function startDirectPayment(

@@ -26,7 +26,10 @@ export function readFields<F extends string>(request: FastifyRequest, fields: re
   const ambiguous = new Set(problems.map(({ field }) => field));
   for (const error of body === undefined ? [] : schemaErrors(request)) {
     const { detail, definite } = problemOf(error);
-    if (!ambiguous.has(detail.field)) (definite ? problems : schemaProblems).push(detail);
+    if (ambiguous.has(detail.field)) continue;
+    if (definite) problems.push(detail);
+    // What is too long or empty has not the right form either, which would not help anybody to know.
+    else if (!schemaProblems.some(({ field }) => field === detail.field)) schemaProblems.push(detail);
   }
   const texts = new Map<F, string>();
   for (const field of fields) {
@@ -61,11 +64,14 @@ function problemOf(error: FastifySchemaValidationError): { detail: ErrorDetail; 
       };
     case 'type':
       return { detail: { field, issue: `must be a ${String(error.params['type'])}` }, definite: true };
-    case 'minLength':
-      return {
-        detail: { field, issue: 'must not be empty; leave it out when there is none' },
-        definite: false,
-      };
+    case 'minLength': {
+      const limit: unknown = error.params['limit'];
+      const issue =
+        limit === 1
+          ? 'must not be empty; leave it out when there is none'
+          : `must be at least ${String(limit)} characters`;
+      return { detail: { field, issue }, definite: false };
+    }
     case 'maxLength':
       return {
         detail: { field, issue: `must be at most ${String(error.params['limit'])} characters` },

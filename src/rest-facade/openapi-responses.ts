@@ -1,4 +1,4 @@
-import { badRequestEnvelope, errorEnvelope } from '../merchant-api/error-envelope.ts';
+import { badRequestEnvelope, errorEnvelope, transportErrors } from '../merchant-api/error-envelope.ts';
 import type { ErrorDialect, ErrorStatus } from '../merchant-api/error-envelope.ts';
 
 const requestIdHeader = {
@@ -31,7 +31,22 @@ export function successResponse(name: string, description: string) {
   };
 }
 
-/** The documented errors of an endpoint, by status. */
+const transportDescriptions: Readonly<Record<keyof typeof transportErrors, string>> = {
+  408: 'The request did not arrive in time. The connection is closed; the request may be repeated.',
+  431: 'The request line and the headers are larger than 16 KiB together. The connection is closed.',
+};
+
+const errorBody = (example: object) => ({ 'application/json': { schema: { $ref: 'Error#' }, example } });
+
+/** What every listener answers when HTTP itself is at fault, by status. */
+export const transportResponses = Object.fromEntries(
+  Object.entries(transportErrors).map(([status, example]) => {
+    const description = transportDescriptions[example.code];
+    return [status, { description, headers: requestIdHeader, content: errorBody(example) }] as const;
+  }),
+);
+
+/** The documented errors of an endpoint, by status; those of HTTP itself are always among them. */
 export function errorResponses(statuses: readonly ErrorStatus[], dialect: ErrorDialect = 'standard') {
   const responses = statuses.map((status) => {
     const example =
@@ -39,8 +54,7 @@ export function errorResponses(statuses: readonly ErrorStatus[], dialect: ErrorD
         ? badRequestEnvelope(dialect, [{ field: 'amount', issue: 'is required' }])
         : errorEnvelope(dialect, status);
     const headers = status === 429 ? { ...requestIdHeader, ...retryAfterHeader } : requestIdHeader;
-    const content = { 'application/json': { schema: { $ref: 'Error#' }, example } };
-    return [status, { description: descriptions[status], headers, content }] as const;
+    return [status, { description: descriptions[status], headers, content: errorBody(example) }] as const;
   });
-  return Object.fromEntries(responses);
+  return { ...Object.fromEntries(responses), ...transportResponses };
 }

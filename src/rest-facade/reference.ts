@@ -79,6 +79,7 @@ export async function addReference(
       tags: [
         { name: 'Orders', description: 'Payment orders and what becomes of them.' },
         { name: 'Webhooks', description: 'What you are told when an order has ended.' },
+        { name: 'Probes', description: 'For load balancers. No key is needed.' },
       ],
       components: {
         securitySchemes: {

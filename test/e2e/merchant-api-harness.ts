@@ -73,11 +73,6 @@ export async function startMerchantApi(options: StackOptions = {}): Promise<Merc
 /** Checks an answer against what the published OpenAPI document says of its path and status. */
 type Contract = (path: string, status: number, json: unknown) => void;
 
-const aliases: ReadonlyMap<string, string> = new Map([
-  ['/payment/v1/direct', '/api/v1/direct'],
-  ['/api/v1/direct/payment/v1/direct', '/api/v1/direct'],
-]);
-
 async function loadContract(url: string): Promise<Contract> {
   const document = (await (await fetch(`${url}/openapi.json`)).json()) as { paths: Record<string, unknown> };
   // The document is an OpenAPI document with schemas in it, not a schema: its other words are none of ajv's business.
@@ -85,8 +80,7 @@ async function loadContract(url: string): Promise<Contract> {
   ajv.addSchema(document, 'openapi.json');
   const validators = new Map<string, ValidateFunction>();
   return (target, status, json) => {
-    const given = target.split('?', 1)[0] ?? '';
-    const path = aliases.get(given) ?? given;
+    const path = target.split('?', 1)[0] ?? '';
     if (!Object.hasOwn(document.paths, path)) return;
     const pointer = [
       'paths',

@@ -33,14 +33,14 @@ test('when a core hangs, another takes over its calls and its relay, and it is u
 
   frozen = hanging;
   hanging.signal('SIGSTOP');
-  await waitUntil('the other relays', () => relays(other));
+  await waitUntil('the other relays', () => relays(other), 45_000);
   const before = traffic.acknowledged.length;
-  await waitUntil('orders are acknowledged', () => traffic.acknowledged.length > before + 100);
+  await waitUntil('orders are acknowledged', () => traffic.acknowledged.length > before + 100, 30_000);
   hanging.signal('SIGCONT');
   const registeredBefore = registrations(hanging);
-  await waitUntil('it is used again', () => registrations(hanging) > registeredBefore + 10);
+  await waitUntil('it is used again', () => registrations(hanging) > registeredBefore + 10, 45_000);
   await traffic.stop();
 
   expect(traffic.contradictions).toEqual([]);
   expect(await traffic.findLost()).toEqual([]);
-});
+}, 150_000);

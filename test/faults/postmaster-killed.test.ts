@@ -22,7 +22,7 @@ let postgres: StoppableServer | undefined;
 afterEach(async () => {
   await stack?.stop();
   await postgres?.remove();
-});
+}, 60_000);
 
 const kills = 10;
 /** More than a core's pool has places, so that each kill finds all of them in a transaction. */
@@ -114,4 +114,4 @@ test('after ten crashes of PostgreSQL under load every process serves again, wit
   expect(await traffic.findLost()).toEqual([]);
   expect(traffic.contradictions).toEqual([]);
   expect(withPools.flatMap(({ log }) => log.filter(({ msg }) => msg === 'stopped'))).toEqual([]);
-});
+}, 240_000);

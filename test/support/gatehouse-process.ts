@@ -64,7 +64,7 @@ export async function startProcess(
     return log.find(({ msg }) => msg === 'ready');
   };
   try {
-    const ready = await waitUntil(`${name} is ready`, isReady);
+    const ready = await waitUntil(`${name} is ready`, isReady, 30_000);
     const signal = (name: NodeJS.Signals): void => void child.kill(name);
     return { pid: child.pid ?? -1, log, ready, stop, signal, exited, neglectLog };
   } catch (error) {

@@ -16,6 +16,38 @@ const questions = 3;
 /** Anybody may probe, so that many probes must not become many calls to core. */
 const answerHoldsForMs = 500;
 
+/** For listeners that publish what they serve; the schemas stand alone, as not every listener has the merchants' ones. */
+const probe = { tags: ['Probes'], security: [] };
+const answerOf = (description: string, properties: object, example: object) => ({
+  description,
+  content: {
+    'application/json': {
+      schema: { type: 'object', properties, required: Object.keys(properties) },
+      example,
+    },
+  },
+});
+const healthy = (status: string, description: string) =>
+  answerOf(description, { status: { type: 'string', const: status } }, { status });
+
+const alive = {
+  operationId: 'getHealth',
+  summary: 'Is the process running?',
+  response: { 200: healthy('ok', 'The process runs.') },
+};
+const ready = {
+  operationId: 'getReadiness',
+  summary: 'Can the process serve requests?',
+  response: {
+    200: healthy('ready', 'The process can serve requests.'),
+    503: answerOf(
+      'The process shuts down, or core is not ready: send requests to another process.',
+      { code: { type: 'integer' }, message: { type: 'string' } },
+      { code: 503, message: 'Core is not ready' },
+    ),
+  },
+};
+
 /** GET /healthz: this process runs. GET /readyz: it can serve requests; 503 when it should be sent none. */
 export function addProbes(app: FastifyInstance, { health, isDraining, nowMs }: ProbeOptions): void {
   let last: { atMs: number; serving: Promise<boolean> } | undefined;
@@ -24,8 +56,8 @@ export function addProbes(app: FastifyInstance, { health, isDraining, nowMs }: P
     if (last === undefined || atMs - last.atMs >= answerHoldsForMs) last = { atMs, serving: askCore(health) };
     return last.serving;
   };
-  app.get('/healthz', { schema: { hide: true } }, () => ({ status: 'ok' }));
-  app.get('/readyz', { schema: { hide: true } }, async (_request, reply) => {
+  app.get('/healthz', { schema: { ...probe, ...alive } }, () => ({ status: 'ok' }));
+  app.get('/readyz', { schema: { ...probe, ...ready } }, async (_request, reply) => {
     if (isDraining()) return reply.code(503).send({ code: 503, message: 'Shutting down' });
     if (!(await coreIsServing())) return reply.code(503).send({ code: 503, message: 'Core is not ready' });
     return { status: 'ready' };

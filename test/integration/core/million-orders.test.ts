@@ -24,7 +24,7 @@ beforeAll(async () => {
   orders = await openCountedDatabase('million orders');
   await seedOrders(orders.client, { merchantId: stored, environment: 'SANDBOX', count, until, days });
   search = createSearchOrders(orders.database);
-});
+}, 240_000);
 
 afterAll(() => orders.close());
 

@@ -1,7 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { send, startFacadeOverRpc } from './facade-over-rpc.ts';
-import type { FacadeOverRpc } from './facade-over-rpc.ts';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { invalidFields, rpcError } from '../../../src/runtime/rpc/rpc-error.ts';
+import { registration } from '../../e2e/merchant-api-harness.ts';
+import { post, send, startFacadeOverRpc } from './facade-over-rpc.ts';
+import type { Answer, FacadeOverRpc } from './facade-over-rpc.ts';
 
 let facade: FacadeOverRpc;
 let document: Record<string, unknown>;
@@ -21,6 +26,8 @@ const entriesOf = (node: unknown): [string, unknown][] =>
 
 const keysAt = (...keys: string[]): string[] => entriesOf(at(...keys)).map(([name]) => name);
 
+const directPaths = ['/api/v1/direct', '/payment/v1/direct', '/api/v1/direct/payment/v1/direct'];
+
 describe('/openapi.json', () => {
   test('is a valid OpenAPI 3.1 document', async () => {
     const validator = new Validator();
@@ -28,8 +35,32 @@ describe('/openapi.json', () => {
     expect(document['openapi']).toBe('3.1.0');
   });
 
-  test('describes the three merchant endpoints and nothing else', () => {
-    expect(keysAt('paths')).toEqual(['/api/v1/register', '/api/v1/direct', '/api/v1/verify']);
+  test('describes every path that is answered: the endpoints, the other paths of direct, and the probes', () => {
+    expect(keysAt('paths').sort()).toEqual([
+      '/api/v1/direct',
+      '/api/v1/direct/payment/v1/direct',
+      '/api/v1/register',
+      '/api/v1/verify',
+      '/healthz',
+      '/payment/v1/direct',
+      '/readyz',
+    ]);
+    const operations = keysAt('paths').map((path) => {
+      const method = path.endsWith('z') ? 'get' : 'post';
+      return at('paths', path, method, 'operationId');
+    });
+    expect(new Set(operations).size).toBe(operations.length);
+    expect(operations).not.toContain(undefined);
+  });
+
+  test('says of every operation whether it takes the key; neither probes nor webhooks do', () => {
+    const security = keysAt('paths').map((path) => [
+      path,
+      at('paths', path, 'get', 'security') ?? at('paths', path, 'post', 'security'),
+    ]);
+    const expected = keysAt('paths').map((path) => [path, path.endsWith('z') ? [] : [{ apiKey: [] }]]);
+    expect(security).toEqual(expected);
+    for (const name of keysAt('webhooks')) expect(at('webhooks', name, 'post', 'security')).toEqual([]);
   });
 
   test('names both servers, its own environment first', () => {
@@ -49,10 +80,10 @@ describe('/openapi.json', () => {
   });
 
   test.each([
-    ['/api/v1/register', ['201', '400', '401', '403', '404', '429', '500']],
-    ['/api/v1/direct', ['201', '400', '401', '429', '500']],
-    ['/api/v1/verify', ['200', '400', '401', '403', '404', '429', '500']],
-  ])('documents every response of %s', (path, statuses) => {
+    ['/api/v1/register', ['201', '400', '401', '403', '404', '408', '429', '431', '500']],
+    ...directPaths.map((path) => [path, ['201', '400', '401', '404', '408', '429', '431', '500']] as const),
+    ['/api/v1/verify', ['200', '400', '401', '403', '404', '408', '429', '431', '500']],
+  ] as const)('documents every response of %s', (path, statuses) => {
     expect(keysAt('paths', path, 'post', 'responses')).toEqual(statuses);
   });
 
@@ -108,6 +139,131 @@ describe('/openapi.json', () => {
     ]);
   });
 });
+
+describe('every error is answered as the document says', () => {
+  const fail = (thrown: Error) => (): never => {
+    throw thrown;
+  };
+  /** What core says depends on the key. */
+  const errors: Record<string, Error> = {
+    suspended: rpcError('MERCHANT_SUSPENDED', 'no'),
+    unknown: rpcError('ORDER_NOT_FOUND', 'no'),
+    broken: new Error('unforeseen'),
+    full: rpcError('OVERLOADED', 'no'),
+    invalid: invalidFields([{ field: 'order_number', issue: 'is no good' }]),
+  };
+  const answering = ({ merchantId }: { merchantId: string }): never => fail(errors[merchantId]!)();
+  const paths = ['/api/v1/register', '/api/v1/verify', ...directPaths];
+  let scripted: FacadeOverRpc;
+  const late = new Map<string, Promise<string>>();
+
+  beforeAll(async () => {
+    scripted = await startFacadeOverRpc({
+      apiKeys: {
+        authenticateApiKey: ({ apiKey }) => {
+          if (apiKey === 'nobody') throw rpcError('INVALID_API_KEY', 'no');
+          if (apiKey === 'suspended') throw errors['suspended']!;
+          return { merchantId: apiKey, apiKeyId: `key_${apiKey}` };
+        },
+      },
+      orders: { registerOrder: answering, startDirectPayment: answering, getOrder: answering },
+    });
+    // They take the server's own time, which the other tests use meanwhile.
+    for (const path of paths)
+      late.set(path, exchangeRaw(scripted.url, `POST ${path} HTTP/1.1\r\nhost: a\r\nx-begun`));
+  });
+  afterAll(() => scripted.close());
+
+  const order = registration();
+  const body = (path: string): object => {
+    const { order_number, amount, currency } = order;
+    if (path.endsWith('register')) return order;
+    return path.endsWith('verify')
+      ? { order_number }
+      : { order_number, amount, currency, phone: '0911223344' };
+  };
+  const ask = (path: string, apiKey: string, own: object = {}): Promise<Answer> =>
+    post(`${scripted.url}${path}?payment_option=walleta_ussd`, { ...body(path), ...own }, { apiKey });
+
+  const causes: readonly (readonly [status: number, cause: (path: string) => Promise<Answer>])[] = [
+    [400, (path) => ask(path, 'invalid', { order_number: 1 })],
+    [401, (path) => ask(path, 'nobody')],
+    [403, (path) => ask(path, 'suspended')],
+    [404, (path) => send(scripted.url + path)],
+    [408, async (path) => answerOf(await late.get(path)!)],
+    [429, (path) => ask(path, 'full')],
+    [
+      431,
+      async (path) =>
+        answerOf(
+          await exchangeRaw(scripted.url, `POST ${path} HTTP/1.1\r\nx: ${'x'.repeat(20_000)}\r\n\r\n`),
+        ),
+    ],
+    [500, (path) => ask(path, 'broken')],
+  ];
+
+  test.each(causes)(
+    '%d',
+    async (status, cause) => {
+      const ajv = new Ajv2020({ strict: false, validateFormats: false, validateSchema: false });
+      ajv.addSchema(document, 'openapi.json');
+      for (const path of paths) {
+        const answer = await cause(path);
+        // Direct has no 403: there the key of a merchant that may not use it counts as invalid.
+        const expected = status === 403 && directPaths.includes(path) ? 401 : status;
+        expect([path, answer.status]).toEqual([path, expected]);
+        const documented = ['paths', path, 'post', 'responses', String(expected)];
+        const example = at(...documented, 'content', 'application/json', 'example');
+        expect(answer.json).toMatchObject({
+          code: expected,
+          message: Reflect.get(Object(example), 'message'),
+        });
+        const pointer = [...documented, 'content', 'application/json', 'schema']
+          .map((part) => encodeURIComponent(part.replaceAll('/', '~1')))
+          .join('/');
+        const validate = ajv.compile({ $ref: `openapi.json#/${pointer}` });
+        validate(answer.json);
+        expect([path, validate.errors ?? []]).toEqual([path, []]);
+        for (const name of keysAt(...documented, 'headers'))
+          expect([path, name, answer.headers.get(name)]).toEqual([path, name, expect.stringMatching(/./)]);
+      }
+    },
+    30_000,
+  );
+
+  test.each([
+    ['/healthz', 200, { status: 'ok' }],
+    // The scripted core says nothing of its health.
+    ['/readyz', 503, { code: 503, message: 'Core is not ready' }],
+  ])('%s answers %d as documented', async (path, status, answered) => {
+    const { status: given, json } = await send(scripted.url + path);
+    expect([given, json]).toEqual([status, answered]);
+    expect(
+      at('paths', path, 'get', 'responses', String(status), 'content', 'application/json', 'example'),
+    ).toEqual(answered);
+  });
+});
+
+/** Sends bytes, and gives everything that comes until the server closes the connection. */
+async function exchangeRaw(url: string, request: string): Promise<string> {
+  const { hostname: host, port } = new URL(url);
+  const socket = connect({ host, port: Number(port) });
+  let received = '';
+  socket.on('data', (chunk: Buffer) => (received += chunk.toString('utf8')));
+  const closed = once(socket, 'close');
+  socket.write(request);
+  await closed;
+  return received;
+}
+
+function answerOf(received: string): Answer {
+  const [head = '', text = ''] = received.split('\r\n\r\n');
+  const [line = '', ...lines] = head.split('\r\n');
+  const headers = new Headers(
+    lines.map((each): [string, string] => [each.split(': ')[0]!, each.split(': ')[1]!]),
+  );
+  return { status: Number(line.split(' ')[1]), headers, text, json: JSON.parse(text) };
+}
 
 describe('/docs', () => {
   test('loads nothing from elsewhere', async () => {
