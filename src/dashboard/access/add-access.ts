@@ -6,6 +6,7 @@ import { logFacts } from '../request-log.ts';
 import { isAtLeast } from '../session/viewer.ts';
 import type { Viewer } from '../session/viewer.ts';
 import type { AccessRule } from './access-rule.ts';
+import { ownPath } from './own-path.ts';
 import { isEnvironmentName } from './place.ts';
 import type { EnvironmentName, Place } from './place.ts';
 
@@ -69,7 +70,8 @@ export function addAccess(app: FastifyInstance, options: AccessOptions): void {
     if (rule.stepUp && now().getTime() - provedAt > stepUpMs) return detain('step-up', request, reply);
     const { data } = request.session;
     // It is being sent again now.
-    if (data?.carried?.action === request.url) delete data.carried;
+    if (data?.carried !== undefined && data.carried.action === ownPath(request.url, 'POST'))
+      delete data.carried;
   });
 }
 

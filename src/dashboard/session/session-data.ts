@@ -1,12 +1,13 @@
 import { Type } from '@sinclair/typebox';
 import type { Static } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
+import { ownPath } from '../access/own-path.ts';
 import type { Viewer } from './viewer.ts';
 
 /** A form that could not be taken because its sender had to prove who they are first. */
 const CarriedForm = Type.Object({
-  /** The path that it was sent to. */
-  action: Type.String({ pattern: '^/(?!/)' }),
+  /** The path that it was sent to: one of ours, which `ownPath` has read. */
+  action: Type.String(),
   fields: Type.Array(Type.Tuple([Type.String(), Type.String()])),
 });
 export type CarriedForm = Static<typeof CarriedForm>;
@@ -50,13 +51,26 @@ export const writeSessionData = (data: SessionData): Uint8Array => Buffer.from(J
 /** Undefined for what another version of Gatehouse wrote and this one cannot read: its user signs in again. */
 export function readSessionData(bytes: Uint8Array): SessionData | undefined {
   const data = parseJson(Buffer.from(bytes).toString());
-  return Value.Check(SessionData, data) ? data : undefined;
+  if (!Value.Check(SessionData, data)) return undefined;
+  const { next: storedNext, carried: storedForm, ...rest } = data;
+  const next = ownPath(storedNext, 'GET');
+  const carried = storedForm && ownForm(storedForm);
+  return {
+    ...rest,
+    ...(next === undefined ? {} : { next }),
+    ...(carried === undefined ? {} : { carried }),
+  };
 }
 
-/** Undefined for what is no form to carry on with: browsers bring these back, and could bring back anything. */
+/** A form from a browser, which may bring back anything; undefined unless one of our routes takes it. */
 export function readCarriedForm(text: string): CarriedForm | undefined {
   const form = parseJson(Buffer.from(text, 'base64url').toString());
-  return Value.Check(CarriedForm, form) ? form : undefined;
+  return Value.Check(CarriedForm, form) ? ownForm(form) : undefined;
+}
+
+function ownForm({ action: given, fields }: CarriedForm): CarriedForm | undefined {
+  const action = ownPath(given, 'POST');
+  return action === undefined ? undefined : { action, fields };
 }
 
 export const writeCarriedForm = (form: CarriedForm): string =>

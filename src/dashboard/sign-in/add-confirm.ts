@@ -1,9 +1,10 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ownPath } from '../access/own-path.ts';
 import { viewerOf } from '../access/place.ts';
 import { ask } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
-import { ownPath } from '../forms/carry-form.ts';
+
 import { readForm } from '../forms/read-form.ts';
 import { wordsFor } from '../language/words.ts';
 import { shellWords } from '../send-page.ts';
@@ -21,7 +22,7 @@ export function addConfirm(app: FastifyInstance, dashboard: Dashboard): void {
 
   app.get('/confirm', async (request, reply) => {
     const { next } = request.query as { readonly next?: unknown };
-    const path = ownPath(next);
+    const path = ownPath(next, 'GET');
     const { data } = request.session;
     if (data !== undefined && path !== undefined) data.next = path;
     return showConfirm(dashboard, request, reply);

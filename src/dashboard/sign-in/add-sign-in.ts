@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ownPath } from '../access/own-path.ts';
 import { ask, callOptions } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
-import { ownPath } from '../forms/carry-form.ts';
 import { fieldOf, readForm } from '../forms/read-form.ts';
 import { wordsFor } from '../language/words.ts';
 import { merchantStart } from '../navigation.ts';
@@ -35,7 +35,7 @@ export function addSignIn(app: FastifyInstance, dashboard: Dashboard): void {
 
   app.get('/sign-in', async (request, reply) => {
     const { next, out, set } = request.query as Readonly<Record<string, unknown>>;
-    if (request.viewer !== null) return reply.redirect(ownPath(next) ?? '/', 303);
+    if (request.viewer !== null) return reply.redirect(ownPath(next, 'GET') ?? '/', 303);
     const done =
       set !== undefined
         ? wordsFor(request, linkWords).reset.done
@@ -43,7 +43,7 @@ export function addSignIn(app: FastifyInstance, dashboard: Dashboard): void {
           ? wordsFor(request, signInWords).signedOut
           : undefined;
     return showSignIn(dashboard, request, reply, {
-      next: ownPath(next),
+      next: ownPath(next, 'GET'),
       ...(done === undefined ? {} : { notice: { tone: 'good', title: done } }),
     });
   });
@@ -51,7 +51,7 @@ export function addSignIn(app: FastifyInstance, dashboard: Dashboard): void {
   app.post('/sign-in', async (request, reply) => {
     requireSecureConnection(dashboard, request);
     const after = {
-      next: ownPath(fieldOf(request.body, 'next')),
+      next: ownPath(fieldOf(request.body, 'next'), 'GET'),
       carried: readCarriedForm(fieldOf(request.body, 'carried')),
     };
     const form = readForm(Credentials, request.body, shellWords[request.language].forms);

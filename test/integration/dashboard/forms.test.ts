@@ -123,17 +123,23 @@ describe('a form that comes too late', () => {
     expect(over.status).toBe(303);
   });
 
-  test('is not kept when somebody made it up', async () => {
-    const user = await desk.users.member(merchant.id);
-    const visitor = desk.visitor();
-    const carried = Buffer.from(JSON.stringify({ action: '//evil.example/', fields: [] })).toString(
-      'base64url',
-    );
+  test.each(['//evil.example/', '/\\evil.example', '/\\evil.example/account/profile', '/no-such-route'])(
+    'is not kept when it was made up to go to %p, nor is anybody sent there',
+    async (target) => {
+      const user = await desk.users.member(merchant.id);
+      const visitor = desk.visitor();
+      const carried = Buffer.from(JSON.stringify({ action: target, fields: [] })).toString('base64url');
 
-    const { headers } = await visitor.post('/sign-in', { ...user, carried });
+      const { headers } = await visitor.post('/sign-in', { ...user, carried, next: target });
+      await visitor.get(`/confirm?next=${encodeURIComponent(target)}`);
+      const confirmed = await visitor.post('/confirm', { password: user.password });
+      const again = await visitor.get(`/sign-in?next=${encodeURIComponent(target)}`);
 
-    expect(headers.get('location')).toBe('/');
-  });
+      expect(headers.get('location')).toBe('/');
+      expect(confirmed.headers.get('location')).toBe('/');
+      expect(again.headers.get('location')).toBe('/');
+    },
+  );
 });
 
 describe('what opens the way to payments', () => {

@@ -1,6 +1,5 @@
 import { Type } from '@sinclair/typebox';
 import { describe, expect, test } from '@jest/globals';
-import { ownPath } from '../../../src/dashboard/forms/carry-form.ts';
 import { readForm } from '../../../src/dashboard/forms/read-form.ts';
 import { shell } from '../../../src/dashboard/language/english/shell.ts';
 
@@ -60,34 +59,4 @@ describe('a form', () => {
       });
     },
   );
-});
-
-describe('a path of ours', () => {
-  test.each(['/', '/m/mer_1/sandbox/keys', '/m/mer_1/sandbox/webhooks?state=pending&page=a%20b'])(
-    'is %s',
-    (path) => {
-      expect(ownPath(path)).toBe(path);
-    },
-  );
-
-  test.each([
-    '',
-    'm/mer_1',
-    '//evil.example',
-    '/\\evil.example',
-    '/x\\y',
-    '/\t/evil.example',
-    '/ x',
-    '/\nx',
-    'https://evil.example',
-    'javascript:alert(1)',
-    '/ሀ',
-    `/${'x'.repeat(2000)}`,
-  ])('is not %p', (text) => {
-    expect(ownPath(text)).toBeUndefined();
-  });
-
-  test('is not what comes several times', () => {
-    expect(ownPath(['/a', '/b'])).toBeUndefined();
-  });
 });

@@ -26,12 +26,18 @@ describe('what a session holds', () => {
   test('is read as it was written', () => {
     const full = {
       ...data,
-      next: '/m/mer_1',
-      carried: { action: '/m', fields: [['a', 'ሀ']] as [string, string][] },
+      next: '/m/mer_1/sandbox',
+      carried: { action: '/m/mer_1/sandbox/keys', fields: [['a', 'ሀ']] as [string, string][] },
       flash: [{ tone: 'good' as const, text: 'Done.' }],
     };
 
     expect(readSessionData(writeSessionData(full))).toEqual(full);
+  });
+
+  test('holds no target of an older version that is not ours', () => {
+    const stored = { ...data, next: '/\\evil.example', carried: { action: '/\\evil.example', fields: [] } };
+
+    expect(readSessionData(writeSessionData(stored))).toEqual(data);
   });
 
   test.each([

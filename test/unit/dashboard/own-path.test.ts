@@ -1,0 +1,63 @@
+import { describe, expect, test } from '@jest/globals';
+import { ownPath } from '../../../src/dashboard/access/own-path.ts';
+import { readCarriedForm, writeCarriedForm } from '../../../src/dashboard/session/session-data.ts';
+
+const keys = '/m/mer_1/sandbox/keys';
+
+describe('a path of ours', () => {
+  test.each([
+    ['/', '/'],
+    ['/account', '/account'],
+    [`${keys}/`, `${keys}/`],
+    [keys, keys],
+    ['/m/mer_1/sandbox/orders.csv?number=a%20b', '/m/mer_1/sandbox/orders.csv?number=a%20b'],
+    // What is parsed is what is used, never the text.
+    ['/m/mer_1/x/../sandbox/keys#top', keys],
+    ['/m/mer_1\\sandbox\\keys', keys],
+    ['/m/mer_1/sandbox/k\teys', keys],
+  ])('%p is one', (text, path) => {
+    expect(ownPath(text, 'GET')).toBe(path);
+  });
+
+  test.each([
+    '',
+    'm/mer_1',
+    '//evil.example',
+    '///evil.example',
+    '/\\evil.example',
+    '\\\\evil.example',
+    '/\t/evil.example',
+    '/\n\\evil.example',
+    `/x/..//evil.example${keys}`,
+    `//evil.example${keys}`,
+    `/\\evil.example${keys}`,
+    '/%5Cevil.example',
+    '/%2F%2Fevil.example',
+    `https://evil.example${keys}`,
+    `http://dashboard.invalid${keys}`,
+    '//[',
+    'javascript:alert(1)',
+    '/no-such-route',
+    // Nobody is sent to sign in from a page that is open to everyone.
+    '/sign-in?next=/',
+    `${keys}?${'x'.repeat(2000)}`,
+    ['/account', '/account'],
+    undefined,
+  ])('%p is none, whatever is done there', (text) => {
+    expect([ownPath(text, 'GET'), ownPath(text, 'POST')]).toEqual([undefined, undefined]);
+  });
+
+  test('takes a form only where one of our routes takes one', () => {
+    const carried = (action: string) => readCarriedForm(writeCarriedForm({ action, fields: [] }));
+
+    expect(carried(keys)).toEqual({ action: keys, fields: [] });
+    for (const action of [
+      '/\\evil.example',
+      `/\\evil.example${keys}`,
+      '/sign-out',
+      '/m/mer_1/sandbox',
+      '/sign-in',
+    ])
+      expect(carried(action)).toBeUndefined();
+  });
+});
