@@ -33,7 +33,8 @@ import { createCheckoutTokens } from '../core/orders/checkout-token-use-case.ts'
 import { expireOrders } from '../core/orders/expire-orders-use-case.ts';
 import { orderService } from '../core/orders/order-service.ts';
 import { createOrderStore } from '../core/orders/order-store.ts';
-import { createSearchOrders } from '../core/orders/search-orders-use-case.ts';
+import { createFindOrdersAnywhere } from '../core/orders/find-orders-anywhere-use-case.ts';
+import { createSearchOrders, searchBounds } from '../core/orders/search-orders-use-case.ts';
 import { countEvents } from '../core/reports/count-events-use-case.ts';
 import { reportService } from '../core/reports/report-service.ts';
 import { createCancelOrder } from '../core/orders/cancel-order-use-case.ts';
@@ -178,7 +179,8 @@ addRelayMetrics(metrics, { database, stream: bus.stream, now });
 const services = [
   orderService({
     store,
-    searchOrders: createSearchOrders(database),
+    searchOrders: createSearchOrders(database, { ...searchBounds, monotonicMs: () => performance.now() }),
+    findOrdersAnywhere: createFindOrdersAnywhere(database),
     cancelOrder: createCancelOrder(paymentParts),
     checkRequest: createCheckRequest(findMerchant),
     registerOrder: createRegisterOrder(orderParts),

@@ -1,4 +1,4 @@
-import type { OrderFilter } from '../../src/core/orders/search-orders-use-case.ts';
+import type { OrderFilter, SearchBounds } from '../../src/core/orders/search-orders-use-case.ts';
 
 /** The newest orders of a merchant in the sandbox, 50 a page, except for what is said otherwise. */
 export const orderFilter = (merchantId: string, own: Partial<OrderFilter> = {}): OrderFilter => ({
@@ -10,6 +10,7 @@ export const orderFilter = (merchantId: string, own: Partial<OrderFilter> = {}):
   orderNumber: undefined,
   orderNumberPrefix: undefined,
   phone: undefined,
+  providerTransactionId: undefined,
   currency: undefined,
   minMinorUnits: undefined,
   maxMinorUnits: undefined,
@@ -19,3 +20,6 @@ export const orderFilter = (merchantId: string, own: Partial<OrderFilter> = {}):
   limit: 50,
   ...own,
 });
+
+/** What a call reads is told walk by walk. */
+export const oneWalk: SearchBounds = { walks: 1, beginWithinMs: 0, monotonicMs: () => 0 };

@@ -16,6 +16,7 @@ import { Migration012ReportQuarters } from './migrations/migration-012-report-qu
 import { Migration013MerchantContact } from './migrations/migration-013-merchant-contact.ts';
 import { Migration014AttemptOrigins } from './migrations/migration-014-attempt-origins.ts';
 import { Migration015AccountHelp } from './migrations/migration-015-account-help.ts';
+import { Migration016PaymentLinks } from './migrations/migration-016-payment-links.ts';
 
 export type { Database } from '../../runtime/database/open-database.ts';
 
@@ -41,6 +42,7 @@ export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
         Migration013MerchantContact,
         Migration014AttemptOrigins,
         Migration015AccountHelp,
+        Migration016PaymentLinks,
       ],
       migrationLock: 7_142_001,
     },

@@ -14,6 +14,8 @@ export interface OrderKey {
 export interface FoundOrder {
   readonly order: OrderValues;
   readonly latestAttempt: PaymentAttemptValues | null;
+  /** The wallet's number of the transaction that paid the order; '' while none has. */
+  readonly providerTransactionId: string;
 }
 
 const columns = `
@@ -21,7 +23,8 @@ const columns = `
   o.deducted_minor_units, o.currency, o.customer_phone, o.customer_phone_e164, o.reason, o.business_name, o.return_url,
   o.webhook_url, o.last_event_sequence, o.attempt_count, o.latest_attempt_id, o.created_at, o.updated_at, o.expires_at,
   a.status as attempt_status, a.origin, a.payment_option, a.phone, a.decline_reason,
-  a.created_at as attempt_created_at, a.updated_at as attempt_updated_at`;
+  a.created_at as attempt_created_at, a.updated_at as attempt_updated_at,
+  case when a.status = 'SUCCEEDED' then a.provider_transaction_id end as provider_transaction_id`;
 
 const statements = {
   order_number: `
@@ -68,6 +71,7 @@ interface FoundRow {
   readonly decline_reason: PaymentAttemptValues['declineReason'];
   readonly attempt_created_at: Date | null;
   readonly attempt_updated_at: Date | null;
+  readonly provider_transaction_id: string | null;
 }
 
 /** Looks up all keys in at most two statements; undefined for those that name no order. */
@@ -119,7 +123,11 @@ function foundOrderOf(row: FoundRow): FoundOrder {
     expiresAt: row.expires_at,
     sweepAt: null,
   };
-  return { order, latestAttempt: latestAttemptOf(row) };
+  return {
+    order,
+    latestAttempt: latestAttemptOf(row),
+    providerTransactionId: row.provider_transaction_id ?? '',
+  };
 }
 
 function latestAttemptOf(row: FoundRow): PaymentAttemptValues | null {

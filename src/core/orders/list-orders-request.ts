@@ -35,6 +35,7 @@ export function parseOrderFilter(
       request.orderNumber === '' ? ok(undefined) : OrderNumber.parse(request.orderNumber, 'order_number'),
     orderNumberPrefix: parsePrefix(request.orderNumberPrefix),
     phone: parsePhone(request.customerPhone),
+    providerTransactionId: parseTransaction(request.providerTransactionId),
     money: parseAmounts(request, currencies),
     paymentTypes: parseWords(
       request.paymentTypes,
@@ -71,6 +72,7 @@ const keyOf = (request: ListOrdersRequest): unknown => [
   request.amountTo,
   request.paymentTypes,
   request.paymentOptions,
+  request.providerTransactionId,
 ];
 
 function parseWords<Word>(
@@ -97,10 +99,27 @@ function parsePrefix(prefix: string): Result<string | undefined, Issue> {
 /** How people write numbers down: "+251 (91) 122-33.44". */
 const phonePunctuation = /[\s().\-/]/g;
 
+/** A phone as people write it. */
+export const readPhone = (text: string): Result<PhoneNumber, Issue> =>
+  PhoneNumber.parse(text.replace(phonePunctuation, '').replace(/^00/, '+'), 'customer_phone');
+
 function parsePhone(text: string): Result<string | undefined, Issue> {
   if (text === '') return ok(undefined);
-  const phone = PhoneNumber.parse(text.replace(phonePunctuation, '').replace(/^00/, '+'), 'customer_phone');
+  const phone = readPhone(text);
   return phone.ok ? ok(phone.value.e164) : phone;
+}
+
+/** As long as the wallets' numbers may be. */
+const longestTransaction = 800;
+
+function parseTransaction(text: string): Result<string | undefined, Issue> {
+  if (text === '') return ok(undefined);
+  if (text.length > longestTransaction || /\p{Cc}/u.test(text))
+    return err({
+      field: 'provider_transaction_id',
+      issue: `must be at most ${longestTransaction} characters without control characters`,
+    });
+  return ok(text);
 }
 
 type Amounts = Pick<OrderFilter, 'currency' | 'minMinorUnits' | 'maxMinorUnits'>;

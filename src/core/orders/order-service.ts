@@ -35,11 +35,14 @@ import type { CheckoutTokens } from './checkout-token-use-case.ts';
 import { answerEach } from '../rpc/answer-each.ts';
 import type { ItemResult } from '../rpc/answer-each.ts';
 import { attemptMessage, orderMessage } from '../rpc/order-messages.ts';
+import type { FindOrdersAnywhere } from './find-orders-anywhere-use-case.ts';
+import { parseFindOrders } from './find-orders-request.ts';
 import { parseOrderFilter } from './list-orders-request.ts';
 import { parseEventFilter } from './order-event-requests.ts';
 import type { OfferedOptions } from './order-requests.ts';
 import { parseDirectPayment, parseOrderName, parseRegistration, readForTerms } from './order-requests.ts';
 import type { CallScope, OrderStore } from './order-store.ts';
+import type { FoundOrders } from './read-found-orders.ts';
 import type { SearchOrders } from './search-orders-use-case.ts';
 import type { RegisterOrder } from './register-order-use-case.ts';
 import type { StartDirectPayment } from './start-direct-payment-use-case.ts';
@@ -49,6 +52,7 @@ import type { BatchMethods } from './stream-order-batches.ts';
 export interface OrderServiceParts {
   readonly store: OrderStore;
   readonly searchOrders: SearchOrders;
+  readonly findOrdersAnywhere: FindOrdersAnywhere;
   readonly cancelOrder: CancelOrder;
   readonly checkRequest: CheckRequest;
   readonly registerOrder: RegisterOrder;
@@ -189,13 +193,21 @@ export function orderService(parts: OrderServiceParts): RpcService {
       },
       async listOrders(request) {
         const { filter, key } = valuesOrThrow(parseOrderFilter(request, parts.currencies));
-        const { orders, searchedTo } = await parts.searchOrders(filter);
-        const page = { orders: orders.map(orderMessage) };
+        const { searchedTo, ...found } = await parts.searchOrders(filter);
+        const page = foundMessage(found);
         if (searchedTo === undefined) return page;
         return {
           ...page,
           nextPageToken: pageTokenAfter(searchedTo, key),
           searchedBackTo: timestampFromDate(createdAtOf('ord', searchedTo)),
+        };
+      },
+      async findOrders(request) {
+        const { search, key } = valuesOrThrow(parseFindOrders(request));
+        const { lastId, ...found } = await parts.findOrdersAnywhere(search);
+        return {
+          ...foundMessage(found),
+          nextPageToken: lastId === undefined ? '' : pageTokenAfter(lastId, key),
         };
       },
       async listOrderEvents(request, context) {
@@ -243,6 +255,7 @@ export function orderService(parts: OrderServiceParts): RpcService {
       streamOrderBatches: writers,
       cancelOrder: ['dashboard', 'operator'],
       listOrders: ['dashboard', 'operator', 'reader', 'writer'],
+      findOrders: ['dashboard', 'operator'],
       listOrderEvents: [...followers, 'dashboard'],
       watchOrderEvents: followers,
     },
@@ -260,6 +273,11 @@ function requireRegistrar(role: Caller['role']): void {
     `with_checkout_url needs a role that may register orders (${registrars.join(', ')}), such as writer; the token has the role ${role}`,
   );
 }
+
+const foundMessage = ({ orders, providerTransactionIds }: FoundOrders) => ({
+  orders: orders.map(orderMessage),
+  providerTransactionIds: Object.fromEntries(providerTransactionIds),
+});
 
 function scopeOf(context: CallContext): CallScope {
   return { requestId: callerOf(context).requestId, signal: context.signal };

@@ -14,6 +14,7 @@ export interface StoredOrderFilter {
   /** The first order_number that is wanted, and the first one behind those. */
   readonly orderNumbers: { readonly from: string; readonly to: string } | undefined;
   readonly phone: string | undefined;
+  readonly providerTransactionId: string | undefined;
   readonly currency: string | undefined;
   readonly minMinorUnits: bigint | undefined;
   readonly maxMinorUnits: bigint | undefined;
@@ -37,18 +38,19 @@ const walkedRowsWithAttempts = 10_000;
 const sortedRows = 20_000;
 
 /**
- * Gives up to `limit` ids of the orders wanted, newest first. An index finds an order_number, the beginning of one that
- * few have, and a phone; for everything else the orders are walked through from the newest back, a bounded number of them
- * (docs/adr/0010). Planned anew each time, since the values decide which index is the better one.
+ * Gives up to `limit` ids of the orders that match, newest first, from one walk. An index finds an order_number, the
+ * beginning of one that few have, a phone, a wallet's transaction and payment links. For everything else the statement walks
+ * from the newest order back, through a bounded number of them (docs/adr/0010). `begins` is what `areFew` answers for the
+ * filter. The statement is planned anew each time, since the values decide which index is the better one.
  */
 export async function searchOrderIds(
   pool: Pool,
   filter: StoredOrderFilter,
+  begins: boolean,
   limit: number,
 ): Promise<FoundOrderIds> {
   const values: unknown[] = [];
   const bind = (value: unknown): string => `$${values.push(value)}`;
-  const begins = filter.orderNumbers !== undefined && (await areFew(pool, filter));
   const source = sourceOf(filter, begins, bind);
   const sourceValues = values.slice();
   const wanted = wantedOf(filter, begins, bind);
@@ -76,7 +78,7 @@ type Bind = (value: unknown) => string;
 
 /** The orders among which to look, which an index gives newest first, or which are few. */
 function sourceOf(filter: StoredOrderFilter, begins: boolean, bind: Bind): string {
-  const { belowId, fromId, orderNumber, orderNumbers, phone } = filter;
+  const { belowId, fromId, orderNumber, orderNumbers, phone, providerTransactionId: transaction } = filter;
   const owner = `o.merchant_id = ${bind(filter.merchantId)} and o.environment = ${bind(filter.environment)}`;
   const conditions = [
     owner,
@@ -84,11 +86,29 @@ function sourceOf(filter: StoredOrderFilter, begins: boolean, bind: Bind): strin
     ...(fromId === undefined ? [] : [`o.id >= ${bind(fromId)}`]),
     ...(orderNumber === undefined ? [] : [`o.order_number = ${bind(orderNumber)}`]),
     ...(phone === undefined ? [] : [`o.customer_phone_e164 = ${bind(phone)}`, `o.customer_phone_e164 <> ''`]),
+    ...(areLinks(filter) ? [`o.payment_type in ('LINK', 'QR')`] : []),
+    ...(transaction === undefined ? [] : [`o.id in (${ordersOfTransaction(filter, transaction, bind)})`]),
   ];
   if (!begins || orderNumbers === undefined) return `core.orders o where ${conditions.join(' and ')}`;
   // Kept apart, so that the planner cannot take the walk for the shorter way.
   const few = `select o.* from core.orders o where ${owner} and ${rangeOf(orderNumbers, bind)} offset 0`;
   return `(${few}) o where ${conditions.join(' and ')}`;
+}
+
+/** Whether only payment links match. They have an index of their own, which is named by its very condition. */
+const areLinks = ({ paymentTypes }: StoredOrderFilter): boolean =>
+  paymentTypes.length > 0 && paymentTypes.every((type) => type === 'LINK' || type === 'QR');
+
+/** The orders of the payments, kept or gone astray, that a wallet reported under this number. */
+function ordersOfTransaction(filter: StoredOrderFilter, transaction: string, bind: Bind): string {
+  const [merchantId, environment, number] = [filter.merchantId, filter.environment, transaction].map(bind);
+  return ['payment_attempts', 'stray_payments']
+    .map(
+      (table) => `
+select order_id from core.${table}
+where environment = ${environment} and provider_transaction_id = ${number} and merchant_id = ${merchantId}`,
+    )
+    .join(' union ');
 }
 
 /** What is asked of each order that is looked at. */
@@ -116,9 +136,10 @@ type OrderNumbers = NonNullable<StoredOrderFilter['orderNumbers']>;
 const rangeOf = ({ from, to }: OrderNumbers, bind: Bind, row = 'o'): string =>
   `${row}.order_number >= ${bind(from)} and ${row}.order_number < ${bind(to)}`;
 
-/** Whether so few orders begin like that, that all of them can be taken and sorted. */
-async function areFew(pool: Pool, filter: StoredOrderFilter): Promise<boolean> {
+/** Whether an order_number begins so for so few orders that all of them can be read and sorted. */
+export async function areFew(pool: Pool, filter: StoredOrderFilter): Promise<boolean> {
   const { merchantId, environment, orderNumbers } = filter;
+  if (orderNumbers === undefined) return false;
   const [row] = await runStatement<{ count: string }>(pool, {
     text: `
 select count(*) as count from (
@@ -126,7 +147,7 @@ select count(*) as count from (
   where merchant_id = $1 and environment = $2 and order_number >= $3 and order_number < $4
   limit ${sortedRows + 1}
 ) few`,
-    values: [merchantId, environment, orderNumbers?.from, orderNumbers?.to],
+    values: [merchantId, environment, orderNumbers.from, orderNumbers.to],
   });
   return Number(row?.count) <= sortedRows;
 }

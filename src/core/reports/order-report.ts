@@ -14,6 +14,8 @@ export interface OrderCounts {
   readonly completed: bigint;
   readonly failed: bigint;
   readonly expired: bigint;
+  /** Of the failed ones, those that no payment ended. */
+  readonly cancelled: bigint;
   /** By currency code. */
   readonly collected: readonly CollectedAmount[];
 }
@@ -25,12 +27,19 @@ export interface OptionCounts {
   readonly collected: readonly CollectedAmount[];
 }
 
+export interface ReasonCount {
+  readonly reason: string;
+  readonly count: bigint;
+}
+
 export interface OrderReport {
   readonly total: OrderCounts;
   /** One for each step, from the first. */
   readonly steps: readonly OrderCounts[];
-  /** The most frequent first. */
-  readonly failures: readonly { readonly reason: string; readonly count: bigint }[];
+  /** Why payments failed; the most frequent reason first. */
+  readonly failures: readonly ReasonCount[];
+  /** Why orders ended without a payment that failed; the most frequent reason first. */
+  readonly abandoned: readonly ReasonCount[];
   readonly options: readonly OptionCounts[];
 }
 
@@ -38,21 +47,29 @@ const optionOrder: readonly PaymentOption[] = ['WALLETA_USSD', 'WALLETB_USSD', '
 
 /** Puts the rows of a span together, in as many steps as it has. */
 export function orderReport(rows: readonly ReportRow[], stepCount: number): OrderReport {
-  const failing = rows.filter(({ reason }) => reason !== '');
-  const counts = new Map<string, bigint>();
-  for (const { reason, events } of failing) counts.set(reason, (counts.get(reason) ?? 0n) + BigInt(events));
   const byStep = Map.groupBy(rows, ({ step }) => step);
   return {
     total: countsOf(rows),
     steps: Array.from({ length: stepCount }, (_, step) => countsOf(byStep.get(step) ?? [])),
-    failures: [...counts]
-      .map(([reason, count]) => ({ reason, count }))
-      .sort((a, b) => (a.count === b.count ? (a.reason < b.reason ? -1 : 1) : a.count > b.count ? -1 : 1)),
+    failures: reasonsOf(rows.filter((row) => row.reason !== '' && !isAbandonment(row))),
+    abandoned: reasonsOf(rows.filter(isAbandonment)),
     options: optionOrder.flatMap((option) => {
       const own = rows.filter((row) => row.payment_option === option);
       return own.length === 0 ? [] : [optionCountsOf(option, own)];
     }),
   };
+}
+
+/** Whether these orders ended without a payment that failed: cancelled, or open until their time was over. */
+const isAbandonment = ({ type, payment_option }: ReportRow): boolean =>
+  type === 'EXPIRED' || (type === 'FAILED' && payment_option === '');
+
+function reasonsOf(rows: readonly ReportRow[]): ReasonCount[] {
+  const counts = new Map<string, bigint>();
+  for (const { reason, events } of rows) counts.set(reason, (counts.get(reason) ?? 0n) + BigInt(events));
+  return [...counts]
+    .map(([reason, count]) => ({ reason, count }))
+    .sort((a, b) => (a.count === b.count ? (a.reason < b.reason ? -1 : 1) : a.count > b.count ? -1 : 1));
 }
 
 function countsOf(rows: readonly ReportRow[]): OrderCounts {
@@ -61,6 +78,7 @@ function countsOf(rows: readonly ReportRow[]): OrderCounts {
     completed: eventsOf(rows, 'COMPLETED'),
     failed: eventsOf(rows, 'FAILED'),
     expired: eventsOf(rows, 'EXPIRED'),
+    cancelled: eventsOf(rows.filter(isAbandonment), 'FAILED'),
     collected: collectedIn(rows),
   };
 }

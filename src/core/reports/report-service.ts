@@ -44,6 +44,7 @@ export function reportService({ pool }: Pick<Database, 'pool'>): RpcService {
             counts: countsMessage(counts),
           })),
           failures: report.failures.map((failure) => ({ ...failure })),
+          abandoned: report.abandoned.map((reason) => ({ ...reason })),
           options: report.options.map(optionMessage),
           ...timeField('behindSince', behindSince),
         };

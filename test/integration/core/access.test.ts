@@ -49,6 +49,7 @@ const matrix: Readonly<Record<string, string>> = {
   'gatehouse.v1.OrderService/StreamOrderBatches': /*        */ 'Y - - - - Y Y -',
   'gatehouse.v1.OrderService/CancelOrder': /*               */ '- - - - Y Y - -',
   'gatehouse.v1.OrderService/ListOrders': /*                */ '- - - - Y Y Y Y',
+  'gatehouse.v1.OrderService/FindOrders': /*                */ '- - - - Y Y - -',
   'gatehouse.v1.OrderService/ListOrderEvents': /*           */ '- - - Y Y Y - Y',
   'gatehouse.v1.OrderService/WatchOrderEvents': /*          */ '- - - Y - Y - Y',
   'gatehouse.v1.MerchantService/CreateMerchant': /*         */ '- - - - Y Y - -',

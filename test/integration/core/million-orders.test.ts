@@ -1,11 +1,16 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { v7 } from 'uuid';
-import { createSearchOrders } from '../../../src/core/orders/search-orders-use-case.ts';
-import type { OrderFilter, SearchOrders } from '../../../src/core/orders/search-orders-use-case.ts';
+import { createFindOrdersAnywhere } from '../../../src/core/orders/find-orders-anywhere-use-case.ts';
+import { createSearchOrders, searchBounds } from '../../../src/core/orders/search-orders-use-case.ts';
+import type {
+  OrderFilter,
+  SearchBounds,
+  SearchOrders,
+} from '../../../src/core/orders/search-orders-use-case.ts';
 import { publicId } from '../../../src/runtime/public-id.ts';
 import { openCountedDatabase } from '../../support/counted-database.ts';
 import type { CountedDatabase } from '../../support/counted-database.ts';
-import { orderFilter } from '../../support/order-filter.ts';
+import { oneWalk, orderFilter } from '../../support/order-filter.ts';
 import { seedOrders } from '../../support/seed-orders.ts';
 
 // What a search reads, by the blocks that PostgreSQL looks at: a busy machine does not change them, and bounds hold
@@ -23,10 +28,40 @@ const merchantId = publicId('mer', stored);
 beforeAll(async () => {
   orders = await openCountedDatabase('million orders');
   await seedOrders(orders.client, { merchantId: stored, environment: 'SANDBOX', count, until, days });
-  search = createSearchOrders(orders.database);
+  search = createSearchOrders(orders.database, oneWalk);
+  await addNeedles();
 }, 240_000);
 
 afterAll(() => orders.close());
+
+/** Among 500 merchants: the oldest orders of one are links, and its oldest of all is paid, by another phone. */
+async function addNeedles(): Promise<void> {
+  const { client } = orders;
+  await client.query(
+    `insert into core.merchants (id, name, status, production_activated, session_lifetime_seconds, created_at, updated_at)
+     select case when n = 7 then $1::uuid else gen_random_uuid() end, 'Shop ' || n, 'ACTIVE', false, 1800, now(), now()
+     from generate_series(1, 500) n`,
+    [stored],
+  );
+  await client.query(
+    `update core.orders set payment_type = 'LINK' where merchant_id = $1 and order_number = any($2)`,
+    [stored, [0, 1, 2, 3, 4].map(name)],
+  );
+  await client.query(
+    `with attempt as (
+       insert into core.payment_attempts
+         (merchant_id, environment, order_id, id, status, payment_option, phone, created_at, updated_at, provider_transaction_id)
+       select merchant_id, environment, id, gen_random_uuid(), 'SUCCEEDED', 'WALLETA_USSD', '+251955000001', created_at,
+         created_at, 'TXN-1'
+       from core.orders where merchant_id = $1 and order_number = $2
+       returning merchant_id, order_id, id
+     )
+     update core.orders o set latest_attempt_id = attempt.id from attempt
+     where o.merchant_id = attempt.merchant_id and o.id = attempt.order_id`,
+    [stored, name(0)],
+  );
+  await client.query('vacuum analyze core.orders, core.merchants, core.payment_attempts');
+}
 
 async function read(own: Partial<OrderFilter>) {
   const { result, blocks } = await orders.counted(() => search(orderFilter(merchantId, own)));
@@ -101,7 +136,7 @@ test('what nobody has ends the search, after as many calls as there are bounds i
   let calls = 0;
   let beforeId: string | undefined;
   do {
-    const page = await read({ statuses: ['FAILED'], paymentTypes: ['LINK'], beforeId });
+    const page = await read({ statuses: ['FAILED'], paymentTypes: ['DIRECT'], beforeId });
     expect(page.orders).toEqual([]);
     expect(page.blocks).toBeLessThan(blocksOfAWalk);
     beforeId = page.searchedTo;
@@ -115,5 +150,92 @@ test('an option is looked up in the attempts, of fewer orders a call', async () 
   const { searchedTo, blocks } = await read({ paymentOptions: ['WALLETA_USSD'] });
 
   expect(searchedTo).toBeDefined();
-  expect(blocks).toBeLessThan(blocksOfAWalk);
+  // For each of the 10,000 orders, the way down the index of the attempts.
+  expect(blocks).toBeLessThan(blocksOfAWalk + 10_000 * 3);
+});
+
+test('payment links are found by reading a page, however many other orders are newer', async () => {
+  const links = { paymentTypes: ['LINK', 'QR'] as const };
+  const first = await read({ ...links, limit: 3 });
+  const rest = await read({ ...links, limit: 3, beforeId: first.searchedTo });
+
+  expect([first.numbers, rest.numbers]).toEqual([[4, 3, 2].map(name), [1, 0].map(name)]);
+  expect(rest.searchedTo).toBeUndefined();
+  for (const { blocks } of [first, rest]) expect(blocks).toBeLessThan(blocksOfAPage);
+});
+
+test('a wallet’s transaction is found by reading a page', async () => {
+  const {
+    numbers,
+    providerTransactionIds,
+    orders: found,
+    blocks,
+  } = await read({ providerTransactionId: 'TXN-1' });
+
+  expect(numbers).toEqual([name(0)]);
+  expect([...providerTransactionIds]).toEqual([[found[0]?.id, 'TXN-1']]);
+  expect((await read({ providerTransactionId: 'TXN-2' })).numbers).toEqual([]);
+  expect(blocks).toBeLessThan(blocksOfAPage);
+});
+
+test('a call takes several walks for a full page, and no more than its bounds', async () => {
+  const rare = orderFilter(merchantId, {
+    currency: 'ETB',
+    minMinorUnits: 77_777n,
+    maxMinorUnits: 77_777n,
+    limit: 60,
+  });
+  const last = orderFilter(merchantId, {
+    orderNumberPrefix: 'SEED-',
+    statuses: ['FAILED'],
+    paymentTypes: ['API'],
+    createdTo: new Date(0),
+  });
+  const searchFor = (bounds: Partial<SearchBounds>): SearchOrders =>
+    createSearchOrders(orders.database, { ...searchBounds, monotonicMs: () => 0, ...bounds });
+
+  expect((await searchFor({})(rare)).orders).toHaveLength(60);
+  expect((await searchFor({ walks: 1 })(rare)).orders.length).toBeLessThan(60);
+  let now = 0;
+  expect((await searchFor({ monotonicMs: () => (now += 1_500) })(rare)).orders.length).toBeLessThan(60);
+  expect(await searchFor({})(last)).toMatchObject({ orders: [], searchedTo: undefined });
+});
+
+test.each([
+  [
+    'an order id',
+    async (): Promise<string> => (await read({ orderNumber: name(0) })).orders[0]?.id ?? '',
+    'orderId',
+  ],
+  ['an order_number', (): string => name(0), 'orderNumber'],
+  ['a wallet’s transaction', (): string => 'TXN-1', 'providerTransactionId'],
+  ['the phone of a payer', (): string => '+251955000001', 'phone'],
+] as const)('%s is found over 500 merchants by a few steps in the index of each', async (_name, text, by) => {
+  const find = createFindOrdersAnywhere(orders.database);
+  const asked = { orderId: undefined, orderNumber: undefined, phone: undefined, providerTransactionId: '' };
+  const search = { ...asked, [by]: await text(), beforeId: undefined, limit: 50 };
+
+  const { result, blocks } = await orders.counted(() => find(search));
+
+  expect(result.orders.map(({ orderNumber }) => orderNumber)).toEqual([name(0)]);
+  expect([...result.providerTransactionIds.values()]).toEqual(['TXN-1']);
+  // Two environments of 500 merchants, four steps each at most.
+  expect(blocks).toBeLessThan(2 * 500 * 4 + blocksOfAPage);
+});
+
+test('a phone’s orders over all merchants are read page by page', async () => {
+  const find = createFindOrdersAnywhere(orders.database);
+  const search = {
+    orderId: undefined,
+    orderNumber: undefined,
+    providerTransactionId: '',
+    phone: '+251900000042',
+  };
+  const first = await find({ ...search, beforeId: undefined, limit: 2 });
+  const rest = await find({ ...search, beforeId: first.lastId, limit: count });
+  const numbers = [...first.orders, ...rest.orders].map(({ orderNumber }) => orderNumber);
+
+  expect(first.orders).toHaveLength(2);
+  expect(rest.lastId).toBeUndefined();
+  expect(numbers).toEqual(Array.from({ length: count / 50_000 }, (_, n) => name(n * 50_000 + 42)).reverse());
 });

@@ -146,21 +146,23 @@ function model(events: readonly Happened[]) {
     completed: count(list, 'COMPLETED'),
     failed: count(list, 'FAILED'),
     expired: count(list, 'EXPIRED'),
+    cancelled: BigInt(list.filter((event) => event.type === 'FAILED' && !hasAttempt(event)).length),
     collected: collected(list),
   });
-  const reasons = within.flatMap((event) => {
+  const abandoned = within.flatMap((event) => {
     if (event.type === 'EXPIRED') return ['session_ended'];
-    if (hasAttempt(event)) return [event.reason === '' ? 'timed_out' : event.reason];
-    return event.type === 'FAILED' ? ['cancelled'] : [];
+    return event.type === 'FAILED' && !hasAttempt(event) ? ['cancelled'] : [];
   });
+  const failed = within.filter(hasAttempt).map(({ reason }) => (reason === '' ? 'timed_out' : reason));
+  const timesOf = (reasons: readonly string[]) =>
+    new Map(reasons.map((reason) => [reason, reasons.filter((other) => other === reason).length]));
   return {
     total: counts(within),
     steps: Array.from({ length: 2 }, (_, day) =>
       counts(within.filter(({ minute }) => Math.floor(minute / 1440) === day)),
     ),
-    failures: new Map(
-      [...new Set(reasons)].map((reason) => [reason, reasons.filter((r) => r === reason).length]),
-    ),
+    failures: timesOf(failed),
+    abandoned: timesOf(abandoned),
     options: (['WALLETA_USSD', 'WALLETB_USSD', 'WALLETA_WALLET'] as const).flatMap((option) => {
       const own = within.filter(
         (event) => event.option === option && (event.type === 'COMPLETED' || hasAttempt(event)),
@@ -213,11 +215,12 @@ test('counts every event once, through crashes, two counting at once and late co
           to,
         });
         const report = orderReport(rows, 2);
-        const { failures, ...expected } = model([...soon, ...late]);
+        const { failures, abandoned, ...expected } = model([...soon, ...late]);
         expect(report).toMatchObject(expected);
-        expect(new Map(report.failures.map(({ reason, count }) => [reason, Number(count)]))).toEqual(
-          failures,
-        );
+        const timesIn = (list: typeof report.failures) =>
+          new Map(list.map(({ reason, count }) => [reason, Number(count)]));
+        expect(timesIn(report.failures)).toEqual(failures);
+        expect(timesIn(report.abandoned)).toEqual(abandoned);
       },
     ),
     { numRuns: 25 },

@@ -4,7 +4,7 @@ import { readEvents } from '../../../src/core/events/read-events.sql.ts';
 import { expireOrders } from '../../../src/core/orders/expire-orders-use-case.ts';
 import { createSearchOrders } from '../../../src/core/orders/search-orders-use-case.ts';
 import type { OrderFilter } from '../../../src/core/orders/search-orders-use-case.ts';
-import { orderFilter } from '../../support/order-filter.ts';
+import { oneWalk, orderFilter } from '../../support/order-filter.ts';
 import { openGrowingTable } from './growing-table.ts';
 import type { GrowingTable } from './growing-table.ts';
 
@@ -24,7 +24,7 @@ const scope = { requestId: 'table-growth', signal: stop.signal };
 const listing =
   (own: Partial<OrderFilter>): (() => Promise<unknown>) =>
   () =>
-    createSearchOrders(table.database)(orderFilter(table.merchantId, own));
+    createSearchOrders(table.database, oneWalk)(orderFilter(table.merchantId, own));
 
 const works: Readonly<Record<string, () => Promise<unknown>>> = {
   'expiring 50 orders': () => expireOrders(table.store, stop.signal),

@@ -875,6 +875,13 @@ export declare type ListOrdersRequest = Message<"gatehouse.v1.ListOrdersRequest"
    * @generated from field: repeated gatehouse.v1.PaymentOption payment_options = 15;
    */
   paymentOptions: PaymentOption[];
+
+  /**
+   * Only the order for which a wallet reported the transaction with this number, whether it paid the order or went astray.
+   *
+   * @generated from field: string provider_transaction_id = 16;
+   */
+  providerTransactionId: string;
 };
 
 /**
@@ -909,6 +916,13 @@ export declare type ListOrdersResponse = Message<"gatehouse.v1.ListOrdersRespons
    * @generated from field: google.protobuf.Timestamp searched_back_to = 3;
    */
   searchedBackTo?: Timestamp | undefined;
+
+  /**
+   * By order_id, for each COMPLETED order: the wallet's own number of the transaction that paid it.
+   *
+   * @generated from field: map<string, string> provider_transaction_ids = 4;
+   */
+  providerTransactionIds: { [key: string]: string };
 };
 
 /**
@@ -916,6 +930,75 @@ export declare type ListOrdersResponse = Message<"gatehouse.v1.ListOrdersRespons
  * Use `create(ListOrdersResponseSchema)` to create a new message.
  */
 export declare const ListOrdersResponseSchema: GenMessage<ListOrdersResponse>;
+
+/**
+ * Which orders to find.
+ *
+ * @generated from message gatehouse.v1.FindOrdersRequest
+ */
+export declare type FindOrdersRequest = Message<"gatehouse.v1.FindOrdersRequest"> & {
+  /**
+   * Required. An order_id, an order_number, a wallet's number of a transaction, or the phone of a customer or payer,
+   * however it is written. All of them are looked for. 1 to 64 characters, and exactly as they are but for phones.
+   *
+   * @generated from field: string text = 1;
+   */
+  text: string;
+
+  /**
+   * At most this many; 50 when zero, 500 at most.
+   *
+   * @generated from field: int32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * next_page_token of the page before, with the same text.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message gatehouse.v1.FindOrdersRequest.
+ * Use `create(FindOrdersRequestSchema)` to create a new message.
+ */
+export declare const FindOrdersRequestSchema: GenMessage<FindOrdersRequest>;
+
+/**
+ * One page of the orders that were found.
+ *
+ * @generated from message gatehouse.v1.FindOrdersResponse
+ */
+export declare type FindOrdersResponse = Message<"gatehouse.v1.FindOrdersResponse"> & {
+  /**
+   * Newest first.
+   *
+   * @generated from field: repeated gatehouse.v1.Order orders = 1;
+   */
+  orders: Order[];
+
+  /**
+   * Opaque; empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+
+  /**
+   * By order_id, for each COMPLETED order: the wallet's own number of the transaction that paid it.
+   *
+   * @generated from field: map<string, string> provider_transaction_ids = 3;
+   */
+  providerTransactionIds: { [key: string]: string };
+};
+
+/**
+ * Describes the message gatehouse.v1.FindOrdersResponse.
+ * Use `create(FindOrdersResponseSchema)` to create a new message.
+ */
+export declare const FindOrdersResponseSchema: GenMessage<FindOrdersResponse>;
 
 /**
  * Which events to list.
@@ -1204,8 +1287,9 @@ export declare const OrderService: GenService<{
     output: typeof CancelOrderResponseSchema;
   },
   /**
-   * Lists or searches a merchant's orders, newest first. A call looks at a bounded number of orders: when few of them are
-   * wanted, a page may be short, or empty, with a next_page_token to go on with. Errors: INVALID_ARGUMENT INVALID_FIELDS.
+   * Lists or searches a merchant's orders, newest first. A page is full or the last, unless the orders that match are very
+   * few: a call looks at up to a million orders for a second and a half. Then a page may be short, or empty, with a
+   * next_page_token to go on with. Errors: INVALID_ARGUMENT INVALID_FIELDS.
    *
    * @generated from rpc gatehouse.v1.OrderService.ListOrders
    */
@@ -1213,6 +1297,17 @@ export declare const OrderService: GenService<{
     methodKind: "unary";
     input: typeof ListOrdersRequestSchema;
     output: typeof ListOrdersResponseSchema;
+  },
+  /**
+   * Finds orders of all merchants in both environments by what a customer or a merchant says, newest first. For those who
+   * run the gateway. Pages are full or the last. Errors: INVALID_ARGUMENT INVALID_FIELDS.
+   *
+   * @generated from rpc gatehouse.v1.OrderService.FindOrders
+   */
+  findOrders: {
+    methodKind: "unary";
+    input: typeof FindOrdersRequestSchema;
+    output: typeof FindOrdersResponseSchema;
   },
   /**
    * Lists committed events in commit order after a cursor: what a consumer reads to catch up. An event is listed only

@@ -88,7 +88,7 @@ export declare type GetOrderReportResponse = Message<"gatehouse.v1.GetOrderRepor
   intervals: ReportInterval[];
 
   /**
-   * Why payments failed, the most frequent first.
+   * Why payments failed that were tried, the most frequent first.
    *
    * @generated from field: repeated gatehouse.v1.FailureCount failures = 3;
    */
@@ -107,6 +107,13 @@ export declare type GetOrderReportResponse = Message<"gatehouse.v1.GetOrderRepor
    * @generated from field: google.protobuf.Timestamp behind_since = 5;
    */
   behindSince?: Timestamp | undefined;
+
+  /**
+   * Why orders ended without a payment that failed, the most frequent first.
+   *
+   * @generated from field: repeated gatehouse.v1.FailureCount abandoned = 6;
+   */
+  abandoned: FailureCount[];
 };
 
 /**
@@ -136,7 +143,7 @@ export declare type OrderCounts = Message<"gatehouse.v1.OrderCounts"> & {
   completed: bigint;
 
   /**
-   * Orders that became FAILED.
+   * Orders that became FAILED, the cancelled ones included.
    *
    * @generated from field: int64 failed = 3;
    */
@@ -155,6 +162,13 @@ export declare type OrderCounts = Message<"gatehouse.v1.OrderCounts"> & {
    * @generated from field: repeated gatehouse.v1.CollectedAmount collected = 5;
    */
   collected: CollectedAmount[];
+
+  /**
+   * Of the orders that became FAILED, those that were cancelled: no payment ended them.
+   *
+   * @generated from field: int64 cancelled = 6;
+   */
+  cancelled: bigint;
 };
 
 /**
@@ -225,14 +239,14 @@ export declare type ReportInterval = Message<"gatehouse.v1.ReportInterval"> & {
 export declare const ReportIntervalSchema: GenMessage<ReportInterval>;
 
 /**
- * How often payments failed for one reason.
+ * How often payments failed, or orders were abandoned, for one reason.
  *
  * @generated from message gatehouse.v1.FailureCount
  */
 export declare type FailureCount = Message<"gatehouse.v1.FailureCount"> & {
   /**
-   * The attempt's decline_reason; "timed_out" when nobody confirmed in time, "cancelled" when the customer gave up the
-   * order, "session_ended" when the order expired.
+   * Of a payment: the attempt's decline_reason, or "timed_out" when nobody confirmed in time. Of an abandoned order:
+   * "cancelled", or "session_ended" when it expired.
    *
    * @generated from field: string reason = 1;
    */
