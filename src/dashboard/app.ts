@@ -35,6 +35,7 @@ import { addEndpoints } from './operator/add-endpoints.ts';
 import { addPipeline } from './operator/add-pipeline.ts';
 import { addReconciliations } from './operator/add-reconciliations.ts';
 import { addStrayPayments } from './operator/add-stray-payments.ts';
+import { addOrderSearch } from './operator/add-order-search.ts';
 import { addWallets } from './operator/add-wallets.ts';
 import { addRequests } from './requests/add-requests.ts';
 import { addOrder } from './payments/add-order.ts';
@@ -175,6 +176,7 @@ export async function buildDashboard(options: DashboardOptions): Promise<Fastify
     addRequests(pages, dashboard);
     addOverview(pages, dashboard);
     addMerchants(pages, dashboard);
+    addOrderSearch(pages, dashboard);
     addWallets(pages, dashboard);
     addStrayPayments(pages, dashboard);
     addReconciliations(pages, dashboard);

@@ -33,6 +33,7 @@ const merchantEntries: readonly Entry[] = [
 const operatorEntries: readonly Entry[] = [
   { area: 'operator', group: undefined, route: '/operator' },
   { area: 'operatorMerchants', group: undefined, route: '/operator/merchants' },
+  { area: 'operatorOrders', group: undefined, route: '/operator/orders' },
   { area: 'operatorWallets', group: undefined, route: '/operator/wallets' },
   { area: 'operatorStrayPayments', group: undefined, route: '/operator/stray-payments' },
   { area: 'operatorReconciliations', group: undefined, route: '/operator/reconciliations' },

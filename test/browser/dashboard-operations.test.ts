@@ -169,6 +169,7 @@ test('members of a merchant find nothing at the operator’s addresses', async (
   for (const path of [
     '',
     '/merchants',
+    '/orders',
     '/wallets',
     '/stray-payments',
     '/reconciliations',
@@ -190,6 +191,7 @@ const pages: [name: string, visit: Visit][] = [
   ['the overview', at('')],
   ['merchants', at('/merchants')],
   ['one merchant', (page) => at(`/merchants/${merchant.id}`)(page)],
+  ['orders', at('/orders?text=no-such-order')],
   ['wallets', at('/wallets?environment=sandbox')],
   ['stray payments', at('/stray-payments?environment=sandbox')],
   ['reconciliations', at('/reconciliations?environment=sandbox')],

@@ -90,6 +90,7 @@ export const accessRules: Readonly<Record<string, AccessRule>> = {
   'POST /operator/merchants/:merchantId/suspend': operator(),
   'POST /operator/merchants/:merchantId/resume': operator(),
   'POST /operator/merchants/:merchantId/activate': operator({ stepUp: true }),
+  'GET /operator/orders': operator(),
   'GET /operator/wallets': operator(),
   'GET /operator/stray-payments': operator(),
   'POST /operator/stray-payments/:merchantId/:strayPaymentId/retry': operator(),

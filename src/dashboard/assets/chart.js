@@ -4,7 +4,11 @@
   const colours = () => {
     const style = window.getComputedStyle(document.body);
     const of = (name) => style.getPropertyValue(name).trim();
-    return { text: of('--quiet'), line: of('--line'), series: [of('--field'), of('--brand'), of('--bad')] };
+    return {
+      text: of('--quiet'),
+      line: of('--line'),
+      series: [of('--field'), of('--brand'), of('--bad'), of('--warn')],
+    };
   };
   for (const place of document.querySelectorAll('[data-chart-of]')) {
     const table = document.getElementById(place.dataset.chartOf);
@@ -17,7 +21,13 @@
     );
     const data = [
       rows.map((_, index) => index),
-      ...columns.map((column) => rows.map((row) => Number(row.cells[column].dataset.value))),
+      ...columns.map((column) =>
+        rows.map((row) => {
+          // What has not come yet is not drawn.
+          const { value } = row.cells[column].dataset;
+          return value === '' ? null : Number(value);
+        }),
+      ),
     ];
     const { text, line, series } = colours();
     const font = window.getComputedStyle(document.body).fontFamily;
@@ -32,6 +42,8 @@
       {
         width: place.clientWidth,
         height: 220,
+        // The last label is centred below the last step, so half of it is beyond.
+        padding: [null, 24, null, null],
         cursor: { drag: { x: false, y: false } },
         scales: {
           x: { time: false, range: (_, min, max) => [min - 0.5, max + 0.5] },
@@ -47,7 +59,8 @@
           {
             ...axis,
             incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6],
-            size: 56,
+            // As wide as the longest label and its tick.
+            size: (_, values) => 24 + 7 * Math.max(4, ...(values ?? []).map((value) => value.length)),
           },
         ],
         series: [

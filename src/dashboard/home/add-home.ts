@@ -44,7 +44,7 @@ export function addHome(app: FastifyInstance, dashboard: Dashboard): void {
         options,
       );
       const words = wordsFor(request, dictionary);
-      const view = reportView(report, step, {
+      const view = reportView(report, step, now(), {
         words,
         orderWords: orderWords[language],
         language,

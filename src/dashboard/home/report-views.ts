@@ -1,8 +1,8 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type {
   CollectedAmount,
+  FailureCount,
   GetOrderReportResponse,
-  OrderCounts,
 } from '../../gen/gatehouse/v1/report_service_pb.js';
 import { amountText } from '../../runtime/language/amount-text.ts';
 import type { Language } from '../../runtime/language/language.ts';
@@ -20,8 +20,11 @@ export interface HomeWriting {
 
 export type Step = 'hour' | 'day';
 
-/** A report as the page shows it. */
-export function reportView(report: GetOrderReportResponse, step: Step, writing: HomeWriting) {
+/**
+ * A report as the page shows it at a time. Payments that the wallet or the payer refused have failed. Orders that were
+ * cancelled, or whose time ended, are abandoned: they say nothing about how payments go.
+ */
+export function reportView(report: GetOrderReportResponse, step: Step, now: Date, writing: HomeWriting) {
   const { words, orderWords, language, timeZone } = writing;
   const count = (number: bigint): string => new Intl.NumberFormat(language).format(number);
   const amounts = (collected: readonly CollectedAmount[]): string[] =>
@@ -33,30 +36,45 @@ export function reportView(report: GetOrderReportResponse, step: Step, writing: 
       : { day: 'numeric', month: 'short' }),
   });
   const total = report.total;
+  const succeeded = report.options.reduce((sum, option) => sum + option.succeeded, 0n);
+  const failed = report.options.reduce((sum, option) => sum + option.failed, 0n);
+  const abandoned = total === undefined ? 0n : total.expired + total.cancelled;
+  const reasonsOf = (list: readonly FailureCount[]) => {
+    const all = list.reduce((sum, { count: times }) => sum + times, 0n);
+    return list.map(({ reason, count: times }) => ({
+      reason: words.failures.reasons[reason] ?? reason,
+      count: count(times),
+      share: shareOf(times, all),
+    }));
+  };
   return {
     registered: count(total?.registered ?? 0n),
     completed: count(total?.completed ?? 0n),
     collected: amounts(total?.collected ?? []),
-    successRate: total === undefined ? undefined : rateText(total.completed, endedIn(total), language),
+    successRate: rateText(succeeded, succeeded + failed, language),
+    successOf: words.tiles.successOf(count(succeeded), count(succeeded + failed)),
+    abandoned: count(abandoned),
     behind: momentOf(report.behindSince, language, timeZone),
     intervals: report.intervals.flatMap(({ startTime, counts }) => {
       if (startTime === undefined || counts === undefined) return [];
-      const { registered, completed, failed, expired, collected } = counts;
+      const { registered, completed, failed: ended, expired, cancelled, collected } = counts;
+      const numbers = { registered, completed, failed: ended - cancelled, abandoned: expired + cancelled };
       return [
         {
+          // A step that has not begun is no step without orders.
+          isAhead: timestampDate(startTime) > now,
           label: label.format(timestampDate(startTime)),
-          registered: { value: Number(registered), text: count(registered) },
-          completed: { value: Number(completed), text: count(completed) },
-          failed: { value: Number(failed + expired), text: count(failed + expired) },
+          numbers: Object.entries(numbers).map(([name, number]) => ({
+            name: name as keyof typeof numbers,
+            value: Number(number),
+            text: count(number),
+          })),
           collected: amounts(collected),
         },
       ];
     }),
-    failures: report.failures.map(({ reason, count: times }) => ({
-      reason: words.failures.reasons[reason] ?? reason,
-      count: count(times),
-      share: shareOf(times, report.failures[0]?.count ?? 1n),
-    })),
+    failures: reasonsOf(report.failures),
+    abandonments: reasonsOf(report.abandoned),
     options: report.options.map((option) => ({
       option: optionText(option.paymentOption, orderWords),
       succeeded: count(option.succeeded),
@@ -67,8 +85,6 @@ export function reportView(report: GetOrderReportResponse, step: Step, writing: 
   };
 }
 
-const endedIn = ({ completed, failed, expired }: OrderCounts): bigint => completed + failed + expired;
-
 /** Undefined when there is nothing to have a part of. */
 function rateText(part: bigint, whole: bigint, language: Language): string | undefined {
   if (whole === 0n) return undefined;
@@ -76,4 +92,4 @@ function rateText(part: bigint, whole: bigint, language: Language): string | und
   return format.format(Number(part) / Number(whole));
 }
 
-const shareOf = (part: bigint, most: bigint): number => Math.round((Number(part) / Number(most)) * 100);
+const shareOf = (part: bigint, whole: bigint): number => Math.round((Number(part) / Number(whole)) * 100);

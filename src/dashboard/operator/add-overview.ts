@@ -79,13 +79,23 @@ function walletsTile(statuses: readonly ReportedWalletStatus[], writing: Writing
     const fresh = said.filter(({ stale }) => !stale);
     return fresh.length > 0 ? fresh : said;
   });
-  const unwell = latest.filter(({ status, stale }) => stale || status === undefined || !isWell(status));
-  if (unwell.length === 0) return { isWell: true, text: overview.walletsWell(byWallet.size) };
-  const names = unwell.map(
-    ({ status }) =>
-      `${walletName(status?.wallet, writing)} (${environments[environmentName(status?.environment)]})`,
-  );
-  return { isWell: false, text: overview.walletsUnwell([...new Set(names)].join(', ')) };
+  const namesOf = (of: readonly ReportedWalletStatus[]): string =>
+    [
+      ...new Set(
+        of.map(
+          ({ status }) =>
+            `${walletName(status?.wallet, writing)} (${environments[environmentName(status?.environment)]})`,
+        ),
+      ),
+    ].join(', ');
+  const silent = latest.filter(({ stale }) => stale);
+  const unwell = latest.filter(({ status, stale }) => !stale && (status === undefined || !isWell(status)));
+  if (silent.length + unwell.length === 0) return { isWell: true, text: overview.walletsWell(byWallet.size) };
+  const texts = [
+    ...(unwell.length === 0 ? [] : [overview.walletsUnwell(namesOf(unwell))]),
+    ...(silent.length === 0 ? [] : [overview.walletsUnknown(namesOf(silent))]),
+  ];
+  return { isWell: false, text: texts.join(' ') };
 }
 
 const isWell = ({ health, breaker }: { health: WalletHealth; breaker: WalletBreakerState }): boolean =>

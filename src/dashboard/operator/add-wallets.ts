@@ -1,4 +1,4 @@
-import { durationMs } from '@bufbuild/protobuf/wkt';
+import { durationMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import type { Duration } from '@bufbuild/protobuf/wkt';
 import type { FastifyInstance } from 'fastify';
 import { WalletBreakerState, WalletHealth } from '../../gen/gatehouse/v1/wallet_status_service_pb.js';
@@ -16,7 +16,7 @@ const path = '/operator/wallets';
 const usualWindowSeconds = 300;
 
 /** The page on which operators see how the wallets are. */
-export function addWallets(app: FastifyInstance, { clients, sendPage, timeZone }: Dashboard): void {
+export function addWallets(app: FastifyInstance, { clients, sendPage, timeZone, now }: Dashboard): void {
   app.get(path, async (request, reply) => {
     const writing = writingFor(request, timeZone);
     const words = writing.words.walletPage;
@@ -28,7 +28,10 @@ export function addWallets(app: FastifyInstance, { clients, sendPage, timeZone }
             { environment: number },
             options,
           );
-          return { rows: statuses.map((each) => walletRow(each, writing)), window: statuses[0]?.window };
+          return {
+            rows: statuses.map((each) => walletRow(each, writing, now())),
+            window: statuses[0]?.window,
+          };
         }),
       ({ rows }) => rows.length === 0,
     );
@@ -48,7 +51,26 @@ export function addWallets(app: FastifyInstance, { clients, sendPage, timeZone }
   });
 }
 
-function walletRow({ status, instance, reportTime, stale }: ReportedWalletStatus, writing: Writing) {
+/** What a process that is silent said last says nothing of now: only how long it has been silent. */
+function staleRow({ status, instance, reportTime }: ReportedWalletStatus, writing: Writing, now: Date) {
+  const { unknown, nothing, silent } = writing.words.walletPage;
+  const reportedMs = reportTime === undefined ? now.getTime() : timestampMs(reportTime);
+  const age = Math.max(0, Math.round((now.getTime() - reportedMs) / 1000));
+  return {
+    wallet: walletName(status?.wallet, writing),
+    instance,
+    health: { tone: undefined, text: unknown },
+    detail: '',
+    breaker: { tone: undefined, text: unknown },
+    ...{ calls: nothing, success: nothing, p50: nothing, p99: nothing, inFlight: nothing },
+    reported: momentOf(reportTime, writing.language, writing.timeZone),
+    silent: silent(durationText(age, writing.language)),
+  };
+}
+
+function walletRow(reported: ReportedWalletStatus, writing: Writing, now: Date) {
+  const { status, instance, reportTime, stale } = reported;
+  if (stale) return staleRow(reported, writing, now);
   const words = writing.words.walletPage;
   const { calls = 0, failures = 0, inFlight = 0, places = 0 } = status ?? {};
   const percent = new Intl.NumberFormat(writing.language, { style: 'percent', maximumFractionDigits: 1 });
@@ -64,7 +86,7 @@ function walletRow({ status, instance, reportTime, stale }: ReportedWalletStatus
     p99: latencyText(status?.latencyP99, writing),
     inFlight: words.places(numberText(inFlight, writing), numberText(places, writing)),
     reported: momentOf(reportTime, writing.language, writing.timeZone),
-    stale,
+    silent: '',
   };
 }
 

@@ -1,6 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { OrderStatus, PaymentAttemptStatus, PaymentType } from '../../gen/gatehouse/v1/order_pb.js';
+import {
+  OrderStatus,
+  PaymentAttemptStatus,
+  PaymentOption,
+  PaymentType,
+} from '../../gen/gatehouse/v1/order_pb.js';
 import type { Order } from '../../gen/gatehouse/v1/order_pb.js';
+import type { ApiRequest } from '../../gen/gatehouse/v1/request_log_service_pb.js';
 import { DeliveryState } from '../../gen/gatehouse/v1/webhook_service_pb.js';
 import { isPublicId } from '../../runtime/public-id.ts';
 import { amountText } from '../../runtime/language/amount-text.ts';
@@ -23,19 +29,20 @@ import { orderWords, optionText, statusText, typeText } from './order-words.ts';
 import {
   eventEntry,
   exchangeEntries,
-  requestEntry,
+  requestEntries,
   storyOf,
   strayEntry,
   webhookEntries,
 } from './order-story.ts';
 import type { StoryWriting } from './order-story.ts';
+import { orderSummary } from './order-summary.ts';
 
 const dictionary = { en: english, am: amharic };
 const reasonWords = { en: homeInEnglish.failures.reasons, am: homeInAmharic.failures.reasons };
 const webhookWords = { en: webhooksInEnglish, am: webhooksInAmharic };
 
 /** More of a kind than an order comes to in its life, but for who asks for it all the time. */
-const most = { events: 100, attempts: 10, deliveries: 20, requests: 50, strays: 20 };
+const most = { events: 100, attempts: 10, deliveries: 20, requests: 500, strays: 20 };
 
 /** The order that a path names. What is no id is no order either. */
 export function orderIdOf({ params }: FastifyRequest): string {
@@ -60,6 +67,7 @@ export function addOrder(app: FastifyInstance, dashboard: Dashboard): void {
   const writingOf = (request: FastifyRequest): StoryWriting => ({
     words: wordsFor(request, orderWords),
     story: wordsFor(request, dictionary).story,
+    summary: wordsFor(request, dictionary).summary,
     reasons: reasonWords[request.language],
     language: request.language,
     timeZone,
@@ -71,9 +79,8 @@ export function addOrder(app: FastifyInstance, dashboard: Dashboard): void {
         { ...scopeOf(request), orderId, pageSize: most.events },
         options,
       );
-      return entries.flatMap(({ event }) =>
-        event === undefined ? [] : eventEntry(event, writingOf(request)),
-      );
+      const events = entries.flatMap(({ event }) => event ?? []);
+      return { events, entries: events.map((event) => eventEntry(event, writingOf(request))) };
     });
 
   const paymentsOf = (request: FastifyRequest, orderId: string) =>
@@ -90,6 +97,10 @@ export function addOrder(app: FastifyInstance, dashboard: Dashboard): void {
       );
       return {
         open: paymentAttempts.find(({ status }) => isOpen(status)),
+        latest: paymentAttempts[0],
+        transaction:
+          stories.find(({ paymentAttempt }) => paymentAttempt?.status === PaymentAttemptStatus.SUCCEEDED)
+            ?.providerTransactionId ?? '',
         entries: stories.flatMap((story) => exchangeEntries(story, writingOf(request))),
       };
     });
@@ -124,9 +135,13 @@ export function addOrder(app: FastifyInstance, dashboard: Dashboard): void {
         { ...scopeOf(request), orderNumber, pageSize: most.requests },
         options,
       );
-      return requests.map((each) =>
-        requestEntry(each, pathIn(placeOf(request), `requests/${each.apiRequestId}`), writingOf(request)),
-      );
+      const place = placeOf(request);
+      const verifies = new URLSearchParams({ endpoint: 'verify', order_number: orderNumber }).toString();
+      const pages = {
+        one: ({ apiRequestId }: ApiRequest) => pathIn(place, `requests/${apiRequestId}`),
+        verifies: `${pathIn(place, 'requests')}?${verifies}`,
+      };
+      return requestEntries(requests, pages, writingOf(request));
     });
 
   const straysOf = (request: FastifyRequest, orderId: string) =>
@@ -158,7 +173,7 @@ export function addOrder(app: FastifyInstance, dashboard: Dashboard): void {
     ]);
     const parts = { events, payments, webhooks, requests, strays };
     const entries = [
-      ...(events.isThere ? events.value : []),
+      ...(events.isThere ? events.value.entries : []),
       ...(payments.isThere ? payments.value.entries : []),
       ...(webhooks.isThere ? webhooks.value.entries : []),
       ...(requests.isThere ? requests.value : []),
@@ -175,7 +190,16 @@ export function addOrder(app: FastifyInstance, dashboard: Dashboard): void {
         number: order.orderNumber,
         status: statusText(order.status, writing.words),
         amount: amountText(order.amount, order.currency, request.language),
-        facts: factsOf(order, words.facts, writing),
+        summary: orderSummary(
+          {
+            order,
+            events: events.isThere ? events.value.events : undefined,
+            latestAttempt: payments.isThere ? payments.value.latest : undefined,
+          },
+          writing,
+        ),
+        strays: strays.isThere ? strays.value.map(({ title, notes }) => [title, ...notes].join('. ')) : [],
+        facts: factsOf(order, payments.isThere ? payments.value.transaction : '', words.facts, writing),
         story: storyOf(entries, writing),
         // Requests and deliveries are pages for developers.
         mayFollow: place.role === 'operator' || isAtLeast(place.role, 'developer'),
@@ -238,7 +262,7 @@ export const isLink = ({ paymentType }: Order): boolean =>
   paymentType === PaymentType.LINK || paymentType === PaymentType.QR;
 
 /** What is known of an order, without what it does not have. */
-function factsOf(order: Order, words: (typeof english)['facts'], writing: StoryWriting) {
+function factsOf(order: Order, transaction: string, words: (typeof english)['facts'], writing: StoryWriting) {
   const { language, words: named } = writing;
   const moment = (time: Order['createTime']) => momentOf(time, language, writing.timeZone);
   const deducted =
@@ -247,7 +271,11 @@ function factsOf(order: Order, words: (typeof english)['facts'], writing: StoryW
     [words.id, order.orderId],
     [words.deducted, deducted],
     [words.type, typeText(order.paymentType, named)],
-    [words.option, optionText(order.paymentOption, named)],
+    [
+      words.option,
+      order.paymentOption === PaymentOption.UNSPECIFIED ? '' : optionText(order.paymentOption, named),
+    ],
+    [words.transaction, transaction],
     [words.phone, order.customerPhone],
     [words.reason, order.reason],
     [words.business, order.businessName],

@@ -10,15 +10,16 @@ import { wordsFor } from '../language/words.ts';
 import { momentOf } from '../moment-text.ts';
 import { PageProblem } from '../page-problem.ts';
 import { shellWords } from '../send-page.ts';
+import { amountProblem } from './amount-problem.ts';
 import { orderRow, orderStatuses, orderWords, paymentOptions, paymentTypes } from './order-words.ts';
+import type { OrderWords } from './order-words.ts';
 import { readOrderSearch, searchFieldOf } from './order-search.ts';
 import type { OrderSearch } from './order-search.ts';
-import { csvLines, csvStart } from './orders-csv.ts';
+import { ordersCsv } from './orders-csv.ts';
+import type { OrdersCsv } from './orders-csv.ts';
 
 const pageSize = 50;
 const csvPageSize = 500;
-/** Somebody waits: so often core is asked to look further back before the page says how far it has got. */
-const mostLooks = 4;
 
 type Found = { readonly answer: ListOrdersResponse } | { readonly errors: Readonly<Record<string, string>> };
 
@@ -78,57 +79,59 @@ export function addOrders(app: FastifyInstance, dashboard: Dashboard): void {
     return reply
       .header('content-disposition', `attachment; filename="${name}"`)
       .type('text/csv; charset=utf-8')
-      .send(Readable.from(csvOf(first, read)));
+      .send(Readable.from(csvOf(ordersCsv(timeZone), first, read)));
   });
 }
 
 /** All pages, each read when the browser has taken the one before. One that fails breaks the download off. */
 async function* csvOf(
+  csv: OrdersCsv,
   first: ListOrdersResponse,
   read: (pageToken: string) => Promise<ListOrdersResponse>,
 ): AsyncGenerator<string> {
-  yield csvStart;
+  yield csv.start;
   let page = first;
   for (;;) {
-    if (page.orders.length > 0) yield csvLines(page.orders);
+    if (page.orders.length > 0) yield csv.lines(page);
     if (page.nextPageToken === '') return;
     page = await read(page.nextPageToken);
   }
 }
 
-/** A page of orders; looks further back while nothing is found. */
+/** A page of orders, or what is wrong with the search. */
 function searchOrders(
   orders: Client<typeof OrderService>,
   request: FastifyRequest,
   search: OrderSearch,
 ): Promise<Panel<Found>> {
-  const words = wordsFor(request, orderWords).search;
+  const words = wordsFor(request, orderWords);
   if (search.wrongDays.length > 0) {
-    const errors = Object.fromEntries(search.wrongDays.map((name) => [name, words.wrongDay]));
+    const errors = Object.fromEntries(search.wrongDays.map((name) => [name, words.search.wrongDay]));
     return Promise.resolve({ isThere: true, value: { errors } });
   }
   return panel(request, async (): Promise<Found> => {
-    let pageToken = search.pageToken;
-    for (let look = 1; ; look += 1) {
-      const asked = { ...scopeOf(request), ...search.conditions, pageSize, pageToken };
-      const found = await ask(request, (options) => orders.listOrders(asked, options));
-      if (!found.ok)
-        return { errors: errorsOf(found.refusal.fields, shellWords[request.language].forms.malformed) };
-      const { value: answer } = found;
-      if (answer.orders.length > 0 || answer.nextPageToken === '' || look === mostLooks) return { answer };
-      pageToken = answer.nextPageToken;
-    }
+    const asked = { ...scopeOf(request), ...search.conditions, pageSize, pageToken: search.pageToken };
+    const found = await ask(request, (options) => orders.listOrders(asked, options));
+    if (found.ok) return { answer: found.value };
+    const { malformed } = shellWords[request.language].forms;
+    return { errors: errorsOf(found.refusal.fields, search, malformed, words) };
   });
 }
 
 /** A token of another search, or none of ours, is not a mistake of a field: the page says so as a whole. */
 function errorsOf(
   refused: readonly { readonly field: string }[],
+  { values }: OrderSearch,
   malformed: string,
+  words: OrderWords,
 ): Readonly<Record<string, string>> {
   const named = refused.flatMap(({ field }) => searchFieldOf[field] ?? []);
   if (named.length === 0) throw new PageProblem('badRequest', 'INVALID_FIELDS');
-  return Object.fromEntries(named.map((name) => [name, malformed]));
+  const problem = (name: (typeof named)[number]): string =>
+    name === 'amount_from' || name === 'amount_to'
+      ? amountProblem(values[name], words.amountProblems)
+      : malformed;
+  return Object.fromEntries(named.map((name) => [name, problem(name)]));
 }
 
 const choices = <Name extends string>(

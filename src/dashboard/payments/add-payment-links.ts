@@ -16,6 +16,7 @@ import { momentOf } from '../moment-text.ts';
 import { notFound } from '../page-problem.ts';
 import { shellWords } from '../send-page.ts';
 import { flash } from '../session/sign-in-state.ts';
+import { amountProblem } from './amount-problem.ts';
 import { isLink, mayChangeOrders, orderIdOf } from './add-order.ts';
 import { orderRow, orderWords, statusText } from './order-words.ts';
 
@@ -150,7 +151,8 @@ export function addPaymentLinks(app: FastifyInstance, dashboard: Dashboard): voi
     );
     if (!answer.ok) {
       const { reason, fields } = answer.refusal;
-      const errors = errorsOf(reason, fields, words);
+      const amount = amountProblem(value.amount, wordsFor(request, orderWords).amountProblems);
+      const errors = errorsOf(reason, fields, words, amount);
       const refused = refusedFor(reason, words);
       return showForm(request, reply, {
         form: { ...form, errors },
@@ -225,8 +227,9 @@ function errorsOf(
   reason: string,
   fields: readonly { readonly field: string }[],
   words: LinkWords,
+  amount: string,
 ): Readonly<Record<string, string>> {
-  const issues: Readonly<Record<string, string>> = words.form.issues;
+  const issues: Readonly<Record<string, string>> = { ...words.form.issues, amount };
   const named = reason === 'ORDER_NUMBER_TAKEN' ? ['order_number'] : fields.map(({ field }) => field);
   return Object.fromEntries(named.map((name) => [name, issues[name] ?? words.form.wrong]));
 }

@@ -8,6 +8,7 @@ import { orderStatuses, paymentOptions, paymentTypes } from './order-words.ts';
 const fields = [
   'number',
   'phone',
+  'transaction',
   'amount_from',
   'amount_to',
   'currency',
@@ -56,12 +57,13 @@ export function readOrderSearch(query: unknown, timeZone: string): OrderSearch {
   return {
     values,
     isEmpty: fields.every((name) => values[name] === ''),
-    hasMore: fields.slice(2).some((name) => values[name] !== ''),
+    hasMore: fields.slice(3).some((name) => name !== 'status' && values[name] !== ''),
     pageToken: given('page'),
     wrongDays: [...wrong('from', from), ...wrong('to', to)],
     conditions: {
       orderNumberPrefix: values.number,
       customerPhone: values.phone,
+      providerTransactionId: values.transaction,
       currency,
       amountFrom: values.amount_from,
       amountTo: values.amount_to,
@@ -82,6 +84,7 @@ export function readOrderSearch(query: unknown, timeZone: string): OrderSearch {
 export const searchFieldOf: Readonly<Record<string, Field>> = {
   order_number_prefix: 'number',
   customer_phone: 'phone',
+  provider_transaction_id: 'transaction',
   currency: 'currency',
   amount_from: 'amount_from',
   amount_to: 'amount_to',

@@ -1,7 +1,7 @@
 import { durationMs, timestampMs, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { OrderEventType, PaymentAttemptStatus } from '../../gen/gatehouse/v1/order_pb.js';
-import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
+import type { OrderEvent, PaymentAttempt } from '../../gen/gatehouse/v1/order_pb.js';
 import type { GetPaymentAttemptResponse } from '../../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { ApiEndpoint } from '../../gen/gatehouse/v1/request_log_service_pb.js';
 import type { ApiRequest } from '../../gen/gatehouse/v1/request_log_service_pb.js';
@@ -10,6 +10,7 @@ import type { StrayPayment } from '../../gen/gatehouse/v1/stray_payment_service_
 import { DeliveryAttemptResult } from '../../gen/gatehouse/v1/webhook_service_pb.js';
 import type { GetDeliveryResponse } from '../../gen/gatehouse/v1/webhook_service_pb.js';
 import { amountText } from '../../runtime/language/amount-text.ts';
+import type { Language } from '../../runtime/language/language.ts';
 import type { home } from '../language/english/home.ts';
 import type { order } from '../language/english/order.ts';
 import { momentOf } from '../moment-text.ts';
@@ -29,11 +30,20 @@ export interface StoryEntry {
   /** What was said, in somebody else's words. */
   readonly texts: readonly { readonly label: string; readonly text: string }[];
   readonly href?: string | undefined;
+  /** How many steps this stands for; one unless it says so. */
+  readonly steps?: number;
 }
 
 export interface StoryWriting extends OrderWriting {
   readonly story: Words;
+  readonly summary: (typeof order)['summary'];
   readonly reasons: (typeof home)['failures']['reasons'];
+}
+
+/** Why an attempt ended without money, in words; '' for one that did not. */
+export function reasonOf(attempt: PaymentAttempt, { reasons }: Pick<StoryWriting, 'reasons'>): string {
+  const reason = attempt.status === PaymentAttemptStatus.TIMED_OUT ? 'timed_out' : attempt.declineReason;
+  return reason === '' ? '' : (reasons[reason] ?? reason);
 }
 
 const said = (label: string, text: string) => (text === '' ? [] : [{ label, text }]);
@@ -41,9 +51,8 @@ const said = (label: string, text: string) => (text === '' ? [] : [{ label, text
 export function eventEntry(event: OrderEvent, writing: StoryWriting): StoryEntry {
   const { story, words, reasons, language } = writing;
   const { paymentAttempt: attempt, order: left } = event;
-  const reason =
-    attempt?.status === PaymentAttemptStatus.TIMED_OUT ? 'timed_out' : (attempt?.declineReason ?? '');
-  const why = reason === '' ? [] : [reasons[reason] ?? reason];
+  const reason = attempt === undefined ? '' : reasonOf(attempt, writing);
+  const why = reason === '' ? [] : [reason];
   const base = {
     kind: 'event' as const,
     at: event.occurTime,
@@ -149,11 +158,45 @@ export function webhookEntries(
   }));
 }
 
-export function requestEntry(
-  request: ApiRequest,
-  href: string,
-  { story, language }: StoryWriting,
-): StoryEntry {
+/** What the merchant's server asked about an order, without what it is shown on. */
+export interface RequestPages {
+  readonly one: (request: ApiRequest) => string;
+  /** The list of requests that ask how the order is. */
+  readonly verifies: string;
+}
+
+/**
+ * The requests about an order. Servers that wait for a payment ask how the order is, again and again: those that were
+ * answered alike are one entry, where the first of them is.
+ */
+export function requestEntries(
+  requests: readonly ApiRequest[],
+  pages: RequestPages,
+  writing: StoryWriting,
+): StoryEntry[] {
+  const groups = Map.groupBy(requests, (request) =>
+    request.endpoint === ApiEndpoint.VERIFY ? `${request.status} ${request.reason}` : request.apiRequestId,
+  );
+  return [...groups.values()].flatMap((group) => {
+    const ordered = group.toSorted((a, b) => millisecondsOf(a.createTime) - millisecondsOf(b.createTime));
+    const [first] = ordered;
+    const last = ordered.at(-1);
+    if (first === undefined || last === undefined) return [];
+    if (ordered.length === 1) return [requestEntry(first, pages.one(first), writing)];
+    const { story, language, timeZone } = writing;
+    const seconds = secondsIn(language, timeZone);
+    const times = story.times(
+      new Intl.NumberFormat(language).format(ordered.length),
+      seconds.format(millisecondsOf(first.createTime)),
+      seconds.format(millisecondsOf(last.createTime)),
+    );
+    const entry = requestEntry(first, pages.verifies, writing);
+    const reasons = first.reason === '' ? [] : [first.reason];
+    return [{ ...entry, notes: [...reasons, times], steps: ordered.length }];
+  });
+}
+
+function requestEntry(request: ApiRequest, href: string, { story, language }: StoryWriting): StoryEntry {
   const milliseconds = new Intl.NumberFormat(language, { maximumSignificantDigits: 2 }).format(
     Number(request.durationMicros) / 1000,
   );
@@ -183,23 +226,47 @@ export function strayEntry(stray: StrayPayment, { story, language }: StoryWritin
   };
 }
 
-const timeOf = ({ at }: StoryEntry): number => (at === undefined ? 0 : timestampMs(at));
+const millisecondsOf = (time: Timestamp | undefined): number => (time === undefined ? 0 : timestampMs(time));
+const timeOf = ({ at }: StoryEntry): number => millisecondsOf(at);
 
-/** As it is shown: the oldest first, with seconds, since much happens within a minute. */
-export function storyOf(entries: readonly StoryEntry[], { story, language, timeZone }: StoryWriting) {
-  const seconds = new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : 'am-ET', {
+/** With seconds, since much happens within a minute. */
+const secondsIn = (language: Language, timeZone: string): Intl.DateTimeFormat =>
+  new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : 'am-ET', {
     timeZone,
     dateStyle: 'medium',
     timeStyle: 'medium',
   });
-  return [...entries]
-    .sort((a, b) => timeOf(a) - timeOf(b))
-    .map((entry) => ({
-      ...entry,
-      kind: { name: entry.kind, text: story.kinds[entry.kind] },
-      at: entry.at && {
-        ...momentOf(timestampFromMs(timeOf(entry)), language, timeZone),
-        text: seconds.format(timeOf(entry)),
-      },
-    }));
+
+/** What happened to the order and its money. All else is how it came about: folded, for those who look for a fault. */
+const isPlain = ({ kind }: StoryEntry): boolean => kind === 'event' || kind === 'stray';
+
+/** As it is shown: the oldest first; technical steps between two things that happened are one item. */
+export function storyOf(entries: readonly StoryEntry[], { story, language, timeZone }: StoryWriting) {
+  const seconds = secondsIn(language, timeZone);
+  const shown = (entry: StoryEntry) => ({
+    ...entry,
+    kind: { name: entry.kind, text: story.kinds[entry.kind] },
+    at: entry.at && {
+      ...momentOf(timestampFromMs(timeOf(entry)), language, timeZone),
+      text: seconds.format(timeOf(entry)),
+    },
+  });
+  const items: StoryEntry[][] = [];
+  for (const entry of entries.toSorted((a, b) => timeOf(a) - timeOf(b))) {
+    const run = items.at(-1);
+    const [first] = run ?? [];
+    if (run === undefined || first === undefined || isPlain(entry) || isPlain(first)) items.push([entry]);
+    else run.push(entry);
+  }
+  const format = new Intl.NumberFormat(language);
+  return items.map((run) => {
+    const steps = run.map(shown);
+    const [first] = run;
+    if (first !== undefined && isPlain(first)) return { entry: steps[0], steps: undefined };
+    const count = run.reduce((sum, each) => sum + (each.steps ?? 1), 0);
+    const kinds = [...Map.groupBy(steps, ({ kind }) => kind.text).keys()];
+    const isTrouble = run.some(({ tone }) => tone === 'bad' || tone === 'warn');
+    const text = story.steps(format.format(count), kinds.join(', '), isTrouble);
+    return { entry: undefined, steps: { text, entries: steps } };
+  });
 }

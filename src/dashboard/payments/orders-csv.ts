@@ -2,47 +2,59 @@ import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { OrderStatus, PaymentOption, PaymentType } from '../../gen/gatehouse/v1/order_pb.js';
 import type { Order } from '../../gen/gatehouse/v1/order_pb.js';
+import type { ListOrdersResponse } from '../../gen/gatehouse/v1/order_service_pb.js';
+import { csvField, csvLine, csvMark, csvName } from '../csv/csv-text.ts';
 
-const timeText = (time: Timestamp | undefined): string =>
-  time === undefined ? '' : timestampDate(time).toISOString();
-
-const columns: Readonly<Record<string, (order: Order) => string>> = {
-  order_id: (order) => order.orderId,
-  order_number: (order) => order.orderNumber,
-  status: (order) => OrderStatus[order.status],
-  amount: (order) => order.amount,
-  deducted: (order) => order.deducted,
-  currency: (order) => order.currency,
-  payment_option: ({ paymentOption }) =>
-    paymentOption === PaymentOption.UNSPECIFIED ? '' : PaymentOption[paymentOption].toLowerCase(),
-  payment_type: (order) => PaymentType[order.paymentType],
-  customer_phone: (order) => order.customerPhone,
-  reason: (order) => order.reason,
-  business_name: (order) => order.businessName,
-  created_timestamp: (order) => timeText(order.createTime),
-  updated_timestamp: (order) => timeText(order.updateTime),
-  expires_timestamp: (order) => timeText(order.expireTime),
-};
-
-/** Excel reads UTF-8 by this alone. */
-export const csvStart = `\uFEFF${Object.keys(columns).join(',')}\r\n`;
-
-/** What a spreadsheet may take for a formula (OWASP, CSV injection): a quote in front makes it a text. */
-const formula = /^[=+\-@\t\r\n]/;
-
-/** A field as RFC 4180 writes it. */
-function field(text: string): string {
-  const safe = formula.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+interface Column {
+  readonly name: string;
+  readonly field: (order: Order, transaction: string) => string;
 }
 
-/** Orders as lines of a table. */
-export const csvLines = (orders: readonly Order[]): string =>
-  orders
-    .map(
-      (order) =>
-        `${Object.values(columns)
-          .map((of) => field(of(order)))
-          .join(',')}\r\n`,
-    )
-    .join('');
+/** Orders as a table in CSV. */
+export interface OrdersCsv {
+  /** What comes before the first order. */
+  readonly start: string;
+  readonly lines: (page: Pick<ListOrdersResponse, 'orders' | 'providerTransactionIds'>) => string;
+}
+
+/** Times are those of the zone (IANA), whose name is in the heading: a spreadsheet knows a time without a zone alone. */
+export function ordersCsv(timeZone: string): OrdersCsv {
+  // Swedes write dates as the ISO does.
+  const format = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' });
+  const time = (name: string, of: (order: Order) => Timestamp | undefined): Column => ({
+    name: `${name} (${timeZone})`,
+    field: (order) => {
+      const at = of(order);
+      return csvField(at === undefined ? '' : format.format(timestampDate(at)));
+    },
+  });
+  const columns: readonly Column[] = [
+    { name: 'order_id', field: (order) => csvField(order.orderId) },
+    { name: 'order_number', field: (order) => csvName(order.orderNumber) },
+    { name: 'status', field: (order) => csvField(OrderStatus[order.status]) },
+    { name: 'amount', field: (order) => csvField(order.amount) },
+    { name: 'deducted', field: (order) => csvField(order.deducted) },
+    { name: 'currency', field: (order) => csvField(order.currency) },
+    { name: 'payment_option', field: (order) => csvField(optionName(order)) },
+    { name: 'wallet_transaction', field: (_order, transaction) => csvName(transaction) },
+    { name: 'payment_type', field: (order) => csvField(PaymentType[order.paymentType]) },
+    { name: 'customer_phone', field: (order) => csvName(order.customerPhone) },
+    { name: 'reason', field: (order) => csvName(order.reason) },
+    { name: 'business_name', field: (order) => csvName(order.businessName) },
+    time('created', (order) => order.createTime),
+    time('updated', (order) => order.updateTime),
+    time('expires', (order) => order.expireTime),
+  ];
+  return {
+    start: csvMark + csvLine(columns.map(({ name }) => csvField(name))),
+    lines: ({ orders, providerTransactionIds }) =>
+      orders
+        .map((order) =>
+          csvLine(columns.map(({ field }) => field(order, providerTransactionIds[order.orderId] ?? ''))),
+        )
+        .join(''),
+  };
+}
+
+const optionName = ({ paymentOption }: Order): string =>
+  paymentOption === PaymentOption.UNSPECIFIED ? '' : PaymentOption[paymentOption].toLowerCase();

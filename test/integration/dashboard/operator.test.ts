@@ -1,5 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { durationFromMs } from '@bufbuild/protobuf/wkt';
+import pg from 'pg';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { Wallet } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
+import {
+  WalletBreakerState,
+  WalletHealth,
+  WalletStatusService,
+} from '../../../src/gen/gatehouse/v1/wallet_status_service_pb.js';
+import { registration } from '../../support/order-requests.ts';
 import type { DashboardVisitor } from '../../support/dashboard-visitor.ts';
 import { startStack } from '../../support/stack.ts';
 import type { Stack } from '../../support/stack.ts';
@@ -30,6 +40,77 @@ test('a comparison is shown with the address of whoever started it', async () =>
     expect(page.body).toContain(email);
     expect(page.body).not.toContain('usr_');
   }
+});
+
+test('a wallet whose process is silent is not known to be well: neither on its page nor on the overview', async () => {
+  const reports = stack.client(WalletStatusService, 'wallets');
+  await reports.reportWalletStatus({
+    instance: 'wallets-1',
+    window: durationFromMs(300_000),
+    wallets: [
+      {
+        wallet: Wallet.WALLETA,
+        environment: Environment.SANDBOX,
+        health: WalletHealth.UP,
+        breaker: WalletBreakerState.CLOSED,
+      },
+    ],
+  });
+  const path = '/operator/wallets?environment=sandbox';
+  const before = await operator.get(path);
+  const client = new pg.Client({ connectionString: stack.databaseUrl });
+  await client.connect();
+  await client.query(`update core.wallet_statuses set reported_at = now() - interval '10 minutes'`);
+  await client.end();
+
+  const after = await operator.get(path);
+  const overview = await operator.get('/operator');
+
+  expect(before.body).toContain('badge-good">Up<');
+  expect(after.body).not.toContain('badge-good');
+  expect(after.body).toContain('class="badge">Unknown<');
+  expect(after.body).toMatch(/No report for 1[01] minutes\./);
+  expect(overview.body).toContain('Unknown, no recent report: Wallet A (Sandbox).');
+});
+
+describe('orders of all merchants', () => {
+  const path = '/operator/orders';
+  const linksIn = (body: string): string[] =>
+    [...body.matchAll(/href="(\/m\/[^"]*\/orders\/ord_[a-z0-9]+)"/g)].map(([, href = '']) => href);
+
+  test('are found by number, id and phone, in both environments, and lead to their page', async () => {
+    const orders = stack.client(OrderService, 'writer');
+    const merchants = [
+      await stack.createMerchant(),
+      await stack.createMerchant({ productionActivated: true }),
+    ];
+    const environments = [Environment.SANDBOX, Environment.PRODUCTION];
+    const made: string[] = [];
+    for (const [index, { id: merchantId }] of merchants.entries()) {
+      const environment = environments[index]!;
+      const own = { merchantId, environment, orderNumber: 'SHARED-1', customerPhone: '0944000001' };
+      const { order } = await orders.registerOrder(registration(own));
+      made.unshift(`/m/${merchantId}/${['sandbox', 'production'][index]}/orders/${order?.orderId}`);
+    }
+    const find = async (text: string): Promise<string[]> =>
+      linksIn((await operator.get(`${path}?${new URLSearchParams({ text }).toString()}`)).body);
+
+    expect(await find('SHARED-1')).toEqual(made);
+    expect(await find('+251 944 000 001')).toEqual(made);
+    expect(await find(made[0]!.split('/').at(-1)!)).toEqual([made[0]]);
+    expect(await find('SHARED')).toEqual([]);
+    expect((await operator.get(made[0]!)).status).toBe(200);
+  });
+
+  test('a search that cannot be run says why, and one that finds nothing says so', async () => {
+    const long = await operator.get(`${path}?text=${'x'.repeat(65)}`);
+    const none = await operator.get(`${path}?text=no-such-order`);
+
+    expect([long.status, none.status]).toEqual([400, 200]);
+    expect(long.body).toContain('id="text-error">Enter 1 to 64 characters.');
+    expect(none.body).toContain('No orders match.');
+    expect((await operator.get(`${path}?text=x&page=nonsense`)).status).toBe(400);
+  });
 });
 
 describe('endpoints in trouble', () => {

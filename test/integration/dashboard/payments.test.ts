@@ -1,14 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Client } from '@connectrpc/connect';
+import pg from 'pg';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { Environment, OrderStatus, PaymentType } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { storedId } from '../../../src/runtime/public-id.ts';
 import { directPayment, registration } from '../../support/order-requests.ts';
 import { startStack } from '../../support/stack.ts';
 import type { Stack, TestMerchant } from '../../support/stack.ts';
 import type { DashboardVisitor } from '../../support/dashboard-visitor.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { seedOrders } from '../../support/seed-orders.ts';
 import { openDashboardDesk } from './dashboard-desk.ts';
 import type { DashboardDesk } from './dashboard-desk.ts';
 
@@ -66,34 +69,75 @@ describe('orders', () => {
   });
 
   test.each([
-    ['phone=12', 'phone-error'],
-    ['amount_from=1,5', 'amount_from-error'],
-    ['currency=XXX', 'currency-error'],
-    ['from=yesterday', 'from-error'],
+    ['phone=12', 'phone-error"'],
+    [
+      'amount_from=1,500',
+      'amount_from-error">Leave out the thousands separators. Enter 1500 instead of 1,500.',
+    ],
+    ['amount_to=1,5', 'amount_to-error">Use a point before the decimals. Enter 1.5 instead of 1,5.'],
+    ['currency=XXX', 'currency-error"'],
+    ['from=yesterday', 'from-error"'],
   ])('a search for %s is told what is wrong', async (query, marked) => {
     const { status, body } = await viewer.get(`${at('orders')}?${query}`);
 
     expect(status).toBe(400);
-    expect(body).toContain(`id="${marked}"`);
+    expect(body).toContain(`id="${marked}`);
   });
 
   test('a made-up page is a bad request', async () => {
     expect((await viewer.get(`${at('orders')}?page=nonsense`)).status).toBe(400);
   });
 
-  test('are downloaded as CSV that Excel reads and no formula runs in', async () => {
-    await register({ orderNumber: '=1+1', reason: 'a "quoted", text' });
+  test('are downloaded as CSV in the time zone of the pages, in which phones stay texts and no formula runs', async () => {
+    const { orderId, createTime } = await register({
+      orderNumber: 'CSV-1',
+      reason: 'x;=1+1',
+      customerPhone: '+251922000003',
+    });
+    await register({ orderNumber: '=1+1', reason: 'a "quoted", text', businessName: '＝1+1' });
 
-    const { status, headers, body } = await viewer.get(`${at('orders')}.csv?number=%3D1`);
+    const { status, headers, body } = await viewer.get(`${at('orders')}.csv?number=CSV-1`);
+    const formulas = (await viewer.get(`${at('orders')}.csv?number=%3D1`)).body;
 
     expect(status).toBe(200);
     expect(headers.get('content-type')).toBe('text/csv; charset=utf-8');
     expect(headers.get('content-disposition')).toMatch(/^attachment; filename="orders-sandbox-/);
     const [head, line, end] = body.replace('\uFEFF', '').split('\r\n');
-    expect(head).toMatch(/^order_id,order_number,status,amount/);
-    expect(line).toContain(`,'=1+1,PENDING,100.50,`);
-    expect(line).toContain(`,"a ""quoted"", text",`);
+    expect(head).toBe(
+      'order_id,order_number,status,amount,deducted,currency,payment_option,wallet_transaction,payment_type,customer_phone,' +
+        'reason,business_name,created (Africa/Addis_Ababa),updated (Africa/Addis_Ababa),expires (Africa/Addis_Ababa)',
+    );
+    // Addis Ababa is three hours ahead of UTC all year.
+    const created = new Date((Number(createTime?.seconds) + 3 * 3600) * 1000).toISOString();
+    const time = created.slice(0, 19).replace('T', ' ');
+    expect(line).toContain(
+      `${orderId},CSV-1,PENDING,100.50,0.00,ETB,,,API,'+251922000003,"x;'=1+1",Shoes & Co,${time},${time},`,
+    );
     expect(end).toBe('');
+    expect(formulas).toContain(`,'=1+1,PENDING,100.50,`);
+    expect(formulas).toContain(`,"a ""quoted"", text",'＝1+1,`);
+  });
+
+  test('are found by the wallet’s number of the transaction, which the CSV has too', async () => {
+    const { order } = await orders.startDirectPayment(
+      directPayment({ merchantId: shop.id, orderNumber: 'TXN-OF', phone: '0911000778' }),
+    );
+    const scope = { merchantId: shop.id, environment: Environment.SANDBOX };
+    const transaction = await waitUntil('the payment is over', async () => {
+      const { providerTransactionIds } = await orders.listOrders({ ...scope, orderNumber: 'TXN-OF' });
+      return providerTransactionIds[order?.orderId ?? ''];
+    });
+
+    const search = `transaction=${encodeURIComponent(transaction)}`;
+    expect(numbersIn((await viewer.get(`${at('orders')}?${search}`)).body)).toEqual(['TXN-OF']);
+    expect((await viewer.get(`${at('orders')}.csv?${search}`)).body).toContain(
+      `,walleta_ussd,${transaction},DIRECT,`,
+    );
+    expect((await viewer.get(at(`orders/${order?.orderId ?? ''}`))).body).toContain(
+      `<bdi>${transaction}</bdi>`,
+    );
+    expect(numbersIn((await viewer.get(`${at('orders', 'production')}?${search}`)).body)).toEqual([]);
+    expect(numbersIn((await viewer.get(`${at('orders')}?transaction=none`)).body)).toEqual([]);
   });
 
   test('the CSV goes over many pages and has every order once', async () => {
@@ -146,14 +190,28 @@ describe('one order', () => {
       return found?.status === OrderStatus.PENDING ? undefined : found;
     });
 
-    const { body } = await waitUntil('the request is in the log', async () => {
+    for (let times = 0; times < 3; times += 1)
+      await fetch(`${stack.facades[0]!.sandbox}/api/v1/verify`, {
+        method: 'POST',
+        headers: { apiKey: shop.testKey, 'content-type': 'application/json' },
+        body: JSON.stringify({ order_number: 'STORY-1' }),
+      });
+
+    const { body } = await waitUntil('the requests are in the log', async () => {
       const answer = await developer.get(at(`orders/${order.orderId}`));
-      return answer.body.includes('story-request') ? answer : undefined;
+      return answer.body.includes('3 times, from') ? answer : undefined;
     });
 
     expect(body).toContain('story-event');
     expect(body).toContain('story-wallet');
     expect(body).toMatch(/direct → 201/);
+    expect(body.match(/verify → 200/g)).toHaveLength(1);
+    expect(body).toContain('/requests?endpoint=verify&amp;order_number=STORY-1"');
+    expect(body).toMatch(/class="lead summary"><bdi>\+251911000000 paid ETB.10\.00 by Wallet A, USSD on /);
+    // Only what happened to the order is there at first sight.
+    expect(
+      body.replaceAll(/<details class="fold"><summary>\d+ technical steps? .*?<\/ol><\/details>/gs, ''),
+    ).not.toMatch(/story-(?:request|wallet)/);
     expect((await viewer.get(at(`orders/${order.orderId}`))).body).not.toContain('/requests/req_');
   });
 
@@ -228,12 +286,17 @@ describe('payment links', () => {
   });
 
   test.each([
-    ['amount', '0'],
-    ['amount', '1.234'],
-    ['currency', 'XYZ'],
-    ['order_number', 'with blank'],
-    ['customer_phone', '12'],
-  ])('a %s of %s is told at the field, with all that was filled in', async (name, value) => {
+    ['amount', '0', 'Enter an amount greater than zero.'],
+    ['amount', '1.234', 'Enter no more decimals than the currency has, such as 99.50 in ETB.'],
+    ['amount', '1,500', 'Leave out the thousands separators. Enter 1500 instead of 1,500.'],
+    ['amount', '1 500.50', 'Leave out the thousands separators. Enter 1500.50 instead of 1 500.50.'],
+    ['amount', '1,50', 'Use a point before the decimals. Enter 1.50 instead of 1,50.'],
+    ['amount', '1234567890123', 'Enter at most 12 digits before the point.'],
+    ['amount', 'ETB 150', 'Enter digits only, with a point before decimals, such as 1500 or 99.50.'],
+    ['currency', 'XYZ', 'Enter a currency that can be paid here'],
+    ['order_number', 'with blank', 'Enter up to 64 letters'],
+    ['customer_phone', '12', 'Enter a phone number'],
+  ])('a %s of %s is told at the field, with all that was filled in', async (name, value, problem) => {
     const { status, body } = await developer.post(at('links'), {
       ...fields,
       order_number: 'L-bad',
@@ -241,8 +304,36 @@ describe('payment links', () => {
     });
 
     expect(status).toBe(400);
-    expect(body).toContain(`id="${name}-error"`);
+    expect(body).toContain(`id="${name}-error">${problem}`);
     expect(body).toContain('value="Lunch"');
+  });
+
+  test('are all on the page with what they are for, however many other orders are newer', async () => {
+    const merchant = await stack.createMerchant();
+    const own = await desk.signedIn(await desk.users.member(merchant.id, MemberRole.DEVELOPER));
+    const list = `/m/${merchant.id}/sandbox/links`;
+    for (const order_number of ['L-old-1', 'L-old-2']) await own.post(list, { ...fields, order_number });
+    const client = new pg.Client({ connectionString: stack.databaseUrl });
+    await client.connect();
+    await seedOrders(client, {
+      merchantId: storedId('mer', merchant.id),
+      environment: 'SANDBOX',
+      count: 50_001,
+      until: new Date(Date.now() + 3_600_000),
+      days: 0.01,
+    });
+    await client.end();
+
+    const { body } = await own.get(list);
+
+    expect(
+      [...body.matchAll(/links\/ord_[a-z0-9]+"><bdi>([^<]*)<\/bdi>/g)].map(([, number]) => number),
+    ).toEqual(['L-old-2', 'L-old-1']);
+    expect(body.match(/data-label="Reason"><bdi>Lunch<\/bdi>/g)).toHaveLength(2);
+    expect(body).not.toContain('rel="next"');
+    const rare = await own.get(`/m/${merchant.id}/sandbox/orders?number=L-old&type=qr`);
+    expect(rare.body).toContain('L-old-1');
+    expect(rare.body).not.toContain('Searched back to');
   });
 
   test('are offered in the currencies of the merchant, its first one chosen', async () => {
@@ -328,11 +419,21 @@ describe('home', () => {
     await orders.startDirectPayment(
       directPayment({ merchantId: merchant.id, orderNumber: 'paid', phone: '0911000777' }),
     );
+    const scope = { merchantId: merchant.id, environment: Environment.SANDBOX };
+    const given = await orders.getOrder({ ...scope, key: { case: 'orderNumber', value: '3' } });
+    await stack
+      .client(OrderService, 'operator')
+      .cancelOrder({ ...scope, orderId: given.order?.orderId ?? '' });
 
     const { body } = await waitUntil('the payment is counted', async () => {
       const answer = await reader.get(`/m/${merchant.id}/sandbox/`);
-      return /Completed<\/dt><dd class="tile-value">1</.test(answer.body) ? answer : undefined;
+      const isCounted = /Completed<\/dt><dd class="tile-value">1</.test(answer.body);
+      return isCounted && /Abandoned<\/dt><dd class="tile-value">1</.test(answer.body) ? answer : undefined;
     });
+
+    expect(body).toContain('1 of 1 payment that was tried');
+    expect(body).toContain('No payment failed.');
+    expect(body).toContain('The order was cancelled');
 
     expect(body).toMatch(/Orders<\/dt><dd class="tile-value">4</);
     expect(body).toMatch(/ETB.100\.50/);

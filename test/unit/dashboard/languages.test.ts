@@ -30,6 +30,29 @@ function emptyTablesOf(words: unknown, path = ''): string[] {
   return entries.flatMap(([name, value]) => emptyTablesOf(value, `${path}.${name}`));
 }
 
+/** What each function of the words gives for ones, whatever it takes. */
+function textsOfOne(words: unknown): string[] {
+  if (typeof words === 'function')
+    return [
+      String(
+        Reflect.apply(
+          words,
+          undefined,
+          Array.from({ length: words.length }, () => '1'),
+        ),
+      ),
+    ];
+  return typeof words === 'object' && words !== null ? Object.values(words).flatMap(textsOfOne) : [];
+}
+
+test.each(areas)('%s: one thing in English is no plural', async (area) => {
+  const texts = textsOfOne(await wordsOf('english', area));
+
+  expect(
+    texts.filter((text) => /\b1 (?!ms\b|as\b|is\b|was\b|has\b)[a-z]+s\b|\b1 are left\b/.test(text)),
+  ).toEqual([]);
+});
+
 test('each area has its words in both languages', () => {
   expect(readdirSync(join(folder, 'amharic'))).toEqual(areas);
 });

@@ -1,6 +1,21 @@
 import type { order as english } from '../english/order.ts';
 
 export const order: typeof english = {
+  summary: {
+    unpaid: (amount, until) => `ደንበኛው መክፈል አልጀመረም። ${amount} እስከ ${until} ሊከፈል ይችላል።`,
+    pending: (amount, until) => `${amount} ገና አልተከፈለም፤ እስከ ${until} ሊከፈል ይችላል።`,
+    asked: (phone, option) => `ክፍያ በመካሄድ ላይ ነው፦ ${phone} በ${option} ተጠይቋል፤ ገና አላረጋገጠም።`,
+    unknown: (option) => `${option} ገንዘቡን መውሰዱን አላሳወቀም። እስኪታወቅ ድረስ በራሱ ይጠየቃል።`,
+    declined: (reason, until) => `የመጨረሻው ክፍያ አልተሳካም (${reason})። ደንበኛው እስከ ${until} እንደገና ሊሞክር ይችላል።`,
+    paid: (amount, phone, option, when) => `${phone} በ${when} ${amount} በ${option} ከፍሏል።`,
+    completed: (amount, when) => `${amount} በ${when} ተከፍሏል።`,
+    cancelled: (when) => `ትዕዛዙ ሳይከፈል በ${when} ተሰርዟል።`,
+    failed: (when) => `ትዕዛዙ በ${when} አልተሳካም። አልተከፈለም።`,
+    failedFor: (when, reason) => `ክፍያው በ${when} አልተሳካም፦ ${reason}።`,
+    expired: (when) => `የትዕዛዙ ጊዜ በ${when} አልፏል። ማንም ለመክፈል አልሞከረም።`,
+    expiredUnpaid: (when) => `የትዕዛዙ ጊዜ ሳይከፈል በ${when} አልፏል።`,
+    expiredAfter: (when, reason) => `የትዕዛዙ ጊዜ ሳይከፈል በ${when} አልፏል። የመጨረሻው ክፍያ አልተሳካም፦ ${reason}።`,
+  },
   facts: {
     title: 'ትዕዛዙ',
     id: 'የትዕዛዝ መለያ',
@@ -8,7 +23,8 @@ export const order: typeof english = {
     amount: 'መጠን',
     deducted: 'የተሰበሰበ',
     type: 'ዓይነት',
-    option: 'የተከፈለበት',
+    option: 'የክፍያ አማራጭ',
+    transaction: 'የዋሌት ግብይት',
     phone: 'የደንበኛው ስልክ',
     reason: 'ምክንያት',
     business: 'የንግድ ስም',
@@ -71,9 +87,12 @@ export const order: typeof english = {
     took: (milliseconds) => `${milliseconds} ሚሊሰከንድ`,
     webhook: (type, number) => `${type}፣ ሙከራ ${number}`,
     webhookWaiting: (type) => `${type} ሊላክ ነው`,
-    delivery: 'መልእክቱ',
-    apiRequest: 'ጥያቄው',
-    stray: (amount) => `ይህ ትዕዛዝ የማያውቀው ${amount} ገብቷል`,
+    delivery: 'መልእክቱን ይመልከቱ',
+    apiRequest: 'ጥያቄውን ይመልከቱ',
+    apiRequests: 'ጥያቄዎቹን ይመልከቱ',
+    steps: (text, kinds, isTrouble) => `${text} ቴክኒካዊ ደረጃዎች (${kinds})${isTrouble ? '፤ ችግር ያለበት አለ' : ''}`,
+    times: (count, first, last) => `${count} ጊዜ፤ ከ${first} እስከ ${last}`,
+    stray: (amount) => `ከዚህ ትዕዛዝ ጋር የማይስማማ ${amount} ገብቷል`,
     strayStates: {
       due: 'እየተመለሰ ነው።',
       reversed: 'ተመልሷል።',

@@ -5,10 +5,11 @@ export const paymentLinks: typeof english = {
   lead: 'ለአንድ ክፍያ የሚሆን ሊንክ ወይም QR ኮድ፤ ይላኩት ወይም ያስቃኙት።',
   make: 'የክፍያ ሊንክ ያዘጋጁ',
   empty: { title: 'ገና የክፍያ ሊንክ የለም', body: 'አንድ ያዘጋጁ፤ የከፈተው ሰው ሊከፍልዎ ይችላል።' },
+  noOlder: 'ከዚህ የቆዩ የክፍያ ሊንኮች የሉም።',
   form: {
     title: 'አዲስ የክፍያ ሊንክ',
     amount: 'መጠን',
-    amountHint: 'ለምሳሌ 150 ወይም 99.50።',
+    amountHint: 'ለምሳሌ 1500 ወይም 99.50፤ ያለ ሺህ መለያ ምልክት።',
     currency: 'ገንዘብ',
     reason: 'ለምን እንደሆነ',
     reasonHint: 'ደንበኛዎ ከመክፈሉ በፊት ያየዋል።',
@@ -23,7 +24,6 @@ export const paymentLinks: typeof english = {
     submit: 'ሊንኩ ይዘጋጅ',
     wrong: 'እባክዎ ከታች ምልክት የተደረገበትን ያስተካክሉ',
     issues: {
-      amount: 'ከዜሮ የሚበልጥ መጠን ያስገቡ፤ ገንዘቡ ከሚፈቅደው በላይ ነጥብ አይኑረው።',
       currency: 'እዚህ ሊከፈል የሚችል ገንዘብ ያስገቡ፤ ለምሳሌ ETB።',
       reason: 'በአንድ መስመር እስከ 255 ፊደላት ያስገቡ።',
       order_number: 'ክፍተት የሌላቸው እስከ 64 ፊደላት፣ ቁጥሮች ወይም ምልክቶች ያስገቡ፤ ሌላ ትዕዛዝ ያልተጠቀመበት ይሁን።',

@@ -37,6 +37,7 @@ export const shell: typeof english = {
     audit: 'የለውጦች መዝገብ',
     operator: 'አጠቃላይ እይታ',
     operatorMerchants: 'ነጋዴዎች',
+    operatorOrders: 'ትዕዛዞች',
     operatorWallets: 'ዋሌቶች',
     operatorStrayPayments: 'ባለቤት የሌላቸው ክፍያዎች',
     operatorReconciliations: 'ማመሳከር',

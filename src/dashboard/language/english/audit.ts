@@ -94,7 +94,8 @@ export const audit: AuditWords = {
     'user.change_password': ({ email }) => `${email} changed their password.`,
     'user.enable_totp': ({ email }) => `${email} turned one-time codes on.`,
     'user.disable_totp': ({ email }) => `${email} turned one-time codes off.`,
-    'user.use_recovery_code': ({ email, left }) => `${email} used a recovery code; ${left} are left.`,
+    'user.use_recovery_code': ({ email, left }) =>
+      `${email} used a recovery code; ${left} ${left === '1' ? 'is' : 'are'} left.`,
     'user.update_profile': ({ email }) => `${email} changed their name or language.`,
     'session.begin': ({ email, proof }) => `${email} signed in ${proof}.`,
     'session.end': ({ email }) => `${email} signed out.`,

@@ -1,3 +1,5 @@
+import { counted } from '../counted.ts';
+
 /** The first page of a merchant. */
 export const home = {
   title: 'Home',
@@ -6,8 +8,11 @@ export const home = {
     orders: 'Orders',
     completed: 'Completed',
     collected: 'Collected',
-    successRate: 'Success rate',
-    successHint: 'Completed, of the orders that ended',
+    successRate: 'Payment success',
+    successOf: (succeeded: string, tried: string) =>
+      `${succeeded} of ${counted(tried, 'payment that was tried', 'payments that were tried')}`,
+    abandoned: 'Abandoned',
+    abandonedHint: 'Orders that were cancelled or expired unpaid',
     nothing: 'Nothing yet',
   },
   behind: (when: string) => `What happened since ${when} is still being counted.`,
@@ -18,14 +23,15 @@ export const home = {
       time: 'Time',
       registered: 'Registered',
       completed: 'Completed',
-      failed: 'Failed or expired',
+      failed: 'Failed',
+      abandoned: 'Abandoned',
       collected: 'Collected',
     },
   },
   failures: {
     title: 'Why payments failed',
     empty: 'No payment failed.',
-    columns: { reason: 'Reason', count: 'Times' },
+    columns: { reason: 'Reason', count: 'Payments' },
     reasons: {
       insufficient_funds: 'Not enough money in the wallet',
       wrong_pin: 'Wrong PIN',
@@ -38,16 +44,21 @@ export const home = {
       merchant_config: 'The merchant’s account at the wallet is not set up',
       provider_error: 'The wallet failed',
       timed_out: 'Nobody confirmed in time',
-      cancelled: 'Cancelled',
-      session_ended: 'The payment session ended unpaid',
+      cancelled: 'The order was cancelled',
+      session_ended: 'The order expired before it was paid',
     } as Readonly<Record<string, string>>,
+  },
+  abandoned: {
+    title: 'Why orders were abandoned',
+    empty: 'No order was abandoned.',
+    columns: { reason: 'Reason', count: 'Orders' },
   },
   options: {
     title: 'By payment option',
     empty: 'No payment has ended yet.',
     columns: {
       option: 'Option',
-      succeeded: 'Succeeded',
+      succeeded: 'Paid',
       failed: 'Failed',
       rate: 'Success',
       collected: 'Collected',

@@ -1,3 +1,4 @@
+import { counted } from '../counted.ts';
 import type { DifferenceAdvice } from '../../operator/difference-advice.ts';
 
 /** The pages of whoever runs the gateway. */
@@ -25,15 +26,18 @@ export const operator = {
     /** By the name that core gives a check; in English core says it at more length. */
     ofChecks: {} as Readonly<Record<string, { name: string; good: string; bad: string }>>,
     wallets: 'Wallets',
-    walletsWell: (count: number) => `${count} reported, all up and given work.`,
+    walletsWell: (count: number) => `${counted(count, 'wallet')} reported. All are up and in use.`,
     walletsNone: 'No process that talks to wallets has reported within a day.',
-    walletsUnwell: (names: string) => `Not well: ${names}.`,
+    walletsUnwell: (names: string) => `In trouble: ${names}.`,
+    walletsUnknown: (names: string) => `Unknown, no recent report: ${names}.`,
     strays: 'Stray payments',
     straysNone: 'No wallet refuses to give money back.',
-    straysSome: (count: string) => `${count} that a wallet will not give back. Settle them with the wallet.`,
+    straysSome: (count: string) =>
+      `${counted(count, 'payment')} that a wallet refuses to give back. Settle this with the wallet.`,
     webhooks: 'Webhooks',
     webhooksWell: 'Nothing is late.',
-    webhooksBehind: (due: string, resting: string) => `${due} due, ${resting} endpoints rest.`,
+    webhooksBehind: (due: string, resting: string) =>
+      `${due} due, ${counted(resting, 'endpoint')} backing off.`,
     see: 'See all',
   },
   merchants: {
@@ -115,17 +119,17 @@ export const operator = {
   walletPage: {
     title: 'Wallets',
     lead: (minutes: string) =>
-      `As the processes that talk to them last said; calls and times are of the last ${minutes}.`,
+      `The latest report of each process that talks to a wallet. Calls and times are of the last ${minutes}.`,
     empty: 'No process has reported a wallet of this environment within a day.',
     columns: {
       wallet: 'Wallet',
-      health: 'Says of itself',
-      breaker: 'Given work',
+      health: 'Health',
+      breaker: 'Circuit',
       calls: 'Calls',
-      success: 'Answered well',
-      p50: 'Half within',
-      p99: '99 % within',
-      inFlight: 'Under way',
+      success: 'Success',
+      p50: 'p50',
+      p99: 'p99',
+      inFlight: 'In flight',
       reported: 'Reported',
     },
     health: {
@@ -135,9 +139,15 @@ export const operator = {
       down: 'Down',
       untold: 'Does not say',
     },
-    breaker: { unknown: 'Not said', closed: 'All of it', open: 'None, it rests', trying: 'One, as a try' },
-    stale: 'Out of date',
-    staleBody: 'The process that said so has been silent since: it may be gone.',
+    breaker: {
+      unknown: 'Not reported',
+      closed: 'Closed, in use',
+      open: 'Open, not used',
+      trying: 'Half open, one trial payment',
+    },
+    unknown: 'Unknown',
+    silent: (age: string) =>
+      `No report for ${age}. The process may have stopped; its wallet’s state is not known.`,
     places: (taken: string, all: string) => `${taken} of ${all}`,
     nothing: '–',
   },
@@ -160,7 +170,7 @@ export const operator = {
       wrongAmount: 'It is another amount or currency than the order’s.',
     },
     oneTry: 'The wallet was asked once.',
-    tries: (count: string) => `The wallet was asked ${count} times.`,
+    tries: (count: string) => `The wallet was asked ${counted(count, 'time')}.`,
     order: 'Order',
     transaction: 'Transaction',
     walletSays: 'The wallet says:',
@@ -238,6 +248,17 @@ export const operator = {
       /** In English core says it at more length. */
       advice: {} as Readonly<Partial<Record<DifferenceAdvice, string>>>,
     },
+  },
+  orderSearch: {
+    title: 'Orders',
+    lead: 'Find an order of any merchant, in both environments.',
+    field: 'Search',
+    hint: 'Order number, order id, wallet transaction number, or the phone of a customer or payer.',
+    submit: 'Search',
+    wrong: 'Enter 1 to 64 characters.',
+    columns: { merchant: 'Merchant', environment: 'Environment', transaction: 'Wallet transaction' },
+    none: 'No orders match. Check the number: only phones may be written in another way.',
+    noOlder: 'There are no older orders that match.',
   },
   pipeline: {
     title: 'Pipeline',

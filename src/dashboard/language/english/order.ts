@@ -1,5 +1,29 @@
+import { counted } from '../counted.ts';
+
 /** The page of one order, and its story. */
 export const order = {
+  /** What happened, in one sentence: it is all that most people look for. */
+  summary: {
+    unpaid: (amount: string, until: string) =>
+      `The customer has not started to pay. ${amount} can be paid until ${until}.`,
+    pending: (amount: string, until: string) => `${amount} is not paid yet, and can be paid until ${until}.`,
+    asked: (phone: string, option: string) =>
+      `A payment is under way: ${phone} was asked by ${option} and has not confirmed yet.`,
+    unknown: (option: string) =>
+      `${option} has not said whether it took the money. Gatehouse keeps asking until it knows.`,
+    declined: (reason: string, until: string) =>
+      `The last payment failed (${reason}). The customer can try again until ${until}.`,
+    paid: (amount: string, phone: string, option: string, when: string) =>
+      `${phone} paid ${amount} by ${option} on ${when}.`,
+    completed: (amount: string, when: string) => `${amount} was paid on ${when}.`,
+    cancelled: (when: string) => `The order was cancelled on ${when} before it was paid.`,
+    failed: (when: string) => `The order failed on ${when}. It was not paid.`,
+    failedFor: (when: string, reason: string) => `The payment failed on ${when}: ${reason}.`,
+    expired: (when: string) => `The order expired on ${when}. Nobody tried to pay it.`,
+    expiredUnpaid: (when: string) => `The order expired on ${when} unpaid.`,
+    expiredAfter: (when: string, reason: string) =>
+      `The order expired on ${when} unpaid. The last payment failed: ${reason}.`,
+  },
   facts: {
     title: 'The order',
     id: 'Order id',
@@ -7,7 +31,8 @@ export const order = {
     amount: 'Amount',
     deducted: 'Collected',
     type: 'Kind',
-    option: 'Paid by',
+    option: 'Payment option',
+    transaction: 'Wallet transaction',
     phone: 'Customer’s phone',
     reason: 'Reason',
     business: 'Business',
@@ -18,7 +43,7 @@ export const order = {
     expires: 'Session ends',
   },
   actions: {
-    title: 'What you can do',
+    title: 'Actions',
     checkout: 'Checkout',
     checkoutBody: 'Whoever opens it first can pay there, once.',
     checkoutHidden:
@@ -53,7 +78,7 @@ export const order = {
     },
     events: {
       created: 'Registered',
-      started: (option: string, phone: string) => `Payment begun: ${option}, ${phone}`,
+      started: (option: string, phone: string) => `Payment started: ${option}, ${phone}`,
       declined: 'Payment declined',
       completed: 'Completed',
       failed: 'Failed',
@@ -72,15 +97,21 @@ export const order = {
       callback: 'The wallet called',
     } as Readonly<Record<string, string>>,
     noAnswer: 'no answer',
-    omitted: (count: string) => `${count} exchanges in between are not kept`,
+    omitted: (count: string) =>
+      counted(count, 'exchange in between is not kept', 'exchanges in between are not kept'),
     sent: 'Sent',
     answered: 'Answered',
     took: (milliseconds: string) => `${milliseconds} ms`,
     webhook: (type: string, number: string) => `${type}, try ${number}`,
     webhookWaiting: (type: string) => `${type} is to be sent`,
-    delivery: 'The delivery',
-    apiRequest: 'The request',
-    stray: (amount: string) => `${amount} came in that this order does not account for`,
+    delivery: 'Show the delivery',
+    apiRequest: 'Show the request',
+    apiRequests: 'Show the requests',
+    steps: (text: string, kinds: string, isTrouble: boolean) =>
+      `${counted(text, 'technical step')} (${kinds})${isTrouble ? ', with a problem' : ''}`,
+    times: (count: string, first: string, last: string) =>
+      `${counted(count, 'time')}, from ${first} to ${last}`,
+    stray: (amount: string) => `A payment of ${amount} arrived that does not match this order`,
     strayStates: {
       due: 'It is being sent back.',
       reversed: 'It was sent back.',

@@ -3,11 +3,12 @@ export const paymentLinks = {
   title: 'Payment links',
   lead: 'A link or a QR code for one payment: send it, or let it be scanned.',
   make: 'Make a payment link',
-  empty: { title: 'No payment links yet', body: 'Make one, and whoever opens it can pay you.' },
+  empty: { title: 'No payment links yet', body: 'Make a link, and your customer can pay with it.' },
+  noOlder: 'There are no older payment links.',
   form: {
     title: 'New payment link',
     amount: 'Amount',
-    amountHint: 'Such as 150 or 99.50.',
+    amountHint: 'Such as 1500 or 99.50, without thousands separators.',
     currency: 'Currency',
     reason: 'What it is for',
     reasonHint: 'Your customer sees it before paying.',
@@ -28,7 +29,6 @@ export const paymentLinks = {
     submit: 'Make the link',
     wrong: 'Please correct what is marked below',
     issues: {
-      amount: 'Enter an amount greater than zero, with no more decimals than the currency has.',
       currency: 'Enter a currency that can be paid here, such as ETB.',
       reason: 'Enter up to 255 characters, in one line.',
       order_number: 'Enter up to 64 letters, digits or signs, without blanks, that no other order has.',

@@ -1,9 +1,11 @@
+import { counted } from '../counted.ts';
+
 /** The pages of the log of API requests. */
 export const requests = {
   title: 'API requests',
   lead: 'What your programs asked of the API in the last 7 days, and what they were told. Phone numbers are masked; keys and checkout links are left out.',
   unkept: (count: string) =>
-    `${count} requests of the last 7 days are not in this list. They were answered as ever; of more than 50 a second only some are kept, and none while the log is out of reach.`,
+    `${counted(count, 'request')} of the last 7 days ${count === '1' ? 'is' : 'are'} not in this list, though answered as usual. The log keeps some of the requests when more than 50 come in a second, and none while it is unavailable.`,
   columns: {
     time: 'Time',
     request: 'Request',

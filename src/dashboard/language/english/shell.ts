@@ -1,3 +1,5 @@
+import { counted } from '../counted.ts';
+
 /** What is around every page. */
 export const shell = {
   languageName: 'English',
@@ -36,6 +38,7 @@ export const shell = {
     audit: 'Audit log',
     operator: 'Overview',
     operatorMerchants: 'Merchants',
+    operatorOrders: 'Orders',
     operatorWallets: 'Wallets',
     operatorStrayPayments: 'Stray payments',
     operatorReconciliations: 'Reconciliation',
@@ -55,8 +58,8 @@ export const shell = {
     correct: 'Please correct what is marked below',
     missing: 'Enter something here.',
     chooseOne: 'Choose one of these.',
-    tooShort: (least: number) => `Enter at least ${least} characters.`,
-    tooLong: (most: number) => `Enter at most ${most} characters.`,
+    tooShort: (least: number) => `Enter at least ${counted(least, 'character')}.`,
+    tooLong: (most: number) => `Enter at most ${counted(most, 'character')}.`,
     malformed: 'This is not in the form we expect.',
     optional: '(optional)',
     showPassword: 'Show password',

@@ -27,7 +27,7 @@ export const signIn = {
     recoveryLeft: (count: number) =>
       count === 0
         ? 'That was your last recovery code. For new ones, turn one-time codes off and on again on the page of your account.'
-        : `You used a recovery code; ${count} are left.`,
+        : `You used a recovery code; ${count} ${String(count) === '1' ? 'is' : 'are'} left.`,
   },
   confirm: {
     title: 'Confirm that it is you',

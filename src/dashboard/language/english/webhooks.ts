@@ -1,3 +1,5 @@
+import { counted } from '../counted.ts';
+
 /** The pages of webhooks: deliveries, endpoints, signing secrets. */
 export const webhooks = {
   title: 'Webhooks',
@@ -76,7 +78,7 @@ export const webhooks = {
     explain: 'Why it is where it is',
     why: {
       delivered: 'It has arrived; nothing more is sent.',
-      givenUp: (tries: string) => `It was given up after ${tries} tries.`,
+      givenUp: (tries: string) => `It was abandoned after ${counted(tries, 'try', 'tries')}.`,
       paused: 'Its endpoint is paused: nothing is sent there until somebody resumes it.',
       resting: 'Its endpoint rests after many failures in a row.',
       next: (when: string) => `It is tried next on ${when}.`,

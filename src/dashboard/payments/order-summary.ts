@@ -1,0 +1,66 @@
+import {
+  OrderEventType,
+  OrderStatus,
+  PaymentAttemptStatus,
+  PaymentOption,
+} from '../../gen/gatehouse/v1/order_pb.js';
+import type { Order, OrderEvent, PaymentAttempt } from '../../gen/gatehouse/v1/order_pb.js';
+import { amountText } from '../../runtime/language/amount-text.ts';
+import { momentOf } from '../moment-text.ts';
+import { optionText } from './order-words.ts';
+import { reasonOf } from './order-story.ts';
+import type { StoryWriting } from './order-story.ts';
+
+/** What is known of an order; what could not be read is undefined. */
+export interface KnownOfOrder {
+  readonly order: Order;
+  readonly events: readonly OrderEvent[] | undefined;
+  readonly latestAttempt: PaymentAttempt | undefined;
+}
+
+/** What happened to an order, in one sentence. */
+export function orderSummary(known: KnownOfOrder, writing: StoryWriting): string {
+  const { order, events, latestAttempt: attempt } = known;
+  const { words, summary, language, timeZone } = writing;
+  const amount = amountText(order.amount, order.currency, language);
+  const at = (time: Order['createTime']): string => momentOf(time, language, timeZone)?.text ?? '';
+  const ended = at(order.updateTime);
+  const isUntried = order.paymentOption === PaymentOption.UNSPECIFIED;
+  switch (order.status) {
+    case OrderStatus.COMPLETED: {
+      const paid = amountText(order.deducted, order.currency, language);
+      if (attempt === undefined) return summary.completed(paid, ended);
+      return summary.paid(paid, attempt.phone, optionText(attempt.paymentOption, words), ended);
+    }
+    case OrderStatus.FAILED: {
+      const last = events?.findLast(({ type }) => type === OrderEventType.FAILED);
+      if (last === undefined) return summary.failed(ended);
+      // The event of a cancellation is about the order alone.
+      if (last.paymentAttempt === undefined) return summary.cancelled(ended);
+      return summary.failedFor(ended, reasonOf(last.paymentAttempt, writing));
+    }
+    case OrderStatus.EXPIRED:
+      if (attempt !== undefined) return summary.expiredAfter(ended, reasonOf(attempt, writing));
+      return isUntried ? summary.expired(ended) : summary.expiredUnpaid(ended);
+    default: {
+      const until = at(order.expireTime);
+      if (attempt !== undefined) return pendingSummary(attempt, until, writing);
+      return isUntried ? summary.unpaid(amount, until) : summary.pending(amount, until);
+    }
+  }
+}
+
+/** What an order waits for whose latest attempt is known. */
+function pendingSummary(attempt: PaymentAttempt, until: string, writing: StoryWriting): string {
+  const { words, summary } = writing;
+  const option = optionText(attempt.paymentOption, words);
+  switch (attempt.status) {
+    case PaymentAttemptStatus.UNKNOWN:
+      return summary.unknown(option);
+    case PaymentAttemptStatus.DECLINED:
+    case PaymentAttemptStatus.TIMED_OUT:
+      return summary.declined(reasonOf(attempt, writing), until);
+    default:
+      return summary.asked(attempt.phone, option);
+  }
+}

@@ -1,0 +1,109 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { csvField, csvLine, csvName } from '../../../src/dashboard/csv/csv-text.ts';
+
+/** Reads a line as a spreadsheet does that splits at `separator`, with or without knowing quotes. */
+function cellsOf(text: string, separator: string, knowsQuotes: boolean): string[] {
+  const cells: string[] = [];
+  let cell = '';
+  let isQuoted = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const letter = text.charAt(at);
+    if (isQuoted && letter === '"' && text.charAt(at + 1) === '"') {
+      cell += letter;
+      at += 1;
+    } else if (knowsQuotes && letter === '"' && (isQuoted || cell === '')) isQuoted = !isQuoted;
+    else if (!isQuoted && (letter === separator || letter === '\r' || letter === '\n')) {
+      cells.push(cell);
+      cell = '';
+    } else cell += letter;
+  }
+  return [...cells, cell];
+}
+
+/** Whether a spreadsheet may run the cell, also one that takes blanks, quotes and unseen characters away first. */
+const isFormula = (cell: string): boolean => /^[\s"\p{Cc}\p{Cf}]*[=+\-@＝＋－＠]/u.test(cell);
+
+describe('a field of a CSV file', () => {
+  test.each([
+    ['plain', 'plain'],
+    ['a "quoted", text', '"a ""quoted"", text"'],
+    ['two\nlines', '"two\nlines"'],
+    ['a=b, c@d', '"a=b, c@d"'],
+    ['=1+1', "'=1+1"],
+    ['+1', "'+1"],
+    ['-1', "'-1"],
+    ['@SUM(A1)', "'@SUM(A1)"],
+    ['＝1+1', "'＝1+1"],
+    ['＋1', "'＋1"],
+    ['－1', "'－1"],
+    ['＠SUM(A1)', "'＠SUM(A1)"],
+    [' =1', " '=1"],
+    ['\u200B=1', "\u200B'=1"],
+    ['\tx', '"\'\tx"'],
+    ['\rx', '"\'\rx"'],
+    ['\nx', '"\'\nx"'],
+    ['x;=1+1', '"x;\'=1+1"'],
+    ['x,=1+1', '"x,\'=1+1"'],
+    ['x|=1+1', '"x|\'=1+1"'],
+    ['x\t=1+1', '"x\t\'=1+1"'],
+    ['x\r\n=1+1', '"x\r\n\'=1+1"'],
+    ['x;"=1+1"', '"x;""\'=1+1"""'],
+  ])('%j is written as %j', (text, field) => {
+    expect(csvField(text)).toBe(field);
+  });
+
+  test.each([
+    ['+251911000001', "'+251911000001"],
+    ['0911000001', "'0911000001"],
+    ['007', "'007"],
+    ['1E5', "'1E5"],
+    ['12345678901234567890', "'12345678901234567890"],
+    ['1/2', "'1/2"],
+    ['MAR1', "'MAR1"],
+    ['1,5', '"\'1,5"'],
+    ['A-007', 'A-007'],
+    ['', ''],
+  ])('that names something stays a text: %j is written as %j', (text, field) => {
+    expect(csvName(text)).toBe(field);
+  });
+
+  test('begins no formula, wherever and however a spreadsheet splits the line, and is read back by one that splits right', () => {
+    const letters = [
+      '=',
+      '+',
+      '-',
+      '@',
+      '＝',
+      '＠',
+      ';',
+      ',',
+      '|',
+      '\t',
+      '\r',
+      '\n',
+      '"',
+      "'",
+      ' ',
+      '\u200B',
+      'x',
+      '1',
+    ];
+    const text = fc.string({ unit: fc.constantFrom(...letters), maxLength: 12 });
+    fc.assert(
+      fc.property(fc.array(text, { minLength: 1, maxLength: 4 }), (texts) => {
+        for (const write of [csvField, csvName]) {
+          const line = csvLine(texts.map(write));
+          const read = cellsOf(line, ',', true).slice(0, texts.length);
+          expect(read.map((cell) => cell.replaceAll("'", ''))).toEqual(
+            texts.map((each) => each.replaceAll("'", '')),
+          );
+          for (const separator of [',', ';', '\t', '|'])
+            for (const knowsQuotes of [true, false])
+              expect(cellsOf(line, separator, knowsQuotes).filter(isFormula)).toEqual([]);
+        }
+      }),
+      { numRuns: 400 },
+    );
+  });
+});

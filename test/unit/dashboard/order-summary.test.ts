@@ -1,0 +1,122 @@
+import { create } from '@bufbuild/protobuf';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { expect, test } from '@jest/globals';
+import { home } from '../../../src/dashboard/language/english/home.ts';
+import { order as english } from '../../../src/dashboard/language/english/order.ts';
+import { orders } from '../../../src/dashboard/language/english/orders.ts';
+import { orderSummary } from '../../../src/dashboard/payments/order-summary.ts';
+import {
+  OrderEventSchema,
+  OrderEventType,
+  OrderSchema,
+  OrderStatus,
+  PaymentAttemptSchema,
+  PaymentAttemptStatus,
+  PaymentOption,
+} from '../../../src/gen/gatehouse/v1/order_pb.js';
+
+const writing = {
+  words: orders,
+  story: english.story,
+  summary: english.summary,
+  reasons: home.failures.reasons,
+  language: 'en',
+  timeZone: 'Africa/Addis_Ababa',
+} as const;
+
+const at = (minute: number) => timestampFromDate(new Date(Date.UTC(2026, 10, 22, 6, minute)));
+const attemptOf = (status: PaymentAttemptStatus, declineReason = '') =>
+  create(PaymentAttemptSchema, {
+    status,
+    declineReason,
+    paymentOption: PaymentOption.WALLETA_USSD,
+    phone: '+251911223344',
+  });
+const { SENT, UNKNOWN, SUCCEEDED, DECLINED, TIMED_OUT } = PaymentAttemptStatus;
+const { PENDING, COMPLETED, FAILED, EXPIRED } = OrderStatus;
+
+test.each<[OrderStatus, PaymentAttemptStatus | undefined, string, string]>([
+  [
+    PENDING,
+    undefined,
+    '',
+    'The customer has not started to pay. ETB 150.00 can be paid until 22 Nov 2026, 09:30.',
+  ],
+  [
+    PENDING,
+    SENT,
+    '',
+    'A payment is under way: +251911223344 was asked by Wallet A, USSD and has not confirmed yet.',
+  ],
+  [
+    PENDING,
+    UNKNOWN,
+    '',
+    'Wallet A, USSD has not said whether it took the money. Gatehouse keeps asking until it knows.',
+  ],
+  [
+    PENDING,
+    DECLINED,
+    'wrong_pin',
+    'The last payment failed (Wrong PIN). The customer can try again until 22 Nov 2026, 09:30.',
+  ],
+  [COMPLETED, SUCCEEDED, '', '+251911223344 paid ETB 150.00 by Wallet A, USSD on 22 Nov 2026, 09:05.'],
+  [FAILED, DECLINED, 'wrong_pin', 'The payment failed on 22 Nov 2026, 09:05: Wrong PIN.'],
+  [FAILED, TIMED_OUT, '', 'The payment failed on 22 Nov 2026, 09:05: Nobody confirmed in time.'],
+  [FAILED, undefined, '', 'The order was cancelled on 22 Nov 2026, 09:05 before it was paid.'],
+  [EXPIRED, undefined, '', 'The order expired on 22 Nov 2026, 09:05. Nobody tried to pay it.'],
+  [
+    EXPIRED,
+    DECLINED,
+    'wrong_pin',
+    'The order expired on 22 Nov 2026, 09:05 unpaid. The last payment failed: Wrong PIN.',
+  ],
+])(
+  'of an order of status %i with an attempt of status %p (%s) it is said: %s',
+  (status, attempted, reason, sentence) => {
+    const latestAttempt = attempted === undefined ? undefined : attemptOf(attempted, reason);
+    const order = create(OrderSchema, {
+      status,
+      amount: '150',
+      deducted: '150.00',
+      currency: 'ETB',
+      paymentOption: latestAttempt?.paymentOption ?? PaymentOption.UNSPECIFIED,
+      updateTime: at(5),
+      expireTime: at(30),
+    });
+    const event = create(OrderEventSchema, {
+      type: OrderEventType.FAILED,
+      ...(latestAttempt === undefined ? {} : { paymentAttempt: latestAttempt }),
+    });
+    const events = status === FAILED ? [event] : [];
+
+    expect(orderSummary({ order, events, latestAttempt }, writing).replaceAll('\u00A0', ' ')).toBe(sentence);
+  },
+);
+
+test('of an order whose payments cannot be read nothing is said that may be wrong', () => {
+  const of = (status: OrderStatus): string =>
+    orderSummary(
+      {
+        order: create(OrderSchema, {
+          status,
+          amount: '150',
+          deducted: '150.00',
+          currency: 'ETB',
+          paymentOption: PaymentOption.WALLETA_USSD,
+          updateTime: at(5),
+          expireTime: at(30),
+        }),
+        events: undefined,
+        latestAttempt: undefined,
+      },
+      writing,
+    ).replaceAll('\u00A0', ' ');
+
+  expect([PENDING, COMPLETED, FAILED, EXPIRED].map(of)).toEqual([
+    'ETB 150.00 is not paid yet, and can be paid until 22 Nov 2026, 09:30.',
+    'ETB 150.00 was paid on 22 Nov 2026, 09:05.',
+    'The order failed on 22 Nov 2026, 09:05. It was not paid.',
+    'The order expired on 22 Nov 2026, 09:05 unpaid.',
+  ]);
+});
