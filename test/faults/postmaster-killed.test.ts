@@ -7,6 +7,7 @@ import {
   Health,
   HealthCheckResponse_ServingStatus as ServingStatus,
 } from '../../src/gen/health/v1/health_pb.js';
+import { pause } from '../../src/runtime/pause.ts';
 import { createGrpcTransport } from '../../src/runtime/rpc/grpc-transport.ts';
 import type { GatehouseProcess } from '../support/gatehouse-process.ts';
 import { startStack } from '../support/stack.ts';
@@ -18,13 +19,16 @@ import type { StoppableServer } from './stoppable-servers.ts';
 
 let stack: Stack | undefined;
 let postgres: StoppableServer | undefined;
+const loaded = new AbortController();
 
 afterEach(async () => {
+  loaded.abort();
   await stack?.stop();
   await postgres?.remove();
 }, 60_000);
 
 const kills = 10;
+const retryMs = 50;
 /** More than a core's pool has places, so that each kill finds all of them in a transaction. */
 const workers = 24;
 
@@ -33,9 +37,8 @@ function startTransactions(running: Stack) {
   const attempts = running.client(PaymentAttemptService, 'wallets');
   const lease = { environment: Environment.SANDBOX, paymentOptions: [PaymentOption.WALLETA_USSD] };
   let done = 0;
-  let stopped = false;
   const run = async (): Promise<void> => {
-    while (!stopped) {
+    while (!loaded.signal.aborted) {
       await attempts
         .leasePaymentAttempts(
           { ...lease, maxAttempts: 1, lease: durationFromMs(10_000) },
@@ -43,7 +46,7 @@ function startTransactions(running: Stack) {
         )
         .then(
           () => (done += 1),
-          () => undefined,
+          () => pause(retryMs, loaded.signal),
         );
     }
   };
@@ -51,7 +54,7 @@ function startTransactions(running: Stack) {
   return {
     done: () => done,
     stop: async () => {
-      stopped = true;
+      loaded.abort();
       await Promise.all(callers);
     },
   };
@@ -90,11 +93,13 @@ test('after ten crashes of PostgreSQL under load every process serves again, wit
     await own.stop();
     await insist('PostgreSQL is started again', own.start);
   }
+  const withPools = [...running.cores, ...running.webhooks];
+  for (const each of withPools)
+    await waitUntil('no place is filled by what ended', async () => (await readPool(each))['ended'] === 0);
   const acknowledged = traffic.acknowledged.length;
   await waitUntil('orders are acknowledged again', () => traffic.acknowledged.length > acknowledged + 20);
   await Promise.all([traffic.stop(), transactions.stop()]);
 
-  const withPools = [...running.cores, ...running.webhooks];
   for (const each of withPools) {
     const transport = createGrpcTransport({ addresses: [String(each.ready['grpc'])], token: '' });
     const health = createClient(Health, transport);
