@@ -20,6 +20,8 @@ import { pageHeaders } from '../runtime/http/page-headers.ts';
 import { PageProblem } from './page-problem.ts';
 import { createRenderer } from './render.ts';
 import { logWhenOver } from './request-log.ts';
+import { createPaymentLimit } from './payment-limit.ts';
+import type { PaymentLimitSettings } from './payment-limit.ts';
 import { createSendPage } from './send-page.ts';
 import { addFormParser } from './submitted-form.ts';
 import { createUnknownLinkLimit } from './unknown-link-limit.ts';
@@ -33,6 +35,7 @@ export interface CheckoutOptions {
   readonly trustedProxies: readonly string[];
   /** How many links that lead nowhere one address may open in a minute. */
   readonly unknownLinksPerMinute: number;
+  readonly paymentLimits: PaymentLimitSettings;
   /** In which the times on receipts are written: an IANA name. */
   readonly timeZone: string;
   readonly logger: Logger;
@@ -92,6 +95,7 @@ export async function buildCheckout(options: CheckoutOptions): Promise<FastifyIn
     pathOf: (token) => `${prefix()}/c/${token}`,
     baseUrl,
     timeZone: options.timeZone,
+    countPayment: createPaymentLimit(options.paymentLimits),
     now: options.now,
   });
   return app;

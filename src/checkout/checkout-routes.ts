@@ -8,7 +8,9 @@ import { checkoutPage } from './checkout-pages.ts';
 import type { CheckoutPage } from './checkout-pages.ts';
 import { isCancellable, isFinal, stageOf, stageVersion } from './checkout-stage.ts';
 import type { CheckoutStage } from './checkout-stage.ts';
+import { networkOf } from './customer-network.ts';
 import { PageProblem } from './page-problem.ts';
+import type { CountPayment } from './payment-limit.ts';
 import { readPaymentForm, refusalOf, refusedStatus } from './payment-form.ts';
 import type { FormFailure, PaymentForm } from './payment-form.ts';
 import { logFacts } from './request-log.ts';
@@ -26,12 +28,14 @@ export interface CheckoutRouteOptions {
   readonly baseUrl: () => string;
   /** In which receipts are dated: an IANA name. */
   readonly timeZone: string;
+  /** Counts a payment form before core is asked. */
+  readonly countPayment: CountPayment;
   readonly now: () => Date;
 }
 
 /** The pages of a checkout, what their forms send, and what their script asks. A GET changes nothing in Gatehouse. */
 export function addCheckoutRoutes(app: FastifyInstance, options: CheckoutRouteOptions): void {
-  const { checkouts, secrets, awaited, pathOf, baseUrl, now } = options;
+  const { checkouts, secrets, awaited, pathOf, baseUrl, now, countPayment } = options;
   const onlyOurForms = async (request: FastifyRequest): Promise<void> => {
     const hasCookie = secrets.of(request) !== '';
     if (!isFromOurPages(request.headers, new URL(baseUrl()).origin, hasCookie))
@@ -56,8 +60,12 @@ export function addCheckoutRoutes(app: FastifyInstance, options: CheckoutRouteOp
     const form = readPaymentForm(request.body);
     const browserSecret = secrets.ensure(request, reply);
     logFacts(request, { phone: maskPhone(form.phone) });
+    const customerNetwork = networkOf(request.ip);
+    const waitSeconds = await countPayment(token, customerNetwork);
+    if (waitSeconds !== undefined)
+      throw new PageProblem('tooManyPayments', 'CHECKOUT_PAYMENTS', { retryAfterSeconds: waitSeconds });
     const outcome = await checkouts.change(request, (client, call) =>
-      client.submitCheckoutPayment({ token, browserSecret, ...form }, call),
+      client.submitCheckoutPayment({ token, browserSecret, customerNetwork, ...form }, call),
     );
     if (outcome === 'done') {
       awaited.begin(reply, pathOf(token));

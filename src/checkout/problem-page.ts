@@ -6,6 +6,7 @@ import type { OutcomeView } from './page-views.ts';
 export const problems = {
   unknownLink: 404,
   tooManyRequests: 429,
+  tooManyPayments: 429,
   foreignForm: 403,
   badRequest: 400,
   unavailable: 503,

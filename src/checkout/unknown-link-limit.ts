@@ -1,4 +1,4 @@
-import ipaddr from 'ipaddr.js';
+import { networkOf } from './customer-network.ts';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 
 /** Counts a link that led nowhere against an address. Gives the seconds to wait once there were too many of them. */
@@ -20,11 +20,4 @@ export function createUnknownLinkLimit(perMinute: number): CountUnknownLink {
       throw exceeded;
     }
   };
-}
-
-/** The address itself for IPv4; the /64 for IPv6, which one subscriber has to itself and can change within at will. */
-function networkOf(ip: string): string {
-  if (!ipaddr.isValid(ip)) return 'unknown';
-  const address = ipaddr.process(ip);
-  return address.kind() === 'ipv4' ? address.toString() : address.toByteArray().slice(0, 8).join('.');
 }

@@ -14,6 +14,8 @@ import { startLogging } from './start-logging.ts';
 
 /** One every two seconds: more than a customer with a broken link opens, and useless for finding a 256-bit token. */
 const unknownLinksPerMinute = 30;
+/** In ten minutes: four times as many forms as an order takes payments. */
+const paymentsPerPage = 20;
 
 const config = readConfigOrExit(readCheckoutConfig);
 const { logger } = startLogging('checkout', config);
@@ -28,6 +30,7 @@ const checkout = await buildCheckout({
   baseUrl: () => config.GATEHOUSE_CHECKOUT_BASE_URL ?? checkout.listeningOrigin,
   trustedProxies: config.GATEHOUSE_TRUSTED_PROXIES ?? [],
   unknownLinksPerMinute,
+  paymentLimits: { perPage: paymentsPerPage, perNetwork: config.GATEHOUSE_CHECKOUT_PAYMENTS_PER_NETWORK },
   timeZone: config.GATEHOUSE_TIME_ZONE,
   logger,
   draining: draining.signal,

@@ -1,4 +1,4 @@
-import { randomBytes, randomFillSync, randomUUID } from 'node:crypto';
+import { createHmac, randomBytes, randomFillSync, randomUUID } from 'node:crypto';
 import { v7 } from 'uuid';
 import { accountService } from '../core/accounts/account-service.ts';
 import { createPasswordHashes } from '../core/accounts/password-hashes.ts';
@@ -119,6 +119,7 @@ const merchants = createMerchantStore({ database, newId, now });
 const apiKeys = createApiKeyStore({ database, newId, now });
 const phoneLimit = createPhoneLimit({
   promptsPerTenMinutes: config.GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES,
+  random: Math.random,
 });
 const changes = createOrderChanges(newId, phoneLimit);
 const announceAttempts = (): void => bus.ring('payment_attempts');
@@ -140,6 +141,7 @@ const tokens = createCheckoutTokens(
   config.GATEHOUSE_CHECKOUT_BASE_URL,
   deriveKey(config.GATEHOUSE_MASTER_KEY, 'checkout-token'),
 );
+const networkKey = deriveKey(config.GATEHOUSE_MASTER_KEY, 'customer-network');
 const paymentParts = {
   database,
   changes,
@@ -207,7 +209,15 @@ const services = [
     now,
   }),
   checkoutService(
-    createCheckouts({ ...paymentParts, tokens, findMerchant: merchants.terms, phoneLimit, offeredOptions }),
+    createCheckouts({
+      ...paymentParts,
+      tokens,
+      findMerchant: merchants.terms,
+      phoneLimit,
+      offeredOptions,
+      hashNetwork: (network) =>
+        createHmac('sha256', networkKey).update(network).digest('base64url').slice(0, 22),
+    }),
   ),
   merchantService(merchants, config.GATEHOUSE_CURRENCIES),
   apiKeyService({

@@ -96,6 +96,7 @@ const checkout = {
   ...process,
   ...client,
   GATEHOUSE_CHECKOUT_PORT: port({ default: 8082 }),
+  GATEHOUSE_CHECKOUT_PAYMENTS_PER_NETWORK: wholeNumber({ default: 300 }),
   GATEHOUSE_CHECKOUT_BASE_URL: httpUrl({ default: undefined }),
   GATEHOUSE_TIME_ZONE: timeZone({ default: 'Africa/Addis_Ababa' }),
   GATEHOUSE_TRUSTED_PROXIES: networks({ default: undefined }),

@@ -1,6 +1,6 @@
 import { hkdfSync } from 'node:crypto';
 
-type Purpose = 'api-key-hash' | 'checkout-token' | 'totp-secret' | 'recovery-code-hash';
+type Purpose = 'api-key-hash' | 'checkout-token' | 'totp-secret' | 'recovery-code-hash' | 'customer-network';
 
 /**
  * A key for one purpose, derived from the master key (HKDF-SHA256, RFC 5869), so that what is learned of one never

@@ -119,6 +119,10 @@ export const english: Messages = {
       'Please try again in a moment. If you have just pressed “Pay”, your payment may already be on its way: ' +
       'check again before you do anything else.',
   },
+  tooManyPayments: {
+    title: 'Too many payments were started here',
+    body: 'No payment was started now. Wait ten minutes, then open the payment and try again, or use another internet connection.',
+  },
   tooManyRequests: {
     title: 'Too many unknown links',
     body: 'Please wait a minute, then go back to the shop and start the payment from there.',

@@ -85,6 +85,7 @@ export interface Messages {
   readonly unknownLink: Notice;
   readonly unavailable: Notice;
   readonly tooManyRequests: Notice;
+  readonly tooManyPayments: Notice;
   readonly foreignForm: Notice;
   readonly badRequest: Notice;
   readonly checkAgain: string;

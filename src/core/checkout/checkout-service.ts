@@ -29,10 +29,12 @@ export function checkoutService(checkouts: Checkouts): RpcService {
         annotate(context, { order_id: checkout.order.id });
         return { checkout: checkoutMessage(checkout) };
       },
-      async submitCheckoutPayment({ token, browserSecret, paymentOption, phone }, context) {
+      async submitCheckoutPayment(request, context) {
+        const { token, browserSecret, paymentOption, phone } = request;
         const values = valuesOrThrow(
           combine({
             browserSecret: parseBrowserSecret(browserSecret),
+            customerNetwork: parseNetwork(request.customerNetwork),
             paymentOption: parseOption(paymentOption),
             phone: PhoneNumber.parse(phone, 'phone'),
           }),
@@ -65,6 +67,13 @@ function parseBrowserSecret(secret: string): Result<string, Issue> {
     return err({ field: 'browser_secret', issue: 'must be 32 random bytes in base64url' });
   }
   return ok(secret);
+}
+
+/** What the checkout process makes of the customer's address. */
+function parseNetwork(network: string): Result<string, Issue> {
+  if (!/^[0-9a-f.:]{0,64}$/.test(network))
+    return err({ field: 'customer_network', issue: 'must be an IP address or the beginning of one' });
+  return ok(network);
 }
 
 function parseOption(number: Parameters<typeof paymentOptionOf>[0]): Result<PaymentOption, Issue> {

@@ -34,6 +34,8 @@ export interface Checkout {
 }
 
 export interface CheckoutPayment {
+  /** Where the customer's request came from: an IPv4 address or an IPv6 network; '' when it is not known. */
+  readonly customerNetwork: string;
   readonly paymentOption: PaymentOption;
   readonly phone: PhoneNumber;
 }
@@ -59,6 +61,8 @@ export interface CheckoutParts {
   /** As the database has it now: a suspension just made counts for the next payment. */
   readonly findMerchant: FindMerchant;
   readonly phoneLimit: PhoneLimit;
+  /** A keyed hash: networks are personal data, and equal ones only have to be known as equal. */
+  readonly hashNetwork: (network: string) => string;
   /** The payment options that wallets are set up for. */
   readonly offeredOptions: Readonly<Record<Environment, readonly PaymentOption[]>>;
   readonly newId: NewId;
@@ -97,12 +101,12 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
     return { ...seen, order, merchant, attemptsLeft, paymentOptions };
   };
 
-  /** Lets `decide` change the order of a checkout that this browser may use, and binds it when `bind` says so. */
+  /** Lets `decide` change the order of a checkout that this browser may use. A payment, which has a network, binds it. */
   const change = async (
     token: string,
     browserSecret: string,
     requestId: string,
-    bind: boolean,
+    network: string | null,
     decide: (order: OrderInFull) => Changed | undefined,
   ): Promise<Checkout> => {
     const subject = open(token);
@@ -112,10 +116,10 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
       if (!isUsableBy(locked.row, browserSecret)) {
         throw rpcError('CHECKOUT_IN_USE', 'this checkout was begun in another browser');
       }
-      if (bind && locked.row.checkoutBrowserHash == null)
+      if (network !== null && locked.row.checkoutBrowserHash == null)
         locked.row.checkoutBrowserHash = hashOf(browserSecret);
       const decided = decide(locked.order);
-      if (decided !== undefined) await changes.apply(em, locked, decided, requestId);
+      if (decided !== undefined) await changes.apply(em, locked, decided, requestId, network);
       return { order: decided?.order ?? locked.order, boundHere: locked.row.checkoutBrowserHash != null };
     });
     parts.onEvents();
@@ -138,14 +142,15 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
       });
     },
 
-    async pay(token, browserSecret, { paymentOption, phone }, requestId) {
+    async pay(token, browserSecret, { customerNetwork, paymentOption, phone }, requestId) {
       const subject = open(token);
       const { environment } = subject;
       const merchant = await requireMerchant(findMerchant, subject.merchantId, environment);
       const allowed = allowedOptions(merchant, environment, parts.offeredOptions[environment]);
       if (!allowed.includes(paymentOption)) throw notOffered();
-      return phoneLimit.inTurn({ ...subject, phone: phone.e164 }, () =>
-        change(token, browserSecret, requestId, true, (current) => {
+      const network = customerNetwork === '' ? '' : parts.hashNetwork(customerNetwork);
+      return phoneLimit.inTurn({ ...subject, phone: phone.e164, network }, () =>
+        change(token, browserSecret, requestId, network, (current) => {
           if (isSamePayment(current, paymentOption, phone)) return undefined;
           const at = now();
           const start: Command = {
@@ -163,7 +168,7 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
     },
 
     async cancel(token, browserSecret, requestId) {
-      return change(token, browserSecret, requestId, false, (current) => {
+      return change(token, browserSecret, requestId, null, (current) => {
         if (current.status === 'FAILED') return undefined;
         const cancelled = transition(current, { type: 'cancel' }, now());
         if (!cancelled.ok) throw refusal(cancelled.error);

@@ -17,6 +17,7 @@ import { Migration013MerchantContact } from './migrations/migration-013-merchant
 import { Migration014AttemptOrigins } from './migrations/migration-014-attempt-origins.ts';
 import { Migration015AccountHelp } from './migrations/migration-015-account-help.ts';
 import { Migration016PaymentLinks } from './migrations/migration-016-payment-links.ts';
+import { Migration017PromptPlaces } from './migrations/migration-017-prompt-places.ts';
 
 export type { Database } from '../../runtime/database/open-database.ts';
 
@@ -43,6 +44,7 @@ export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
         Migration014AttemptOrigins,
         Migration015AccountHelp,
         Migration016PaymentLinks,
+        Migration017PromptPlaces,
       ],
       migrationLock: 7_142_001,
     },

@@ -11,6 +11,7 @@ import type {
   PaymentType,
   StrayPaymentStatus,
 } from '../domain/order.ts';
+import type { PromptPlace } from '../domain/prompt-allowance.ts';
 import { accountEntities } from './account-entities.ts';
 
 /*
@@ -123,6 +124,9 @@ export const PaymentAttemptRow = defineEntity({
     leases: p.integer().default(0),
     maybeSent: p.boolean().default(false),
     promptUntil: time().nullable(),
+    /** The customer's network at checkout, as a keyed hash; null for a direct payment. */
+    network: p.text().nullable(),
+    promptPlace: p.text().$type<PromptPlace>().nullable(),
     providerReference: p.text().nullable(),
     providerTransactionId: p.text().nullable(),
     detail: p.text().default(''),

@@ -62,6 +62,8 @@ export interface OrderChanges {
     locked: LockedOrder,
     changed: Changed,
     requestId: string,
+    /** The customer's network when a customer asks for a new attempt; null for everybody else. */
+    network?: string | null,
   ) => Promise<void>;
   readonly eventValues: (event: OrderEvent, requestId: string) => NewEventValues;
 }
@@ -122,14 +124,26 @@ export function createOrderChanges(newId: NewId, phoneLimit: PhoneLimit): OrderC
     return { row, order: { ...order, ...(await readPast(em, row, order)) } };
   };
 
-  const writeAttempt = async (em: EntityManager, before: Order, { order }: Changed): Promise<void> => {
+  const writeAttempt = async (
+    em: EntityManager,
+    before: Order,
+    { order }: Changed,
+    network: string | null,
+  ): Promise<void> => {
     const attempt = order.latestAttempt;
     if (attempt === null || attempt === before.latestAttempt) return;
     const values = attemptValuesOf(order, attempt);
     const existing = await em.findOne(PaymentAttemptRow, { merchantId: values.merchantId, id: values.id });
     if (existing === null) {
-      await phoneLimit.demand(em, { ...attempt, ...order });
-      em.create(PaymentAttemptRow, { ...values, ...newAttemptSchedule(attempt.createdAt) });
+      const { phone } = attempt;
+      const { environment, merchantId } = order;
+      const promptPlace = await phoneLimit.demand(em, { phone, environment, merchantId, network });
+      em.create(PaymentAttemptRow, {
+        ...values,
+        ...newAttemptSchedule(attempt.createdAt),
+        network,
+        promptPlace,
+      });
     } else {
       em.assign(existing, final.has(attempt.status) ? { ...values, dueAt: null, leasedUntil: null } : values);
     }
@@ -146,8 +160,8 @@ export function createOrderChanges(newId: NewId, phoneLimit: PhoneLimit): OrderC
       const row = await em.findOne(OrderRow, key, { lockMode: LockMode.PESSIMISTIC_WRITE });
       return row === null ? undefined : load(em, row);
     },
-    async apply(em, { row, order: before }, changed, requestId) {
-      await writeAttempt(em, before, changed);
+    async apply(em, { row, order: before }, changed, requestId, network = null) {
+      await writeAttempt(em, before, changed, network);
       em.assign(row, orderValuesOf(changed.order));
       const { merchantId, environment, id: orderId } = row;
       for (const event of changed.events) {

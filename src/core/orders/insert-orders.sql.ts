@@ -2,12 +2,15 @@ import type { Pool, PoolClient } from 'pg';
 import { runStatement } from '../../runtime/database/run-statement.ts';
 import { newAttemptSchedule } from '../database/order-rows.ts';
 import type { OrderValues, PaymentAttemptValues } from '../database/order-rows.ts';
+import type { PromptPlace } from '../domain/prompt-allowance.ts';
 import type { NewEventValues } from './change-order-use-case.ts';
 
 /** A new order with everything that is committed together with it. */
 export interface NewOrderRows {
   readonly order: OrderValues;
   readonly attempt: PaymentAttemptValues | null;
+  /** Of the attempt's prompt; null without a limit on prompts. */
+  readonly promptPlace: PromptPlace | null;
   readonly events: readonly NewEventValues[];
 }
 
@@ -43,13 +46,13 @@ with input as (
 ), attempts as (
   insert into core.payment_attempts (
     merchant_id, id, environment, order_id, status, origin, payment_option, phone, decline_reason, created_at, updated_at,
-    due_at, prompt_until
+    due_at, prompt_until, prompt_place
   )
   select inserted.merchant_id, a.id, inserted.environment, a.order_id, 'REQUESTED', a.origin, a.payment_option, a.phone, null, a.created_at, a.created_at,
-    a.created_at, a.prompt_until
+    a.created_at, a.prompt_until, a.prompt_place
   from unnest($20::uuid[], $21::uuid[], $22::core.payment_option[], $23::text[], $24::timestamptz[], $31::timestamptz[],
-    $32::text[])
-    as a (order_id, id, payment_option, phone, created_at, prompt_until, origin)
+    $32::text[], $33::text[])
+    as a (order_id, id, payment_option, phone, created_at, prompt_until, origin, prompt_place)
   join inserted on inserted.id = a.order_id
 ), events as (
   insert into core.order_events (merchant_id, environment, order_id, sequence, id, type, occurred_at, payload)
@@ -67,7 +70,9 @@ export async function insertOrders(
   items: readonly NewOrderRows[],
 ): Promise<ReadonlySet<string>> {
   const orders = items.map(({ order }) => order);
-  const attempts = items.flatMap(({ attempt }) => (attempt === null ? [] : [attempt]));
+  const attempts = items.flatMap(({ attempt, promptPlace }) =>
+    attempt === null ? [] : [{ ...attempt, promptPlace }],
+  );
   const events = items.flatMap(({ order, events: own }) =>
     own.map((event) => ({ orderId: order.id, ...event })),
   );
@@ -107,6 +112,7 @@ export async function insertOrders(
       events.map((row) => row.payload),
       list(attempts.map((row) => newAttemptSchedule(row.createdAt).promptUntil.toISOString())),
       list(attempts.map((row) => row.origin)),
+      list(attempts.map((row) => row.promptPlace)),
     ],
   });
   return new Set(rows.map(({ id }) => id));

@@ -74,7 +74,7 @@ interface PayingOrderRows extends NewOrderRows {
   readonly asked: AskedPhone;
 }
 
-type InsertedPaying = 'inserted' | 'taken' | Exclude<PhoneAnswer, 'free'>;
+type InsertedPaying = 'inserted' | 'taken' | Exclude<PhoneAnswer, { readonly type: 'allowed' }>;
 
 export function createOrderStore(options: OrderStoreOptions): OrderStore {
   const { database, changes, phoneLimit, onEvents, onAttempts } = options;
@@ -109,6 +109,7 @@ export function createOrderStore(options: OrderStoreOptions): OrderStore {
   const rowsOf = ({ order, events }: Changed, requestId: string): NewOrderRows => ({
     order: orderValuesOf(order),
     attempt: order.latestAttempt === null ? null : attemptValuesOf(order, order.latestAttempt),
+    promptPlace: null,
     events: events.map((event) => changes.eventValues(event, requestId)),
   });
 
@@ -121,7 +122,10 @@ export function createOrderStore(options: OrderStoreOptions): OrderStore {
     insert: (changed, { requestId, signal }) => insert(rowsOf(changed, requestId), signal),
 
     insertWithAttempt: (changed, { phone }, { requestId, signal }) =>
-      insertPaying({ ...rowsOf(changed, requestId), asked: { ...changed.order, phone } }, signal),
+      insertPaying(
+        { ...rowsOf(changed, requestId), asked: { ...changed.order, phone, network: null } },
+        signal,
+      ),
 
     async find({ merchantId, environment, by, value }, { signal }) {
       const key = {
@@ -190,9 +194,12 @@ function insertIfFree(
   const claim = phoneLimit.claim(items.map(({ asked }) => asked));
   return inTransaction(pool, claim.statements, async (client, claimed) => {
     const answers = claim.answers(claimed);
-    const free = items.filter((_, index) => answers[index] === 'free');
-    const inserted = free.length === 0 ? [] : await insertEach(client, free);
+    const allowed = items.flatMap((item, index) => {
+      const answer = answers[index];
+      return answer?.type === 'allowed' ? [{ ...item, promptPlace: answer.place }] : [];
+    });
+    const inserted = allowed.length === 0 ? [] : await insertEach(client, allowed);
     let next = 0;
-    return answers.map((answer) => (answer === 'free' ? (inserted[next++] ?? 'taken') : answer));
+    return answers.map((answer) => (answer.type === 'allowed' ? (inserted[next++] ?? 'taken') : answer));
   });
 }

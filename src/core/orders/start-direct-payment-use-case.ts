@@ -11,7 +11,6 @@ import type { FindMerchant } from '../merchants/find-merchant-use-case.ts';
 import { requireMerchant } from '../merchants/find-merchant-use-case.ts';
 import { amountIssues, optionIssues } from '../domain/merchant-terms.ts';
 import type { PhoneLimit } from '../payments/phone-limit-use-case.ts';
-import { phoneRefusal } from '../payments/phone-limit-use-case.ts';
 import type { DirectPayment } from './order-requests.ts';
 import type { CallScope, OrderStore } from './order-store.ts';
 import { findTaken, issueOfDifferent, issueOfEnded, orderNumberTaken } from './register-order-use-case.ts';
@@ -94,7 +93,7 @@ export function createStartDirectPayment(parts: StartDirectPaymentParts): StartD
       phone: payment.phone,
     };
 
-    const asked = { ...payment, phone: payment.phone.e164 };
+    const asked = { ...payment, phone: payment.phone.e164, network: null };
     return phoneLimit.inTurn(asked, async () => {
       const created = mustStart(startOnNewOrder(facts, start, createdAt));
       const { attempt } = attemptOn(created.order);
@@ -103,7 +102,7 @@ export function createStartDirectPayment(parts: StartDirectPaymentParts): StartD
 
       // A phone that is not free holds up new prompts only: a repeat, or an order that refuses, hears of itself instead.
       const existing = inserted === 'taken' ? await findTaken(store, facts, scope) : await findExisting();
-      if (existing === undefined) throw inserted === 'taken' ? notThere(facts) : phoneRefusal(inserted);
+      if (existing === undefined) throw inserted === 'taken' ? notThere(facts) : phoneLimit.refusal(inserted);
       const started = await startOn(existing, payment, start, scope);
       if (started.ok) return started.value;
       throw started.error === 'new_call' ? notThere(facts) : refusal(started.error);

@@ -1,8 +1,11 @@
 import pg from 'pg';
 import type { QueryResultRow } from 'pg';
+import { storedId } from '../../runtime/public-id.ts';
 import type { Environment } from '../domain/order.ts';
+import { promptWindowMs } from '../domain/prompt-allowance.ts';
+import type { PastPrompt } from '../domain/prompt-allowance.ts';
 
-/** A phone in E.164 form, and for whom it would be asked; a stored id. */
+/** A phone in E.164 form, and for whom it would be asked; ids as they are shown. */
 export interface ClaimedPhone {
   readonly phone: string;
   readonly environment: Environment;
@@ -11,15 +14,14 @@ export interface ClaimedPhone {
   readonly lock: bigint;
 }
 
-/** What the database says of a phone. */
+/** What the database says of a phone, for the merchant that asks. */
 export interface PhoneState {
   /** False when another transaction has its lock, or it was named before in the same claim. */
   readonly isLocked: boolean;
-  /** How long its open prompt still lasts; 0 without one. */
-  readonly busyMs: number;
-  /** How many prompts it has had in the window, as far as the limit, and how long ago the first of these was. */
-  readonly recent: number;
-  readonly firstAgoMs: number;
+  /** Whether the phone has confirmed a payment to the merchant in the last 180 days. */
+  readonly hasPaid: boolean;
+  /** The prompts that it has had in the window; stored ids. */
+  readonly past: readonly PastPrompt[];
 }
 
 /**
@@ -28,18 +30,18 @@ export interface PhoneState {
  */
 export function claimStatements(
   phones: readonly ClaimedPhone[],
-  { limit, windowMs }: { readonly limit: number; readonly windowMs: number },
+  mostPrompts: number,
 ): readonly [locks: string, states: string] {
   const list = (values: readonly unknown[]): string => pg.escapeLiteral(`{${values.join(',')}}`);
   const locks = new Set(phones.map(({ lock }) => lock));
   return [
     `select key::text as key, pg_try_advisory_xact_lock(key) as locked from unnest(${list([...locks])}::bigint[]) as t (key)`,
     `
-select busy_ms::text, first_ago_ms::text, count::text from core.phone_states(
+select has_paid, prompts from core.phone_prompts(
   ${list(phones.map(({ phone }) => phone))}::text[],
   ${list(phones.map(({ environment }) => environment))}::core.environment[],
-  ${list(phones.map(({ merchantId }) => merchantId))}::uuid[],
-  ${limit}, interval '${windowMs} milliseconds'
+  ${list(phones.map(({ merchantId }) => storedId('mer', merchantId)))}::uuid[],
+  ${mostPrompts}, interval '${promptWindowMs} milliseconds'
 )`,
   ];
 }
@@ -52,8 +54,7 @@ export function readPhoneStates(
   const free = new Set(locks.flatMap(({ key, locked }) => (locked === true ? [String(key)] : [])));
   return phones.map(({ lock }, index) => ({
     isLocked: free.delete(lock.toString()),
-    busyMs: Math.max(0, Number(states[index]?.['busy_ms'] ?? 0)),
-    recent: Number(states[index]?.['count'] ?? 0),
-    firstAgoMs: Number(states[index]?.['first_ago_ms'] ?? 0),
+    hasPaid: states[index]?.['has_paid'] === true,
+    past: (states[index]?.['prompts'] ?? []) as readonly PastPrompt[],
   }));
 }

@@ -5,12 +5,15 @@ import type { QueryResultRow } from 'pg';
 import { rpcError } from '../../runtime/rpc/rpc-error.ts';
 import { storedId } from '../../runtime/public-id.ts';
 import type { Environment } from '../domain/order.ts';
+import { decidePrompt, mostPrompts, toldWaitMs } from '../domain/prompt-allowance.ts';
+import type { PromptDecision, PromptPlace } from '../domain/prompt-allowance.ts';
 import { claimStatements, readPhoneStates } from './claim-phones.sql.ts';
-import type { PhoneState } from './claim-phones.sql.ts';
 
 export interface PhoneLimitSettings {
-  /** Payments that one phone may be asked to confirm in ten minutes; 0 sets no limit of any kind. */
+  /** The share of `placesOf`: prompts of one kind that a phone gets in ten minutes; 0 sets no limit of any kind. */
   readonly promptsPerTenMinutes: number;
+  /** A number from 0 to 1, by chance. */
+  readonly random: () => number;
 }
 
 /** The phone that a payment would ask, in E.164 form, and for whom. */
@@ -18,16 +21,12 @@ export interface AskedPhone {
   readonly phone: string;
   readonly environment: Environment;
   readonly merchantId: string;
+  /** The customer's network for a checkout page, '' when it is not known; null for a direct payment. */
+  readonly network: string | null;
 }
 
-/** Why a phone is not to be asked yet, and for how many milliseconds: it has a prompt open, or has had its share. */
-export interface PhoneHold {
-  readonly reason: 'PHONE_BUSY' | 'PHONE_LIMIT';
-  readonly waitMs: number;
-}
-
-/** Free means: free until the transaction ends. Elsewhere: another transaction is about to have the phone asked. */
-export type PhoneAnswer = 'free' | 'elsewhere' | PhoneHold;
+/** Allowed means: until the transaction ends. Elsewhere: another transaction is about to have the phone asked. */
+export type PhoneAnswer = PromptDecision | { readonly type: 'elsewhere' };
 
 /** To be run in the transaction that commits the attempts, before it does. */
 export interface PhoneClaim {
@@ -37,8 +36,8 @@ export interface PhoneClaim {
 }
 
 /**
- * A phone is asked by one prompt at a time and a few times in ten minutes: nobody is to be worn down by prompts. In
- * production all merchants count together. In the sandbox each counts for itself, since all use the same test numbers.
+ * Who may have a phone asked now: docs/adr/0018. In production the prompts of all merchants count together. In the sandbox
+ * each merchant counts for itself, since all use the same test numbers.
  */
 export interface PhoneLimit {
   readonly isSet: boolean;
@@ -47,8 +46,10 @@ export interface PhoneLimit {
    * Holds across all cores, by a lock for each phone that ends with the transaction. Nobody ever waits for one.
    */
   readonly claim: (asked: readonly AskedPhone[]) => PhoneClaim;
-  /** Claims one phone in a transaction of the ORM. @throws what `phoneRefusal` makes of any answer but 'free'. */
-  readonly demand: (em: EntityManager, asked: AskedPhone) => Promise<void>;
+  /** Claims one phone in a transaction of the ORM and gives its place. @throws `refusal` of any other answer. */
+  readonly demand: (em: EntityManager, asked: AskedPhone) => Promise<PromptPlace>;
+  /** What is thrown for a phone that may not be asked now: RESOURCE_EXHAUSTED, PHONE_BUSY or PHONE_LIMIT. */
+  readonly refusal: (answer: Exclude<PhoneAnswer, { readonly type: 'allowed' }>) => Error;
   /**
    * Starts a payment when those before it for the same phone have ended in this process, and again a moment later when
    * it found the phone with another core. @throws RESOURCE_EXHAUSTED PHONE_BUSY when it was so for too long.
@@ -56,26 +57,36 @@ export interface PhoneLimit {
   readonly inTurn: <T>(asked: AskedPhone, start: () => Promise<T>) => Promise<T>;
 }
 
-const windowMs = 10 * 60_000;
 const busyRetryMs = 2_000;
 /** Another core is done with a phone in a few milliseconds, unless it hangs. */
 const waitsForOtherCoreMs = [5, 10, 20, 40, 80, 160, 320];
-/** Payments for one phone that wait for each other; more than this many are nobody's honest customer. */
-const maxQueued = 100;
+/** Payments of one asker for one phone that wait for each other: an honest asker has one, and no asker fills it for others. */
+const maxQueued = 20;
 
-export function createPhoneLimit({ promptsPerTenMinutes: limit }: PhoneLimitSettings): PhoneLimit {
+export function createPhoneLimit({ promptsPerTenMinutes: share, random }: PhoneLimitSettings): PhoneLimit {
   const claim: PhoneLimit['claim'] = (asked) => {
-    if (limit === 0) return { statements: [], answers: () => asked.map(() => 'free') };
-    const phones = asked.map((one) => ({
-      ...one,
-      merchantId: storedId('mer', one.merchantId),
-      lock: phoneLockOf(one),
-    }));
+    if (share === 0) return { statements: [], answers: () => asked.map(() => unlimited) };
+    const phones = asked.map((one) => ({ ...one, lock: phoneLockOf(one) }));
     return {
-      statements: claimStatements(phones, { limit, windowMs }),
-      answers: (rows) => readPhoneStates(phones, rows).map((state) => answerFor(state, limit)),
+      statements: claimStatements(phones, mostPrompts(share)),
+      answers: (rows) =>
+        readPhoneStates(phones, rows).map(({ isLocked, hasPaid, past }, index): PhoneAnswer => {
+          const one = asked[index];
+          if (one === undefined || !isLocked) return { type: 'elsewhere' };
+          return decidePrompt({ ...one, merchantId: storedId('mer', one.merchantId), hasPaid }, past, share);
+        }),
     };
   };
+  const refusal: PhoneLimit['refusal'] = (answer) => {
+    if (answer.type === 'elsewhere')
+      return new PhoneElsewhere('another core is about to have this phone asked');
+    const message =
+      answer.reason === 'PHONE_BUSY'
+        ? 'this phone has a payment to confirm; wait until it has ended'
+        : 'this phone has been asked to confirm too many payments; try again later';
+    return rpcError(answer.reason, message, { retryAfterMs: toldWaitMs(answer.waitMs, random()) });
+  };
+  const tooMany = () => refusal({ type: 'refused', reason: 'PHONE_BUSY', waitMs: busyRetryMs });
   const startWhenHere = async <T>(start: () => Promise<T>): Promise<T> => {
     for (const waitMs of waitsForOtherCoreMs) {
       try {
@@ -85,70 +96,58 @@ export function createPhoneLimit({ promptsPerTenMinutes: limit }: PhoneLimitSett
         await delay(waitMs);
       }
     }
-    throw phoneRefusal({ reason: 'PHONE_BUSY', waitMs: busyRetryMs });
+    throw tooMany();
   };
-  const queues = new Map<string, { readonly last: Promise<unknown>; readonly length: number }>();
+  const queues = new Map<string, Promise<unknown>>();
+  const waiting = new Map<string, number>();
   return {
-    isSet: limit > 0,
+    isSet: share > 0,
     claim,
+    refusal,
     async demand(em, asked) {
       const { statements, answers } = claim([asked]);
       const rows: QueryResultRow[][] = [];
       for (const statement of statements) rows.push(await em.execute(statement));
-      const [answer = 'free'] = answers(rows);
-      if (answer !== 'free') throw phoneRefusal(answer);
+      const [answer = unlimited] = answers(rows);
+      if (answer.type !== 'allowed') throw refusal(answer);
+      return answer.place;
     },
     async inTurn(asked, start) {
-      if (limit === 0) return start();
-      const key = counterOf(asked);
-      const { last, length } = queues.get(key) ?? { last: Promise.resolve(), length: 0 };
-      if (length >= maxQueued) throw phoneRefusal({ reason: 'PHONE_BUSY', waitMs: busyRetryMs });
+      if (share === 0) return start();
+      const phone = counterOf(asked);
+      const asker = `${phone} ${asked.network ?? asked.merchantId}`;
+      const ahead = waiting.get(asker) ?? 0;
+      if (ahead >= maxQueued) throw tooMany();
       const run = () => startWhenHere(start);
-      const started = last.then(run, run);
-      queues.set(key, { last: started, length: length + 1 });
+      const started = (queues.get(phone) ?? Promise.resolve()).then(run, run);
+      queues.set(phone, started);
+      waiting.set(asker, ahead + 1);
       try {
         return await started;
       } finally {
-        const queue = queues.get(key);
-        if (queue?.last === started) queues.delete(key);
-        else if (queue !== undefined) queues.set(key, { ...queue, length: queue.length - 1 });
+        if (queues.get(phone) === started) queues.delete(phone);
+        const left = (waiting.get(asker) ?? 1) - 1;
+        if (left === 0) waiting.delete(asker);
+        else waiting.set(asker, left);
       }
     },
   };
 }
+
+const unlimited = { type: 'allowed', place: 'COMMON' } as const;
 
 /** Never leaves `inTurn`. */
 class PhoneElsewhere extends Error {
   override readonly name = 'PhoneElsewhere';
 }
 
-/** What is thrown for a phone that may not be asked now: RESOURCE_EXHAUSTED, PHONE_BUSY or PHONE_LIMIT. */
-export function phoneRefusal(answer: Exclude<PhoneAnswer, 'free'>): Error {
-  if (answer === 'elsewhere') return new PhoneElsewhere('another core is about to have this phone asked');
-  const { reason, waitMs } = answer;
-  const message =
-    reason === 'PHONE_BUSY'
-      ? 'this phone has a payment to confirm; wait until it has ended'
-      : 'this phone has been asked to confirm too many payments; try again later';
-  return rpcError(reason, message, { retryAfterMs: waitMs });
-}
-
 /** Who counts together waits together, and nobody else: a sandbox never holds up real payments. */
-const counterOf = ({ phone, environment, merchantId }: AskedPhone): string =>
+const counterOf = ({ phone, environment, merchantId }: Omit<AskedPhone, 'network'>): string =>
   environment === 'PRODUCTION' ? phone : `${merchantId} ${phone}`;
 
 /** The advisory lock of a phone. 64 bits: no phone meets another one's lock, or another use of such locks, by chance. */
-export const phoneLockOf = (asked: AskedPhone): bigint =>
+export const phoneLockOf = (asked: Omit<AskedPhone, 'network'>): bigint =>
   createHash('sha256')
     .update(`phone ${counterOf(asked)}`)
     .digest()
     .readBigInt64BE();
-
-function answerFor({ isLocked, busyMs, recent, firstAgoMs }: PhoneState, limit: number): PhoneAnswer {
-  if (!isLocked) return 'elsewhere';
-  const fullMs = recent >= limit ? windowMs - firstAgoMs : 0;
-  if (busyMs <= 0 && fullMs <= 0) return 'free';
-  return fullMs > busyMs
-    ? { reason: 'PHONE_LIMIT', waitMs: fullMs }
-    : { reason: 'PHONE_BUSY', waitMs: busyMs };
-}

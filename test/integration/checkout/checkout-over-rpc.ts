@@ -68,7 +68,7 @@ export function openCheckout(order: Own<Order> = {}, own: Own<Omit<Checkout, 'or
 export async function startCheckoutOverRpc(
   services: ScriptedServices = {},
   overrides: Partial<
-    Pick<CheckoutOptions, 'baseUrl' | 'unknownLinksPerMinute' | 'trustedProxies' | 'now'>
+    Pick<CheckoutOptions, 'baseUrl' | 'unknownLinksPerMinute' | 'paymentLimits' | 'trustedProxies' | 'now'>
   > = {},
 ): Promise<CheckoutOverRpc> {
   const transport = createRouterTransport((router) => {
@@ -89,6 +89,7 @@ export async function startCheckoutOverRpc(
     baseUrl: () => app.listeningOrigin,
     trustedProxies: [],
     unknownLinksPerMinute: 1_000,
+    paymentLimits: { perPage: 0, perNetwork: 0 },
     timeZone: 'Africa/Addis_Ababa',
     logger: pino(
       { level: 'debug' },

@@ -311,3 +311,35 @@ describe('while a wallet holds money that does not pay the order', () => {
     },
   );
 });
+
+test('payment forms are limited by page and by network, before core is asked, and say when to come back in minutes', async () => {
+  let asked = 0;
+  const submitCheckoutPayment = () => {
+    asked += 1;
+    return { checkout: openCheckout() };
+  };
+  running = await startCheckoutOverRpc(
+    { checkout: { submitCheckoutPayment } },
+    { paymentLimits: { perPage: 2, perNetwork: 3 }, trustedProxies: ['127.0.0.1'] },
+  );
+  const { page } = running;
+  const otherPage = page.replace(token, 'U'.repeat(87));
+  const from = (address: string, url: string) =>
+    createCustomer().post(url, payment, { 'x-forwarded-for': address, 'sec-fetch-site': 'same-origin' });
+
+  const answers = [
+    await from('192.0.2.1', page),
+    await from('192.0.2.2', page),
+    await from('192.0.2.3', page),
+    await from('192.0.2.1', otherPage),
+    await from('192.0.2.1', otherPage),
+    await from('192.0.2.1', page.replace(token, 'V'.repeat(87))),
+  ];
+
+  expect(answers.map(({ status }) => status)).toEqual([303, 303, 429, 303, 303, 429]);
+  expect(asked).toBe(4);
+  for (const { status, headers, body } of answers.filter((answer) => answer.status === 429)) {
+    expect(headingOf({ status, headers, body })).toBe('Too many payments were started here');
+    expect(Number(headers.get('retry-after')) % 60).toBe(0);
+  }
+});

@@ -82,7 +82,7 @@ from made where n % 2 = 1`;
 export async function openGrowingTable(): Promise<GrowingTable> {
   const { database, client, counted, close } = await openCountedDatabase('growing table');
   const newId = randomIdsFrom(pooledRandom(randomFillSync));
-  const phoneLimit = createPhoneLimit({ promptsPerTenMinutes: 5 });
+  const phoneLimit = createPhoneLimit({ random: Math.random, promptsPerTenMinutes: 5 });
   const changes = createOrderChanges(newId, phoneLimit);
   const ignore = (): undefined => undefined;
   let orders = 0;

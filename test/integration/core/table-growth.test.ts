@@ -74,6 +74,7 @@ async function claimPhones(count: number): Promise<unknown> {
     phone: `+2519${String(index).padStart(8, '0')}`,
     environment: 'PRODUCTION' as const,
     merchantId,
+    network: null,
   }));
   const claim = table.phoneLimit.claim(asked);
   return inTransaction(table.database.pool, claim.statements, async (_client, rows) => claim.answers(rows));

@@ -210,6 +210,14 @@ export declare type SubmitCheckoutPaymentRequest = Message<"gatehouse.v1.SubmitC
    * @generated from field: string phone = 4;
    */
   phone: string;
+
+  /**
+   * Where the request came from: an IPv4 address, or the first 64 bits of an IPv6 address. Only its keyed hash is stored. How
+   * often a phone is asked is counted by it; customers without one count as one network.
+   *
+   * @generated from field: string customer_network = 5;
+   */
+  customerNetwork: string;
 };
 
 /**

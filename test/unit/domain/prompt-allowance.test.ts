@@ -1,0 +1,297 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import type {
+  PastPrompt,
+  PromptAsker,
+  PromptDecision,
+  PromptPlace,
+} from '../../../src/core/domain/prompt-allowance.ts';
+import {
+  decidePrompt,
+  mostPrompts,
+  mostUnconfirmedPrompts,
+  placesOf,
+  promptWindowMs,
+  toldWaitMs,
+} from '../../../src/core/domain/prompt-allowance.ts';
+
+const share = 5;
+const promptMs = 180_000;
+const direct = (merchantId: string, hasPaid = false): PromptAsker => ({ merchantId, network: null, hasPaid });
+const page = (network: string, merchantId = 'shop', hasPaid = false): PromptAsker => ({
+  merchantId,
+  network,
+  hasPaid,
+});
+const prompt = (asker: PromptAsker, place: PromptPlace, agoSeconds: number, openSeconds = 0): PastPrompt => ({
+  merchantId: asker.merchantId,
+  network: asker.network,
+  place,
+  agoMs: agoSeconds * 1000,
+  openMs: openSeconds * 1000,
+  wasConfirmed: false,
+});
+const times = (count: number, one: PastPrompt): PastPrompt[] => Array.from({ length: count }, () => one);
+const allowed = (place: PromptPlace): PromptDecision => ({ type: 'allowed', place });
+const busy = (seconds: number): PromptDecision => ({
+  type: 'refused',
+  reason: 'PHONE_BUSY',
+  waitMs: seconds * 1000,
+});
+const limit = (seconds: number): PromptDecision => ({
+  type: 'refused',
+  reason: 'PHONE_LIMIT',
+  waitMs: seconds * 1000,
+});
+
+const [bad, other, known, stranger] = [direct('bad'), direct('other'), direct('mine', true), direct('mine')];
+const full = times(share, prompt(bad, 'COMMON', 400));
+
+describe('a phone', () => {
+  test.each<[string, PromptAsker, readonly PastPrompt[], PromptDecision]>([
+    ['that was not asked is free to a stranger', stranger, [], allowed('COMMON')],
+    ['that was not asked is free to a page', page('n1'), [], allowed('COMMON')],
+    ['gives a merchant that it has paid a place of its own', known, [], allowed('OWN')],
+    [
+      'gives a page of a merchant that it has paid one too',
+      page('n1', 'mine', true),
+      [],
+      allowed('OWN_PAGE'),
+    ],
+    ['has one prompt of a merchant at a time', stranger, [prompt(stranger, 'COMMON', 30, 150)], busy(150)],
+    ['has one prompt of its own merchant at a time', known, [prompt(known, 'OWN', 30, 150)], busy(150)],
+    [
+      'is free for the same merchant once that has ended',
+      stranger,
+      [prompt(stranger, 'COMMON', 1)],
+      allowed('COMMON'),
+    ],
+    ['keeps a new merchant waiting for a stranger 25 s', stranger, [prompt(bad, 'COMMON', 5, 175)], busy(20)],
+    ['keeps its own merchant waiting for a stranger 15 s', known, [prompt(bad, 'COMMON', 5, 175)], busy(10)],
+    [
+      'is free to its own merchant then, though the stranger is not answered',
+      known,
+      [prompt(bad, 'COMMON', 15, 165)],
+      allowed('OWN'),
+    ],
+    [
+      'is free to a new merchant as soon as a stranger has ended',
+      stranger,
+      [prompt(bad, 'COMMON', 1)],
+      allowed('NEW_MERCHANT'),
+    ],
+    [
+      'keeps one stranger from following another at once',
+      bad,
+      [prompt(bad, 'COMMON', 90), prompt(other, 'COMMON', 1)],
+      limit(59),
+    ],
+    ['has had its share of a merchant', bad, full, limit(200)],
+    ['has a place for a new merchant then', other, full, allowed('NEW_MERCHANT')],
+    ['has a place for a new network then', page('n1'), full, allowed('NEW_NETWORK')],
+    [
+      'has three of those for merchants',
+      other,
+      [...full, ...['a', 'b', 'c'].map((id) => prompt(direct(id), 'NEW_MERCHANT', 300))],
+      limit(200),
+    ],
+    [
+      'has two of those for networks',
+      page('n9'),
+      [...full, ...['n1', 'n2'].map((id) => prompt(page(id), 'NEW_NETWORK', 300))],
+      limit(200),
+    ],
+    [
+      'has no such place for a network that asked before',
+      page('n1'),
+      [...full, prompt(page('n1', 'x'), 'NEW_NETWORK', 300)],
+      limit(200),
+    ],
+    [
+      'still has all places of its own merchants',
+      known,
+      [...full, ...['a', 'b', 'c'].map((id) => prompt(direct(id), 'NEW_MERCHANT', 300))],
+      allowed('OWN'),
+    ],
+    [
+      'does not count what it confirmed',
+      bad,
+      times(15, { ...prompt(bad, 'COMMON', 300), wasConfirmed: true }),
+      allowed('COMMON'),
+    ],
+    [
+      'has an end to that too',
+      bad,
+      times(34, { ...prompt(bad, 'COMMON', 300), wasConfirmed: true }),
+      limit(300),
+    ],
+  ])('%s', (_name, asker, past, decision) => {
+    expect(decidePrompt(asker, past, share)).toEqual(decision);
+  });
+});
+
+test('what an asker is told is never too short, is a step too long at most, and says no moment', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: promptWindowMs }),
+      fc.double({ min: 0, max: 0.999, noNaN: true }),
+      (waitMs, chance) => {
+        const step = waitMs <= 60_000 ? 5_000 : 60_000;
+        const told = toldWaitMs(waitMs, chance);
+        expect(told).toBeGreaterThanOrEqual(waitMs);
+        expect(told).toBeLessThan(waitMs + 2 * step);
+        expect(toldWaitMs(waitMs, 0) % step).toBe(0);
+      },
+    ),
+  );
+});
+
+/** One phone under prompts that come at any time, with a clock of its own. */
+class Phone {
+  nowMs = 0;
+  readonly prompts: {
+    asker: PromptAsker;
+    place: PromptPlace;
+    atMs: number;
+    endMs: number;
+    wasConfirmed: boolean;
+  }[] = [];
+
+  ask(asker: PromptAsker, answer: 'ignored' | 'declined' | 'confirmed'): PromptDecision {
+    const recent = this.prompts.filter(({ atMs }) => atMs > this.nowMs - promptWindowMs);
+    const decision = decidePrompt(
+      asker,
+      recent.map(({ asker: { merchantId, network }, place, atMs, endMs, wasConfirmed }) => ({
+        merchantId,
+        network,
+        place,
+        agoMs: this.nowMs - atMs,
+        openMs: Math.max(0, endMs - this.nowMs),
+        wasConfirmed,
+      })),
+      share,
+    );
+    if (decision.type === 'allowed')
+      this.prompts.push({
+        asker,
+        place: decision.place,
+        atMs: this.nowMs,
+        endMs: this.nowMs + (answer === 'ignored' ? promptMs : 0),
+        wasConfirmed: answer === 'confirmed',
+      });
+    return decision;
+  }
+}
+
+describe('whatever askers do', () => {
+  const askers = fc.record<PromptAsker>({
+    merchantId: fc.constantFrom('m1', 'm2', 'm3', 'm4', 'm5', 'm6', 'm7'),
+    network: fc.constantFrom(null, null, 'n1', 'n2', 'n3', 'n4'),
+    hasPaid: fc.boolean(),
+  });
+  const asks = fc.array(
+    fc.record({
+      asker: askers,
+      afterMs: fc.constantFrom(0, 1_000, 5_000, 15_000, 25_000, 60_000),
+      answer: fc.constantFrom('ignored' as const, 'declined' as const, 'confirmed' as const),
+    }),
+    { minLength: 100, maxLength: 400, size: 'max' },
+  );
+
+  test('a phone gets 17 prompts in ten minutes that it does not confirm, of strangers 10, and 34 in all, at most', () => {
+    expect([mostUnconfirmedPrompts(share), mostPrompts(share)]).toEqual([17, 34]);
+    fc.assert(
+      fc.property(asks, (sequence) => {
+        const phone = new Phone();
+        for (const { asker, afterMs, answer } of sequence) {
+          phone.nowMs += afterMs;
+          phone.ask(asker, answer);
+        }
+        for (const { atMs: from } of phone.prompts) {
+          const inWindow = phone.prompts.filter(({ atMs }) => atMs >= from && atMs < from + promptWindowMs);
+          const unconfirmed = inWindow.filter(({ wasConfirmed }) => !wasConfirmed);
+          expect(inWindow.length).toBeLessThanOrEqual(34);
+          expect(unconfirmed.length).toBeLessThanOrEqual(17);
+          expect(unconfirmed.filter(({ place }) => !place.startsWith('OWN')).length).toBeLessThanOrEqual(10);
+          for (const [place, size] of Object.entries(placesOf(share)))
+            expect(unconfirmed.filter((one) => one.place === place).length).toBeLessThanOrEqual(size);
+        }
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  test('the bounds are reached', () => {
+    const phone = new Phone();
+    for (; phone.nowMs < promptWindowMs; phone.nowMs += 1_000)
+      for (const asker of [
+        known,
+        page('n1', 'mine', true),
+        page('n2', 'mine', true),
+        bad,
+        other,
+        ...['c', 'd', 'e'].map((id) => direct(id)),
+        page('n3'),
+        page('n4'),
+      ])
+        phone.ask(asker, 'declined');
+
+    expect(phone.prompts.filter(({ atMs }) => atMs < promptWindowMs)).toHaveLength(17);
+  });
+});
+
+describe('the contest: an attacker asks for the phone each second, and always before the victim', () => {
+  /** How many seconds the victim's merchant takes to get its prompt through when it comes back as it is told. */
+  function secondsUntilThrough(
+    attackers: readonly PromptAsker[],
+    answer: 'ignored' | 'declined',
+    victim: PromptAsker,
+    startsAtMs: number,
+    chance: number,
+  ): number {
+    const phone = new Phone();
+    let nextTryMs = startsAtMs;
+    for (; phone.nowMs < startsAtMs + promptWindowMs; phone.nowMs += 1_000) {
+      for (const attacker of attackers) phone.ask(attacker, answer);
+      if (phone.nowMs < nextTryMs) continue;
+      const decision = phone.ask(victim, 'confirmed');
+      if (decision.type === 'allowed') return (phone.nowMs - startsAtMs) / 1000;
+      nextTryMs = phone.nowMs + toldWaitMs(decision.waitMs, chance);
+    }
+    return Infinity;
+  }
+  const pages = (count: number) =>
+    Array.from({ length: count }, (_, index) => page(`n${index}`, `shop${index}`));
+  const merchants = (count: number) => Array.from({ length: count }, (_, index) => direct(`bad${index}`));
+  const worst = (attackers: readonly PromptAsker[], victim: PromptAsker): number =>
+    Math.max(
+      ...(['ignored', 'declined'] as const).flatMap((answer) =>
+        [0, 7, 31, 64, 125].flatMap((seconds) =>
+          [0, 0.5, 0.999].map((chance) =>
+            secondsUntilThrough(attackers, answer, victim, seconds * 1000, chance),
+          ),
+        ),
+      ),
+    );
+
+  test('a merchant that the phone has paid gets through within a minute, whatever the number of attackers', () => {
+    expect(worst([...pages(9), ...merchants(9)], known)).toBeLessThanOrEqual(60);
+  });
+
+  test('so does a page of such a merchant, unless the attacker opens pages of that merchant', () => {
+    expect(worst([...pages(9), ...merchants(9)], page('home', 'mine', true))).toBeLessThanOrEqual(60);
+  });
+
+  test('so does a merchant that the phone has never paid, against one merchant and any number of pages', () => {
+    expect(worst([...pages(9), ...merchants(1)], stranger)).toBeLessThanOrEqual(60);
+  });
+
+  test('a page of a merchant that the phone has never paid gets through within three minutes, against one of each', () => {
+    expect(worst([...pages(1), ...merchants(1)], page('home', 'mine'))).toBeLessThanOrEqual(180);
+  });
+
+  test('four merchants of the attacker keep out those that the phone has never paid, and those alone', () => {
+    expect(worst(merchants(9), stranger)).toBeGreaterThan(60);
+    expect(worst(merchants(9), known)).toBeLessThanOrEqual(60);
+  });
+});
