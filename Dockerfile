@@ -1,4 +1,4 @@
-# One image for all processes; the command says which one a container is.
+# One image for all processes. The command of a container selects the process.
 FROM node:24-bookworm-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
