@@ -14,6 +14,7 @@ import type {
 import { moneyNotReturned } from './order.ts';
 import type { PhoneNumber } from './phone-number.ts';
 import { type Result, err, ok } from './result.ts';
+import { unreachable } from './unreachable.ts';
 
 export type { Changed } from './order.ts';
 
@@ -272,9 +273,4 @@ function recorded(
   const order: OrderInFull = { ...before, ...change, updatedAt, lastEventSequence: sequence };
   const event = { type, sequence, occurredAt: now, previousStatus: before.status, order, attempt };
   return ok({ order, events: [event] });
-}
-
-/** Reached only by a value that the types forbid, such as a corrupt row. */
-function unreachable(value: never): never {
-  throw new TypeError(`${JSON.stringify(value)} is not possible here`);
 }

@@ -3,6 +3,8 @@ import type { PaymentAttemptRow, StrayPaymentKind } from '../database/entities.t
 import { StrayPaymentRow } from '../database/entities.ts';
 import { publicId, storedId } from '../../runtime/public-id.ts';
 import type { NewId } from '../../runtime/public-id.ts';
+import { beginReversal } from '../domain/reversal.ts';
+import { reversalColumns } from './reversal-row.ts';
 
 export interface FoundMoney {
   readonly providerTransactionId: string;
@@ -46,14 +48,8 @@ export async function recordStrayPayment(
     paymentOption: attempt.paymentOption,
     ...money,
     kind,
-    status: 'REVERSAL_DUE',
-    detail: '',
-    tries: 0,
-    reversalId: stored,
-    maybeSent: false,
-    dueAt: now,
+    ...reversalColumns(beginReversal(stored, now)),
     createdAt: now,
-    updatedAt: now,
   });
   return id;
 }

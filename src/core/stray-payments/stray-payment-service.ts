@@ -22,6 +22,7 @@ import { combine } from '../domain/combine.ts';
 import type { Issue } from '../domain/issue.ts';
 import type { StrayPaymentStatus } from '../domain/order.ts';
 import { err, ok } from '../domain/result.ts';
+import type { ReversalOutcome } from '../domain/reversal.ts';
 import type { Result } from '../domain/result.ts';
 import { environmentNumbers, parseEnvironment, parseOptionalEnvironment } from '../rpc/environment.ts';
 import { parseLease, parseLeaseLimit, parsePaymentOptions } from '../rpc/lease-fields.ts';
@@ -31,7 +32,7 @@ import { parsePageSize, parsePageToken } from '../rpc/page-token.ts';
 import { parseId, parseOptionalId, valuesOrThrow } from '../rpc/request-fields.ts';
 import { walletText } from '../rpc/wallet-text.ts';
 import { reversalName, shownId } from './stray-payment-store.ts';
-import type { ReversalOutcome, StrayPayment, StrayPaymentStore } from './stray-payment-store.ts';
+import type { StrayPayment, StrayPaymentStore } from './stray-payment-store.ts';
 
 const maxReference = 800;
 const maxDetail = 512;

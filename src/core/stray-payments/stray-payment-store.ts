@@ -10,8 +10,11 @@ import type { NewId } from '../../runtime/public-id.ts';
 import type { Environment, PaymentOption, StrayPaymentStatus } from '../domain/order.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
+import { leaseReversal, recordReversalOutcome, retryReversal } from '../domain/reversal.ts';
+import type { ReversalOutcome } from '../domain/reversal.ts';
 import type { WalletExchange } from '../../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { keepExchanges } from '../payments/keep-exchanges-use-case.ts';
+import { reversalColumns, reversalOf } from './reversal-row.ts';
 
 /** A stray payment as it stands; the row itself, with the ids as they are stored. */
 export type StrayPayment = Omit<StrayPaymentRow, symbol>;
@@ -30,13 +33,6 @@ export interface LeasedReversal {
   readonly leaseId: string;
   readonly sentBefore: boolean;
 }
-
-/** What the wallet said of a reversal. */
-export type ReversalOutcome =
-  | { readonly type: 'pending'; readonly providerReference: string; readonly detail: string }
-  | { readonly type: 'done' }
-  /** Definite when nothing that was asked under this reversal's id can still be carried out. */
-  | { readonly type: 'refused'; readonly detail: string; readonly definite: boolean };
 
 export interface StrayPaymentStore {
   /** Newest first. */
@@ -75,11 +71,6 @@ export interface StrayPaymentStoreOptions {
   readonly onDue: () => void;
 }
 
-/** Seconds between the looks at a reversal that the wallet has not confirmed: it is asked until it does. */
-const waitsSeconds = [2, 5, 10, 30, 60, 300, 900, 3600];
-const waitMs = (tries: number): number =>
-  (waitsSeconds[Math.min(tries, waitsSeconds.length) - 1] ?? 2) * 1000;
-
 export function createStrayPaymentStore(options: StrayPaymentStoreOptions): StrayPaymentStore {
   const { database, newId, newLeaseId, now, onDue } = options;
   const lock = (em: EntityManager, { merchantId, strayPaymentId }: StrayPaymentKey) =>
@@ -109,12 +100,13 @@ export function createStrayPaymentStore(options: StrayPaymentStoreOptions): Stra
           { environment, paymentOption: { $in: [...paymentOptions] }, dueAt: { $lte: at } },
           { orderBy: { dueAt: 'asc' }, limit, lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE },
         );
-        return rows.map((row) => {
-          const sentBefore = row.maybeSent;
+        return rows.flatMap((row) => {
           const leaseId = newLeaseId();
-          const leasedUntil = new Date(at.getTime() + leaseMs);
-          em.assign(row, { leaseId, leasedUntil, dueAt: leasedUntil, tries: row.tries + 1, maybeSent: true });
-          return { stray: { ...row }, leaseId, sentBefore };
+          const leased = leaseReversal(reversalOf(row), leaseId, leaseMs, at);
+          if (!leased.ok) return [];
+          const { reversal, sentBefore } = leased.value;
+          em.assign(row, reversalColumns(reversal));
+          return [{ stray: { ...row }, leaseId, sentBefore }];
         });
       }),
 
@@ -122,14 +114,15 @@ export function createStrayPaymentStore(options: StrayPaymentStoreOptions): Stra
       database.fork().transactional(async (em) => {
         const row = await lock(em, key);
         if (row === null) return err('not_found' as const);
-        if (row.leaseId !== leaseId) return err('lease_lost' as const);
-        // Said once under this lease already; by now the reversal may be elsewhere.
-        if (row.leasedUntil == null) return ok({ ...row });
         const at = now();
+        const recorded = recordReversalOutcome(reversalOf(row), leaseId, outcome, at);
+        if (!recorded.ok) return recorded;
+        const { reversal, isRepeat } = recorded.value;
+        if (isRepeat) return ok({ ...row });
         const { merchantId, paymentAttemptId } = row;
-        const areDecisive = outcome.type !== 'pending';
+        const areDecisive = reversal.status !== 'REVERSAL_DUE';
         await keepExchanges(em, { merchantId, id: paymentAttemptId }, { exchanges, areDecisive, newId, at });
-        em.assign(row, { ...afterOutcome(outcome, row, at), leasedUntil: null, updatedAt: at });
+        em.assign(row, reversalColumns(reversal));
         return ok({ ...row });
       }),
 
@@ -137,11 +130,10 @@ export function createStrayPaymentStore(options: StrayPaymentStoreOptions): Stra
       const retried = await database.fork().transactional(async (em) => {
         const row = await lock(em, key);
         if (row === null) return err('not_found' as const);
-        if (row.status === 'REVERSAL_DUE') return err('under_way' as const);
-        if (row.status === 'REVERSED') return err('reversed' as const);
         const at = now();
-        const reversal = row.maybeSent ? {} : newReversal(newId, at);
-        em.assign(row, { ...reversal, status: 'REVERSAL_DUE', dueAt: at, updatedAt: at });
+        const due = retryReversal(reversalOf(row), storedId('stp', newId('stp', at)), at);
+        if (!due.ok) return due;
+        em.assign(row, reversalColumns(due.value));
         const { merchantId, strayPaymentId: targetId } = key;
         recordAudit(em, newId, at, by, {
           action: 'stray_payment.retry_reversal',
@@ -156,36 +148,6 @@ export function createStrayPaymentStore(options: StrayPaymentStoreOptions): Stra
     },
   };
 }
-
-function afterOutcome(outcome: ReversalOutcome, row: StrayPaymentRow, at: Date): Partial<StrayPayment> {
-  switch (outcome.type) {
-    case 'pending': {
-      const providerReference =
-        outcome.providerReference === '' ? row.providerReference : outcome.providerReference;
-      const dueAt = new Date(at.getTime() + waitMs(row.tries));
-      return { providerReference: providerReference ?? null, detail: outcome.detail, dueAt };
-    }
-    case 'done':
-      return { status: 'REVERSED', detail: '', dueAt: null };
-    case 'refused':
-      return {
-        status: 'REVERSAL_REFUSED',
-        detail: outcome.detail,
-        dueAt: null,
-        maybeSent: !outcome.definite,
-      };
-  }
-}
-
-/**
- * A wallet remembers what it refused, and answers the same again for ever: another try needs another name. Only for what
- * was definitely refused, or the money could go back under both names.
- */
-const newReversal = (newId: NewId, at: Date): Partial<StrayPayment> => ({
-  reversalId: storedId('stp', newId('stp', at)),
-  providerReference: null,
-  tries: 0,
-});
 
 /** The id of a stray payment as it is shown. */
 export const shownId = ({ id }: Pick<StrayPayment, 'id'>): string => publicId('stp', id);
