@@ -1,0 +1,133 @@
+import { ofAnyLength } from './run-statement.ts';
+import type { Statement } from './run-statement.ts';
+
+/*
+ * Statements over many rows at once, with parameters that go by name. A list of rows is described once, by its columns:
+ *
+ *   const lanes = rowList<Lane>({ endpoint: column('text', (lane) => lane.url), … });
+ *   const wake = bulkStatement('wake-lanes', { lane: lanes, delay_ms: scalar<number>('float8') }, (sql) => `
+ *     update webhooks.lanes l set … ${sql.delay_ms} … from ${sql.lane} where l.endpoint = lane.endpoint`);
+ *   await runStatement(client, wake.with({ lane: due, delay_ms: 500 }));
+ *
+ * `sql.lane` is `unnest($1::text[], …) as lane (endpoint, …)`, and `sql.delay_ms` is `$2::float8`. The text is written when
+ * the module is loaded; a call builds the values alone.
+ */
+
+type Value = string | number | bigint | boolean | Date | Uint8Array | null | undefined;
+type PlainValue = string | number | bigint | Date | null | undefined;
+
+/** A column of a list: its PostgreSQL type, and the array of the rows' values as pg takes it. */
+export interface Column<Row> {
+  readonly type: string;
+  readonly arrayOf: (rows: readonly Row[]) => unknown;
+}
+
+/** A column of any values. */
+export const column = <Row>(type: string, valueOf: (row: Row) => Value): Column<Row> => ({
+  type,
+  arrayOf: (rows) => rows.map((row) => valueOf(row)),
+});
+
+/**
+ * A column of values without any character that an array literal escapes: ids, numbers, times and words of ours, never
+ * text of a caller. pg looks for such characters in each value, and writes times in the local zone; this saves both.
+ */
+export const plainColumn = <Row>(type: string, valueOf: (row: Row) => PlainValue): Column<Row> => ({
+  type,
+  arrayOf: (rows) => `{${rows.map((row) => plainText(valueOf(row))).join(',')}}`,
+});
+
+function plainText(value: PlainValue): string | number | bigint {
+  if (value === null || value === undefined) return 'null';
+  return value instanceof Date ? value.toISOString() : value;
+}
+
+/** A named part of a statement that takes one or more positions among the parameters. */
+interface Part<Input> {
+  readonly width: number;
+  readonly sqlFrom: (position: number, name: string) => string;
+  readonly valuesOf: (input: Input) => readonly unknown[];
+}
+
+export interface RowList<Row> extends Part<readonly Row[]> {
+  /** The names of the columns, to write into `insert into … (…) select …`. */
+  readonly columns: string;
+}
+
+export interface RowListOptions {
+  /** Keeps the length of the list from the planner, for the reason that `ofAnyLength` gives. */
+  readonly hidesLength?: boolean;
+  /** The name of one more column with each row's number, from 1. */
+  readonly ordinal?: string;
+}
+
+/** A list of rows, by the names of the columns as the statement knows them. */
+export function rowList<Row>(
+  columns: Readonly<Record<string, Column<Row>>>,
+  { hidesLength = false, ordinal }: RowListOptions = {},
+): RowList<Row> {
+  const names = Object.keys(columns);
+  const each = Object.values(columns);
+  return {
+    columns: names.join(', '),
+    width: each.length,
+    sqlFrom: (position, name) => {
+      const arrays = each.map(({ type }, index) => {
+        const array = `$${position + index}::${type}[]`;
+        return hidesLength && index === 0 ? ofAnyLength(array) : array;
+      });
+      const numbering = ordinal === undefined ? '' : ' with ordinality';
+      const aliases = ordinal === undefined ? names : [...names, ordinal];
+      return `unnest(${arrays.join(', ')})${numbering} as ${name} (${aliases.join(', ')})`;
+    },
+    valuesOf: (rows) => each.map(({ arrayOf }) => arrayOf(rows)),
+  };
+}
+
+/** One value, or one array when the type ends in `[]`. */
+export const scalar = <Input>(type: string): Part<Input> => ({
+  width: 1,
+  sqlFrom: (position) => `$${position}::${type}`,
+  valuesOf: (input) => [input],
+});
+
+type Parts = Readonly<Record<string, Part<never>>>;
+type Inputs<P extends Parts> = {
+  readonly [Name in keyof P]: P[Name] extends Part<infer Input> ? Input : never;
+};
+
+export interface BulkStatement<Input> {
+  readonly text: string;
+  /** The statement with its values. */
+  readonly with: (input: Input) => Statement;
+}
+
+/**
+ * Writes a statement around its parts. With a name, the server prepares the statement once per connection; without, it is
+ * planned at each execution. Throws Error when the statement leaves a part out.
+ */
+export function bulkStatement<P extends Parts>(
+  name: string | undefined,
+  parts: P,
+  write: (sql: Readonly<Record<keyof P, string>>) => string,
+): BulkStatement<Inputs<P>> {
+  const sql: Record<string, string> = {};
+  let position = 1;
+  for (const [partName, part] of Object.entries(parts)) {
+    sql[partName] = part.sqlFrom(position, partName);
+    position += part.width;
+  }
+  const text = write(sql as Record<keyof P, string>);
+  for (const [partName, fragment] of Object.entries(sql)) {
+    if (!text.includes(fragment)) throw new Error(`the statement leaves out its part ${partName}:\n${text}`);
+  }
+  const named = Object.entries<Part<never>>(parts);
+  return {
+    text,
+    with: (input) => ({
+      ...(name === undefined ? {} : { name }),
+      text,
+      values: named.flatMap(([partName, part]) => part.valuesOf(input[partName as keyof P] as never)),
+    }),
+  };
+}
