@@ -66,6 +66,10 @@ export interface FoundDifference {
   readonly advice: string;
 }
 
+/** Money that the wallet took for an attempt that did not succeed here: only the wallet can say what it is. */
+export const isDoubtful = ({ kind, known }: FoundDifference): boolean =>
+  kind === 'STATUS_DIFFERS' && known?.what === 'attempt' && known.status !== 'SUCCEEDED';
+
 /**
  * What is wrong about one entry of a statement; undefined when it agrees with our records, or belongs to another day.
  * Only money counts: payments that failed on both sides are nobody's difference.

@@ -1,7 +1,9 @@
 import type { Database } from '../database/database.ts';
 import type { WalletName } from '../database/entities.ts';
+import { bulkStatement, scalar } from '../../runtime/database/bulk-statement.ts';
 import { runStatement } from '../../runtime/database/run-statement.ts';
-import type { Environment } from '../domain/order.ts';
+import type { Environment, PaymentOption } from '../domain/order.ts';
+import { beginRun } from '../domain/reconciliation-run.ts';
 import { optionsOf } from './wallet-options.ts';
 
 export interface NewReconciliation {
@@ -16,23 +18,46 @@ export interface NewReconciliation {
   readonly at: Date;
 }
 
-const statement = `
+const statement = bulkStatement(
+  'insert-reconciliation',
+  {
+    id: scalar<string>('uuid'),
+    wallet: scalar<WalletName>('core.wallet'),
+    environment: scalar<Environment>('core.environment'),
+    date: scalar<string>('date'),
+    scheduled: scalar<boolean>('boolean'),
+    started_by: scalar<string>('text'),
+    at: scalar<Date>('timestamptz'),
+    options: scalar<readonly PaymentOption[]>('core.payment_option[]'),
+    updated_at: scalar<Date>('timestamptz'),
+    due_at: scalar<Date>('timestamptz'),
+    status: scalar<string>('core.reconciliation_status'),
+    tries: scalar<number>('integer'),
+    entries: scalar<number>('integer'),
+    other_entries: scalar<number>('integer'),
+    differences: scalar<number>('integer'),
+    detail: scalar<string>('text'),
+  },
+  (sql) => `
 insert into core.reconciliations
   (id, wallet, environment, day, scheduled, started_by, created_at, updated_at, due_at,
    status, tries, entries, other_entries, differences, detail)
-select $1, $2::core.wallet, $3::core.environment, $4::date, $5::boolean, $6, $7, $7, $7, 'WAITING', 0, 0, 0, 0, ''
-where not $5::boolean
+select ${sql.id}, ${sql.wallet}, ${sql.environment}, ${sql.date}, ${sql.scheduled}, ${sql.started_by}, ${sql.at},
+  ${sql.updated_at}, ${sql.due_at}, ${sql.status}, ${sql.tries}, ${sql.entries}, ${sql.other_entries},
+  ${sql.differences}, ${sql.detail}
+where not ${sql.scheduled}
   or exists (
     select from core.payment_attempts
-    where environment = $3::core.environment and payment_option = any($8::core.payment_option[])
-      and status = 'SUCCEEDED' and updated_at < ($4::date + 1)::timestamp at time zone 'UTC'
+    where environment = ${sql.environment} and payment_option = any(${sql.options})
+      and status = 'SUCCEEDED' and updated_at < (${sql.date} + 1)::timestamp at time zone 'UTC'
   )
   or exists (
     select from core.stray_payments
-    where environment = $3::core.environment and payment_option = any($8::core.payment_option[])
-      and created_at < ($4::date + 1)::timestamp at time zone 'UTC'
+    where environment = ${sql.environment} and payment_option = any(${sql.options})
+      and created_at < (${sql.date} + 1)::timestamp at time zone 'UTC'
   )
-on conflict do nothing returning id`;
+on conflict do nothing returning id`,
+);
 
 /**
  * Makes a reconciliation that is due, unless one of that day is under way; a scheduled one also not when there was one
@@ -40,10 +65,27 @@ on conflict do nothing returning id`;
  */
 export async function insertReconciliation(database: Database, made: NewReconciliation): Promise<boolean> {
   const { id, wallet, environment, date, scheduled, startedBy, at } = made;
-  const rows = await runStatement(database.pool, {
-    name: 'insert-reconciliation',
-    text: statement,
-    values: [id, wallet, environment, date, scheduled, startedBy, at, optionsOf(wallet)],
-  });
+  const run = beginRun(at);
+  const rows = await runStatement(
+    database.pool,
+    statement.with({
+      id,
+      wallet,
+      environment,
+      date,
+      scheduled,
+      started_by: startedBy,
+      at,
+      options: optionsOf(wallet),
+      updated_at: run.updatedAt,
+      due_at: run.dueAt,
+      status: run.status,
+      tries: run.tries,
+      entries: run.entries,
+      other_entries: run.otherEntries,
+      differences: run.differences,
+      detail: run.detail,
+    }),
+  );
   return rows.length > 0;
 }

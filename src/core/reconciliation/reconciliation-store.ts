@@ -9,12 +9,23 @@ import type { NewId } from '../../runtime/public-id.ts';
 import type { Environment } from '../domain/order.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
+import {
+  completeRun,
+  failRun,
+  hastenRun,
+  leaseRun,
+  recordPage,
+  runUnderLease,
+} from '../domain/reconciliation-run.ts';
+import type { RunningRun } from '../domain/reconciliation-run.ts';
+import { isDoubtful } from './compare-entry.ts';
 import type { Entry, FoundDifference } from './compare-entry.ts';
 import { compareStatement } from './compare-statement.ts';
 import { insertReconciliation } from './insert-reconciliation.sql.ts';
 import { oldestBegun } from './known-money.sql.ts';
 import type { WalletScope } from './known-money.sql.ts';
 import { dayOf, periodToRead } from './reconciliation-day.ts';
+import { runColumns, runOf } from './reconciliation-row.ts';
 import { optionsOf } from './wallet-options.ts';
 
 /** A reconciliation and a difference as they stand; the rows themselves, with the ids as they are stored. */
@@ -76,9 +87,6 @@ export interface ReconciliationStoreOptions {
   readonly hasten: (attempt: { readonly merchantId: string; readonly attemptId: string }) => Promise<unknown>;
 }
 
-/** Minutes until a statement that could not be read is tried again; after the last of them it is given up. */
-const retryMinutes = [1, 5, 15, 60, 180, 360];
-
 /** A wrong account gives a difference for each of its entries: more than anybody reads are counted and not kept. */
 const mostKept = 10_000;
 
@@ -89,11 +97,23 @@ export function createReconciliationStore(options: ReconciliationStoreOptions): 
     em: EntityManager,
     id: string,
     leaseId: string,
-  ): Promise<Result<ReconciliationRow, LeaseRefusal>> => {
+  ): Promise<Result<{ readonly row: ReconciliationRow; readonly run: RunningRun }, LeaseRefusal>> => {
     const key = { id: storedId('rec', id) };
     const row = await em.findOne(ReconciliationRow, key, { lockMode: LockMode.PESSIMISTIC_WRITE });
     if (row === null) return err('not_found');
-    return row.status === 'RUNNING' && row.leaseId === leaseId ? ok(row) : err('lease_lost');
+    const held = runUnderLease(runOf(row), leaseId);
+    return held.ok ? ok({ row, run: held.value }) : held;
+  };
+
+  /** Makes a run due now, without a lock. False when the run has ended or a worker has changed it since `found` was read. */
+  const hastenFound = async (found: ReconciliationRow, at: Date): Promise<boolean> => {
+    const run = runOf(found);
+    const hastened = hastenRun(run, at);
+    if (!hastened.ok) return false;
+    if (hastened.value === run) return true;
+    const { id, status, updatedAt } = found;
+    const asRead = { id, status, updatedAt };
+    return (await database.fork().nativeUpdate(ReconciliationRow, asRead, runColumns(hastened.value))) > 0;
   };
 
   return {
@@ -106,15 +126,11 @@ export function createReconciliationStore(options: ReconciliationStoreOptions): 
         const found = await database
           .fork()
           .findOne(ReconciliationRow, isNew ? { id } : { wallet, environment, day: date, ...underWay });
-        if (found !== null) {
-          // Somebody wants to know now: a later try is not waited for.
-          await database
-            .fork()
-            .nativeUpdate(ReconciliationRow, { id: found.id, status: 'WAITING' }, { dueAt: at });
+        if (found !== null && (await hastenFound(found, at))) {
           onDue();
           return found;
         }
-        // The one that was under way ended between the two looks.
+        // The run of that day was changed meanwhile, and may have ended.
       }
     },
 
@@ -127,39 +143,27 @@ export function createReconciliationStore(options: ReconciliationStoreOptions): 
           { orderBy: { dueAt: 'asc' }, lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE },
         );
         if (row === null) return undefined;
-        // Whoever had it is gone, or its page is refused from now on: the statement is read anew.
-        await em.nativeDelete(StatementEntryRow, { reconciliationId: row.id });
         const day = dayOf(row.day);
         const period = periodToRead(day, await oldestBegun(em, scopeOf(row), day), at);
-        const leaseId = newLeaseId();
-        em.assign(row, {
-          status: 'RUNNING',
-          leaseId,
-          leaseMs,
-          dueAt: new Date(at.getTime() + leaseMs),
-          periodFrom: period.from,
-          periodTo: period.to,
-          tries: row.tries + 1,
-          entries: 0,
-          otherEntries: 0,
-          updatedAt: at,
-        });
-        return { reconciliation: { ...row }, leaseId, ...period };
+        const leased = leaseRun(runOf(row), { leaseId: newLeaseId(), leaseMs, period }, at);
+        if (!leased.ok) return undefined;
+        // The pages of an earlier reading: the statement is read anew.
+        await em.nativeDelete(StatementEntryRow, { reconciliationId: row.id });
+        em.assign(row, runColumns(leased.value));
+        return { reconciliation: { ...row }, leaseId: leased.value.leaseId, ...period };
       }),
 
     record: (id, leaseId, entries) =>
       database.fork().transactional(async (em) => {
         const found = await underLease(em, id, leaseId);
         if (!found.ok) return found;
-        const row = found.value;
+        const { row, run } = found.value;
         const added = await addEntries(em, row.id, entries);
-        const at = await readClock(em);
-        em.assign(row, {
-          entries: row.entries + added.length,
-          otherEntries: row.otherEntries + added.filter(({ type }) => type === 'OTHER').length,
-          dueAt: new Date(at.getTime() + row.leaseMs),
-          updatedAt: at,
-        });
+        const counts = {
+          entries: added.length,
+          otherEntries: added.filter(({ type }) => type === 'OTHER').length,
+        };
+        em.assign(row, runColumns(recordPage(run, counts, await readClock(em))));
         return ok({ ...row });
       }),
 
@@ -168,15 +172,14 @@ export function createReconciliationStore(options: ReconciliationStoreOptions): 
       const completed = await database.fork().transactional(async (em) => {
         const found = await underLease(em, id, leaseId);
         if (!found.ok) return found;
-        const row = found.value;
+        const { row, run } = found.value;
         const at = now();
         if (error === '') {
-          const { count, doubtful } = await compare(em, row);
+          const { count, doubtful } = await compare(em, row, run.period.to);
           doubted.push(...doubtful);
-          em.assign(row, { status: 'COMPLETED', differences: count, dueAt: null, detail: '' });
-        } else em.assign(row, afterFailure(row.tries, error, at));
+          em.assign(row, runColumns(completeRun(run, count, at)));
+        } else em.assign(row, runColumns(failRun(run, error, at)));
         await em.nativeDelete(StatementEntryRow, { reconciliationId: row.id });
-        em.assign(row, { leaseId: null, updatedAt: at });
         return ok({ ...row });
       });
       for (const { known } of doubted) {
@@ -247,8 +250,9 @@ async function addEntries(
 async function compare(
   em: EntityManager,
   row: ReconciliationRow,
+  readUntil: Date,
 ): Promise<{ count: number; doubtful: readonly FoundDifference[] }> {
-  const period = { day: dayOf(row.day), readUntil: row.periodTo ?? row.updatedAt };
+  const period = { day: dayOf(row.day), readUntil };
   const doubtful: FoundDifference[] = [];
   const kept: Difference[] = [];
   let count = 0;
@@ -262,10 +266,6 @@ async function compare(
     await em.insertMany(ReconciliationDifferenceRow, kept.slice(first, first + 500));
   return { count, doubtful };
 }
-
-/** Money that the wallet took for an attempt which did not end in success: only the wallet can say what it is. */
-const isDoubtful = ({ kind, known }: FoundDifference): boolean =>
-  kind === 'STATUS_DIFFERS' && known?.what === 'attempt' && known.status !== 'SUCCEEDED';
 
 function differenceRow(
   reconciliationId: string,
@@ -289,11 +289,4 @@ function differenceRow(
     occurredAt: entry?.occurredAt ?? known?.updatedAt ?? null,
     advice,
   };
-}
-
-/** What becomes of one whose statement could not be read, after so many tries. */
-function afterFailure(tries: number, detail: string, at: Date): Partial<Reconciliation> {
-  const minutes = retryMinutes[tries - 1];
-  if (minutes === undefined) return { status: 'FAILED', dueAt: null, detail };
-  return { status: 'WAITING', dueAt: new Date(at.getTime() + minutes * 60_000), detail };
 }

@@ -1,0 +1,165 @@
+import { type Result, err, ok } from './result.ts';
+
+/*
+ * A reconciliation run: one reading of a wallet's statement of one day, and the comparison with what is on record.
+ *
+ *                   hastenRun: due now
+ *                     ┌──┐
+ *                     ▼  │      leaseRun                       completeRun
+ *   beginRun ──────▶ WAITING ───────────▶ RUNNING ───────────────────────▶ COMPLETED
+ *                       ▲                 │ │  ▲ recordPage: the lease is renewed
+ *                       │    failRun      │ │  │ leaseRun, once the lease has expired: the statement is read anew
+ *                       └─────────────────┘ │
+ *                                           └────────────────────────────▶ FAILED
+ *                                            failRun, after the last try
+ *
+ * COMPLETED and FAILED are final. Only the holder of the latest lease adds pages and ends the run. A lease that expired
+ * stays valid until another worker leases the run.
+ */
+
+/** From when to when the statement is read. */
+export interface StatementPeriod {
+  readonly from: Date;
+  readonly to: Date;
+}
+
+interface Progress {
+  /** How often a worker has begun to read the statement. */
+  readonly tries: number;
+  /** Entries of the statement that were read; of the latest reading. */
+  readonly entries: number;
+  /** Those of the entries that are no payment and no reversal. */
+  readonly otherEntries: number;
+  /** 0 until COMPLETED. */
+  readonly differences: number;
+  /** Why the statement could not be read; empty when nothing failed. */
+  readonly detail: string;
+  /** How long a lease lasts from each page on. */
+  readonly leaseMs: number;
+  /** The period of the latest reading; null before the first. */
+  readonly period: StatementPeriod | null;
+  readonly updatedAt: Date;
+}
+
+export interface WaitingRun extends Progress {
+  readonly status: 'WAITING';
+  /** From when on a worker may read the statement. */
+  readonly dueAt: Date;
+}
+
+export interface RunningRun extends Progress {
+  readonly status: 'RUNNING';
+  readonly leaseId: string;
+  /** When the lease expires: from then on another worker may read the statement anew. */
+  readonly dueAt: Date;
+  readonly period: StatementPeriod;
+}
+
+export interface CompletedRun extends Progress {
+  readonly status: 'COMPLETED';
+}
+
+/** The statement could not be read, and is not tried again. */
+export interface FailedRun extends Progress {
+  readonly status: 'FAILED';
+}
+
+export type ReconciliationRun = WaitingRun | RunningRun | CompletedRun | FailedRun;
+
+/** Minutes until a statement that could not be read is tried again, by try. After one more try the run fails. */
+const retryMinutes = [1, 5, 15, 60, 180, 360];
+
+/** A run that is due at once. */
+export const beginRun = (now: Date): WaitingRun => ({
+  status: 'WAITING',
+  tries: 0,
+  entries: 0,
+  otherEntries: 0,
+  differences: 0,
+  detail: '',
+  leaseMs: 0,
+  period: null,
+  dueAt: now,
+  updatedAt: now,
+});
+
+/**
+ * Answers a person who starts the run that is there already: a waiting run is due now, and a running one goes on.
+ * Rejection: `ended` when the run is final, so that a new one is needed.
+ */
+export function hastenRun(run: ReconciliationRun, now: Date): Result<WaitingRun | RunningRun, 'ended'> {
+  if (run.status === 'WAITING') return ok({ ...run, dueAt: now });
+  return run.status === 'RUNNING' ? ok(run) : err('ended');
+}
+
+/**
+ * Gives a worker the run until `leaseMs` from now, to read the statement of the period from its beginning. Rejection:
+ * `not_due` when the run is final, waits for its time or is leased.
+ */
+export function leaseRun(
+  run: ReconciliationRun,
+  { leaseId, leaseMs, period }: Pick<RunningRun, 'leaseId' | 'leaseMs' | 'period'>,
+  now: Date,
+): Result<RunningRun, 'not_due'> {
+  if (!('dueAt' in run) || run.dueAt > now) return err('not_due');
+  return ok({
+    ...run,
+    status: 'RUNNING',
+    leaseId,
+    leaseMs,
+    period,
+    dueAt: leaseEnd(leaseMs, now),
+    tries: run.tries + 1,
+    entries: 0,
+    otherEntries: 0,
+    updatedAt: now,
+  });
+}
+
+/** The run, for the holder of its lease. Rejection: `lease_lost` when the run has ended or another worker leased it. */
+export const runUnderLease = (run: ReconciliationRun, leaseId: string): Result<RunningRun, 'lease_lost'> =>
+  run.status === 'RUNNING' && run.leaseId === leaseId ? ok(run) : err('lease_lost');
+
+/** Counts the entries of a page that were not there yet, and renews the lease. */
+export const recordPage = (
+  run: RunningRun,
+  added: Pick<Progress, 'entries' | 'otherEntries'>,
+  now: Date,
+): RunningRun => ({
+  ...run,
+  entries: run.entries + added.entries,
+  otherEntries: run.otherEntries + added.otherEntries,
+  dueAt: leaseEnd(run.leaseMs, now),
+  updatedAt: now,
+});
+
+/** The whole statement was read and compared. */
+export const completeRun = (run: RunningRun, differences: number, now: Date): CompletedRun => ({
+  ...progressOf(run),
+  status: 'COMPLETED',
+  differences,
+  detail: '',
+  updatedAt: now,
+});
+
+/** The statement could not be read. The run waits for its next try, or fails after the last one. */
+export function failRun(run: RunningRun, detail: string, now: Date): WaitingRun | FailedRun {
+  const progress = { ...progressOf(run), detail, updatedAt: now };
+  const minutes = retryMinutes[run.tries - 1];
+  if (minutes === undefined) return { ...progress, status: 'FAILED' };
+  return { ...progress, status: 'WAITING', dueAt: new Date(now.getTime() + minutes * 60_000) };
+}
+
+const leaseEnd = (leaseMs: number, now: Date): Date => new Date(now.getTime() + leaseMs);
+
+/** The fields that every state has. */
+const progressOf = (run: Progress): Progress => ({
+  tries: run.tries,
+  entries: run.entries,
+  otherEntries: run.otherEntries,
+  differences: run.differences,
+  detail: run.detail,
+  leaseMs: run.leaseMs,
+  period: run.period,
+  updatedAt: run.updatedAt,
+});
