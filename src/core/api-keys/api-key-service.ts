@@ -8,6 +8,7 @@ import { rpcError } from '../../runtime/rpc/rpc-error.ts';
 import { rpcService } from '../../runtime/rpc/rpc-service.ts';
 import type { RpcService } from '../../runtime/rpc/rpc-service.ts';
 import { actorOf } from '../../runtime/rpc/actor.ts';
+import { isUsable, maxUsableKeys } from '../domain/api-key-life-cycle.ts';
 import { combine } from '../domain/combine.ts';
 import type { Issue } from '../domain/issue.ts';
 import type { Environment } from '../domain/order.ts';
@@ -18,7 +19,6 @@ import type { FindMerchant } from '../merchants/find-merchant-use-case.ts';
 import { refuseMerchant } from '../merchants/find-merchant-use-case.ts';
 import { environmentNumbers, parseEnvironment, parseOptionalEnvironment } from '../rpc/environment.ts';
 import { parseId, valuesOrThrow } from '../rpc/request-fields.ts';
-import { isUsable } from './api-key-store.ts';
 import type { ApiKey, ApiKeyStore } from './api-key-store.ts';
 import { environmentOfApiKey, formatApiKey, hashApiKey, shownPrefix } from './api-key-text.ts';
 
@@ -32,7 +32,6 @@ export interface ApiKeyServiceParts {
 }
 
 const labelLength = 64;
-const maxUsableKeys = 20;
 const maxListed = 500;
 const secretBytes = 32;
 const standardOverlapSeconds = 24 * 60 * 60;
@@ -83,11 +82,7 @@ export function apiKeyService({
         );
         await requireKnown(findMerchant, merchantId);
         const { secret, stored } = makeKey(environment);
-        const added = await store.add(
-          { merchantId, environment, label, ...stored },
-          maxUsableKeys,
-          actorOf(context),
-        );
+        const added = await store.add({ merchantId, environment, label, ...stored }, actorOf(context));
         if (!added.ok) {
           const message = `the merchant has ${maxUsableKeys} usable keys in this environment; revoke one first`;
           throw rpcError('TOO_MANY_API_KEYS', message);

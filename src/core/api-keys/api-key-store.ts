@@ -6,12 +6,14 @@ import type { Database } from '../database/database.ts';
 import { ApiKeyRow } from '../database/entities.ts';
 import { publicId, storedId } from '../../runtime/public-id.ts';
 import type { NewId } from '../../runtime/public-id.ts';
+import { issueApiKey, recordKeyUse, revokeApiKey, rotateApiKey } from '../domain/api-key-life-cycle.ts';
+import type { ApiKeyTimes } from '../domain/api-key-life-cycle.ts';
 import type { Environment } from '../domain/order.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
 
 /** What is known of a key; ids as they are shown. */
-export interface ApiKey {
+export interface ApiKey extends ApiKeyTimes {
   readonly id: string;
   readonly merchantId: string;
   readonly environment: Environment;
@@ -19,8 +21,6 @@ export interface ApiKey {
   readonly label: string;
   readonly createdAt: Date;
   readonly lastUsedAt: Date | null;
-  readonly expiresAt: Date | null;
-  readonly revokedAt: Date | null;
 }
 
 /** A key to store: what is left of it once it has been shown. */
@@ -28,8 +28,6 @@ export interface NewApiKey {
   readonly prefix: string;
   readonly hash: Buffer;
 }
-
-export type RotationRefusal = 'not_found' | 'not_usable';
 
 export interface ApiKeyStore {
   readonly findByHash: (hash: Buffer) => Promise<ApiKey | undefined>;
@@ -40,20 +38,18 @@ export interface ApiKeyStore {
     environment: Environment | undefined,
     limit: number,
   ) => Promise<ApiKey[]>;
-  /** Refused when the merchant has `maxUsable` usable keys in the environment. */
   readonly add: (
     key: Pick<ApiKey, 'merchantId' | 'environment' | 'label'> & NewApiKey,
-    maxUsable: number,
     by: Actor,
   ) => Promise<Result<ApiKey, 'too_many'>>;
-  /** Adds a key of the same environment and label, and lets the old one end at `endOldAt` if not before. */
+  /** Adds the key's successor, and lets the key expire after the overlap. */
   readonly replace: (
     merchantId: string,
     apiKeyId: string,
     makeKey: (environment: Environment) => NewApiKey,
     overlapMs: number,
     by: Actor,
-  ) => Promise<Result<{ readonly added: ApiKey; readonly replaced: ApiKey }, RotationRefusal>>;
+  ) => Promise<Result<{ readonly added: ApiKey; readonly replaced: ApiKey }, 'not_found' | 'not_usable'>>;
   readonly revoke: (merchantId: string, apiKeyId: string, by: Actor) => Promise<ApiKey | undefined>;
   /** Remembers, to the minute, that the key was accepted. */
   readonly touch: (key: ApiKey) => Promise<void>;
@@ -64,12 +60,6 @@ export interface ApiKeyStoreOptions {
   readonly newId: NewId;
   readonly now: () => Date;
 }
-
-/** Whether a key opens anything at this time. */
-export const isUsable = (key: Pick<ApiKey, 'revokedAt' | 'expiresAt'>, at: Date): boolean =>
-  key.revokedAt === null && (key.expiresAt === null || key.expiresAt > at);
-
-const lastUsedPrecisionMs = 60_000;
 
 const apiKeyOf = (row: ApiKeyRow): ApiKey => ({
   id: publicId('key', row.id),
@@ -92,7 +82,7 @@ export function createApiKeyStore({ database, newId, now }: ApiKeyStoreOptions):
     em.findOne(ApiKeyRow, keyOf(merchantId, apiKeyId), { lockMode: LockMode.PESSIMISTIC_WRITE });
   const create = (
     em: EntityManager,
-    key: Pick<ApiKey, 'merchantId' | 'environment' | 'label'> & NewApiKey,
+    key: Pick<ApiKey, 'merchantId' | 'environment' | 'label'> & ApiKeyTimes & NewApiKey,
     at: Date,
   ) =>
     em.create(ApiKeyRow, {
@@ -102,6 +92,8 @@ export function createApiKeyStore({ database, newId, now }: ApiKeyStoreOptions):
       keyHash: key.hash,
       label: key.label,
       createdAt: at,
+      expiresAt: key.expiresAt,
+      revokedAt: key.revokedAt,
     });
 
   return {
@@ -121,7 +113,7 @@ export function createApiKeyStore({ database, newId, now }: ApiKeyStoreOptions):
       const rows = await database.fork().find(ApiKeyRow, where, { orderBy: { id: 'desc' }, limit });
       return rows.map(apiKeyOf);
     },
-    async add(key, maxUsable, by) {
+    async add(key, by) {
       return database.fork().transactional(async (em) => {
         const { merchantId, environment } = key;
         // Two issued at once would each count one too few; one at a time per merchant and environment counts right.
@@ -134,9 +126,9 @@ export function createApiKeyStore({ database, newId, now }: ApiKeyStoreOptions):
           revokedAt: null,
         });
         const at = now();
-        if (rows.filter((row) => isUsable(apiKeyOf(row), at)).length >= maxUsable)
-          return err('too_many' as const);
-        const added = apiKeyOf(create(em, key, at));
+        const issued = issueApiKey(rows.map(apiKeyOf), at);
+        if (!issued.ok) return issued;
+        const added = apiKeyOf(create(em, { ...key, ...issued.value }, at));
         const details = { environment, prefix: key.prefix, label: key.label };
         recordAudit(em, newId, at, by, { action: 'api_key.issue', merchantId, targetId: added.id, details });
         return ok(added);
@@ -145,15 +137,14 @@ export function createApiKeyStore({ database, newId, now }: ApiKeyStoreOptions):
     async replace(merchantId, apiKeyId, makeKey, overlapMs, by) {
       return database.fork().transactional(async (em) => {
         const row = await lock(em, merchantId, apiKeyId);
-        if (row === null) return err<RotationRefusal>('not_found');
+        if (row === null) return err('not_found' as const);
         const at = now();
-        const old = apiKeyOf(row);
-        if (!isUsable(old, at)) return err<RotationRefusal>('not_usable');
-        const { environment, label } = old;
-        const added = apiKeyOf(create(em, { merchantId, environment, label, ...makeKey(environment) }, at));
-        const endOldAt = new Date(at.getTime() + overlapMs);
-        if (old.expiresAt === null || old.expiresAt > endOldAt) row.expiresAt = endOldAt;
-        const replaced = apiKeyOf(row);
+        const rotated = rotateApiKey(apiKeyOf(row), overlapMs, at);
+        if (!rotated.ok) return rotated;
+        const { successor, replaced } = rotated.value;
+        const secret = makeKey(successor.environment);
+        const added = apiKeyOf(create(em, { merchantId, ...successor, ...secret }, at));
+        row.expiresAt = replaced.expiresAt;
         const details = {
           replaced: apiKeyId,
           replaced_expires_at: replaced.expiresAt?.toISOString() ?? null,
@@ -166,9 +157,11 @@ export function createApiKeyStore({ database, newId, now }: ApiKeyStoreOptions):
       return database.fork().transactional(async (em) => {
         const row = await lock(em, merchantId, apiKeyId);
         if (row === null) return undefined;
-        if (row.revokedAt == null) {
-          const at = now();
-          row.revokedAt = at;
+        const key = apiKeyOf(row);
+        const at = now();
+        const revoked = revokeApiKey(key, at);
+        if (revoked !== key) {
+          row.revokedAt = revoked.revokedAt;
           recordAudit(em, newId, at, by, {
             action: 'api_key.revoke',
             merchantId,
@@ -176,13 +169,14 @@ export function createApiKeyStore({ database, newId, now }: ApiKeyStoreOptions):
             details: {},
           });
         }
-        return apiKeyOf(row);
+        return revoked;
       });
     },
     async touch(key) {
-      const at = now();
-      if (key.lastUsedAt !== null && at.getTime() - key.lastUsedAt.getTime() < lastUsedPrecisionMs) return;
-      await database.fork().nativeUpdate(ApiKeyRow, keyOf(key.merchantId, key.id), { lastUsedAt: at });
+      const used = recordKeyUse(key, now());
+      if (used === key) return;
+      const { lastUsedAt } = used;
+      await database.fork().nativeUpdate(ApiKeyRow, keyOf(key.merchantId, key.id), { lastUsedAt });
     },
   };
 }

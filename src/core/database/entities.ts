@@ -12,14 +12,13 @@ import type {
   StrayPaymentStatus,
 } from '../domain/order.ts';
 import type { PromptPlace } from '../domain/prompt-allowance.ts';
+import type { MerchantStatus } from '../domain/merchant-life-cycle.ts';
 import { accountEntities } from './account-entities.ts';
 
 /*
  * Rows as they are stored. They stay inside the stores: everything above them speaks the domain's types.
  * The schema itself is in the migrations, which say more (checks, partial indexes) than an entity can.
  */
-
-export type MerchantStatus = 'ACTIVE' | 'SUSPENDED';
 
 const schema = 'core';
 const time = () => p.datetime(3);

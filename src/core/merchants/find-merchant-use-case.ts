@@ -1,7 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import type { ConnectError } from '@connectrpc/connect';
 import { rpcError } from '../../runtime/rpc/rpc-error.ts';
-import type { MerchantStatus } from '../database/entities.ts';
+import { admitMerchant } from '../domain/merchant-life-cycle.ts';
+import type { MerchantStanding } from '../domain/merchant-life-cycle.ts';
 import type { Environment } from '../domain/order.ts';
 import type { AgreedTerms } from '../domain/merchant-terms.ts';
 
@@ -12,11 +13,9 @@ export interface MerchantContact {
 }
 
 /** What has to be known of a merchant before anything is done for it. */
-export interface MerchantTerms extends AgreedTerms {
+export interface MerchantTerms extends AgreedTerms, MerchantStanding {
   readonly name: string;
   readonly contact: MerchantContact;
-  readonly status: MerchantStatus;
-  readonly productionActivated: boolean;
   readonly sessionLifetimeMs: number;
 }
 
@@ -44,14 +43,18 @@ export function refuseMerchant(
   environment: Environment,
   metadata: Readonly<Record<string, string>> = {},
 ): ConnectError | undefined {
-  if (terms.status === 'SUSPENDED')
-    return rpcError('MERCHANT_SUSPENDED', 'the merchant is suspended', { metadata });
-  if (environment === 'PRODUCTION' && !terms.productionActivated) {
-    const message = 'the merchant has not been let into production';
-    return rpcError('PRODUCTION_NOT_ACTIVATED', message, { metadata });
-  }
-  return undefined;
+  const admitted = admitMerchant(terms, environment);
+  return admitted.ok ? undefined : refusals[admitted.error](metadata);
 }
+
+type Metadata = Readonly<Record<string, string>>;
+
+const refusals = {
+  suspended: (metadata: Metadata) =>
+    rpcError('MERCHANT_SUSPENDED', 'the merchant is suspended', { metadata }),
+  production_not_activated: (metadata: Metadata) =>
+    rpcError('PRODUCTION_NOT_ACTIVATED', 'the merchant has not been let into production', { metadata }),
+} as const;
 
 /**
  * The terms of a merchant that may use the environment now.

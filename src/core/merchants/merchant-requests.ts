@@ -19,7 +19,7 @@ import type { Result } from '../domain/result.ts';
 import { parseText } from '../domain/text.ts';
 import { paymentOptionOf, paymentOptions } from '../rpc/order-messages.ts';
 import { valuesOrThrow } from '../rpc/request-fields.ts';
-import type { MerchantChange } from './merchant-store.ts';
+import type { MerchantUpdate } from './merchant-store.ts';
 import type { AgreedTerms } from '../domain/merchant-terms.ts';
 
 export const nameLength = 128;
@@ -42,7 +42,7 @@ export function parseSessionLifetime(duration: Duration | undefined): Result<num
 }
 
 /** Reads what is to change about a merchant; `accepted` are the currencies of this deployment. @throws INVALID_FIELDS */
-export function parseUpdate(request: UpdateMerchantRequest, accepted: readonly string[]): MerchantChange {
+export function parseUpdate(request: UpdateMerchantRequest, accepted: readonly string[]): MerchantUpdate {
   const { name, sessionLifetime, terms, contact, expectedUpdateTime } = request;
   const values = valuesOrThrow(
     combine({
@@ -62,7 +62,6 @@ export function parseUpdate(request: UpdateMerchantRequest, accepted: readonly s
       }),
     );
   return {
-    action: 'merchant.update',
     set: values,
     details: Object.fromEntries(
       Object.entries(values).map(([field, value]) => [snakeCase(field), shown(value)]),

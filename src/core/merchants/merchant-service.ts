@@ -19,18 +19,22 @@ import { parseText } from '../domain/text.ts';
 import { parseId, valuesOrThrow } from '../rpc/request-fields.ts';
 import { nameLength, parseSessionLifetime, parseUpdate, termsMessage } from './merchant-requests.ts';
 import { contactOf, termsOf } from './merchant-store.ts';
-import type { Merchant, MerchantChange, MerchantStore } from './merchant-store.ts';
+import type { Merchant, MerchantStore, StandingAction } from './merchant-store.ts';
 
 const suspensionReasonLength = 255;
 
 /** gatehouse.v1.MerchantService. `currencies`: ISO 4217 codes this deployment takes. */
 export function merchantService(store: MerchantStore, currencies: readonly string[]): RpcService {
-  const change = async (merchantId: string, wanted: MerchantChange, context: HandlerContext) => {
-    const changed = await store.change(requireId(merchantId), wanted, actorOf(context));
+  const changeStanding = async (
+    merchantId: string,
+    action: StandingAction,
+    context: HandlerContext,
+    details: Readonly<Record<string, string>> = {},
+  ) => {
+    const changed = await store.changeStanding(requireId(merchantId), action, details, actorOf(context));
     annotate(context, { merchant_id: merchantId });
-    if (changed.ok) return { merchant: merchantMessage(changed.value) };
-    if (changed.error === 'not_found') throw notFound(merchantId);
-    throw rpcError('CHANGED_MEANWHILE', 'somebody has changed the merchant since; look at it again');
+    if (!changed.ok) throw notFound(merchantId);
+    return { merchant: merchantMessage(changed.value) };
   };
   return rpcService(
     MerchantService,
@@ -64,30 +68,22 @@ export function merchantService(store: MerchantStore, currencies: readonly strin
       },
       async suspendMerchant({ merchantId, reason }, context) {
         valuesOrThrow(parseText(reason, 'reason', { max: suspensionReasonLength, required: false }));
-        const wanted: MerchantChange = {
-          action: 'merchant.suspend',
-          set: { status: 'SUSPENDED' },
-          details: { reason },
-        };
-        return change(merchantId, wanted, context);
+        return changeStanding(merchantId, 'merchant.suspend', context, { reason });
       },
       async resumeMerchant({ merchantId }, context) {
-        return change(
-          merchantId,
-          { action: 'merchant.resume', set: { status: 'ACTIVE' }, details: {} },
-          context,
-        );
+        return changeStanding(merchantId, 'merchant.resume', context);
       },
       async activateProduction({ merchantId }, context) {
-        const wanted = {
-          action: 'merchant.activate_production',
-          set: { productionActivated: true },
-          details: {},
-        };
-        return change(merchantId, wanted, context);
+        return changeStanding(merchantId, 'merchant.activate_production', context);
       },
       async updateMerchant(request, context) {
-        return change(request.merchantId, parseUpdate(request, currencies), context);
+        const { merchantId } = request;
+        const wanted = parseUpdate(request, currencies);
+        const updated = await store.update(requireId(merchantId), wanted, actorOf(context));
+        annotate(context, { merchant_id: merchantId });
+        if (updated.ok) return { merchant: merchantMessage(updated.value) };
+        if (updated.error === 'not_found') throw notFound(merchantId);
+        throw rpcError('CHANGED_MEANWHILE', 'somebody has changed the merchant since; look at it again');
       },
     },
     {

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import { LockMode } from '@mikro-orm/postgresql';
 import type { Database } from '../database/database.ts';
 import { MerchantRow } from '../database/entities.ts';
@@ -8,6 +7,14 @@ import type { Actor } from '../../runtime/rpc/actor.ts';
 import { recordAudit } from '../audit/record-audit-use-case.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
+import {
+  activateProduction,
+  beginStanding,
+  resumeMerchant,
+  suspendMerchant,
+  updateMerchant,
+} from '../domain/merchant-life-cycle.ts';
+import type { MerchantStanding } from '../domain/merchant-life-cycle.ts';
 import type { MerchantContact, MerchantTerms } from './find-merchant-use-case.ts';
 import type { AgreedTerms } from '../domain/merchant-terms.ts';
 
@@ -20,12 +27,21 @@ export interface NewMerchant {
   readonly sessionLifetimeSeconds: number;
 }
 
-/** A change of a merchant: what it is called in the audit log, and what it sets. Setting what is set already changes nothing. */
-export interface MerchantChange {
-  readonly action: string;
-  readonly set: Partial<Omit<Merchant, 'id' | 'createdAt' | 'updatedAt'>>;
-  readonly details: Readonly<Record<string, string | number>>;
-  /** The merchant's `updatedAt` that the change was made from; any when absent. */
+/** The commands that change a merchant's standing, by their names in the audit log. */
+const standingCommands = {
+  'merchant.suspend': suspendMerchant,
+  'merchant.resume': resumeMerchant,
+  'merchant.activate_production': activateProduction,
+} as const;
+export type StandingAction = keyof typeof standingCommands;
+
+type AuditDetails = Readonly<Record<string, string | number>>;
+
+/** Fields of a merchant to set. */
+export interface MerchantUpdate {
+  readonly set: Partial<Omit<Merchant, 'id' | 'createdAt' | 'updatedAt' | keyof MerchantStanding>>;
+  readonly details: AuditDetails;
+  /** The merchant's `updatedAt` that the update was made from; any when absent. */
   readonly expectedAt?: Date;
 }
 
@@ -35,9 +51,15 @@ export interface MerchantStore {
   readonly terms: (merchantId: string) => Promise<MerchantTerms | undefined>;
   /** Newest first, older than `beforeId`. */
   readonly list: (beforeId: string | undefined, limit: number) => Promise<Merchant[]>;
-  readonly change: (
+  readonly changeStanding: (
     merchantId: string,
-    change: MerchantChange,
+    action: StandingAction,
+    details: AuditDetails,
+    by: Actor,
+  ) => Promise<Result<Merchant, 'not_found'>>;
+  readonly update: (
+    merchantId: string,
+    update: MerchantUpdate,
     by: Actor,
   ) => Promise<Result<Merchant, 'not_found' | 'changed_meanwhile'>>;
 }
@@ -55,6 +77,30 @@ export function createMerchantStore({ database, newId, now }: MerchantStoreOptio
     const row = await database.fork().findOne(MerchantRow, { id: storedId('mer', merchantId) });
     return row === null ? undefined : merchantOf(row);
   };
+  /** Locks the merchant, lets `decide` say what becomes of it, and writes that with its audit entry unless nothing changes. */
+  const change = <Rejection>(
+    merchantId: string,
+    action: string,
+    details: AuditDetails,
+    by: Actor,
+    decide: (merchant: Merchant, at: Date) => Result<Merchant, Rejection>,
+  ): Promise<Result<Merchant, Rejection | 'not_found'>> =>
+    database.fork().transactional(async (em) => {
+      const row = await em.findOne(
+        MerchantRow,
+        { id: storedId('mer', merchantId) },
+        { lockMode: LockMode.PESSIMISTIC_WRITE },
+      );
+      if (row === null) return err('not_found' as const);
+      const merchant = merchantOf(row);
+      const decided = decide(merchant, now());
+      if (!decided.ok || decided.value === merchant) return decided;
+      const { updatedAt: at } = decided.value;
+      em.assign(row, { ...decided.value, id: row.id }, { mergeObjectProperties: false });
+      recordAudit(em, newId, at, by, { action, merchantId, targetId: merchantId, details });
+      return ok(merchantOf(row));
+    });
+
   return {
     async create({ name, productionActivated, sessionLifetimeSeconds }, by) {
       const at = now();
@@ -63,8 +109,7 @@ export function createMerchantStore({ database, newId, now }: MerchantStoreOptio
         const row = em.create(MerchantRow, {
           id: storedId('mer', id),
           name,
-          status: 'ACTIVE',
-          productionActivated,
+          ...beginStanding(productionActivated),
           sessionLifetimeSeconds,
           largestAmounts: {},
           createdAt: at,
@@ -89,29 +134,14 @@ export function createMerchantStore({ database, newId, now }: MerchantStoreOptio
       const rows = await database.fork().find(MerchantRow, older, { orderBy: { id: 'desc' }, limit });
       return rows.map(merchantOf);
     },
-    async change(merchantId, { action, set, details, expectedAt }, by) {
-      return database.fork().transactional(async (em) => {
-        const row = await em.findOne(
-          MerchantRow,
-          { id: storedId('mer', merchantId) },
-          { lockMode: LockMode.PESSIMISTIC_WRITE },
-        );
-        if (row === null) return err('not_found');
-        if (expectedAt !== undefined && expectedAt.getTime() !== row.updatedAt.getTime())
-          return err('changed_meanwhile');
-        const before: Partial<Merchant> = row;
-        const isChange = Object.entries(set).some(
-          ([name, value]) => !isDeepStrictEqual(value, before[name as keyof Merchant]),
-        );
-        if (isChange) {
-          // Two changes of one millisecond are two changes: whoever made one from before either must be told.
-          const at = new Date(Math.max(now().getTime(), row.updatedAt.getTime() + 1));
-          em.assign(row, { ...set, updatedAt: at }, { mergeObjectProperties: false });
-          recordAudit(em, newId, at, by, { action, merchantId, targetId: merchantId, details });
-        }
-        return ok(merchantOf(row));
-      });
-    },
+    changeStanding: (merchantId, action, details, by) =>
+      change<never>(merchantId, action, details, by, (merchant, at) =>
+        ok(standingCommands[action](merchant, at)),
+      ),
+    update: (merchantId, { set, details, expectedAt }, by) =>
+      change(merchantId, 'merchant.update', details, by, (merchant, at) =>
+        updateMerchant(merchant, set, expectedAt, at),
+      ),
   };
 }
 

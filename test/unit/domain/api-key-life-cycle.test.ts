@@ -1,0 +1,110 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import {
+  type ApiKeyTimes,
+  apiKeyState,
+  isUsable,
+  issueApiKey,
+  maxUsableKeys,
+  recordKeyUse,
+  revokeApiKey,
+  rotateApiKey,
+} from '../../../src/core/domain/api-key-life-cycle.ts';
+
+const start = Date.UTC(2026, 0, 31);
+const at = (seconds: number) => new Date(start + seconds * 1000);
+const key = (times: Partial<ApiKeyTimes> = {}) => ({
+  environment: 'SANDBOX' as const,
+  label: 'shop',
+  expiresAt: null,
+  revokedAt: null,
+  ...times,
+});
+
+describe('each state answers each command', () => {
+  test.each([
+    // key, its state, the state of the key that a rotation with a minute of overlap leaves, and its expiry
+    ['a new key', key(), 'ACTIVE', 'ENDING', at(160)],
+    ['one in a longer overlap', key({ expiresAt: at(500) }), 'ENDING', 'ENDING', at(160)],
+    ['one in a shorter overlap', key({ expiresAt: at(101) }), 'ENDING', 'ENDING', at(101)],
+    ['one at the end of its overlap', key({ expiresAt: at(100) }), 'EXPIRED', 'not_usable', undefined],
+    ['a revoked one', key({ revokedAt: at(1) }), 'REVOKED', 'not_usable', undefined],
+    [
+      'one revoked in its overlap',
+      key({ expiresAt: at(500), revokedAt: at(1) }),
+      'REVOKED',
+      'not_usable',
+      undefined,
+    ],
+  ])('%s', (_name, given, state, rotatedTo, expiresAt) => {
+    const now = at(100);
+    const rotated = rotateApiKey(given, 60_000, now);
+    const revoked = revokeApiKey(given, now);
+
+    expect(apiKeyState(given, now)).toBe(state);
+    expect(isUsable(given, now)).toBe(state === 'ACTIVE' || state === 'ENDING');
+    expect(rotated.ok ? apiKeyState(rotated.value.replaced, now) : rotated.error).toBe(rotatedTo);
+    if (rotated.ok) {
+      expect(rotated.value).toEqual({ successor: key(), replaced: { ...given, expiresAt } });
+    }
+    expect(revoked).toEqual({ ...given, revokedAt: given.revokedAt ?? now });
+    if (given.revokedAt !== null) expect(revoked).toBe(given);
+  });
+});
+
+test('a rotation without overlap ends the key at that instant', () => {
+  const rotated = rotateApiKey(key(), 0, at(0));
+
+  expect(rotated.ok && apiKeyState(rotated.value.replaced, at(0))).toBe('EXPIRED');
+});
+
+test('a key is issued beside nineteen usable ones and not beside twenty; others do not count', () => {
+  const usable = Array.from({ length: maxUsableKeys - 1 }, () => key({ expiresAt: at(101) }));
+  const unusable = [key({ expiresAt: at(100) }), key({ revokedAt: at(1) })];
+
+  expect(maxUsableKeys).toBe(20);
+  expect(issueApiKey([...usable, ...unusable], at(100))).toEqual({
+    ok: true,
+    value: { expiresAt: null, revokedAt: null },
+  });
+  expect(issueApiKey([...usable, key()], at(100))).toEqual({ ok: false, error: 'too_many' });
+  expect(issueApiKey([...usable, key()], at(101)).ok).toBe(true);
+});
+
+test('the last use is noted once a minute', () => {
+  const used = recordKeyUse({ lastUsedAt: null }, at(0));
+
+  expect(used).toEqual({ lastUsedAt: at(0) });
+  expect(recordKeyUse(used, at(59.999))).toBe(used);
+  expect(recordKeyUse(used, at(60))).toEqual({ lastUsedAt: at(60) });
+});
+
+test('a key never expires later than it would have, and what cannot be used is never used again', () => {
+  const commands = fc.array(
+    fc.record({
+      seconds: fc.integer({ min: 0, max: 100 }),
+      command: fc.constantFrom('rotate', 'rotate', 'revoke', 'wait'),
+      overlapMs: fc.integer({ min: 0, max: 300_000 }),
+    }),
+    { maxLength: 20 },
+  );
+  fc.assert(
+    fc.property(commands, (sequence) => {
+      let current = Object.freeze(key());
+      let seconds = 0;
+      let wasUsable = true;
+      for (const { seconds: wait, command, overlapMs } of sequence) {
+        seconds += wait;
+        const now = at(seconds);
+        const end = current.expiresAt ?? at(1e9);
+        const rotated = rotateApiKey(current, overlapMs, now);
+        if (command === 'rotate' && rotated.ok) current = Object.freeze(rotated.value.replaced);
+        if (command === 'revoke') current = Object.freeze(revokeApiKey(current, now));
+        if (isUsable(current, now) && !wasUsable) throw new Error('it came back');
+        if ((current.expiresAt ?? at(1e9)) > end) throw new Error('it expires later');
+        wasUsable = isUsable(current, now);
+      }
+    }),
+    { numRuns: 300 },
+  );
+});
