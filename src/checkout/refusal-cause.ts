@@ -11,11 +11,12 @@ const tellable: ReadonlySet<string> = new Set<RefusalCause>([
   'limit_exceeded',
   'account_state',
   'payer_busy',
+  'wrong_amount',
 ]);
 
 const isTellable = (reason: string): reason is RefusalCause => tellable.has(reason);
 
-/** Why an attempt that ended without money did so. */
+/** Why an attempt ended without paying its order. */
 export function refusalCauseOf({ status, declineReason }: PaymentAttempt): RefusalCause {
   if (status === PaymentAttemptStatus.TIMED_OUT) return 'timed_out';
   return isTellable(declineReason) ? declineReason : 'other';

@@ -4,13 +4,15 @@ import type { OrderStatusName, PaymentOrderJson } from './order-json.ts';
 const message = (text: string) => Type.String({ description: 'For people to read.', examples: [text] });
 
 const registeredMessage = 'Order registered';
-/** By the state of the order; `ended`: the payment of this call is over and its registered order may be paid otherwise. */
+/** By the state of the order, and of the payment of this call where that says more. */
 const directMessages = {
   PENDING: 'Payment started; the customer is asked to confirm it',
   COMPLETED: 'The order is paid',
   FAILED: 'The payment failed; a new try needs a new order_number',
   EXPIRED: 'The order expired unpaid; a new try needs a new order_number',
   ended: 'This payment ended unpaid; the order can still be paid on its checkout page',
+  wrong_amount:
+    'The wallet took another amount, which goes back to the customer; do not charge the customer again before that',
 } as const;
 const foundMessage = 'Order found';
 
@@ -59,10 +61,18 @@ export function registerReply(checkoutUrl: string) {
   return { code: 1, message: registeredMessage, data: { checkout_url: checkoutUrl } };
 }
 
-/** The payment of a direct call: `isOver` when it has ended while its order is still open. */
-export function directReply(status: OrderStatusName, isOver: boolean) {
-  const message = directMessages[status === 'PENDING' && isOver ? 'ended' : status];
-  return { message, payment_status: status };
+/** How the payment of a direct call ended without paying its order; undefined while it has not. */
+export type DirectPaymentEnd = 'ended' | 'wrong_amount' | undefined;
+
+/** The reply to a direct call. A paid order says so, however this payment of it ended. */
+export function directReply(status: OrderStatusName, end: DirectPaymentEnd) {
+  return { message: directMessages[messageOf(status, end)], payment_status: status };
+}
+
+function messageOf(status: OrderStatusName, end: DirectPaymentEnd): keyof typeof directMessages {
+  if (status === 'COMPLETED' || end === undefined) return status;
+  if (end === 'wrong_amount') return end;
+  return status === 'PENDING' ? end : status;
 }
 
 export function verifyReply(order: PaymentOrderJson) {

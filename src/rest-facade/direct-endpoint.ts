@@ -5,6 +5,7 @@ import type { ErrorDetail } from '../merchant-api/error-envelope.ts';
 import { orderStatusName } from '../merchant-api/order-json.ts';
 import { directPaymentOption, directPaymentOptions } from '../merchant-api/payment-option.ts';
 import { directReply } from '../merchant-api/replies.ts';
+import type { DirectPaymentEnd } from '../merchant-api/replies.ts';
 import { directBodySchema, directQuerySchema, fieldNames } from '../merchant-api/requests.ts';
 import { callerOf } from './authentication.ts';
 import { checkOptions } from './endpoint.ts';
@@ -84,11 +85,14 @@ async function startDirectPayment(
   const { order, paymentAttempt } = await calls.startDirectPayment(message, request.id);
   if (order === undefined || paymentAttempt === undefined)
     throw new TypeError('core started a payment and did not send it');
-  return reply.code(201).send(directReply(orderStatusName(order), hasEnded(paymentAttempt)));
+  return reply.code(201).send(directReply(orderStatusName(order), endOf(paymentAttempt)));
 }
 
-const hasEnded = ({ status }: PaymentAttempt): boolean =>
-  status === PaymentAttemptStatus.DECLINED || status === PaymentAttemptStatus.TIMED_OUT;
+function endOf({ status, declineReason }: PaymentAttempt): DirectPaymentEnd {
+  if (declineReason === 'wrong_amount') return 'wrong_amount';
+  const isOver = status === PaymentAttemptStatus.DECLINED || status === PaymentAttemptStatus.TIMED_OUT;
+  return isOver ? 'ended' : undefined;
+}
 
 function readPaymentOption(query: unknown): { option: PaymentOption } | { problem: ErrorDetail } {
   const field = 'payment_option';

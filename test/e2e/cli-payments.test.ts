@@ -198,7 +198,7 @@ describe('stray payments', () => {
     const paid = await cli.run('order', 'show', merchant.id, 'order-00');
     const json = await cli.json('order', 'show', merchant.id, 'order-19');
 
-    expect(shown.stdout).toContain('provider_error');
+    expect(shown.stdout).toContain('wrong_amount');
     expect(shown.stdout).toMatch(/^stp_\w+ +revers\w+ +wrong_amount +101\.5 ETB .*\npat_\w+$/m);
     expect(widthOf(shown.stdout)).toBeLessThanOrEqual(100);
     expect(listed.stdout.match(/stp_[0-9a-z]{26}/g)).toEqual([id]);

@@ -333,6 +333,36 @@ describe('a request repeated after its answer was lost', () => {
     expect(await attemptsOf(order_number)).toBe(2);
   });
 
+  test.each([
+    ['a direct order', false, 'FAILED'],
+    ['a registered order', true, 'PENDING'],
+  ])(
+    '%s whose wallet took another amount: the repeat says that the money goes back first',
+    async (_name, isRegistered, status) => {
+      const sent = directPayment({ phone: newPhone() });
+      if (isRegistered) await register(registration({ order_number: sent.order_number }));
+      await pay(sent);
+      const [order] = await desk.query<{ id: string; latest_attempt_id: string }>(
+        'select id, latest_attempt_id from core.orders where order_number = $1',
+        [sent.order_number],
+      );
+      const attemptId = publicId('pat', order?.latest_attempt_id ?? '');
+      const taken = outcomes.completed(`t-${sent.order_number}`, '101.50');
+      await desk.settle({ merchantId: shop.merchantId, orderId: '', attemptId }, taken);
+
+      const repeat = await pay(sent);
+
+      expect({ status: repeat.status, json: repeat.json }).toEqual({
+        status: 201,
+        json: {
+          message: expect.stringContaining('do not charge the customer again'),
+          payment_status: status,
+        },
+      });
+      expect(await attemptsOf(sent.order_number)).toBe(1);
+    },
+  );
+
   test.each(ends)('registering, same values and others, order %s', async (end) => {
     const sent = registration();
     const first = await register(sent);

@@ -156,6 +156,8 @@ export const english: Messages = {
         'This payment goes beyond a limit of your wallet. Try another wallet, or ask your wallet.',
       account_state: 'This wallet account cannot pay at the moment. Use another wallet, or ask your wallet.',
       payer_busy: 'Your phone was busy with another request. Finish that one, then try again.',
+      wrong_amount:
+        'Your wallet took another amount than this order asks for. That money is back in your wallet, so you can pay again.',
       timed_out: 'Nobody confirmed on the phone in time. Keep the phone at hand and try again.',
       other: 'The wallet did not accept the payment. Try again, or choose another wallet.',
     },

@@ -13,6 +13,7 @@ export type RefusalCause =
   | 'limit_exceeded'
   | 'account_state'
   | 'payer_busy'
+  | 'wrong_amount'
   | 'timed_out'
   | 'other';
 

@@ -20,7 +20,7 @@ export type PaymentOption = 'WALLETA_USSD' | 'WALLETB_USSD' | 'WALLETA_WALLET';
 export type PaymentAttemptStatus = 'REQUESTED' | 'SENT' | 'UNKNOWN' | 'SUCCEEDED' | 'DECLINED' | 'TIMED_OUT';
 
 /** Why a wallet said a definite no, in words that are the same for every wallet. */
-export const declineReasons = [
+export const walletDeclineReasons = [
   'insufficient_funds',
   'wrong_pin',
   'declined_by_payer',
@@ -32,7 +32,10 @@ export const declineReasons = [
   'merchant_config',
   'provider_error',
 ] as const;
-export type DeclineReason = (typeof declineReasons)[number];
+export type WalletDeclineReason = (typeof walletDeclineReasons)[number];
+
+/** `wrong_amount`: the wallet took money, but not what the order asks for. The money goes back as a stray payment. */
+export type DeclineReason = WalletDeclineReason | 'wrong_amount';
 
 /** Who asked for an attempt: the merchant's server with a direct payment, or a customer on the checkout page. */
 export type AttemptOrigin = 'DIRECT' | 'CHECKOUT';

@@ -12,8 +12,8 @@ import type { RpcService } from '../../runtime/rpc/rpc-service.ts';
 import { publicId } from '../../runtime/public-id.ts';
 import { combine } from '../domain/combine.ts';
 import type { Issue } from '../domain/issue.ts';
-import { declineReasons } from '../domain/order.ts';
-import type { DeclineReason, PaymentAttemptStatus } from '../domain/order.ts';
+import { walletDeclineReasons } from '../domain/order.ts';
+import type { PaymentAttemptStatus, WalletDeclineReason } from '../domain/order.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
 import { environmentNumbers, parseEnvironment } from '../rpc/environment.ts';
@@ -164,10 +164,10 @@ function parseOutcome({ outcome }: RecordPaymentOutcomeRequest): Result<WalletOu
       });
     }
     case 'declined': {
-      const reason = declineReasons.find((known) => known === outcome.value.reason);
+      const reason = walletDeclineReasons.find((known) => known === outcome.value.reason);
       if (reason === undefined)
-        return err({ field: 'declined.reason', issue: `must be one of ${declineReasons.join(', ')}` });
-      return ok<WalletOutcome>({ type: 'declined', reason: reason satisfies DeclineReason });
+        return err({ field: 'declined.reason', issue: `must be one of ${walletDeclineReasons.join(', ')}` });
+      return ok<WalletOutcome>({ type: 'declined', reason: reason satisfies WalletDeclineReason });
     }
     case 'timedOut':
       return ok({ type: 'timed_out' });

@@ -7,7 +7,7 @@ import { storedId } from '../../runtime/public-id.ts';
 import type { NewId } from '../../runtime/public-id.ts';
 import { Currency } from '../domain/currency.ts';
 import { Money } from '../domain/money.ts';
-import type { Changed, DeclineReason, Order, PaymentAttempt, PaymentOption } from '../domain/order.ts';
+import type { Changed, Order, PaymentAttempt, PaymentOption, WalletDeclineReason } from '../domain/order.ts';
 import { isInFlight } from '../domain/order.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
@@ -25,7 +25,7 @@ import { nextLook } from './next-look.ts';
 export type WalletOutcome =
   | { readonly type: 'pending'; readonly providerReference: string }
   | ({ readonly type: 'completed' } & FoundMoney)
-  | { readonly type: 'declined'; readonly reason: DeclineReason }
+  | { readonly type: 'declined'; readonly reason: WalletDeclineReason }
   | { readonly type: 'timed_out' }
   | { readonly type: 'unknown'; readonly detail: string }
   | { readonly type: 'not_reached'; readonly detail: string };
@@ -105,7 +105,7 @@ export function createRecordOutcome(parts: RecordOutcomeParts): RecordOutcome {
       return [locked.order, await findStray(one, 'LATE', money)];
     // The attempt is over, and not as a payment of this order: the wallet took something else.
     const stray = await findStray(one, 'WRONG_AMOUNT', money);
-    const declined = await apply(one, { type: 'decline_attempt', attemptId, reason: 'provider_error' });
+    const declined = await apply(one, { type: 'decline_attempt', attemptId, reason: 'wrong_amount' });
     return [declined.ok ? declined.value.order : locked.order, stray];
   };
 

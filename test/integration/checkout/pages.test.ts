@@ -86,6 +86,7 @@ describe('the page says how the payment stands:', () => {
     ['limit_exceeded', 'beyond a limit'],
     ['account_state', 'cannot pay at the moment'],
     ['payer_busy', 'busy with another request'],
+    ['wrong_amount', 'That money is back in your wallet'],
     ['merchant_config', 'did not accept the payment'],
     ['provider_error', 'did not accept the payment'],
   ])('declined for %s: in plain words, with the form to try again', async (declineReason, words) => {

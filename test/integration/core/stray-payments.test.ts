@@ -96,7 +96,7 @@ describe('money that is not the order’s', () => {
     expect(order).toMatchObject({ status: OrderStatus.FAILED, deducted: '0.00' });
     expect(paymentAttempt).toMatchObject({
       status: PaymentAttemptStatus.DECLINED,
-      declineReason: 'provider_error',
+      declineReason: 'wrong_amount',
     });
     expect(await desk.strays(merchantId)).toMatchObject([
       {

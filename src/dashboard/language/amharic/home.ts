@@ -41,6 +41,7 @@ export const home: typeof english = {
       invalid_request: 'ዋሌቱ ጥያቄውን አልተቀበለም',
       merchant_config: 'የነጋዴው ሂሳብ በዋሌቱ አልተዘጋጀም',
       provider_error: 'ዋሌቱ አልሠራም',
+      wrong_amount: 'ዋሌቱ ሌላ መጠን ወስዷል',
       timed_out: 'በጊዜው ማንም አላረጋገጠም',
       cancelled: 'ትዕዛዙ ተሰርዟል',
       session_ended: 'የትዕዛዙ ጊዜ ሳይከፈል አልፏል',

@@ -43,6 +43,7 @@ export const home = {
       invalid_request: 'The wallet did not accept the request',
       merchant_config: 'The merchant’s account at the wallet is not set up',
       provider_error: 'The wallet failed',
+      wrong_amount: 'The wallet took another amount',
       timed_out: 'Nobody confirmed in time',
       cancelled: 'The order was cancelled',
       session_ended: 'The order expired before it was paid',
