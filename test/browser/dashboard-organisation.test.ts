@@ -7,7 +7,7 @@ import { Secret, TOTP } from 'otpauth';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { AccountService, MemberRole } from '../../src/gen/gatehouse/v1/account_service_pb.js';
 import { launchChromium } from '../support/chromium.ts';
-import { openDashboardUsers } from '../support/dashboard-users.ts';
+import { makeOperatorsOld, openDashboardUsers } from '../support/dashboard-users.ts';
 import type { DashboardUsers, TestUser } from '../support/dashboard-users.ts';
 import { startStack } from '../support/stack.ts';
 import type { Stack } from '../support/stack.ts';
@@ -223,10 +223,12 @@ describe('the audit log', () => {
     const merchantId = await newMerchant();
     const owner = await users.member(merchantId);
     const accounts = stack.client(AccountService, 'dashboard');
+    // One person may invite 20 in an hour.
+    const inviters = [await users.member(merchantId), await users.member(merchantId), owner];
     for (let count = 0; count < 55; count += 1)
       await accounts.inviteUser(
         { email: `guest-${count}@shop.example`, merchantId, role: MemberRole.VIEWER },
-        { headers: { 'x-gatehouse-actor': owner.userId } },
+        { headers: { 'x-gatehouse-actor': inviters[Math.floor(count / 20)]?.userId ?? '' } },
       );
     const { page, context } = await enter(owner);
     await page.goto(`${origin}/m/${merchantId}/audit`);
@@ -250,9 +252,11 @@ describe('the audit log', () => {
 });
 
 describe('operators', () => {
-  test('invite each other, help somebody with a link, keep somebody out and let them in', async () => {
-    const { page, context } = await enter(await users.operator());
+  test('invite each other, open an account by two of them, keep somebody out and let them in', async () => {
+    const [first, second] = [await enter(await users.operator()), await enter(await users.operator())];
+    await makeOperatorsOld(stack);
     const member = await users.member(await newMerchant());
+    const { page } = first;
     await page.goto(`${origin}/operator/users`);
     await page.locator('#email').fill('ops2@gateway.example');
     await page.getByRole('button', { name: 'Invite' }).click();
@@ -260,19 +264,28 @@ describe('operators', () => {
     await page.getByRole('link', { name: 'I have passed it on' }).click();
     await page.getByText('ops2@gateway.example').first().waitFor();
     await page.locator('#help-email').fill('nobody@shop.example');
-    await page.getByRole('button', { name: 'Make a link to a new password' }).click();
+    await page.getByRole('button', { name: 'Ask for a new password' }).click();
     await page.getByText('Nobody with this address').waitFor();
     await page.locator('#help-email').fill(member.email);
-    await page.getByRole('button', { name: 'Make a link to a new password' }).click();
-    expect(await page.locator('#link').textContent()).toMatch(/\/reset\/[\w-]{43}$/);
-    await page.getByRole('link', { name: 'I have passed it on' }).click();
+    await page.getByRole('button', { name: 'Ask for a new password' }).click();
+    await page.getByText(`Another operator has to approve the help for ${member.email}`).waitFor();
+    expect(await page.getByRole('button', { name: 'Approve' }).count()).toBe(0);
+    await keepPicture(page, 'operator-asked-1280-en');
+    expect(await problemsOf(page)).toEqual([]);
+    await second.page.goto(`${origin}/operator/users`);
+    const asked = second.page.getByRole('row').filter({ hasText: member.email });
+    await asked.getByRole('button', { name: 'Approve' }).click();
+    await heading(second.page, 'The link to a new password');
+    expect(await second.page.locator('#link').textContent()).toMatch(/\/reset\/[\w-]{43}$/);
+    await second.page.getByRole('link', { name: 'I have passed it on' }).click();
+    await page.goto(`${origin}/operator/users`);
     await page.locator('#help-email').fill(member.email);
     await page.getByRole('button', { name: 'Keep out' }).click();
     await page.getByText('is kept out').waitFor();
     await page.locator('#help-email').fill(member.email);
     await page.getByRole('button', { name: 'Let in again' }).click();
     await page.getByText('may sign in again').waitFor();
-    await context.close();
+    await Promise.all([first.context.close(), second.context.close()]);
   });
 });
 
