@@ -116,7 +116,7 @@ const judgeGivenUp: Judge = ({ givenUpCount, givenUpTestCount, shortestTried, lo
   return [
     'warning',
     `${count} in the last 24 hours${tried}${tests}`,
-    'tell the merchants, and send them again when they are ready, with: gatehouse webhook redeliver <merchant_id> --since <time>',
+    'tell the merchants, and send them again when they are ready:\ngatehouse webhook redeliver <merchant_id> --since <time>',
   ];
 };
 
@@ -126,7 +126,7 @@ const judgeEndpoints: Judge = ({ restingEndpoints, pausedEndpoints }) => {
   return [
     'warning',
     seen,
-    'nothing is sent to paused ones. See them with: gatehouse webhook endpoints --trouble; then: gatehouse webhook resume <merchant_id> <endpoint>',
+    'nothing is sent to paused ones. See them, and resume each when its receiver works:\ngatehouse webhook endpoints --trouble\ngatehouse webhook resume <merchant_id> <endpoint>',
   ];
 };
 
@@ -144,7 +144,7 @@ const judgeReconciler: Judge = ({ reconcileTime, repairedCount, gaps }, now) => 
     return [
       'failed',
       `in the last 24 hours it found what it could not repair: ${gaps.join('; ')}`,
-      'see each order with: gatehouse order show <merchant_id> <order_id>; see what its merchant was sent with: gatehouse webhook deliveries <merchant_id>',
+      'see each order, and what its merchant was sent:\ngatehouse order show <merchant_id> <order_id>\ngatehouse webhook deliveries <merchant_id>',
     ];
   const age = ageMs(reconcileTime, now);
   if (age > toleratedReconcileAgeMs)

@@ -32,7 +32,16 @@ export async function startProcess(
 ): Promise<GatehouseProcess> {
   const file = name.endsWith('.ts') ? name : `src/main/${name}.ts`;
   const flags = ['core', 'rest-facade'].includes(name) ? heapFlags : [];
-  const child = spawn(process.execPath, [...flags, file], {
+  return startNode(name, [...flags, file], settings);
+}
+
+/** The same for any arguments of Node's. */
+export async function startNode(
+  name: string,
+  args: readonly string[],
+  settings: Readonly<Record<string, string>>,
+): Promise<GatehouseProcess> {
+  const child = spawn(process.execPath, args, {
     cwd: root,
     env: { PATH: process.env['PATH'], ...compileCache(), GATEHOUSE_INSTANCE: name, ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -169,7 +169,7 @@ where s.status <> 'REVERSED'`,
     (held === 0 ? '' : `; ${held} open orders take no payment until the money is back`);
   if (refused === 0) return good('stray payments', `none that a wallet will not give back, ${onTheWay}`);
   const advice =
-    'see them with: gatehouse payment strays --status reversal_refused; settle each with the wallet, then: gatehouse payment retry-reversal <merchant_id> <stray_payment_id>';
+    'settle each with the wallet, and have it asked again:\ngatehouse payment strays --status reversal_refused\ngatehouse payment retry-reversal <merchant_id> <stray_payment_id>';
   return warning('stray payments', `${refused} that a wallet will not give back, ${onTheWay}`, advice);
 }
 
@@ -199,7 +199,7 @@ from (
   if (problems.length === 0)
     return good('reconciliation', `${count('done')} in the last 7 days, without differences`);
   const advice =
-    'see them with: gatehouse reconcile list, then: gatehouse reconcile show <reconciliation_id>. Those that wait need the wallets process of that wallet';
+    'those that wait need the wallets process of that wallet. See them:\ngatehouse reconcile list\ngatehouse reconcile show <reconciliation_id>';
   return warning('reconciliation', `in the last 7 days: ${problems.join(', ')}`, advice);
 }
 
