@@ -4,6 +4,7 @@ import type { Logger } from './logger.ts';
 import { createEventConsumer } from './nats-event-consumer.ts';
 import type { EventConsumer, EventConsumerParts } from './nats-event-consumer.ts';
 import { brokerAnswerMs, createEventStream, eventStream } from './nats-event-stream.ts';
+import { pause } from './pause.ts';
 import { publishStored } from './nats-publish-stored.ts';
 import type { EventMessage } from './nats-publish-stored.ts';
 
@@ -43,11 +44,14 @@ export interface EventBusOptions {
 const bells = ['order_events', 'payment_attempts', 'webhook_deliveries'] as const satisfies readonly Bell[];
 /** A bell that is rung without a pause is heard this often: each time costs a message, and whoever hears it a look. */
 const ringRestMs = 5;
+/** How soon a connection that the client gave up is opened anew. */
+const reopenMs = 2_000;
 const subjectOf = (bell: Bell): string => `gatehouse.wake.${bell}`;
 
 /**
  * Connects in the background and for ever: a process starts and works while the broker is away, and uses it as soon as
- * it is there. (Left alone, the client would give up after ten tries.)
+ * it is there. Left alone, the client gives up for ever when the broker refuses its password twice, as one does that is
+ * started with an unfinished configuration: such a connection is opened anew.
  */
 export function openEventBus({ url, name, logger }: EventBusOptions): EventBus {
   const closing = new AbortController();
@@ -58,12 +62,15 @@ export function openEventBus({ url, name, logger }: EventBusOptions): EventBus {
   // The client keeps what is published while the broker is away, or drops it, as it happens: nothing is given to it then.
   let isReached = false;
 
-  const connecting = connect(connectionOptions(url, name)).then(async (connected) => {
+  const connectOnce = async (): Promise<void> => {
+    const connected = await connect(connectionOptions(url, name));
     if (closing.signal.aborted) return connected.close();
     connection = connected;
     isReached = true;
     logger.info({ broker: connected.getServer() }, 'connected to the broker');
     void followStatus(connected, (reached) => {
+      // A connection that has been replaced says nothing about its successor.
+      if (connection !== connected) return;
       isReached = reached;
       if (reached) logger.info('reached the broker again');
       else logger.warn('lost the broker; events wait in the database');
@@ -71,11 +78,19 @@ export function openEventBus({ url, name, logger }: EventBusOptions): EventBus {
     for (const [bell, waiting] of listeners) {
       connected.subscribe(subjectOf(bell), { callback: () => waiting.forEach((listener) => listener()) });
     }
-    return undefined;
-  });
-  connecting.catch((error: unknown) =>
-    logger.error({ err: error }, 'cannot use the broker; check GATEHOUSE_NATS_URL'),
-  );
+    const error = await connected.closed();
+    isReached = false;
+    if (error !== undefined) throw error;
+  };
+  const stayConnected = async (): Promise<void> => {
+    while (!closing.signal.aborted) {
+      await connectOnce().catch((error: unknown) =>
+        logger.error({ err: error }, 'cannot use the broker, which is tried again; check GATEHOUSE_NATS_URL'),
+      );
+      await pause(reopenMs, closing.signal);
+    }
+  };
+  void stayConnected();
 
   return {
     stream: eventStream,

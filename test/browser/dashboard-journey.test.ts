@@ -49,7 +49,7 @@ test('a key is made and revoked without a script', async () => {
     await page.getByRole('button', { name: 'Revoke for good' }).first().click();
     expect(await page.locator('.alert-good').textContent()).toContain('by hand is revoked.');
   });
-}, 60_000);
+});
 
 test('somebody signs in and makes a key with the keyboard alone', async () => {
   await inBrowser({}, async (page) => {
@@ -69,7 +69,7 @@ test('somebody signs in and makes a key with the keyboard alone', async () => {
     await page.locator('#secret').waitFor();
     expect(page.url()).toBe(at('sandbox/keys'));
   });
-}, 60_000);
+});
 
 test('the environment is one switch, on every page, and leads to the same page of the other', async () => {
   await inBrowser({}, async (page) => {
@@ -85,7 +85,7 @@ test('the environment is one switch, on every page, and leads to the same page o
       expect(await page.title()).toContain('Production');
     }
   });
-}, 60_000);
+});
 
 test('the language is chosen in the menu, and stays', async () => {
   await inBrowser({}, async (page) => {
@@ -97,7 +97,7 @@ test('the language is chosen in the menu, and stays', async () => {
     await page.goto(at('sandbox/keys'));
     expect(await page.locator('h1').textContent()).toBe('የAPI ቁልፎች');
   });
-}, 60_000);
+});
 
 test('a page with its style and script weighs less than 100 kB', async () => {
   await inBrowser({}, async (page) => {
@@ -111,4 +111,4 @@ test('a page with its style and script weighs less than 100 kB', async () => {
     expect(bytes).toBeGreaterThan(10_000);
     expect(bytes).toBeLessThan(100_000);
   });
-}, 60_000);
+});

@@ -44,7 +44,7 @@ beforeAll(async () => {
     }),
   });
   await Promise.all([findTrouble(), refuseReversal()]);
-}, 120_000);
+});
 
 afterAll(async () => {
   await Promise.all([browser.close(), stack.stop()]);
@@ -108,7 +108,7 @@ test('a developer finds out why a request was refused, and sees no whole phone n
   expect(text).toContain('09112**344');
   expect(text).not.toContain('0911223344');
   await page.context().close();
-}, 60_000);
+});
 
 test('an operator lets a merchant in, and who saves second is told', async () => {
   const page = await openAs(operator);
@@ -131,7 +131,7 @@ test('an operator lets a merchant in, and who saves second is told', async () =>
   expect(await other.locator('h1').innerText()).toBe('Sheger <b>Books</b>');
   expect(await other.locator('#name').inputValue()).toBe('Mine');
   await page.context().close();
-}, 60_000);
+});
 
 test('an operator suspends a merchant with a reason, and lets it go on', async () => {
   const { id } = await stack.createMerchant();
@@ -147,7 +147,7 @@ test('an operator suspends a merchant with a reason, and lets it go on', async (
   await page.locator('button', { hasText: 'Resume' }).click();
   await page.locator('.facts .badge-good').waitFor();
   await page.context().close();
-}, 60_000);
+});
 
 test('an operator finds who is not told, and why money does not go back, and has the wallet asked again', async () => {
   const page = await openAs(operator);
@@ -162,7 +162,7 @@ test('an operator finds who is not told, and why money does not go back, and has
   await page.locator('button', { hasText: 'Ask the wallet again' }).click();
   await page.locator('.alert-good').waitFor();
   await page.context().close();
-}, 60_000);
+});
 
 test('members of a merchant find nothing at the operator’s addresses', async () => {
   const page = await openAs(developer);
@@ -179,7 +179,7 @@ test('members of a merchant find nothing at the operator’s addresses', async (
     expect((await page.goto(`${origin}/operator${path}`))?.status()).toBe(404);
   }
   await page.context().close();
-}, 60_000);
+});
 
 type Visit = (page: Page) => Promise<unknown>;
 const at =

@@ -23,7 +23,7 @@ beforeAll(async () => {
   ]);
   users = openDashboardUsers(stack);
   origin = stack.dashboards[0]?.origin ?? '';
-}, 60_000);
+});
 afterAll(() => Promise.all([browser.close(), stack.stop()]));
 
 interface Visit {

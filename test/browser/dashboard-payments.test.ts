@@ -76,7 +76,7 @@ beforeAll(async () => {
   ]);
   site = await openDashboardSite(stack);
   await fill();
-}, 90_000);
+});
 
 afterAll(async () => {
   await Promise.all([browser.close(), stack.stop()]);
@@ -195,7 +195,7 @@ test('a merchant makes a payment link, a customer pays by it, and the page says 
   } finally {
     await context.close();
   }
-}, 120_000);
+});
 
 test('without scripts, numbers are read in a table, and orders are searched', async () => {
   const { context, page } = await open('en', 1280, { javaScriptEnabled: false });

@@ -13,7 +13,7 @@ beforeAll(async () => {
   await simulator.pay('251911223344', { body: { descriptionText: 'Coffee beans, roasted' } });
   for (const nn of ['00', '02', '24', '26']) await simulator.pay(`2519000000${nn}`);
   simulator.time.pass(1_000);
-}, 60_000);
+});
 
 afterAll(async () => {
   await browser.close();

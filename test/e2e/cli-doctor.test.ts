@@ -48,7 +48,7 @@ beforeAll(async () => {
     const { isTakingIn } = await stack.webhookClient('reader').getPipelineStatus({});
     return isTakingIn;
   });
-}, 60_000);
+});
 
 afterAll(async () => {
   await cli.stop();

@@ -28,7 +28,7 @@ beforeAll(async () => {
   cli = await openCommandLine({});
   await writeDemoFile(cli.dataFolder);
   secret = String((await cli.json('webhook', 'secret', 'rotate', merchant.id))['secret']);
-}, 60_000);
+});
 
 afterEach(async () => {
   for (const receiver of receivers.splice(0)) await receiver.close();

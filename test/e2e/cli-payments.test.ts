@@ -31,7 +31,7 @@ beforeAll(async () => {
   database = new pg.Client({ connectionString: stack.databaseUrl });
   await database.connect();
   await Promise.all(['00', '01', '19', '22', '24', '25'].map(pay));
-}, 60_000);
+});
 
 afterAll(async () => {
   await database.end();
@@ -335,5 +335,5 @@ describe('reconcile', () => {
     const { differences } = await operator.listDifferences({ reconciliationId });
     expect(ended).toMatchObject({ tries: 2, entries: 1, differences: 1 });
     expect(differences).toMatchObject([{ walletAmount: '106' }]);
-  }, 60_000);
+  });
 });

@@ -46,7 +46,7 @@ test('wallet status shows the wallets that a process talks to, for a reader, too
   expect(stdout).toMatch(/^walletb +SANDBOX +up +all/m);
   expect(stdout).toContain('Calls and times are of the last');
   expect(widthOf(stdout)).toBeLessThanOrEqual(120);
-}, 90_000);
+});
 
 test('wallet status is of one environment when asked for', async () => {
   const { json, run } = await open(1);
@@ -59,7 +59,7 @@ test('wallet status is of one environment when asked for', async () => {
 
   expect(production.exitCode).toBe(0);
   expect(production.stdout).toContain('No process that talks to wallets has reported');
-}, 90_000);
+});
 
 test('wallet status says what to look for when nobody talks to wallets', async () => {
   const { run, json } = await open(0);

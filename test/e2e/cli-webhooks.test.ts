@@ -8,7 +8,7 @@ let desk: WebhookCommandDesk;
 
 beforeAll(async () => {
   desk = await openWebhookCommandDesk();
-}, 60_000);
+});
 
 afterEach(() => desk.closeReceivers());
 

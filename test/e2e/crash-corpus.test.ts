@@ -133,7 +133,7 @@ beforeAll(async () => {
       })),
     ),
   );
-}, 60_000);
+});
 afterAll(async () => {
   for (const { exchange } of halves) exchange.socket.destroy();
   await stack.stop();
@@ -221,7 +221,7 @@ describe.each(listeners.map((listener) => [listener.setting, listener] as const)
       wrong.push(...cases.flatMap((each, i) => faultsOf(each, answers[i] ?? '', listener.kind)));
     }
     expect(wrong).toEqual([]);
-  }, 60_000);
+  });
 });
 
 describe.each(
@@ -245,7 +245,7 @@ describe.each(
     });
     await Promise.all(calls);
     await expectWell(listener);
-  }, 60_000);
+  });
 });
 
 test('requests that are begun and never ended are closed by every listener', async () => {
@@ -254,7 +254,7 @@ test('requests that are begun and never ended are closed by every listener', asy
     expect(open()).toEqual([]),
   );
   for (const listener of listeners) await expectWell(listener);
-}, 60_000);
+});
 
 test('the process ids are those of the start, and no log has an error', () => {
   const processes = new Set(listeners.map(({ process }) => process()));

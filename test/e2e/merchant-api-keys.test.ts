@@ -79,7 +79,7 @@ describe.each(environments)('a key of %s', (environment) => {
 
 /** Waits for an answer of that status, for as long as the promise to merchants allows. */
 async function untilStatus(status: number, ask: () => Promise<{ status: number }>): Promise<void> {
-  await waitUntil(`the answer is ${status}`, async () => (await ask()).status === status, 5_000);
+  await waitUntil(`the answer is ${status}`, async () => (await ask()).status === status);
 }
 
 /** The shop's sandbox key, by its id. */

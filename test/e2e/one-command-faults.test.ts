@@ -71,7 +71,7 @@ describe('the one command, when processes are killed', () => {
     async (name) => {
       const run = await startWithOrder(await newFolder(), 'order-1');
       process.kill(await pidOf(run, name), 'SIGKILL');
-      await waitUntil('it says so', () => run.output().includes(`! ${name} is running again`), 30_000);
+      await waitUntil('it says so', () => run.output().includes(`! ${name} is running again`));
       const demo = await run.demo();
       await waitUntil('orders are registered again', async () => {
         const answer = await post(demo, '/api/v1/register', anOrder('order-2')).catch(() => undefined);

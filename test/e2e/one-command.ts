@@ -129,7 +129,7 @@ function start({ dataFolder, env, command: given, spawn: options }: RunOptions):
         if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}, saying:\n${output}`);
         return output.includes('Ctrl-C stops everything');
       };
-      await waitUntil(`${dataFolder} is in use`, isReady, 60_000);
+      await waitUntil(`${dataFolder} is in use`, isReady);
     },
     demo: async () => JSON.parse(await readFile(join(dataFolder, 'demo.json'), 'utf8')) as DemoFile,
     processes: () => withDescendants(child.pid ?? 0),

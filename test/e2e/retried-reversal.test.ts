@@ -22,7 +22,7 @@ beforeAll(async () => {
   });
   database = new pg.Client({ connectionString: stack.databaseUrl });
   await database.connect();
-}, 60_000);
+});
 
 afterAll(async () => {
   await database.end();
@@ -100,4 +100,4 @@ test('a reversal that was accepted and then failed goes through when it is tried
   const reversals = asked.filter(({ kind }) => kind === 'reversal');
   expect(reversals.map(({ answer }) => answer)).toEqual(['accepted', 'accepted']);
   expect(new Set(reversals.map(({ correlation_id }) => correlation_id)).size).toBe(2);
-}, 60_000);
+});

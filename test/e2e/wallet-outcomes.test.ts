@@ -30,7 +30,7 @@ beforeAll(async () => {
     for (const row of rows) started.set(`${wallet} ${row}`, startPayment(wallet, row));
   }
   await Promise.all(started.values());
-}, 60_000);
+});
 
 afterAll(() => stack.stop());
 
@@ -171,7 +171,7 @@ describe.each(['walleta', 'walletb'] as const)('%s', (wallet) => {
     expect(await settled(orderNumber)).toMatchObject({ status: 'FAILED', deducted: '0.00' });
     expect((await attemptOf(orderNumber)).paymentAttempt?.status).toBe(PaymentAttemptStatus.TIMED_OUT);
     expect(await chargesTo(payer)).toEqual([]);
-  }, 60_000);
+  });
 
   test.each([
     ['09', 'an unheard-of status'],
@@ -222,7 +222,7 @@ describe.each(['walleta', 'walletb'] as const)('%s', (wallet) => {
       40_000,
     );
     expect(found.amount).not.toBe('100.50');
-  }, 60_000);
+  });
 
   test('27 another amount that the wallet will not give back: FAILED, and left to the operator', async () => {
     const { orderNumber } = await pay(wallet, '27');
@@ -241,5 +241,5 @@ describe.each(['walleta', 'walletb'] as const)('%s', (wallet) => {
       40_000,
     );
     expect(found.detail).not.toBe('');
-  }, 60_000);
+  });
 });

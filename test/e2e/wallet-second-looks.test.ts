@@ -24,7 +24,7 @@ beforeAll(async () => {
   payments = stack.client(PaymentAttemptService, 'operator');
   database = new pg.Client({ connectionString: stack.databaseUrl });
   await database.connect();
-}, 60_000);
+});
 
 afterAll(async () => {
   await database.end();

@@ -36,7 +36,7 @@ beforeAll(async () => {
   };
   database = new pg.Client({ connectionString: api.stack.databaseUrl });
   await database.connect();
-}, 60_000);
+});
 
 afterEach(async () => {
   for (const receiver of receivers.splice(0)) await receiver.close();
@@ -323,4 +323,4 @@ test('processes that send webhooks come and go, and every order is told of once 
   for (const webhook of receiver.webhooks) opened(webhook, secrets.sandbox);
   // SIGTERM waits for what is on its way: none of these had to be repeated.
   expect(receiver.webhooks).toHaveLength(numbers.length);
-}, 90_000);
+});

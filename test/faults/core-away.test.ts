@@ -52,4 +52,4 @@ test('a facade without any core says so at once, in the documented form, and wor
   const again = await register();
   expect(again.status).toBe(201);
   expect(await again.json()).toEqual(first);
-}, 180_000);
+});

@@ -56,4 +56,4 @@ test('nothing acknowledged is lost when one of two cores is killed and replaced,
   expect(traffic.failures.length / traffic.requests()).toBeLessThan(0.01);
   for (const { status, what } of traffic.failures)
     expect({ status, what }).toEqual({ status: 500, what: '{"code":500,"message":"Internal server error"}' });
-}, 180_000);
+});

@@ -37,13 +37,13 @@ test('a core gives up connections that went dead without a word, and works on wi
   await waitUntil('orders are acknowledged', () => traffic.acknowledged.length > 50);
 
   proxy.goDark();
-  await waitUntil('requests fail', () => traffic.failures.length > 0, 20_000);
+  await waitUntil('requests fail', () => traffic.failures.length > 0);
   proxy.heal();
   const before = traffic.acknowledged.length;
-  await waitUntil('orders are acknowledged again', () => traffic.acknowledged.length > before + 50, 45_000);
+  await waitUntil('orders are acknowledged again', () => traffic.acknowledged.length > before + 50);
   await traffic.stop();
-  await waitUntil('events are relayed again', () => relaying(stack) === 2, 30_000);
+  await waitUntil('events are relayed again', () => relaying(stack) === 2);
 
   expect(traffic.contradictions).toEqual([]);
   expect(await traffic.findLost()).toEqual([]);
-}, 90_000);
+});

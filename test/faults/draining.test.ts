@@ -40,7 +40,7 @@ test('stopping a core under traffic fails no request, and it exits with 0 within
   expect(traffic.failures).toEqual([]);
   expect(traffic.contradictions).toEqual([]);
   expect(await traffic.findLost()).toEqual([]);
-}, 180_000);
+});
 
 test('stopping a facade under traffic answers every request it has accepted, and it exits with 0 within 10 s', async () => {
   stack = await startStack({ cores: 1, facades: 2, settings: withoutLimit });
@@ -66,4 +66,4 @@ test('stopping a facade under traffic answers every request it has accepted, and
   expect(leaving.failures.filter(({ status }) => status !== undefined)).toEqual([]);
   expect(leaving.contradictions).toEqual([]);
   expect(await leaving.findLost()).toEqual([]);
-}, 180_000);
+});

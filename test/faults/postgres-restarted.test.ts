@@ -57,4 +57,4 @@ test('cores outlive a restart and a crash of PostgreSQL, and go on by themselves
   );
   const ended = stack.cores.flatMap(({ log }) => log.filter(({ msg }) => msg === 'stopped'));
   expect(ended).toEqual([]);
-}, 180_000);
+});

@@ -48,4 +48,4 @@ test('requests answered while core hangs are in the log, or counted, when it goe
   expect(running.facades[0]!.process.log.map(({ msg }) => String(msg)).join('\n')).toContain(
     'requests are not in the request log',
   );
-}, 120_000);
+});

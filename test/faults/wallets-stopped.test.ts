@@ -50,7 +50,7 @@ test('SIGTERM while a wallet hangs: gone within 10 s with 0, the cut calls on re
   await side.startWallets();
   await completed(desk, started);
   expect(await side.charges()).toHaveLength(20);
-}, 180_000);
+});
 
 test('SIGTERM under load, over and over: no payment is lost or charged twice', async () => {
   const { side, desk, merchantId } = await openSide();
@@ -72,7 +72,7 @@ test('SIGTERM under load, over and over: no payment is lost or charged twice', a
   const payers = (await side.charges()).map(({ payer }) => payer);
   expect(payers).toHaveLength(120);
   expect(new Set(payers).size).toBe(120);
-}, 180_000);
+});
 
 test('wallets that cannot reach core, at start or later, go on trying, and end within 10 s when told to', async () => {
   const { stack, side, desk, merchantId } = await openSide();
@@ -101,4 +101,4 @@ test('wallets that cannot reach core, at start or later, go on trying, and end w
   );
   await completed(desk, started);
   expect(await side.charges()).toHaveLength(10);
-}, 180_000);
+});

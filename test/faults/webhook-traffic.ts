@@ -78,7 +78,7 @@ select count(*) from core.order_events e where type in ('COMPLETED', 'FAILED', '
     toldCount: () => told().size,
     untilMore: async (count) => {
       const wanted = told().size + count;
-      await waitUntil(`${count} more events have been told`, () => told().size >= wanted, 60_000);
+      await waitUntil(`${count} more events have been told`, () => told().size >= wanted);
     },
     stop,
     committed,

@@ -20,16 +20,16 @@ let trade: Trade | undefined;
 
 beforeAll(async () => {
   site = await openWebhookSite({ cores: 2, webhooks: 2 });
-}, 60_000);
+});
 
 afterEach(async () => {
   await trade?.stop();
   trade = undefined;
-}, 90_000);
+});
 
 afterAll(async () => {
   await site.close();
-}, 60_000);
+});
 
 const blows = [
   'a webhooks process',

@@ -73,7 +73,7 @@ export async function startNode(
     return log.find(({ msg }) => msg === 'ready');
   };
   try {
-    const ready = await waitUntil(`${name} is ready`, isReady, 30_000);
+    const ready = await waitUntil(`${name} is ready`, isReady);
     const signal = (name: NodeJS.Signals): void => void child.kill(name);
     return { pid: child.pid ?? -1, log, ready, stop, signal, exited, neglectLog };
   } catch (error) {

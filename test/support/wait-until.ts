@@ -1,16 +1,22 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Looks again and again until the condition gives something, and fails naming what was waited for when it never does. */
+/**
+ * A deadline that only ends what hangs: no test may fail because its machine is busy. Shorter than jest's own
+ * (`testTimeout`), so that the failure names the condition.
+ */
+const hangMs = 4 * 60_000;
+
+/** Polls the condition until it gives a value. @throws an error that names the condition when it never does. */
 export async function waitUntil<T>(
   what: string,
   condition: () => Promise<T | undefined | false> | T | undefined | false,
-  timeoutMs = 30_000,
+  timeoutMs = hangMs,
 ): Promise<T> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {
     const found = await condition();
     if (found !== undefined && found !== false) return found;
-    if (Date.now() > deadline) throw new Error(`waited ${timeoutMs} ms in vain until ${what}`);
+    if (Date.now() > deadline) throw new Error(`waited ${timeoutMs} ms, and still not: ${what}`);
     await delay(20);
   }
 }
@@ -19,7 +25,7 @@ export async function waitUntil<T>(
  * Does it again and again until it does not fail, and gives what it gave. For whatever was just started again: a client
  * that found nobody there waits a moment before it looks again, and fails at once until then.
  */
-export async function insist<T>(what: string, act: () => Promise<T>, timeoutMs = 30_000): Promise<T> {
+export async function insist<T>(what: string, act: () => Promise<T>, timeoutMs = hangMs): Promise<T> {
   const { value } = await waitUntil(
     what,
     () =>

@@ -132,7 +132,7 @@ describe('the last owner', () => {
       ),
       { numRuns: 12 },
     );
-  }, 60_000);
+  });
 });
 
 describe('taking somebody off', () => {

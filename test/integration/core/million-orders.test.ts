@@ -30,7 +30,7 @@ beforeAll(async () => {
   await seedOrders(orders.client, { merchantId: stored, environment: 'SANDBOX', count, until, days });
   search = createSearchOrders(orders.database, oneWalk);
   await addNeedles();
-}, 240_000);
+});
 
 afterAll(() => orders.close());
 

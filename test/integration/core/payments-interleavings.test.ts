@@ -164,4 +164,4 @@ test(`no history breaks what must always hold (GATEHOUSE_TEST_SEED=${seed})`, as
 
   expect((await Promise.all(background)).flat()).toEqual([]);
   expect((await Promise.all(subjects.map(faultsOf))).flat()).toEqual([]);
-}, 120_000);
+});

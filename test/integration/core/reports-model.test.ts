@@ -225,7 +225,7 @@ test('counts every event once, through crashes, two counting at once and late co
     ),
     { numRuns: 25 },
   );
-}, 120_000);
+});
 
 test('counts anew after a restore into a server that has not got as far', async () => {
   const merchantId = v7();

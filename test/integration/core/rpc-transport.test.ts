@@ -274,7 +274,7 @@ describe('several addresses', () => {
       },
       35_000,
     );
-  }, 45_000);
+  });
 });
 
 test('a core that comes back is used again', async () => {

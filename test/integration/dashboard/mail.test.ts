@@ -302,7 +302,7 @@ describe('whoever invites is shown the link', () => {
       for (const socket of sockets) socket.destroy();
       await new Promise((closed) => silent.close(closed));
     }
-  }, 30_000);
+  });
 });
 
 test('who asks for a new password is answered alike when the mail does not go out, and the log says so', async () => {

@@ -32,7 +32,7 @@ beforeAll(async () => {
   shop = await stack.createMerchant();
   developer = await desk.signedIn(await desk.users.member(shop.id, MemberRole.DEVELOPER));
   viewer = await desk.signedIn(await desk.users.member(shop.id, MemberRole.VIEWER));
-}, 60_000);
+});
 
 afterAll(() => stack.stop());
 

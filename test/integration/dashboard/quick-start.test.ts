@@ -77,7 +77,7 @@ beforeAll(async () => {
   const { port } = receiver.address() as AddressInfo;
   await webhooks.sendTestEvent({ ...scope, url: `http://127.0.0.1:${port}/hook` });
   webhook = await waitUntil('the webhook arrives', () => arrived[0]);
-}, 60_000);
+});
 
 afterAll(async () => {
   await new Promise((closed) => receiver.close(closed));
@@ -204,7 +204,7 @@ test('the lines of the README can be run again and again', async () => {
       if (ending !== undefined) await completed(`${settings['ORDER']}${ending}`);
     }
   }
-}, 90_000);
+});
 
 describe.each(Object.keys(snippetLanguages) as SnippetLanguage[])('the examples in %s', (code) => {
   const isMissing = missing(code);

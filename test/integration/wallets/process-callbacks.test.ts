@@ -44,7 +44,7 @@ beforeAll(async () => {
       'the wallet has the payment',
       async () => (await desk.story(payment)).providerReference !== '',
     );
-}, 60_000);
+});
 afterAll(async () => {
   await desk.close();
   await side.stop();

@@ -55,7 +55,7 @@ test('a wallet is up, its calls are counted, and what a process that is gone sai
   });
   expect(up.status?.latencyP50).toBeDefined();
   expect(gone.instance).toBe(up.instance);
-}, 90_000);
+});
 
 test('a wallet that cannot be reached is down', async () => {
   const settings = { GATEHOUSE_WALLETS: simulatedWallets(1).walletsAt('http://127.0.0.1:9') };

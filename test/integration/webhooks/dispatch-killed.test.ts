@@ -82,7 +82,7 @@ test('dispatchers that are killed again and again lose nothing, and keep the ord
   for (const events of byOrder.values())
     for (const [index, { eventId }] of events.slice(1).entries())
       expect(firstSent(eventId)).toBeGreaterThan(firstReceived(events[index]!.eventId));
-}, 120_000);
+});
 
 const isAllDelivered = async (): Promise<boolean> =>
   (await desk.deliveries()).every(({ state }) => state === 'DELIVERED');

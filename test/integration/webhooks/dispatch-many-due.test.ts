@@ -35,7 +35,7 @@ beforeAll(async () => {
       sequence: BigInt(1 + Math.floor(index / 10)),
     })),
   );
-}, 120_000);
+});
 afterAll(async () => {
   await desk.close();
   await dead.close();

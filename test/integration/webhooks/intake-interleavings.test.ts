@@ -60,4 +60,4 @@ test(`each event gets one delivery, whatever happens meanwhile (GATEHOUSE_TEST_S
   const rows = await desk.untilAllTakenIn(steps * ordersAStep);
   expect(eventIdsOf(rows)).toEqual([...(await desk.toldEvents())].sort());
   expect(rows).toHaveLength(steps * ordersAStep);
-}, 120_000);
+});

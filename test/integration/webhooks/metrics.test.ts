@@ -11,7 +11,7 @@ let stack: Stack;
 
 beforeAll(async () => {
   stack = await startStack({ facades: 0, webhooks: 1 });
-}, 60_000);
+});
 afterAll(() => stack.stop());
 
 const metricsOf = async (address: unknown): Promise<string> => {
@@ -67,4 +67,4 @@ test('attempts are counted and timed, and no metric tells one merchant from anot
   expect(lines).toContain('gatehouse_webhook_commit_to_delivery_seconds_count{environment="sandbox"} 1');
   expect(page).not.toContain('mer_');
   expect(page).not.toContain(receiver.origin);
-}, 60_000);
+});

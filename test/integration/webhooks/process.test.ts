@@ -81,7 +81,7 @@ test('SIGTERM while receivers hang: gone within 10 s with 0, and another process
   receiver.behave(answer(204));
   await stack.startWebhooks();
   await deliveredTo(receiver, 20);
-}, 90_000);
+});
 
 test('SIGTERM lets what is on its way have its answer: nothing is sent twice', async () => {
   const stack = await openStack(1);
@@ -101,7 +101,7 @@ test('SIGTERM lets what is on its way have its answer: nothing is sent twice', a
     return isTakingIn && pendingCount === 0n;
   });
   expect(receiver.webhooks).toHaveLength(1);
-}, 60_000);
+});
 
 test('without the broker every order is told of all the same', async () => {
   const stack = await openStack(1, { GATEHOUSE_NATS_URL: `nats://${await deadAddress()}` });
@@ -112,7 +112,7 @@ test('without the broker every order is told of all the same', async () => {
   await deliveredTo(receiver, 5);
   const { isBrokerConnected } = await stack.webhookClient('reader').getPipelineStatus({});
   expect(isBrokerConnected).toBe(false);
-}, 60_000);
+});
 
 test('without core the process starts, sends what it has taken in, and goes on when core is there', async () => {
   const stack = await openStack(0);
@@ -130,7 +130,7 @@ test('without core the process starts, sends what it has taken in, and goes on w
   await startWith(stack, {});
 
   await deliveredTo(receiver, 2);
-}, 60_000);
+});
 
 test('its listeners serve health, reflection and WebhookService to those with a token, over gRPC and Connect', async () => {
   const stack = await openStack(1);

@@ -27,7 +27,7 @@ beforeEach(async () => {
   ({ id: merchantId } = await stack.createMerchant());
   database = new pg.Client({ connectionString: stack.databaseUrl });
   await database.connect();
-}, 60_000);
+});
 
 afterEach(async () => {
   for (const process of processes.splice(0)) await process.stop();
@@ -96,7 +96,7 @@ test('a key is replaced step by step, and the same secret signs all the while', 
   await endOrder('K-3');
 
   expect(await isSignedWith(secret, 'K-3')).toBe(true);
-}, 60_000);
+});
 
 test('a key that is missing holds deliveries, says so, and costs none of them once it is back', async () => {
   const key = newKey('old');
@@ -117,4 +117,4 @@ test('a key that is missing holds deliveries, says so, and costs none of them on
   await restartWith(key);
 
   expect(await isSignedWith(secret, 'K-4')).toBe(true);
-}, 120_000);
+});

@@ -51,7 +51,7 @@ async function renameField(): Promise<void> {
 
 test('generated code that matches the contract passes in silence', async () => {
   expect(await runTool('generated.mjs')).toEqual({ code: 0, output: '' });
-}, 60_000);
+});
 
 test('generated code that was edited, added or left behind is named, with the command that puts it right', async () => {
   await appendFile(join(copy, 'src/gen/gatehouse/v1/order_pb.js'), '// edited\n');
@@ -65,14 +65,14 @@ test('generated code that was edited, added or left behind is named, with the co
   expect(output).toContain('src/gen/gatehouse/v1/order_pb.js: differs');
   expect(output).toContain('src/gen/gatehouse/v1/gone_pb.js: no .proto generates it any more');
   expect(output).toContain('src/gen/gatehouse/v1/order_pb.d.ts: missing');
-}, 60_000);
+});
 
 test('a contract that adds to the newest release passes', async () => {
   await release('v1.0.0');
   await appendFile(join(copy, order), '\n// Added later.\nmessage AddedLater {}\n');
 
   expect(await runTool('breaking.mjs')).toEqual({ code: 0, output: '' });
-}, 60_000);
+});
 
 test('a contract that breaks the clients of the newest release is refused', async () => {
   await release('v1.0.0');
@@ -83,14 +83,14 @@ test('a contract that breaks the clients of the newest release is refused', asyn
   expect(code).toBe(1);
   expect(output).toContain('Against v1.0.0');
   expect(output).toContain('changed name from "order_number" to "order_reference"');
-}, 60_000);
+});
 
 test('without a release to compare with, the comparison says that it was skipped', async () => {
   const { code, output } = await runTool('breaking.mjs');
 
   expect(code).toBe(0);
   expect(output).toMatch(/^skipped: /);
-}, 60_000);
+});
 
 test('a ref that does not exist is an error, not a pass', async () => {
   await release('v1.0.0');
@@ -99,4 +99,4 @@ test('a ref that does not exist is an error, not a pass', async () => {
 
   expect(code).not.toBe(0);
   expect(output).toContain('no-such-ref');
-}, 60_000);
+});

@@ -151,7 +151,7 @@ describe('import rules', () => {
       await writeFile(join(tree, file), `${text}\n`);
     }
     violations = await cruise(tree, ['src', 'test', 'scripts', 'bench', 'examples']);
-  }, 60_000);
+  });
 
   afterAll(() => rm(tree, { recursive: true, force: true }));
 
@@ -183,5 +183,5 @@ describe('import rules', () => {
     const found = await cruise(root, ['src', 'test']);
 
     expect(found.map(({ rule, from, to }) => `${rule.name}: ${from} -> ${to}`)).toEqual([]);
-  }, 60_000);
+  });
 });

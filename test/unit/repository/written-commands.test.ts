@@ -104,7 +104,7 @@ describe('every command that a page, a message or a comment tells the reader to 
     expect(commands.length).toBeGreaterThan(150);
     for (const kind of ['.md', '.ts', '.eta'])
       expect(commands.filter(({ where }) => where.includes(`${kind}:`))).not.toEqual([]);
-  }, 60_000);
+  });
 
   test('is written in one form, which begins with gatehouse', async () => {
     const others = /npm run (-s )?gatehouse|npx gatehouse|node src\/main\/cli|run --rm cli/;
@@ -126,7 +126,7 @@ describe('every command that a page, a message or a comment tells the reader to 
     }
 
     expect(problems).toEqual([]);
-  }, 60_000);
+  });
 });
 
 test.each([

@@ -1,0 +1,83 @@
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import type { AddressInfo, Server, Socket } from 'node:net';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { pino } from 'pino';
+import { openEventBus } from '../../../src/runtime/nats-event-bus.ts';
+import type { EventBus } from '../../../src/runtime/nats-event-bus.ts';
+import { sharedServers } from '../../support/servers.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+
+const broker = new URL(sharedServers().natsUrl);
+const buses: EventBus[] = [];
+const sockets = new Set<Socket>();
+let server: Server;
+/** Whether connections are refused as by a broker that does not know the password. */
+let isRefusing: boolean;
+let refusals: number;
+
+beforeEach(async () => {
+  isRefusing = false;
+  refusals = 0;
+  server = createServer((client) => {
+    sockets.add(client);
+    client.on('error', () => client.destroy()).on('close', () => sockets.delete(client));
+    if (isRefusing) {
+      client.write(
+        'INFO {"server_id":"T","version":"2.10.0","proto":1,"headers":true,"auth_required":true,"max_payload":1048576}\r\n',
+      );
+      client.once('data', () => {
+        refusals += 1;
+        client.end("-ERR 'Authorization Violation'\r\n");
+      });
+      return;
+    }
+    const far = connect({ host: broker.hostname, port: Number(broker.port) });
+    far.on('error', () => client.destroy()).on('close', () => client.destroy());
+    client.on('close', () => far.destroy());
+    client.pipe(far).pipe(client);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+});
+
+afterEach(async () => {
+  for (const bus of buses.splice(0)) await bus.close();
+  for (const socket of sockets) socket.destroy();
+  server.close();
+});
+
+function openBus(): EventBus {
+  const url = new URL(broker);
+  url.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const bus = openEventBus({ url: url.href, name: 'refused', logger: pino({ level: 'silent' }) });
+  buses.push(bus);
+  return bus;
+}
+
+test.each(['from the start', 'after it was connected'])(
+  'a process whose password the broker refuses %s connects and listens again by itself',
+  async (when) => {
+    isRefusing = when === 'from the start';
+    const bus = openBus();
+    let rings = 0;
+    bus.onRing('order_events', () => (rings += 1));
+    if (!isRefusing) {
+      await waitUntil('it is connected', bus.isConnected);
+      isRefusing = true;
+      for (const socket of sockets) socket.destroy();
+    }
+    // The client by itself gives up at the second refusal.
+    await waitUntil('it was refused again and again', () => refusals > 2);
+    expect(bus.isConnected()).toBe(false);
+    isRefusing = false;
+
+    await waitUntil('it is connected again', bus.isConnected);
+    const other = openBus();
+    await waitUntil('another process is connected', other.isConnected);
+    await waitUntil('it hears the other', () => {
+      other.ring('order_events');
+      return rings > 0;
+    });
+  },
+);
