@@ -80,6 +80,7 @@ describe('merchant', () => {
     expect(JSON.parse(stdout)).toEqual({
       merchant_id: expect.stringMatching(merchantId),
       name: 'Shop',
+      contact: { email: '', phone: '' },
       status: 'active',
       production_activated: true,
       session_lifetime: '5400s',
