@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
-import { ofAnyLength, runStatement } from '../../runtime/database/run-statement.ts';
+import { bulkStatement, column, rowList } from '../../runtime/database/bulk-statement.ts';
+import { runStatement } from '../../runtime/database/run-statement.ts';
 import type { Environment } from '../domain/order.ts';
 import type { OrderValues, PaymentAttemptValues } from '../database/order-rows.ts';
 
@@ -26,18 +27,37 @@ const columns = `
   a.created_at as attempt_created_at, a.updated_at as attempt_updated_at,
   case when a.status = 'SUCCEEDED' then a.provider_transaction_id end as provider_transaction_id`;
 
+/** Keys of one kind, numbered. `type`: of their values. */
+const keys = (type: 'text' | 'uuid') =>
+  rowList<OrderKey>(
+    {
+      merchant_id: column('uuid', (key) => key.merchantId),
+      environment: column('core.environment', (key) => key.environment),
+      value: column(type, (key) => key.value),
+    },
+    { hidesLength: true, ordinal: 'ordinal' },
+  );
+
 const statements = {
-  order_number: `
+  order_number: bulkStatement(
+    'find-orders-by-order_number',
+    { k: keys('text') },
+    (sql) => `
 select k.ordinal, ${columns}
-from unnest(${ofAnyLength('$1::uuid[]')}, $2::core.environment[], $3::text[]) with ordinality as k (merchant_id, environment, value, ordinal)
+from ${sql.k}
 join core.orders o
   on o.merchant_id = k.merchant_id and o.environment = k.environment and o.order_number = k.value
 left join core.payment_attempts a on a.merchant_id = o.merchant_id and a.id = o.latest_attempt_id`,
-  id: `
+  ),
+  id: bulkStatement(
+    'find-orders-by-id',
+    { k: keys('uuid') },
+    (sql) => `
 select k.ordinal, ${columns}
-from unnest(${ofAnyLength('$1::uuid[]')}, $2::core.environment[], $3::uuid[]) with ordinality as k (merchant_id, environment, value, ordinal)
+from ${sql.k}
 join core.orders o on o.merchant_id = k.merchant_id and o.environment = k.environment and o.id = k.value
 left join core.payment_attempts a on a.merchant_id = o.merchant_id and a.id = o.latest_attempt_id`,
+  ),
 } as const;
 
 interface FoundRow {
@@ -80,15 +100,7 @@ export async function findOrders(pool: Pool, keys: readonly OrderKey[]): Promise
   for (const by of ['order_number', 'id'] as const) {
     const wanted = [...keys.entries()].filter(([, key]) => key.by === by);
     if (wanted.length === 0) continue;
-    const rows = await runStatement<FoundRow>(pool, {
-      name: `find-orders-by-${by}`,
-      text: statements[by],
-      values: [
-        wanted.map(([, key]) => key.merchantId),
-        wanted.map(([, key]) => key.environment),
-        wanted.map(([, key]) => key.value),
-      ],
-    });
+    const rows = await runStatement<FoundRow>(pool, statements[by].with({ k: wanted.map(([, key]) => key) }));
     for (const row of rows) {
       const position = wanted[Number(row.ordinal) - 1]?.[0];
       if (position !== undefined) found[position] = foundOrderOf(row);

@@ -1,4 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
+import { bulkStatement, column, plainColumn, rowList } from '../../runtime/database/bulk-statement.ts';
 import { runStatement } from '../../runtime/database/run-statement.ts';
 import { newAttemptSchedule } from '../database/order-rows.ts';
 import type { OrderValues, PaymentAttemptValues } from '../database/order-rows.ts';
@@ -14,22 +15,56 @@ export interface NewOrderRows {
   readonly events: readonly NewEventValues[];
 }
 
+const input = rowList<OrderValues>({
+  merchant_id: plainColumn('uuid', (row) => row.merchantId),
+  environment: plainColumn('core.environment', (row) => row.environment),
+  id: plainColumn('uuid', (row) => row.id),
+  order_number: column('text', (row) => row.orderNumber),
+  payment_type: plainColumn('core.payment_type', (row) => row.paymentType),
+  amount_text: column('text', (row) => row.amountText),
+  amount_minor_units: plainColumn('bigint', (row) => row.amountMinorUnits),
+  currency: column('text', (row) => row.currency),
+  customer_phone: column('text', (row) => row.customerPhone),
+  customer_phone_e164: column('text', (row) => row.customerPhoneE164),
+  reason: column('text', (row) => row.reason),
+  business_name: column('text', (row) => row.businessName),
+  return_url: column('text', (row) => row.returnUrl),
+  webhook_url: column('text', (row) => row.webhookUrl),
+  last_event_sequence: plainColumn('integer', (row) => row.lastEventSequence),
+  attempt_count: plainColumn('smallint', (row) => row.attemptCount),
+  latest_attempt_id: plainColumn('uuid', (row) => row.latestAttemptId),
+  created_at: plainColumn('timestamptz', (row) => row.createdAt),
+  expires_at: plainColumn('timestamptz', (row) => row.expiresAt),
+});
+
+const attempt = rowList<PaymentAttemptValues>({
+  order_id: plainColumn('uuid', (row) => row.orderId),
+  id: plainColumn('uuid', (row) => row.id),
+  origin: plainColumn('text', (row) => row.origin),
+  payment_option: plainColumn('core.payment_option', (row) => row.paymentOption),
+  phone: column('text', (row) => row.phone),
+  created_at: plainColumn('timestamptz', (row) => row.createdAt),
+  prompt_until: plainColumn('timestamptz', (row) => newAttemptSchedule(row.createdAt).promptUntil),
+});
+
+const event = rowList<NewEventValues & { readonly orderId: string }>({
+  order_id: plainColumn('uuid', (row) => row.orderId),
+  sequence: plainColumn('integer', (row) => row.sequence),
+  id: plainColumn('uuid', (row) => row.id),
+  type: plainColumn('core.order_event_type', (row) => row.type),
+  occurred_at: plainColumn('timestamptz', (row) => row.occurredAt),
+  payload: column('bytea', (row) => row.payload),
+});
+
 /**
  * One statement, one commit: the orders whose order_number is still free, their events and their attempts. Sorted by
  * key, so that two batches with the same keys wait for each other instead of deadlocking.
  */
-const statement = `
-with input as (
-  select * from unnest(
-    $1::uuid[], $2::core.environment[], $3::uuid[], $4::text[], $5::core.payment_type[], $6::text[], $7::bigint[],
-    $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::integer[],
-    $16::smallint[], $17::uuid[], $18::timestamptz[], $19::timestamptz[]
-  ) as t (
-    merchant_id, environment, id, order_number, payment_type, amount_text, amount_minor_units,
-    currency, customer_phone, customer_phone_e164, reason, business_name, return_url, webhook_url, last_event_sequence,
-    attempt_count, latest_attempt_id, created_at, expires_at
-  )
-), inserted as (
+const statement = bulkStatement(
+  'insert-orders',
+  { input, attempt, event },
+  (sql) => `
+with inserted as (
   insert into core.orders (
     merchant_id, environment, id, order_number, status, payment_type, amount_text, amount_minor_units,
     deducted_minor_units, currency, customer_phone, customer_phone_e164, reason, business_name, return_url, webhook_url,
@@ -39,30 +74,29 @@ with input as (
     merchant_id, environment, id, order_number, 'PENDING', payment_type, amount_text, amount_minor_units,
     0, currency, customer_phone, customer_phone_e164, reason, business_name, return_url, webhook_url,
     last_event_sequence, attempt_count, latest_attempt_id, created_at, created_at, expires_at, expires_at
-  from input
+  from ${sql.input}
   order by merchant_id, environment, order_number
   on conflict (merchant_id, environment, order_number) do nothing
   returning merchant_id, environment, id
 ), attempts as (
   insert into core.payment_attempts (
     merchant_id, id, environment, order_id, status, origin, payment_option, phone, decline_reason, created_at, updated_at,
-    due_at, prompt_until, prompt_place
+    due_at, prompt_until
   )
-  select inserted.merchant_id, a.id, inserted.environment, a.order_id, 'REQUESTED', a.origin, a.payment_option, a.phone, null, a.created_at, a.created_at,
-    a.created_at, a.prompt_until, a.prompt_place
-  from unnest($20::uuid[], $21::uuid[], $22::core.payment_option[], $23::text[], $24::timestamptz[], $31::timestamptz[],
-    $32::text[], $33::text[])
-    as a (order_id, id, payment_option, phone, created_at, prompt_until, origin, prompt_place)
-  join inserted on inserted.id = a.order_id
+  select
+    inserted.merchant_id, attempt.id, inserted.environment, order_id, 'REQUESTED', origin, payment_option, phone, null,
+    created_at, created_at, created_at, prompt_until
+  from ${sql.attempt}
+  join inserted on inserted.id = order_id
 ), events as (
   insert into core.order_events (merchant_id, environment, order_id, sequence, id, type, occurred_at, payload)
-  select inserted.merchant_id, inserted.environment, e.order_id, e.sequence, e.id, e.type, e.occurred_at, e.payload
-  from unnest($25::uuid[], $26::integer[], $27::uuid[], $28::core.order_event_type[], $29::timestamptz[], $30::bytea[])
-    as e (order_id, sequence, id, type, occurred_at, payload)
-  join inserted on inserted.id = e.order_id
-  order by e.order_id, e.sequence
+  select inserted.merchant_id, inserted.environment, order_id, sequence, event.id, type, occurred_at, payload
+  from ${sql.event}
+  join inserted on inserted.id = order_id
+  order by order_id, sequence
 )
-select id from inserted`;
+select id from inserted`,
+);
 
 /** Inserts what can be inserted and gives the ids of those orders; the others' order_numbers were taken. */
 export async function insertOrders(
@@ -76,51 +110,9 @@ export async function insertOrders(
   const events = items.flatMap(({ order, events: own }) =>
     own.map((event) => ({ orderId: order.id, ...event })),
   );
-  const rows = await runStatement<{ id: string }>(client, {
-    name: 'insert-orders',
-    text: statement,
-    values: [
-      list(orders.map((row) => row.merchantId)),
-      list(orders.map((row) => row.environment)),
-      list(orders.map((row) => row.id)),
-      orders.map((row) => row.orderNumber),
-      list(orders.map((row) => row.paymentType)),
-      orders.map((row) => row.amountText),
-      list(orders.map((row) => row.amountMinorUnits)),
-      orders.map((row) => row.currency),
-      orders.map((row) => row.customerPhone),
-      orders.map((row) => row.customerPhoneE164),
-      orders.map((row) => row.reason),
-      orders.map((row) => row.businessName),
-      orders.map((row) => row.returnUrl),
-      orders.map((row) => row.webhookUrl),
-      list(orders.map((row) => row.lastEventSequence)),
-      list(orders.map((row) => row.attemptCount)),
-      list(orders.map((row) => row.latestAttemptId)),
-      list(orders.map((row) => row.createdAt.toISOString())),
-      list(orders.map((row) => row.expiresAt.toISOString())),
-      list(attempts.map((row) => row.orderId)),
-      list(attempts.map((row) => row.id)),
-      list(attempts.map((row) => row.paymentOption)),
-      attempts.map((row) => row.phone),
-      list(attempts.map((row) => row.createdAt.toISOString())),
-      list(events.map((row) => row.orderId)),
-      list(events.map((row) => row.sequence)),
-      list(events.map((row) => row.id)),
-      list(events.map((row) => row.type)),
-      list(events.map((row) => row.occurredAt.toISOString())),
-      events.map((row) => row.payload),
-      list(attempts.map((row) => newAttemptSchedule(row.createdAt).promptUntil.toISOString())),
-      list(attempts.map((row) => row.origin)),
-      list(attempts.map((row) => row.promptPlace)),
-    ],
-  });
+  const rows = await runStatement<{ id: string }>(
+    client,
+    statement.with({ input: orders, attempt: attempts, event: events }),
+  );
   return new Set(rows.map(({ id }) => id));
 }
-
-/**
- * An array as PostgreSQL reads it, of what has no character that would have to be escaped: ids, numbers, times and words
- * of ours. pg looks at each one to find that out, and writes times in the local zone.
- */
-const list = (values: readonly (string | number | bigint | null | undefined)[]): string =>
-  `{${values.map((value) => value ?? 'null').join(',')}}`;

@@ -1,4 +1,5 @@
 import type { PoolClient } from 'pg';
+import { bulkStatement, column, rowList } from '../../runtime/database/bulk-statement.ts';
 import { runStatement } from '../../runtime/database/run-statement.ts';
 import type { Environment, OrderEventType } from '../domain/order.ts';
 import type { EventCursor } from '../events/follow-events-use-case.ts';
@@ -70,27 +71,29 @@ export interface CountedEvents {
   readonly minorUnits: bigint;
 }
 
-/** Adds to the counts, in the order of their key. */
-export async function addToCounts(client: PoolClient, counted: readonly CountedEvents[]): Promise<void> {
-  await client.query(
-    `
-insert into core.order_counts as c
-  (merchant_id, environment, type, quarter, currency, payment_option, reason, events, minor_units)
-select * from unnest(
-  $1::uuid[], $2::core.environment[], $3::core.order_event_type[], $4::timestamptz[], $5::text[], $6::text[], $7::text[],
-  $8::bigint[], $9::numeric[])
+const counted = rowList<CountedEvents>({
+  merchant_id: column('uuid', (row) => row.merchantId),
+  environment: column('core.environment', (row) => row.environment),
+  type: column('core.order_event_type', (row) => row.type),
+  quarter: column('timestamptz', (row) => row.quarter),
+  currency: column('text', (row) => row.currency),
+  payment_option: column('text', (row) => row.paymentOption),
+  reason: column('text', (row) => row.reason),
+  events: column('bigint', (row) => row.events),
+  minor_units: column('numeric', (row) => row.minorUnits),
+});
+
+const addition = bulkStatement(
+  undefined,
+  { counted },
+  (sql) => `
+insert into core.order_counts as c (${counted.columns})
+select ${counted.columns} from ${sql.counted}
 on conflict (merchant_id, environment, type, quarter, currency, payment_option, reason)
 do update set events = c.events + excluded.events, minor_units = c.minor_units + excluded.minor_units`,
-    [
-      counted.map(({ merchantId }) => merchantId),
-      counted.map(({ environment }) => environment),
-      counted.map(({ type }) => type),
-      counted.map(({ quarter }) => quarter),
-      counted.map(({ currency }) => currency),
-      counted.map(({ paymentOption }) => paymentOption),
-      counted.map(({ reason }) => reason),
-      counted.map(({ events }) => events),
-      counted.map(({ minorUnits }) => String(minorUnits)),
-    ],
-  );
+);
+
+/** Adds to the counts, in the order of their key. */
+export async function addToCounts(client: PoolClient, added: readonly CountedEvents[]): Promise<void> {
+  await client.query(addition.with({ counted: added }));
 }

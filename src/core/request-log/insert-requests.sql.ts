@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import { bulkStatement, column, rowList, scalar } from '../../runtime/database/bulk-statement.ts';
 import { inTransaction } from '../../runtime/database/in-transaction.ts';
 import { runStatement } from '../../runtime/database/run-statement.ts';
 import type { ApiRequestRow } from '../database/entities.ts';
@@ -14,23 +15,49 @@ export interface UnkeptValues {
   readonly count: bigint;
 }
 
-const requests = `
-insert into core.api_requests (
-  merchant_id, environment, id, api_key_id, request_id, endpoint, method, path, status, reason, duration_micros,
-  order_number, request_body, response_body
-)
-select * from unnest(
-  $1::uuid[], $2::core.environment[], $3::uuid[], $4::uuid[], $5::text[], $6::core.api_endpoint[], $7::text[],
-  $8::text[], $9::smallint[], $10::text[], $11::bigint[], $12::text[], $13::text[], $14::text[]
-)
-on conflict do nothing`;
+const request = rowList<RequestValues>({
+  merchant_id: column('uuid', (row) => row.merchantId),
+  environment: column('core.environment', (row) => row.environment),
+  id: column('uuid', (row) => row.id),
+  api_key_id: column('uuid', (row) => row.apiKeyId),
+  request_id: column('text', (row) => row.requestId),
+  endpoint: column('core.api_endpoint', (row) => row.endpoint),
+  method: column('text', (row) => row.method),
+  path: column('text', (row) => row.path),
+  status: column('smallint', (row) => row.status),
+  reason: column('text', (row) => row.reason),
+  duration_micros: column('bigint', (row) => row.durationMicros),
+  order_number: column('text', (row) => row.orderNumber),
+  request_body: column('text', (row) => row.requestBody),
+  response_body: column('text', (row) => row.responseBody),
+});
 
-const unkept = `
+const requests = bulkStatement(
+  'insert-api-requests',
+  { request },
+  (sql) => `
+insert into core.api_requests (${request.columns})
+select ${request.columns} from ${sql.request}
+on conflict do nothing`,
+);
+
+const unkept = bulkStatement(
+  undefined,
+  {
+    counted: rowList<UnkeptValues>({
+      merchant_id: column('uuid', (row) => row.merchantId),
+      environment: column('core.environment', (row) => row.environment),
+      count: column('bigint', (row) => row.count),
+    }),
+    at: scalar<Date>('timestamptz'),
+  },
+  (sql) => `
 insert into core.api_requests_unkept as known (merchant_id, environment, hour, count)
-select merchant_id, environment, date_trunc('hour', $4::timestamptz, 'UTC'), sum(count)
-from unnest($1::uuid[], $2::core.environment[], $3::bigint[]) as t (merchant_id, environment, count)
+select merchant_id, environment, date_trunc('hour', ${sql.at}, 'UTC'), sum(count)
+from ${sql.counted}
 group by merchant_id, environment order by merchant_id, environment
-on conflict (merchant_id, environment, hour) do update set count = known.count + excluded.count`;
+on conflict (merchant_id, environment, hour) do update set count = known.count + excluded.count`,
+);
 
 /**
  * One commit, which is not waited for until it is on disk: a crash of the server may cost the last moments of this log,
@@ -43,37 +70,8 @@ export async function insertRequests(
   at: Date,
 ): Promise<void> {
   await inTransaction(pool, ['set local synchronous_commit = off'], async (client) => {
-    if (rows.length > 0) {
-      await client.query({
-        name: 'insert-api-requests',
-        text: requests,
-        values: [
-          rows.map((row) => row.merchantId),
-          rows.map((row) => row.environment),
-          rows.map((row) => row.id),
-          rows.map((row) => row.apiKeyId),
-          rows.map((row) => row.requestId),
-          rows.map((row) => row.endpoint),
-          rows.map((row) => row.method),
-          rows.map((row) => row.path),
-          rows.map((row) => row.status),
-          rows.map((row) => row.reason),
-          rows.map((row) => row.durationMicros),
-          rows.map((row) => row.orderNumber),
-          rows.map((row) => row.requestBody),
-          rows.map((row) => row.responseBody),
-        ],
-      });
-    }
-    if (counts.length > 0) {
-      const values = [
-        counts.map(({ merchantId }) => merchantId),
-        counts.map(({ environment }) => environment),
-        counts.map(({ count }) => count),
-        at,
-      ];
-      await client.query({ text: unkept, values });
-    }
+    if (rows.length > 0) await client.query(requests.with({ request: rows }));
+    if (counts.length > 0) await client.query(unkept.with({ counted: counts, at }));
   });
 }
 

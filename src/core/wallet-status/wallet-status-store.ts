@@ -1,3 +1,4 @@
+import { bulkStatement, column, rowList, scalar } from '../../runtime/database/bulk-statement.ts';
 import { runStatement } from '../../runtime/database/run-statement.ts';
 import type { Database } from '../database/database.ts';
 import type { WalletName } from '../database/entities.ts';
@@ -27,17 +28,30 @@ export interface WalletStatusStore {
 const forgottenAfter = '1 day';
 
 /** One statement: what was said of a wallet that the process no longer talks to goes with what is said now. */
-const replacement = `
+const replacement = bulkStatement(
+  undefined,
+  {
+    instance: scalar<string>('text'),
+    reported_at: scalar<Date>('timestamptz'),
+    window_ms: scalar<number>('integer'),
+    report: rowList<WalletReport>({
+      environment: column('core.environment', ({ environment }) => environment),
+      wallet: column('core.wallet', ({ wallet }) => wallet),
+      payload: column('bytea', ({ payload }) => Buffer.from(payload)),
+    }),
+  },
+  (sql) => `
 with said as (
   insert into core.wallet_statuses (instance, reported_at, window_ms, environment, wallet, payload)
-  select $1, $2, $3, t.* from unnest($4::core.environment[], $5::core.wallet[], $6::bytea[]) as t
+  select ${sql.instance}, ${sql.reported_at}, ${sql.window_ms}, environment, wallet, payload from ${sql.report}
   on conflict (environment, wallet, instance)
     do update set reported_at = excluded.reported_at, window_ms = excluded.window_ms, payload = excluded.payload
   returning environment, wallet
 )
 delete from core.wallet_statuses known
-where known.reported_at < $2::timestamptz - interval '${forgottenAfter}'
-  or known.instance = $1 and (known.environment, known.wallet) not in (select environment, wallet from said)`;
+where known.reported_at < ${sql.reported_at} - interval '${forgottenAfter}'
+  or known.instance = ${sql.instance} and (known.environment, known.wallet) not in (select environment, wallet from said)`,
+);
 
 const listing = `
 select environment, wallet, instance, reported_at as "reportedAt", window_ms as "windowMs", payload
@@ -54,17 +68,10 @@ export function createWalletStatusStore({
 }): WalletStatusStore {
   return {
     async replace(instance, windowMs, reports) {
-      await runStatement(database.pool, {
-        text: replacement,
-        values: [
-          instance,
-          now(),
-          windowMs,
-          reports.map(({ environment }) => environment),
-          reports.map(({ wallet }) => wallet),
-          reports.map(({ payload }) => Buffer.from(payload)),
-        ],
-      });
+      await runStatement(
+        database.pool,
+        replacement.with({ instance, reported_at: now(), window_ms: windowMs, report: reports }),
+      );
     },
     list: (environment) =>
       runStatement<StoredWalletReport>(database.pool, {

@@ -25,7 +25,11 @@ export interface Column<Row> {
 /** A column of any values. */
 export const column = <Row>(type: string, valueOf: (row: Row) => Value): Column<Row> => ({
   type,
-  arrayOf: (rows) => rows.map((row) => valueOf(row)),
+  arrayOf: (rows) => {
+    const values: Value[] = [];
+    for (const row of rows) values.push(valueOf(row));
+    return values;
+  },
 });
 
 /**
@@ -34,19 +38,23 @@ export const column = <Row>(type: string, valueOf: (row: Row) => Value): Column<
  */
 export const plainColumn = <Row>(type: string, valueOf: (row: Row) => PlainValue): Column<Row> => ({
   type,
-  arrayOf: (rows) => `{${rows.map((row) => plainText(valueOf(row))).join(',')}}`,
+  arrayOf: (rows) => {
+    let text = '';
+    for (const row of rows) {
+      const value = valueOf(row);
+      text += text === '' ? '{' : ',';
+      text += typeof value === 'object' ? (value?.toISOString() ?? 'null') : String(value ?? 'null');
+    }
+    return text === '' ? '{}' : `${text}}`;
+  },
 });
-
-function plainText(value: PlainValue): string | number | bigint {
-  if (value === null || value === undefined) return 'null';
-  return value instanceof Date ? value.toISOString() : value;
-}
 
 /** A named part of a statement that takes one or more positions among the parameters. */
 interface Part<Input> {
   readonly width: number;
   readonly sqlFrom: (position: number, name: string) => string;
-  readonly valuesOf: (input: Input) => readonly unknown[];
+  /** Adds the values of the part to those before it. */
+  readonly addValues: (input: Input, values: unknown[]) => void;
 }
 
 export interface RowList<Row> extends Part<readonly Row[]> {
@@ -80,7 +88,9 @@ export function rowList<Row>(
       const aliases = ordinal === undefined ? names : [...names, ordinal];
       return `unnest(${arrays.join(', ')})${numbering} as ${name} (${aliases.join(', ')})`;
     },
-    valuesOf: (rows) => each.map(({ arrayOf }) => arrayOf(rows)),
+    addValues: (rows, values) => {
+      for (const { arrayOf } of each) values.push(arrayOf(rows));
+    },
   };
 }
 
@@ -88,7 +98,9 @@ export function rowList<Row>(
 export const scalar = <Input>(type: string): Part<Input> => ({
   width: 1,
   sqlFrom: (position) => `$${position}::${type}`,
-  valuesOf: (input) => [input],
+  addValues: (input, values) => {
+    values.push(input);
+  },
 });
 
 type Parts = Readonly<Record<string, Part<never>>>;
@@ -124,10 +136,10 @@ export function bulkStatement<P extends Parts>(
   const named = Object.entries<Part<never>>(parts);
   return {
     text,
-    with: (input) => ({
-      ...(name === undefined ? {} : { name }),
-      text,
-      values: named.flatMap(([partName, part]) => part.valuesOf(input[partName as keyof P] as never)),
-    }),
+    with: (input) => {
+      const values: unknown[] = [];
+      for (const [partName, part] of named) part.addValues(input[partName as keyof P] as never, values);
+      return name === undefined ? { text, values } : { name, text, values };
+    },
   };
 }

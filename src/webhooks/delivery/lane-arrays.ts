@@ -1,3 +1,4 @@
+import { column, rowList } from '../../runtime/database/bulk-statement.ts';
 import type { Environment, LaneKey } from '../domain/delivery.ts';
 
 /** A lane's key as the columns of a row have it. */
@@ -13,12 +14,15 @@ export const laneOf = ({ merchant_id: merchantId, environment, endpoint }: LaneR
   endpoint,
 });
 
-/** Lanes as the first three arrays of a statement: `unnest($1::text[], $2::webhooks.environment[], $3::text[], …)`. */
-export const laneArrays = (lanes: readonly LaneKey[]): [string[], string[], string[]] => [
-  lanes.map(({ merchantId }) => merchantId),
-  lanes.map(({ environment }) => environment),
-  lanes.map(({ endpoint }) => endpoint),
-];
+/** The columns of a lane's key, of rows that have a lane or are one. */
+export const laneColumns = <Row>(laneOfRow: (row: Row) => LaneKey) => ({
+  merchant_id: column<Row>('text', (row) => laneOfRow(row).merchantId),
+  environment: column<Row>('webhooks.environment', (row) => laneOfRow(row).environment),
+  endpoint: column<Row>('text', (row) => laneOfRow(row).endpoint),
+});
+
+/** Lanes by their keys alone. */
+export const laneList = rowList<LaneKey>(laneColumns<LaneKey>((lane) => lane));
 
 /** A lane as it stands in the log. */
 export const laneFields = ({ merchantId, environment, endpoint }: LaneKey) => ({

@@ -1,8 +1,9 @@
 import type { PoolClient } from 'pg';
+import { bulkStatement } from '../../runtime/database/bulk-statement.ts';
 import { runStatement } from '../../runtime/database/run-statement.ts';
 import type { LaneKey } from '../domain/delivery.ts';
 import type { LaneHealth } from '../domain/lane-health.ts';
-import { laneArrays, laneOf, laneText } from './lane-arrays.ts';
+import { laneList, laneOf, laneText } from './lane-arrays.ts';
 import type { LaneRow } from './lane-arrays.ts';
 
 export interface LockedLane {
@@ -14,14 +15,18 @@ export interface LockedLane {
 }
 
 /** In the order in which everybody locks several lanes. New deliveries, which only refer to lanes, are not held up. */
-const statement = `
+const statement = bulkStatement(
+  'lock-lanes',
+  { wanted: laneList },
+  (sql) => `
 select
   l.merchant_id, l.environment, l.endpoint, l.lease_id, l.consecutive_failures, l.resting_until,
   l.paused_at is not null as is_paused
-from unnest($1::text[], $2::webhooks.environment[], $3::text[]) as wanted (merchant_id, environment, endpoint)
+from ${sql.wanted}
 join webhooks.lanes l using (merchant_id, environment, endpoint)
 order by l.merchant_id, l.environment, l.endpoint
-for no key update of l`;
+for no key update of l`,
+);
 
 interface LaneLockRow extends LaneRow {
   readonly lease_id: string | null;
@@ -35,11 +40,10 @@ export async function lockLanes(
   client: PoolClient,
   lanes: readonly LaneKey[],
 ): Promise<ReadonlyMap<string, LockedLane>> {
-  const rows = await runStatement<LaneLockRow & Record<string, unknown>>(client, {
-    name: 'lock-lanes',
-    text: statement,
-    values: laneArrays(lanes),
-  });
+  const rows = await runStatement<LaneLockRow & Record<string, unknown>>(
+    client,
+    statement.with({ wanted: lanes }),
+  );
   return new Map(
     rows.map((row) => {
       const lane = laneOf(row);

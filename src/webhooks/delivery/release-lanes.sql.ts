@@ -1,8 +1,9 @@
 import type { PoolClient } from 'pg';
+import { bulkStatement, column, rowList } from '../../runtime/database/bulk-statement.ts';
 import { runStatement } from '../../runtime/database/run-statement.ts';
 import type { LaneKey } from '../domain/delivery.ts';
 import { isFirstOfItsOrder } from './head-rows.sql.ts';
-import { laneArrays, laneOf, laneText } from './lane-arrays.ts';
+import { laneColumns, laneOf, laneText } from './lane-arrays.ts';
 import type { LaneRow } from './lane-arrays.ts';
 
 /** A lane to give up, and how long it is to be left alone at least. */
@@ -16,15 +17,22 @@ export interface LaneRelease {
  * committed while it was worked on have either been seen by now, or wake the lane after this transaction. A lane with
  * something left to send is due from now on, not since the delivery was: lanes that have waited longer come first.
  */
-const statement = `
+const statement = bulkStatement(
+  'release-lanes',
+  {
+    released: rowList<LaneRelease>({
+      ...laneColumns<LaneRelease>(({ lane }) => lane),
+      delay_ms: column('float8', ({ delayMs }) => delayMs),
+    }),
+  },
+  (sql) => `
 update webhooks.lanes l
 set lease_id = null, leased_until = null,
     next_due_at = case when left_over.due_at is not null then greatest(
       left_over.due_at, l.resting_until,
       date_trunc('milliseconds', now() + released.delay_ms * interval '1 millisecond')
     ) end
-from unnest($1::text[], $2::webhooks.environment[], $3::text[], $4::float8[])
-  as released (merchant_id, environment, endpoint, delay_ms)
+from ${sql.released}
 left join lateral (
   select d.due_at from webhooks.deliveries d
   where d.merchant_id = released.merchant_id and d.environment = released.environment
@@ -34,7 +42,8 @@ left join lateral (
   limit 1
 ) left_over on true
 where l.merchant_id = released.merchant_id and l.environment = released.environment and l.endpoint = released.endpoint
-returning l.merchant_id, l.environment, l.endpoint, l.next_due_at <= now() and l.paused_at is null as is_due`;
+returning l.merchant_id, l.environment, l.endpoint, l.next_due_at <= now() and l.paused_at is null as is_due`,
+);
 
 interface ReleasedRow extends LaneRow {
   readonly is_due: boolean | null;
@@ -45,10 +54,9 @@ export async function releaseLanes(
   client: PoolClient,
   releases: readonly LaneRelease[],
 ): Promise<ReadonlySet<string>> {
-  const rows = await runStatement<ReleasedRow & Record<string, unknown>>(client, {
-    name: 'release-lanes',
-    text: statement,
-    values: [...laneArrays(releases.map(({ lane }) => lane)), releases.map(({ delayMs }) => delayMs)],
-  });
+  const rows = await runStatement<ReleasedRow & Record<string, unknown>>(
+    client,
+    statement.with({ released: releases }),
+  );
   return new Set(rows.filter((row) => row.is_due === true).map((row) => laneText(laneOf(row))));
 }

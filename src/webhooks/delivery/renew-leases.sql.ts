@@ -1,7 +1,8 @@
 import type { Pool } from 'pg';
+import { bulkStatement, column, rowList, scalar } from '../../runtime/database/bulk-statement.ts';
 import { runStatement } from '../../runtime/database/run-statement.ts';
 import type { LaneKey } from '../domain/delivery.ts';
-import { laneArrays, laneOf, laneText } from './lane-arrays.ts';
+import { laneColumns, laneOf, laneText } from './lane-arrays.ts';
 import type { LaneRow } from './lane-arrays.ts';
 
 /** A lane and the lease it was taken with. */
@@ -14,21 +15,30 @@ export interface HeldLease {
  * A lease that ended and that nobody took up is as good as one that did not: whoever takes a lane writes a new id. The
  * rows are locked in the order in which everybody locks several lanes.
  */
-const statement = `
+const statement = bulkStatement(
+  'renew-leases',
+  {
+    held: rowList<HeldLease>({
+      ...laneColumns<HeldLease>(({ lane }) => lane),
+      lease_id: column('uuid', ({ leaseId }) => leaseId),
+    }),
+    lease_ms: scalar<number>('float8'),
+  },
+  (sql) => `
 with ours as (
   select merchant_id, environment, endpoint, lease_id
-  from unnest($1::text[], $2::webhooks.environment[], $3::text[], $4::uuid[])
-    as held (merchant_id, environment, endpoint, lease_id)
+  from ${sql.held}
   join webhooks.lanes l using (merchant_id, environment, endpoint, lease_id)
   order by merchant_id, environment, endpoint
   for no key update of l
 )
 update webhooks.lanes l
-set leased_until = now() + $5::float8 * interval '1 millisecond'
+set leased_until = now() + ${sql.lease_ms} * interval '1 millisecond'
 from ours
 where l.merchant_id = ours.merchant_id and l.environment = ours.environment and l.endpoint = ours.endpoint
   and l.lease_id = ours.lease_id
-returning l.merchant_id, l.environment, l.endpoint, l.paused_at is not null as is_paused`;
+returning l.merchant_id, l.environment, l.endpoint, l.paused_at is not null as is_paused`,
+);
 
 interface RenewedRow extends LaneRow {
   readonly is_paused: boolean;
@@ -40,10 +50,9 @@ export async function renewLeases(
   leases: readonly HeldLease[],
   leaseMs: number,
 ): Promise<ReadonlyMap<string, { readonly isPaused: boolean }>> {
-  const rows = await runStatement<RenewedRow & Record<string, unknown>>(pool, {
-    name: 'renew-leases',
-    text: statement,
-    values: [...laneArrays(leases.map(({ lane }) => lane)), leases.map(({ leaseId }) => leaseId), leaseMs],
-  });
+  const rows = await runStatement<RenewedRow & Record<string, unknown>>(
+    pool,
+    statement.with({ held: leases, lease_ms: leaseMs }),
+  );
   return new Map(rows.map((row) => [laneText(laneOf(row)), { isPaused: row.is_paused }]));
 }

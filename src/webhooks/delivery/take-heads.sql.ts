@@ -1,9 +1,10 @@
 import type { Pool, PoolClient } from 'pg';
+import { bulkStatement, column, rowList } from '../../runtime/database/bulk-statement.ts';
 import { runStatement } from '../../runtime/database/run-statement.ts';
 import type { LaneKey, OutgoingDelivery } from '../domain/delivery.ts';
 import { headOf, headsOf } from './head-rows.sql.ts';
 import type { HeadRow } from './head-rows.sql.ts';
-import { laneArrays, laneOf, laneText } from './lane-arrays.ts';
+import { laneColumns, laneOf, laneText } from './lane-arrays.ts';
 
 /** A lane that is ours, and what is wanted of it. */
 export interface HeadRequest {
@@ -15,30 +16,34 @@ export interface HeadRequest {
 }
 
 /** Reads only: nothing is written for having looked. Lanes that are not ours any more, or paused, are left out. */
-const statement = `
+const statement = bulkStatement(
+  'take-heads',
+  {
+    wanted: rowList<HeadRequest>({
+      ...laneColumns<HeadRequest>(({ lane }) => lane),
+      lease_id: column('uuid', ({ leaseId }) => leaseId),
+      heads: column('int', ({ limit }) => limit),
+      except_ids: column('text', ({ exceptIds }) => exceptIds.join(',')),
+    }),
+  },
+  (sql) => `
 select lane.merchant_id, lane.environment, lane.endpoint, head.*
-from unnest($1::text[], $2::webhooks.environment[], $3::text[], $4::uuid[], $5::int[], $6::text[])
-  as wanted (merchant_id, environment, endpoint, lease_id, heads, except_ids)
+from ${sql.wanted}
 join webhooks.lanes lane using (merchant_id, environment, endpoint, lease_id)
 left join lateral (${headsOf('lane', 'wanted.heads', "string_to_array(wanted.except_ids, ',')")}
 ) head on true
-where lane.paused_at is null`;
+where lane.paused_at is null`,
+);
 
 /** More deliveries of lanes that are ours, by lane (`laneText`). A lane that is missing is not ours, or paused. */
 export async function takeHeads(
   client: Pool | PoolClient,
   requests: readonly HeadRequest[],
 ): Promise<ReadonlyMap<string, readonly OutgoingDelivery[]>> {
-  const rows = await runStatement<HeadRow & Record<string, unknown>>(client, {
-    name: 'take-heads',
-    text: statement,
-    values: [
-      ...laneArrays(requests.map(({ lane }) => lane)),
-      requests.map(({ leaseId }) => leaseId),
-      requests.map(({ limit }) => limit),
-      requests.map(({ exceptIds }) => exceptIds.join(',')),
-    ],
-  });
+  const rows = await runStatement<HeadRow & Record<string, unknown>>(
+    client,
+    statement.with({ wanted: requests }),
+  );
   const taken = new Map<string, OutgoingDelivery[]>();
   for (const row of rows) {
     const lane = laneText(laneOf(row));

@@ -1,10 +1,11 @@
 import type { PoolClient } from 'pg';
+import { bulkStatement, column, rowList, scalar } from '../../runtime/database/bulk-statement.ts';
 import { runStatement } from '../../runtime/database/run-statement.ts';
 import type { AttemptReport, AttemptResult, LaneKey, OutgoingDelivery } from '../domain/delivery.ts';
 import type { LaneHealth } from '../domain/lane-health.ts';
 import { inFewWords } from './after-attempt.ts';
 import type { NextStep } from './after-attempt.ts';
-import { laneArrays } from './lane-arrays.ts';
+import { laneColumns } from './lane-arrays.ts';
 
 /** An attempt that has ended, and what becomes of its delivery. */
 export interface EndedAttempt {
@@ -30,6 +31,42 @@ export interface LaneOutcome {
   readonly pauseReason: string;
 }
 
+const states = { delivered: 'DELIVERED', again: 'PENDING', pause: 'PENDING', give_up: 'GIVEN_UP' } as const;
+
+/** PostgreSQL's text has no such character, and an answer's headers may. */
+const withoutNul = (text: string): string => text.replaceAll('\0', '\uFFFD');
+
+const attempt = rowList<EndedAttempt>({
+  merchant_id: column('text', ({ delivery }) => delivery.merchantId),
+  id: column('text', ({ delivery }) => delivery.id),
+  number: column('int', ({ delivery }) => delivery.attemptNumber),
+  round_attempts: column('int', ({ delivery }) => delivery.roundAttempts),
+  started_at: column('timestamptz', ({ report }) => report.startedAt),
+  duration_ms: column('int', ({ report }) => report.durationMs),
+  result: column('webhooks.attempt_result', ({ report }) => report.result),
+  status_code: column('smallint', ({ report }) => report.statusCode),
+  detail: column('text', ({ report }) => withoutNul(report.detail)),
+  remote_address: column('text', ({ report }) => report.remoteAddress),
+  response_body: column('bytea', ({ report }) => report.responseBody),
+  retry_after: column('text', ({ report }) => withoutNul(report.retryAfter)),
+  ended_at: column('timestamptz', ({ endedAt }) => endedAt),
+  state: column('webhooks.delivery_state', ({ next }) => states[next.type]),
+  due_at: column('timestamptz', ({ next }) => ('at' in next ? next.at : null)),
+  words: column('text', ({ report }) => withoutNul(inFewWords(report))),
+});
+
+const outcome = rowList<LaneOutcome>({
+  ...laneColumns<LaneOutcome>(({ lane }) => lane),
+  consecutive_failures: column('int', ({ health }) => health.consecutiveFailures),
+  resting_until: column('timestamptz', ({ health }) => health.restingUntil ?? null),
+  last_success_at: column('timestamptz', ({ lastSuccessAt }) => lastSuccessAt),
+  last_failure_at: column('timestamptz', ({ lastFailureAt }) => lastFailureAt),
+  failing_since: column('timestamptz', ({ failingSince }) => failingSince),
+  last_attempt_result: column('webhooks.attempt_result', ({ lastAttemptResult }) => lastAttemptResult),
+  last_result: column('text', ({ lastResult }) => withoutNul(lastResult)),
+  pause_reason: column('text', ({ pauseReason }) => pauseReason),
+});
+
 /** Whether an attempt `a` says what becomes of its delivery `d`. */
 const decides = `a.state = 'DELIVERED' or (d.state = 'PENDING' and d.round_attempts = a.round_attempts)`;
 
@@ -39,16 +76,12 @@ const decides = `a.state = 'DELIVERED' or (d.state = 'PENDING' and d.round_attem
  * not end or put off the next. Writing renews the lease, so that a lane whose lease had just ended is not taken with what
  * its deliveries were before.
  */
-const statement = `
+const statement = bulkStatement(
+  'write-attempts',
+  { attempt, outcome, lease_ms: scalar<number>('float8') },
+  (sql) => `
 with attempt as (
-  select * from unnest(
-    $1::text[], $2::text[], $3::int[], $4::timestamptz[], $5::int[], $6::webhooks.attempt_result[], $7::smallint[],
-    $8::text[], $9::text[], $10::bytea[], $11::text[], $12::timestamptz[], $13::webhooks.delivery_state[],
-    $14::timestamptz[], $15::text[], $26::int[]
-  ) as t (
-    merchant_id, id, number, started_at, duration_ms, result, status_code, detail, remote_address, response_body,
-    retry_after, ended_at, state, due_at, words, round_attempts
-  )
+  select * from ${sql.attempt}
 ), written as (
   update webhooks.deliveries d
   set state = case when ${decides} then a.state else d.state end,
@@ -75,16 +108,10 @@ with attempt as (
     a.response_body, a.retry_after
   from attempt a join written using (merchant_id, id)
 ), outcome as (
-  select * from unnest(
-    $16::text[], $17::webhooks.environment[], $18::text[], $19::int[], $20::timestamptz[], $21::timestamptz[],
-    $22::timestamptz[], $23::text[], $24::text[], $27::timestamptz[], $28::webhooks.attempt_result[]
-  ) as t (
-    merchant_id, environment, endpoint, consecutive_failures, resting_until, last_success_at, last_failure_at,
-    last_result, pause_reason, failing_since, last_attempt_result
-  )
+  select * from ${sql.outcome}
 )
 update webhooks.lanes l
-set leased_until = now() + $25::float8 * interval '1 millisecond',
+set leased_until = now() + ${sql.lease_ms} * interval '1 millisecond',
     consecutive_failures = o.consecutive_failures,
     resting_until = o.resting_until,
     last_success_at = coalesce(o.last_success_at, l.last_success_at),
@@ -96,12 +123,8 @@ set leased_until = now() + $25::float8 * interval '1 millisecond',
     pause_reason = case when l.paused_at is null then o.pause_reason else l.pause_reason end,
     paused_by_answer = case when l.paused_at is null then o.pause_reason <> '' else l.paused_by_answer end
 from outcome o
-where l.merchant_id = o.merchant_id and l.environment = o.environment and l.endpoint = o.endpoint`;
-
-const states = { delivered: 'DELIVERED', again: 'PENDING', pause: 'PENDING', give_up: 'GIVEN_UP' } as const;
-
-/** PostgreSQL's text has no such character, and an answer's headers may. */
-const withoutNul = (text: string): string => text.replaceAll('\0', '\uFFFD');
+where l.merchant_id = o.merchant_id and l.environment = o.environment and l.endpoint = o.endpoint`,
+);
 
 /** Writes what came of attempts on lanes that this transaction has locked and found to be its own. */
 export async function writeAttempts(
@@ -110,36 +133,5 @@ export async function writeAttempts(
   outcomes: readonly LaneOutcome[],
   leaseMs: number,
 ): Promise<void> {
-  await runStatement(client, {
-    name: 'write-attempts',
-    text: statement,
-    values: [
-      attempts.map(({ delivery }) => delivery.merchantId),
-      attempts.map(({ delivery }) => delivery.id),
-      attempts.map(({ delivery }) => delivery.attemptNumber),
-      attempts.map(({ report }) => report.startedAt),
-      attempts.map(({ report }) => report.durationMs),
-      attempts.map(({ report }) => report.result),
-      attempts.map(({ report }) => report.statusCode),
-      attempts.map(({ report }) => withoutNul(report.detail)),
-      attempts.map(({ report }) => report.remoteAddress),
-      attempts.map(({ report }) => report.responseBody),
-      attempts.map(({ report }) => withoutNul(report.retryAfter)),
-      attempts.map(({ endedAt }) => endedAt),
-      attempts.map(({ next }) => states[next.type]),
-      attempts.map(({ next }) => ('at' in next ? next.at : null)),
-      attempts.map(({ report }) => withoutNul(inFewWords(report))),
-      ...laneArrays(outcomes.map(({ lane }) => lane)),
-      outcomes.map(({ health }) => health.consecutiveFailures),
-      outcomes.map(({ health }) => health.restingUntil ?? null),
-      outcomes.map(({ lastSuccessAt }) => lastSuccessAt),
-      outcomes.map(({ lastFailureAt }) => lastFailureAt),
-      outcomes.map(({ lastResult }) => withoutNul(lastResult)),
-      outcomes.map(({ pauseReason }) => pauseReason),
-      leaseMs,
-      attempts.map(({ delivery }) => delivery.roundAttempts),
-      outcomes.map(({ failingSince }) => failingSince),
-      outcomes.map(({ lastAttemptResult }) => lastAttemptResult),
-    ],
-  });
+  await runStatement(client, statement.with({ attempt: attempts, outcome: outcomes, lease_ms: leaseMs }));
 }

@@ -1,4 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
+import { bulkStatement, column, rowList } from '../../runtime/database/bulk-statement.ts';
 
 /** A gap between orders, events and deliveries. */
 export interface Finding {
@@ -13,22 +14,25 @@ export interface Finding {
   readonly detail: string;
 }
 
-/** Writes down what was found, at the database's time. */
+const finding = rowList<Finding>({
+  id: column('text', ({ id }) => id),
+  merchant_id: column('text', ({ merchantId }) => merchantId),
+  order_id: column('text', ({ orderId }) => orderId),
+  is_repaired: column('boolean', ({ isRepaired }) => isRepaired),
+  detail: column('text', ({ detail }) => detail),
+});
+
+const insertion = bulkStatement(
+  undefined,
+  { finding },
+  (sql) => `
+insert into webhooks.findings (found_at, ${finding.columns})
+select clock_timestamp(), ${finding.columns} from ${sql.finding}`,
+);
+
+/** Stores findings, at the database's time. */
 export async function insertFindings(client: Pool | PoolClient, findings: readonly Finding[]): Promise<void> {
-  if (findings.length === 0) return;
-  await client.query(
-    `insert into webhooks.findings (id, found_at, merchant_id, order_id, is_repaired, detail)
-     select id, clock_timestamp(), merchant_id, order_id, is_repaired, detail
-     from unnest($1::text[], $2::text[], $3::text[], $4::boolean[], $5::text[])
-       as t (id, merchant_id, order_id, is_repaired, detail)`,
-    [
-      findings.map(({ id }) => id),
-      findings.map(({ merchantId }) => merchantId),
-      findings.map(({ orderId }) => orderId),
-      findings.map(({ isRepaired }) => isRepaired),
-      findings.map(({ detail }) => detail),
-    ],
-  );
+  if (findings.length > 0) await client.query(insertion.with({ finding: findings }));
 }
 
 /** Whether something that begins with these words was found since then. */

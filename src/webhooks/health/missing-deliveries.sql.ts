@@ -1,6 +1,22 @@
 import type { PoolClient } from 'pg';
+import { bulkStatement, column, rowList } from '../../runtime/database/bulk-statement.ts';
 import { runStatement } from '../../runtime/database/run-statement.ts';
 import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
+
+const statement = bulkStatement(
+  undefined,
+  {
+    event: rowList<OrderEvent>({
+      merchant_id: column('text', ({ order }) => order?.merchantId ?? ''),
+      event_id: column('text', ({ eventId }) => eventId),
+    }),
+  },
+  (sql) => `
+select event.event_id from ${sql.event}
+where not exists (
+  select from webhooks.deliveries d where d.merchant_id = event.merchant_id and d.event_id = event.event_id
+)`,
+);
 
 /** Those of the events that have no delivery. */
 export async function withoutDelivery(
@@ -8,14 +24,7 @@ export async function withoutDelivery(
   events: readonly OrderEvent[],
 ): Promise<readonly OrderEvent[]> {
   if (events.length === 0) return [];
-  const rows = await runStatement<{ event_id: string }>(client, {
-    text: `
-select event.event_id from unnest($1::text[], $2::text[]) as event (merchant_id, event_id)
-where not exists (
-  select from webhooks.deliveries d where d.merchant_id = event.merchant_id and d.event_id = event.event_id
-)`,
-    values: [events.map(({ order }) => order?.merchantId ?? ''), events.map(({ eventId }) => eventId)],
-  });
+  const rows = await runStatement<{ event_id: string }>(client, statement.with({ event: events }));
   const missing = new Set(rows.map(({ event_id: eventId }) => eventId));
   return events.filter(({ eventId }) => missing.has(eventId));
 }

@@ -1,4 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
+import { bulkStatement, column, rowList, scalar } from '../../runtime/database/bulk-statement.ts';
 import { runStatement } from '../../runtime/database/run-statement.ts';
 import type { LaneKey, WebhookEventType } from '../domain/delivery.ts';
 
@@ -23,6 +24,20 @@ export interface ReaderMove {
   readonly cursor: string;
 }
 
+const input = rowList<NewDelivery>({
+  merchant_id: column('text', (row) => row.merchantId),
+  id: column('text', (row) => row.id),
+  environment: column('webhooks.environment', (row) => row.environment),
+  endpoint: column('text', (row) => row.endpoint),
+  event_id: column('text', (row) => row.eventId),
+  event_type: column('text', (row) => row.eventType),
+  order_id: column('text', (row) => row.orderId),
+  order_number: column('text', (row) => row.orderNumber),
+  sequence: column('bigint', (row) => row.sequence),
+  url: column('text', (row) => row.url),
+  body: column('bytea', (row) => row.body),
+});
+
 /**
  * One statement, one commit, as short as can be: core's event list waits for the oldest transaction that writes. Sorted
  * by key, so that two writers of the same events wait for each other instead of deadlocking.
@@ -30,23 +45,21 @@ export interface ReaderMove {
  * A lane is woken only by deliveries that are new, and not before it has rested. Its row is locked even when it is due
  * already: who releases a lane locks the row before it looks for what is left, and so sees these deliveries.
  */
-const statement = `
+const statement = bulkStatement(
+  'insert-deliveries',
+  { input, reader: scalar<string | null>('text'), cursor: scalar<string | null>('text') },
+  (sql) => `
 with clock as (
   select date_trunc('milliseconds', clock_timestamp()) as now
-), input as (
-  select * from unnest(
-    $1::text[], $2::text[], $3::webhooks.environment[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
-    $9::bigint[], $10::text[], $11::bytea[]
-  ) as t (merchant_id, id, environment, endpoint, event_id, event_type, order_id, order_number, sequence, url, body)
 ), inserted as (
   insert into webhooks.deliveries (
-    merchant_id, id, environment, endpoint, event_id, event_type, order_id, order_number, sequence, url, body,
+    ${input.columns},
     state, due_at, round_started_at, created_at
   )
   select
-    merchant_id, id, environment, endpoint, event_id, event_type, order_id, order_number, sequence, url, body,
+    ${input.columns},
     'PENDING', now, now, now
-  from input, clock
+  from ${sql.input}, clock
   order by merchant_id collate "C", event_id collate "C"
   on conflict (merchant_id, event_id) do nothing
   returning merchant_id, environment, endpoint, event_id
@@ -60,10 +73,11 @@ with clock as (
     where lanes.next_due_at is null or lanes.next_due_at > greatest(excluded.next_due_at, lanes.resting_until)
 ), moved as (
   insert into webhooks.event_readers (reader, cursor, read_at)
-  select $12::text, $13::text, now from clock where $12::text is not null
+  select ${sql.reader}, ${sql.cursor}, now from clock where ${sql.reader} is not null
   on conflict (reader) do update set cursor = excluded.cursor, read_at = excluded.read_at
 )
-select event_id from inserted`;
+select event_id from inserted`,
+);
 
 /**
  * Makes the deliveries whose event has none yet, with their lanes, and moves the reader. Gives the event ids of the
@@ -74,24 +88,9 @@ export async function insertDeliveries(
   deliveries: readonly NewDelivery[],
   move?: ReaderMove,
 ): Promise<ReadonlySet<string>> {
-  const rows = await runStatement<{ event_id: string }>(client, {
-    name: 'insert-deliveries',
-    text: statement,
-    values: [
-      deliveries.map((row) => row.merchantId),
-      deliveries.map((row) => row.id),
-      deliveries.map((row) => row.environment),
-      deliveries.map((row) => row.endpoint),
-      deliveries.map((row) => row.eventId),
-      deliveries.map((row) => row.eventType),
-      deliveries.map((row) => row.orderId),
-      deliveries.map((row) => row.orderNumber),
-      deliveries.map((row) => row.sequence),
-      deliveries.map((row) => row.url),
-      deliveries.map((row) => row.body),
-      move?.reader ?? null,
-      move?.cursor ?? null,
-    ],
-  });
+  const rows = await runStatement<{ event_id: string }>(
+    client,
+    statement.with({ input: deliveries, reader: move?.reader ?? null, cursor: move?.cursor ?? null }),
+  );
   return new Set(rows.map(({ event_id: eventId }) => eventId));
 }

@@ -1,7 +1,8 @@
 import type { PoolClient } from 'pg';
+import { bulkStatement, scalar } from '../../runtime/database/bulk-statement.ts';
 import { runStatement } from '../../runtime/database/run-statement.ts';
 import type { DeliveryState, LaneKey } from '../domain/delivery.ts';
-import { laneArrays, laneText } from '../delivery/lane-arrays.ts';
+import { laneList, laneText } from '../delivery/lane-arrays.ts';
 import { lockLanes } from '../delivery/lock-lanes.sql.ts';
 
 /** A delivery to send again, and where it goes. */
@@ -9,20 +10,33 @@ export interface Redelivered extends LaneKey {
   readonly id: string;
 }
 
-const wakeLanes = `
+const wakeLanes = bulkStatement(
+  undefined,
+  { woken: laneList },
+  (sql) => `
 update webhooks.lanes l
 set next_due_at = least(l.next_due_at, greatest(date_trunc('milliseconds', now()), l.resting_until))
-from unnest($1::text[], $2::webhooks.environment[], $3::text[]) as woken (merchant_id, environment, endpoint)
-where l.merchant_id = woken.merchant_id and l.environment = woken.environment and l.endpoint = woken.endpoint`;
+from ${sql.woken}
+where l.merchant_id = woken.merchant_id and l.environment = woken.environment and l.endpoint = woken.endpoint`,
+);
 
 /** Id, event and body stay as they are, and so does what was tried. */
-const makeDue = `
+const makeDue = bulkStatement(
+  undefined,
+  {
+    merchant_id: scalar<string>('text'),
+    ids: scalar<readonly string[]>('text[]'),
+    redelivery_id: scalar<string | null>('text'),
+    states: scalar<readonly DeliveryState[]>('webhooks.delivery_state[]'),
+  },
+  (sql) => `
 update webhooks.deliveries
 set state = 'PENDING', due_at = date_trunc('milliseconds', now()), given_up_at = null,
     round_attempts = 0, round_started_at = date_trunc('milliseconds', now()),
-    redelivery_id = coalesce($3, redelivery_id)
-where merchant_id = $1 and id = any($2::text[]) and state = any($4::webhooks.delivery_state[])
-returning id`;
+    redelivery_id = coalesce(${sql.redelivery_id}, redelivery_id)
+where merchant_id = ${sql.merchant_id} and id = any(${sql.ids}) and state = any(${sql.states})
+returning id`,
+);
 
 const anyState: readonly DeliveryState[] = ['PENDING', 'DELIVERED', 'GIVEN_UP'];
 
@@ -41,11 +55,16 @@ export async function makePending(
   const lanes = [...new Map(deliveries.map((each) => [laneText(each), each])).values()];
   // Lanes first: whoever writes down an attempt locks in this order, too.
   await lockLanes(client, lanes);
-  await runStatement(client, { text: wakeLanes, values: laneArrays(lanes) });
-  const made = await runStatement(client, {
-    text: makeDue,
-    values: [merchantId, deliveries.map(({ id }) => id), redeliveryId, states],
-  });
+  await runStatement(client, wakeLanes.with({ woken: lanes }));
+  const made = await runStatement(
+    client,
+    makeDue.with({
+      merchant_id: merchantId,
+      ids: deliveries.map(({ id }) => id),
+      redelivery_id: redeliveryId,
+      states,
+    }),
+  );
   return made.length;
 }
 

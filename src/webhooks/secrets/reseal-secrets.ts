@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import type { Logger } from '../../runtime/logger.ts';
+import { bulkStatement, column, rowList, scalar } from '../../runtime/database/bulk-statement.ts';
 import { runStatement } from '../../runtime/database/run-statement.ts';
 import type { Environment } from '../domain/delivery.ts';
 import { SecretUnusableError } from './secret-cipher.ts';
@@ -32,14 +33,26 @@ order by merchant_id, environment, id
 limit ${batchSize}`;
 
 // What changed meanwhile is left to the round after.
-const replace = `
+const replace = bulkStatement(
+  undefined,
+  {
+    key_id: scalar<string>('text'),
+    fresh: rowList<Row & { readonly fresh: Buffer }>({
+      merchant_id: column('text', (row) => row.merchant_id),
+      environment: column('webhooks.environment', (row) => row.environment),
+      id: column('text', (row) => row.id),
+      old_sealed: column('bytea', (row) => row.sealed),
+      sealed: column('bytea', (row) => row.fresh),
+    }),
+  },
+  (sql) => `
 update webhooks.signing_secrets as secrets
-set key_id = $1, sealed = fresh.sealed
-from unnest($2::text[], $3::webhooks.environment[], $4::text[], $5::bytea[], $6::bytea[])
-  as fresh (merchant_id, environment, id, old_sealed, sealed)
+set key_id = ${sql.key_id}, sealed = fresh.sealed
+from ${sql.fresh}
 where (secrets.merchant_id, secrets.environment, secrets.id) = (fresh.merchant_id, fresh.environment, fresh.id)
   and secrets.sealed = fresh.old_sealed
-returning secrets.id`;
+returning secrets.id`,
+);
 
 /** Goes once through all secrets that are not encrypted with the cipher's own key, in small batches. */
 export async function resealSecrets(pool: Pool, cipher: SecretCipher): Promise<Resealed> {
@@ -68,17 +81,7 @@ export async function resealSecrets(pool: Pool, cipher: SecretCipher): Promise<R
         return [];
       }
     });
-    const written = await runStatement(pool, {
-      text: replace,
-      values: [
-        cipher.keyId,
-        fresh.map((row) => row.merchant_id),
-        fresh.map((row) => row.environment),
-        fresh.map((row) => row.id),
-        fresh.map((row) => row.sealed),
-        fresh.map((row) => row.fresh),
-      ],
-    });
+    const written = await runStatement(pool, replace.with({ key_id: cipher.keyId, fresh }));
     resealed += written.length;
     const lastRow = rows.at(-1);
     if (lastRow === undefined || rows.length < batchSize) break;
