@@ -61,10 +61,15 @@ async function list(
 
 function rowsOf({ status, instance, reportTime, stale }: ReportedWalletStatus): string[][] {
   if (status === undefined) return [];
+  const wallet = [wordOf(WalletSchema, status.wallet) ?? '', showEnvironment(status.environment)];
+  // The process may have stopped. What it last reported would read as the wallet's present state.
+  if (stale)
+    return [
+      [...wallet, 'unknown', '', '', '', '', '', '', `${showTime(reportTime)}\nout of date\nby ${instance}`],
+    ];
   return [
     [
-      wordOf(WalletSchema, status.wallet) ?? '',
-      showEnvironment(status.environment),
+      ...wallet,
       [wordOf(WalletHealthSchema, status.health) ?? 'not asked yet', status.healthDetail]
         .filter((part) => part !== '')
         .join(': '),
@@ -74,7 +79,7 @@ function rowsOf({ status, instance, reportTime, stale }: ReportedWalletStatus): 
       showMs(status.latencyP50),
       showMs(status.latencyP99),
       `${status.inFlight} of ${status.places}`,
-      `${showTime(reportTime)}${stale ? ', out of date' : ''}\nby ${instance}`,
+      `${showTime(reportTime)}\nby ${instance}`,
     ],
   ];
 }

@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from '@jest/globals';
+import pg from 'pg';
 import { startStack } from '../support/stack.ts';
 import type { Stack } from '../support/stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
@@ -46,6 +47,24 @@ test('wallet status shows the wallets that a process talks to, for a reader, too
   expect(stdout).toMatch(/^walletb +SANDBOX +up +all/m);
   expect(stdout).toContain('Calls and times are of the last');
   expect(widthOf(stdout)).toBeLessThanOrEqual(120);
+});
+
+test('wallet status does not give the last report of a process that is silent as the present state', async () => {
+  const { run, json } = await open(1);
+  await waitUntil(
+    'both wallets have reported',
+    async () => ((await json('wallet', 'status'))['statuses'] as readonly Status[]).length > 1 || undefined,
+  );
+  await stack?.wallets[0]?.stop();
+  const database = new pg.Client({ connectionString: stack?.databaseUrl });
+  await database.connect();
+  await database.query(`update core.wallet_statuses set reported_at = now() - interval '10 minutes'`);
+  await database.end();
+
+  const { stdout } = await run('wallet', 'status');
+
+  expect(stdout).toMatch(/^walleta +SANDBOX +unknown +\S+\n +out of date$/m);
+  expect(stdout).not.toMatch(/ up /);
 });
 
 test('wallet status is of one environment when asked for', async () => {

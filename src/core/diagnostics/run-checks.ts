@@ -90,7 +90,7 @@ select current_setting('server_version') as version, current_setting('fsync') as
 /** Asks the pool and not the database, so that it can be answered when there is no connection left. */
 export function checkPool({ size, inUse, idle, ended, waiting, sinceGivenMs }: PoolState): CheckOutcome {
   const name = 'database pool';
-  const seen = `of ${size} connections ${inUse} are in use, ${idle} idle and ${ended} ended; ${waiting} requests wait`;
+  const seen = `connections: ${size} at most, ${inUse} in use, ${idle} idle, ${ended} ended; requests waiting: ${waiting}`;
   if (ended > 0)
     return failed(
       name,

@@ -43,7 +43,9 @@ test('a pool that gives no connection is seen in its state, readiness, metrics, 
   await waitUntil('the pool is known to give nothing', () => told.length > 0);
   expect(watch.isGiving()).toBe(false);
   const starved = diagnose();
-  expect(starved.detail).toMatch(/^it has given no connection for 2\d s: of 1 connections 1 are in use/);
+  expect(starved.detail).toMatch(
+    /^it has given no connection for 2\d s: connections: 1 at most, 1 in use, 0 idle, 0 ended; requests waiting: 1$/,
+  );
   expect(starved.advice).toContain('pg_stat_activity');
 
   proxy.cutAll();
