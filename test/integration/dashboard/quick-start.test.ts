@@ -226,6 +226,7 @@ describe.each(Object.keys(snippetLanguages) as SnippetLanguage[])('the examples 
         expect(direct).toContain('payment_status');
         expect(asked).toContain(orderNumber);
         expect(asked).toContain('PENDING');
+        expect((await verify(orderNumber))['customer_phone']).toBe(settings['PHONE']);
         expect(await completed(`${orderNumber}-direct`)).toMatchObject({
           payment_type: 'DIRECT',
           amount: '100.50',

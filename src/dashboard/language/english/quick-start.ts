@@ -6,7 +6,7 @@ export const quickStart = {
   productionNote: 'This is production: orders you register here are paid with real money.',
   key: {
     title: '1. Your key, an order number and a phone number',
-    body: 'Programs read them from their environment. Never put the key into a page, an app or a repository. Run the last two lines again for another order: one phone gets at most five prompts in ten minutes.',
+    body: 'Programs read them from their environment. Never put the key into a page, an app or a repository. Run the last two lines again for another order. Gatehouse limits how often it prompts one phone.',
     none: 'You have no key in this environment yet.',
     toKeys: 'To the API keys',
     ending: 'The rest of the key was shown when it was made. If nobody has it, make another.',
