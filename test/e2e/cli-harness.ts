@@ -102,6 +102,14 @@ export async function deadAddress(): Promise<string> {
   return `127.0.0.1:${port}`;
 }
 
-/** The widest line, in characters. */
+/** The longest word that fits on a line beside its label. Longer ones, such as a callback's URL, are never broken. */
+const longestWrapped = 80;
+
+/** How wide the widest line is that could have been wrapped. */
 export const widthOf = (text: string): number =>
-  Math.max(...text.split('\n').map((line) => [...line].length));
+  Math.max(
+    ...text
+      .split('\n')
+      .filter((line) => line.split(/\s+/).every((word) => word.length <= longestWrapped))
+      .map((line) => [...line].length),
+  );
