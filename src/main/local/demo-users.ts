@@ -1,9 +1,10 @@
 import { Type } from '@sinclair/typebox';
 import type { Static } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { createClient } from '@connectrpc/connect';
+import { ConnectError, createClient } from '@connectrpc/connect';
 import type { Transport } from '@connectrpc/connect';
 import { AccountService, MemberRole } from '../../gen/gatehouse/v1/account_service_pb.js';
+import { reasonOf } from '../../runtime/rpc/rpc-error.ts';
 
 const Login = Type.Object({ email: Type.String(), password: Type.String() });
 const DemoUsers = Type.Object({ owner: Login, operator: Login });
@@ -24,8 +25,8 @@ export function readDemoUsers(text: string | undefined): DemoUsers | undefined {
 }
 
 /**
- * Makes sure that somebody can sign in to the dashboard for the demo merchant, and as an operator: those known from an
- * earlier start, else with new passwords. A password that its owner has changed since is theirs and stays.
+ * Makes sure that the demo merchant's owner and an operator can sign in to the dashboard. Logins of an earlier start are
+ * kept, and so is a password that its user has changed since. A login that is not known any more gets a new password.
  */
 export async function ensureDemoUsers(options: {
   readonly operator: Transport;
@@ -44,15 +45,21 @@ export async function ensureDemoUsers(options: {
     return users.some(({ email }) => email === emails[who]);
   };
   const reset = async (who: keyof DemoUsers, password: string): Promise<void> => {
-    const { token } = await operator.startPasswordReset({ email: emails[who] });
+    const { token } = await dashboard.startPasswordReset({ email: emails[who] });
     await dashboard.resetPassword({ token, password });
   };
   const invite = async (who: keyof DemoUsers, password: string): Promise<void> => {
     const place = who === 'owner' ? { merchantId, role: MemberRole.OWNER } : { asOperator: true };
     const { token } = await operator.inviteUser({ email: emails[who], ...place });
-    const { hasAccount } = await dashboard.getInvitation({ token });
-    if (hasAccount) await reset(who, password);
-    await dashboard.acceptInvitation({ token, name: names[who], password, language: 'en' });
+    const accept = () => dashboard.acceptInvitation({ token, name: names[who], password, language: 'en' });
+    try {
+      await accept();
+    } catch (error) {
+      // The address has an account without this role. An invitation says so only to a wrong password.
+      if (reasonOf(ConnectError.from(error)) !== 'WRONG_CREDENTIALS') throw error;
+      await reset(who, password);
+      await accept();
+    }
   };
   const loginOf = async (who: keyof DemoUsers) => {
     const known = kept?.[who];
