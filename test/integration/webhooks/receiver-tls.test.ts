@@ -131,6 +131,6 @@ test('a TLS alert on a URL that says http gets the hint', async () => {
 
   const report = await sendTo(openSender(), `${receiver.origin}/hook`);
 
-  expect(report.result).toBe('CONNECTION_FAILED');
+  expect(report.result).toBe('UNREADABLE');
   expect(report.detail).toContain('is not HTTP: it speaks TLS, so is the URL an https one?');
 });
