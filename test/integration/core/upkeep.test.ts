@@ -28,6 +28,7 @@ describe('the busy tables', () => {
         orders_order_number: 'verify',
         orders_sweep: 'the sweep',
         orders_phone: 'customers, found by their phone',
+        orders_links: 'payment links, a small part of all orders',
       },
     ],
     ['order_events', { order_events_pkey: 'no event twice', order_events_commit_order: 'the relay' }],
@@ -40,6 +41,7 @@ describe('the busy tables', () => {
         payment_attempts_phone: 'the limit on prompts',
         payment_attempts_transaction: 'money counted once; statements',
         payment_attempts_succeeded: 'statements',
+        payment_attempts_paid: 'the phones that have paid a merchant before',
       },
     ],
   ])('%s has no index but those that something needs', async (table, needed) => {
