@@ -18,8 +18,8 @@ export default {
       },
     ],
   },
-  // Many tests start real servers: one worker for each core of a small machine.
-  maxWorkers: 2,
+  // Many tests start real servers and wait for them: three workers keep the two cores of a small machine busy.
+  maxWorkers: 3,
   // Deadlines only end what hangs. A test on a busy machine takes several times as long as on an idle one.
   testTimeout: 5 * 60_000,
 };
