@@ -104,7 +104,9 @@ test.each([
 test('an id that stands for no UUID is a mistake of the caller, and nothing is sent', async () => {
   const payment = buildPayment({ attemptId: 'order 17' });
 
-  await expect(subject.connector.initiate(payment, options)).rejects.toThrow('neither an id of Gatehouse nor a UUID');
+  await expect(subject.connector.initiate(payment, options)).rejects.toThrow(
+    'neither an id of Gatehouse nor a UUID',
+  );
 
   expect(subject.wallet.requests).toEqual([]);
 });
