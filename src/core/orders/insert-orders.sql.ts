@@ -37,7 +37,7 @@ const input = rowList<OrderValues>({
   expires_at: plainColumn('timestamptz', (row) => row.expiresAt),
 });
 
-const attempt = rowList<PaymentAttemptValues>({
+const attempt = rowList<PaymentAttemptValues & Pick<NewOrderRows, 'promptPlace'>>({
   order_id: plainColumn('uuid', (row) => row.orderId),
   id: plainColumn('uuid', (row) => row.id),
   origin: plainColumn('text', (row) => row.origin),
@@ -45,6 +45,7 @@ const attempt = rowList<PaymentAttemptValues>({
   phone: column('text', (row) => row.phone),
   created_at: plainColumn('timestamptz', (row) => row.createdAt),
   prompt_until: plainColumn('timestamptz', (row) => newAttemptSchedule(row.createdAt).promptUntil),
+  prompt_place: plainColumn('text', (row) => row.promptPlace),
 });
 
 const event = rowList<NewEventValues & { readonly orderId: string }>({
@@ -81,11 +82,11 @@ with inserted as (
 ), attempts as (
   insert into core.payment_attempts (
     merchant_id, id, environment, order_id, status, origin, payment_option, phone, decline_reason, created_at, updated_at,
-    due_at, prompt_until
+    due_at, prompt_until, prompt_place
   )
   select
     inserted.merchant_id, attempt.id, inserted.environment, order_id, 'REQUESTED', origin, payment_option, phone, null,
-    created_at, created_at, created_at, prompt_until
+    created_at, created_at, created_at, prompt_until, prompt_place
   from ${sql.attempt}
   join inserted on inserted.id = order_id
 ), events as (
