@@ -19,10 +19,11 @@ export default {
     },
     {
       name: 'core-imports-its-layers',
-      comment: "Core uses its own folders, gen and runtime; the merchants' JSON is none of its business.",
+      comment:
+        "Core uses its own folders, gen, contract and platform; the merchants' JSON is none of its business.",
       severity: 'error',
       from: { path: '^src/core/(?!domain/)' },
-      to: { path: '^src/', pathNot: '^src/(core|gen|runtime)/' },
+      to: { path: '^src/', pathNot: '^src/(core|gen|contract|platform)/' },
     },
     {
       name: 'shared-folders-import-no-capability',
@@ -46,25 +47,32 @@ export default {
     {
       name: 'edge-imports-shared-folders',
       comment:
-        'An edge process talks to core and to other edges over RPC: it imports gen, runtime and merchant-api.',
+        'An edge process talks to core and to other edges over RPC: it imports gen, contract, platform and merchant-api.',
       severity: 'error',
       from: { path: `^src/(${EDGES})/` },
-      to: { path: '^src/', pathNot: '^src/($1|gen|runtime|merchant-api)/' },
+      to: { path: '^src/', pathNot: '^src/($1|gen|contract|platform|merchant-api)/' },
     },
     {
-      name: 'simulator-imports-runtime',
+      name: 'simulator-imports-platform',
       comment: "The simulated wallet is somebody else's system: sharing our code would share our mistakes.",
       severity: 'error',
       from: { path: '^src/wallet-simulator/' },
-      to: { path: '^src/', pathNot: '^src/(wallet-simulator|runtime)/' },
+      to: { path: '^src/', pathNot: '^src/(wallet-simulator|platform)/' },
     },
     {
-      name: 'runtime-imports-npm-and-gen',
+      name: 'platform-knows-no-payments',
       comment:
-        'What every process needs knows nothing of any of them (gen: health, reflection, error details).',
+        'What any server needs knows nothing of payments: of gen it uses what Google and gRPC have written.',
       severity: 'error',
-      from: { path: '^src/runtime/' },
-      to: { path: '^src/', pathNot: '^src/(runtime|gen)/' },
+      from: { path: '^src/platform/' },
+      to: { path: '^src/', pathNot: '^src/(platform/|gen/(google|grpc|health)/)' },
+    },
+    {
+      name: 'contract-imports-gen-and-platform',
+      comment: 'What all processes agree on can depend on none of them.',
+      severity: 'error',
+      from: { path: '^src/contract/' },
+      to: { path: '^src/', pathNot: '^src/(contract|gen|platform)/' },
     },
     {
       name: 'merchant-api-imports-gen',
@@ -97,11 +105,11 @@ export default {
       to: { path: '^(?!src/|node_modules/)[^/]+/', dependencyTypes: ['local'] },
     },
     {
-      name: 'nats-behind-runtime',
+      name: 'nats-behind-platform',
       comment:
-        'The broker is disposable and its client is replaceable: src/runtime/nats*.ts is the only place that knows it.',
+        'The broker is disposable and its client is replaceable: src/platform/nats*.ts is the only place that knows it.',
       severity: 'error',
-      from: { pathNot: '^(src/runtime/nats[^/]*\\.ts$|test/|examples/)' },
+      from: { pathNot: '^(src/platform/nats[^/]*\\.ts$|test/|examples/)' },
       to: { path: '^node_modules/(nats|@nats-io/[^/]+)/' },
     },
     {

@@ -9,7 +9,7 @@ import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { openDashboardUsers } from '../test/support/dashboard-users.ts';
 import { createDashboardVisitor } from '../test/support/dashboard-visitor.ts';
-import { createGrpcTransport } from '../src/runtime/rpc/grpc-transport.ts';
+import { createGrpcTransport } from '../src/contract/grpc-transport.ts';
 import type { Contender } from './contender.ts';
 import { restContender } from './contenders/rest.ts';
 import { measureInTurns } from './measure-in-turns.ts';

@@ -14,7 +14,7 @@ import { MerchantService } from '../src/gen/gatehouse/v1/merchant_service_pb.js'
 import { Environment } from '../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../src/gen/gatehouse/v1/order_service_pb.js';
 import { startTemporaryNats, startTemporaryPostgres } from '../src/main/local/temporary-servers.ts';
-import { createGrpcTransport } from '../src/runtime/rpc/grpc-transport.ts';
+import { createGrpcTransport } from '../src/contract/grpc-transport.ts';
 import { startProcess } from '../test/support/gatehouse-process.ts';
 import { waitUntil } from '../test/support/wait-until.ts';
 

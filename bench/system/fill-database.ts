@@ -4,8 +4,8 @@ import { CheckoutService } from '../../src/gen/gatehouse/v1/checkout_service_pb.
 import { MerchantService } from '../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
-import { storedId } from '../../src/runtime/public-id.ts';
-import { createGrpcTransport } from '../../src/runtime/rpc/grpc-transport.ts';
+import { storedId } from '../../src/contract/public-id.ts';
+import { createGrpcTransport } from '../../src/contract/grpc-transport.ts';
 import { startGatehouse } from './gatehouse.ts';
 import type { BenchPostgres } from './servers.ts';
 

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { openDatabase } from '../../src/core/database/database.ts';
 import { startTemporaryPostgres } from '../../src/main/local/temporary-servers.ts';
-import { createLogger } from '../../src/runtime/logger.ts';
+import { createLogger } from '../../src/platform/logger.ts';
 import { databaseUrl } from '../../test/support/servers.ts';
 import { parentOf } from '../load/process-usage.ts';
 import { createCleanUps } from './clean-ups.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { readAsset } from '../runtime/http/assets.ts';
-import type { Asset } from '../runtime/http/assets.ts';
+import { readAsset } from '../platform/http/assets.ts';
+import type { Asset } from '../platform/http/assets.ts';
 
 export interface Assets {
   readonly style: Asset;

@@ -5,11 +5,11 @@ import type { Order, PaymentAttempt } from '../gen/gatehouse/v1/order_pb.js';
 import { paymentOptionName } from '../merchant-api/payment-option.ts';
 import { isCancellable, secondsLeft, stageVersion } from './checkout-stage.ts';
 import type { CheckoutStage } from './checkout-stage.ts';
-import { amountText } from '../runtime/language/amount-text.ts';
+import { amountText } from '../contract/amount-text.ts';
 import { messagesIn } from './language/dictionary.ts';
-import { durationText } from '../runtime/language/duration-text.ts';
-import type { Language } from '../runtime/language/language.ts';
-import { momentText } from '../runtime/language/moment-text.ts';
+import { durationText } from '../platform/language/duration-text.ts';
+import type { Language } from '../platform/language/language.ts';
+import { momentText } from '../platform/language/moment-text.ts';
 import type { ChosenOption, Messages, Notice } from './language/messages.ts';
 import type {
   ConfirmView,

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { renderSVG } from 'uqr';
-import { maskPhone } from '../runtime/mask-sensitive.ts';
+import { maskPhone } from '../platform/mask-sensitive.ts';
 import type { AwaitedOutcomes } from './awaited-outcome.ts';
 import type { BrowserSecrets } from './browser-secret.ts';
 import type { CheckoutAccess } from './checkout-access.ts';
@@ -14,7 +14,7 @@ import type { CountPayment } from './payment-limit.ts';
 import { readPaymentForm, refusalOf, refusedStatus } from './payment-form.ts';
 import type { FormFailure, PaymentForm } from './payment-form.ts';
 import { logFacts } from './request-log.ts';
-import { isFromOurPages } from '../runtime/http/same-origin.ts';
+import { isFromOurPages } from '../platform/http/same-origin.ts';
 import type { SendPage } from './send-page.ts';
 
 export interface CheckoutRouteOptions {

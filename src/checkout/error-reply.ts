@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { isUnreadableForm } from '../runtime/http/framework-refusal.ts';
+import { isUnreadableForm } from '../platform/http/framework-refusal.ts';
 import { PageProblem } from './page-problem.ts';
 import { problemPage, problems } from './problem-page.ts';
 import { logFacts } from './request-log.ts';

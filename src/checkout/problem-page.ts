@@ -1,5 +1,5 @@
 import { messagesIn } from './language/dictionary.ts';
-import type { Language } from '../runtime/language/language.ts';
+import type { Language } from '../platform/language/language.ts';
 import type { OutcomeView } from './page-views.ts';
 
 /** Why there is no checkout to show, and the status code it comes under. */

@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { Eta } from 'eta';
 import type { Assets } from './assets.ts';
 import { messagesIn } from './language/dictionary.ts';
-import { languages } from '../runtime/language/language.ts';
-import type { Language } from '../runtime/language/language.ts';
+import { languages } from '../platform/language/language.ts';
+import type { Language } from '../platform/language/language.ts';
 import type { PageView } from './page-views.ts';
 
 /** What every page has around it. */

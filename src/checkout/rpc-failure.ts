@@ -1,10 +1,10 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { BadRequestSchema } from '../gen/google/rpc/error_details_pb.js';
-import { isErrorReason } from '../runtime/rpc/error-reason.ts';
-import type { ErrorReason } from '../runtime/rpc/error-reason.ts';
-import { notPayableCauseOf } from '../runtime/rpc/not-payable.ts';
-import type { NotPayableCause } from '../runtime/rpc/not-payable.ts';
-import { reasonOf, retryAfterSecondsOf } from '../runtime/rpc/rpc-error.ts';
+import { isErrorReason } from '../contract/error-reason.ts';
+import type { ErrorReason } from '../contract/error-reason.ts';
+import { notPayableCauseOf } from '../contract/not-payable.ts';
+import type { NotPayableCause } from '../contract/not-payable.ts';
+import { reasonOf, retryAfterSecondsOf } from '../platform/rpc/rpc-error.ts';
 
 /** What a failed call to core comes to for the customer. */
 export type CheckoutFailureKind =
@@ -31,8 +31,8 @@ export interface CheckoutFailure {
   readonly cause: NotPayableCause | undefined;
 }
 
-/** For every reason core can give; one without an entry does not compile. */
-const kinds: Readonly<Record<ErrorReason, CheckoutFailureKind>> = {
+/** Everything else is `unavailable`: core cannot do its work, or this process or core is not set up as it should be. */
+const kinds: Readonly<Partial<Record<ErrorReason, CheckoutFailureKind>>> = {
   CHECKOUT_NOT_FOUND: 'unknown_link',
   ORDER_NOT_FOUND: 'unknown_link',
   CHECKOUT_IN_USE: 'in_use',
@@ -44,51 +44,6 @@ const kinds: Readonly<Record<ErrorReason, CheckoutFailureKind>> = {
   PHONE_LIMIT: 'phone_limit',
   MERCHANT_SUSPENDED: 'merchant_closed',
   PRODUCTION_NOT_ACTIVATED: 'merchant_closed',
-  OVERLOADED: 'unavailable',
-  DATABASE_UNAVAILABLE: 'unavailable',
-  CORE_UNAVAILABLE: 'unavailable',
-  SERVER_DRAINING: 'unavailable',
-  DEADLINE_EXCEEDED: 'unavailable',
-  CALL_CANCELLED: 'unavailable',
-  INTERNAL: 'unavailable',
-  // Not said to this process unless it, or core, is set up wrongly.
-  INVALID_API_KEY: 'unavailable',
-  INVALID_SERVICE_TOKEN: 'unavailable',
-  ROLE_NOT_ALLOWED: 'unavailable',
-  MERCHANT_NOT_FOUND: 'unavailable',
-  API_KEY_NOT_FOUND: 'unavailable',
-  SYMBOL_NOT_FOUND: 'unavailable',
-  ORDER_NUMBER_TAKEN: 'unavailable',
-  API_KEY_NOT_USABLE: 'unavailable',
-  TOO_MANY_API_KEYS: 'unavailable',
-  PAYMENT_ATTEMPT_NOT_FOUND: 'unavailable',
-  STRAY_PAYMENT_NOT_FOUND: 'unavailable',
-  RECONCILIATION_NOT_FOUND: 'unavailable',
-  LEASE_LOST: 'unavailable',
-  REVERSAL_NOT_REFUSED: 'unavailable',
-  NO_NEXT_SECRET: 'unavailable',
-  REDELIVERY_RUNNING: 'unavailable',
-  DELIVERY_NOT_FOUND: 'unavailable',
-  REDELIVERY_NOT_FOUND: 'unavailable',
-  ENDPOINT_NOT_FOUND: 'unavailable',
-  USER_NOT_FOUND: 'unavailable',
-  LINK_NOT_USABLE: 'unavailable',
-  API_REQUEST_NOT_FOUND: 'unavailable',
-  ALREADY_A_MEMBER: 'unavailable',
-  WRONG_CREDENTIALS: 'unavailable',
-  WRONG_CODE: 'unavailable',
-  TOTP_NOT_ENABLED: 'unavailable',
-  TOTP_NOT_BEGUN: 'unavailable',
-  TOTP_ENABLED: 'unavailable',
-  LAST_OWNER: 'unavailable',
-  LAST_OPERATOR: 'unavailable',
-  ACCOUNT_HELP_NOT_FOUND: 'unavailable',
-  NOT_AN_OPERATOR: 'unavailable',
-  SECOND_OPERATOR_NEEDED: 'unavailable',
-  OPERATOR_TOO_NEW: 'unavailable',
-  MAILED_TO_USER: 'unavailable',
-  CHANGED_MEANWHILE: 'unavailable',
-  TOO_MANY_TRIES: 'unavailable',
 };
 
 /** What the customer is told when a call to core threw. */
@@ -99,7 +54,7 @@ export function failureOfRpc(thrown: unknown): CheckoutFailure {
   if (reason === undefined)
     return { kind: 'unavailable', reason: `RPC_${Code[thrown.code].toUpperCase()}`, ...none };
   return {
-    kind: isErrorReason(reason) ? kinds[reason] : 'unavailable',
+    kind: (isErrorReason(reason) ? kinds[reason] : undefined) ?? 'unavailable',
     reason,
     fields: thrown
       .findDetails(BadRequestSchema)

@@ -1,6 +1,6 @@
 import { ConnectError } from '@connectrpc/connect';
 import { CommanderError } from 'commander';
-import { ConfigError } from '../runtime/config.ts';
+import { SettingsError } from '../platform/settings/read-settings.ts';
 import { CliError, exitCodes } from './cli-error.ts';
 import { describeRpcFailure } from './rpc-failure.ts';
 import type { Failure, FailureContext, Server } from './rpc-failure.ts';
@@ -14,7 +14,7 @@ export function describeFailure(error: unknown, context: FailureContext): Failur
     return { ...none, message, exitCode, advice };
   }
   if (error instanceof ConnectError) return describeRpcFailure(error, context);
-  if (error instanceof ConfigError)
+  if (error instanceof SettingsError)
     return {
       ...none,
       exitCode: exitCodes.invalidInput,

@@ -1,6 +1,6 @@
 import { ConnectError } from '@connectrpc/connect';
 import type { Transport } from '@connectrpc/connect';
-import { createGrpcTransport } from '../runtime/rpc/grpc-transport.ts';
+import { createGrpcTransport } from '../contract/grpc-transport.ts';
 
 export interface NamedTransportOptions {
   readonly addresses: readonly string[];

@@ -7,7 +7,8 @@ import { Environment, EnvironmentSchema, OrderStatusSchema } from '../gen/gateho
 import { WalletSchema } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
 import type { Wallet } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
 import { DeliveryStateSchema } from '../gen/gatehouse/v1/webhook_service_pb.js';
-import { ConfigError, readCliConfig } from '../runtime/config.ts';
+import { SettingsError } from '../platform/settings/read-settings.ts';
+import { readCliSettings } from './settings.ts';
 import { valueOf, wordOf, wordsOf } from './plain-json.ts';
 import { parseDuration, parseTime } from './time.ts';
 
@@ -54,9 +55,9 @@ function readLimit(text: string): number {
 /** What `--address` takes. */
 export function readAddresses(text: string): readonly string[] {
   try {
-    return readCliConfig({ GATEHOUSE_CORE_ADDRESSES: text }).GATEHOUSE_CORE_ADDRESSES ?? [];
+    return readCliSettings({ GATEHOUSE_CORE_ADDRESSES: text }).GATEHOUSE_CORE_ADDRESSES ?? [];
   } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
+    if (!(error instanceof SettingsError)) throw error;
     throw new InvalidArgumentError('It must be host:port, or several of them with commas between.');
   }
 }

@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import type { CliConfig } from '../runtime/config.ts';
+import type { CliSettings } from './settings.ts';
 import { addAuditCommands } from './audit-commands.ts';
 import { CliError, exitCodeHelp, exitCodes } from './cli-error.ts';
 import type { CoreClients } from './core-clients.ts';
@@ -26,8 +26,8 @@ import { addWebhookCommands } from './webhook-commands.ts';
 
 /** What the program has around it. */
 export interface Surroundings {
-  /** @throws ConfigError */
-  readonly readConfig: () => CliConfig;
+  /** @throws SettingsError */
+  readonly readConfig: () => CliSettings;
   readonly openCore: (addresses: readonly string[], token: string) => CoreClients;
   readonly openWebhooks: (addresses: readonly string[], token: string) => WebhookClients;
   readonly stdout: (text: string) => void;

@@ -1,8 +1,8 @@
 import { Code } from '@connectrpc/connect';
 import type { ConnectError } from '@connectrpc/connect';
 import { BadRequestSchema } from '../gen/google/rpc/error_details_pb.js';
-import type { ErrorReason } from '../runtime/rpc/error-reason.ts';
-import { reasonOf } from '../runtime/rpc/rpc-error.ts';
+import type { ErrorReason } from '../contract/error-reason.ts';
+import { reasonOf } from '../platform/rpc/rpc-error.ts';
 import { exitCodes } from './cli-error.ts';
 import { requestIdOf } from './named-transport.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Type } from '@sinclair/typebox';
 import type { Static } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import type { CliConfig } from '../runtime/config.ts';
+import type { CliSettings } from './settings.ts';
 import { CliError, exitCodes } from './cli-error.ts';
 import type { Server } from './rpc-failure.ts';
 
@@ -68,7 +68,7 @@ function listenersOf({ rest, checkout, dashboard, wallets }: Static<typeof DemoF
   ];
 }
 
-const demoPathOf = ({ GATEHOUSE_DATA_DIR }: CliConfig): string => join(GATEHOUSE_DATA_DIR, 'demo.json');
+const demoPathOf = ({ GATEHOUSE_DATA_DIR }: CliSettings): string => join(GATEHOUSE_DATA_DIR, 'demo.json');
 
 /** What `npm start` wrote in the data folder; undefined when it never ran there. */
 async function readDemoFile(path: string) {
@@ -109,7 +109,7 @@ function parseJson(text: string): unknown {
  * token is used for it alone: a core named by somebody is not shown secrets of another.
  * @throws CliError when no core is known
  */
-export async function findTarget(flag: readonly string[] | undefined, config: CliConfig): Promise<Target> {
+export async function findTarget(flag: readonly string[] | undefined, config: CliSettings): Promise<Target> {
   const demoPath = demoPathOf(config);
   const named = flag ?? config.GATEHOUSE_CORE_ADDRESSES;
   const { GATEHOUSE_SERVICE_TOKEN: token, GATEHOUSE_DASHBOARD_BASE_URL: dashboard } = config;
@@ -143,7 +143,7 @@ export async function findTarget(flag: readonly string[] | undefined, config: Cl
 }
 
 /** Those of the settings, else those that run beside the core that was found. */
-function webhooksOf(config: CliConfig, demo: Static<typeof DemoFile> | undefined): Servers | undefined {
+function webhooksOf(config: CliSettings, demo: Static<typeof DemoFile> | undefined): Servers | undefined {
   const { GATEHOUSE_WEBHOOKS_ADDRESSES: named, GATEHOUSE_SERVICE_TOKEN: token } = config;
   const beside = demo?.webhooks;
   if (named !== undefined && named.join() !== beside?.grpc) return { addresses: named, token };
@@ -161,7 +161,10 @@ function webhooksOf(config: CliConfig, demo: Static<typeof DemoFile> | undefined
  * core that is found.
  * @throws CliError when none is known
  */
-export async function findWebhooks(flag: readonly string[] | undefined, config: CliConfig): Promise<Servers> {
+export async function findWebhooks(
+  flag: readonly string[] | undefined,
+  config: CliSettings,
+): Promise<Servers> {
   const { GATEHOUSE_WEBHOOKS_ADDRESSES: named, GATEHOUSE_SERVICE_TOKEN: token } = config;
   if (named !== undefined && token !== undefined) return { addresses: named, token };
   const isCoreNamed = (flag ?? config.GATEHOUSE_CORE_ADDRESSES) !== undefined;

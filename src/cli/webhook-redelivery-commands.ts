@@ -7,7 +7,7 @@ import {
   RedeliverySchema,
 } from '../gen/gatehouse/v1/webhook_service_pb.js';
 import type { DeliveryState, Redelivery } from '../gen/gatehouse/v1/webhook_service_pb.js';
-import { pause } from '../runtime/pause.ts';
+import { pause } from '../platform/pause.ts';
 import { CliError, exitCodes } from './cli-error.ts';
 import { describeDelivery } from './delivery-story.ts';
 import { momentOption, timestampOf } from './moment.ts';

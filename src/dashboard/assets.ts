@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { readAsset } from '../runtime/http/assets.ts';
-import type { Asset } from '../runtime/http/assets.ts';
+import { readAsset } from '../platform/http/assets.ts';
+import type { Asset } from '../platform/http/assets.ts';
 
 const own = (name: string): string => join(import.meta.dirname, 'assets', name);
 const packaged = (name: string): string => fileURLToPath(import.meta.resolve(name));

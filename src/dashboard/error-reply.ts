@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { isUnreadableForm } from '../runtime/http/framework-refusal.ts';
-import { durationText } from '../runtime/language/duration-text.ts';
+import { isUnreadableForm } from '../platform/http/framework-refusal.ts';
+import { durationText } from '../platform/language/duration-text.ts';
 import { problems as amharic } from './language/amharic/problems.ts';
 import { problems as english } from './language/english/problems.ts';
 import { wordsFor } from './language/words.ts';

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import * as cookies from '../runtime/http/language-cookie.ts';
-import type { Language } from '../runtime/language/language.ts';
+import * as cookies from '../platform/http/language-cookie.ts';
+import type { Language } from '../platform/language/language.ts';
 
 const cookieNamed = (isSecure: boolean): cookies.LanguageCookie => ({
   name: 'gatehouse_dashboard_language',

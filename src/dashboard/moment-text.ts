@@ -1,7 +1,7 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
-import type { Language } from '../runtime/language/language.ts';
-import { momentText } from '../runtime/language/moment-text.ts';
+import type { Language } from '../platform/language/language.ts';
+import { momentText } from '../platform/language/moment-text.ts';
 
 /** A time as a page shows it, by the part `time`. */
 export interface Moment {

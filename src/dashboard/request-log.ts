@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { logLineWhenOver } from '../runtime/http/request-line.ts';
-import type { Logger } from '../runtime/logger.ts';
+import { logLineWhenOver } from '../platform/http/request-line.ts';
+import type { Logger } from '../platform/logger.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -1,8 +1,8 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { BadRequestSchema } from '../gen/google/rpc/error_details_pb.js';
-import { isErrorReason } from '../runtime/rpc/error-reason.ts';
-import type { ErrorReason } from '../runtime/rpc/error-reason.ts';
-import { reasonOf, retryAfterSecondsOf } from '../runtime/rpc/rpc-error.ts';
+import { errorReasons, isErrorReason } from '../contract/error-reason.ts';
+import type { ErrorReason } from '../contract/error-reason.ts';
+import { reasonOf, retryAfterSecondsOf } from '../platform/rpc/rpc-error.ts';
 import type { Problem } from './page-problem.ts';
 
 /** A call to core or webhooks that did not give what was asked for. */
@@ -18,72 +18,46 @@ export interface RpcFailure {
   readonly retryAfterSeconds: number | undefined;
 }
 
-/** For every reason there is; one without an entry does not compile. */
-const problemOfReason: Readonly<Record<ErrorReason, Problem>> = {
-  INVALID_FIELDS: 'badRequest',
-  MERCHANT_NOT_FOUND: 'notFound',
-  API_KEY_NOT_FOUND: 'notFound',
-  ORDER_NOT_FOUND: 'notFound',
-  SYMBOL_NOT_FOUND: 'notFound',
-  PAYMENT_ATTEMPT_NOT_FOUND: 'notFound',
-  STRAY_PAYMENT_NOT_FOUND: 'notFound',
-  RECONCILIATION_NOT_FOUND: 'notFound',
-  CHECKOUT_NOT_FOUND: 'notFound',
-  DELIVERY_NOT_FOUND: 'notFound',
-  REDELIVERY_NOT_FOUND: 'notFound',
-  ENDPOINT_NOT_FOUND: 'notFound',
-  USER_NOT_FOUND: 'notFound',
-  LINK_NOT_USABLE: 'notFound',
-  API_REQUEST_NOT_FOUND: 'notFound',
-  CHANGED_MEANWHILE: 'changedMeanwhile',
-  PAYMENT_IN_PROGRESS: 'refused',
-  MONEY_NOT_RETURNED: 'refused',
-  ORDER_NOT_PAYABLE: 'refused',
-  ORDER_NUMBER_TAKEN: 'refused',
+/** The page that a reason's HTTP status comes to. */
+const problemOfStatus: Readonly<Record<number, Problem>> = {
+  400: 'badRequest',
+  401: 'forbidden',
+  403: 'forbidden',
+  404: 'notFound',
+  409: 'refused',
+  429: 'tooManyRequests',
+};
+
+/** The reasons that come to another page than their HTTP status says. */
+const exceptions: Readonly<Partial<Record<ErrorReason, Problem>>> = {
   API_KEY_NOT_USABLE: 'changedMeanwhile',
+  CHANGED_MEANWHILE: 'changedMeanwhile',
   NO_NEXT_SECRET: 'changedMeanwhile',
   REVERSAL_NOT_REFUSED: 'changedMeanwhile',
-  REDELIVERY_RUNNING: 'refused',
-  TOO_MANY_API_KEYS: 'refused',
-  MERCHANT_SUSPENDED: 'refused',
-  PRODUCTION_NOT_ACTIVATED: 'refused',
-  ALREADY_A_MEMBER: 'refused',
-  LAST_OWNER: 'refused',
-  LAST_OPERATOR: 'refused',
-  ACCOUNT_HELP_NOT_FOUND: 'notFound',
-  NOT_AN_OPERATOR: 'forbidden',
-  SECOND_OPERATOR_NEEDED: 'refused',
-  OPERATOR_TOO_NEW: 'refused',
-  MAILED_TO_USER: 'refused',
-  WRONG_CREDENTIALS: 'forbidden',
-  WRONG_CODE: 'forbidden',
   TOTP_NOT_ENABLED: 'changedMeanwhile',
   TOTP_NOT_BEGUN: 'changedMeanwhile',
   TOTP_ENABLED: 'changedMeanwhile',
-  TOO_MANY_TRIES: 'tooManyRequests',
-  PHONE_BUSY: 'tooManyRequests',
-  PHONE_LIMIT: 'tooManyRequests',
-  CHECKOUT_IN_USE: 'refused',
+  // Of the merchant, not of the person who asks.
+  MERCHANT_SUSPENDED: 'refused',
+  PRODUCTION_NOT_ACTIVATED: 'refused',
+  // Nobody here asked too often.
   OVERLOADED: 'unavailable',
-  DATABASE_UNAVAILABLE: 'unavailable',
-  CORE_UNAVAILABLE: 'unavailable',
-  SERVER_DRAINING: 'unavailable',
-  DEADLINE_EXCEEDED: 'unavailable',
-  CALL_CANCELLED: 'unavailable',
-  // Ours or the other side's mistake, or a setting that is wrong.
-  INTERNAL: 'unavailable',
-  LEASE_LOST: 'unexpected',
-  INVALID_API_KEY: 'unexpected',
+  // A setting or a mistake of ours.
   INVALID_SERVICE_TOKEN: 'unavailable',
+  INVALID_API_KEY: 'unexpected',
+  LEASE_LOST: 'unexpected',
   ROLE_NOT_ALLOWED: 'unexpected',
 };
+
+const problemOf = (reason: ErrorReason): Problem =>
+  exceptions[reason] ?? problemOfStatus[errorReasons[reason].httpStatus] ?? 'unavailable';
 
 /** What a failed call comes to; undefined for an error that is no RPC's. */
 export function failureOfRpc(thrown: unknown): RpcFailure | undefined {
   if (!(thrown instanceof ConnectError)) return undefined;
   const reason = reasonOf(thrown);
   return {
-    problem: reason !== undefined && isErrorReason(reason) ? problemOfReason[reason] : 'unavailable',
+    problem: reason !== undefined && isErrorReason(reason) ? problemOf(reason) : 'unavailable',
     reason: reason ?? `RPC_${Code[thrown.code].toUpperCase()}`,
     message: thrown.rawMessage,
     fields: thrown

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { ownPath } from '../runtime/http/own-path.ts';
-import { languages } from '../runtime/language/language.ts';
-import type { Language } from '../runtime/language/language.ts';
+import { ownPath } from '../platform/http/own-path.ts';
+import { languages } from '../platform/language/language.ts';
+import type { Language } from '../platform/language/language.ts';
 import type { Assets } from './assets.ts';
 import { pathIn } from './access/place.ts';
 import { shell as amharic } from './language/amharic/shell.ts';

@@ -1,6 +1,7 @@
 /** Everything on this machine: PostgreSQL, NATS, core and the REST facade, until a signal stops them. */
 import { join, resolve } from 'node:path';
-import { ConfigError, readLocalConfig } from '../runtime/config.ts';
+import { SettingsError } from '../platform/settings/read-settings.ts';
+import { readLocalSettings } from './local/settings.ts';
 import { StartError } from './local/start-error.ts';
 import { startGatehouse } from './local/start-gatehouse.ts';
 import { describeRunning } from './local/summary.ts';
@@ -34,7 +35,7 @@ async function run(signal: AbortSignal): Promise<void> {
     throw new StartError(
       'npm start runs on Linux. On other systems use Docker: see docs/operating/running.md',
     );
-  const config = readLocalConfig(process.env);
+  const config = readLocalSettings(process.env);
   const dataFolder = resolve(projectRoot, config.GATEHOUSE_DATA_DIR);
   console.log(`Starting Gatehouse in ${dataFolder}`);
   const gatehouse = await startGatehouse({
@@ -73,7 +74,7 @@ try {
     console.error('Interrupted while starting; everything that was started has been stopped');
     process.exit(error.exitCode);
   }
-  const isExplained = error instanceof StartError || error instanceof ConfigError;
+  const isExplained = error instanceof StartError || error instanceof SettingsError;
   console.error('\nGatehouse did not start.\n');
   console.error(isExplained ? error.message : error);
   process.exit(1);

@@ -5,11 +5,11 @@ import { v7 as uuidv7 } from 'uuid';
 import { buildCheckout } from '../checkout/app.ts';
 import { CheckoutService } from '../gen/gatehouse/v1/checkout_service_pb.js';
 import { Health } from '../gen/health/v1/health_pb.js';
-import { readCheckoutConfig } from '../runtime/config.ts';
-import { createDraining } from '../runtime/http/draining.ts';
-import { stopOnSignal } from '../runtime/lifecycle.ts';
-import { createGrpcTransport } from '../runtime/rpc/grpc-transport.ts';
-import { readConfigOrExit } from './read-config.ts';
+import { readCheckoutSettings } from '../checkout/settings.ts';
+import { createDraining } from '../platform/http/draining.ts';
+import { stopOnSignal } from '../platform/lifecycle.ts';
+import { createGrpcTransport } from '../contract/grpc-transport.ts';
+import { readSettingsOrExit } from './read-settings.ts';
 import { startLogging } from './start-logging.ts';
 
 /** One every two seconds: more than a customer with a broken link opens, and useless for finding a 256-bit token. */
@@ -17,7 +17,7 @@ const unknownLinksPerMinute = 30;
 /** In ten minutes: four times as many forms as an order takes payments. */
 const paymentsPerPage = 20;
 
-const config = readConfigOrExit(readCheckoutConfig);
+const config = readSettingsOrExit(readCheckoutSettings);
 const { logger } = startLogging('checkout', config);
 const transport = createGrpcTransport({
   addresses: config.GATEHOUSE_CORE_ADDRESSES,

@@ -5,7 +5,7 @@ import { resolve } from 'node:path';
 import { openCore } from '../cli/core-clients.ts';
 import { runCli } from '../cli/program.ts';
 import { openWebhooks } from '../cli/webhook-clients.ts';
-import { readCliConfig } from '../runtime/config.ts';
+import { readCliSettings } from '../cli/settings.ts';
 
 const projectRoot = resolve(import.meta.dirname, '../..');
 
@@ -28,7 +28,7 @@ for (const stream of [process.stdout, process.stderr]) {
 
 process.exitCode = await runCli(process.argv.slice(2), {
   readConfig: () => {
-    const config = readCliConfig(process.env);
+    const config = readCliSettings(process.env);
     return { ...config, GATEHOUSE_DATA_DIR: resolve(projectRoot, config.GATEHOUSE_DATA_DIR) };
   },
   openCore: (addresses, token) =>

@@ -12,14 +12,14 @@ import { sweepAccounts } from '../core/accounts/sweep-accounts.ts';
 import { createApiKeyStore } from '../core/api-keys/api-key-store.ts';
 import { apiKeyService } from '../core/api-keys/api-key-service.ts';
 import { auditService } from '../core/audit/audit-service.ts';
-import { openDatabaseClock } from '../runtime/database/database-clock.ts';
+import { openDatabaseClock } from '../platform/database/database-clock.ts';
 import { openDatabase } from '../core/database/database.ts';
-import { explainDatabaseError } from '../runtime/database/explain-error.ts';
-import { addPoolMetrics } from '../runtime/database/pool-watch.ts';
-import { pooledRandom } from '../runtime/pooled-random.ts';
-import { randomIdsFrom } from '../runtime/public-id.ts';
+import { explainDatabaseError } from '../platform/database/explain-error.ts';
+import { addPoolMetrics } from '../platform/database/pool-watch.ts';
+import { pooledRandom } from '../platform/pooled-random.ts';
+import { randomIdsFrom } from '../contract/public-id.ts';
 import { diagnosticsService } from '../core/diagnostics/diagnostics-service.ts';
-import { createWakeSignal } from '../runtime/wake-signal.ts';
+import { createWakeSignal } from '../platform/wake-signal.ts';
 import { createEventFeed } from '../core/events/follow-events-use-case.ts';
 import { addRelayMetrics } from '../core/events/relay-metrics-use-case.ts';
 import { relayEvents } from '../core/events/relay-events.ts';
@@ -60,18 +60,18 @@ import { requestLogService } from '../core/request-log/request-log-service.ts';
 import { createRequestLogStore } from '../core/request-log/request-log-store.ts';
 import { createStrayPaymentStore } from '../core/stray-payments/stray-payment-store.ts';
 import type { PaymentOption } from '../core/domain/order.ts';
-import { addBrokerMetrics } from '../runtime/broker-metrics.ts';
-import { readCoreConfig } from '../runtime/config.ts';
-import type { PaymentOptionName } from '../runtime/config/name-settings.ts';
-import { deriveKey } from '../runtime/derive-key.ts';
-import { stopOnSignal } from '../runtime/lifecycle.ts';
-import { createMetrics } from '../runtime/metrics.ts';
-import { openEventBus } from '../runtime/nats-event-bus.ts';
-import { repeatEvery } from '../runtime/repeat-every.ts';
-import { startRpcServers } from '../runtime/rpc/start-servers.ts';
+import { addBrokerMetrics } from '../platform/broker-metrics.ts';
+import { readCoreSettings } from '../core/settings.ts';
+import type { PaymentOptionName } from '../core/name-settings.ts';
+import { deriveKey } from './derive-key.ts';
+import { stopOnSignal } from '../platform/lifecycle.ts';
+import { createMetrics } from '../platform/metrics.ts';
+import { openEventBus } from '../contract/event-bus.ts';
+import { repeatEvery } from '../platform/repeat-every.ts';
+import { startRpcServers } from '../platform/rpc/start-servers.ts';
 import { requireKnownCurrencies } from './require-known-currencies.ts';
 import { migrateWhenReachable } from './migrate-when-reachable.ts';
-import { readConfigOrExit } from './read-config.ts';
+import { readSettingsOrExit } from './read-settings.ts';
 import { startLogging } from './start-logging.ts';
 
 const sweepIntervalMs = 1_000;
@@ -89,8 +89,8 @@ const paymentOptionNames = {
 
 const paymentOptionNamed = (name: PaymentOptionName): PaymentOption => paymentOptionNames[name];
 
-const config = readConfigOrExit((environment) => {
-  const settings = readCoreConfig(environment);
+const config = readSettingsOrExit((environment) => {
+  const settings = readCoreSettings(environment);
   requireKnownCurrencies(settings.GATEHOUSE_CURRENCIES);
   return settings;
 });

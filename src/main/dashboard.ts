@@ -5,12 +5,12 @@ import { buildDashboard } from '../dashboard/app.ts';
 import { createDashboardClients } from '../dashboard/clients.ts';
 import { createMailer } from '../dashboard/mail/mailer.ts';
 import { sendAccountMails } from '../dashboard/mail/send-account-mails.ts';
-import { readDashboardConfig } from '../runtime/config.ts';
-import { createDraining } from '../runtime/http/draining.ts';
-import { stopOnSignal } from '../runtime/lifecycle.ts';
-import { repeatEvery } from '../runtime/repeat-every.ts';
-import { createGrpcTransport } from '../runtime/rpc/grpc-transport.ts';
-import { readConfigOrExit } from './read-config.ts';
+import { readDashboardSettings } from '../dashboard/settings.ts';
+import { createDraining } from '../platform/http/draining.ts';
+import { stopOnSignal } from '../platform/lifecycle.ts';
+import { repeatEvery } from '../platform/repeat-every.ts';
+import { createGrpcTransport } from '../contract/grpc-transport.ts';
+import { readSettingsOrExit } from './read-settings.ts';
 import { startLogging } from './start-logging.ts';
 
 const minutes = 60_000;
@@ -19,7 +19,7 @@ const minutes = 60_000;
 const accountMailsEveryMs = 2_000;
 const sessionLimits = { idleMs: 60 * minutes, absoluteMs: 12 * 60 * minutes, codeMs: 10 * minutes };
 
-const config = readConfigOrExit(readDashboardConfig);
+const config = readSettingsOrExit(readDashboardSettings);
 const { logger } = startLogging('dashboard', config);
 const token = config.GATEHOUSE_SERVICE_TOKEN;
 const core = createGrpcTransport({ addresses: config.GATEHOUSE_CORE_ADDRESSES, token });

@@ -1,8 +1,8 @@
 /** Plays three payments against the Gatehouse that `npm start` runs here, and tells what happens at each hop. */
 import { resolve } from 'node:path';
 import { styleText } from 'node:util';
-import { readCliConfig } from '../runtime/config.ts';
-import { createGrpcTransport } from '../runtime/rpc/grpc-transport.ts';
+import { readCliSettings } from '../cli/settings.ts';
+import { createGrpcTransport } from '../contract/grpc-transport.ts';
 import { DemoStopped } from './demo/demo-stopped.ts';
 import { journeys } from './demo/journeys.ts';
 import { openObserver } from './demo/observer.ts';
@@ -10,7 +10,7 @@ import { playJourney } from './demo/play-journey.ts';
 import { findRunning } from './demo/running-gatehouse.ts';
 import { openSandboxShop } from './demo/sandbox-shop.ts';
 import { openWebhookReceiver } from './demo/webhook-receiver.ts';
-import { readConfigOrExit } from './read-config.ts';
+import { readSettingsOrExit } from './read-settings.ts';
 
 const projectRoot = resolve(import.meta.dirname, '../..');
 const style = {
@@ -25,7 +25,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 });
 
 async function play(): Promise<void> {
-  const { GATEHOUSE_DATA_DIR } = readConfigOrExit(readCliConfig);
+  const { GATEHOUSE_DATA_DIR } = readSettingsOrExit(readCliSettings);
   const running = await findRunning(resolve(projectRoot, GATEHOUSE_DATA_DIR));
   const { demo } = running;
   const transport = createGrpcTransport({ addresses: [demo.grpc], token: demo.tokens.reader });

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../core/database/database.ts';
-import { isDatabaseUnavailable } from '../runtime/database/explain-error.ts';
-import type { Logger } from '../runtime/logger.ts';
+import { isDatabaseUnavailable } from '../platform/database/explain-error.ts';
+import type { Logger } from '../platform/logger.ts';
 
 const retryMs = 1_000;
 const tries = 60;

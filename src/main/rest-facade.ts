@@ -9,19 +9,19 @@ import { Health } from '../gen/health/v1/health_pb.js';
 import { createApiRequestLog } from '../rest-facade/api-request-log.ts';
 import { buildRestFacade } from '../rest-facade/app.ts';
 import { createOrderStreams } from '../rest-facade/order-streams.ts';
-import { readRestFacadeConfig } from '../runtime/config.ts';
-import { createDraining } from '../runtime/http/draining.ts';
-import { stopOnSignal } from '../runtime/lifecycle.ts';
-import { pooledRandom } from '../runtime/pooled-random.ts';
-import { randomIdsFrom } from '../runtime/public-id.ts';
-import { createGrpcTransport } from '../runtime/rpc/grpc-transport.ts';
-import { readConfigOrExit } from './read-config.ts';
+import { readRestFacadeSettings } from '../rest-facade/settings.ts';
+import { createDraining } from '../platform/http/draining.ts';
+import { stopOnSignal } from '../platform/lifecycle.ts';
+import { pooledRandom } from '../platform/pooled-random.ts';
+import { randomIdsFrom } from '../contract/public-id.ts';
+import { createGrpcTransport } from '../contract/grpc-transport.ts';
+import { readSettingsOrExit } from './read-settings.ts';
 import { startLogging } from './start-logging.ts';
 
 /** What is left of the request log has so long to reach core. */
 const lastEntriesMs = 500;
 
-const config = readConfigOrExit(readRestFacadeConfig);
+const config = readSettingsOrExit(readRestFacadeSettings);
 const { logger } = startLogging('rest-facade', config);
 const cores = { addresses: config.GATEHOUSE_CORE_ADDRESSES, token: config.GATEHOUSE_SERVICE_TOKEN };
 const transport = createGrpcTransport(cores);

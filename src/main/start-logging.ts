@@ -1,8 +1,8 @@
 import { hostname } from 'node:os';
 import { setLogger } from '@grpc/grpc-js';
-import { exitOnUnhandledErrors } from '../runtime/lifecycle.ts';
-import { createLogger, standardOutput } from '../runtime/logger.ts';
-import type { Logger } from '../runtime/logger.ts';
+import { exitOnUnhandledErrors } from '../platform/lifecycle.ts';
+import { createLogger, standardOutput } from '../platform/logger.ts';
+import type { Logger } from '../platform/logger.ts';
 
 export interface Logging {
   /** Which of several processes of that name this is, as its logs and its peers have it. */

@@ -2,20 +2,20 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { readWalletSimulatorConfig } from '../runtime/config.ts';
-import { stopOnSignal } from '../runtime/lifecycle.ts';
+import { readWalletSimulatorSettings } from '../wallet-simulator/settings.ts';
+import { stopOnSignal } from '../platform/lifecycle.ts';
 import { buildWalletSimulator } from '../wallet-simulator/app.ts';
 import { scaleDelays, standardDelaysMs } from '../wallet-simulator/delays.ts';
 import { openFileJournal } from '../wallet-simulator/journal.ts';
 import type { Journal } from '../wallet-simulator/journal.ts';
 import { createLedger } from '../wallet-simulator/ledger.ts';
-import { readConfigOrExit } from './read-config.ts';
+import { readSettingsOrExit } from './read-settings.ts';
 import { startLogging } from './start-logging.ts';
 
 const tokenLifetimeSeconds = 3_600;
 const callbackTimeoutMs = 5_000;
 
-const config = readConfigOrExit(readWalletSimulatorConfig);
+const config = readSettingsOrExit(readWalletSimulatorSettings);
 const interactive = asksForPerson(process.argv.slice(2)) || config.GATEHOUSE_SIMULATOR_INTERACTIVE;
 const { logger } = startLogging('wallet-simulator', config);
 const simulator = await buildWalletSimulator({

@@ -6,11 +6,11 @@ import { PaymentAttemptService } from '../gen/gatehouse/v1/payment_attempt_servi
 import { ReconciliationService, Wallet } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
 import { StrayPaymentService } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
 import { WalletStatusService } from '../gen/gatehouse/v1/wallet_status_service_pb.js';
-import { readWalletsConfig } from '../runtime/config.ts';
-import { stopOnSignal } from '../runtime/lifecycle.ts';
-import { openEventBus } from '../runtime/nats-event-bus.ts';
-import { createGrpcTransport } from '../runtime/rpc/grpc-transport.ts';
-import { createWakeSignal } from '../runtime/wake-signal.ts';
+import { readWalletsSettings } from '../wallets/settings.ts';
+import { stopOnSignal } from '../platform/lifecycle.ts';
+import { openEventBus } from '../contract/event-bus.ts';
+import { createGrpcTransport } from '../contract/grpc-transport.ts';
+import { createWakeSignal } from '../platform/wake-signal.ts';
 import { buildCallbackApp } from '../wallets/callback-app.ts';
 import { createCallbackTokens } from '../wallets/callback-token.ts';
 import { GsmaConnector } from '../wallets/gsma/gsma-connector.ts';
@@ -22,7 +22,7 @@ import { createWalletBreaker } from '../wallets/wallet-breaker.ts';
 import { createWalletMeter } from '../wallets/wallet-meter.ts';
 import { parseWalletSettings } from '../wallets/wallet-settings.ts';
 import { attemptWork, reversalWork } from '../wallets/wallet-work.ts';
-import { readConfigOrExit } from './read-config.ts';
+import { readSettingsOrExit } from './read-settings.ts';
 import { startLogging } from './start-logging.ts';
 
 const idleMs = 500;
@@ -36,8 +36,8 @@ const healthTimeoutMs = 5_000;
 /** For an access token, the heartbeat and a page of the statement, beside the payments and reversals. */
 const connectionsBeside = 3;
 
-const { config, wallets } = readConfigOrExit((environment) => {
-  const settings = readWalletsConfig(environment);
+const { config, wallets } = readSettingsOrExit((environment) => {
+  const settings = readWalletsSettings(environment);
   return { config: settings, wallets: parseWalletSettings(settings.GATEHOUSE_WALLETS) };
 });
 const { instance, logger } = startLogging('wallets', config);

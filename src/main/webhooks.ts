@@ -7,20 +7,20 @@ import { AuditService } from '../gen/gatehouse/v1/audit_service_pb.js';
 import { DiagnosticsService } from '../gen/gatehouse/v1/diagnostics_service_pb.js';
 import { MerchantService } from '../gen/gatehouse/v1/merchant_service_pb.js';
 import { OrderService } from '../gen/gatehouse/v1/order_service_pb.js';
-import { addBrokerMetrics } from '../runtime/broker-metrics.ts';
-import { readWebhooksConfig } from '../runtime/config.ts';
-import { openDatabaseClock } from '../runtime/database/database-clock.ts';
-import { explainDatabaseError } from '../runtime/database/explain-error.ts';
-import { addPoolMetrics } from '../runtime/database/pool-watch.ts';
-import { stopOnSignal } from '../runtime/lifecycle.ts';
-import { createMetrics } from '../runtime/metrics.ts';
-import { openEventBus } from '../runtime/nats-event-bus.ts';
-import { pause } from '../runtime/pause.ts';
-import { newRandomId } from '../runtime/public-id.ts';
-import { repeatEvery } from '../runtime/repeat-every.ts';
-import { createGrpcTransport } from '../runtime/rpc/grpc-transport.ts';
-import { startRpcServers } from '../runtime/rpc/start-servers.ts';
-import { createWakeSignal } from '../runtime/wake-signal.ts';
+import { addBrokerMetrics } from '../platform/broker-metrics.ts';
+import { readWebhooksSettings } from '../webhooks/settings.ts';
+import { openDatabaseClock } from '../platform/database/database-clock.ts';
+import { explainDatabaseError } from '../platform/database/explain-error.ts';
+import { addPoolMetrics } from '../platform/database/pool-watch.ts';
+import { stopOnSignal } from '../platform/lifecycle.ts';
+import { createMetrics } from '../platform/metrics.ts';
+import { openEventBus } from '../contract/event-bus.ts';
+import { pause } from '../platform/pause.ts';
+import { newRandomId } from '../contract/public-id.ts';
+import { repeatEvery } from '../platform/repeat-every.ts';
+import { createGrpcTransport } from '../contract/grpc-transport.ts';
+import { startRpcServers } from '../platform/rpc/start-servers.ts';
+import { createWakeSignal } from '../platform/wake-signal.ts';
 import { sendAuditEntries } from '../webhooks/audit/send-audit-entries.ts';
 import { openDatabase } from '../webhooks/database/database.ts';
 import { createDeliveryStore } from '../webhooks/delivery/delivery-store.ts';
@@ -38,7 +38,7 @@ import { createSigningSecrets } from '../webhooks/secrets/signing-secrets.ts';
 import { createResolve } from '../webhooks/sending/resolve-host.ts';
 import { createWebhookSender } from '../webhooks/sending/send-webhook.ts';
 import { migrateWhenReachable } from './migrate-when-reachable.ts';
-import { readConfigOrExit } from './read-config.ts';
+import { readSettingsOrExit } from './read-settings.ts';
 import { startLogging } from './start-logging.ts';
 
 /** An attempt ends after this long, whatever the receiver does. */
@@ -58,7 +58,7 @@ const redeliveryIdleMs = 1_000;
 /** Whoever listens gives up after a minute or so of silence. */
 const signOfLifeMs = 15_000;
 
-const config = readConfigOrExit(readWebhooksConfig);
+const config = readSettingsOrExit(readWebhooksSettings);
 const { instance, logger } = startLogging('webhooks', config);
 const [currentKey] = config.GATEHOUSE_WEBHOOK_SECRET_KEYS;
 

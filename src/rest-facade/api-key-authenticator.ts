@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache';
 import type { ApiKeyService } from '../gen/gatehouse/v1/api_key_service_pb.js';
 import type { Environment } from '../gen/gatehouse/v1/order_pb.js';
 import { ErrorInfoSchema } from '../gen/google/rpc/error_details_pb.js';
-import { reasonOf } from '../runtime/rpc/rpc-error.ts';
+import { reasonOf } from '../platform/rpc/rpc-error.ts';
 
 /** What core says of a key. */
 export type KeyVerdict =

@@ -6,9 +6,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Environment } from '../gen/gatehouse/v1/order_pb.js';
 import type { ApiEndpoint } from '../gen/gatehouse/v1/request_log_service_pb.js';
 import type { ApiRequestSchema, RequestLogService } from '../gen/gatehouse/v1/request_log_service_pb.js';
-import type { Logger } from '../runtime/logger.ts';
-import { maskSensitive } from '../runtime/mask-sensitive.ts';
-import type { NewId } from '../runtime/public-id.ts';
+import type { Logger } from '../platform/logger.ts';
+import { maskSensitive } from '../platform/mask-sensitive.ts';
+import type { NewId } from '../contract/public-id.ts';
 import { maskJson, maskTarget } from './mask-exchange.ts';
 
 /** Takes note of an answer that is about to be sent. Never waits, never fails. */

@@ -1,4 +1,4 @@
-import { maskPhone, maskSensitive } from '../runtime/mask-sensitive.ts';
+import { maskPhone, maskSensitive } from '../platform/mask-sensitive.ts';
 import { loggablePath } from './request-log.ts';
 
 /** Characters of a body, and of a query, that are kept. */

@@ -11,8 +11,9 @@ import type {
   StartDirectPaymentResponse,
 } from '../gen/gatehouse/v1/order_service_pb.js';
 import type { Status } from '../gen/google/rpc/status_pb.js';
-import { createGroupCommit } from '../runtime/database/group-commit.ts';
-import { fromStatus, rpcError } from '../runtime/rpc/rpc-error.ts';
+import { createBatcher } from '../platform/batcher.ts';
+import { rpcError } from '../contract/error-reason.ts';
+import { fromStatus } from '../platform/rpc/rpc-error.ts';
 import type { OrderStreams } from './order-streams.ts';
 
 type RegisterOrder = MessageInitShape<typeof RegisterOrderRequestSchema>;
@@ -134,7 +135,7 @@ function gather<Request extends object, Response>({
     const results = await many(requests, options);
     return items.map((_, index) => outcomeOf(results[index]));
   };
-  const call = createGroupCommit({ ...limits, run: answerAll });
+  const call = createBatcher({ ...limits, run: answerAll });
   const ask = async (request: Request, requestId: string): Promise<Response> => {
     const deadline = nowMs() + deadlineMs;
     const isLate = {

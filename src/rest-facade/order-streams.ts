@@ -9,9 +9,9 @@ import type {
   StreamOrderBatchesRequestSchema,
   StreamOrderBatchesResponse,
 } from '../gen/gatehouse/v1/order_service_pb.js';
-import type { Logger } from '../runtime/logger.ts';
-import { pause } from '../runtime/pause.ts';
-import { fromStatus } from '../runtime/rpc/rpc-error.ts';
+import type { Logger } from '../platform/logger.ts';
+import { pause } from '../platform/pause.ts';
+import { fromStatus } from '../platform/rpc/rpc-error.ts';
 
 type StreamRequest = MessageInitShape<typeof StreamOrderBatchesRequestSchema>;
 /** What a stream carries to core at a time. */

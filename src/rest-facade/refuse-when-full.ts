@@ -1,5 +1,5 @@
 import type { onRequestHookHandler } from 'fastify';
-import { createFewPerTurn } from '../runtime/few-per-turn.ts';
+import { createFewPerTurn } from '../platform/few-per-turn.ts';
 import { RequestFailure } from './request-failure.ts';
 
 const refusedPerTurn = 24;

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { logLineWhenOver } from '../runtime/http/request-line.ts';
-import type { Logger } from '../runtime/logger.ts';
-import { maskSensitive } from '../runtime/mask-sensitive.ts';
+import { logLineWhenOver } from '../platform/http/request-line.ts';
+import type { Logger } from '../platform/logger.ts';
+import { maskSensitive } from '../platform/mask-sensitive.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -1,9 +1,9 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { BadRequestSchema } from '../gen/google/rpc/error_details_pb.js';
 import type { ErrorDetail } from '../merchant-api/error-envelope.ts';
-import { isErrorReason } from '../runtime/rpc/error-reason.ts';
-import type { ErrorReason } from '../runtime/rpc/error-reason.ts';
-import { reasonOf, retryAfterSecondsOf } from '../runtime/rpc/rpc-error.ts';
+import { errorReasons, isErrorReason } from '../contract/error-reason.ts';
+import type { ErrorReason } from '../contract/error-reason.ts';
+import { reasonOf, retryAfterSecondsOf } from '../platform/rpc/rpc-error.ts';
 import { RequestFailure } from './request-failure.ts';
 import type { Failure } from './request-failure.ts';
 
@@ -18,10 +18,10 @@ const aboutOrderNumber =
   };
 
 /**
- * What a merchant is told for every reason core can give; a reason without an entry does not compile. Internal: the
- * facade, not the merchant, has done something wrong, or core cannot do its work.
+ * The reasons that a merchant can do something about. Every other is `internal`: the facade, not the merchant, has done
+ * something wrong, or core cannot do its work.
  */
-const failures: Readonly<Record<ErrorReason, (error: ConnectError) => Failure>> = {
+const failures: Readonly<Partial<Record<ErrorReason, (error: ConnectError) => Failure>>> = {
   INVALID_FIELDS: (error) => {
     const details = violationsOf(error);
     return details.length > 0 && details.every(isMerchants) ? { kind: 'invalid', details } : internal();
@@ -37,53 +37,8 @@ const failures: Readonly<Record<ErrorReason, (error: ConnectError) => Failure>> 
   ORDER_NOT_FOUND: () => ({ kind: 'not_found' }),
   MERCHANT_SUSPENDED: forbidden,
   PRODUCTION_NOT_ACTIVATED: forbidden,
-  OVERLOADED: tooManyRequests,
   PHONE_BUSY: (error) => ({ ...tooManyRequests(error), limit: 'open_prompts' }),
   PHONE_LIMIT: (error) => ({ ...tooManyRequests(error), limit: 'recent_prompts' }),
-  INVALID_API_KEY: internal,
-  INVALID_SERVICE_TOKEN: internal,
-  ROLE_NOT_ALLOWED: internal,
-  MERCHANT_NOT_FOUND: internal,
-  API_KEY_NOT_FOUND: internal,
-  SYMBOL_NOT_FOUND: internal,
-  API_KEY_NOT_USABLE: internal,
-  TOO_MANY_API_KEYS: internal,
-  CALL_CANCELLED: internal,
-  DEADLINE_EXCEEDED: internal,
-  DATABASE_UNAVAILABLE: internal,
-  CORE_UNAVAILABLE: internal,
-  SERVER_DRAINING: internal,
-  PAYMENT_ATTEMPT_NOT_FOUND: internal,
-  STRAY_PAYMENT_NOT_FOUND: internal,
-  RECONCILIATION_NOT_FOUND: internal,
-  CHECKOUT_NOT_FOUND: internal,
-  LEASE_LOST: internal,
-  REVERSAL_NOT_REFUSED: internal,
-  NO_NEXT_SECRET: internal,
-  REDELIVERY_RUNNING: internal,
-  DELIVERY_NOT_FOUND: internal,
-  REDELIVERY_NOT_FOUND: internal,
-  ENDPOINT_NOT_FOUND: internal,
-  USER_NOT_FOUND: internal,
-  LINK_NOT_USABLE: internal,
-  API_REQUEST_NOT_FOUND: internal,
-  ALREADY_A_MEMBER: internal,
-  WRONG_CREDENTIALS: internal,
-  WRONG_CODE: internal,
-  TOTP_NOT_ENABLED: internal,
-  TOTP_NOT_BEGUN: internal,
-  TOTP_ENABLED: internal,
-  LAST_OWNER: internal,
-  LAST_OPERATOR: internal,
-  ACCOUNT_HELP_NOT_FOUND: internal,
-  NOT_AN_OPERATOR: internal,
-  SECOND_OPERATOR_NEEDED: internal,
-  OPERATOR_TOO_NEW: internal,
-  MAILED_TO_USER: internal,
-  CHANGED_MEANWHILE: internal,
-  TOO_MANY_TRIES: internal,
-  CHECKOUT_IN_USE: internal,
-  INTERNAL: internal,
 };
 
 /** What a merchant is told when a call to core threw. Never anything core did not mean for merchants. */
@@ -96,9 +51,13 @@ export function failureOfRpc(thrown: unknown): RequestFailure {
 }
 
 function failureOfReason(reason: string, error: ConnectError): Failure {
-  if (isErrorReason(reason)) return failures[reason](error);
-  // A newer core may have limits this facade has not heard of. Their meaning is in the status code.
-  return error.code === Code.ResourceExhausted ? tooManyRequests(error) : internal();
+  const failure = isErrorReason(reason) ? failures[reason] : undefined;
+  if (failure !== undefined) return failure(error);
+  // By the reason's status, or by that of a newer core's limit which this facade has not heard of.
+  const isLimit = isErrorReason(reason)
+    ? errorReasons[reason].httpStatus === 429
+    : error.code === Code.ResourceExhausted;
+  return isLimit ? tooManyRequests(error) : internal();
 }
 
 /** The problems of a google.rpc.BadRequest. */

@@ -1,7 +1,7 @@
 import Fastify from 'fastify';
 import type { FastifyInstance } from 'fastify';
-import { edgeServerOptions, protectEdge } from '../runtime/http/edge-server.ts';
-import type { Logger } from '../runtime/logger.ts';
+import { edgeServerOptions, protectEdge } from '../platform/http/edge-server.ts';
+import type { Logger } from '../platform/logger.ts';
 import type { AccessTokens } from './access-tokens.ts';
 import { addAdminEndpoints } from './admin-endpoints.ts';
 import { createCallbackSender } from './callbacks.ts';

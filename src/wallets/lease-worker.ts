@@ -1,7 +1,7 @@
 import { ConnectError } from '@connectrpc/connect';
 import type { Code } from '@connectrpc/connect';
-import type { Logger } from '../runtime/logger.ts';
-import type { WakeSignal } from '../runtime/wake-signal.ts';
+import type { Logger } from '../platform/logger.ts';
+import type { WakeSignal } from '../platform/wake-signal.ts';
 import type { WalletBreaker } from './wallet-breaker.ts';
 
 /** Work that is leased from core, a piece at a time. */

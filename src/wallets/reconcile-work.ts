@@ -10,7 +10,7 @@ import type {
   StatementEntrySchema,
   Wallet,
 } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
-import type { Logger } from '../runtime/logger.ts';
+import type { Logger } from '../platform/logger.ts';
 import { StatementError } from './connector/statement-error.ts';
 import type { StatementEntry, StatementPage, WalletConnector } from './connector/wallet-connector.ts';
 import type { LeasedWork } from './lease-worker.ts';

@@ -1,4 +1,4 @@
-import type { Logger } from '../runtime/logger.ts';
+import type { Logger } from '../platform/logger.ts';
 import type { Health } from './connector/outcomes.ts';
 
 /** The circuit breaker of one wallet. */

@@ -2,8 +2,8 @@ import { isIP } from 'node:net';
 import { Type } from '@sinclair/typebox';
 import type { Static } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { ConfigError } from '../runtime/config.ts';
-import { isNetwork } from '../runtime/config/address-settings.ts';
+import { SettingsError } from '../platform/settings/read-settings.ts';
+import { isNetwork } from '../platform/settings/address-settings.ts';
 
 const text = Type.String({ minLength: 1 });
 
@@ -35,22 +35,23 @@ const list = Type.Array(walletSettings);
 
 /**
  * Reads GATEHOUSE_WALLETS, a JSON array with an object for each wallet and environment.
- * @throws ConfigError naming the place that is wrong; never with a value, which may be a secret.
+ * @throws SettingsError naming the place that is wrong; never with a value, which may be a secret.
  */
 export function parseWalletSettings(json: string): readonly WalletSettings[] {
   const value = parseJson(json);
   const [problem] = [...Value.Errors(list, value)];
   if (problem !== undefined)
-    throw new ConfigError(`GATEHOUSE_WALLETS ${problem.path || '/'}: ${problem.message}`);
+    throw new SettingsError(`GATEHOUSE_WALLETS ${problem.path || '/'}: ${problem.message}`);
   const wallets = Value.Decode(list, value);
   const names = wallets.map(({ wallet, environment }) => `${wallet}-${environment}`);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) throw new ConfigError(`GATEHOUSE_WALLETS names ${twice} twice`);
+  if (twice !== undefined) throw new SettingsError(`GATEHOUSE_WALLETS names ${twice} twice`);
   for (const [index, { base_url: baseUrl, callback_sources: sources = [] }] of wallets.entries()) {
-    if (!URL.canParse(baseUrl)) throw new ConfigError(`GATEHOUSE_WALLETS /${index}/base_url: must be a URL`);
+    if (!URL.canParse(baseUrl))
+      throw new SettingsError(`GATEHOUSE_WALLETS /${index}/base_url: must be a URL`);
     const unreadable = sources.findIndex((source) => !isAddressOrNetwork(source));
     if (unreadable === -1) continue;
-    throw new ConfigError(
+    throw new SettingsError(
       `GATEHOUSE_WALLETS /${index}/callback_sources/${unreadable}: must be an IP address or a network such as 10.0.0.0/8`,
     );
   }
@@ -63,6 +64,6 @@ function parseJson(json: string): unknown {
   try {
     return JSON.parse(json);
   } catch {
-    throw new ConfigError('GATEHOUSE_WALLETS must be a JSON array with an object for each wallet');
+    throw new SettingsError('GATEHOUSE_WALLETS must be a JSON array with an object for each wallet');
   }
 }

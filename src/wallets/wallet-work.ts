@@ -7,7 +7,7 @@ import type {
 } from '../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { OrderStatus, PaymentAttemptStatus } from '../gen/gatehouse/v1/order_pb.js';
 import type { LeasedReversal, StrayPaymentService } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
-import type { Logger } from '../runtime/logger.ts';
+import type { Logger } from '../platform/logger.ts';
 import type { CallbackTokens } from './callback-token.ts';
 import type { WalletConnector } from './connector/wallet-connector.ts';
 import { createMerchantShare } from './merchant-share.ts';

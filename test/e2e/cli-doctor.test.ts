@@ -8,7 +8,7 @@ import { runCli } from '../../src/cli/program.ts';
 import { openWebhooks } from '../../src/cli/webhook-clients.ts';
 import { startTemporaryPostgres } from '../../src/main/local/temporary-servers.ts';
 import type { TemporaryServer } from '../../src/main/local/temporary-servers.ts';
-import { readCliConfig } from '../../src/runtime/config.ts';
+import { readCliSettings } from '../../src/cli/settings.ts';
 import { startStack } from '../support/stack.ts';
 import type { Facade, Stack } from '../support/stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
@@ -105,7 +105,7 @@ describe('everything is up', () => {
     let stdout = '';
 
     const exitCode = await runCli(['doctor'], {
-      readConfig: () => readCliConfig({ GATEHOUSE_DATA_DIR: cli.dataFolder }),
+      readConfig: () => readCliSettings({ GATEHOUSE_DATA_DIR: cli.dataFolder }),
       openCore: (addresses, token) =>
         openCore({ addresses, token, actor: 'test', newRequestId: () => 'test' }),
       openWebhooks: (addresses, token) =>

@@ -3,7 +3,7 @@ import type { Client } from '@connectrpc/connect';
 import { MerchantService } from '../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
-import { newRandomId } from '../../src/runtime/public-id.ts';
+import { newRandomId } from '../../src/contract/public-id.ts';
 import { registration } from '../support/order-requests.ts';
 import { startStack } from '../support/stack.ts';
 import type { Stack } from '../support/stack.ts';

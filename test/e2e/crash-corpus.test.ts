@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createClient } from '@connectrpc/connect';
+import { globSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { connect as connectHttp2 } from 'node:http2';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { Health } from '../../src/gen/health/v1/health_pb.js';
-import { createGrpcTransport } from '../../src/runtime/rpc/grpc-transport.ts';
+import { createGrpcTransport } from '../../src/contract/grpc-transport.ts';
 import type { GatehouseProcess } from '../support/gatehouse-process.ts';
 import { startStack } from '../support/stack.ts';
 import type { Stack } from '../support/stack.ts';
@@ -204,8 +205,9 @@ async function expectWell(listener: Listener, after: readonly CrashCase[] = []):
 }
 
 test('every port in the settings is in the corpus', async () => {
-  const settings = await readFile(join(projectRoot, 'src/runtime/config.ts'), 'utf8');
-  const ports = new Set(settings.match(/\bGATEHOUSE_\w+_PORT\b/g));
+  const files = globSync('src/**/settings.ts', { cwd: projectRoot });
+  const settings = await Promise.all(files.map((file) => readFile(join(projectRoot, file), 'utf8')));
+  const ports = new Set(settings.join().match(/\bGATEHOUSE_\w+_PORT\b/g));
 
   expect([...listeners.map(({ setting }) => setting), ...notOurs].sort()).toEqual([...ports].sort());
 });

@@ -3,7 +3,7 @@ import { Code, ConnectError, createClient } from '@connectrpc/connect';
 import type { Transport } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
 import { Health } from '../../src/gen/health/v1/health_pb.js';
-import { createGrpcTransport } from '../../src/runtime/rpc/grpc-transport.ts';
+import { createGrpcTransport } from '../../src/contract/grpc-transport.ts';
 import { startProcess } from '../support/gatehouse-process.ts';
 import type { GatehouseProcess } from '../support/gatehouse-process.ts';
 import { waitUntil } from '../support/wait-until.ts';

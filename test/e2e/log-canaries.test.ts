@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { RequestLogService } from '../../src/gen/gatehouse/v1/request_log_service_pb.js';
-import { maskSensitive } from '../../src/runtime/mask-sensitive.ts';
+import { maskSensitive } from '../../src/platform/mask-sensitive.ts';
 import { plainGrpcClient } from '../integration/core/rpc-clients.ts';
 import type { GatehouseProcess } from '../support/gatehouse-process.ts';
 import { startStack } from '../support/stack.ts';

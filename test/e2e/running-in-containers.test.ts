@@ -9,15 +9,13 @@ import { choosePorts } from '../../src/main/local/free-port.ts';
 import { findOrInstallNatsServer } from '../../src/main/local/nats-binary.ts';
 import { startTemporaryPostgres } from '../../src/main/local/temporary-servers.ts';
 import type { TemporaryServer } from '../../src/main/local/temporary-servers.ts';
-import {
-  readCheckoutConfig,
-  readCoreConfig,
-  readDashboardConfig,
-  readRestFacadeConfig,
-  readWalletsConfig,
-  readWalletSimulatorConfig,
-  readWebhooksConfig,
-} from '../../src/runtime/config.ts';
+import { readCheckoutSettings } from '../../src/checkout/settings.ts';
+import { readCoreSettings } from '../../src/core/settings.ts';
+import { readDashboardSettings } from '../../src/dashboard/settings.ts';
+import { readRestFacadeSettings } from '../../src/rest-facade/settings.ts';
+import { readWalletsSettings } from '../../src/wallets/settings.ts';
+import { readWalletSimulatorSettings } from '../../src/wallet-simulator/settings.ts';
+import { readWebhooksSettings } from '../../src/webhooks/settings.ts';
 import { readComposeFile } from '../support/compose-file.ts';
 import type { ComposeService } from '../support/compose-file.ts';
 import { createDashboardVisitor } from '../support/dashboard-visitor.ts';
@@ -74,14 +72,14 @@ async function makeSecrets(block: string): Promise<Readonly<Record<string, strin
 }
 
 const readers = {
-  core: readCoreConfig,
-  'rest-facade': readRestFacadeConfig,
-  checkout: readCheckoutConfig,
-  dashboard: readDashboardConfig,
-  wallets: readWalletsConfig,
-  'simulated-wallets': readWalletsConfig,
-  webhooks: readWebhooksConfig,
-  'wallet-simulator': readWalletSimulatorConfig,
+  core: readCoreSettings,
+  'rest-facade': readRestFacadeSettings,
+  checkout: readCheckoutSettings,
+  dashboard: readDashboardSettings,
+  wallets: readWalletsSettings,
+  'simulated-wallets': readWalletsSettings,
+  webhooks: readWebhooksSettings,
+  'wallet-simulator': readWalletSimulatorSettings,
 };
 
 describe('what docs/operating/running.md says of containers, done with the processes that docker-compose.yml describes', () => {

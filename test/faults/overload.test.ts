@@ -6,7 +6,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
 import { RetryInfoSchema } from '../../src/gen/google/rpc/error_details_pb.js';
-import { reasonOf } from '../../src/runtime/rpc/rpc-error.ts';
+import { reasonOf } from '../../src/platform/rpc/rpc-error.ts';
 import { holdOrders } from '../support/hold-orders.ts';
 import type { HeldOrders } from '../support/hold-orders.ts';
 import { directPayment, registration } from '../support/order-requests.ts';

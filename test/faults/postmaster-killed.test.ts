@@ -7,8 +7,8 @@ import {
   Health,
   HealthCheckResponse_ServingStatus as ServingStatus,
 } from '../../src/gen/health/v1/health_pb.js';
-import { pause } from '../../src/runtime/pause.ts';
-import { createGrpcTransport } from '../../src/runtime/rpc/grpc-transport.ts';
+import { pause } from '../../src/platform/pause.ts';
+import { createGrpcTransport } from '../../src/contract/grpc-transport.ts';
 import type { GatehouseProcess } from '../support/gatehouse-process.ts';
 import { startStack } from '../support/stack.ts';
 import type { Stack } from '../support/stack.ts';

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { openDatabase } from '../../src/core/database/database.ts';
 import type { Database } from '../../src/core/database/database.ts';
-import { createLogger } from '../../src/runtime/logger.ts';
+import { createLogger } from '../../src/platform/logger.ts';
 import { createTestDatabase } from './test-database.ts';
 
 /**

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { openDatabase as openCoreDatabase } from '../../src/core/database/database.ts';
 import { startTemporaryNats, startTemporaryPostgres } from '../../src/main/local/temporary-servers.ts';
-import { createLogger } from '../../src/runtime/logger.ts';
+import { createLogger } from '../../src/platform/logger.ts';
 import { openDatabase as openWebhooksDatabase } from '../../src/webhooks/database/database.ts';
 import { databaseUrl, shareCompileCache, shareServers, templateDatabase } from './servers.ts';
 import { stopServers } from './global-teardown.ts';

@@ -7,9 +7,9 @@ import { MerchantService } from '../../src/gen/gatehouse/v1/merchant_service_pb.
 import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { WebhookService } from '../../src/gen/gatehouse/v1/webhook_service_pb.js';
 import { startTemporaryNats } from '../../src/main/local/temporary-servers.ts';
-import { createGrpcTransport } from '../../src/runtime/rpc/grpc-transport.ts';
-import type { Role } from '../../src/runtime/rpc/service-tokens.ts';
-import { roles } from '../../src/runtime/rpc/service-tokens.ts';
+import { createGrpcTransport } from '../../src/contract/grpc-transport.ts';
+import type { Role } from '../../src/contract/roles.ts';
+import { roles } from '../../src/contract/roles.ts';
 import { startProcess } from './gatehouse-process.ts';
 import type { GatehouseProcess } from './gatehouse-process.ts';
 import { sharedServers } from './servers.ts';

@@ -1,4 +1,4 @@
-import type { NotPayableCause } from '../../runtime/rpc/not-payable.ts';
+import type { NotPayableCause } from '../../contract/not-payable.ts';
 import type { PaymentOption } from '../../gen/gatehouse/v1/order_pb.js';
 
 /** A payment option that can be chosen. */

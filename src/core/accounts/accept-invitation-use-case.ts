@@ -1,10 +1,11 @@
 import { ConnectError } from '@connectrpc/connect';
 import { UniqueConstraintViolationException } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { Actor } from '../../runtime/rpc/actor.ts';
-import { publicId, storedId } from '../../runtime/public-id.ts';
-import { reasonOf, rpcError } from '../../runtime/rpc/rpc-error.ts';
-import type { Leaving } from '../../runtime/database/group-commit.ts';
+import type { Actor } from '../../platform/rpc/actor.ts';
+import { publicId, storedId } from '../../contract/public-id.ts';
+import { rpcError } from '../../contract/error-reason.ts';
+import { reasonOf } from '../../platform/rpc/rpc-error.ts';
+import type { Leaving } from '../../platform/batcher.ts';
 import { recordAudit } from '../audit/record-audit-use-case.ts';
 import { MembershipRow, UserRow } from '../database/account-entities.ts';
 import type { AccountLinkRow, Language } from '../database/account-entities.ts';

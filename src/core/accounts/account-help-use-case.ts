@@ -1,8 +1,8 @@
 import { LockMode } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { Actor } from '../../runtime/rpc/actor.ts';
-import { isPublicId, storedId } from '../../runtime/public-id.ts';
-import { rpcError } from '../../runtime/rpc/rpc-error.ts';
+import type { Actor } from '../../platform/rpc/actor.ts';
+import { isPublicId, storedId } from '../../contract/public-id.ts';
+import { rpcError } from '../../contract/error-reason.ts';
 import { findActorEmails } from '../audit/find-actor-emails-use-case.ts';
 import { AccountHelpRow, UserRow } from '../database/account-entities.ts';
 import type { HelpKind } from '../database/account-entities.ts';

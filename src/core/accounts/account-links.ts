@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { LockMode } from '@mikro-orm/postgresql';
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { rpcError } from '../../runtime/rpc/rpc-error.ts';
+import { rpcError } from '../../contract/error-reason.ts';
 import { AccountLinkRow } from '../database/account-entities.ts';
 import type { LinkKind } from '../database/account-entities.ts';
 

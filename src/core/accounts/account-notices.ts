@@ -1,7 +1,7 @@
 import { LockMode } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { storedId } from '../../runtime/public-id.ts';
-import type { NewId } from '../../runtime/public-id.ts';
+import { storedId } from '../../contract/public-id.ts';
+import type { NewId } from '../../contract/public-id.ts';
 import { AccountNoticeRow } from '../database/account-entities.ts';
 import type { NoticeEvent } from '../database/account-entities.ts';
 

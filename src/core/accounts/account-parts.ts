@@ -1,4 +1,4 @@
-import type { NewId } from '../../runtime/public-id.ts';
+import type { NewId } from '../../contract/public-id.ts';
 import type { Database } from '../database/database.ts';
 import type { PasswordHashes } from './password-hashes.ts';
 import type { ParsePassword } from './password-rules.ts';

@@ -1,6 +1,6 @@
 import { LockMode } from '@mikro-orm/postgresql';
-import type { Actor } from '../../runtime/rpc/actor.ts';
-import { rpcError } from '../../runtime/rpc/rpc-error.ts';
+import type { Actor } from '../../platform/rpc/actor.ts';
+import { rpcError } from '../../contract/error-reason.ts';
 import { AccountLinkRow, UserRow } from '../database/account-entities.ts';
 import type { Language } from '../database/account-entities.ts';
 import type { AccountParts } from './account-parts.ts';

@@ -1,6 +1,6 @@
-import type { Actor } from '../../runtime/rpc/actor.ts';
-import type { Leaving } from '../../runtime/database/group-commit.ts';
-import { rpcError } from '../../runtime/rpc/rpc-error.ts';
+import type { Actor } from '../../platform/rpc/actor.ts';
+import type { Leaving } from '../../platform/batcher.ts';
+import { rpcError } from '../../contract/error-reason.ts';
 import { UserRow } from '../database/account-entities.ts';
 import { valuesOrThrow } from '../rpc/request-fields.ts';
 import type { AccountParts } from './account-parts.ts';

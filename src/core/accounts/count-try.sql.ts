@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Pool } from 'pg';
-import { runStatement } from '../../runtime/database/run-statement.ts';
+import { runStatement } from '../../platform/database/run-statement.ts';
 
 /** How often something may be tried in a time. */
 export interface TryLimit {

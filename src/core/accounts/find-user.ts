@@ -1,7 +1,7 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { rpcError } from '../../runtime/rpc/rpc-error.ts';
-import { storedId } from '../../runtime/public-id.ts';
+import { rpcError } from '../../contract/error-reason.ts';
+import { storedId } from '../../contract/public-id.ts';
 import { UserRow } from '../database/account-entities.ts';
 
 /** The row of a user. @throws NOT_FOUND USER_NOT_FOUND */

@@ -1,6 +1,6 @@
 import type { Database } from '../database/database.ts';
 import { AccountLinkRow, MembershipRow, UserRow } from '../database/account-entities.ts';
-import { storedId } from '../../runtime/public-id.ts';
+import { storedId } from '../../contract/public-id.ts';
 import { readUsers } from './user-reader.ts';
 import type { User } from './user-reader.ts';
 

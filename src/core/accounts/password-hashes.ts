@@ -1,6 +1,6 @@
 import { hash, verify } from '@node-rs/argon2';
-import { createGroupCommit } from '../../runtime/database/group-commit.ts';
-import type { Leaving } from '../../runtime/database/group-commit.ts';
+import { createBatcher } from '../../platform/batcher.ts';
+import type { Leaving } from '../../platform/batcher.ts';
 import { normalPassword } from './password-rules.ts';
 
 export interface PasswordHashes {
@@ -23,7 +23,7 @@ const maxWaiting = 64;
 /** Argon2id (RFC 9106), on threads of libuv's pool, one at a time. */
 export async function createPasswordHashes(): Promise<PasswordHashes> {
   const ofNobody = await hash('nobody has this password', cost);
-  const run = createGroupCommit<() => Promise<string | boolean>, string | boolean>({
+  const run = createBatcher<() => Promise<string | boolean>, string | boolean>({
     run: (works) => Promise.all(works.map((work) => work())),
     maxItems: 1,
     maxInFlight: atATime,

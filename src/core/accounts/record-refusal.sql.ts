@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Pool } from 'pg';
-import { runStatement } from '../../runtime/database/run-statement.ts';
-import { publicId } from '../../runtime/public-id.ts';
-import type { Actor } from '../../runtime/rpc/actor.ts';
+import { runStatement } from '../../platform/database/run-statement.ts';
+import { publicId } from '../../contract/public-id.ts';
+import type { Actor } from '../../platform/rpc/actor.ts';
 import type { UserRow } from '../database/account-entities.ts';
 
 /** Why somebody was not let in. */

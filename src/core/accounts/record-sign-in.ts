@@ -1,8 +1,8 @@
 import { ConnectError } from '@connectrpc/connect';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import ipaddr from 'ipaddr.js';
-import type { Actor } from '../../runtime/rpc/actor.ts';
-import { reasonOf } from '../../runtime/rpc/rpc-error.ts';
+import type { Actor } from '../../platform/rpc/actor.ts';
+import { reasonOf } from '../../platform/rpc/rpc-error.ts';
 import type { UserRow } from '../database/account-entities.ts';
 import type { AccountParts } from './account-parts.ts';
 import { recordRefusal } from './record-refusal.sql.ts';

@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { Actor } from '../../runtime/rpc/actor.ts';
-import { publicId } from '../../runtime/public-id.ts';
-import type { NewId } from '../../runtime/public-id.ts';
+import type { Actor } from '../../platform/rpc/actor.ts';
+import { publicId } from '../../contract/public-id.ts';
+import type { NewId } from '../../contract/public-id.ts';
 import { recordAudit } from '../audit/record-audit-use-case.ts';
 import type { AuditedChange } from '../audit/record-audit-use-case.ts';
 import { MembershipRow } from '../database/account-entities.ts';

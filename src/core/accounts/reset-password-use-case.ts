@@ -1,9 +1,9 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { Actor } from '../../runtime/rpc/actor.ts';
-import type { Leaving } from '../../runtime/database/group-commit.ts';
+import type { Actor } from '../../platform/rpc/actor.ts';
+import type { Leaving } from '../../platform/batcher.ts';
 import { AccountLinkRow, MembershipRow, RecoveryCodeRow, UserRow } from '../database/account-entities.ts';
 import { valuesOrThrow } from '../rpc/request-fields.ts';
-import { storedId } from '../../runtime/public-id.ts';
+import { storedId } from '../../contract/public-id.ts';
 import { addNotice } from './account-notices.ts';
 import { linkNotUsable, makeLinkToken, requireLink } from './account-links.ts';
 import type { AccountParts } from './account-parts.ts';

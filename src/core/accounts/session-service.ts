@@ -1,10 +1,10 @@
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { SessionService } from '../../gen/gatehouse/v1/account_service_pb.js';
 import type { Session as SessionMessage } from '../../gen/gatehouse/v1/account_service_pb.js';
-import { actorOf } from '../../runtime/rpc/actor.ts';
-import { markUneventful } from '../../runtime/rpc/call-context.ts';
-import { rpcService } from '../../runtime/rpc/rpc-service.ts';
-import type { RpcService } from '../../runtime/rpc/rpc-service.ts';
+import { actorOf } from '../../platform/rpc/actor.ts';
+import { markUneventful } from '../../platform/rpc/call-context.ts';
+import { rpcService } from '../../contract/rpc-service.ts';
+import type { RpcService } from '../../platform/rpc/rpc-service.ts';
 import { combine } from '../domain/combine.ts';
 import type { Issue } from '../domain/issue.ts';
 import { requiredIssue } from '../domain/issue.ts';

@@ -1,7 +1,7 @@
 import { DashboardSessionRow, UserRow } from '../database/account-entities.ts';
-import { publicId, storedId } from '../../runtime/public-id.ts';
-import { runStatement } from '../../runtime/database/run-statement.ts';
-import type { Actor } from '../../runtime/rpc/actor.ts';
+import { publicId, storedId } from '../../contract/public-id.ts';
+import { runStatement } from '../../platform/database/run-statement.ts';
+import type { Actor } from '../../platform/rpc/actor.ts';
 import type { AccountParts } from './account-parts.ts';
 import { endUserSessions } from './end-user-sessions.ts';
 import { requireUser, userNotFound } from './find-user.ts';

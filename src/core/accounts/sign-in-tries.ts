@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import type { Pool } from 'pg';
-import { rpcError } from '../../runtime/rpc/rpc-error.ts';
+import { rpcError } from '../../contract/error-reason.ts';
 import { countTry, countedTries, forgetTries, giveTryBack, isRemembered, remember } from './count-try.sql.ts';
 import type { TryLimit } from './count-try.sql.ts';
 

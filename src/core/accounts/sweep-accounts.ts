@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { runStatement } from '../../runtime/database/run-statement.ts';
+import { runStatement } from '../../platform/database/run-statement.ts';
 
 const batch = 1_000;
 const tables = [

@@ -2,7 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { MembershipRow } from '../database/account-entities.ts';
 import type { Language, MemberRole, UserRow } from '../database/account-entities.ts';
 import { MerchantRow } from '../database/entities.ts';
-import { publicId, storedId } from '../../runtime/public-id.ts';
+import { publicId, storedId } from '../../contract/public-id.ts';
 
 export interface Membership {
   readonly merchantId: string;

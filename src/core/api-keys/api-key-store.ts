@@ -1,11 +1,11 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { Actor } from '../../runtime/rpc/actor.ts';
+import type { Actor } from '../../platform/rpc/actor.ts';
 import { recordAudit } from '../audit/record-audit-use-case.ts';
 import type { Database } from '../database/database.ts';
 import { ApiKeyRow } from '../database/entities.ts';
-import { publicId, storedId } from '../../runtime/public-id.ts';
-import type { NewId } from '../../runtime/public-id.ts';
+import { publicId, storedId } from '../../contract/public-id.ts';
+import type { NewId } from '../../contract/public-id.ts';
 import { issueApiKey, recordKeyUse, revokeApiKey, rotateApiKey } from '../domain/api-key-life-cycle.ts';
 import type { ApiKeyTimes } from '../domain/api-key-life-cycle.ts';
 import type { Environment } from '../domain/order.ts';

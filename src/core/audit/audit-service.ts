@@ -6,14 +6,14 @@ import type {
   ListAuditEntriesRequest,
   RecordAuditEntryRequest,
 } from '../../gen/gatehouse/v1/audit_service_pb.js';
-import { annotate } from '../../runtime/rpc/call-context.ts';
-import { rpcService } from '../../runtime/rpc/rpc-service.ts';
-import type { RpcService } from '../../runtime/rpc/rpc-service.ts';
+import { annotate } from '../../platform/rpc/call-context.ts';
+import { rpcService } from '../../contract/rpc-service.ts';
+import type { RpcService } from '../../platform/rpc/rpc-service.ts';
 import type { Database } from '../database/database.ts';
 import { AuditEntryRow } from '../database/entities.ts';
-import { pageOf } from '../../runtime/rpc/page-token.ts';
+import { pageOf } from '../../platform/rpc/page-token.ts';
 import { parsePageSize, parsePageToken } from '../rpc/page-token.ts';
-import { lowestStoredIdAt, publicId, storedId } from '../../runtime/public-id.ts';
+import { lowestStoredIdAt, publicId, storedId } from '../../contract/public-id.ts';
 import { combine } from '../domain/combine.ts';
 import { requiredIssue } from '../domain/issue.ts';
 import type { Issue } from '../domain/issue.ts';

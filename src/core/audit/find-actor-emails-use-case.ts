@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { isPublicId, publicId, storedId } from '../../runtime/public-id.ts';
+import { isPublicId, publicId, storedId } from '../../contract/public-id.ts';
 import { UserRow } from '../database/account-entities.ts';
 
 /** The user behind an actor such as "dashboard:usr_…", as it is stored; undefined when it names none. */

@@ -1,8 +1,8 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { Actor } from '../../runtime/rpc/actor.ts';
+import type { Actor } from '../../platform/rpc/actor.ts';
 import { AuditEntryRow } from '../database/entities.ts';
-import { storedId } from '../../runtime/public-id.ts';
-import type { NewId } from '../../runtime/public-id.ts';
+import { storedId } from '../../contract/public-id.ts';
+import type { NewId } from '../../contract/public-id.ts';
 
 export interface AuditedChange {
   /** What is done, such as "merchant.suspend". */

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { runStatement } from '../../runtime/database/run-statement.ts';
+import { runStatement } from '../../platform/database/run-statement.ts';
 
 /** A change that was made elsewhere; ids as they are stored. */
 export interface AuditEntry {

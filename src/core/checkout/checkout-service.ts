@@ -5,9 +5,9 @@ import {
   MoneyNotReturnedSchema,
 } from '../../gen/gatehouse/v1/checkout_service_pb.js';
 import type { Checkout as CheckoutMessage } from '../../gen/gatehouse/v1/checkout_service_pb.js';
-import { annotate, callerOf } from '../../runtime/rpc/call-context.ts';
-import { rpcService } from '../../runtime/rpc/rpc-service.ts';
-import type { RpcService } from '../../runtime/rpc/rpc-service.ts';
+import { annotate, callerOf } from '../../platform/rpc/call-context.ts';
+import { rpcService } from '../../contract/rpc-service.ts';
+import type { RpcService } from '../../platform/rpc/rpc-service.ts';
 import { combine } from '../domain/combine.ts';
 import type { Issue } from '../domain/issue.ts';
 import { moneyNotReturned } from '../domain/order.ts';

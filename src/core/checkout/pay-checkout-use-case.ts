@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
-import { notPayable } from '../../runtime/rpc/not-payable.ts';
-import { invalidFields, rpcError } from '../../runtime/rpc/rpc-error.ts';
+import { notPayable } from '../../contract/not-payable.ts';
+import { rpcError } from '../../contract/error-reason.ts';
+import { invalidFields } from '../../platform/rpc/rpc-error.ts';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Database } from '../database/database.ts';
 import { PaymentAttemptRow } from '../database/entities.ts';
-import { storedId } from '../../runtime/public-id.ts';
-import type { NewId } from '../../runtime/public-id.ts';
+import { storedId } from '../../contract/public-id.ts';
+import type { NewId } from '../../contract/public-id.ts';
 import type { Changed, Environment, Order, OrderInFull, PaymentOption } from '../domain/order.ts';
 import { isInFlight } from '../domain/order.ts';
 import type { PhoneNumber } from '../domain/phone-number.ts';

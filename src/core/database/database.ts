@@ -1,5 +1,5 @@
-import { openSchema } from '../../runtime/database/open-database.ts';
-import type { Database, DatabaseOptions } from '../../runtime/database/open-database.ts';
+import { openSchema } from '../../platform/database/open-database.ts';
+import type { Database, DatabaseOptions } from '../../platform/database/open-database.ts';
 import { entities } from './entities.ts';
 import { Migration001Core } from './migrations/migration-001-core.ts';
 import { Migration002Payments } from './migrations/migration-002-payments.ts';
@@ -19,7 +19,7 @@ import { Migration015AccountHelp } from './migrations/migration-015-account-help
 import { Migration016PaymentLinks } from './migrations/migration-016-payment-links.ts';
 import { Migration017PromptPlaces } from './migrations/migration-017-prompt-places.ts';
 
-export type { Database } from '../../runtime/database/open-database.ts';
+export type { Database } from '../../platform/database/open-database.ts';
 
 /** The core's database. Close it when done. */
 export const openDatabase = (options: DatabaseOptions): Promise<Database> =>

@@ -1,5 +1,5 @@
 import type { OrderRow, PaymentAttemptRow } from './entities.ts';
-import { publicId, storedId } from '../../runtime/public-id.ts';
+import { publicId, storedId } from '../../contract/public-id.ts';
 import { Currency } from '../domain/currency.ts';
 import type { Order, PaymentAttempt } from '../domain/order.ts';
 

@@ -1,6 +1,6 @@
 import type { Database } from '../database/database.ts';
-import { publicId } from '../../runtime/public-id.ts';
-import { runStatement } from '../../runtime/database/run-statement.ts';
+import { publicId } from '../../contract/public-id.ts';
+import { runStatement } from '../../platform/database/run-statement.ts';
 import { failed, good } from './check-outcome.ts';
 import type { CheckOutcome } from './check-outcome.ts';
 

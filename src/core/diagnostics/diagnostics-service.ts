@@ -1,7 +1,7 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { DiagnosticsService } from '../../gen/gatehouse/v1/diagnostics_service_pb.js';
-import { rpcService } from '../../runtime/rpc/rpc-service.ts';
-import type { RpcService } from '../../runtime/rpc/rpc-service.ts';
+import { rpcService } from '../../contract/rpc-service.ts';
+import type { RpcService } from '../../platform/rpc/rpc-service.ts';
 import { runChecks } from './run-checks.ts';
 import type { ChecksParts } from './run-checks.ts';
 

@@ -1,8 +1,8 @@
 import type { Database } from '../database/database.ts';
 import { readRelayLag } from '../events/relay-lag-use-case.ts';
-import { toleratedSilenceMs } from '../../runtime/database/pool-watch.ts';
-import type { PoolState } from '../../runtime/database/pool-watch.ts';
-import { runStatement } from '../../runtime/database/run-statement.ts';
+import { toleratedSilenceMs } from '../../platform/database/pool-watch.ts';
+import type { PoolState } from '../../platform/database/pool-watch.ts';
+import { runStatement } from '../../platform/database/run-statement.ts';
 import { checkOrderHistories } from './check-order-histories.ts';
 import { failed, good, warning } from './check-outcome.ts';
 import type { CheckOutcome } from './check-outcome.ts';

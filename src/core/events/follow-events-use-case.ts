@@ -1,8 +1,8 @@
-import { invalidFields } from '../../runtime/rpc/rpc-error.ts';
+import { invalidFields } from '../../platform/rpc/rpc-error.ts';
 import type { Database } from '../database/database.ts';
 import { laterCursor } from './event-cursor.ts';
 import type { EventCursor } from './event-cursor.ts';
-import type { WakeSignal } from '../../runtime/wake-signal.ts';
+import type { WakeSignal } from '../../platform/wake-signal.ts';
 import { latestCursor, readEvents } from './read-events.sql.ts';
 import type { EventFilter, StoredEvent } from './read-events.sql.ts';
 

@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
-import { runStatement } from '../../runtime/database/run-statement.ts';
+import { runStatement } from '../../platform/database/run-statement.ts';
 import type { Environment, OrderEventType } from '../domain/order.ts';
 import { behindTransactionsBefore } from './event-cursor.ts';
 import type { EventCursor } from './event-cursor.ts';

@@ -1,14 +1,14 @@
 import type { PoolClient } from 'pg';
-import type { EventPublisher } from '../../runtime/nats-event-bus.ts';
-import type { Logger } from '../../runtime/logger.ts';
+import type { EventPublisher } from '../../platform/nats-event-bus.ts';
+import type { Logger } from '../../platform/logger.ts';
 import type { Database } from '../database/database.ts';
-import { pause } from '../../runtime/pause.ts';
-import { publicId } from '../../runtime/public-id.ts';
-import { withAdvisoryLock } from '../../runtime/database/advisory-lock.ts';
-import { runStatement } from '../../runtime/database/run-statement.ts';
+import { pause } from '../../platform/pause.ts';
+import { publicId } from '../../contract/public-id.ts';
+import { withAdvisoryLock } from '../../platform/database/advisory-lock.ts';
+import { runStatement } from '../../platform/database/run-statement.ts';
 import { beginning, formatCursor } from './event-cursor.ts';
 import type { EventCursor } from './event-cursor.ts';
-import type { WakeSignal } from '../../runtime/wake-signal.ts';
+import type { WakeSignal } from '../../platform/wake-signal.ts';
 import { readEvents } from './read-events.sql.ts';
 import type { StoredEvent } from './read-events.sql.ts';
 

@@ -1,5 +1,5 @@
 import type { Database } from '../database/database.ts';
-import { runStatement } from '../../runtime/database/run-statement.ts';
+import { runStatement } from '../../platform/database/run-statement.ts';
 
 /** What the relay has not published yet. */
 export interface RelayLag {

@@ -1,5 +1,5 @@
 import { Gauge } from 'prom-client';
-import type { Metrics } from '../../runtime/metrics.ts';
+import type { Metrics } from '../../platform/metrics.ts';
 import type { Database } from '../database/database.ts';
 import { readRelayLag } from './relay-lag-use-case.ts';
 

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { ConnectError } from '@connectrpc/connect';
-import { rpcError } from '../../runtime/rpc/rpc-error.ts';
+import { rpcError } from '../../contract/error-reason.ts';
 import { admitMerchant } from '../domain/merchant-life-cycle.ts';
 import type { MerchantStanding } from '../domain/merchant-life-cycle.ts';
 import type { Environment } from '../domain/order.ts';

@@ -7,12 +7,12 @@ import {
   MerchantStatus,
 } from '../../gen/gatehouse/v1/merchant_service_pb.js';
 import type { Merchant as MerchantMessage } from '../../gen/gatehouse/v1/merchant_service_pb.js';
-import { annotate } from '../../runtime/rpc/call-context.ts';
-import { rpcError } from '../../runtime/rpc/rpc-error.ts';
-import { rpcService } from '../../runtime/rpc/rpc-service.ts';
-import type { RpcService } from '../../runtime/rpc/rpc-service.ts';
-import { actorOf } from '../../runtime/rpc/actor.ts';
-import { pageOf } from '../../runtime/rpc/page-token.ts';
+import { annotate } from '../../platform/rpc/call-context.ts';
+import { rpcError } from '../../contract/error-reason.ts';
+import { rpcService } from '../../contract/rpc-service.ts';
+import type { RpcService } from '../../platform/rpc/rpc-service.ts';
+import { actorOf } from '../../platform/rpc/actor.ts';
+import { pageOf } from '../../platform/rpc/page-token.ts';
 import { parsePageSize, parsePageToken } from '../rpc/page-token.ts';
 import { combine } from '../domain/combine.ts';
 import { parseText } from '../domain/text.ts';

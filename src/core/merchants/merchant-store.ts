@@ -1,9 +1,9 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import type { Database } from '../database/database.ts';
 import { MerchantRow } from '../database/entities.ts';
-import { publicId, storedId } from '../../runtime/public-id.ts';
-import type { NewId } from '../../runtime/public-id.ts';
-import type { Actor } from '../../runtime/rpc/actor.ts';
+import { publicId, storedId } from '../../contract/public-id.ts';
+import type { NewId } from '../../contract/public-id.ts';
+import type { Actor } from '../../platform/rpc/actor.ts';
 import { recordAudit } from '../audit/record-audit-use-case.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';

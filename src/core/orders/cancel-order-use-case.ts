@@ -1,7 +1,7 @@
-import { storedId } from '../../runtime/public-id.ts';
-import type { NewId } from '../../runtime/public-id.ts';
-import type { Actor } from '../../runtime/rpc/actor.ts';
-import { rpcError } from '../../runtime/rpc/rpc-error.ts';
+import { storedId } from '../../contract/public-id.ts';
+import type { NewId } from '../../contract/public-id.ts';
+import type { Actor } from '../../platform/rpc/actor.ts';
+import { rpcError } from '../../contract/error-reason.ts';
 import { recordAudit } from '../audit/record-audit-use-case.ts';
 import type { Database } from '../database/database.ts';
 import type { Order } from '../domain/order.ts';

@@ -1,7 +1,7 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { OrderEventSchema } from '../../gen/gatehouse/v1/order_pb.js';
-import { encodeMessage } from '../../runtime/rpc/message-bytes.ts';
+import { encodeMessage } from '../../platform/rpc/message-bytes.ts';
 import { OrderEventRow, OrderRow, PaymentAttemptRow, StrayPaymentRow } from '../database/entities.ts';
 import {
   attemptOf,
@@ -10,8 +10,8 @@ import {
   orderOf,
   orderValuesOf,
 } from '../database/order-rows.ts';
-import { publicId, storedId } from '../../runtime/public-id.ts';
-import type { NewId } from '../../runtime/public-id.ts';
+import { publicId, storedId } from '../../contract/public-id.ts';
+import type { NewId } from '../../contract/public-id.ts';
 import type {
   Changed,
   Environment,

@@ -1,4 +1,4 @@
-import { invalidFields } from '../../runtime/rpc/rpc-error.ts';
+import { invalidFields } from '../../platform/rpc/rpc-error.ts';
 import type { Issue } from '../domain/issue.ts';
 import type { AgreedTerms } from '../domain/merchant-terms.ts';
 import { amountIssues, currencyIssues, optionIssues } from '../domain/merchant-terms.ts';

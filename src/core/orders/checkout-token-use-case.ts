@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
-import { publicId, storedId } from '../../runtime/public-id.ts';
+import { publicId, storedId } from '../../contract/public-id.ts';
 import type { Environment, Order } from '../domain/order.ts';
 
 /** The order that a checkout token names; ids as they are shown. */

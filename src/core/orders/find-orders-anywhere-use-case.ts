@@ -1,4 +1,4 @@
-import { publicId, storedId } from '../../runtime/public-id.ts';
+import { publicId, storedId } from '../../contract/public-id.ts';
 import type { Database } from '../database/database.ts';
 import { findOrdersAnywhere } from './find-orders-anywhere.sql.ts';
 import { readFoundOrders } from './read-found-orders.ts';

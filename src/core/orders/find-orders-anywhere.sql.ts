@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { runStatement } from '../../runtime/database/run-statement.ts';
+import { runStatement } from '../../platform/database/run-statement.ts';
 import type { Environment } from '../domain/order.ts';
 
 /** What orders of all merchants are found by: whichever of these applies. Stored ids. */

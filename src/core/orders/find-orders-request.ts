@@ -1,5 +1,5 @@
 import type { FindOrdersRequest } from '../../gen/gatehouse/v1/order_service_pb.js';
-import { isPublicId } from '../../runtime/public-id.ts';
+import { isPublicId } from '../../contract/public-id.ts';
 import { combine } from '../domain/combine.ts';
 import type { Issue } from '../domain/issue.ts';
 import { err, ok } from '../domain/result.ts';

@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
-import { bulkStatement, column, plainColumn, rowList } from '../../runtime/database/bulk-statement.ts';
-import { runStatement } from '../../runtime/database/run-statement.ts';
+import { bulkStatement, column, plainColumn, rowList } from '../../platform/database/bulk-statement.ts';
+import { runStatement } from '../../platform/database/run-statement.ts';
 import { newAttemptSchedule } from '../database/order-rows.ts';
 import type { OrderValues, PaymentAttemptValues } from '../database/order-rows.ts';
 import type { PromptPlace } from '../domain/prompt-allowance.ts';

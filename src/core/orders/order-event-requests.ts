@@ -2,7 +2,7 @@ import type {
   ListOrderEventsRequest,
   WatchOrderEventsRequest,
 } from '../../gen/gatehouse/v1/order_service_pb.js';
-import { storedId } from '../../runtime/public-id.ts';
+import { storedId } from '../../contract/public-id.ts';
 import { combine } from '../domain/combine.ts';
 import type { Issue } from '../domain/issue.ts';
 import { err, ok } from '../domain/result.ts';

@@ -14,21 +14,21 @@ import type {
   StartDirectPaymentRequest,
   StartDirectPaymentResponse,
 } from '../../gen/gatehouse/v1/order_service_pb.js';
-import { annotate, callerOf, isRequestId, markUneventful } from '../../runtime/rpc/call-context.ts';
-import type { CallContext, Caller } from '../../runtime/rpc/call-context.ts';
-import { rpcError } from '../../runtime/rpc/rpc-error.ts';
-import { rpcService } from '../../runtime/rpc/rpc-service.ts';
-import type { RpcService } from '../../runtime/rpc/rpc-service.ts';
+import { annotate, callerOf, isRequestId, markUneventful } from '../../platform/rpc/call-context.ts';
+import type { CallContext, Caller } from '../../platform/rpc/call-context.ts';
+import { rpcError } from '../../contract/error-reason.ts';
+import { rpcService } from '../../contract/rpc-service.ts';
+import type { RpcService } from '../../platform/rpc/rpc-service.ts';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { pageTokenAfter } from '../../runtime/rpc/page-token.ts';
-import { createdAtOf } from '../../runtime/public-id.ts';
+import { pageTokenAfter } from '../../platform/rpc/page-token.ts';
+import { createdAtOf } from '../../contract/public-id.ts';
 import { parsePageSize } from '../rpc/page-token.ts';
 import { combine } from '../domain/combine.ts';
 import { formatCursor, parseCursor } from '../events/follow-events-use-case.ts';
 import type { EventFeed } from '../events/follow-events-use-case.ts';
 import { parseId, valuesOrThrow } from '../rpc/request-fields.ts';
 import { parseEnvironment } from '../rpc/environment.ts';
-import { actorOf } from '../../runtime/rpc/actor.ts';
+import { actorOf } from '../../platform/rpc/actor.ts';
 import type { CancelOrder } from './cancel-order-use-case.ts';
 import type { CheckRequest } from './check-request-use-case.ts';
 import type { CheckoutTokens } from './checkout-token-use-case.ts';

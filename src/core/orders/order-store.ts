@@ -3,9 +3,10 @@ import type { Pool, PoolClient } from 'pg';
 import type { Database } from '../database/database.ts';
 import { OrderRow } from '../database/entities.ts';
 import { readClock } from '../database/read-clock.ts';
-import { createGroupCommit } from '../../runtime/database/group-commit.ts';
-import { inTransaction } from '../../runtime/database/in-transaction.ts';
-import { storedId } from '../../runtime/public-id.ts';
+import { isDataRefused } from '../../platform/database/explain-error.ts';
+import { createBatcher } from '../../platform/batcher.ts';
+import { inTransaction } from '../../platform/database/in-transaction.ts';
+import { storedId } from '../../contract/public-id.ts';
 import type { Changed, Environment, Order, OrderInFull, PaymentAttempt } from '../domain/order.ts';
 import type { Result } from '../domain/result.ts';
 import type { AskedPhone, PhoneAnswer, PhoneLimit } from '../payments/phone-limit-use-case.ts';
@@ -81,16 +82,17 @@ export function createOrderStore(options: OrderStoreOptions): OrderStore {
   // What waits, with what is being written, stays below the calls that one connection to the gRPC server may have open:
   // beyond those, calls would queue unseen in the client until their deadline, and nobody would be refused in time.
   const limits = { maxItems: 500, maxInFlight: 3, maxWaiting: 2_000 };
-  const insert = createGroupCommit<NewOrderRows, 'inserted' | 'taken'>({
+  const insert = createBatcher<NewOrderRows, 'inserted' | 'taken'>({
     run: async (items) => {
       const outcomes = await insertEach(database.pool, items);
       if (outcomes.includes('inserted')) onEvents();
       return outcomes;
     },
+    isOneItemsFault: isDataRefused,
     ...limits,
   });
 
-  const insertPaying = createGroupCommit<PayingOrderRows, InsertedPaying>({
+  const insertPaying = createBatcher<PayingOrderRows, InsertedPaying>({
     run: async (items) => {
       const outcomes = phoneLimit.isSet
         ? await insertIfFree(database.pool, phoneLimit, items)
@@ -101,6 +103,7 @@ export function createOrderStore(options: OrderStoreOptions): OrderStore {
       }
       return outcomes;
     },
+    isOneItemsFault: isDataRefused,
     ...limits,
     // A lock each: PostgreSQL has room for some thousand, of all cores together.
     maxItems: 100,
@@ -113,8 +116,9 @@ export function createOrderStore(options: OrderStoreOptions): OrderStore {
     events: events.map((event) => changes.eventValues(event, requestId)),
   });
 
-  const find = createGroupCommit<OrderKey, FoundOrder | 'none'>({
+  const find = createBatcher<OrderKey, FoundOrder | 'none'>({
     run: async (keys) => (await findOrders(database.pool, keys)).map((found) => found ?? 'none'),
+    isOneItemsFault: isDataRefused,
     ...limits,
   });
 

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { publicId } from '../../runtime/public-id.ts';
+import { publicId } from '../../contract/public-id.ts';
 import { orderOf } from '../database/order-rows.ts';
 import type { Environment, Order } from '../domain/order.ts';
 import { findOrders } from './find-orders.sql.ts';

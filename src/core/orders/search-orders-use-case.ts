@@ -1,4 +1,4 @@
-import { publicId, lowestStoredIdAt, storedId } from '../../runtime/public-id.ts';
+import { publicId, lowestStoredIdAt, storedId } from '../../contract/public-id.ts';
 import type { Database } from '../database/database.ts';
 import type { Environment, Order, OrderStatus, PaymentOption, PaymentType } from '../domain/order.ts';
 import { readFoundOrders } from './read-found-orders.ts';

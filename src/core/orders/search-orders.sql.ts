@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { runStatement } from '../../runtime/database/run-statement.ts';
+import { runStatement } from '../../platform/database/run-statement.ts';
 import type { Environment, OrderStatus, PaymentOption, PaymentType } from '../domain/order.ts';
 
 /** What orders are searched by; stored ids. What is undefined, or an empty list, narrows nothing down. */

@@ -1,5 +1,6 @@
-import { invalidFields, rpcError } from '../../runtime/rpc/rpc-error.ts';
-import type { NewId } from '../../runtime/public-id.ts';
+import { rpcError } from '../../contract/error-reason.ts';
+import { invalidFields } from '../../platform/rpc/rpc-error.ts';
+import type { NewId } from '../../contract/public-id.ts';
 import type { Changed, Order, OrderFacts, PaymentAttempt } from '../domain/order.ts';
 import { registerOrder } from '../domain/order.ts';
 import { answerDirectPayment } from '../domain/taken-order-number.ts';

@@ -14,11 +14,12 @@ import type {
   StreamOrderBatchesRequest,
   StreamOrderBatchesResponseSchema,
 } from '../../gen/gatehouse/v1/order_service_pb.js';
-import { answerWithinKey, markUneventful } from '../../runtime/rpc/call-context.ts';
-import type { CallContext } from '../../runtime/rpc/call-context.ts';
-import { defaultDeadlineMs } from '../../runtime/rpc/grpc-server.ts';
-import { invalidFields, rpcError, toStatus } from '../../runtime/rpc/rpc-error.ts';
-import { untilAborted } from '../../runtime/until-aborted.ts';
+import { answerWithinKey, markUneventful } from '../../platform/rpc/call-context.ts';
+import type { CallContext } from '../../platform/rpc/call-context.ts';
+import { defaultDeadlineMs } from '../../platform/rpc/grpc-server.ts';
+import { rpcError } from '../../contract/error-reason.ts';
+import { invalidFields, toStatus } from '../../platform/rpc/rpc-error.ts';
+import { untilAborted } from '../../platform/until-aborted.ts';
 
 type Answer<Request, Response> = (request: Request, context: CallContext) => Promise<Response>;
 

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import type { QueryResultRow } from 'pg';
-import { storedId } from '../../runtime/public-id.ts';
+import { storedId } from '../../contract/public-id.ts';
 import type { Environment } from '../domain/order.ts';
 import { promptWindowMs } from '../domain/prompt-allowance.ts';
 import type { PastPrompt } from '../domain/prompt-allowance.ts';

@@ -2,8 +2,8 @@ import type { WalletExchange } from '../../gen/gatehouse/v1/payment_attempt_serv
 import type { Database } from '../database/database.ts';
 import { PaymentAttemptRow } from '../database/entities.ts';
 import { attemptOf } from '../database/order-rows.ts';
-import { storedId } from '../../runtime/public-id.ts';
-import type { NewId } from '../../runtime/public-id.ts';
+import { storedId } from '../../contract/public-id.ts';
+import type { NewId } from '../../contract/public-id.ts';
 import { readClock } from '../database/read-clock.ts';
 import type { Order, PaymentAttempt } from '../domain/order.ts';
 import { isInFlight } from '../domain/order.ts';

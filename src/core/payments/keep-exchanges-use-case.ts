@@ -2,11 +2,11 @@ import { create, fromBinary } from '@bufbuild/protobuf';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { WalletExchangeSchema } from '../../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import type { WalletExchange } from '../../gen/gatehouse/v1/payment_attempt_service_pb.js';
-import { encodeMessage } from '../../runtime/rpc/message-bytes.ts';
+import { encodeMessage } from '../../platform/rpc/message-bytes.ts';
 import { WalletExchangeRow } from '../database/entities.ts';
 import type { PaymentAttemptRow } from '../database/entities.ts';
-import { storedId } from '../../runtime/public-id.ts';
-import type { NewId } from '../../runtime/public-id.ts';
+import { storedId } from '../../contract/public-id.ts';
+import type { NewId } from '../../contract/public-id.ts';
 
 /** How many of an attempt's exchanges are kept whatever they are: how it began, and how it stands. */
 const firstKept = 20;

@@ -2,7 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Database } from '../database/database.ts';
 import { OrderRow, PaymentAttemptRow } from '../database/entities.ts';
 import { attemptOf } from '../database/order-rows.ts';
-import { storedId } from '../../runtime/public-id.ts';
+import { storedId } from '../../contract/public-id.ts';
 import { readClock } from '../database/read-clock.ts';
 import type { Environment, Order, PaymentAttempt, PaymentOption } from '../domain/order.ts';
 import { isInFlight, moneyNotReturned } from '../domain/order.ts';

@@ -5,11 +5,12 @@ import type {
   ListPaymentAttemptsRequest,
   RecordPaymentOutcomeRequest,
 } from '../../gen/gatehouse/v1/payment_attempt_service_pb.js';
-import { annotate, callerOf, markUneventful } from '../../runtime/rpc/call-context.ts';
-import { invalidFields, rpcError } from '../../runtime/rpc/rpc-error.ts';
-import { rpcService } from '../../runtime/rpc/rpc-service.ts';
-import type { RpcService } from '../../runtime/rpc/rpc-service.ts';
-import { publicId } from '../../runtime/public-id.ts';
+import { annotate, callerOf, markUneventful } from '../../platform/rpc/call-context.ts';
+import { rpcError } from '../../contract/error-reason.ts';
+import { invalidFields } from '../../platform/rpc/rpc-error.ts';
+import { rpcService } from '../../contract/rpc-service.ts';
+import type { RpcService } from '../../platform/rpc/rpc-service.ts';
+import { publicId } from '../../contract/public-id.ts';
 import { combine } from '../domain/combine.ts';
 import type { Issue } from '../domain/issue.ts';
 import { walletDeclineReasons } from '../domain/order.ts';
@@ -19,7 +20,7 @@ import type { Result } from '../domain/result.ts';
 import { environmentNumbers, parseEnvironment } from '../rpc/environment.ts';
 import { parseLease, parseLeaseLimit, parsePaymentOptions } from '../rpc/lease-fields.ts';
 import { attemptMessage, attemptStatusOf, orderMessage } from '../rpc/order-messages.ts';
-import { pageOf } from '../../runtime/rpc/page-token.ts';
+import { pageOf } from '../../platform/rpc/page-token.ts';
 import { parsePageSize, parsePageToken } from '../rpc/page-token.ts';
 import { parseId, parseOptionalId, valuesOrThrow } from '../rpc/request-fields.ts';
 import { walletText } from '../rpc/wallet-text.ts';

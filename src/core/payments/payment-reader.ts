@@ -4,7 +4,7 @@ import type { WalletExchange } from '../../gen/gatehouse/v1/payment_attempt_serv
 import type { Database } from '../database/database.ts';
 import { OrderRow, PaymentAttemptRow, WalletExchangeRow } from '../database/entities.ts';
 import { attemptOf, orderOf } from '../database/order-rows.ts';
-import { storedId } from '../../runtime/public-id.ts';
+import { storedId } from '../../contract/public-id.ts';
 import type { Environment, Order, PaymentAttempt, PaymentAttemptStatus } from '../domain/order.ts';
 
 export interface PaymentAttemptStory {

@@ -1,5 +1,5 @@
 import type { DifferenceKind, StatementEntryStatus, StatementEntryType } from '../database/entities.ts';
-import { publicId } from '../../runtime/public-id.ts';
+import { publicId } from '../../contract/public-id.ts';
 import type { PaymentAttemptStatus, StrayPaymentStatus } from '../domain/order.ts';
 import { isOn } from './reconciliation-day.ts';
 import type { Day } from './reconciliation-day.ts';

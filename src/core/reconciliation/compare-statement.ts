@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { StatementEntryRow } from '../database/entities.ts';
-import { isPublicId, storedId } from '../../runtime/public-id.ts';
+import { isPublicId, storedId } from '../../contract/public-id.ts';
 import { compareEntry, missingInStatement } from './compare-entry.ts';
 import type { ComparedPeriod, Entry, FoundDifference, KnownMoney, Records } from './compare-entry.ts';
 import { findByRequest, findByTransaction, findMissing } from './known-money.sql.ts';

@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.ts';
 import type { WalletName } from '../database/entities.ts';
-import { bulkStatement, scalar } from '../../runtime/database/bulk-statement.ts';
-import { runStatement } from '../../runtime/database/run-statement.ts';
+import { bulkStatement, scalar } from '../../platform/database/bulk-statement.ts';
+import { runStatement } from '../../platform/database/run-statement.ts';
 import type { Environment, PaymentOption } from '../domain/order.ts';
 import { beginRun } from '../domain/reconciliation-run.ts';
 import { optionsOf } from './wallet-options.ts';

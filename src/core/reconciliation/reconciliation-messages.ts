@@ -21,7 +21,7 @@ import type {
   StatementEntryType,
   WalletName,
 } from '../database/entities.ts';
-import { publicId } from '../../runtime/public-id.ts';
+import { publicId } from '../../contract/public-id.ts';
 import type { Issue } from '../domain/issue.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';

@@ -1,6 +1,6 @@
 import type { Database } from '../database/database.ts';
-import { storedId } from '../../runtime/public-id.ts';
-import type { NewId } from '../../runtime/public-id.ts';
+import { storedId } from '../../contract/public-id.ts';
+import type { NewId } from '../../contract/public-id.ts';
 import type { Environment, PaymentOption } from '../domain/order.ts';
 import { insertReconciliation } from './insert-reconciliation.sql.ts';
 import { dateOf } from './reconciliation-day.ts';

@@ -1,6 +1,6 @@
 import type { PoolClient } from 'pg';
-import { bulkStatement, column, rowList } from '../../runtime/database/bulk-statement.ts';
-import { runStatement } from '../../runtime/database/run-statement.ts';
+import { bulkStatement, column, rowList } from '../../platform/database/bulk-statement.ts';
+import { runStatement } from '../../platform/database/run-statement.ts';
 import type { Environment, OrderEventType } from '../domain/order.ts';
 import type { EventCursor } from '../events/follow-events-use-case.ts';
 

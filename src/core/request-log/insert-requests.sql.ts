@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
-import { bulkStatement, column, rowList, scalar } from '../../runtime/database/bulk-statement.ts';
-import { inTransaction } from '../../runtime/database/in-transaction.ts';
-import { runStatement } from '../../runtime/database/run-statement.ts';
+import { bulkStatement, column, rowList, scalar } from '../../platform/database/bulk-statement.ts';
+import { inTransaction } from '../../platform/database/in-transaction.ts';
+import { runStatement } from '../../platform/database/run-statement.ts';
 import type { ApiRequestRow } from '../database/entities.ts';
 import type { Environment } from '../domain/order.ts';
 

@@ -1,5 +1,5 @@
-import { lowestStoredIdAt } from '../../runtime/public-id.ts';
-import { inTransaction } from '../../runtime/database/in-transaction.ts';
+import { lowestStoredIdAt } from '../../contract/public-id.ts';
+import { inTransaction } from '../../platform/database/in-transaction.ts';
 import type { Database } from '../database/database.ts';
 
 export interface RequestDaysParts {

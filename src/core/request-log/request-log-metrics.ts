@@ -1,5 +1,5 @@
 import { Counter } from 'prom-client';
-import type { Metrics } from '../../runtime/metrics.ts';
+import type { Metrics } from '../../platform/metrics.ts';
 import type { RequestLogMetrics } from './request-log-service.ts';
 
 /** Counts what facades tell this core of the requests they answered; the sum over the cores is all of them. */

@@ -12,13 +12,13 @@ import type {
   ListApiRequestsRequest,
   RecordApiRequestsRequest,
 } from '../../gen/gatehouse/v1/request_log_service_pb.js';
-import { maskSensitive } from '../../runtime/mask-sensitive.ts';
-import { publicId, storedId } from '../../runtime/public-id.ts';
-import { annotate } from '../../runtime/rpc/call-context.ts';
-import { pageOf } from '../../runtime/rpc/page-token.ts';
-import { rpcError } from '../../runtime/rpc/rpc-error.ts';
-import { rpcService } from '../../runtime/rpc/rpc-service.ts';
-import type { RpcService } from '../../runtime/rpc/rpc-service.ts';
+import { maskSensitive } from '../../platform/mask-sensitive.ts';
+import { publicId, storedId } from '../../contract/public-id.ts';
+import { annotate } from '../../platform/rpc/call-context.ts';
+import { pageOf } from '../../platform/rpc/page-token.ts';
+import { rpcError } from '../../contract/error-reason.ts';
+import { rpcService } from '../../contract/rpc-service.ts';
+import type { RpcService } from '../../platform/rpc/rpc-service.ts';
 import type { ApiEndpoint } from '../database/entities.ts';
 import { combine } from '../domain/combine.ts';
 import type { Issue } from '../domain/issue.ts';

@@ -1,7 +1,8 @@
-import { createGroupCommit } from '../../runtime/database/group-commit.ts';
-import type { Leaving } from '../../runtime/database/group-commit.ts';
-import { lowestStoredIdAt, storedId } from '../../runtime/public-id.ts';
-import type { NewId } from '../../runtime/public-id.ts';
+import { isDataRefused } from '../../platform/database/explain-error.ts';
+import { createBatcher } from '../../platform/batcher.ts';
+import type { Leaving } from '../../platform/batcher.ts';
+import { lowestStoredIdAt, storedId } from '../../contract/public-id.ts';
+import type { NewId } from '../../contract/public-id.ts';
 import type { Database } from '../database/database.ts';
 import { ApiRequestRow } from '../database/entities.ts';
 import type { ApiEndpoint } from '../database/entities.ts';
@@ -64,7 +65,8 @@ export function createRequestLogStore({ database, newId, now }: RequestLogStoreP
     const highest = lowestStoredIdAt(new Date(at.getTime() + toleratedSkewMs));
     return id >= lowest && id < highest ? id : storedId('req', newId('req', at));
   };
-  const record = createGroupCommit<RequestReport, true>({
+  const record = createBatcher<RequestReport, true>({
+    isOneItemsFault: isDataRefused,
     ...limits,
     run: async (reports) => {
       const at = now();

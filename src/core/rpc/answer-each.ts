@@ -1,9 +1,10 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import type { Status } from '../../gen/google/rpc/status_pb.js';
-import { annotate } from '../../runtime/rpc/call-context.ts';
-import type { CallContext } from '../../runtime/rpc/call-context.ts';
-import { invalidFields, rpcError, toStatus } from '../../runtime/rpc/rpc-error.ts';
-import { explainDatabaseError } from '../../runtime/database/explain-error.ts';
+import { annotate } from '../../platform/rpc/call-context.ts';
+import type { CallContext } from '../../platform/rpc/call-context.ts';
+import { rpcError } from '../../contract/error-reason.ts';
+import { invalidFields, toStatus } from '../../platform/rpc/rpc-error.ts';
+import { explainDatabaseError } from '../../platform/database/explain-error.ts';
 
 const maxBatchSize = 500;
 

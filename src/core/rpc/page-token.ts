@@ -1,6 +1,11 @@
-import { isPublicId } from '../../runtime/public-id.ts';
-import type { IdPrefix } from '../../runtime/public-id.ts';
-import { defaultPageSize, maxPageSize, pageTokenIssue, readPageToken } from '../../runtime/rpc/page-token.ts';
+import { isPublicId } from '../../contract/public-id.ts';
+import type { IdPrefix } from '../../contract/public-id.ts';
+import {
+  defaultPageSize,
+  maxPageSize,
+  pageTokenIssue,
+  readPageToken,
+} from '../../platform/rpc/page-token.ts';
 import type { Issue } from '../domain/issue.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';

@@ -1,6 +1,6 @@
-import { invalidFields } from '../../runtime/rpc/rpc-error.ts';
-import { isPublicId } from '../../runtime/public-id.ts';
-import type { IdPrefix } from '../../runtime/public-id.ts';
+import { invalidFields } from '../../platform/rpc/rpc-error.ts';
+import { isPublicId } from '../../contract/public-id.ts';
+import type { IdPrefix } from '../../contract/public-id.ts';
 import type { Issue } from '../domain/issue.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';

@@ -1,8 +1,8 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { PaymentAttemptRow, StrayPaymentKind } from '../database/entities.ts';
 import { StrayPaymentRow } from '../database/entities.ts';
-import { publicId, storedId } from '../../runtime/public-id.ts';
-import type { NewId } from '../../runtime/public-id.ts';
+import { publicId, storedId } from '../../contract/public-id.ts';
+import type { NewId } from '../../contract/public-id.ts';
 import { beginReversal } from '../domain/reversal.ts';
 import { reversalColumns } from './reversal-row.ts';
 

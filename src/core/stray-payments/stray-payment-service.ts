@@ -12,12 +12,12 @@ import type {
   RecordReversalOutcomeRequest,
   StrayPayment as StrayPaymentMessage,
 } from '../../gen/gatehouse/v1/stray_payment_service_pb.js';
-import { annotate, markUneventful } from '../../runtime/rpc/call-context.ts';
-import { rpcError } from '../../runtime/rpc/rpc-error.ts';
-import { rpcService } from '../../runtime/rpc/rpc-service.ts';
-import type { RpcService } from '../../runtime/rpc/rpc-service.ts';
-import { actorOf } from '../../runtime/rpc/actor.ts';
-import { publicId } from '../../runtime/public-id.ts';
+import { annotate, markUneventful } from '../../platform/rpc/call-context.ts';
+import { rpcError } from '../../contract/error-reason.ts';
+import { rpcService } from '../../contract/rpc-service.ts';
+import type { RpcService } from '../../platform/rpc/rpc-service.ts';
+import { actorOf } from '../../platform/rpc/actor.ts';
+import { publicId } from '../../contract/public-id.ts';
 import { combine } from '../domain/combine.ts';
 import type { Issue } from '../domain/issue.ts';
 import type { StrayPaymentStatus } from '../domain/order.ts';
@@ -27,7 +27,7 @@ import type { Result } from '../domain/result.ts';
 import { environmentNumbers, parseEnvironment, parseOptionalEnvironment } from '../rpc/environment.ts';
 import { parseLease, parseLeaseLimit, parsePaymentOptions } from '../rpc/lease-fields.ts';
 import { paymentOptions } from '../rpc/order-messages.ts';
-import { pageOf } from '../../runtime/rpc/page-token.ts';
+import { pageOf } from '../../platform/rpc/page-token.ts';
 import { parsePageSize, parsePageToken } from '../rpc/page-token.ts';
 import { parseId, parseOptionalId, valuesOrThrow } from '../rpc/request-fields.ts';
 import { walletText } from '../rpc/wallet-text.ts';

@@ -1,12 +1,12 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { Actor } from '../../runtime/rpc/actor.ts';
+import type { Actor } from '../../platform/rpc/actor.ts';
 import { recordAudit } from '../audit/record-audit-use-case.ts';
 import type { Database } from '../database/database.ts';
 import { StrayPaymentRow } from '../database/entities.ts';
-import { publicId, storedId } from '../../runtime/public-id.ts';
+import { publicId, storedId } from '../../contract/public-id.ts';
 import { readClock } from '../database/read-clock.ts';
-import type { NewId } from '../../runtime/public-id.ts';
+import type { NewId } from '../../contract/public-id.ts';
 import type { Environment, PaymentOption, StrayPaymentStatus } from '../domain/order.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';

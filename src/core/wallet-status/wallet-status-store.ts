@@ -1,5 +1,5 @@
-import { bulkStatement, column, rowList, scalar } from '../../runtime/database/bulk-statement.ts';
-import { runStatement } from '../../runtime/database/run-statement.ts';
+import { bulkStatement, column, rowList, scalar } from '../../platform/database/bulk-statement.ts';
+import { runStatement } from '../../platform/database/run-statement.ts';
 import type { Database } from '../database/database.ts';
 import type { WalletName } from '../database/entities.ts';
 import type { Environment } from '../domain/order.ts';

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { durationText } from '../../runtime/language/duration-text.ts';
+import { durationText } from '../../platform/language/duration-text.ts';
 import { viewerOf } from '../access/place.ts';
 import { ask, callOptions } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';

@@ -1,6 +1,6 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import type { ApiKey } from '../../gen/gatehouse/v1/api_key_service_pb.js';
-import type { Language } from '../../runtime/language/language.ts';
+import type { Language } from '../../platform/language/language.ts';
 import type { keys } from '../language/english/keys.ts';
 import { momentOf } from '../moment-text.ts';
 import type { Moment } from '../moment-text.ts';

@@ -11,7 +11,7 @@ import {
   DeliveryState,
   EndpointState,
 } from '../../gen/gatehouse/v1/webhook_service_pb.js';
-import type { Language } from '../../runtime/language/language.ts';
+import type { Language } from '../../platform/language/language.ts';
 import type { webhooks } from '../language/english/webhooks.ts';
 import { momentOf } from '../moment-text.ts';
 import { attemptResult, deliveryState, endpointState } from './delivery-words.ts';

@@ -4,8 +4,8 @@ import type {
   FailureCount,
   GetOrderReportResponse,
 } from '../../gen/gatehouse/v1/report_service_pb.js';
-import { amountText } from '../../runtime/language/amount-text.ts';
-import type { Language } from '../../runtime/language/language.ts';
+import { amountText } from '../../contract/amount-text.ts';
+import type { Language } from '../../platform/language/language.ts';
 import type { home } from '../language/english/home.ts';
 import { momentOf } from '../moment-text.ts';
 import { optionText } from '../payments/order-words.ts';

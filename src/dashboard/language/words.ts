@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import type { Language } from '../../runtime/language/language.ts';
+import type { Language } from '../../platform/language/language.ts';
 
 /** The texts of one area of the pages in each language; English says which there are. */
 export type Dictionary<Words> = Readonly<Record<Language, Words>>;

@@ -1,6 +1,6 @@
 import { AccountNoticeEvent } from '../../gen/gatehouse/v1/account_service_pb.js';
 import type { AccountNotice } from '../../gen/gatehouse/v1/account_service_pb.js';
-import type { Language } from '../../runtime/language/language.ts';
+import type { Language } from '../../platform/language/language.ts';
 import { notices as amharic } from '../language/amharic/notices.ts';
 import { notices as english } from '../language/english/notices.ts';
 import { momentOf } from '../moment-text.ts';

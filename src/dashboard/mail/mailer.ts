@@ -1,5 +1,5 @@
 import { createTransport } from 'nodemailer';
-import type { Logger } from '../../runtime/logger.ts';
+import type { Logger } from '../../platform/logger.ts';
 
 export interface Mail {
   readonly to: string;

@@ -1,5 +1,5 @@
 import type { DashboardClients } from '../clients.ts';
-import { isLanguage } from '../../runtime/language/language.ts';
+import { isLanguage } from '../../platform/language/language.ts';
 import type { AccountMail } from '../../gen/gatehouse/v1/account_service_pb.js';
 import { momentOf } from '../moment-text.ts';
 import { noticeText, noticeWords } from './account-notice-text.ts';

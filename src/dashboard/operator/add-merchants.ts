@@ -4,7 +4,7 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { MerchantStatus } from '../../gen/gatehouse/v1/merchant_service_pb.js';
 import type { Merchant } from '../../gen/gatehouse/v1/merchant_service_pb.js';
-import { durationText } from '../../runtime/language/duration-text.ts';
+import { durationText } from '../../platform/language/duration-text.ts';
 import { ask, callOptions, panel } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { emptyForm, fieldOf, fieldsOf, readForm } from '../forms/read-form.ts';

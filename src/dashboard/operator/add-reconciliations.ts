@@ -7,7 +7,7 @@ import {
 } from '../../gen/gatehouse/v1/reconciliation_service_pb.js';
 import type { Difference, Reconciliation } from '../../gen/gatehouse/v1/reconciliation_service_pb.js';
 import { Environment } from '../../gen/gatehouse/v1/order_pb.js';
-import { amountText } from '../../runtime/language/amount-text.ts';
+import { amountText } from '../../contract/amount-text.ts';
 import { ask, panel } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { emptyForm, fieldOf, readForm } from '../forms/read-form.ts';

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { PaymentOption } from '../../gen/gatehouse/v1/order_pb.js';
 import { StrayPaymentKind, StrayPaymentStatus } from '../../gen/gatehouse/v1/stray_payment_service_pb.js';
 import type { StrayPayment } from '../../gen/gatehouse/v1/stray_payment_service_pb.js';
-import { amountText } from '../../runtime/language/amount-text.ts';
+import { amountText } from '../../contract/amount-text.ts';
 import { ask, panel } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { fieldOf } from '../forms/read-form.ts';

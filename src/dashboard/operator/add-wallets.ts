@@ -3,7 +3,7 @@ import type { Duration } from '@bufbuild/protobuf/wkt';
 import type { FastifyInstance } from 'fastify';
 import { WalletBreakerState, WalletHealth } from '../../gen/gatehouse/v1/wallet_status_service_pb.js';
 import type { ReportedWalletStatus } from '../../gen/gatehouse/v1/wallet_status_service_pb.js';
-import { durationText } from '../../runtime/language/duration-text.ts';
+import { durationText } from '../../platform/language/duration-text.ts';
 import { panel } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { momentOf } from '../moment-text.ts';

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { Environment } from '../../gen/gatehouse/v1/order_pb.js';
 import { Wallet } from '../../gen/gatehouse/v1/reconciliation_service_pb.js';
-import type { Language } from '../../runtime/language/language.ts';
+import type { Language } from '../../platform/language/language.ts';
 import type { EnvironmentName } from '../access/place.ts';
 import { isEnvironmentName } from '../access/place.ts';
 import { operator as amharic } from '../language/amharic/operator.ts';

@@ -1,6 +1,6 @@
 import { MemberRole } from '../../gen/gatehouse/v1/account_service_pb.js';
 import type { ListUsersResponse } from '../../gen/gatehouse/v1/account_service_pb.js';
-import type { Language } from '../../runtime/language/language.ts';
+import type { Language } from '../../platform/language/language.ts';
 import type { team } from '../language/english/team.ts';
 import { momentOf } from '../moment-text.ts';
 import { memberRoles } from '../session/viewer.ts';

@@ -8,8 +8,8 @@ import {
 import type { Order } from '../../gen/gatehouse/v1/order_pb.js';
 import type { ApiRequest } from '../../gen/gatehouse/v1/request_log_service_pb.js';
 import { DeliveryState } from '../../gen/gatehouse/v1/webhook_service_pb.js';
-import { isPublicId } from '../../runtime/public-id.ts';
-import { amountText } from '../../runtime/language/amount-text.ts';
+import { isPublicId } from '../../contract/public-id.ts';
+import { amountText } from '../../contract/amount-text.ts';
 import { pathIn, placeOf, scopeOf } from '../access/place.ts';
 import { ask, callOptions, panel } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';

@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { toBuffer, toString } from 'qrcode';
 import { OrderStatus, PaymentType } from '../../gen/gatehouse/v1/order_pb.js';
-import { amountText } from '../../runtime/language/amount-text.ts';
+import { amountText } from '../../contract/amount-text.ts';
 import { pathIn, placeOf, scopeOf } from '../access/place.ts';
 import { ask, callOptions, panel } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';

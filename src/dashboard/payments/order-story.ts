@@ -9,8 +9,8 @@ import { StrayPaymentStatus } from '../../gen/gatehouse/v1/stray_payment_service
 import type { StrayPayment } from '../../gen/gatehouse/v1/stray_payment_service_pb.js';
 import { DeliveryAttemptResult } from '../../gen/gatehouse/v1/webhook_service_pb.js';
 import type { GetDeliveryResponse } from '../../gen/gatehouse/v1/webhook_service_pb.js';
-import { amountText } from '../../runtime/language/amount-text.ts';
-import type { Language } from '../../runtime/language/language.ts';
+import { amountText } from '../../contract/amount-text.ts';
+import type { Language } from '../../platform/language/language.ts';
 import type { home } from '../language/english/home.ts';
 import type { order } from '../language/english/order.ts';
 import { momentOf } from '../moment-text.ts';

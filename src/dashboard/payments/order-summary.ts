@@ -5,7 +5,7 @@ import {
   PaymentOption,
 } from '../../gen/gatehouse/v1/order_pb.js';
 import type { Order, OrderEvent, PaymentAttempt } from '../../gen/gatehouse/v1/order_pb.js';
-import { amountText } from '../../runtime/language/amount-text.ts';
+import { amountText } from '../../contract/amount-text.ts';
 import { momentOf } from '../moment-text.ts';
 import { optionText } from './order-words.ts';
 import { reasonOf } from './order-story.ts';

@@ -1,7 +1,7 @@
 import { OrderStatus, PaymentOption, PaymentType } from '../../gen/gatehouse/v1/order_pb.js';
 import type { Order } from '../../gen/gatehouse/v1/order_pb.js';
-import { amountText } from '../../runtime/language/amount-text.ts';
-import type { Language } from '../../runtime/language/language.ts';
+import { amountText } from '../../contract/amount-text.ts';
+import type { Language } from '../../platform/language/language.ts';
 import { orders as amharic } from '../language/amharic/orders.ts';
 import { orders as english } from '../language/english/orders.ts';
 import { momentOf } from '../moment-text.ts';

@@ -1,7 +1,7 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import type { ApiRequest } from '../../gen/gatehouse/v1/request_log_service_pb.js';
-import type { Language } from '../../runtime/language/language.ts';
+import type { Language } from '../../platform/language/language.ts';
 import type { requests } from '../language/english/requests.ts';
 import type { Moment } from '../moment-text.ts';
 import { endpoints } from './request-filter.ts';

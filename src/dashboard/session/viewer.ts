@@ -1,7 +1,7 @@
 import { MemberRole } from '../../gen/gatehouse/v1/account_service_pb.js';
 import type { User } from '../../gen/gatehouse/v1/account_service_pb.js';
-import { isLanguage } from '../../runtime/language/language.ts';
-import type { Language } from '../../runtime/language/language.ts';
+import { isLanguage } from '../../platform/language/language.ts';
+import type { Language } from '../../platform/language/language.ts';
 
 /** What somebody may do for a merchant, the least first: each may do what those before it may. */
 export const memberRoles = ['viewer', 'developer', 'owner'] as const;

@@ -1,4 +1,4 @@
-import type { LocalConfig } from '../../runtime/config.ts';
+import type { LocalSettings } from './settings.ts';
 import { choosePorts } from './free-port.ts';
 
 /** Where everything of one machine listens, and how its clients reach it. */
@@ -44,8 +44,8 @@ function reachable(host: string): string {
  * a port here that goes unused.
  * @throws StartError
  */
-export async function chooseAddresses(config: LocalConfig): Promise<Addresses> {
-  const ask = (setting: keyof LocalConfig & `${string}_PORT`, host: string, isUsed = true) => ({
+export async function chooseAddresses(config: LocalSettings): Promise<Addresses> {
+  const ask = (setting: keyof LocalSettings & `${string}_PORT`, host: string, isUsed = true) => ({
     setting,
     host,
     port: isUsed ? config[setting] : 0,

@@ -4,7 +4,7 @@ import { Value } from '@sinclair/typebox/value';
 import { ConnectError, createClient } from '@connectrpc/connect';
 import type { Transport } from '@connectrpc/connect';
 import { AccountService, MemberRole } from '../../gen/gatehouse/v1/account_service_pb.js';
-import { reasonOf } from '../../runtime/rpc/rpc-error.ts';
+import { reasonOf } from '../../platform/rpc/rpc-error.ts';
 
 const Login = Type.Object({ email: Type.String(), password: Type.String() });
 const DemoUsers = Type.Object({ owner: Login, operator: Login });

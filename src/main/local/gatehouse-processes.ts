@@ -1,14 +1,12 @@
 import { join } from 'node:path';
-import {
-  readCheckoutConfig,
-  readCoreConfig,
-  readDashboardConfig,
-  readRestFacadeConfig,
-  readWalletSimulatorConfig,
-  readWalletsConfig,
-  readWebhooksConfig,
-} from '../../runtime/config.ts';
-import type { ProcessEnvironment } from '../../runtime/config.ts';
+import { readCheckoutSettings } from '../../checkout/settings.ts';
+import { readCoreSettings } from '../../core/settings.ts';
+import { readDashboardSettings } from '../../dashboard/settings.ts';
+import { readRestFacadeSettings } from '../../rest-facade/settings.ts';
+import { readWalletSimulatorSettings } from '../../wallet-simulator/settings.ts';
+import { readWalletsSettings } from '../../wallets/settings.ts';
+import { readWebhooksSettings } from '../../webhooks/settings.ts';
+import type { ProcessEnvironment } from '../../platform/settings/read-settings.ts';
 import type { Addresses } from './addresses.ts';
 import { dataFolderMarker } from './leftovers.ts';
 import { heapEnvironment, heapFlags } from './heap-flags.ts';
@@ -63,7 +61,7 @@ const serviceTokens = ({ service_tokens: tokens }: Secrets): string =>
     .map(([role, token]) => `${role}:${token}`)
     .join(',');
 
-/** The order core. @throws ConfigError */
+/** The order core. @throws SettingsError */
 export function coreProcess(settings: LocalSettings): ProcessSpec {
   const { secrets, addresses } = settings;
   const env = {
@@ -77,7 +75,7 @@ export function coreProcess(settings: LocalSettings): ProcessSpec {
     GATEHOUSE_CORE_GRPC_PORT: String(addresses.ports.coreGrpc),
     GATEHOUSE_CORE_CONNECT_PORT: String(addresses.ports.coreConnect),
   };
-  readCoreConfig(env);
+  readCoreSettings(env);
   return nodeProcess(
     'core',
     `gRPC ${addresses.grpc}, Connect ${addresses.connect}`,
@@ -87,7 +85,7 @@ export function coreProcess(settings: LocalSettings): ProcessSpec {
   );
 }
 
-/** The REST facade with its two listeners. @throws ConfigError */
+/** The REST facade with its two listeners. @throws SettingsError */
 export function restFacadeProcess(settings: LocalSettings): ProcessSpec {
   const { secrets, addresses } = settings;
   const env = {
@@ -98,12 +96,12 @@ export function restFacadeProcess(settings: LocalSettings): ProcessSpec {
     GATEHOUSE_REST_PRODUCTION_PORT: String(addresses.ports.restProduction),
     GATEHOUSE_REST_SANDBOX_PORT: String(addresses.ports.restSandbox),
   };
-  readRestFacadeConfig(env);
+  readRestFacadeSettings(env);
   const { sandbox, production } = addresses.rest;
   return nodeProcess('rest-facade', `sandbox ${sandbox}, production ${production}`, settings, env, heapFlags);
 }
 
-/** The pages on which customers pay. @throws ConfigError */
+/** The pages on which customers pay. @throws SettingsError */
 export function checkoutProcess(settings: LocalSettings): ProcessSpec {
   const { secrets, addresses } = settings;
   const env = {
@@ -113,11 +111,11 @@ export function checkoutProcess(settings: LocalSettings): ProcessSpec {
     GATEHOUSE_CHECKOUT_PORT: String(addresses.ports.checkout),
     GATEHOUSE_CHECKOUT_BASE_URL: settings.environment['GATEHOUSE_CHECKOUT_BASE_URL'] || addresses.checkout,
   };
-  readCheckoutConfig(env);
+  readCheckoutSettings(env);
   return nodeProcess('checkout', addresses.checkout, settings, env);
 }
 
-/** The pages on which merchants and operators work. @throws ConfigError */
+/** The pages on which merchants and operators work. @throws SettingsError */
 export function dashboardProcess(settings: LocalSettings): ProcessSpec {
   const { environment, secrets, addresses } = settings;
   const env = {
@@ -129,11 +127,11 @@ export function dashboardProcess(settings: LocalSettings): ProcessSpec {
     GATEHOUSE_REST_PRODUCTION_URL: environment['GATEHOUSE_REST_PRODUCTION_URL'] || addresses.rest.production,
     GATEHOUSE_REST_SANDBOX_URL: environment['GATEHOUSE_REST_SANDBOX_URL'] || addresses.rest.sandbox,
   };
-  readDashboardConfig(env);
+  readDashboardSettings(env);
   return nodeProcess('dashboard', addresses.dashboard, settings, env);
 }
 
-/** The wallets of the sandbox. @throws ConfigError */
+/** The wallets of the sandbox. @throws SettingsError */
 export function walletSimulatorProcess(settings: LocalSettings): ProcessSpec {
   const { secrets, addresses } = settings;
   const env = {
@@ -143,11 +141,11 @@ export function walletSimulatorProcess(settings: LocalSettings): ProcessSpec {
     // Payments outlive a restart: so must the wallets that are asked about them.
     GATEHOUSE_SIMULATOR_JOURNAL_DIR: join(settings.dataFolder, 'wallet-simulator'),
   };
-  readWalletSimulatorConfig(env);
+  readWalletSimulatorSettings(env);
   return nodeProcess('wallet-simulator', addresses.simulator, settings, env);
 }
 
-/** What talks to the wallets: those of the settings, or else the simulated ones of the sandbox. @throws ConfigError */
+/** What talks to the wallets: those of the settings, or else the simulated ones of the sandbox. @throws SettingsError */
 export function walletsProcess(settings: LocalSettings): ProcessSpec {
   const { secrets, addresses } = settings;
   const simulated = (['walleta', 'walletb'] as const).map((wallet) => ({
@@ -173,14 +171,14 @@ export function walletsProcess(settings: LocalSettings): ProcessSpec {
     GATEHOUSE_WALLET_CALLBACK_KEY: secrets.wallet_callback_key,
     GATEHOUSE_WALLETS: settings.environment['GATEHOUSE_WALLETS'] || JSON.stringify(simulated),
   };
-  readWalletsConfig(env);
+  readWalletsSettings(env);
   return nodeProcess('wallets', `callbacks ${addresses.walletCallback}`, settings, env);
 }
 
 /** Whoever develops a shop on this machine has it on this machine. */
 const thisMachine = '127.0.0.0/8,::1/128';
 
-/** What tells merchants of their orders' ends. @throws ConfigError */
+/** What tells merchants of their orders' ends. @throws SettingsError */
 export function webhooksProcess(settings: LocalSettings): ProcessSpec {
   const { environment, secrets, addresses } = settings;
   const { grpc, connect } = addresses.webhooks;
@@ -197,6 +195,6 @@ export function webhooksProcess(settings: LocalSettings): ProcessSpec {
       environment['GATEHOUSE_WEBHOOK_SECRET_KEYS'] || `first:${secrets.webhook_secret_key}`,
     GATEHOUSE_WEBHOOK_SANDBOX_NETWORKS: environment['GATEHOUSE_WEBHOOK_SANDBOX_NETWORKS'] || thisMachine,
   };
-  readWebhooksConfig(env);
+  readWebhooksSettings(env);
   return nodeProcess('webhooks', `gRPC ${grpc}, Connect ${connect}`, settings, env);
 }

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { Type } from '@sinclair/typebox';
 import type { Static } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { roles } from '../../runtime/rpc/service-tokens.ts';
+import { roles } from '../../contract/roles.ts';
 import { readIfThere, writePrivateFile } from './private-file.ts';
 import { StartError } from './start-error.ts';
 

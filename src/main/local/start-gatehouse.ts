@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { LocalConfig, ProcessEnvironment } from '../../runtime/config.ts';
-import { createGrpcTransport } from '../../runtime/rpc/grpc-transport.ts';
+import type { LocalSettings } from './settings.ts';
+import type { ProcessEnvironment } from '../../platform/settings/read-settings.ts';
+import { createGrpcTransport } from '../../contract/grpc-transport.ts';
 import { chooseAddresses } from './addresses.ts';
 import type { Addresses } from './addresses.ts';
 import { ensureDemoMerchant, readDemoMerchant } from './demo-merchant.ts';
@@ -33,7 +34,7 @@ import type { DemoFile } from './summary.ts';
 import type { ProcessSpec } from './supervisor.ts';
 
 export interface StartOptions {
-  readonly config: LocalConfig;
+  readonly config: LocalSettings;
   /** Passed on to the processes, for the settings they read themselves. */
   readonly environment: ProcessEnvironment;
   readonly projectRoot: string;
@@ -82,7 +83,7 @@ async function lock(folder: string): Promise<() => Promise<void>> {
   );
 }
 
-async function findHome(config: LocalConfig, dataFolder: string, report: (line: string) => void) {
+async function findHome(config: LocalSettings, dataFolder: string, report: (line: string) => void) {
   if (config.GATEHOUSE_DATABASE_URL !== undefined) return undefined;
   return findPostgresHome({ dataFolder, native: installedPostgres(), shared: sharedFolder, report });
 }
@@ -126,7 +127,7 @@ async function seed(
 
 /**
  * Starts everything Gatehouse is on this machine, in order, and returns when it can be used.
- * @throws StartError, ConfigError or the signal's reason; nothing is left running then
+ * @throws StartError, SettingsError or the signal's reason; nothing is left running then
  */
 export async function startGatehouse(options: StartOptions): Promise<Gatehouse> {
   const { config, report, warn, signal } = options;

@@ -1,4 +1,4 @@
-import { maskPhone } from '../../runtime/mask-sensitive.ts';
+import { maskPhone } from '../../platform/mask-sensitive.ts';
 
 /** How much of a body is kept. */
 export const keptBodyLength = 16 * 1024;

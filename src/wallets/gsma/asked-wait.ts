@@ -1,4 +1,4 @@
-import { httpDate, retryAfterMs } from '../../runtime/http/retry-after.ts';
+import { httpDate, retryAfterMs } from '../../platform/http/retry-after.ts';
 
 const longestWaitMs = 24 * 60 * 60 * 1000;
 

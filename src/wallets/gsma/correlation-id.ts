@@ -1,5 +1,5 @@
 import { validate } from 'uuid';
-import { uuidOfId } from '../../runtime/public-id.ts';
+import { uuidOfId } from '../../contract/public-id.ts';
 
 /**
  * The UUID that the contract wants for X-CorrelationID: the one inside an id of ours, so that either can be found from the

@@ -1,7 +1,7 @@
 import type { PoolClient } from 'pg';
-import { runStatement } from '../../runtime/database/run-statement.ts';
-import type { NewId } from '../../runtime/public-id.ts';
-import type { Actor } from '../../runtime/rpc/actor.ts';
+import { runStatement } from '../../platform/database/run-statement.ts';
+import type { NewId } from '../../contract/public-id.ts';
+import type { Actor } from '../../platform/rpc/actor.ts';
 
 export interface AuditedChange {
   /** What is done, such as "endpoint.pause". */

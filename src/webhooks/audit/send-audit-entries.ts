@@ -2,7 +2,7 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError } from '@connectrpc/connect';
 import type { Client } from '@connectrpc/connect';
 import type { AuditService } from '../../gen/gatehouse/v1/audit_service_pb.js';
-import type { Logger } from '../../runtime/logger.ts';
+import type { Logger } from '../../platform/logger.ts';
 import type { Database } from '../database/database.ts';
 import { AuditOutboxRow } from '../database/entities.ts';
 

@@ -1,11 +1,11 @@
-import { openSchema } from '../../runtime/database/open-database.ts';
-import type { Database, DatabaseOptions } from '../../runtime/database/open-database.ts';
+import { openSchema } from '../../platform/database/open-database.ts';
+import type { Database, DatabaseOptions } from '../../platform/database/open-database.ts';
 import { entities } from './entities.ts';
 import { Migration001Webhooks } from './migrations/migration-001-webhooks.ts';
 import { Migration002EndpointsInTrouble } from './migrations/migration-002-endpoints-in-trouble.ts';
 import { Migration003UnreadableAnswers } from './migrations/migration-003-unreadable-answers.ts';
 
-export type { Database } from '../../runtime/database/open-database.ts';
+export type { Database } from '../../platform/database/open-database.ts';
 
 /** The webhooks process's database: core's, or one of its own. Close it when done. */
 export const openDatabase = (options: DatabaseOptions): Promise<Database> =>

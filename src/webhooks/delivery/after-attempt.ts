@@ -1,4 +1,4 @@
-import { retryAfterMs } from '../../runtime/http/retry-after.ts';
+import { retryAfterMs } from '../../platform/http/retry-after.ts';
 import type { AttemptReport, OutgoingDelivery } from '../domain/delivery.ts';
 import { nextAttempt } from '../domain/retry-schedule.ts';
 

@@ -1,4 +1,4 @@
-import type { Logger } from '../../runtime/logger.ts';
+import type { Logger } from '../../platform/logger.ts';
 import type { OutgoingDelivery } from '../domain/delivery.ts';
 import { signedHeaders } from '../secrets/sign.ts';
 import type { SigningSecrets } from '../secrets/signing-secrets.ts';

@@ -1,4 +1,5 @@
-import { createGroupCommit } from '../../runtime/database/group-commit.ts';
+import { isDataRefused } from '../../platform/database/explain-error.ts';
+import { createBatcher } from '../../platform/batcher.ts';
 import type { Database } from '../database/database.ts';
 import type { OutgoingDelivery } from '../domain/delivery.ts';
 import { claimLanes } from './claim-lanes.sql.ts';
@@ -55,7 +56,8 @@ export function createDeliveryStore(parts: DeliveryStoreParts): DeliveryStore {
     claim: (request) => claimLanes(pool, { ...request, leaseId: newLeaseId(), leaseMs }),
     take: (requests) => takeHeads(pool, requests),
     renew: (leases) => renewLeases(pool, leases, leaseMs),
-    settle: createGroupCommit<Settlement, Settled>({
+    settle: createBatcher<Settlement, Settled>({
+      isOneItemsFault: isDataRefused,
       run: (settlements) => settleLanes(pool, settlements, { leaseMs, random }),
       maxItems: maxSettlements,
       // A lane's release comes after its last result.

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
-import { pause } from '../../runtime/pause.ts';
-import { repeatEvery } from '../../runtime/repeat-every.ts';
-import type { WakeSignal } from '../../runtime/wake-signal.ts';
+import { pause } from '../../platform/pause.ts';
+import { repeatEvery } from '../../platform/repeat-every.ts';
+import type { WakeSignal } from '../../platform/wake-signal.ts';
 import { createLaneRunner } from './lane-runner.ts';
 import type { LaneRunner, LaneRunnerParts } from './lane-runner.ts';
 

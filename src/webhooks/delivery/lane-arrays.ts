@@ -1,4 +1,4 @@
-import { column, rowList } from '../../runtime/database/bulk-statement.ts';
+import { column, rowList } from '../../platform/database/bulk-statement.ts';
 import type { Environment, LaneKey } from '../domain/delivery.ts';
 
 /** A lane's key as the columns of a row have it. */

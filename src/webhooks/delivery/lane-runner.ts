@@ -1,4 +1,4 @@
-import type { Logger } from '../../runtime/logger.ts';
+import type { Logger } from '../../platform/logger.ts';
 import type { LaneKey, OutgoingDelivery } from '../domain/delivery.ts';
 import type { AttemptMetrics } from '../health/webhook-metrics.ts';
 import { attemptDelivery, logAttempt } from './attempt-delivery.ts';

@@ -1,6 +1,6 @@
 import type { PoolClient } from 'pg';
-import { bulkStatement } from '../../runtime/database/bulk-statement.ts';
-import { runStatement } from '../../runtime/database/run-statement.ts';
+import { bulkStatement } from '../../platform/database/bulk-statement.ts';
+import { runStatement } from '../../platform/database/run-statement.ts';
 import type { LaneKey } from '../domain/delivery.ts';
 import type { LaneHealth } from '../domain/lane-health.ts';
 import { laneList, laneOf, laneText } from './lane-arrays.ts';

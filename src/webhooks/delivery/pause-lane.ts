@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
-import { runStatement } from '../../runtime/database/run-statement.ts';
+import { runStatement } from '../../platform/database/run-statement.ts';
 import type { LaneKey } from '../domain/delivery.ts';
 
 const pauseStatement = `

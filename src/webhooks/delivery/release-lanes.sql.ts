@@ -1,6 +1,6 @@
 import type { PoolClient } from 'pg';
-import { bulkStatement, column, rowList } from '../../runtime/database/bulk-statement.ts';
-import { runStatement } from '../../runtime/database/run-statement.ts';
+import { bulkStatement, column, rowList } from '../../platform/database/bulk-statement.ts';
+import { runStatement } from '../../platform/database/run-statement.ts';
 import type { LaneKey } from '../domain/delivery.ts';
 import { isFirstOfItsOrder } from './head-rows.sql.ts';
 import { laneColumns, laneOf, laneText } from './lane-arrays.ts';

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
-import { bulkStatement, column, rowList, scalar } from '../../runtime/database/bulk-statement.ts';
-import { runStatement } from '../../runtime/database/run-statement.ts';
+import { bulkStatement, column, rowList, scalar } from '../../platform/database/bulk-statement.ts';
+import { runStatement } from '../../platform/database/run-statement.ts';
 import type { LaneKey } from '../domain/delivery.ts';
 import { laneColumns, laneOf, laneText } from './lane-arrays.ts';
 import type { LaneRow } from './lane-arrays.ts';

@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
-import { inTransaction } from '../../runtime/database/in-transaction.ts';
+import { inTransaction } from '../../platform/database/in-transaction.ts';
 import type { LaneKey } from '../domain/delivery.ts';
 import { healthAfter } from '../domain/lane-health.ts';
 import { inFewWords } from './after-attempt.ts';

@@ -1,6 +1,6 @@
-import { isDatabaseUnavailable } from '../../runtime/database/explain-error.ts';
-import type { Logger } from '../../runtime/logger.ts';
-import { pause } from '../../runtime/pause.ts';
+import { isDatabaseUnavailable } from '../../platform/database/explain-error.ts';
+import type { Logger } from '../../platform/logger.ts';
+import { pause } from '../../platform/pause.ts';
 import type { DeliveryStore } from './delivery-store.ts';
 import { laneFields } from './lane-arrays.ts';
 import type { Settled, Settlement } from './settle-lanes.ts';

@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
-import { bulkStatement, column, rowList } from '../../runtime/database/bulk-statement.ts';
-import { runStatement } from '../../runtime/database/run-statement.ts';
+import { bulkStatement, column, rowList } from '../../platform/database/bulk-statement.ts';
+import { runStatement } from '../../platform/database/run-statement.ts';
 import type { LaneKey, OutgoingDelivery } from '../domain/delivery.ts';
 import { headOf, headsOf } from './head-rows.sql.ts';
 import type { HeadRow } from './head-rows.sql.ts';

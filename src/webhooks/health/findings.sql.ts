@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
-import { bulkStatement, column, rowList } from '../../runtime/database/bulk-statement.ts';
+import { bulkStatement, column, rowList } from '../../platform/database/bulk-statement.ts';
 
 /** A gap between orders, events and deliveries. */
 export interface Finding {

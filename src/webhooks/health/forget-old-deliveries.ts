@@ -1,8 +1,8 @@
 import type { PoolClient } from 'pg';
-import { withAdvisoryLock } from '../../runtime/database/advisory-lock.ts';
-import type { Logger } from '../../runtime/logger.ts';
-import { pause } from '../../runtime/pause.ts';
-import { lowestStoredIdAt, publicId } from '../../runtime/public-id.ts';
+import { withAdvisoryLock } from '../../platform/database/advisory-lock.ts';
+import type { Logger } from '../../platform/logger.ts';
+import { pause } from '../../platform/pause.ts';
+import { lowestStoredIdAt, publicId } from '../../contract/public-id.ts';
 import type { Database } from '../database/database.ts';
 
 export interface ForgetParts {

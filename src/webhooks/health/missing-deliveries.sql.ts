@@ -1,6 +1,6 @@
 import type { PoolClient } from 'pg';
-import { bulkStatement, column, rowList } from '../../runtime/database/bulk-statement.ts';
-import { runStatement } from '../../runtime/database/run-statement.ts';
+import { bulkStatement, column, rowList } from '../../platform/database/bulk-statement.ts';
+import { runStatement } from '../../platform/database/run-statement.ts';
 import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
 
 const statement = bulkStatement(

@@ -1,7 +1,7 @@
 import type { Client } from '@connectrpc/connect';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { OrderService } from '../../gen/gatehouse/v1/order_service_pb.js';
-import { runStatement } from '../../runtime/database/run-statement.ts';
+import { runStatement } from '../../platform/database/run-statement.ts';
 import type { Database } from '../database/database.ts';
 import { isFirstOfItsOrder } from '../delivery/head-rows.sql.ts';
 import { intakeReader, reconcileReader } from '../intake/reader-position.ts';

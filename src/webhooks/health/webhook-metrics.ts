@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram } from 'prom-client';
-import type { Metrics } from '../../runtime/metrics.ts';
+import type { Metrics } from '../../platform/metrics.ts';
 import type { AttemptReport, AttemptResult, OutgoingDelivery } from '../domain/delivery.ts';
 import type { PipelineStatus } from './pipeline-status.ts';
 

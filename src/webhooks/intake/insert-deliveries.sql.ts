@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
-import { bulkStatement, column, rowList, scalar } from '../../runtime/database/bulk-statement.ts';
-import { runStatement } from '../../runtime/database/run-statement.ts';
+import { bulkStatement, column, rowList, scalar } from '../../platform/database/bulk-statement.ts';
+import { runStatement } from '../../platform/database/run-statement.ts';
 import type { LaneKey, WebhookEventType } from '../domain/delivery.ts';
 
 /** A delivery that is to be made, due at once. Ids as they are shown. */

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { PoolClient } from 'pg';
 import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
-import { runStatement } from '../../runtime/database/run-statement.ts';
+import { runStatement } from '../../platform/database/run-statement.ts';
 import type { DeliveryWriter } from './write-deliveries.ts';
 
 /** An event and its place in core's list. */

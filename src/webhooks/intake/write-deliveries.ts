@@ -1,7 +1,7 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import type { Pool, PoolClient } from 'pg';
 import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
-import type { NewId } from '../../runtime/public-id.ts';
+import type { NewId } from '../../contract/public-id.ts';
 import { endpointOf } from '../domain/delivery.ts';
 import { environmentOf, eventBody, webhookEventType } from './event-body.ts';
 import { insertDeliveries } from './insert-deliveries.sql.ts';

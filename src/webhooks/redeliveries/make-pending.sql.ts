@@ -1,6 +1,6 @@
 import type { PoolClient } from 'pg';
-import { bulkStatement, scalar } from '../../runtime/database/bulk-statement.ts';
-import { runStatement } from '../../runtime/database/run-statement.ts';
+import { bulkStatement, scalar } from '../../platform/database/bulk-statement.ts';
+import { runStatement } from '../../platform/database/run-statement.ts';
 import type { DeliveryState, LaneKey } from '../domain/delivery.ts';
 import { laneList, laneText } from '../delivery/lane-arrays.ts';
 import { lockLanes } from '../delivery/lock-lanes.sql.ts';

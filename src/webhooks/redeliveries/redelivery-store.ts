@@ -1,10 +1,10 @@
 import type { Pool } from 'pg';
-import { inTransaction } from '../../runtime/database/in-transaction.ts';
-import { runStatement } from '../../runtime/database/run-statement.ts';
-import { lowestStoredIdAt, publicId } from '../../runtime/public-id.ts';
-import type { NewId } from '../../runtime/public-id.ts';
+import { inTransaction } from '../../platform/database/in-transaction.ts';
+import { runStatement } from '../../platform/database/run-statement.ts';
+import { lowestStoredIdAt, publicId } from '../../contract/public-id.ts';
+import type { NewId } from '../../contract/public-id.ts';
 import { recordAudit } from '../audit/record-audit.ts';
-import type { Actor } from '../../runtime/rpc/actor.ts';
+import type { Actor } from '../../platform/rpc/actor.ts';
 import type { DeliveryState, Environment } from '../domain/delivery.ts';
 import { makePending } from './make-pending.sql.ts';
 import type { Redelivered } from './make-pending.sql.ts';

@@ -1,8 +1,8 @@
 import type { Pool, PoolClient } from 'pg';
-import { inTransaction } from '../../runtime/database/in-transaction.ts';
-import { runStatement } from '../../runtime/database/run-statement.ts';
-import type { Logger } from '../../runtime/logger.ts';
-import type { WakeSignal } from '../../runtime/wake-signal.ts';
+import { inTransaction } from '../../platform/database/in-transaction.ts';
+import { runStatement } from '../../platform/database/run-statement.ts';
+import type { Logger } from '../../platform/logger.ts';
+import type { WakeSignal } from '../../platform/wake-signal.ts';
 import type { Database } from '../database/database.ts';
 import type { DeliveryState, Environment } from '../domain/delivery.ts';
 import { makePending } from './make-pending.sql.ts';

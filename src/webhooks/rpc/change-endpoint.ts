@@ -1,8 +1,8 @@
 import type { Pool } from 'pg';
-import { inTransaction } from '../../runtime/database/in-transaction.ts';
-import type { NewId } from '../../runtime/public-id.ts';
+import { inTransaction } from '../../platform/database/in-transaction.ts';
+import type { NewId } from '../../contract/public-id.ts';
 import { recordAudit } from '../audit/record-audit.ts';
-import type { Actor } from '../../runtime/rpc/actor.ts';
+import type { Actor } from '../../platform/rpc/actor.ts';
 import { pauseLane, resumeLane } from '../delivery/pause-lane.ts';
 import type { LaneKey } from '../domain/delivery.ts';
 

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { runStatement } from '../../runtime/database/run-statement.ts';
+import { runStatement } from '../../platform/database/run-statement.ts';
 import type { AttemptResult, Environment, LaneKey } from '../domain/delivery.ts';
 
 /** How an endpoint is treated. */

@@ -2,10 +2,15 @@ import type { Duration, Timestamp } from '@bufbuild/protobuf/wkt';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { Environment as EnvironmentMessage } from '../../gen/gatehouse/v1/order_pb.js';
 import type { DeliveryState as DeliveryStateMessage } from '../../gen/gatehouse/v1/webhook_service_pb.js';
-import { isPublicId } from '../../runtime/public-id.ts';
-import type { IdPrefix } from '../../runtime/public-id.ts';
-import { defaultPageSize, maxPageSize, pageTokenIssue, readPageToken } from '../../runtime/rpc/page-token.ts';
-import { invalidFields } from '../../runtime/rpc/rpc-error.ts';
+import { isPublicId } from '../../contract/public-id.ts';
+import type { IdPrefix } from '../../contract/public-id.ts';
+import {
+  defaultPageSize,
+  maxPageSize,
+  pageTokenIssue,
+  readPageToken,
+} from '../../platform/rpc/page-token.ts';
+import { invalidFields } from '../../platform/rpc/rpc-error.ts';
 import type { DeliveryState, Environment } from '../domain/delivery.ts';
 import { webhookUrlIssue } from '../domain/webhook-url.ts';
 import { deliveryStates } from './webhook-messages.ts';

@@ -1,7 +1,8 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import type { Client } from '@connectrpc/connect';
 import type { MerchantService } from '../../gen/gatehouse/v1/merchant_service_pb.js';
-import { reasonOf, rpcError } from '../../runtime/rpc/rpc-error.ts';
+import { rpcError } from '../../contract/error-reason.ts';
+import { reasonOf } from '../../platform/rpc/rpc-error.ts';
 
 /** Says of a failed call to core what whoever called us can do about it. Errors that core explains are passed on. */
 export function explainCoreFailure(error: unknown): unknown {

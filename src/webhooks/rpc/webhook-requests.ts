@@ -12,7 +12,7 @@ import type {
   SendTestEventRequest,
   StartRedeliveryRequest,
 } from '../../gen/gatehouse/v1/webhook_service_pb.js';
-import { isPublicId } from '../../runtime/public-id.ts';
+import { isPublicId } from '../../contract/public-id.ts';
 import type { LaneKey } from '../domain/delivery.ts';
 import type { RedeliveryRequest } from '../redeliveries/redelivery-store.ts';
 import type { SecretOwner } from '../secrets/secret-rows.ts';

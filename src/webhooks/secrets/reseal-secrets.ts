@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
-import type { Logger } from '../../runtime/logger.ts';
-import { bulkStatement, column, rowList, scalar } from '../../runtime/database/bulk-statement.ts';
-import { runStatement } from '../../runtime/database/run-statement.ts';
+import type { Logger } from '../../platform/logger.ts';
+import { bulkStatement, column, rowList, scalar } from '../../platform/database/bulk-statement.ts';
+import { runStatement } from '../../platform/database/run-statement.ts';
 import type { Environment } from '../domain/delivery.ts';
 import { SecretUnusableError } from './secret-cipher.ts';
 import type { SecretCipher } from './secret-cipher.ts';

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv } from 'node:crypto';
-import type { NamedKey } from '../../runtime/config/secret-settings.ts';
+import type { NamedKey } from './secret-keys.ts';
 import type { Environment } from '../domain/delivery.ts';
 
 /** Which secret it is: bound to what is sealed, so that a row copied to another merchant opens for nobody. */

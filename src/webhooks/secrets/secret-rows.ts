@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
-import { inTransaction } from '../../runtime/database/in-transaction.ts';
-import { runStatement } from '../../runtime/database/run-statement.ts';
+import { inTransaction } from '../../platform/database/in-transaction.ts';
+import { runStatement } from '../../platform/database/run-statement.ts';
 import type { Environment } from '../domain/delivery.ts';
 
 /** Whose secrets: each merchant has its own in each environment. */

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
-import type { NamedKey } from '../../runtime/config/secret-settings.ts';
-import type { NewId } from '../../runtime/public-id.ts';
+import type { NamedKey } from './secret-keys.ts';
+import type { NewId } from '../../contract/public-id.ts';
 import { recordAudit } from '../audit/record-audit.ts';
-import type { Actor } from '../../runtime/rpc/actor.ts';
+import type { Actor } from '../../platform/rpc/actor.ts';
 import type { Database } from '../database/database.ts';
 import type { Environment } from '../domain/delivery.ts';
 import { resealSecrets } from './reseal-secrets.ts';

@@ -6,11 +6,11 @@ import {
   Health,
 } from '../../../src/gen/health/v1/health_pb.js';
 import { startLogging } from '../../../src/main/start-logging.ts';
-import { edgeServerOptions, protectEdge } from '../../../src/runtime/http/edge-server.ts';
-import { stopOnSignal } from '../../../src/runtime/lifecycle.ts';
-import { startConnectServer } from '../../../src/runtime/rpc/connect-server.ts';
-import { startGrpcServer } from '../../../src/runtime/rpc/grpc-server.ts';
-import { rpcService } from '../../../src/runtime/rpc/rpc-service.ts';
+import { edgeServerOptions, protectEdge } from '../../../src/platform/http/edge-server.ts';
+import { stopOnSignal } from '../../../src/platform/lifecycle.ts';
+import { startConnectServer } from '../../../src/platform/rpc/connect-server.ts';
+import { startGrpcServer } from '../../../src/platform/rpc/grpc-server.ts';
+import { rpcService } from '../../../src/platform/rpc/rpc-service.ts';
 
 const { logger } = startLogging('broken', { GATEHOUSE_INSTANCE: 'broken', GATEHOUSE_LOG_LEVEL: 'info' });
 if (process.env['BREAK'] === 'while-starting') throw new Error('broken while starting');

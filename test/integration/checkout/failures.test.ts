@@ -5,7 +5,7 @@ import { OrderStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { HealthCheckResponse_ServingStatus as ServingStatus } from '../../../src/gen/health/v1/health_pb.js';
-import { rpcError } from '../../../src/runtime/rpc/rpc-error.ts';
+import { rpcError } from '../../../src/contract/error-reason.ts';
 import { createCustomer, headingOf, payment } from '../../support/customer.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { openCheckout, startCheckoutOverRpc, token } from './checkout-over-rpc.ts';

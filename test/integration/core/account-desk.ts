@@ -6,7 +6,7 @@ import { createClient } from '@connectrpc/connect';
 import { AccountService, SessionService } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import type { User, MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { RetryInfoSchema } from '../../../src/gen/google/rpc/error_details_pb.js';
-import { createGrpcTransport } from '../../../src/runtime/rpc/grpc-transport.ts';
+import { createGrpcTransport } from '../../../src/contract/grpc-transport.ts';
 import { codeOf } from '../../support/authenticator.ts';
 import type { Stack } from '../../support/stack.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { createLogger } from '../../../src/runtime/logger.ts';
-import { newRandomId } from '../../../src/runtime/public-id.ts';
+import { createLogger } from '../../../src/platform/logger.ts';
+import { newRandomId } from '../../../src/contract/public-id.ts';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
 import { sendAuditEntries } from '../../../src/webhooks/audit/send-audit-entries.ts';

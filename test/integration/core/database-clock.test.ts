@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { openDatabaseClock } from '../../../src/runtime/database/database-clock.ts';
+import { openDatabaseClock } from '../../../src/platform/database/database-clock.ts';
 import { createTestDatabase } from '../../support/test-database.ts';
 import type { TestDatabase } from '../../support/test-database.ts';
 

@@ -7,9 +7,9 @@ import {
   OrderService,
   WatchOrderEventsResponseSchema,
 } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
-import { createLogger } from '../../../src/runtime/logger.ts';
-import { startGrpcServer } from '../../../src/runtime/rpc/grpc-server.ts';
-import { createGrpcTransport } from '../../../src/runtime/rpc/grpc-transport.ts';
+import { createLogger } from '../../../src/platform/logger.ts';
+import { startGrpcServer } from '../../../src/platform/rpc/grpc-server.ts';
+import { createGrpcTransport } from '../../../src/contract/grpc-transport.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
 const cleanUps: (() => Promise<void>)[] = [];

@@ -4,7 +4,7 @@ import type { Client } from '@connectrpc/connect';
 import pg from 'pg';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import type { WatchOrderEventsResponse } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
-import { createGrpcTransport } from '../../../src/runtime/rpc/grpc-transport.ts';
+import { createGrpcTransport } from '../../../src/contract/grpc-transport.ts';
 import { registration } from '../../support/order-requests.ts';
 import { describeFailure } from '../../support/rpc-failure.ts';
 import type { RpcFailure } from '../../support/rpc-failure.ts';

@@ -3,7 +3,7 @@ import { fromBinary } from '@bufbuild/protobuf';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { Client } from '@connectrpc/connect';
 import pg from 'pg';
-import { storedId } from '../../../src/runtime/public-id.ts';
+import { storedId } from '../../../src/contract/public-id.ts';
 import {
   Environment,
   OrderEventSchema,

@@ -7,8 +7,8 @@ import { createLeaseAttempts } from '../../../src/core/payments/lease-attempts-u
 import type { LeaseAttempts } from '../../../src/core/payments/lease-attempts-use-case.ts';
 import { createPhoneLimit } from '../../../src/core/payments/phone-limit-use-case.ts';
 import type { PhoneLimit } from '../../../src/core/payments/phone-limit-use-case.ts';
-import { pooledRandom } from '../../../src/runtime/pooled-random.ts';
-import { publicId, randomIdsFrom } from '../../../src/runtime/public-id.ts';
+import { pooledRandom } from '../../../src/platform/pooled-random.ts';
+import { publicId, randomIdsFrom } from '../../../src/contract/public-id.ts';
 import { openCountedDatabase } from '../../support/counted-database.ts';
 
 /** Core's own code over a table that grows, and a count of the blocks that PostgreSQL reads for it. */

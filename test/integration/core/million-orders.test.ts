@@ -7,7 +7,7 @@ import type {
   SearchBounds,
   SearchOrders,
 } from '../../../src/core/orders/search-orders-use-case.ts';
-import { publicId } from '../../../src/runtime/public-id.ts';
+import { publicId } from '../../../src/contract/public-id.ts';
 import { openCountedDatabase } from '../../support/counted-database.ts';
 import type { CountedDatabase } from '../../support/counted-database.ts';
 import { oneWalk, orderFilter } from '../../support/order-filter.ts';

@@ -8,8 +8,8 @@ import type {
   StreamOrderBatchesRequest,
   StreamOrderBatchesResponse,
 } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
-import { createGrpcTransport } from '../../../src/runtime/rpc/grpc-transport.ts';
-import { fromStatus } from '../../../src/runtime/rpc/rpc-error.ts';
+import { createGrpcTransport } from '../../../src/contract/grpc-transport.ts';
+import { fromStatus } from '../../../src/platform/rpc/rpc-error.ts';
 import { registration } from '../../support/order-requests.ts';
 import { describeFailure } from '../../support/rpc-failure.ts';
 import { startStack } from '../../support/stack.ts';

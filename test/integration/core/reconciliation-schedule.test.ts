@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { newRandomId } from '../../../src/runtime/public-id.ts';
+import { newRandomId } from '../../../src/contract/public-id.ts';
 import { openDatabase } from '../../../src/core/database/database.ts';
 import type { Database } from '../../../src/core/database/database.ts';
 import { scheduleReconciliations } from '../../../src/core/reconciliation/schedule-reconciliations.ts';
-import { createLogger } from '../../../src/runtime/logger.ts';
+import { createLogger } from '../../../src/platform/logger.ts';
 import { startStack } from '../../support/stack.ts';
 import type { Stack } from '../../support/stack.ts';
 import { openReconciliationDesk } from './reconciliation-desk.ts';

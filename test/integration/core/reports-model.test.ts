@@ -16,8 +16,8 @@ import {
   PaymentAttemptStatus,
   PaymentOption,
 } from '../../../src/gen/gatehouse/v1/order_pb.js';
-import { createLogger } from '../../../src/runtime/logger.ts';
-import { encodeMessage } from '../../../src/runtime/rpc/message-bytes.ts';
+import { createLogger } from '../../../src/platform/logger.ts';
+import { encodeMessage } from '../../../src/platform/rpc/message-bytes.ts';
 import { createTestDatabase } from '../../support/test-database.ts';
 import type { TestDatabase } from '../../support/test-database.ts';
 import { waitUntil } from '../../support/wait-until.ts';

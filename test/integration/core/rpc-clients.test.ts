@@ -15,7 +15,7 @@ import {
 } from '../../../src/gen/google/rpc/error_details_pb.js';
 import { Environment, OrderEventType, OrderStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { GetOrderRequestSchema, OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
-import { fromStatus } from '../../../src/runtime/rpc/rpc-error.ts';
+import { fromStatus } from '../../../src/platform/rpc/rpc-error.ts';
 import { registration } from '../../support/order-requests.ts';
 import { describeFailure, failureOf } from '../../support/rpc-failure.ts';
 import { startStack } from '../../support/stack.ts';

@@ -11,8 +11,8 @@ import { describeFailure } from '../../support/rpc-failure.ts';
 import { startStack } from '../../support/stack.ts';
 import type { Stack } from '../../support/stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
-import { createGrpcTransport } from '../../../src/runtime/rpc/grpc-transport.ts';
-import type { GrpcTransport } from '../../../src/runtime/rpc/grpc-transport.ts';
+import { createGrpcTransport } from '../../../src/contract/grpc-transport.ts';
+import type { GrpcTransport } from '../../../src/platform/rpc/grpc-transport.ts';
 import { holdRegistrations } from './hold-registrations.ts';
 
 let stack: Stack;

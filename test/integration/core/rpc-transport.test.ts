@@ -10,7 +10,7 @@ import { Health } from '../../../src/gen/health/v1/health_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { ServerReflection } from '../../../src/gen/grpc/reflection/v1/reflection_pb.js';
 import type { ServerReflectionRequestSchema } from '../../../src/gen/grpc/reflection/v1/reflection_pb.js';
-import { createGrpcTransport } from '../../../src/runtime/rpc/grpc-transport.ts';
+import { createGrpcTransport } from '../../../src/contract/grpc-transport.ts';
 import { registration } from '../../support/order-requests.ts';
 import { startProcess } from '../../support/gatehouse-process.ts';
 import type { GatehouseProcess } from '../../support/gatehouse-process.ts';

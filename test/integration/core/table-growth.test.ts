@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { inTransaction } from '../../../src/runtime/database/in-transaction.ts';
+import { inTransaction } from '../../../src/platform/database/in-transaction.ts';
 import { readEvents } from '../../../src/core/events/read-events.sql.ts';
 import { expireOrders } from '../../../src/core/orders/expire-orders-use-case.ts';
 import { createSearchOrders } from '../../../src/core/orders/search-orders-use-case.ts';

@@ -8,10 +8,10 @@ import { CheckoutService } from '../../../src/gen/gatehouse/v1/checkout_service_
 import { OrderStatus, PaymentAttemptStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { PaymentAttemptService } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
-import { createGrpcTransport } from '../../../src/runtime/rpc/grpc-transport.ts';
-import type { GrpcTransport } from '../../../src/runtime/rpc/grpc-transport.ts';
-import type { Role } from '../../../src/runtime/rpc/service-tokens.ts';
-import { storedId } from '../../../src/runtime/public-id.ts';
+import { createGrpcTransport } from '../../../src/contract/grpc-transport.ts';
+import type { GrpcTransport } from '../../../src/platform/rpc/grpc-transport.ts';
+import type { Role } from '../../../src/contract/roles.ts';
+import { storedId } from '../../../src/contract/public-id.ts';
 import { directPayment } from '../../support/order-requests.ts';
 import { startProcess } from '../../support/gatehouse-process.ts';
 import type { GatehouseProcess } from '../../support/gatehouse-process.ts';

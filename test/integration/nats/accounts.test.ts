@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { Empty, ErrorCode, Events, connect } from 'nats';
 import type { NatsConnection } from 'nats';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
-import type { Bell } from '../../../src/runtime/nats-event-bus.ts';
+import type { Bell } from '../../../src/contract/event-bus.ts';
 import { startProcess } from '../../support/gatehouse-process.ts';
 import { registration } from '../../support/order-requests.ts';
 import { startStack } from '../../support/stack.ts';

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { NatsError } from 'nats';
 import type { NatsConnection } from 'nats';
-import { createLogger } from '../../../src/runtime/logger.ts';
-import { openEventBus } from '../../../src/runtime/nats-event-bus.ts';
-import type { EventBus } from '../../../src/runtime/nats-event-bus.ts';
+import { createLogger } from '../../../src/platform/logger.ts';
+import { openEventBus } from '../../../src/contract/event-bus.ts';
+import type { EventBus } from '../../../src/contract/event-bus.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { shopOfTheSample, startNatsWithAccounts } from './nats-with-accounts.ts';
 import type { NatsUser, NatsWithAccounts } from './nats-with-accounts.ts';

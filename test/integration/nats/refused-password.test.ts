@@ -3,8 +3,8 @@ import { connect, createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import { openEventBus } from '../../../src/runtime/nats-event-bus.ts';
-import type { EventBus } from '../../../src/runtime/nats-event-bus.ts';
+import { openEventBus } from '../../../src/contract/event-bus.ts';
+import type { EventBus } from '../../../src/contract/event-bus.ts';
 import { sharedServers } from '../../support/servers.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 

@@ -1,7 +1,7 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { request as httpRequest } from 'node:http';
-import { rpcError } from '../../../src/runtime/rpc/rpc-error.ts';
+import { rpcError } from '../../../src/contract/error-reason.ts';
 import { post, send, startFacadeOverRpc } from './facade-over-rpc.ts';
 import type { FacadeOverRpc } from './facade-over-rpc.ts';
 

@@ -9,7 +9,7 @@ import { Health } from '../../../src/gen/health/v1/health_pb.js';
 import { createApiRequestLog } from '../../../src/rest-facade/api-request-log.ts';
 import { buildRestFacade } from '../../../src/rest-facade/app.ts';
 import type { RestFacadeOptions } from '../../../src/rest-facade/app.ts';
-import { newRandomId } from '../../../src/runtime/public-id.ts';
+import { newRandomId } from '../../../src/contract/public-id.ts';
 
 /**
  * A facade on a free port, in front of RPC services the test writes itself: for answers that a real core gives only

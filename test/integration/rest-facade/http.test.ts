@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { rpcError } from '../../../src/runtime/rpc/rpc-error.ts';
+import { rpcError } from '../../../src/contract/error-reason.ts';
 import { post, send, startFacadeOverRpc } from './facade-over-rpc.ts';
 import type { FacadeOverRpc } from './facade-over-rpc.ts';
 

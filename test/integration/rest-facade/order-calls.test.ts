@@ -8,7 +8,8 @@ import type {
   RegisterOrderRequest,
 } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { createOrderCalls } from '../../../src/rest-facade/order-calls.ts';
-import { reasonOf, rpcError, toStatus } from '../../../src/runtime/rpc/rpc-error.ts';
+import { rpcError } from '../../../src/contract/error-reason.ts';
+import { reasonOf, toStatus } from '../../../src/platform/rpc/rpc-error.ts';
 import { failureOf } from '../../support/rpc-failure.ts';
 
 const callsOn = (core: Partial<ServiceImpl<typeof OrderService>>, nowMs = () => performance.now()) => {

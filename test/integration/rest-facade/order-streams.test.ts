@@ -13,9 +13,10 @@ import type {
   StreamOrderBatchesResponse,
 } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { createOrderStreams } from '../../../src/rest-facade/order-streams.ts';
-import { createGrpcTransport } from '../../../src/runtime/rpc/grpc-transport.ts';
-import { startGrpcServer } from '../../../src/runtime/rpc/grpc-server.ts';
-import { rpcError, toStatus } from '../../../src/runtime/rpc/rpc-error.ts';
+import { createGrpcTransport } from '../../../src/contract/grpc-transport.ts';
+import { startGrpcServer } from '../../../src/platform/rpc/grpc-server.ts';
+import { rpcError } from '../../../src/contract/error-reason.ts';
+import { toStatus } from '../../../src/platform/rpc/rpc-error.ts';
 import { failureOf } from '../../support/rpc-failure.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 

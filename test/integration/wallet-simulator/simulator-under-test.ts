@@ -5,7 +5,7 @@ import { createMemoryJournal } from '../../../src/wallet-simulator/journal.ts';
 import type { Journal } from '../../../src/wallet-simulator/journal.ts';
 import { createLedger } from '../../../src/wallet-simulator/ledger.ts';
 import type { Ledger } from '../../../src/wallet-simulator/ledger.ts';
-import { createLogger } from '../../../src/runtime/logger.ts';
+import { createLogger } from '../../../src/platform/logger.ts';
 import { createManualTime } from './manual-time.ts';
 import type { ManualTime } from './manual-time.ts';
 

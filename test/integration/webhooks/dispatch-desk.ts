@@ -1,8 +1,8 @@
 import { createTestDatabase } from '../../support/test-database.ts';
 import { waitUntil } from '../../support/wait-until.ts';
-import { inTransaction } from '../../../src/runtime/database/in-transaction.ts';
-import { runStatement } from '../../../src/runtime/database/run-statement.ts';
-import { newRandomId } from '../../../src/runtime/public-id.ts';
+import { inTransaction } from '../../../src/platform/database/in-transaction.ts';
+import { runStatement } from '../../../src/platform/database/run-statement.ts';
+import { newRandomId } from '../../../src/contract/public-id.ts';
 import type { Database } from '../../../src/webhooks/database/database.ts';
 import { resumeLane } from '../../../src/webhooks/delivery/pause-lane.ts';
 import { endpointOf } from '../../../src/webhooks/domain/delivery.ts';

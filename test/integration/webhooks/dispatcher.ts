@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { createLogger } from '../../../src/runtime/logger.ts';
-import { createWakeSignal } from '../../../src/runtime/wake-signal.ts';
+import { createLogger } from '../../../src/platform/logger.ts';
+import { createWakeSignal } from '../../../src/platform/wake-signal.ts';
 import { openDatabase } from '../../../src/webhooks/database/database.ts';
 import type { Database } from '../../../src/webhooks/database/database.ts';
 import { createDeliveryStore } from '../../../src/webhooks/delivery/delivery-store.ts';

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { formatCursor } from '../../../src/core/events/event-cursor.ts';
-import { openEventBus } from '../../../src/runtime/nats-event-bus.ts';
-import { newRandomId } from '../../../src/runtime/public-id.ts';
+import { openEventBus } from '../../../src/contract/event-bus.ts';
+import { newRandomId } from '../../../src/contract/public-id.ts';
 import { openDatabase } from '../../../src/webhooks/database/database.ts';
 import { takeInEvents } from '../../../src/webhooks/intake/take-in-events.ts';
 import { createDeliveryWriter } from '../../../src/webhooks/intake/write-deliveries.ts';

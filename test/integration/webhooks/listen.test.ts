@@ -5,7 +5,7 @@ import { Webhook } from 'standardwebhooks';
 import { Environment, OrderStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import type { ListenToSandboxEventsResponse } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
-import { newRandomId } from '../../../src/runtime/public-id.ts';
+import { newRandomId } from '../../../src/contract/public-id.ts';
 import { registration } from '../../support/order-requests.ts';
 import { describeFailure } from '../../support/rpc-failure.ts';
 import type { RpcFailure } from '../../support/rpc-failure.ts';

@@ -7,7 +7,7 @@ import {
   ListOrderEventsResponseSchema,
   OrderService,
 } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
-import { createLogger } from '../../../src/runtime/logger.ts';
+import { createLogger } from '../../../src/platform/logger.ts';
 import { openDatabase } from '../../../src/webhooks/database/database.ts';
 import type { Database } from '../../../src/webhooks/database/database.ts';
 import { createPipelineStatus } from '../../../src/webhooks/health/pipeline-status.ts';

@@ -7,7 +7,7 @@ import {
   HealthCheckResponse_ServingStatus as ServingStatus,
   Health,
 } from '../../../src/gen/health/v1/health_pb.js';
-import { createGrpcTransport } from '../../../src/runtime/rpc/grpc-transport.ts';
+import { createGrpcTransport } from '../../../src/contract/grpc-transport.ts';
 import { deadAddress } from '../../e2e/cli-harness.ts';
 import { startProcess } from '../../support/gatehouse-process.ts';
 import type { GatehouseProcess } from '../../support/gatehouse-process.ts';

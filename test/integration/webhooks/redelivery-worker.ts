@@ -1,6 +1,6 @@
 /** A process that works off redeliveries and nothing else, to be killed. Started with the database's URL. */
-import { createLogger } from '../../../src/runtime/logger.ts';
-import { createWakeSignal } from '../../../src/runtime/wake-signal.ts';
+import { createLogger } from '../../../src/platform/logger.ts';
+import { createWakeSignal } from '../../../src/platform/wake-signal.ts';
 import { openDatabase } from '../../../src/webhooks/database/database.ts';
 import { runRedeliveries } from '../../../src/webhooks/redeliveries/run-redeliveries.ts';
 

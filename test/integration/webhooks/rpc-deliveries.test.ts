@@ -6,7 +6,7 @@ import {
   DeliveryState,
   EndpointState,
 } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
-import { newRandomId } from '../../../src/runtime/public-id.ts';
+import { newRandomId } from '../../../src/contract/public-id.ts';
 import { failureOf } from '../../support/rpc-failure.ts';
 import { startStack } from '../../support/stack.ts';
 import type { Stack } from '../../support/stack.ts';

@@ -5,7 +5,7 @@ import {
   DeliveryState,
   EndpointState,
 } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
-import { newRandomId } from '../../../src/runtime/public-id.ts';
+import { newRandomId } from '../../../src/contract/public-id.ts';
 import { listStatement } from '../../../src/webhooks/rpc/endpoint-reader.ts';
 import { failureOf } from '../../support/rpc-failure.ts';
 import { startStack } from '../../support/stack.ts';

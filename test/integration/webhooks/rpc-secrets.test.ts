@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { Webhook } from 'standardwebhooks';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { SigningSecretState } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
-import { newRandomId } from '../../../src/runtime/public-id.ts';
+import { newRandomId } from '../../../src/contract/public-id.ts';
 import { signedHeaders } from '../../../src/webhooks/secrets/sign.ts';
 import { failureOf } from '../../support/rpc-failure.ts';
 import { startStack } from '../../support/stack.ts';

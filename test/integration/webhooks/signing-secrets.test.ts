@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { createLogger } from '../../../src/runtime/logger.ts';
-import { newRandomId } from '../../../src/runtime/public-id.ts';
+import { createLogger } from '../../../src/platform/logger.ts';
+import { newRandomId } from '../../../src/contract/public-id.ts';
 import { openDatabase } from '../../../src/webhooks/database/database.ts';
 import type { Database } from '../../../src/webhooks/database/database.ts';
 import { createSigningSecrets } from '../../../src/webhooks/secrets/signing-secrets.ts';

@@ -5,15 +5,16 @@ import { v7 } from 'uuid';
 import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { WebhookService } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
-import { explainDatabaseError } from '../../../src/runtime/database/explain-error.ts';
-import { createLogger } from '../../../src/runtime/logger.ts';
-import { newRandomId } from '../../../src/runtime/public-id.ts';
-import { startConnectServer } from '../../../src/runtime/rpc/connect-server.ts';
-import { startGrpcServer } from '../../../src/runtime/rpc/grpc-server.ts';
-import { createGrpcTransport } from '../../../src/runtime/rpc/grpc-transport.ts';
-import { guard } from '../../../src/runtime/rpc/guard.ts';
-import { parseServiceTokens } from '../../../src/runtime/rpc/service-tokens.ts';
-import type { Role } from '../../../src/runtime/rpc/service-tokens.ts';
+import { explainDatabaseError } from '../../../src/platform/database/explain-error.ts';
+import { createLogger } from '../../../src/platform/logger.ts';
+import { newRandomId } from '../../../src/contract/public-id.ts';
+import { startConnectServer } from '../../../src/platform/rpc/connect-server.ts';
+import { startGrpcServer } from '../../../src/platform/rpc/grpc-server.ts';
+import { createGrpcTransport } from '../../../src/contract/grpc-transport.ts';
+import { guard } from '../../../src/platform/rpc/guard.ts';
+import { parseServiceTokens } from '../../../src/platform/rpc/service-tokens.ts';
+import { roles } from '../../../src/contract/roles.ts';
+import type { Role } from '../../../src/contract/roles.ts';
 import { openDatabase } from '../../../src/webhooks/database/database.ts';
 import type { Database } from '../../../src/webhooks/database/database.ts';
 import type { PipelineStatus } from '../../../src/webhooks/health/pipeline-status.ts';
@@ -97,6 +98,7 @@ export async function openWebhookDesk(
     Object.entries(stack.tokens)
       .map(([role, token]) => `${role}:${token}`)
       .join(','),
+    roles,
   );
   if (typeof tokens === 'string') throw new Error(tokens);
   const services = [guard(service, { tokens, logger, newRequestId: v7, explain: explainDatabaseError })];

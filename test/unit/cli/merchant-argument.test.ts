@@ -9,7 +9,7 @@ import { ApiKeyService } from '../../../src/gen/gatehouse/v1/api_key_service_pb.
 import { MerchantSchema, MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { PaymentAttemptService } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { WebhookService } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
-import { readCliConfig } from '../../../src/runtime/config.ts';
+import { readCliSettings } from '../../../src/cli/settings.ts';
 
 const one = 'mer_01m7xjbb99evv8hx2dqm5r8qgn';
 const two = 'mer_01m7xpscbfe0f857zcxentjqt9';
@@ -47,7 +47,7 @@ async function run(
   });
   let stderr = '';
   const exitCode = await runCli(line.split(' '), {
-    readConfig: () => readCliConfig({ GATEHOUSE_DATA_DIR: '/nowhere', ...environment }),
+    readConfig: () => readCliSettings({ GATEHOUSE_DATA_DIR: '/nowhere', ...environment }),
     openCore: () => coreClientsOn(transport, () => undefined),
     openWebhooks: () => webhookClientsOn(transport, () => undefined),
     stdout: () => undefined,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { runCli } from '../../../src/cli/program.ts';
-import { readCliConfig } from '../../../src/runtime/config.ts';
+import { readCliSettings } from '../../../src/cli/settings.ts';
 
 /** Runs a command that should never come so far as to look for a core. */
 async function run(...args: readonly string[]) {
@@ -10,7 +10,7 @@ async function run(...args: readonly string[]) {
 async function runWith(settings: Readonly<Record<string, string>>, ...args: readonly string[]) {
   const printed = { stdout: '', stderr: '' };
   const exitCode = await runCli(args, {
-    readConfig: () => readCliConfig(settings),
+    readConfig: () => readCliSettings(settings),
     openCore: () => {
       throw new Error('a core was called');
     },

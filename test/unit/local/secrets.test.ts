@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readOrMakeSecrets } from '../../../src/main/local/secrets.ts';
-import { roles } from '../../../src/runtime/rpc/service-tokens.ts';
+import { roles } from '../../../src/contract/roles.ts';
 import { temporaryFolders } from './temporary-folder.ts';
 
 describe('the secrets of a data folder', () => {

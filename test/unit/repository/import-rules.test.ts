@@ -72,22 +72,25 @@ const planted: readonly (readonly [rule: string, file: string, statement: string
   ['edge-imports-shared-folders', 'src/webhooks/core.ts', `import { a } from '../core/database/a.ts';`],
   ['edge-imports-shared-folders', 'src/dashboard/checkout.ts', `import { a } from '../checkout/a.ts';`],
   ['edge-imports-shared-folders', 'src/cli/core.ts', `import { a } from '../core/orders/place-use-case.ts';`],
-  ['simulator-imports-runtime', 'src/wallet-simulator/contract.ts', `import { A } from '../gen/a_pb.js';`],
-  ['simulator-imports-runtime', 'src/wallet-simulator/wallets.ts', `import { a } from '../wallets/a.ts';`],
-  ['runtime-imports-npm-and-gen', 'src/runtime/domain.ts', `import { a } from '../core/domain/a.ts';`],
-  ['runtime-imports-npm-and-gen', 'src/runtime/json.ts', `import { a } from '../merchant-api/a.ts';`],
-  ['merchant-api-imports-gen', 'src/merchant-api/logger.ts', `import { a } from '../runtime/a.ts';`],
-  ['gen-imports-npm', 'src/gen/ours.js', `import { a } from '../runtime/a.ts';`],
+  ['simulator-imports-platform', 'src/wallet-simulator/contract.ts', `import { A } from '../gen/a_pb.js';`],
+  ['simulator-imports-platform', 'src/wallet-simulator/wallets.ts', `import { a } from '../wallets/a.ts';`],
+  ['platform-knows-no-payments', 'src/platform/domain.ts', `import { a } from '../core/domain/a.ts';`],
+  ['platform-knows-no-payments', 'src/platform/json.ts', `import { a } from '../merchant-api/a.ts';`],
+  ['platform-knows-no-payments', 'src/platform/role.ts', `import { a } from '../contract/a.ts';`],
+  ['platform-knows-no-payments', 'src/platform/order.ts', `import { A } from '../gen/a_pb.js';`],
+  ['contract-imports-gen-and-platform', 'src/contract/order.ts', `import { a } from '../core/domain/a.ts';`],
+  ['merchant-api-imports-gen', 'src/merchant-api/logger.ts', `import { a } from '../platform/a.ts';`],
+  ['gen-imports-npm', 'src/gen/ours.js', `import { a } from '../platform/a.ts';`],
   ['main-is-imported-by-nobody', 'examples/root.ts', `import { a } from '../src/main/a.ts';`],
   ['src-stands-alone', 'src/main/support.ts', `import { a } from '../../test/support/a.ts';`],
-  ['nats-behind-runtime', 'src/main/broker.ts', `import 'nats';`],
-  ['nats-behind-runtime', 'src/runtime/broker.ts', `import type { A } from 'nats';`],
-  ['process-in-main', 'src/runtime/settings.ts', `import process from 'node:process';`],
+  ['nats-behind-platform', 'src/main/broker.ts', `import 'nats';`],
+  ['nats-behind-platform', 'src/platform/broker.ts', `import type { A } from 'nats';`],
+  ['process-in-main', 'src/platform/settings.ts', `import process from 'node:process';`],
   ['process-in-main', 'src/cli/exit.ts', `import { exit } from 'process';`],
-  ['no-unresolvable', 'src/runtime/moved.ts', `import { a } from './no-such-file.ts';`],
-  ['no-unresolvable', 'src/runtime/absent.ts', `import 'no-such-package';`],
-  ['no-undeclared-package', 'src/runtime/by-chance.ts', `import 'undeclared';`],
-  ['no-dev-package-in-src', 'src/runtime/tool.ts', `import 'dev-only';`],
+  ['no-unresolvable', 'src/platform/moved.ts', `import { a } from './no-such-file.ts';`],
+  ['no-unresolvable', 'src/platform/absent.ts', `import 'no-such-package';`],
+  ['no-undeclared-package', 'src/platform/by-chance.ts', `import 'undeclared';`],
+  ['no-dev-package-in-src', 'src/platform/tool.ts', `import 'dev-only';`],
 ];
 
 const permitted: Readonly<Record<string, string>> = {
@@ -96,24 +99,26 @@ const permitted: Readonly<Record<string, string>> = {
   'src/core/database/a.ts': `import { a } from '../domain/a.ts'; export { a };`,
   'src/core/orders/order-store.ts': `import { a } from '../database/a.ts'; import 'node:crypto'; export { a }; export type A = 1;`,
   'src/core/orders/place-use-case.ts': `import { a } from './order-store.ts'; export { a };`,
-  'src/core/payments/pay.ts': `import { a } from '../orders/place-use-case.ts'; import '../../runtime/a.ts'; import '../../gen/a_pb.js';`,
+  'src/core/payments/pay.ts': `import { a } from '../orders/place-use-case.ts'; import '../../platform/a.ts'; import '../../gen/a_pb.js';`,
   'src/gen/a_pb.js': `import 'fastify'; export const A = 1;`,
   'src/gen/a_pb.d.ts': `export declare const A: 1; export type A = 1;`,
-  'src/runtime/a.ts': `import 'fastify'; import 'node:http'; import '../gen/a_pb.js'; export const a = 1;`,
-  'src/runtime/nats.ts': `import 'nats';`,
+  'src/gen/google/rpc/a_pb.js': `export const A = 1;`,
+  'src/platform/a.ts': `import 'fastify'; import 'node:http'; import '../gen/google/rpc/a_pb.js'; export const a = 1;`,
+  'src/contract/a.ts': `import '../platform/a.ts'; import '../gen/a_pb.js'; export const a = 1;`,
+  'src/platform/nats.ts': `import 'nats';`,
   'src/merchant-api/a.ts': `import { A } from '../gen/a_pb.js'; export const a = A;`,
   ...Object.fromEntries(
     ['rest-facade', 'checkout', 'wallets', 'webhooks', 'dashboard', 'cli'].map((edge) => [
       `src/${edge}/a.ts`,
-      `import '../gen/a_pb.js'; import '../runtime/a.ts'; import '../merchant-api/a.ts'; import 'fastify'; export const a = 1;`,
+      `import '../gen/a_pb.js'; import '../platform/a.ts'; import '../contract/a.ts'; import '../merchant-api/a.ts'; import 'fastify'; export const a = 1;`,
     ]),
   ),
-  'src/wallet-simulator/a.ts': `import '../runtime/a.ts'; import 'fastify';`,
+  'src/wallet-simulator/a.ts': `import '../platform/a.ts'; import 'fastify';`,
   'src/main/a.ts': `import process from 'node:process'; import '../core/orders/order-store.ts'; import '../rest-facade/a.ts'; export const a = 1;`,
   'src/main/all.ts': `import './a.ts';`,
   'scripts/prepare.ts': `import '../src/main/a.ts';`,
   'bench/load.ts': `import '../src/main/a.ts';`,
-  'src/runtime/types.ts': `import type { D } from 'dev-only';`,
+  'src/platform/types.ts': `import type { D } from 'dev-only';`,
   'test/support/a.ts': `import '../../src/main/a.ts'; import '../../src/core/orders/order-store.ts'; import 'dev-only'; import 'nats'; export const a = 1;`,
   'package.json': JSON.stringify({
     type: 'module',
@@ -143,8 +148,8 @@ describe('import rules', () => {
     const files = [
       ...Object.entries(permitted),
       ...planted.map(([, file, statement]) => [file, statement] as const),
-      ['src/runtime/ring-one.ts', `import './ring-two.ts';`] as const,
-      ['src/runtime/ring-two.ts', `import './ring-one.ts';`] as const,
+      ['src/platform/ring-one.ts', `import './ring-two.ts';`] as const,
+      ['src/platform/ring-two.ts', `import './ring-one.ts';`] as const,
     ];
     for (const [file, text] of files) {
       await mkdir(dirname(join(tree, file)), { recursive: true });
@@ -163,7 +168,7 @@ describe('import rules', () => {
   });
 
   test('no-circular refuses two files that import each other', () => {
-    expect(rulesBrokenBy('src/runtime/ring-one.ts')).toEqual(['no-circular']);
+    expect(rulesBrokenBy('src/platform/ring-one.ts')).toEqual(['no-circular']);
   });
 
   test('imports that follow the rules are let through', () => {

@@ -28,7 +28,7 @@ async function rulesBroken(folder: string, code: string): Promise<readonly strin
 
 test('outside src/main, the process and the console are out of reach', async () => {
   const broken = await rulesBroken(
-    'src/runtime',
+    'src/platform',
     `export const home = process.env['HOME'];
      export const code = globalThis.process.exitCode;
      console.log(home);`,
@@ -51,7 +51,7 @@ test('the domain can neither look at a clock nor throw dice', async () => {
 
 test('mistakes that the compiler lets through are found', async () => {
   const broken = await rulesBroken(
-    'src/runtime',
+    'src/platform',
     `import { Logger } from 'pino';
      type Status = 'open' | 'closed';
      declare const write: () => Promise<void>;

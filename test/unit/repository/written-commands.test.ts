@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { runCli } from '../../../src/cli/program.ts';
-import { readCliConfig } from '../../../src/runtime/config.ts';
+import { readCliSettings } from '../../../src/cli/settings.ts';
 import { listFiles, root } from './repository-files.ts';
 import { commandsIn, commandsOfPage } from './written-commands.ts';
 import type { WrittenCommand } from './written-commands.ts';
@@ -17,7 +17,7 @@ async function parse(args: readonly string[]) {
   };
   const exitCode = await runCli(args, {
     readConfig: () =>
-      readCliConfig({
+      readCliSettings({
         GATEHOUSE_CORE_ADDRESSES: '127.0.0.1:1',
         GATEHOUSE_WEBHOOKS_ADDRESSES: '127.0.0.1:1',
         GATEHOUSE_SERVICE_TOKEN: 'token',

@@ -1,9 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { createLogger } from '../../../src/runtime/logger.ts';
-import type { Logger } from '../../../src/runtime/logger.ts';
-import { createWakeSignal } from '../../../src/runtime/wake-signal.ts';
+import { createLogger } from '../../../src/platform/logger.ts';
+import type { Logger } from '../../../src/platform/logger.ts';
+import { createWakeSignal } from '../../../src/platform/wake-signal.ts';
 import type { Health } from '../../../src/wallets/connector/outcomes.ts';
 import { runLeaseWorker } from '../../../src/wallets/lease-worker.ts';
 import type { LeasedWork } from '../../../src/wallets/lease-worker.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { createLogger } from '../../../src/runtime/logger.ts';
+import { createLogger } from '../../../src/platform/logger.ts';
 import type { Health } from '../../../src/wallets/connector/outcomes.ts';
 import { createWalletBreaker } from '../../../src/wallets/wallet-breaker.ts';
 import { waitUntil } from '../../support/wait-until.ts';

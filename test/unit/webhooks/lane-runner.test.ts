@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
-import { createLogger } from '../../../src/runtime/logger.ts';
+import { createLogger } from '../../../src/platform/logger.ts';
 import type { ClaimedLane } from '../../../src/webhooks/delivery/claim-lanes.sql.ts';
 import type { DeliveryStore } from '../../../src/webhooks/delivery/delivery-store.ts';
 import { createLaneRunner } from '../../../src/webhooks/delivery/lane-runner.ts';

@@ -1,0 +1,16 @@
+import { str } from 'envalid';
+import { addresses, origin } from '../platform/settings/address-settings.ts';
+import { readSettings } from '../platform/settings/read-settings.ts';
+import type { ProcessEnvironment } from '../platform/settings/read-settings.ts';
+
+const settings = {
+  GATEHOUSE_CORE_ADDRESSES: addresses({ default: undefined }),
+  GATEHOUSE_WEBHOOKS_ADDRESSES: addresses({ default: undefined }),
+  GATEHOUSE_DASHBOARD_BASE_URL: origin({ default: undefined }),
+  GATEHOUSE_SERVICE_TOKEN: str({ default: undefined }),
+  GATEHOUSE_DATA_DIR: str({ default: '.gatehouse' }),
+};
+
+/** Settings of the command line client. @throws SettingsError */
+export const readCliSettings = (environment: ProcessEnvironment) => readSettings(environment, settings);
+export type CliSettings = ReturnType<typeof readCliSettings>;

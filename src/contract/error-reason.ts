@@ -1,0 +1,76 @@
+import { platformReasons, statuses } from '../platform/rpc/error-reason.ts';
+import type { ReasonStatus } from '../platform/rpc/error-reason.ts';
+import { errorsOf } from '../platform/rpc/rpc-error.ts';
+
+const {
+  unauthenticated,
+  permissionDenied,
+  notFound,
+  alreadyExists,
+  failedPrecondition,
+  aborted,
+  resourceExhausted,
+  unavailable,
+} = statuses;
+
+/**
+ * Every reason for which an RPC may fail, as google.rpc.ErrorInfo carries it, with its default statuses. An edge lists only
+ * the reasons that it answers in another way. Callers decide by the reason; the message is for people.
+ */
+export const errorReasons = {
+  ...platformReasons,
+  INVALID_API_KEY: unauthenticated,
+  MERCHANT_SUSPENDED: permissionDenied,
+  PRODUCTION_NOT_ACTIVATED: permissionDenied,
+  MERCHANT_NOT_FOUND: notFound,
+  API_KEY_NOT_FOUND: notFound,
+  ORDER_NOT_FOUND: notFound,
+  ORDER_NUMBER_TAKEN: alreadyExists,
+  PAYMENT_IN_PROGRESS: failedPrecondition,
+  MONEY_NOT_RETURNED: failedPrecondition,
+  ORDER_NOT_PAYABLE: failedPrecondition,
+  API_KEY_NOT_USABLE: failedPrecondition,
+  // A merchant has as many as it may have: waiting does not help.
+  TOO_MANY_API_KEYS: { ...resourceExhausted, httpStatus: 409 },
+  PHONE_BUSY: resourceExhausted,
+  PHONE_LIMIT: resourceExhausted,
+  PAYMENT_ATTEMPT_NOT_FOUND: notFound,
+  STRAY_PAYMENT_NOT_FOUND: notFound,
+  RECONCILIATION_NOT_FOUND: notFound,
+  CHECKOUT_NOT_FOUND: notFound,
+  DELIVERY_NOT_FOUND: notFound,
+  REDELIVERY_NOT_FOUND: notFound,
+  ENDPOINT_NOT_FOUND: notFound,
+  USER_NOT_FOUND: notFound,
+  LINK_NOT_USABLE: notFound,
+  API_REQUEST_NOT_FOUND: notFound,
+  ACCOUNT_HELP_NOT_FOUND: notFound,
+  NOT_AN_OPERATOR: permissionDenied,
+  SECOND_OPERATOR_NEEDED: failedPrecondition,
+  OPERATOR_TOO_NEW: failedPrecondition,
+  MAILED_TO_USER: failedPrecondition,
+  ALREADY_A_MEMBER: alreadyExists,
+  WRONG_CREDENTIALS: unauthenticated,
+  WRONG_CODE: unauthenticated,
+  TOTP_NOT_ENABLED: failedPrecondition,
+  TOTP_NOT_BEGUN: failedPrecondition,
+  TOTP_ENABLED: failedPrecondition,
+  LAST_OWNER: failedPrecondition,
+  LAST_OPERATOR: failedPrecondition,
+  CHANGED_MEANWHILE: aborted,
+  TOO_MANY_TRIES: resourceExhausted,
+  LEASE_LOST: failedPrecondition,
+  REVERSAL_NOT_REFUSED: failedPrecondition,
+  NO_NEXT_SECRET: failedPrecondition,
+  REDELIVERY_RUNNING: failedPrecondition,
+  CHECKOUT_IN_USE: failedPrecondition,
+  CORE_UNAVAILABLE: unavailable,
+} as const satisfies Record<string, ReasonStatus>;
+
+export type ErrorReason = keyof typeof errorReasons;
+
+/** Whether this version knows a reason that it was given: a newer core may give others. */
+export const isErrorReason = (reason: string): reason is ErrorReason => Object.hasOwn(errorReasons, reason);
+
+/** The one kind of error that an RPC handler throws: a reason, a message that is safe to show, and a private cause. */
+export const rpcError = errorsOf(errorReasons);

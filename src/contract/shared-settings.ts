@@ -1,0 +1,31 @@
+import { EnvError, makeExactValidator, str } from 'envalid';
+import { parseServiceTokens } from '../platform/rpc/service-tokens.ts';
+import type { ServiceTokens } from '../platform/rpc/service-tokens.ts';
+import { addresses, natsUrl } from '../platform/settings/address-settings.ts';
+import { roles } from './roles.ts';
+
+/** The settings of every process that calls core. */
+export const clientSettings = {
+  GATEHOUSE_CORE_ADDRESSES: addresses({ default: ['127.0.0.1:50051'] }),
+  GATEHOUSE_SERVICE_TOKEN: str({
+    desc: "the token among core's GATEHOUSE_SERVICE_TOKENS that this process calls with",
+  }),
+};
+
+/** The settings of every process that uses the broker. */
+export const brokerSettings = {
+  GATEHOUSE_NATS_URL: natsUrl({ desc: 'where NATS with JetStream is', example: 'nats://127.0.0.1:4222' }),
+};
+
+const serviceTokens = makeExactValidator<ServiceTokens>((input) => {
+  const tokens = parseServiceTokens(input, roles);
+  if (typeof tokens === 'string') throw new EnvError(tokens);
+  return tokens;
+});
+
+/** The settings of every process that serves RPCs. */
+export const serverSettings = {
+  GATEHOUSE_SERVICE_TOKENS: serviceTokens({
+    desc: 'who may call, as role:token,role:token; tokens are made with openssl rand -hex 32',
+  }),
+};

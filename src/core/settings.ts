@@ -1,0 +1,32 @@
+import { brokerSettings, serverSettings } from '../contract/shared-settings.ts';
+import { databaseUrl, httpUrl } from '../platform/settings/address-settings.ts';
+import { key256 } from '../platform/settings/key-settings.ts';
+import { poolSize, port, wholeNumber } from '../platform/settings/number-settings.ts';
+import { processSettings, readSettings } from '../platform/settings/read-settings.ts';
+import { allOptionNames, currencies, optionNames } from './name-settings.ts';
+import type { ProcessEnvironment } from '../platform/settings/read-settings.ts';
+
+const settings = {
+  ...processSettings,
+  ...serverSettings,
+  ...brokerSettings,
+  GATEHOUSE_CORE_GRPC_PORT: port({ default: 50051 }),
+  GATEHOUSE_CORE_CONNECT_PORT: port({ default: 50052 }),
+  GATEHOUSE_DATABASE_URL: databaseUrl({
+    desc: 'where PostgreSQL is',
+    example: 'postgres://gatehouse:<password>@127.0.0.1:5432/gatehouse',
+  }),
+  GATEHOUSE_MASTER_KEY: key256({
+    desc: '64 hexadecimal digits, the same for every core; made with openssl rand -hex 32',
+  }),
+  GATEHOUSE_CHECKOUT_BASE_URL: httpUrl({ default: 'http://127.0.0.1:8082' }),
+  GATEHOUSE_CURRENCIES: currencies({ default: ['ETB', 'USD'] }),
+  GATEHOUSE_PAYMENT_OPTIONS_SANDBOX: optionNames({ default: allOptionNames }),
+  // No wallet is there for real money until an operator says so.
+  GATEHOUSE_PAYMENT_OPTIONS_PRODUCTION: optionNames({ default: [] }),
+  GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: wholeNumber({ default: 5 }),
+  GATEHOUSE_DATABASE_POOL_SIZE: poolSize({ default: 12 }),
+};
+
+/** Settings of the `core` process. @throws SettingsError */
+export const readCoreSettings = (environment: ProcessEnvironment) => readSettings(environment, settings);

@@ -1,0 +1,13 @@
+import { SettingsError } from '../platform/settings/read-settings.ts';
+import type { ProcessEnvironment } from '../platform/settings/read-settings.ts';
+
+/** Reads a process's settings from its environment; when one is wrong, says so in plain words and ends the process. */
+export function readSettingsOrExit<Config>(read: (environment: ProcessEnvironment) => Config): Config {
+  try {
+    return read(process.env);
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exit(2);
+  }
+}

@@ -1,0 +1,126 @@
+import type { ConnectError } from '@connectrpc/connect';
+import DataLoader from 'dataloader';
+import { createFewPerTurn } from './few-per-turn.ts';
+import { rpcError } from './rpc/rpc-error.ts';
+
+export interface BatcherOptions<Item, Outcome> {
+  /** Does all items at once, such as in one statement and one commit; outcomes in the order of the items. */
+  readonly run: (items: readonly Item[]) => Promise<readonly Outcome[]>;
+  /** Whether an error of `run` may be the fault of one item, so that the others are worth another try without it. */
+  readonly isOneItemsFault?: (error: unknown) => boolean;
+  readonly maxItems: number;
+  /** How many batches run at a time. Items that come while all are running wait, and make the next batch larger. */
+  readonly maxInFlight: number;
+  /** Beyond this many waiting items, new ones are refused: memory stays flat and callers learn early. */
+  readonly maxWaiting: number;
+}
+
+/** How many callers are refused in one turn of the event loop. */
+const maxRefusedPerTurn = 64;
+
+/** Whether nobody waits for an item any more: its caller's AbortSignal, say. */
+export type Leaving = Pick<AbortSignal, 'aborted'>;
+
+export interface Batcher<Item, Outcome> {
+  (item: Item, signal: Leaving): Promise<Outcome>;
+  /** Whether an item that came now would be refused. */
+  readonly isFull: () => boolean;
+}
+
+interface Entry<Item> {
+  readonly item: Item;
+  readonly signal: Leaving;
+}
+
+/**
+ * Turns concurrent calls into few batches, without timers: what arrives in one turn of the event loop, or while the
+ * batches before it run, is one batch. A call whose caller has gone before its batch starts is dropped unwritten.
+ * Errors: RESOURCE_EXHAUSTED OVERLOADED; CANCELED CALL_CANCELLED; whatever `run` throws for the item.
+ */
+export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outcome>): Batcher<Item, Outcome> {
+  const { run, isOneItemsFault = () => false, maxItems, maxInFlight, maxWaiting } = options;
+  const refuse = createFewPerTurn(maxRefusedPerTurn);
+  const ready: (() => void)[] = [];
+  let inFlight = 0;
+  let waiting = 0;
+
+  const dispatch = (): void => {
+    while (inFlight < maxInFlight) {
+      const next = ready.shift();
+      if (next === undefined) return;
+      inFlight += 1;
+      next();
+    }
+  };
+  const loader = new DataLoader<Entry<Item>, Outcome>(
+    async (entries) => {
+      waiting -= entries.length;
+      try {
+        return await settle(entries, run, isOneItemsFault);
+      } finally {
+        inFlight -= 1;
+        dispatch();
+      }
+    },
+    {
+      cache: false,
+      maxBatchSize: maxItems,
+      batchScheduleFn: (start) => {
+        ready.push(start);
+        setImmediate(dispatch);
+      },
+    },
+  );
+  const isFull = (): boolean => waiting >= maxWaiting;
+  const add = (item: Item, signal: Leaving): Promise<Outcome> => {
+    if (isFull()) return new Promise((_, reject) => refuse(() => reject(overloaded())));
+    waiting += 1;
+    return loader.load({ item, signal });
+  };
+  return Object.assign(add, { isFull });
+}
+
+const overloaded = (): ConnectError =>
+  rpcError('OVERLOADED', 'too many requests are waiting; try again in a moment', { retryAfterMs: 1000 });
+
+async function settle<Item, Outcome>(
+  entries: readonly Entry<Item>[],
+  run: (items: readonly Item[]) => Promise<readonly Outcome[]>,
+  isOneItemsFault: (error: unknown) => boolean,
+): Promise<(Outcome | Error)[]> {
+  const live = entries.filter(({ signal }) => !signal.aborted);
+  const outcomes =
+    live.length === 0
+      ? []
+      : await runApart(
+          live.map(({ item }) => item),
+          run,
+          isOneItemsFault,
+        );
+  const byEntry = new Map(live.map((entry, index) => [entry, outcomes[index]]));
+  return entries.map(
+    (entry) =>
+      byEntry.get(entry) ?? rpcError('CALL_CANCELLED', 'the caller went away before anything was written'),
+  );
+}
+
+/**
+ * One item that is refused must not fail the others: the halves of a refused batch are tried anew, and theirs,
+ * until the item stands alone. It costs two runs for each time that the batch can be halved.
+ */
+async function runApart<Item, Outcome>(
+  items: readonly Item[],
+  run: (items: readonly Item[]) => Promise<readonly Outcome[]>,
+  isOneItemsFault: (error: unknown) => boolean,
+): Promise<readonly (Outcome | Error)[]> {
+  try {
+    return await run(items);
+  } catch (error) {
+    if (items.length === 1 || !isOneItemsFault(error)) return items.map(() => asError(error));
+    const middle = Math.ceil(items.length / 2);
+    const first = await runApart(items.slice(0, middle), run, isOneItemsFault);
+    return [...first, ...(await runApart(items.slice(middle), run, isOneItemsFault))];
+  }
+}
+
+const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));

@@ -1,0 +1,228 @@
+import { create, fromBinary } from '@bufbuild/protobuf';
+import type {
+  DescMessage,
+  DescMethod,
+  DescMethodStreaming,
+  DescMethodUnary,
+  MessageInitShape,
+  MessageShape,
+} from '@bufbuild/protobuf';
+import { Code, ConnectError } from '@connectrpc/connect';
+import type { StreamResponse, Transport, UnaryResponse } from '@connectrpc/connect';
+import { Client, Metadata, credentials } from '@grpc/grpc-js';
+import type { CallOptions, ClientDuplexStream, ClientReadableStream, ServiceError } from '@grpc/grpc-js';
+import { StatusSchema } from '../../gen/google/rpc/status_pb.js';
+import { defaultDeadlineMs, maxMessageBytes } from './grpc-server.ts';
+import { encodeMessage } from './message-bytes.ts';
+import { fromStatus } from './rpc-error.ts';
+import { untilDrained } from './until-drained.ts';
+
+export interface GrpcTransportOptions {
+  /** Where the servers are: host:port each, or one dns:///host:port. Calls go round them all. */
+  readonly addresses: readonly string[];
+  /** The service token to call with. */
+  readonly token: string;
+  /** Methods that make something new each time: made again after a lost answer, they could make it twice. */
+  readonly notRepeatable: readonly DescMethod[];
+}
+
+export interface GrpcTransport extends Transport {
+  /** Takes no new calls, and ends the connections when the calls under way have ended. */
+  readonly close: () => void;
+}
+
+/**
+ * Calls go round all servers that answer. A call whose server went away is made again on another, unless that could do
+ * its work twice; one that never left is made again in any case.
+ */
+const serviceConfig = (notRepeatable: readonly DescMethod[]): string =>
+  JSON.stringify({
+    loadBalancingConfig: [{ round_robin: {} }],
+    methodConfig: [
+      { name: notRepeatable.map(({ parent, name }) => ({ service: parent.typeName, method: name })) },
+      {
+        name: [{}],
+        retryPolicy: {
+          maxAttempts: 4,
+          initialBackoff: '0.05s',
+          maxBackoff: '1s',
+          backoffMultiplier: 3,
+          retryableStatusCodes: ['UNAVAILABLE'],
+        },
+      },
+    ],
+  });
+
+/** A Connect transport over grpc-js: `createClient(OrderService, createGrpcTransport(…))` gives typed clients. */
+export function createGrpcTransport({
+  addresses,
+  token,
+  notRepeatable,
+}: GrpcTransportOptions): GrpcTransport {
+  const client = new Client(targetOf(addresses), credentials.createInsecure(), {
+    'grpc.service_config': serviceConfig(notRepeatable),
+    'grpc.max_receive_message_length': maxMessageBytes,
+    'grpc.max_send_message_length': maxMessageBytes,
+    // http_proxy is for the way out; the token is for nobody between us and a server of our own.
+    'grpc.enable_http_proxy': 0,
+    // A core that comes back should be used again soon, not after the default of up to two minutes.
+    'grpc.initial_reconnect_backoff_ms': 100,
+    'grpc.max_reconnect_backoff_ms': 2000,
+    // A core that hangs, or whose machine is gone, leaves its connection open: while calls run, it must answer pings.
+    'grpc.keepalive_time_ms': 10_000,
+    'grpc.keepalive_timeout_ms': 5_000,
+  });
+  const metadataOf = (header: unknown): Metadata => {
+    const metadata = new Metadata();
+    new Headers(header as Record<string, string>).forEach((value, name) => metadata.set(name, value));
+    metadata.set('authorization', `Bearer ${token}`);
+    return metadata;
+  };
+  return {
+    unary: (method, signal, timeoutMs, header, input) =>
+      unary(client, method, signal, timeoutMs, metadataOf(header), input),
+    stream: (method, signal, timeoutMs, header, input) =>
+      stream(client, method, signal, timeoutMs, metadataOf(header), input),
+    close: () => client.close(),
+  };
+}
+
+function targetOf(addresses: readonly string[]): string {
+  const [first = '', ...others] = addresses;
+  if (first.startsWith('dns:')) return first;
+  // Names are resolved by DNS, which takes one; literal addresses can be listed.
+  if (others.length === 0) return `dns:///${first}`;
+  const literal = addresses.map((address) => address.replace(/^localhost:/, '127.0.0.1:'));
+  return `${first.startsWith('[') ? 'ipv6' : 'ipv4'}:${literal.join(',')}`;
+}
+
+const pathOf = (method: DescMethodUnary | DescMethodStreaming): string =>
+  `/${method.parent.typeName}/${method.name}`;
+
+function unary<I extends DescMessage, O extends DescMessage>(
+  client: Client,
+  method: DescMethodUnary<I, O>,
+  signal: AbortSignal | undefined,
+  timeoutMs: number | undefined,
+  metadata: Metadata,
+  input: MessageInitShape<I>,
+): Promise<UnaryResponse<I, O>> {
+  return new Promise((resolve, reject) => {
+    const header = new Headers();
+    const call = client.makeUnaryRequest<MessageShape<I>, MessageShape<O>>(
+      pathOf(method),
+      (message) => encodeMessage(method.input, message),
+      (bytes) => fromBinary(method.output, bytes),
+      create(method.input, input),
+      metadata,
+      { deadline: Date.now() + (timeoutMs ?? defaultDeadlineMs) },
+      (error, message) => {
+        signal?.removeEventListener('abort', cancel);
+        if (error !== null) reject(connectErrorOf(error));
+        else if (message === undefined) reject(new ConnectError('the server sent no message', Code.Internal));
+        else
+          resolve({ stream: false, service: method.parent, method, header, trailer: new Headers(), message });
+      },
+    );
+    const cancel = (): void => call.cancel();
+    if (signal?.aborted === true) cancel();
+    else signal?.addEventListener('abort', cancel, { once: true });
+  });
+}
+
+async function stream<I extends DescMessage, O extends DescMessage>(
+  client: Client,
+  method: DescMethodStreaming<I, O>,
+  signal: AbortSignal | undefined,
+  timeoutMs: number | undefined,
+  metadata: Metadata,
+  input: AsyncIterable<MessageInitShape<I>>,
+): Promise<StreamResponse<I, O>> {
+  const call = await startStream(
+    client,
+    method,
+    metadata,
+    timeoutMs === undefined ? {} : { deadline: Date.now() + timeoutMs },
+    input,
+  );
+  const cancel = (): void => call.cancel();
+  if (signal?.aborted === true) cancel();
+  else signal?.addEventListener('abort', cancel, { once: true });
+  async function* messages(): AsyncIterable<MessageShape<O>> {
+    try {
+      for await (const message of call) yield message as MessageShape<O>;
+    } catch (error) {
+      throw isServiceError(error) ? connectErrorOf(error) : error;
+    } finally {
+      signal?.removeEventListener('abort', cancel);
+      call.cancel();
+    }
+  }
+  const message = messages();
+  return {
+    stream: true,
+    service: method.parent,
+    method,
+    header: new Headers(),
+    trailer: new Headers(),
+    message,
+  };
+}
+
+async function startStream<I extends DescMessage, O extends DescMessage>(
+  client: Client,
+  method: DescMethodStreaming<I, O>,
+  metadata: Metadata,
+  options: CallOptions,
+  input: AsyncIterable<MessageInitShape<I>>,
+): Promise<ClientReadableStream<MessageShape<O>>> {
+  const encode = (message: MessageShape<I>): Buffer => encodeMessage(method.input, message);
+  const decode = (bytes: Buffer): MessageShape<O> => fromBinary(method.output, bytes);
+  switch (method.methodKind) {
+    case 'server_streaming': {
+      const first = await input[Symbol.asyncIterator]().next();
+      if (first.done === true)
+        throw new ConnectError('the call has no request message', Code.InvalidArgument);
+      const request = create(method.input, first.value);
+      return client.makeServerStreamRequest(pathOf(method), encode, decode, request, metadata, options);
+    }
+    case 'bidi_streaming': {
+      const call = client.makeBidiStreamRequest(pathOf(method), encode, decode, metadata, options);
+      void sendAll(call, method.input, input);
+      return call;
+    }
+    case 'client_streaming':
+      throw new ConnectError(
+        'this transport has no calls of many requests and one answer',
+        Code.Unimplemented,
+      );
+  }
+}
+
+/** Sends what the caller gives as fast as the server takes it. A caller who fails ends the call. */
+async function sendAll<I extends DescMessage>(
+  call: ClientDuplexStream<MessageShape<I>, unknown>,
+  schema: I,
+  input: AsyncIterable<MessageInitShape<I>>,
+): Promise<void> {
+  try {
+    for await (const message of input) {
+      if (!call.write(create(schema, message))) await untilDrained(call, 'status');
+    }
+    call.end();
+  } catch {
+    call.cancel();
+  }
+}
+
+const isServiceError = (error: unknown): error is ServiceError =>
+  error instanceof Error && 'code' in error && 'details' in error && 'metadata' in error;
+
+function connectErrorOf(error: ServiceError): ConnectError {
+  const [details] = error.metadata.get('grpc-status-details-bin');
+  if (Buffer.isBuffer(details)) return fromStatus(fromBinary(StatusSchema, details));
+  return new ConnectError(error.details, codeOf(error), undefined, undefined, error);
+}
+
+/** gRPC's status codes and Connect's are the same numbers, but for OK, which is no error. */
+const codeOf = ({ code }: ServiceError): Code => (code in Code ? (code as number) : Code.Unknown);

@@ -1,0 +1,120 @@
+import type { DescMessage, Message, MessageInitShape } from '@bufbuild/protobuf';
+import type { ConnectError, HandlerContext, MethodImplSpec, ServiceImplSpec } from '@connectrpc/connect';
+import { abortError, answerCall, explainFailure, logCall, unlessAborted } from './answer-call.ts';
+import type { AnswerOptions } from './answer-call.ts';
+import { answerWithin } from './answer-within.ts';
+import { answerWithinKey, callerKey, isRequestId, logFieldsKey } from './call-context.ts';
+import type { Caller } from './call-context.ts';
+import { rpcError } from './rpc-error.ts';
+import type { Access, RpcService } from './rpc-service.ts';
+import { authenticateService } from './service-tokens.ts';
+import type { ServiceTokens } from './service-tokens.ts';
+
+export interface GuardOptions extends AnswerOptions {
+  readonly tokens: ServiceTokens;
+  /** Makes an id for a call that came without a usable one. */
+  readonly newRequestId: () => string;
+}
+
+/** Wraps every method of a service: who calls, may they, one log line a call, and no error without a reason. */
+export function guard({ spec, access }: RpcService, options: GuardOptions): ServiceImplSpec {
+  const methods = Object.entries(spec.methods).map(([name, method]) => {
+    return [name, guardMethod(method, access.get(name) ?? [], options)] as const;
+  });
+  return { service: spec.service, methods: Object.fromEntries(methods) };
+}
+
+function guardMethod(spec: MethodImplSpec, access: Access, options: GuardOptions): MethodImplSpec {
+  switch (spec.kind) {
+    case 'unary':
+      return {
+        ...spec,
+        impl: (request: Message, context: HandlerContext) =>
+          once(() => spec.impl(request, context), context, access, options),
+      };
+    case 'client_streaming':
+      return {
+        ...spec,
+        impl: (requests: AsyncIterable<Message>, context: HandlerContext) =>
+          once(() => spec.impl(requests, context), context, access, options),
+      };
+    case 'server_streaming':
+      return {
+        ...spec,
+        impl: (request: Message, context: HandlerContext) =>
+          many(() => spec.impl(request, context), context, access, options),
+      };
+    case 'bidi_streaming':
+      return {
+        ...spec,
+        impl: (requests: AsyncIterable<Message>, context: HandlerContext) =>
+          many(() => spec.impl(requests, context), context, access, options),
+      };
+  }
+}
+
+type Response = MessageInitShape<DescMessage>;
+
+function once(
+  handle: () => Promise<Response> | Response,
+  context: HandlerContext,
+  access: Access,
+  options: GuardOptions,
+): Promise<Response> {
+  return answerCall(
+    () => {
+      admit(context, access, options);
+      return unlessAborted(handle, context);
+    },
+    context,
+    options,
+  );
+}
+
+async function* many(
+  handle: () => AsyncIterable<Response>,
+  context: HandlerContext,
+  access: Access,
+  options: GuardOptions,
+): AsyncIterable<Response> {
+  const startedAt = performance.now();
+  let failure: ConnectError | undefined;
+  try {
+    admit(context, access, options);
+    context.values.set(answerWithinKey, answerWithin(context, options));
+    yield* handle();
+    // A handler that ends because its time is over has not come to an end of its own: that is what the caller must hear.
+    if (context.signal.aborted) throw abortError(context);
+  } catch (error) {
+    failure = explainFailure(error, context, options);
+    throw failure;
+  } finally {
+    // Here, because a stream that its caller leaves neither ends nor fails.
+    logCall(context, startedAt, failure, options);
+  }
+}
+
+function admit(context: HandlerContext, access: Access, { tokens, newRequestId }: GuardOptions): void {
+  const given = context.requestHeader.get('x-request-id') ?? '';
+  const requestId = isRequestId(given) ? given : newRequestId();
+  const named = context.requestHeader.get('x-gatehouse-actor') ?? '';
+  // The audit log takes no control characters, and nobody is to act off the record by sending some.
+  const actor = named.slice(0, 64).replace(/\p{Cc}/gu, '?');
+  const role = authenticateService(tokens, context.requestHeader.get('authorization'));
+  const caller: Caller = { role: role ?? 'anyone', actor, requestId };
+  context.values.set(callerKey, caller);
+  context.values.set(logFieldsKey, {});
+  if (access === 'anyone') return;
+  if (role === undefined) {
+    throw rpcError(
+      'INVALID_SERVICE_TOKEN',
+      'send "authorization: Bearer <service token>" with a token this server knows',
+    );
+  }
+  if (access !== 'any role' && !access.includes(role)) {
+    throw rpcError(
+      'ROLE_NOT_ALLOWED',
+      `this method is open to ${access.join(', ')}; the token has the role ${role}`,
+    );
+  }
+}

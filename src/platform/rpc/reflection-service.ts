@@ -1,0 +1,136 @@
+import { toBinary } from '@bufbuild/protobuf';
+import type { DescFile, DescService } from '@bufbuild/protobuf';
+import { nestedTypes } from '@bufbuild/protobuf/reflect';
+import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
+import { Code } from '@connectrpc/connect';
+import { file_google_rpc_error_details } from '../../gen/google/rpc/error_details_pb.js';
+import { ServerReflection } from '../../gen/grpc/reflection/v1/reflection_pb.js';
+import type { ServerReflectionRequest } from '../../gen/grpc/reflection/v1/reflection_pb.js';
+import { ServerReflection as ServerReflectionV1alpha } from '../../gen/grpc/reflection/v1alpha/reflection_pb.js';
+import type { ServerReflectionRequest as ServerReflectionRequestV1alpha } from '../../gen/grpc/reflection/v1alpha/reflection_pb.js';
+import { Health } from '../../gen/health/v1/health_pb.js';
+import { rpcService } from './rpc-service.ts';
+import type { RpcService } from './rpc-service.ts';
+
+type Question = (ServerReflectionRequest | ServerReflectionRequestV1alpha)['messageRequest'];
+
+/** What both versions answer: their messages differ in the package's name alone. */
+type Answer =
+  | { readonly case: 'fileDescriptorResponse'; readonly value: { fileDescriptorProto: Uint8Array[] } }
+  | { readonly case: 'listServicesResponse'; readonly value: { service: { name: string }[] } }
+  | { readonly case: 'errorResponse'; readonly value: { errorCode: Code; errorMessage: string } };
+
+/**
+ * grpc.reflection.v1 and v1alpha, answered from the generated descriptors, so that grpcurl and `buf curl` need no .proto
+ * files. v1alpha is for clients from before v1: older grpcurl, and libraries that ask for nothing else.
+ * Ours rather than a package's for the same reason as the health service: one implementation for gRPC and Connect.
+ * Both describe the given services, what every process serves and what its errors carry.
+ */
+export function reflectionServices(ownServices: readonly DescService[]): readonly RpcService[] {
+  const answer = describeServices([...ownServices, Health, ServerReflection, ServerReflectionV1alpha]);
+  return [
+    rpcService(
+      ServerReflection,
+      {
+        async *serverReflectionInfo(requests) {
+          for await (const request of requests)
+            yield {
+              validHost: request.host,
+              originalRequest: request,
+              messageResponse: answer(request.messageRequest),
+            };
+        },
+      },
+      { serverReflectionInfo: 'any role' },
+    ),
+    rpcService(
+      ServerReflectionV1alpha,
+      {
+        async *serverReflectionInfo(requests) {
+          for await (const request of requests)
+            yield {
+              validHost: request.host,
+              originalRequest: request,
+              messageResponse: answer(request.messageRequest),
+            };
+        },
+      },
+      { serverReflectionInfo: 'any role' },
+    ),
+  ];
+}
+
+function describeServices(services: readonly DescService[]): (question: Question) => Answer {
+  const files = collectFiles([...services.map(({ file }) => file), file_google_rpc_error_details]);
+  const byName = new Map(files.map((file) => [`${file.name}.proto`, file]));
+  const bySymbol = new Map(files.flatMap((file) => symbolsOf(file).map((symbol) => [symbol, file] as const)));
+
+  const descriptors = (file: DescFile | undefined, asked: string): Answer =>
+    file === undefined
+      ? notFound(asked)
+      : {
+          case: 'fileDescriptorResponse',
+          value: {
+            fileDescriptorProto: collectFiles([file]).map((each) =>
+              toBinary(FileDescriptorProtoSchema, each.proto),
+            ),
+          },
+        };
+  return (question) => {
+    switch (question.case) {
+      case 'listServices':
+        return {
+          case: 'listServicesResponse',
+          value: { service: services.map(({ typeName }) => ({ name: typeName })) },
+        };
+      case 'fileByFilename':
+        return descriptors(byName.get(question.value), question.value);
+      case 'fileContainingSymbol':
+        return descriptors(bySymbol.get(question.value), question.value);
+      case 'fileContainingExtension':
+        return notFound(`an extension of ${question.value.containingType}`);
+      case 'allExtensionNumbersOfType':
+        return notFound(`extensions of ${question.value}`);
+      case undefined:
+        return {
+          case: 'errorResponse',
+          value: { errorCode: Code.InvalidArgument, errorMessage: 'the request asks for nothing' },
+        };
+    }
+  };
+}
+
+const notFound = (asked: string): Answer => ({
+  case: 'errorResponse',
+  value: { errorCode: Code.NotFound, errorMessage: `this server does not know ${asked}` },
+});
+
+/** The full names that a file declares. An enum's values are named beside it, not inside it, as in C++. */
+function symbolsOf(file: DescFile): string[] {
+  return [...nestedTypes(file)].flatMap((type) => {
+    const inside = (names: readonly { readonly name: string }[], scope = type.typeName): string[] =>
+      names.map(({ name }) => `${scope}.${name}`);
+    switch (type.kind) {
+      case 'message':
+        return [type.typeName, ...inside(type.fields), ...inside(type.oneofs)];
+      case 'enum':
+        return [type.typeName, ...inside(type.values, type.parent?.typeName ?? file.proto.package)];
+      case 'service':
+        return [type.typeName, ...inside(type.methods)];
+      case 'extension':
+        return [type.typeName];
+    }
+  });
+}
+
+/** The files and everything they import, each once, imports first. */
+function collectFiles(roots: readonly DescFile[]): DescFile[] {
+  const found = new Set<DescFile>();
+  const visit = (file: DescFile): void => {
+    if (found.has(file)) return;
+    file.dependencies.forEach(visit);
+    found.add(file);
+  };
+  roots.forEach(visit);
+  return [...found];
+}

@@ -1,0 +1,98 @@
+import { create } from '@bufbuild/protobuf';
+import { anyPack } from '@bufbuild/protobuf/wkt';
+import type { DescMessage, MessageInitShape } from '@bufbuild/protobuf';
+import { ConnectError } from '@connectrpc/connect';
+import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from '../../gen/google/rpc/error_details_pb.js';
+import { StatusSchema } from '../../gen/google/rpc/status_pb.js';
+import type { Status } from '../../gen/google/rpc/status_pb.js';
+import { platformReasons } from './error-reason.ts';
+import type { ReasonStatus } from './error-reason.ts';
+import { encodeMessage } from './message-bytes.ts';
+
+const errorDomain = 'gatehouse';
+
+export interface RpcErrorDetails {
+  /** All problems found with the request's fields. */
+  readonly issues?: readonly { readonly field: string; readonly issue: string }[];
+  /** How long to wait before trying again. */
+  readonly retryAfterMs?: number;
+  /** Facts a program may want, as ErrorInfo.metadata. Safe to show. */
+  readonly metadata?: Readonly<Record<string, string>>;
+  /** What really happened, for the log alone: never sent. */
+  readonly cause?: unknown;
+}
+
+/** Makes the errors of these reasons: each has a reason, a message that is safe to show, and a private cause. */
+export const errorsOf =
+  <Reason extends string>(reasons: Readonly<Record<Reason, ReasonStatus>>) =>
+  (reason: Reason, message: string, details: RpcErrorDetails = {}): ConnectError => {
+    const sent: { desc: DescMessage; value: MessageInitShape<DescMessage> }[] = [
+      {
+        desc: ErrorInfoSchema,
+        value: create(ErrorInfoSchema, { reason, domain: errorDomain, metadata: { ...details.metadata } }),
+      },
+    ];
+    if (details.issues !== undefined) {
+      const fieldViolations = details.issues.map(({ field, issue }) => ({ field, description: issue }));
+      sent.push({ desc: BadRequestSchema, value: create(BadRequestSchema, { fieldViolations }) });
+    }
+    if (details.retryAfterMs !== undefined) {
+      const seconds = BigInt(Math.floor(details.retryAfterMs / 1000));
+      const nanos = (details.retryAfterMs % 1000) * 1_000_000;
+      sent.push({
+        desc: RetryInfoSchema,
+        value: create(RetryInfoSchema, { retryDelay: { seconds, nanos } }),
+      });
+    }
+    return new ConnectError(message, reasons[reason].code, undefined, sent, details.cause);
+  };
+
+/** An error that has nothing to do with what the call is about. */
+export const rpcError = errorsOf(platformReasons);
+
+/** INVALID_ARGUMENT with every issue in a google.rpc.BadRequest. */
+export function invalidFields(
+  issues: readonly { readonly field: string; readonly issue: string }[],
+): ConnectError {
+  const named = issues.map(({ field, issue }) => `${field} ${issue}`).join('; ');
+  return rpcError('INVALID_FIELDS', named, { issues });
+}
+
+/** The reason of an error, whether it is about to be sent or was received; undefined when it carries none of ours. */
+export function reasonOf(error: ConnectError): string | undefined {
+  for (const detail of error.details) {
+    if ('desc' in detail && detail.desc.typeName === ErrorInfoSchema.typeName) {
+      return create(ErrorInfoSchema, detail.value as MessageInitShape<typeof ErrorInfoSchema>).reason;
+    }
+  }
+  return error.findDetails(ErrorInfoSchema).find((info) => info.domain === errorDomain)?.reason;
+}
+
+/** After how many whole seconds, 1 or more, a received error says to come again; undefined when it does not say. */
+export function retryAfterSecondsOf(error: ConnectError): number | undefined {
+  const delay = error.findDetails(RetryInfoSchema)[0]?.retryDelay;
+  return delay && Math.max(1, Number(delay.seconds) + (delay.nanos > 0 ? 1 : 0));
+}
+
+/** The error as a google.rpc.Status: what batch results and gRPC trailers carry. */
+export function toStatus(error: ConnectError): Status {
+  const details = error.details.map((detail) =>
+    'desc' in detail
+      ? anyPack(detail.desc, create(detail.desc, detail.value))
+      : { typeUrl: `type.googleapis.com/${detail.type}`, value: detail.value },
+  );
+  return create(StatusSchema, { code: error.code, message: error.rawMessage, details });
+}
+
+/** The error that a google.rpc.Status stands for. */
+export function fromStatus(status: Status): ConnectError {
+  const error = new ConnectError(status.message, status.code);
+  error.details = status.details.map(({ typeUrl, value }) => ({
+    type: typeUrl.slice(typeUrl.lastIndexOf('/') + 1),
+    value,
+  }));
+  return error;
+}
+
+/** The bytes of the `grpc-status-details-bin` trailer. */
+export const encodeStatus = (status: Status): Buffer => encodeMessage(StatusSchema, status);

@@ -1,0 +1,39 @@
+import { EnvMissingError, cleanEnv, str } from 'envalid';
+import type { CleanedEnv } from 'envalid';
+
+/** A process's environment, handed in by its composition root. */
+export type ProcessEnvironment = Readonly<Record<string, string | undefined>>;
+
+/** One or more settings are missing or not usable. The message names each of them and what it takes. */
+export class SettingsError extends Error {
+  override readonly name = 'SettingsError';
+}
+
+/** The settings of every process. */
+export const processSettings = {
+  GATEHOUSE_HOST: str({ default: '127.0.0.1' }),
+  GATEHOUSE_LOG_LEVEL: str({
+    choices: ['fatal', 'error', 'warn', 'info', 'debug', 'trace'],
+    default: 'info',
+  }),
+  GATEHOUSE_INSTANCE: str({ default: undefined }),
+};
+
+/**
+ * Checks all of a process's settings at once. An empty value counts as not set: that is what `NAME=` in an .env file
+ * and an unset variable in docker compose come to.
+ * @throws SettingsError
+ */
+export function readSettings<S>(environment: ProcessEnvironment, specs: S): CleanedEnv<S> {
+  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
+  return cleanEnv(given, specs, {
+    reporter: ({ errors }) => {
+      const problems = Object.entries(errors).map(([name, error]) =>
+        error instanceof EnvMissingError
+          ? `${name} is not set: ${error.message}`
+          : `${name} ${error instanceof Error ? error.message : 'is not usable'}`,
+      );
+      if (problems.length > 0) throw new SettingsError(problems.join('\n'));
+    },
+  });
+}

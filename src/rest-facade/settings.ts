@@ -1,0 +1,22 @@
+import { clientSettings } from '../contract/shared-settings.ts';
+import { httpUrl, networks } from '../platform/settings/address-settings.ts';
+import { port, wholeNumber } from '../platform/settings/number-settings.ts';
+import { processSettings, readSettings } from '../platform/settings/read-settings.ts';
+import type { ProcessEnvironment } from '../platform/settings/read-settings.ts';
+
+const settings = {
+  ...processSettings,
+  ...clientSettings,
+  GATEHOUSE_REST_PRODUCTION_PORT: port({ default: 8080 }),
+  GATEHOUSE_REST_SANDBOX_PORT: port({ default: 8081 }),
+  GATEHOUSE_RATE_LIMIT_PER_KEY: wholeNumber({ default: 1000 }),
+  // Two a second: a misconfigured client stays under it, and nobody finds a 256-bit key at that pace.
+  GATEHOUSE_RATE_LIMIT_FAILED_KEYS: wholeNumber({ default: 120 }),
+  GATEHOUSE_REST_PRODUCTION_URL: httpUrl({ default: undefined }),
+  GATEHOUSE_REST_SANDBOX_URL: httpUrl({ default: undefined }),
+  GATEHOUSE_TRUSTED_PROXIES: networks({ default: undefined }),
+};
+
+/** Settings of the `rest-facade` process. @throws SettingsError */
+export const readRestFacadeSettings = (environment: ProcessEnvironment) =>
+  readSettings(environment, settings);

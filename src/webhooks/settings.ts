@@ -1,0 +1,30 @@
+import { brokerSettings, clientSettings, serverSettings } from '../contract/shared-settings.ts';
+import { databaseUrl, networks } from '../platform/settings/address-settings.ts';
+import { poolSize, port, retentionDays, webhooksPoolSize } from '../platform/settings/number-settings.ts';
+import { processSettings, readSettings } from '../platform/settings/read-settings.ts';
+import { secretKeys } from './secrets/secret-keys.ts';
+import type { ProcessEnvironment } from '../platform/settings/read-settings.ts';
+
+const settings = {
+  ...processSettings,
+  ...serverSettings,
+  ...brokerSettings,
+  ...clientSettings,
+  GATEHOUSE_WEBHOOKS_GRPC_PORT: port({ default: 50053 }),
+  GATEHOUSE_WEBHOOKS_CONNECT_PORT: port({ default: 50054 }),
+  GATEHOUSE_DATABASE_URL: databaseUrl({
+    desc: "where PostgreSQL is; core's own, or another",
+    example: 'postgres://gatehouse:<password>@127.0.0.1:5432/gatehouse',
+  }),
+  GATEHOUSE_DATABASE_POOL_SIZE: webhooksPoolSize({ default: 12 }),
+  GATEHOUSE_WEBHOOK_SECRET_KEYS: secretKeys({
+    desc: 'what signing secrets are encrypted with at rest, as name:key,name:key; keys are made with openssl rand -hex 32',
+  }),
+  // Nothing but public addresses, until an operator says so; and never for real money.
+  GATEHOUSE_WEBHOOK_SANDBOX_NETWORKS: networks({ default: [] }),
+  GATEHOUSE_WEBHOOK_MAX_IN_FLIGHT: poolSize({ default: 256 }),
+  GATEHOUSE_WEBHOOK_RETENTION_DAYS: retentionDays({ default: 90 }),
+};
+
+/** Settings of the `webhooks` process. @throws SettingsError */
+export const readWebhooksSettings = (environment: ProcessEnvironment) => readSettings(environment, settings);

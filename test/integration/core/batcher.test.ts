@@ -1,0 +1,309 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { ConnectError } from '@connectrpc/connect';
+import pg from 'pg';
+import { explainDatabaseError, isDataRefused } from '../../../src/platform/database/explain-error.ts';
+import { createBatcher } from '../../../src/platform/batcher.ts';
+import { RetryInfoSchema } from '../../../src/gen/google/rpc/error_details_pb.js';
+import { reasonOf } from '../../../src/platform/rpc/rpc-error.ts';
+import { createTestDatabase } from '../../support/test-database.ts';
+import type { TestDatabase } from '../../support/test-database.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+
+const nobodyLeaves = new AbortController().signal;
+
+interface Batch {
+  readonly items: readonly number[];
+  readonly finish: () => void;
+  readonly fail: (error: Error) => void;
+}
+
+/** A database of which the test decides when each statement ends. Each item's outcome is the item times ten. */
+function heldStatements() {
+  const batches: Batch[] = [];
+  const run = (items: readonly number[]): Promise<readonly number[]> =>
+    new Promise((resolve, reject) => {
+      batches.push({ items, finish: () => resolve(items.map((item) => item * 10)), fail: reject });
+    });
+  const batch = (index: number): Promise<Batch> =>
+    waitUntil(`statement ${index + 1} runs`, () => batches[index]);
+  return { batches, run, batch };
+}
+
+const limits = { isOneItemsFault: isDataRefused, maxItems: 100, maxInFlight: 1, maxWaiting: 1000 };
+
+async function reasonFor(call: Promise<unknown>): Promise<string | undefined> {
+  const error: unknown = await call.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  return error instanceof ConnectError ? reasonOf(error) : undefined;
+}
+
+describe('a batcher', () => {
+  test('puts calls of one turn into one statement', async () => {
+    const { batch, run } = heldStatements();
+    const commit = createBatcher({ ...limits, run });
+
+    const outcomes = Promise.all([1, 2, 3].map((item) => commit(item, nobodyLeaves)));
+    const first = await batch(0);
+    first.finish();
+
+    expect(first.items).toEqual([1, 2, 3]);
+    expect(await outcomes).toEqual([10, 20, 30]);
+  });
+
+  test('gathers what comes while the statement before it runs', async () => {
+    const { batch, batches, run } = heldStatements();
+    const commit = createBatcher({ ...limits, run });
+    const first = commit(1, nobodyLeaves);
+    const firstBatch = await batch(0);
+
+    const later: Promise<number>[] = [];
+    for (const item of [2, 3, 4]) {
+      later.push(commit(item, nobodyLeaves));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(batches).toHaveLength(1);
+    firstBatch.finish();
+    const second = await batch(1);
+    second.finish();
+
+    expect(second.items).toEqual([2, 3, 4]);
+    expect(await Promise.all([first, ...later])).toEqual([10, 20, 30, 40]);
+  });
+
+  test('runs as many statements at a time as it may, each of at most so many items', async () => {
+    const { batch, batches, run } = heldStatements();
+    const commit = createBatcher({ run, maxItems: 2, maxInFlight: 2, maxWaiting: 1000 });
+
+    const outcomes = Promise.all([1, 2, 3, 4, 5].map((item) => commit(item, nobodyLeaves)));
+    await batch(1);
+    expect(batches.map(({ items }) => items)).toEqual([
+      [1, 2],
+      [3, 4],
+    ]);
+    batches[0]?.finish();
+    const third = await batch(2);
+    batches[1]?.finish();
+    third.finish();
+
+    expect(third.items).toEqual([5]);
+    expect(await outcomes).toEqual([10, 20, 30, 40, 50]);
+  });
+
+  test('refuses at once what is more than may wait, says when to come again, and takes calls again afterwards', async () => {
+    const { batch, run } = heldStatements();
+    const commit = createBatcher({ ...limits, run, maxWaiting: 2 });
+    const running = commit(1, nobodyLeaves);
+    const first = await batch(0);
+    const waiting = [commit(2, nobodyLeaves), commit(3, nobodyLeaves)];
+
+    const refused: unknown = await commit(4, nobodyLeaves).catch((error: unknown) => error);
+
+    if (!(refused instanceof ConnectError)) throw new Error('not refused');
+    expect(reasonOf(refused)).toBe('OVERLOADED');
+    expect(refused.details).toContainEqual(expect.objectContaining({ desc: RetryInfoSchema }));
+    first.finish();
+    const second = await batch(1);
+    const again = commit(5, nobodyLeaves);
+    second.finish();
+    (await batch(2)).finish();
+    expect(await Promise.all([running, ...waiting, again])).toEqual([10, 20, 30, 50]);
+  });
+
+  test('drops a call unwritten whose caller has gone while it waited', async () => {
+    const { batch, run } = heldStatements();
+    const commit = createBatcher({ ...limits, run });
+    const running = commit(1, nobodyLeaves);
+    const first = await batch(0);
+    const leaving = new AbortController();
+    const left = commit(2, leaving.signal);
+    const stayed = commit(3, nobodyLeaves);
+
+    leaving.abort();
+    const reason = reasonFor(left);
+    first.finish();
+    const second = await batch(1);
+    second.finish();
+
+    expect(second.items).toEqual([3]);
+    expect(await reason).toBe('CALL_CANCELLED');
+    expect(await Promise.all([running, stayed])).toEqual([10, 30]);
+  });
+
+  test('runs no statement when all callers have gone', async () => {
+    const { batch, batches, run } = heldStatements();
+    const commit = createBatcher({ ...limits, run });
+    const running = commit(1, nobodyLeaves);
+    const first = await batch(0);
+    const leaving = new AbortController();
+    const left = [commit(2, leaving.signal), commit(3, leaving.signal)];
+
+    leaving.abort();
+    first.finish();
+
+    expect(await Promise.all(left.map(reasonFor))).toEqual(['CALL_CANCELLED', 'CALL_CANCELLED']);
+    expect(await running).toBe(10);
+    expect(batches).toHaveLength(1);
+  });
+
+  test('gives every call of a failed statement its error, and goes on with the next', async () => {
+    const { batch, run } = heldStatements();
+    const commit = createBatcher({ ...limits, run });
+    const failing = Promise.allSettled([commit(1, nobodyLeaves), commit(2, nobodyLeaves)]);
+    const first = await batch(0);
+    const next = commit(3, nobodyLeaves);
+
+    first.fail(new Error('lost'));
+    (await batch(1)).finish();
+
+    expect((await failing).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    expect(await next).toBe(30);
+  });
+
+  test('tries the halves of a refused statement anew, and others are not kept waiting for that', async () => {
+    const { batch, batches, run } = heldStatements();
+    const commit = createBatcher({ ...limits, run, maxInFlight: 2 });
+    const together = Promise.allSettled([1, 2, 3].map((item) => commit(item, nobodyLeaves)));
+    const refused = Object.assign(new Error('refused'), { code: '23514' });
+
+    (await batch(0)).fail(refused);
+    const half = await batch(1);
+    const beside = commit(4, nobodyLeaves);
+    (await batch(2)).finish();
+    expect(await beside).toBe(40);
+    half.fail(refused);
+    (await batch(3)).finish();
+    (await batch(4)).fail(refused);
+    (await batch(5)).finish();
+
+    expect(batches.map(({ items }) => items)).toEqual([[1, 2, 3], [1, 2], [4], [1], [2], [3]]);
+    expect(await together).toEqual([
+      { status: 'fulfilled', value: 10 },
+      { status: 'rejected', reason: refused },
+      { status: 'fulfilled', value: 30 },
+    ]);
+  });
+});
+
+describe('a batcher on PostgreSQL', () => {
+  let database: TestDatabase;
+  let pool: pg.Pool;
+
+  beforeAll(async () => {
+    database = await createTestDatabase({ migrated: false });
+    pool = new pg.Pool({ connectionString: database.url, max: 4 });
+    pool.on('error', () => undefined);
+    pool.on('connect', (client) => client.on('error', () => undefined));
+    await pool.query('create table items (value integer primary key check (value > 0))');
+  });
+
+  afterAll(async () => {
+    await pool.end();
+    await database.drop();
+  });
+
+  const statements: number[] = [];
+  const insert = async (values: readonly number[]): Promise<readonly string[]> => {
+    statements.push(values.length);
+    await pool.query('insert into items select unnest($1::integer[])', [values]);
+    return values.map(() => 'written');
+  };
+
+  const written = async (): Promise<number[]> => {
+    const { rows } = await pool.query<{ value: number }>('select value from items order by value');
+    return rows.map(({ value }) => value);
+  };
+
+  test('writes a thousand calls with a few statements', async () => {
+    await pool.query('truncate items');
+    statements.length = 0;
+    const commit = createBatcher({
+      isOneItemsFault: isDataRefused,
+      run: insert,
+      maxItems: 500,
+      maxInFlight: 3,
+      maxWaiting: 10_000,
+    });
+
+    await Promise.all(Array.from({ length: 1000 }, (_, index) => commit(index + 1, nobodyLeaves)));
+
+    expect(await written()).toHaveLength(1000);
+    expect(statements).toEqual([500, 500]);
+  });
+
+  test('does not fail the neighbours of an item that the database refuses', async () => {
+    await pool.query('truncate items');
+    const commit = createBatcher({ ...limits, run: insert });
+
+    const results = await Promise.allSettled([7, -1, 8, 7, 9].map((item) => commit(item, nobodyLeaves)));
+
+    expect(results.map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+    ]);
+    expect(await written()).toEqual([7, 8, 9]);
+  });
+
+  test.each([0, 49, 99])(
+    'finds the one refused among a hundred, at place %i, by two statements for each time that they can be halved',
+    async (place) => {
+      await pool.query('truncate items');
+      statements.length = 0;
+      const commit = createBatcher({ ...limits, run: insert });
+      const items = Array.from({ length: 100 }, (_, index) => (index === place ? -1 : index + 1));
+
+      const results = await Promise.allSettled(items.map((item) => commit(item, nobodyLeaves)));
+
+      const refused = results.flatMap(({ status }, index) => (status === 'rejected' ? [index] : []));
+      expect(refused).toEqual([place]);
+      expect(await written()).toHaveLength(99);
+      expect(statements.length).toBeLessThanOrEqual(1 + 2 * Math.ceil(Math.log2(100)));
+    },
+  );
+
+  test('writes nothing of a hundred that are all refused, by fewer than two statements each', async () => {
+    await pool.query('truncate items');
+    statements.length = 0;
+    const commit = createBatcher({ ...limits, run: insert });
+
+    const results = await Promise.allSettled(
+      Array.from({ length: 100 }, (_, index) => commit(-1 - index, nobodyLeaves)),
+    );
+
+    expect(new Set(results.map(({ status }) => status))).toEqual(new Set(['rejected']));
+    expect(await written()).toEqual([]);
+    expect(statements).toHaveLength(199);
+  });
+
+  test('fails only the calls of a statement whose connection is lost, as DATABASE_UNAVAILABLE, and writes the next', async () => {
+    await pool.query('truncate items');
+    const slow = async (values: readonly number[]): Promise<readonly string[]> => {
+      if (values.includes(1)) await pool.query('select pg_sleep(30) as held');
+      return insert(values);
+    };
+    const commit = createBatcher({ ...limits, run: slow, maxInFlight: 2 });
+    const lost = Promise.allSettled([commit(1, nobodyLeaves), commit(2, nobodyLeaves)]);
+    const terminated = await waitUntil('the statement is cut off', async () => {
+      const { rowCount } = await pool.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity
+         where datname = current_database() and query like 'select pg_sleep%' and state = 'active'`,
+      );
+      return rowCount === 1;
+    });
+
+    const next = await commit(3, nobodyLeaves);
+
+    expect(terminated).toBe(true);
+    expect(next).toBe('written');
+    const reasons = (await lost).map((result) => {
+      const error = result.status === 'rejected' ? explainDatabaseError(result.reason) : undefined;
+      return error === undefined ? undefined : reasonOf(error);
+    });
+    expect(reasons).toEqual(['DATABASE_UNAVAILABLE', 'DATABASE_UNAVAILABLE']);
+    expect(await written()).toEqual([3]);
+  });
+});

@@ -1,0 +1,103 @@
+import { describe, expect, test } from '@jest/globals';
+import { fromBinary } from '@bufbuild/protobuf';
+import { Code, ConnectError } from '@connectrpc/connect';
+import {
+  BadRequestSchema,
+  ErrorInfoSchema,
+  RetryInfoSchema,
+} from '../../../src/gen/google/rpc/error_details_pb.js';
+import { StatusSchema } from '../../../src/gen/google/rpc/status_pb.js';
+import { errorReasons, rpcError } from '../../../src/contract/error-reason.ts';
+import type { ReasonStatus } from '../../../src/platform/rpc/error-reason.ts';
+import type { ErrorReason } from '../../../src/contract/error-reason.ts';
+import {
+  encodeStatus,
+  fromStatus,
+  invalidFields,
+  reasonOf,
+  toStatus,
+} from '../../../src/platform/rpc/rpc-error.ts';
+
+const full = () =>
+  rpcError('OVERLOADED', 'too much', {
+    issues: [
+      { field: 'amount', issue: 'is required' },
+      { field: 'requests', issue: 'must have items' },
+    ],
+    retryAfterMs: 1_500,
+    metadata: { limit: '5' },
+    cause: new Error('canary'),
+  });
+
+test.each(Object.entries(errorReasons) as [ErrorReason, ReasonStatus][])(
+  '%s comes under its code, with the domain',
+  (reason, { code }) => {
+    const error = rpcError(reason, 'a message');
+    expect(error).toMatchObject({ code, rawMessage: 'a message' });
+    expect(error.findDetails(ErrorInfoSchema)).toEqual([
+      expect.objectContaining({ reason, domain: 'gatehouse', metadata: {} }),
+    ]);
+    expect(reasonOf(error)).toBe(reason);
+  },
+);
+
+describe('a round trip through google.rpc.Status', () => {
+  const received = () => fromStatus(fromBinary(StatusSchema, encodeStatus(toStatus(full()))));
+
+  test('keeps code, message and every detail', () => {
+    const error = received();
+    expect(error).toMatchObject({ code: Code.ResourceExhausted, rawMessage: 'too much' });
+    expect(error.findDetails(ErrorInfoSchema)).toMatchObject([
+      { reason: 'OVERLOADED', domain: 'gatehouse', metadata: { limit: '5' } },
+    ]);
+    expect(error.findDetails(BadRequestSchema)).toMatchObject([
+      {
+        fieldViolations: [
+          { field: 'amount', description: 'is required' },
+          { field: 'requests', description: 'must have items' },
+        ],
+      },
+    ]);
+    expect(error.findDetails(RetryInfoSchema)).toMatchObject([
+      { retryDelay: { seconds: 1n, nanos: 500_000_000 } },
+    ]);
+    expect(reasonOf(error)).toBe('OVERLOADED');
+  });
+
+  test('and one more changes nothing', () => {
+    expect(toStatus(received())).toEqual(toStatus(full()));
+  });
+
+  test('leaves the cause behind', () => {
+    expect(received().cause).toBeUndefined();
+    expect(encodeStatus(toStatus(full())).toString('latin1')).not.toContain('canary');
+  });
+});
+
+test('the types of the details are named as google.protobuf.Any does', () => {
+  expect(toStatus(full()).details.map(({ typeUrl }) => typeUrl)).toEqual([
+    'type.googleapis.com/google.rpc.ErrorInfo',
+    'type.googleapis.com/google.rpc.BadRequest',
+    'type.googleapis.com/google.rpc.RetryInfo',
+  ]);
+});
+
+test('invalidFields names every issue in its message too', () => {
+  const error = invalidFields([
+    { field: 'amount', issue: 'is required' },
+    { field: 'reason', issue: 'is too long' },
+  ]);
+  expect(error.rawMessage).toBe('amount is required; reason is too long');
+});
+
+test.each([
+  ['an error without details', new ConnectError('x', Code.Internal)],
+  [
+    "another system's error",
+    new ConnectError('x', Code.Internal, undefined, [
+      { desc: ErrorInfoSchema, value: { reason: 'THEIRS', domain: 'example.com' } },
+    ]),
+  ],
+])('%s has no reason of ours', (_what, error) => {
+  expect(reasonOf(fromStatus(toStatus(error)))).toBeUndefined();
+});

@@ -1,0 +1,79 @@
+import { createClient } from '@connectrpc/connect';
+import { createConnectTransport } from '@connectrpc/connect-node';
+import { expect, test } from '@jest/globals';
+import { Health } from '../../../src/gen/health/v1/health_pb.js';
+import { createLogger } from '../../../src/platform/logger.ts';
+import { startConnectServer } from '../../../src/platform/rpc/connect-server.ts';
+import type { ConnectServer, ConnectServerOptions } from '../../../src/platform/rpc/connect-server.ts';
+import { rpcService } from '../../../src/platform/rpc/rpc-service.ts';
+
+/** A server whose Health.Check tells its handler's deadline to the test. */
+async function start(
+  seen: (timeoutMs: number | undefined) => void,
+  port = 0,
+  pages: ConnectServerOptions['pages'] = {},
+): Promise<ConnectServer> {
+  const { spec } = rpcService(
+    Health,
+    {
+      check: (_request, context) => {
+        seen(context.timeoutMs());
+        return {};
+      },
+      list: () => ({}),
+      watch: async function* () {},
+    },
+    { check: 'anyone', list: 'anyone', watch: 'anyone' },
+  );
+  const logger = createLogger({ process: 'test', instance: 'test', level: 'silent' });
+  return startConnectServer({ host: '127.0.0.1', port, services: [spec], pages, logger });
+}
+
+test.each([
+  ['without a deadline gets 30 seconds', undefined, 29_000, 30_000],
+  ['keeps the deadline it came with', 5_000, 4_000, 5_000],
+])('a unary call %s', async (_what, timeoutMs, atLeast, atMost) => {
+  const seen: (number | undefined)[] = [];
+  const server = await start((deadline) => seen.push(deadline));
+  const transport = createConnectTransport({
+    baseUrl: `http://${server.address}`,
+    httpVersion: '1.1',
+    nodeOptions: { agent: false },
+  });
+  await createClient(Health, transport).check({}, timeoutMs === undefined ? {} : { timeoutMs });
+  await server.stop(1_000);
+  expect(seen).toHaveLength(1);
+  expect(seen[0]).toBeGreaterThan(atLeast);
+  expect(seen[0]).toBeLessThanOrEqual(atMost);
+});
+
+test('a port that is taken is an error of the start', async () => {
+  const server = await start(() => undefined);
+  const port = Number(server.address.split(':')[1]);
+  await expect(start(() => undefined, port)).rejects.toMatchObject({ code: 'EADDRINUSE' });
+  await server.stop(1_000);
+});
+
+test('a page is given to whoever GETs its path, and to nothing else', async () => {
+  const hello = () => Promise.resolve({ contentType: 'text/plain', body: 'hello' });
+  const server = await start(() => undefined, 0, { '/hello': hello });
+  const ask = async (path: string, method = 'GET') => {
+    const answer = await fetch(`http://${server.address}${path}`, { method });
+    return [answer.status, await answer.text()];
+  };
+  const answers = [await ask('/hello'), await ask('/hello?a=b'), await ask('/hello', 'POST'), await ask('/')];
+  await server.stop(1_000);
+  expect(answers).toEqual([
+    [200, 'hello'],
+    [200, 'hello'],
+    [404, ''],
+    [404, ''],
+  ]);
+});
+
+test('a page that cannot be made is answered with 500', async () => {
+  const server = await start(() => undefined, 0, { '/broken': () => Promise.reject(new Error('broken')) });
+  const { status } = await fetch(`http://${server.address}/broken`);
+  await server.stop(1_000);
+  expect(status).toBe(500);
+});

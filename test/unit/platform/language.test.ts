@@ -1,0 +1,34 @@
+import { describe, expect, test } from '@jest/globals';
+import { languageFor } from '../../../src/platform/language/language.ts';
+import { durationText } from '../../../src/platform/language/duration-text.ts';
+
+describe('the language of a page', () => {
+  test.each([
+    ['nothing is known', {}, 'en'],
+    ['the browser prefers Amharic', { accepted: 'am-ET,am;q=0.9,en;q=0.8' }, 'am'],
+    ['the browser prefers English to Amharic', { accepted: 'en-GB,en;q=0.9,am;q=0.8' }, 'en'],
+    ['the browser prefers another, then Amharic', { accepted: 'om-ET,am;q=0.7' }, 'am'],
+    ['the browser refuses English', { accepted: 'en;q=0,am' }, 'am'],
+    ['the browser takes anything', { accepted: '*' }, 'en'],
+    ['the header is nonsense', { accepted: ';;=,,q' }, 'en'],
+    ['it was chosen before', { remembered: 'am', accepted: 'en' }, 'am'],
+    ['it is chosen now', { chosen: 'en', remembered: 'am', accepted: 'am' }, 'en'],
+    ['what was chosen is none of ours', { chosen: 'fr', remembered: 'xx', accepted: 'am' }, 'am'],
+  ])('when %s', (_name, wishes, language) => {
+    expect(languageFor(wishes)).toBe(language);
+  });
+});
+
+describe('a time to wait is never shorter than it is', () => {
+  test.each([
+    [1, 'en', '1 second'],
+    [59, 'en', '59 seconds'],
+    [60, 'en', '1 minute'],
+    [61, 'en', '2 minutes'],
+    [1800, 'am', '30 ደቂቃዎች'],
+    [3601, 'en', '2 hours'],
+    [86_400, 'en', '24 hours'],
+  ] as const)('%d seconds in %s', (seconds, language, text) => {
+    expect(durationText(seconds, language)).toBe(text);
+  });
+});

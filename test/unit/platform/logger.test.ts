@@ -1,0 +1,162 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { createLogger } from '../../../src/platform/logger.ts';
+import { maskPhone } from '../../../src/platform/mask-sensitive.ts';
+
+interface Written {
+  readonly text: string;
+  readonly json: Record<string, unknown>;
+}
+
+function write(fields: object, level = 'info'): Written {
+  let text = '';
+  const logger = createLogger(
+    { process: 'core', instance: 'core-1', level },
+    { write: (line: string) => void (text += line) },
+  );
+  logger.info(fields, 'said');
+  return { text, json: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>) };
+}
+
+test('a line is one JSON object with time, level by name, process and instance', () => {
+  const { text, json } = write({ order_id: 'ord_1' });
+  expect(text.endsWith('}\n')).toBe(true);
+  expect(json).toEqual({
+    level: 'info',
+    time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+    process: 'core',
+    instance: 'core-1',
+    order_id: 'ord_1',
+    msg: 'said',
+  });
+});
+
+test('nothing below the level is written', () => {
+  expect(write({}, 'warn').text).toBe('');
+});
+
+describe('a secret is masked', () => {
+  const names = [
+    'apiKey',
+    'apikey',
+    'api_key',
+    'authorization',
+    'Authorization',
+    'secret',
+    'token',
+    'password',
+    'masterKey',
+  ];
+  names.push('clientSecret', 'service_token', 'GATEHOUSE_SERVICE_TOKEN', 'GATEHOUSE_MASTER_KEY', 'x-api-key');
+
+  test.each(names)('under the name %s, at any depth', (name) => {
+    for (
+      let depth = 0, fields: object = { [name]: 'canary' };
+      depth < 8;
+      depth += 1, fields = { inner: fields }
+    ) {
+      const { text } = write(fields);
+      expect(text).toContain('"[masked]"');
+      expect(text).not.toContain('canary');
+    }
+  });
+
+  test.each([
+    ['in a list', { headers: [{ token: 'canary' }] }],
+    ['in an error', { err: Object.assign(new Error('failed'), { config: { password: 'canary' } }) }],
+    [
+      'in the cause of an error',
+      { err: new Error('failed', { cause: Object.assign(new Error('x'), { token: 'canary' }) }) },
+    ],
+    [
+      'in an object of a class',
+      {
+        options: new (class Options {
+          readonly secret = 'canary';
+        })(),
+      },
+    ],
+    ['that is a list', { authorization: ['Bearer canary', 'a]"canary'] }],
+    ['with quotes and backslashes', { token: 'a"canary\\", "b":"canary' }],
+    ['that is a number', { token: 271828, list: [{ password: 271828 }] }],
+  ])('%s', (_where, fields) => {
+    const { text } = write(fields);
+    expect(text).not.toMatch(/canary|271828/);
+    expect(() => void JSON.parse(text)).not.toThrow();
+  });
+
+  test('and what stands beside it is not', () => {
+    const { json } = write({ api_key_id: 'key_1', token: 'canary', secrets_found: 0, msg_count: 2 });
+    expect(json).toMatchObject({ api_key_id: 'key_1', secrets_found: 0, msg_count: 2 });
+  });
+
+  test('whatever its text: the line stays one JSON object that does not have it', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', minLength: 4 }), fc.jsonValue(), (secret, other) => {
+        const { json } = write({ other, deep: { er: { password: `<${secret}>` } } });
+        expect(json['deep']).toEqual({ er: { password: '[masked]' } });
+      }),
+    );
+  });
+});
+
+describe('an error', () => {
+  const written = (err: unknown): Record<string, unknown> =>
+    write({ err }).json['err'] as Record<string, unknown>;
+
+  test('is written with its type, message, stack, plain members and the message of its cause', () => {
+    const error = Object.assign(new TypeError('failed', { cause: new Error('because') }), {
+      code: '23505',
+      line: 5,
+    });
+    expect(written(error)).toEqual({
+      type: 'TypeError',
+      message: 'failed: because',
+      stack: expect.stringMatching(/TypeError: failed[^]*caused by: Error: because/),
+      code: '23505',
+      line: 5,
+    });
+  });
+
+  test.each(['0911223344', '+251911223344', '251911223344', '911223344'])(
+    'has the phone %s masked wherever it says it',
+    (phone) => {
+      const error = Object.assign(
+        new Error(`insert values ('${phone}', 1)`, { cause: new Error(`(${phone})`) }),
+        {
+          detail: `Failing row contains (${phone}, x).`,
+          config: { phone },
+        },
+      );
+      expect(write({ err: error }).text).not.toContain(phone);
+      expect(write({ err: new AggregateError([new Error(phone)], phone) }).text).not.toContain(phone);
+      expect(written(error)['detail']).toBe(`Failing row contains (${maskPhone(phone)}, x).`);
+    },
+  );
+
+  test('keeps ids and short numbers', () => {
+    const message = 'order 0199c1e2-1234-7123-8123-123456789012 at line 12345678';
+    expect(written(new Error(message))['message']).toBe(message);
+  });
+
+  test.each(['text', 42, null])('may be %p', (thrown) => {
+    expect(written(thrown)).toBe(thrown);
+  });
+});
+
+test('a text in any field is masked by its form, in lists and objects too, and numbers and the fields of the caller stay', () => {
+  const fields = {
+    order_number: 'INV-0911223344',
+    issues: ['phone +251911223344'],
+    lane: { host: 'svc_live_abcDEF.example' },
+    bytes: 911223344,
+  };
+  const { json } = write(fields);
+  expect(json).toMatchObject({
+    order_number: 'INV-09112**344',
+    issues: ['phone +2519*****344'],
+    lane: { host: 'svc_live_[masked].example' },
+    bytes: 911223344,
+  });
+  expect(fields.order_number).toBe('INV-0911223344');
+});

@@ -1,0 +1,54 @@
+import { expect, test } from '@jest/globals';
+import { retryAfterMs } from '../../../src/platform/http/retry-after.ts';
+
+const now = new Date('2026-11-06T08:49:37.000Z');
+
+test.each([
+  ['1', 1_000],
+  ['0', 0],
+  [' 120 ', 120_000],
+  ['259200', 3 * 24 * 3_600_000],
+  ['00030', 30_000],
+])('%j is a number of seconds', (text, expected) => {
+  expect(retryAfterMs(text, now)).toBe(expected);
+});
+
+test.each([
+  ['Fri, 06 Nov 2026 08:50:07 GMT', 30_000],
+  ['Friday, 06-Nov-26 08:50:07 GMT', 30_000],
+  ['Fri Nov  6 08:50:07 2026', 30_000],
+  ['Mon, 09 Nov 2026 08:49:37 GMT', 3 * 24 * 3_600_000],
+])('%j is a date, seen from now', (text, expected) => {
+  expect(retryAfterMs(text, now)).toBe(expected);
+});
+
+test('a date that has passed means at once', () => {
+  expect(retryAfterMs('Fri, 06 Nov 2026 08:49:00 GMT', now)).toBe(0);
+});
+
+test('more seconds than there is time for are still a number', () => {
+  expect(retryAfterMs('9'.repeat(100), now)).toBeGreaterThan(24 * 3_600_000);
+});
+
+test.each([
+  '',
+  ' ',
+  '-1',
+  '1.5',
+  '1e3',
+  '0x10',
+  '5 minutes',
+  '５',
+  'soon',
+  'tomorrow',
+  '2026-11-06T08:50:07Z',
+  '06 Nov 2026',
+  'Fri, 06 Nov 2026 08:50:07',
+  'Fri, 06 Nov 2026 08:50:07 +0300',
+  'Fri, 99 Nov 2026 08:50:07 GMT',
+  'Fri, 06 Nov 2026 99:50:07 GMT',
+  '1, 2',
+  'null',
+])('%j says nothing', (text) => {
+  expect(retryAfterMs(text, now)).toBeUndefined();
+});

@@ -1,0 +1,333 @@
+import { describe, expect, test } from '@jest/globals';
+import { SettingsError } from '../../../src/platform/settings/read-settings.ts';
+import { readCliSettings } from '../../../src/cli/settings.ts';
+import { readCoreSettings } from '../../../src/core/settings.ts';
+import { readLocalSettings } from '../../../src/main/local/settings.ts';
+import { readRestFacadeSettings } from '../../../src/rest-facade/settings.ts';
+import { readWebhooksSettings } from '../../../src/webhooks/settings.ts';
+import type { ProcessEnvironment } from '../../../src/platform/settings/read-settings.ts';
+
+const token = '0123456789abcdef01234567';
+const core = {
+  GATEHOUSE_DATABASE_URL: 'postgres://gatehouse@127.0.0.1/gatehouse',
+  GATEHOUSE_NATS_URL: 'nats://127.0.0.1:4222',
+  GATEHOUSE_MASTER_KEY: 'ab'.repeat(32),
+  GATEHOUSE_SERVICE_TOKENS: `facade:${token}`,
+};
+const facade = { GATEHOUSE_SERVICE_TOKEN: token };
+const webhooks = {
+  GATEHOUSE_DATABASE_URL: core.GATEHOUSE_DATABASE_URL,
+  GATEHOUSE_NATS_URL: core.GATEHOUSE_NATS_URL,
+  GATEHOUSE_SERVICE_TOKEN: token,
+  GATEHOUSE_SERVICE_TOKENS: `operator:${token}`,
+  GATEHOUSE_WEBHOOK_SECRET_KEYS: `first:${'ab'.repeat(32)}`,
+};
+
+const readers = {
+  core: (own: ProcessEnvironment): object => readCoreSettings({ ...core, ...own }),
+  'rest-facade': (own: ProcessEnvironment): object => readRestFacadeSettings({ ...facade, ...own }),
+  webhooks: (own: ProcessEnvironment): object => readWebhooksSettings({ ...webhooks, ...own }),
+  cli: (own: ProcessEnvironment): object => readCliSettings(own),
+  local: (own: ProcessEnvironment): object => readLocalSettings(own),
+};
+type ProcessName = keyof typeof readers;
+
+function problemsOf(read: () => unknown): string[] {
+  try {
+    read();
+  } catch (error) {
+    if (error instanceof SettingsError) return error.message.split('\n');
+    throw error;
+  }
+  return [];
+}
+
+const ports: Readonly<Record<string, [ProcessName, number][]>> = {
+  GATEHOUSE_CORE_GRPC_PORT: [
+    ['core', 50051],
+    ['local', 50051],
+  ],
+  GATEHOUSE_CORE_CONNECT_PORT: [
+    ['core', 50052],
+    ['local', 50052],
+  ],
+  GATEHOUSE_REST_PRODUCTION_PORT: [
+    ['rest-facade', 8080],
+    ['local', 8080],
+  ],
+  GATEHOUSE_REST_SANDBOX_PORT: [
+    ['rest-facade', 8081],
+    ['local', 8081],
+  ],
+  GATEHOUSE_CHECKOUT_PORT: [['local', 8082]],
+  GATEHOUSE_POSTGRES_PORT: [['local', 5433]],
+  GATEHOUSE_NATS_PORT: [['local', 4222]],
+};
+const portRows = Object.entries(ports).flatMap(([name, owners]) =>
+  owners.map(([process, standard]) => ({ name, process, standard })),
+);
+
+describe.each(portRows)('$name of $process', ({ name, process, standard }) => {
+  test('has its documented default, also when it is empty', () => {
+    expect(readers[process]({})).toMatchObject({ [name]: standard });
+    expect(readers[process]({ [name]: '' })).toMatchObject({ [name]: standard });
+  });
+
+  test.each([
+    ['0', 0],
+    ['1', 1],
+    ['65535', 65535],
+  ])('takes %s', (text, value) => {
+    expect(readers[process]({ [name]: text })).toMatchObject({ [name]: value });
+  });
+
+  test.each(['65536', '-1', '80.5', '0x50', 'http', ' 80', '1e3', '99999999999'])('refuses "%s"', (text) => {
+    expect(problemsOf(() => readers[process]({ [name]: text }))).toEqual([
+      `${name} must be a port from 0 to 65535 (0 takes any free one)`,
+    ]);
+  });
+});
+
+/** Every other setting: what it is read as, and what is not taken for it. */
+const settings: readonly {
+  readonly name: string;
+  readonly of: ProcessName;
+  readonly standard?: unknown;
+  readonly good: readonly (readonly [text: string, value: unknown])[];
+  readonly bad: readonly string[];
+  readonly advice: RegExp;
+}[] = [
+  {
+    name: 'GATEHOUSE_LOG_LEVEL',
+    of: 'core',
+    standard: 'info',
+    good: ['fatal', 'error', 'warn', 'info', 'debug', 'trace'].map((level) => [level, level]),
+    bad: ['INFO', 'verbose', '30'],
+    advice: /fatal,error,warn,info,debug,trace/,
+  },
+  {
+    name: 'GATEHOUSE_HOST',
+    of: 'core',
+    standard: '127.0.0.1',
+    good: [
+      ['0.0.0.0', '0.0.0.0'],
+      ['::', '::'],
+    ],
+    bad: [],
+    advice: /./,
+  },
+  {
+    name: 'GATEHOUSE_DATABASE_URL',
+    of: 'core',
+    good: [
+      ['postgresql://a:b@db:5432/x?sslmode=require', 'postgresql://a:b@db:5432/x?sslmode=require'],
+      ['postgres://db/x/', 'postgres://db/x'],
+    ],
+    bad: ['mysql://db/x', 'db', 'http://db/x', 'postgres:'],
+    advice: /must be a URL starting with postgres:\/\/ or postgresql:\/\//,
+  },
+  {
+    name: 'GATEHOUSE_NATS_URL',
+    of: 'core',
+    good: [['tls://nats.example:4222', 'tls://nats.example:4222']],
+    bad: ['nats', '127.0.0.1:4222', 'ws://127.0.0.1'],
+    advice: /must be a URL starting with nats:\/\/ or tls:\/\//,
+  },
+  {
+    name: 'GATEHOUSE_MASTER_KEY',
+    of: 'core',
+    good: [['AB'.repeat(32), Buffer.alloc(32, 0xab)]],
+    bad: ['ab'.repeat(31), 'ab'.repeat(33), 'xy'.repeat(32), ` ${'ab'.repeat(32)}`],
+    advice: /64 hexadecimal digits.*openssl rand -hex 32/,
+  },
+  {
+    name: 'GATEHOUSE_SERVICE_TOKENS',
+    of: 'core',
+    good: [
+      [
+        `reader:${token}, writer:${token}1`,
+        [expect.objectContaining({ role: 'reader' }), expect.objectContaining({ role: 'writer' })],
+      ],
+    ],
+    bad: ['reader', `king:${token}`, 'reader:short', `reader:${token},`],
+    advice: /entry \d (must be role:token|needs a token)/,
+  },
+  {
+    name: 'GATEHOUSE_CHECKOUT_BASE_URL',
+    of: 'core',
+    standard: 'http://127.0.0.1:8082',
+    good: [['https://pay.example/', 'https://pay.example']],
+    bad: ['pay.example', 'ftp://pay.example', 'javascript:alert(1)'],
+    advice: /must be a URL starting with http:\/\/ or https:\/\//,
+  },
+  {
+    name: 'GATEHOUSE_CURRENCIES',
+    of: 'core',
+    standard: ['ETB', 'USD'],
+    good: [
+      ['KES', ['KES']],
+      ['ETB, EUR', ['ETB', 'EUR']],
+    ],
+    bad: ['etb', 'ETB,', 'ETB;USD', 'BIRR'],
+    advice: /must be ISO 4217 codes with commas between, such as ETB,USD/,
+  },
+  {
+    name: 'GATEHOUSE_DATABASE_POOL_SIZE',
+    of: 'core',
+    standard: 12,
+    good: [
+      ['1', 1],
+      ['100', 100],
+    ],
+    bad: ['0', '-1', '1.5', 'many'],
+    advice: /must be a whole number from 1 to 9999/,
+  },
+  {
+    name: 'GATEHOUSE_DATABASE_POOL_SIZE',
+    of: 'webhooks',
+    standard: 12,
+    good: [
+      ['6', 6],
+      ['100', 100],
+    ],
+    bad: ['0', '5', '1.5', 'many'],
+    advice: /must be a whole number from 6 to 9999/,
+  },
+  {
+    name: 'GATEHOUSE_WEBHOOK_RETENTION_DAYS',
+    of: 'webhooks',
+    standard: 90,
+    good: [['7', 7]],
+    bad: ['0', '6', 'a year'],
+    advice: /must be a number of days, 7 or more/,
+  },
+  {
+    name: 'GATEHOUSE_WEBHOOK_SECRET_KEYS',
+    of: 'webhooks',
+    good: [[`b:${'0'.repeat(64)}`, [{ name: 'b', key: Buffer.alloc(32) }]]],
+    bad: ['a:b', `a:${'0'.repeat(63)}`, `a:${'0'.repeat(64)},a:${'1'.repeat(64)}`],
+    advice: /openssl rand -hex 32|two keys of the same name|is not set/,
+  },
+  {
+    name: 'GATEHOUSE_RATE_LIMIT_PER_KEY',
+    of: 'rest-facade',
+    standard: 1000,
+    good: [
+      ['0', 0],
+      ['5', 5],
+    ],
+    bad: ['-1', '1.5', 'off', '9999999999'],
+    advice: /must be a whole number, 0 or more/,
+  },
+  {
+    name: 'GATEHOUSE_CORE_ADDRESSES',
+    of: 'rest-facade',
+    standard: ['127.0.0.1:50051'],
+    good: [
+      ['core:50051', ['core:50051']],
+      ['dns:///core:50051', ['dns:///core:50051']],
+      ['10.0.0.1:1, 10.0.0.2:65535', ['10.0.0.1:1', '10.0.0.2:65535']],
+      ['localhost:1,127.0.0.1:2', ['localhost:1', '127.0.0.1:2']],
+      ['[::1]:1,[fe80::1]:2', ['[::1]:1', '[fe80::1]:2']],
+    ],
+    bad: [
+      'core',
+      'core:',
+      ':50051',
+      'http://core:50051',
+      'core:0',
+      'core:65536',
+      'core:50051,',
+      '::1:50051',
+      'a b:1',
+    ],
+    advice: /must be host:port, or several of them with commas between/,
+  },
+];
+
+describe.each(settings)('$name of $of', ({ name, of: process, standard, good, bad, advice }) => {
+  test.each(good)('takes "%s"', (text, value) => {
+    expect(readers[process]({ [name]: text })).toMatchObject({ [name]: value });
+  });
+
+  if (bad.length > 0) {
+    test.each(bad)('refuses "%s", names itself and says what it takes', (text) => {
+      const problems = problemsOf(() => readers[process]({ [name]: text }));
+      expect(problems).toEqual([expect.stringMatching(advice)]);
+      expect(problems[0]).toMatch(new RegExp(`^${name} `));
+    });
+  }
+
+  if (standard !== undefined) {
+    test('has its documented default, also when it is empty', () => {
+      expect(readers[process]({})).toMatchObject({ [name]: standard });
+      expect(readers[process]({ [name]: '' })).toMatchObject({ [name]: standard });
+    });
+  }
+});
+
+describe.each([
+  ['core', Object.keys(core), readCoreSettings],
+  ['rest-facade', Object.keys(facade), readRestFacadeSettings],
+] as const)('what %s cannot do without', (_process, names, read) => {
+  test('is named all at once, with what it takes', () => {
+    const problems = problemsOf(() => read({}));
+    expect(problems.map((problem) => problem.split(' ')[0]).sort()).toEqual([...names].sort());
+    for (const problem of problems) expect(problem).toMatch(/^\S+ is not set: .{10,}/);
+  });
+
+  test('is not there when it is empty', () => {
+    const empty = Object.fromEntries(names.map((name) => [name, '']));
+    expect(problemsOf(() => read(empty))).toEqual(problemsOf(() => read({})));
+  });
+});
+
+test('several bad settings are named together with those that are missing, one a line', () => {
+  const problems = problemsOf(() =>
+    readCoreSettings({
+      ...core,
+      GATEHOUSE_CORE_GRPC_PORT: 'x',
+      GATEHOUSE_CURRENCIES: 'x',
+      GATEHOUSE_NATS_URL: '',
+    }),
+  );
+  expect(problems.map((problem) => problem.split(' ')[0]).sort()).toEqual([
+    'GATEHOUSE_CORE_GRPC_PORT',
+    'GATEHOUSE_CURRENCIES',
+    'GATEHOUSE_NATS_URL',
+  ]);
+});
+
+test.each(['one:50051,two:50051', '10.0.0.1:1,[::1]:2', '10.0.0.1:1,core:2'])(
+  'several addresses of kinds that gRPC cannot list (%s) are refused with a way out',
+  (text) => {
+    expect(problemsOf(() => readers['rest-facade']({ GATEHOUSE_CORE_ADDRESSES: text }))).toEqual([
+      expect.stringMatching(/give one name that DNS resolves to all of them, such as dns:\/\/\/core:50051/),
+    ]);
+  },
+);
+
+test('no message repeats a secret that was refused', () => {
+  const problems = problemsOf(() =>
+    readCoreSettings({
+      ...core,
+      GATEHOUSE_MASTER_KEY: 'canary-master',
+      GATEHOUSE_SERVICE_TOKENS: 'canary-role:canary-token',
+      GATEHOUSE_DATABASE_URL: 'mysql://user:canary-password@db',
+    }),
+  );
+  expect(problems).toHaveLength(3);
+  expect(problems.join('\n')).not.toContain('canary');
+});
+
+test('the command line client needs no setting at all', () => {
+  expect(readCliSettings({})).toMatchObject({
+    GATEHOUSE_CORE_ADDRESSES: undefined,
+    GATEHOUSE_SERVICE_TOKEN: undefined,
+    GATEHOUSE_DATA_DIR: '.gatehouse',
+  });
+});
+
+test('what belongs to others is not looked at', () => {
+  expect(readCliSettings({ GATEHOUSE_NATS_URL: 'nonsense', PATH: '/bin' })).toBeDefined();
+});

@@ -1,0 +1,49 @@
+import { exitOnUnhandledErrors, stopOnSignal } from '../../../src/platform/lifecycle.ts';
+import { createLogger, standardOutput } from '../../../src/platform/logger.ts';
+
+// A small process for lifecycle.test.ts, told by its first argument what is to go wrong.
+
+const logger = createLogger({ process: 'small', instance: 'small', level: 'info' }, standardOutput(process));
+const [, , fault = ''] = process.argv;
+exitOnUnhandledErrors(process, logger);
+const awake = setInterval(() => undefined, 1000);
+
+stopOnSignal(logger, [
+  {
+    name: 'first',
+    stop: async () => {
+      await new Promise((resolve) => setImmediate(resolve));
+      logger.info('first stopped');
+    },
+    timeoutMs: 1_000,
+  },
+  {
+    name: 'second',
+    stop: () => {
+      if (fault === 'hang') return new Promise(() => undefined);
+      if (fault === 'reject') return Promise.reject(new Error('would not'));
+      if (fault === 'throw') throw new Error('could not');
+      logger.info('second stopped');
+      return undefined;
+    },
+    timeoutMs: 200,
+  },
+  {
+    name: 'third',
+    stop: () => {
+      clearInterval(awake);
+      logger.info('third stopped');
+    },
+    timeoutMs: 1_000,
+  },
+]);
+
+logger.info('ready');
+
+if (fault === 'talkative') {
+  for (let n = 0; n < 2_000; n += 1) logger.info({ n, filler: 'x'.repeat(1_000) }, 'said');
+  setTimeout(() => console.error('has said all'), 5);
+}
+
+if (fault === 'uncaught') setImmediate(() => void JSON.parse('{'));
+if (fault === 'unhandled') void Promise.reject(new Error('nobody looks'));
