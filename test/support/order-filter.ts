@@ -1,4 +1,4 @@
-import type { OrderFilter, SearchBounds } from '../../src/core/orders/search-orders-use-case.ts';
+import type { OrderFilter, SearchBounds } from '../../src/core/payments/search/search-orders.ts';
 
 /** The newest orders of a merchant in the sandbox, 50 a page, except for what is said otherwise. */
 export const orderFilter = (merchantId: string, own: Partial<OrderFilter> = {}): OrderFilter => ({

@@ -9,7 +9,7 @@ import { requiredIssue } from '../domain/issue.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
 import { parseId } from '../rpc/request-fields.ts';
-import type { Place } from './invite-user-use-case.ts';
+import type { Place } from './invite-user.ts';
 
 const roles: Readonly<Partial<Record<RoleMessage, MemberRole>>> = {
   [RoleMessage.OWNER]: 'OWNER',

@@ -9,7 +9,7 @@ import type { RpcService } from '../../platform/rpc/rpc-service.ts';
 import { combine } from '../domain/combine.ts';
 import { parseText } from '../domain/text.ts';
 import { parseId, parseOptionalId, valuesOrThrow } from '../rpc/request-fields.ts';
-import { acceptInvitation, nameLength } from './accept-invitation-use-case.ts';
+import { acceptInvitation, nameLength } from './accept-invitation.ts';
 import {
   parseHelpKind,
   parseLanguage,
@@ -18,18 +18,18 @@ import {
   parseRole,
   parseValidity,
 } from './account-fields.ts';
-import { approveHelp, listHelp, rejectHelp, requestHelp, takeMails } from './account-help-use-case.ts';
-import type { Helper } from './account-help-use-case.ts';
+import { approveHelp, listHelp, rejectHelp, requestHelp, takeMails } from './account-help.ts';
+import type { Helper } from './account-help.ts';
 import { listNotices } from './account-notices.ts';
 import type { AccountParts } from './account-parts.ts';
-import { changeMembership, removeMembership } from './change-membership-use-case.ts';
-import { setUserDisabled, updateProfile } from './change-user-use-case.ts';
-import { changePassword, checkPassword } from './check-password-use-case.ts';
+import { changeMembership, removeMembership } from './change-membership.ts';
+import { setUserDisabled, updateProfile } from './change-user.ts';
+import { changePassword, checkPassword } from './check-password.ts';
 import { parseEmail } from './email-address.ts';
-import { inviteUser, readInvitation } from './invite-user-use-case.ts';
-import { listUsers } from './list-users-use-case.ts';
-import { resetPassword, startPasswordReset } from './reset-password-use-case.ts';
-import { beginTotp, confirmTotp, disableTotp, verifyTotp } from './second-factor-use-case.ts';
+import { inviteUser, readInvitation } from './invite-user.ts';
+import { listUsers } from './list-users.ts';
+import { resetPassword, startPasswordReset } from './reset-password.ts';
+import { beginTotp, confirmTotp, disableTotp, verifyTotp } from './second-factor.ts';
 import { helpNumbers, noticeMessage, roleNumbers, userMessage } from './user-message.ts';
 
 const hour = 3_600;

@@ -2,8 +2,8 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Actor } from '../../platform/rpc/actor.ts';
 import { publicId } from '../../contract/public-id.ts';
 import type { NewId } from '../../contract/public-id.ts';
-import { recordAudit } from '../audit/record-audit-use-case.ts';
-import type { AuditedChange } from '../audit/record-audit-use-case.ts';
+import { recordAudit } from '../audit/record-audit.ts';
+import type { AuditedChange } from '../audit/record-audit.ts';
 import { MembershipRow } from '../database/account-entities.ts';
 import type { UserRow } from '../database/account-entities.ts';
 

@@ -1,7 +1,7 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Actor } from '../../platform/rpc/actor.ts';
-import { recordAudit } from '../audit/record-audit-use-case.ts';
+import { recordAudit } from '../audit/record-audit.ts';
 import type { Database } from '../database/database.ts';
 import { ApiKeyRow } from '../database/entities.ts';
 import { publicId, storedId } from '../../contract/public-id.ts';

@@ -22,7 +22,7 @@ import type { Result } from '../domain/result.ts';
 import { parseText } from '../domain/text.ts';
 import { parseId, parseOptionalId, valuesOrThrow } from '../rpc/request-fields.ts';
 import { parseTime, timeKey } from '../rpc/time-fields.ts';
-import { findActorEmails } from './find-actor-emails-use-case.ts';
+import { findActorEmails } from './find-actor-emails.ts';
 import { recordEntry } from './record-entry.sql.ts';
 import type { AuditEntry } from './record-entry.sql.ts';
 

@@ -1,5 +1,5 @@
 import type { Database } from '../database/database.ts';
-import { readRelayLag } from '../events/relay-lag-use-case.ts';
+import { readRelayLag } from '../events/relay-lag.ts';
 import { toleratedSilenceMs } from '../../platform/database/pool-watch.ts';
 import type { PoolState } from '../../platform/database/pool-watch.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';

@@ -4,7 +4,7 @@ import { MerchantRow } from '../database/entities.ts';
 import { publicId, storedId } from '../../contract/public-id.ts';
 import type { NewId } from '../../contract/public-id.ts';
 import type { Actor } from '../../platform/rpc/actor.ts';
-import { recordAudit } from '../audit/record-audit-use-case.ts';
+import { recordAudit } from '../audit/record-audit.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
 import {
@@ -15,7 +15,7 @@ import {
   updateMerchant,
 } from '../domain/merchant-life-cycle.ts';
 import type { MerchantStanding } from '../domain/merchant-life-cycle.ts';
-import type { MerchantContact, MerchantTerms } from './find-merchant-use-case.ts';
+import type { MerchantContact, MerchantTerms } from './find-merchant.ts';
 import type { AgreedTerms } from '../domain/merchant-terms.ts';
 
 /** A merchant as it stands; the id as it is shown. */

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { v7 } from 'uuid';
-import { createFindOrdersAnywhere } from '../../../src/core/orders/find-orders-anywhere-use-case.ts';
-import { createSearchOrders, searchBounds } from '../../../src/core/orders/search-orders-use-case.ts';
+import { createFindOrdersAnywhere } from '../../../src/core/payments/search/find-orders-anywhere.ts';
+import { createSearchOrders, searchBounds } from '../../../src/core/payments/search/search-orders.ts';
 import type {
   OrderFilter,
   SearchBounds,
   SearchOrders,
-} from '../../../src/core/orders/search-orders-use-case.ts';
+} from '../../../src/core/payments/search/search-orders.ts';
 import { publicId } from '../../../src/contract/public-id.ts';
 import { openCountedDatabase } from '../../support/counted-database.ts';
 import type { CountedDatabase } from '../../support/counted-database.ts';

@@ -3,7 +3,7 @@ import { RetryInfoSchema } from '../../../src/gen/google/rpc/error_details_pb.js
 import type { ConnectError } from '@connectrpc/connect';
 import pg from 'pg';
 import { storedId } from '../../../src/contract/public-id.ts';
-import { phoneLockOf } from '../../../src/core/payments/phone-limit-use-case.ts';
+import { phoneLockOf } from '../../../src/core/payments/phones/phone-limit.ts';
 import { Environment, PaymentOption } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { failureOf } from '../../support/rpc-failure.ts';
 import { startStack } from '../../support/stack.ts';

@@ -7,7 +7,7 @@ import { v7 } from 'uuid';
 import { openDatabase } from '../../../src/core/database/database.ts';
 import type { Database } from '../../../src/core/database/database.ts';
 import type { OrderEventType } from '../../../src/core/domain/order.ts';
-import { countEvents } from '../../../src/core/reports/count-events-use-case.ts';
+import { countEvents } from '../../../src/core/reports/count-events.ts';
 import { orderReport } from '../../../src/core/reports/order-report.ts';
 import { readBehindSince, readReport } from '../../../src/core/reports/read-report.sql.ts';
 import { stepStarts } from '../../../src/core/reports/step-starts.ts';

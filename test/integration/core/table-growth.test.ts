@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { inTransaction } from '../../../src/platform/database/in-transaction.ts';
 import { readEvents } from '../../../src/core/events/read-events.sql.ts';
-import { expireOrders } from '../../../src/core/orders/expire-orders-use-case.ts';
-import { createSearchOrders } from '../../../src/core/orders/search-orders-use-case.ts';
-import type { OrderFilter } from '../../../src/core/orders/search-orders-use-case.ts';
+import { expireOrders } from '../../../src/core/payments/orders/expire-orders.ts';
+import { createSearchOrders } from '../../../src/core/payments/search/search-orders.ts';
+import type { OrderFilter } from '../../../src/core/payments/search/search-orders.ts';
 import { oneWalk, orderFilter } from '../../support/order-filter.ts';
 import { openGrowingTable } from './growing-table.ts';
 import type { GrowingTable } from './growing-table.ts';

@@ -1,0 +1,151 @@
+import { ConnectError } from '@connectrpc/connect';
+import { UniqueConstraintViolationException } from '@mikro-orm/core';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Actor } from '../../platform/rpc/actor.ts';
+import { publicId, storedId } from '../../contract/public-id.ts';
+import { rpcError } from '../../contract/error-reason.ts';
+import { reasonOf } from '../../platform/rpc/rpc-error.ts';
+import type { Leaving } from '../../platform/batcher.ts';
+import { recordAudit } from '../audit/record-audit.ts';
+import { MembershipRow, UserRow } from '../database/account-entities.ts';
+import type { AccountLinkRow, Language } from '../database/account-entities.ts';
+import { valuesOrThrow } from '../rpc/request-fields.ts';
+import { combine } from '../domain/combine.ts';
+import { parseText } from '../domain/text.ts';
+import { linkNotUsable, requireLink } from './account-links.ts';
+import type { AccountParts } from './account-parts.ts';
+import { lockUserByEmail } from './find-user.ts';
+import { whyNot } from './invite-user.ts';
+import type { Place } from './invite-user.ts';
+import { recordingRefusal } from './record-sign-in.ts';
+import { actingForThemselves } from './record-user-audit.ts';
+import { readUser } from './user-reader.ts';
+import type { User } from './user-reader.ts';
+
+export interface Acceptance {
+  readonly token: string;
+  readonly name: string;
+  readonly password: string;
+  readonly language: Language;
+  readonly remoteAddress: string;
+}
+
+export const nameLength = 128;
+
+/**
+ * Takes an invitation up. The password is hashed before the transaction, which holds no lock for as long as that takes.
+ * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND LINK_NOT_USABLE; UNAUTHENTICATED WRONG_CREDENTIALS;
+ * RESOURCE_EXHAUSTED TOO_MANY_TRIES, OVERLOADED.
+ */
+export async function acceptInvitation(
+  parts: AccountParts,
+  acceptance: Acceptance,
+  by: Actor,
+  signal: Leaving,
+): Promise<User> {
+  const em = parts.database.fork();
+  const link = await requireLink(em, 'INVITATION', acceptance.token, parts.now());
+  const account = await em.findOne(UserRow, { emailKey: link.emailKey });
+  const proof = await prove(parts, link, account, acceptance, by, signal);
+  try {
+    return await takePlace(parts, acceptance.token, proof, by);
+  } catch (error) {
+    // The same address has taken another invitation up at this very moment: now it has an account, and a password.
+    if (account === null && error instanceof UniqueConstraintViolationException)
+      return acceptInvitation(parts, acceptance, by, signal);
+    throw error;
+  }
+}
+
+/** An account to make, or one whose owner has shown the password. */
+type Proof = Pick<UserRow, 'name' | 'language' | 'passwordHash'> | 'has_account';
+
+/**
+ * Judges name and password. With an account and without one, the same steps are taken and the same is answered, until
+ * either would succeed: a password is counted and compared, and what no new account could have is refused.
+ */
+async function prove(
+  parts: AccountParts,
+  { email, emailKey }: AccountLinkRow,
+  account: UserRow | null,
+  acceptance: Acceptance,
+  by: Actor,
+  signal: Leaving,
+): Promise<Proof> {
+  const { passwords, parsePassword, tries } = parts;
+  const trial = { emailKey, remoteAddress: acceptance.remoteAddress };
+  const fields = combine({
+    name: parseText(acceptance.name, 'name', { max: nameLength, required: true }),
+    password: parsePassword(acceptance.password, 'password', [email, acceptance.name]),
+  });
+  const proof = await recordingRefusal(parts, by, { ...trial, user: account }, async () => {
+    await tries.countPassword(trial);
+    const isRight = await passwords.matches(acceptance.password, account?.passwordHash, signal);
+    if (account !== null && account.disabledAt == null && isRight) return 'has_account';
+    if (account === null && fields.ok) return fields.value;
+    throw rpcError('WRONG_CREDENTIALS', 'the password cannot be used for this invitation');
+  }).catch((error: unknown) => {
+    if (error instanceof ConnectError && reasonOf(error) === 'WRONG_CREDENTIALS') valuesOrThrow(fields);
+    throw error;
+  });
+  await tries.passwordWasRight(trial);
+  if (proof === 'has_account') return proof;
+  const passwordHash = await passwords.hash(proof.password, signal);
+  return { name: proof.name, language: acceptance.language, passwordHash };
+}
+
+async function takePlace(parts: AccountParts, token: string, proof: Proof, by: Actor): Promise<User> {
+  const { database, newId, now } = parts;
+  return database.fork().transactional(async (em) => {
+    const at = now();
+    const link = await requireLink(em, 'INVITATION', token, at, { locked: true });
+    const { merchantId, role } = link;
+    const place: Place =
+      merchantId == null || role == null ? undefined : { merchantId: publicId('mer', merchantId), role };
+    const user =
+      proof === 'has_account'
+        ? await lockUserByEmail(em, link.emailKey)
+        : await addUser(em, parts, link, proof, at);
+    if (user === undefined || user.disabledAt != null) throw linkNotUsable();
+    // It could, when it was invited; by now it may have got another place.
+    if ((await whyNot(em, user, place)) !== undefined) throw linkNotUsable();
+    if (place === undefined) em.assign(user, { isOperator: true, operatorSince: at, updatedAt: at });
+    else
+      em.create(MembershipRow, {
+        merchantId: storedId('mer', place.merchantId),
+        userId: user.id,
+        role: place.role,
+        createdAt: at,
+        updatedAt: at,
+      });
+    em.remove(link);
+    recordAudit(em, newId, at, actingForThemselves(by, user.id), {
+      action: 'user.accept_invitation',
+      merchantId: place?.merchantId,
+      targetId: publicId('usr', user.id),
+      details: { email: user.email, role: place?.role ?? 'OPERATOR', new_account: proof !== 'has_account' },
+    });
+    await em.flush();
+    return readUser(em, user);
+  });
+}
+
+async function addUser(
+  em: EntityManager,
+  { newId }: AccountParts,
+  { email, emailKey }: AccountLinkRow,
+  proof: Exclude<Proof, 'has_account'>,
+  at: Date,
+): Promise<UserRow> {
+  const user = em.create(UserRow, {
+    id: storedId('usr', newId('usr', at)),
+    email,
+    emailKey,
+    ...proof,
+    isOperator: false,
+    createdAt: at,
+    updatedAt: at,
+  });
+  await em.flush();
+  return user;
+}

@@ -1,0 +1,256 @@
+import { LockMode } from '@mikro-orm/core';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Actor } from '../../platform/rpc/actor.ts';
+import { isPublicId, storedId } from '../../contract/public-id.ts';
+import { rpcError } from '../../contract/error-reason.ts';
+import { findActorEmails } from '../audit/find-actor-emails.ts';
+import { AccountHelpRow, UserRow } from '../database/account-entities.ts';
+import type { HelpKind } from '../database/account-entities.ts';
+import { addNotice, takeDueNotices } from './account-notices.ts';
+import type { AccountNotice } from './account-notices.ts';
+import type { AccountParts } from './account-parts.ts';
+import { isRemembered, remember } from './count-try.sql.ts';
+import type { EmailAddress } from './email-address.ts';
+import { endUserSessions } from './end-user-sessions.ts';
+import { lockUserByEmail, userNotFound } from './find-user.ts';
+import type { LinkMade } from './invite-user.ts';
+import { recordUserAudit } from './record-user-audit.ts';
+import { addResetLink, removeTotp } from './reset-password.ts';
+
+const hour = 3_600_000;
+const helpLifeMs = 24 * hour;
+const approvedLinkLifeMs = hour;
+/** An operator who invites a second account could else approve what the first one asked for, at once. */
+const operatorAgeMs = 24 * hour;
+/** A dashboard that sends mail says so every few seconds; a restart must not look like a gateway without mail. */
+const mailKnownSeconds = 24 * 3_600;
+const mailKey = 'a dashboard sends mail';
+const maxMails = 50;
+const maxListed = 500;
+
+/** An operator of the gateway who helps a user. */
+export interface Helper {
+  readonly by: Actor;
+  /** The operator's account: "usr_…". Undefined for the holder of an operator service token, who proves no name. */
+  readonly userId: string | undefined;
+}
+
+export interface HelpAsked {
+  readonly email: string;
+  readonly kind: HelpKind;
+  readonly askedBy: string;
+  readonly askedByEmail: string;
+  readonly createdAt: Date;
+  readonly expiresAt: Date;
+}
+
+export interface AccountMail {
+  readonly email: string;
+  readonly language: string;
+  readonly content: { readonly link: LinkMade } | { readonly notice: AccountNotice };
+}
+
+const askActions = { NEW_PASSWORD: 'user.ask_reset', REMOVE_SECOND_FACTOR: 'user.ask_remove_totp' } as const;
+const askEvents = {
+  NEW_PASSWORD: 'NEW_PASSWORD_ASKED',
+  REMOVE_SECOND_FACTOR: 'SECOND_FACTOR_REMOVAL_ASKED',
+} as const;
+
+/**
+ * An operator asks for help for a user. The first request stays until it ends: a second operator approves it and does not
+ * replace it. Gives when it ends, and whether a dashboard mails the link.
+ * Errors: NOT_FOUND USER_NOT_FOUND; FAILED_PRECONDITION TOTP_NOT_ENABLED, SECOND_OPERATOR_NEEDED; PERMISSION_DENIED
+ * NOT_AN_OPERATOR.
+ */
+export async function requestHelp(
+  { database, newId, now }: AccountParts,
+  email: EmailAddress,
+  kind: HelpKind,
+  helper: Helper,
+): Promise<{ readonly expiresAt: Date; readonly isMailed: boolean }> {
+  const isMailed = kind === 'NEW_PASSWORD' && (await isRemembered(database.pool, mailKey));
+  return database.fork().transactional(async (em) => {
+    const at = now();
+    await requireOperator(em, helper);
+    const user = await lockUserByEmail(em, email.key);
+    if (user === undefined || user.disabledAt != null) throw userNotFound(email.text);
+    refuseOwnAccount(user, helper);
+    if (kind === 'REMOVE_SECOND_FACTOR' && user.totpEnabledAt == null)
+      throw rpcError('TOTP_NOT_ENABLED', 'this user has no second factor');
+    const known = await em.findOne(AccountHelpRow, { userId: user.id, kind });
+    if (known !== null && known.expiresAt > at) return { expiresAt: known.expiresAt, isMailed };
+    if (known !== null) await em.nativeDelete(AccountHelpRow, { userId: user.id, kind });
+    const expiresAt = new Date(at.getTime() + helpLifeMs);
+    await em.insert(AccountHelpRow, {
+      userId: user.id,
+      kind,
+      askedBy: helper.by.actor,
+      askedByUserId: helper.userId === undefined ? null : storedId('usr', helper.userId),
+      createdAt: at,
+      expiresAt,
+    });
+    const details = { expires_at: expiresAt.toISOString() };
+    await recordUserAudit(em, newId, at, helper.by, user, { action: askActions[kind], details });
+    addNotice(em, newId, at, user.id, askEvents[kind]);
+    return { expiresAt, isMailed };
+  });
+}
+
+/**
+ * A second operator approves. Gives the link to a new password; undefined after the removal of a second factor.
+ * Errors: NOT_FOUND ACCOUNT_HELP_NOT_FOUND; FAILED_PRECONDITION SECOND_OPERATOR_NEEDED, OPERATOR_TOO_NEW, MAILED_TO_USER;
+ * PERMISSION_DENIED NOT_AN_OPERATOR.
+ */
+export async function approveHelp(
+  { database, newId, now, randomBytes }: AccountParts,
+  email: EmailAddress,
+  kind: HelpKind,
+  helper: Helper,
+): Promise<LinkMade | undefined> {
+  const isMailed = kind === 'NEW_PASSWORD' && (await isRemembered(database.pool, mailKey));
+  return database.fork().transactional(async (em) => {
+    const at = now();
+    const approver = await requireOperator(em, helper);
+    // The user's row is locked first, as for a request: two who approve at once wait here, and one finds nothing.
+    const user = await lockUserByEmail(em, email.key);
+    const asked = user === undefined ? null : await em.findOne(AccountHelpRow, { userId: user.id, kind });
+    if (user === undefined || user.disabledAt != null || asked === null || asked.expiresAt <= at)
+      throw rpcError('ACCOUNT_HELP_NOT_FOUND', `no operator has asked for this for ${email.text}`);
+    refuseOwnAccount(user, helper);
+    const asker = asked.askedByUserId == null ? undefined : await em.findOne(UserRow, asked.askedByUserId);
+    if (asker?.id === approver?.id)
+      throw rpcError(
+        'SECOND_OPERATOR_NEEDED',
+        approver === undefined
+          ? 'this was asked for with an operator service token: an operator has to approve it in the dashboard'
+          : 'you asked for this yourself: another operator has to approve it',
+      );
+    for (const operator of [asker, approver]) if (operator != null) requireAge(operator, at);
+    if (isMailed)
+      throw rpcError(
+        'MAILED_TO_USER',
+        'a dashboard sends mail: the link is mailed to the user, and to nobody else',
+      );
+    await em.nativeDelete(AccountHelpRow, { userId: user.id, kind });
+    const details = { asked_by: asked.askedBy };
+    if (kind === 'REMOVE_SECOND_FACTOR') {
+      await removeTotp(em, user);
+      em.assign(user, { updatedAt: at });
+      await endUserSessions(em, user.id, undefined, at);
+      await recordUserAudit(em, newId, at, helper.by, user, { action: 'user.remove_totp', details });
+      addNotice(em, newId, at, user.id, 'SECOND_FACTOR_REMOVED');
+      return undefined;
+    }
+    const link = addResetLink(em, user, { at, validForMs: approvedLinkLifeMs, randomBytes });
+    await recordUserAudit(em, newId, at, helper.by, user, { action: 'user.approve_reset', details });
+    addNotice(em, newId, at, user.id, 'NEW_PASSWORD_APPROVED');
+    return link;
+  });
+}
+
+/** Withdraws a request, whoever asked. Errors: PERMISSION_DENIED NOT_AN_OPERATOR. */
+export async function rejectHelp(
+  { database, newId, now }: AccountParts,
+  email: EmailAddress,
+  kind: HelpKind,
+  helper: Helper,
+): Promise<void> {
+  await database.fork().transactional(async (em) => {
+    await requireOperator(em, helper);
+    const user = await lockUserByEmail(em, email.key);
+    if (user === undefined) return;
+    if ((await em.nativeDelete(AccountHelpRow, { userId: user.id, kind })) === 0) return;
+    await recordUserAudit(em, newId, now(), helper.by, user, {
+      action: 'user.reject_help',
+      details: { help: kind },
+    });
+  });
+}
+
+/** The requests that wait for a second operator, the oldest first. */
+export async function listHelp({ database, now }: AccountParts): Promise<readonly HelpAsked[]> {
+  const em = database.fork();
+  const rows = await em.find(
+    AccountHelpRow,
+    { expiresAt: { $gt: now() } },
+    { orderBy: { createdAt: 'asc' }, limit: maxListed },
+  );
+  const users = await em.find(UserRow, { id: { $in: rows.map(({ userId }) => userId) } });
+  const emails = new Map(users.map(({ id, email }) => [id, email]));
+  const askers = await findActorEmails(
+    em,
+    rows.map(({ askedBy }) => askedBy),
+  );
+  return rows.map(({ userId, kind, askedBy, createdAt, expiresAt }) => ({
+    email: emails.get(userId) ?? '',
+    kind,
+    askedBy,
+    askedByEmail: askers.get(askedBy) ?? '',
+    createdAt,
+    expiresAt,
+  }));
+}
+
+/**
+ * Takes the mails that are due: a link for each request of a new password, and notices. Each is given once, so a mail that
+ * its dashboard could not send is lost; the user still sees the notice after signing in, and can ask for a link again.
+ */
+export async function takeMails({
+  database,
+  newId,
+  now,
+  randomBytes,
+}: AccountParts): Promise<readonly AccountMail[]> {
+  await remember(database.pool, mailKey, mailKnownSeconds);
+  return database.fork().transactional(async (em) => {
+    const at = now();
+    const asked = await em.find(
+      AccountHelpRow,
+      { kind: 'NEW_PASSWORD', expiresAt: { $gt: at } },
+      { orderBy: { createdAt: 'asc' }, limit: maxMails, lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE },
+    );
+    const notices = await takeDueNotices(em, at, maxMails - asked.length);
+    const ids = [...asked, ...notices].map(({ userId }) => userId);
+    const users = new Map((await em.find(UserRow, { id: { $in: ids } })).map((user) => [user.id, user]));
+    const mails: AccountMail[] = [];
+    for (const { userId, kind, askedBy } of asked) {
+      await em.nativeDelete(AccountHelpRow, { userId, kind });
+      const user = users.get(userId);
+      if (user === undefined || user.disabledAt != null) continue;
+      const link = addResetLink(em, user, { at, validForMs: approvedLinkLifeMs, randomBytes });
+      const by = { actor: askedBy, requestId: '' };
+      const details = { expires_at: link.expiresAt.toISOString() };
+      await recordUserAudit(em, newId, at, by, user, { action: 'user.start_reset', details });
+      mails.push({ email: user.email, language: user.language, content: { link } });
+    }
+    for (const notice of notices) {
+      const user = users.get(notice.userId);
+      if (user !== undefined) mails.push({ email: user.email, language: user.language, content: { notice } });
+    }
+    return mails;
+  });
+}
+
+/** The operator's account; undefined for the holder of an operator service token. @throws NOT_AN_OPERATOR */
+async function requireOperator(em: EntityManager, { userId }: Helper): Promise<UserRow | undefined> {
+  if (userId === undefined) return undefined;
+  const operator = isPublicId('usr', userId)
+    ? await em.findOne(UserRow, { id: storedId('usr', userId) })
+    : null;
+  if (operator?.isOperator !== true || operator.disabledAt != null)
+    throw rpcError('NOT_AN_OPERATOR', 'only an operator of the gateway may do this');
+  return operator;
+}
+
+function refuseOwnAccount(user: UserRow, { userId }: Helper): void {
+  if (userId === undefined || storedId('usr', userId) !== user.id) return;
+  throw rpcError('SECOND_OPERATOR_NEEDED', 'operators do not help themselves: ask another operator');
+}
+
+function requireAge({ operatorSince, updatedAt, email }: UserRow, at: Date): void {
+  if (at.getTime() - (operatorSince ?? updatedAt).getTime() >= operatorAgeMs) return;
+  throw rpcError(
+    'OPERATOR_TOO_NEW',
+    `${email} has been an operator for less than 24 hours, and cannot take part in this yet`,
+  );
+}

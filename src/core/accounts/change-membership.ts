@@ -1,0 +1,122 @@
+import { LockMode } from '@mikro-orm/postgresql';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Actor } from '../../platform/rpc/actor.ts';
+import { rpcError } from '../../contract/error-reason.ts';
+import { publicId, storedId } from '../../contract/public-id.ts';
+import { recordAudit } from '../audit/record-audit.ts';
+import { AccountLinkRow, MembershipRow, UserRow } from '../database/account-entities.ts';
+import type { MemberRole } from '../database/account-entities.ts';
+import type { AccountParts } from './account-parts.ts';
+import { requireUser, userNotFound } from './find-user.ts';
+import { readUser } from './user-reader.ts';
+import type { User } from './user-reader.ts';
+
+export interface RoleChange {
+  readonly merchantId: string;
+  readonly userId: string;
+  readonly role: MemberRole;
+  /** The role the caller saw. */
+  readonly expectedRole: MemberRole;
+}
+
+type Parts = Pick<AccountParts, 'database' | 'newId' | 'now'>;
+
+/**
+ * Gives a user another role at a merchant.
+ * Errors: NOT_FOUND USER_NOT_FOUND; FAILED_PRECONDITION LAST_OWNER; ABORTED CHANGED_MEANWHILE.
+ */
+export async function changeMembership(
+  { database, newId, now }: Parts,
+  { merchantId, userId, role, expectedRole }: RoleChange,
+  by: Actor,
+): Promise<User> {
+  return database.fork().transactional(async (em) => {
+    const user = await requireUser(em, userId);
+    const owners = await lockOwners(em, merchantId);
+    const membership = await lockMembership(em, merchantId, user.id);
+    if (membership === null) throw userNotFound(userId);
+    if (membership.role !== expectedRole)
+      throw rpcError('CHANGED_MEANWHILE', 'somebody else has changed the role in the meantime', {
+        metadata: { role: membership.role },
+      });
+    if (membership.role !== role) {
+      if (membership.role === 'OWNER') refuseLastOwner(owners, user.id);
+      const at = now();
+      const details = { email: user.email, from: membership.role, to: role };
+      em.assign(membership, { role, updatedAt: at });
+      recordAudit(em, newId, at, by, { action: 'user.change_role', merchantId, targetId: userId, details });
+      await em.flush();
+    }
+    return readUser(em, user, merchantId);
+  });
+}
+
+/**
+ * Takes whoever has the address off a merchant, and takes an invitation of the address to it back. Without a merchant it
+ * is an invitation of an operator. Errors: FAILED_PRECONDITION LAST_OWNER.
+ */
+export async function removeMembership(
+  { database, newId, now }: Parts,
+  merchantId: string | undefined,
+  emailKey: string,
+  by: Actor,
+): Promise<void> {
+  await database.fork().transactional(async (em) => {
+    const at = now();
+    const stored = merchantId === undefined ? null : storedId('mer', merchantId);
+    const invitation = { kind: 'INVITATION', emailKey, merchantId: stored } as const;
+    if ((await em.nativeDelete(AccountLinkRow, invitation)) > 0) {
+      const details = { email: emailKey };
+      recordAudit(em, newId, at, by, {
+        action: 'user.take_invitation_back',
+        merchantId,
+        targetId: emailKey,
+        details,
+      });
+    }
+    const user = await em.findOne(UserRow, { emailKey });
+    if (user === null || merchantId === undefined) return;
+    const owners = await lockOwners(em, merchantId);
+    const membership = await lockMembership(em, merchantId, user.id);
+    if (membership === null) return;
+    if (membership.role === 'OWNER') refuseLastOwner(owners, user.id);
+    em.remove(membership);
+    recordAudit(em, newId, at, by, {
+      action: 'user.remove',
+      merchantId,
+      targetId: publicId('usr', user.id),
+      details: { email: user.email, role: membership.role },
+    });
+  });
+}
+
+/**
+ * The owners who may sign in, each locked, in an order that is always the same: two that are about to leave at once wait
+ * for each other, and the second sees that it is the last.
+ */
+async function lockOwners(em: EntityManager, merchantId: string): Promise<ReadonlySet<string>> {
+  const rows = await em.find(
+    MembershipRow,
+    { merchantId: storedId('mer', merchantId), role: 'OWNER' },
+    { orderBy: { userId: 'asc' }, lockMode: LockMode.PESSIMISTIC_WRITE },
+  );
+  const ids = rows.map(({ userId }) => userId);
+  const kept = await em.find(UserRow, { id: { $in: ids }, disabledAt: null });
+  return new Set(kept.map(({ id }) => id));
+}
+
+const lockMembership = (
+  em: EntityManager,
+  merchantId: string,
+  userId: string,
+): Promise<MembershipRow | null> =>
+  em.findOne(
+    MembershipRow,
+    { merchantId: storedId('mer', merchantId), userId },
+    { lockMode: LockMode.PESSIMISTIC_WRITE },
+  );
+
+function refuseLastOwner(owners: ReadonlySet<string>, userId: string): void {
+  if ([...owners].some((owner) => owner !== userId)) return;
+  throw rpcError('LAST_OWNER', 'this is the last owner of the merchant; make somebody else an owner first');
+}

@@ -1,0 +1,127 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Actor } from '../../platform/rpc/actor.ts';
+import { rpcError } from '../../contract/error-reason.ts';
+import { storedId } from '../../contract/public-id.ts';
+import type { NewId } from '../../contract/public-id.ts';
+import { recordAudit } from '../audit/record-audit.ts';
+import { AccountLinkRow, MembershipRow, UserRow } from '../database/account-entities.ts';
+import type { MemberRole } from '../database/account-entities.ts';
+import { MerchantRow } from '../database/entities.ts';
+import { addNotice } from './account-notices.ts';
+import { makeLinkToken, requireLink } from './account-links.ts';
+import type { AccountParts } from './account-parts.ts';
+import type { EmailAddress } from './email-address.ts';
+
+/** A merchant with a role; undefined stands for the operators. */
+export type Place = { readonly merchantId: string; readonly role: MemberRole } | undefined;
+
+export interface LinkMade {
+  readonly token: string;
+  readonly expiresAt: Date;
+}
+
+export interface InvitationSeen {
+  readonly email: string;
+  readonly merchantName: string;
+  readonly role: MemberRole | undefined;
+  readonly expiresAt: Date;
+}
+
+export interface InvitationTerms {
+  readonly email: EmailAddress;
+  readonly place: Place;
+  readonly validForMs: number;
+  /** Whether an operator invites, who belongs to no merchant: the owners are told of another owner then. */
+  readonly isByOperator: boolean;
+}
+
+type Parts = Pick<AccountParts, 'database' | 'newId' | 'now' | 'randomBytes'>;
+
+/**
+ * Invites an address to a place, and ends the invitation of the same address to the same place before.
+ * Errors: NOT_FOUND MERCHANT_NOT_FOUND; ALREADY_EXISTS ALREADY_A_MEMBER.
+ */
+export async function inviteUser(
+  { database, newId, now, randomBytes }: Parts,
+  { email, place, validForMs, isByOperator }: InvitationTerms,
+  by: Actor,
+): Promise<LinkMade> {
+  return database.fork().transactional(async (em) => {
+    // Two made at once would each find none to end.
+    const where = `invitations:${place?.merchantId ?? ''}:${email.key}`;
+    await em.execute('select pg_advisory_xact_lock(hashtextextended(?, 0))', [where]);
+    if (place !== undefined) await requireMerchantRow(em, place.merchantId);
+    await refuseMember(em, email, place);
+    const at = now();
+    const { token, hash } = makeLinkToken(randomBytes);
+    const expiresAt = new Date(at.getTime() + validForMs);
+    const merchantId = place === undefined ? null : storedId('mer', place.merchantId);
+    await em.nativeDelete(AccountLinkRow, { kind: 'INVITATION', emailKey: email.key, merchantId });
+    em.create(AccountLinkRow, {
+      hash,
+      kind: 'INVITATION',
+      email: email.text,
+      emailKey: email.key,
+      merchantId,
+      role: place?.role ?? null,
+      removesTotp: false,
+      createdAt: at,
+      expiresAt,
+    });
+    recordAudit(em, newId, at, by, {
+      action: 'user.invite',
+      merchantId: place?.merchantId,
+      targetId: email.text,
+      details: { email: email.text, role: place?.role ?? 'OPERATOR', expires_at: expiresAt.toISOString() },
+    });
+    if (isByOperator && place?.role === 'OWNER') await tellOwners(em, newId, at, place.merchantId);
+    return { token, expiresAt };
+  });
+}
+
+/** An operator who invites an owner can act as the merchant by that: its owners must hear of it. */
+async function tellOwners(em: EntityManager, newId: NewId, at: Date, merchantId: string): Promise<void> {
+  const merchant = await em.findOne(MerchantRow, { id: storedId('mer', merchantId) });
+  const owners = await em.find(MembershipRow, { merchantId: storedId('mer', merchantId), role: 'OWNER' });
+  for (const { userId } of owners) addNotice(em, newId, at, userId, 'OWNER_INVITED', merchant?.name ?? '');
+}
+
+/** What a link invites to. Errors: NOT_FOUND LINK_NOT_USABLE. */
+export async function readInvitation({ database, now }: Parts, token: string): Promise<InvitationSeen> {
+  const em = database.fork();
+  const { email, merchantId, role, expiresAt } = await requireLink(em, 'INVITATION', token, now());
+  const merchant = merchantId == null ? null : await em.findOne(MerchantRow, { id: merchantId });
+  return { email, merchantName: merchant?.name ?? '', role: role ?? undefined, expiresAt };
+}
+
+async function requireMerchantRow(em: EntityManager, merchantId: string): Promise<void> {
+  if ((await em.count(MerchantRow, { id: storedId('mer', merchantId) })) === 0)
+    throw rpcError('MERCHANT_NOT_FOUND', `there is no merchant ${merchantId}`);
+}
+
+/**
+ * Refuses an address that the inviter sees in the list of users already. Every other address is invited alike, so that an
+ * invitation to a merchant does not tell which addresses have an account. Operators see all users of all merchants.
+ */
+async function refuseMember(em: EntityManager, { key, text }: EmailAddress, place: Place): Promise<void> {
+  const user = await em.findOne(UserRow, { emailKey: key });
+  if (user === null || (place !== undefined && user.isOperator)) return;
+  const refusal = await whyNot(em, user, place);
+  if (refusal !== undefined) throw rpcError('ALREADY_A_MEMBER', `${text} ${refusal}`);
+}
+
+/** Why an account cannot take a place, if it cannot. */
+export async function whyNot(em: EntityManager, user: UserRow, place: Place): Promise<string | undefined> {
+  if (user.isOperator)
+    return place === undefined
+      ? 'is an operator already'
+      : 'is an operator, who sees every merchant and belongs to none';
+  if (place === undefined) {
+    const places = await em.count(MembershipRow, { userId: user.id });
+    return places === 0
+      ? undefined
+      : 'belongs to a merchant, and operators belong to none; take them off it first, or invite another address';
+  }
+  const known = { userId: user.id, merchantId: storedId('mer', place.merchantId) };
+  return (await em.count(MembershipRow, known)) === 0 ? undefined : 'belongs to this merchant already';
+}

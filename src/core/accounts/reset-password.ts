@@ -1,0 +1,115 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Actor } from '../../platform/rpc/actor.ts';
+import type { Leaving } from '../../platform/batcher.ts';
+import { AccountLinkRow, MembershipRow, RecoveryCodeRow, UserRow } from '../database/account-entities.ts';
+import { valuesOrThrow } from '../rpc/request-fields.ts';
+import { storedId } from '../../contract/public-id.ts';
+import { addNotice } from './account-notices.ts';
+import { linkNotUsable, makeLinkToken, requireLink } from './account-links.ts';
+import type { AccountParts } from './account-parts.ts';
+import type { EmailAddress } from './email-address.ts';
+import { endUserSessions } from './end-user-sessions.ts';
+import { lockUserByEmail } from './find-user.ts';
+import type { LinkMade } from './invite-user.ts';
+import { actingForThemselves, recordUserAudit } from './record-user-audit.ts';
+import { readUser } from './user-reader.ts';
+import type { User } from './user-reader.ts';
+
+export interface ResetWish {
+  readonly email: EmailAddress;
+  readonly validForMs: number;
+}
+
+/**
+ * Makes a link to a new password. Without an account, or with one that is disabled, the token is empty. The same statements
+ * run in every case, so that the time an answer takes does not tell which addresses have an account.
+ */
+export async function startPasswordReset(
+  { database, newId, now, randomBytes }: AccountParts,
+  { email, validForMs }: ResetWish,
+  by: Actor,
+): Promise<LinkMade> {
+  return database.fork().transactional(async (em) => {
+    const at = now();
+    const user = await em.findOne(UserRow, { emailKey: email.key });
+    const mayReset = user !== null && user.disabledAt == null;
+    // Without an account, a link is made as well, told to nobody and removed again.
+    const holder = user ?? { id: storedId('usr', newId('usr', at)), email: email.text, emailKey: email.key };
+    const { token, expiresAt } = addResetLink(em, holder, { at, validForMs, randomBytes });
+    if (mayReset) {
+      const details = { expires_at: expiresAt.toISOString() };
+      await recordUserAudit(em, newId, at, by, holder, { action: 'user.start_reset', details });
+      return { token, expiresAt };
+    }
+    await em.find(MembershipRow, { userId: holder.id });
+    await em.flush();
+    await em.nativeDelete(AccountLinkRow, { kind: 'RESET', emailKey: email.key });
+    return { token: '', expiresAt };
+  });
+}
+
+/** Adds a link to a new password to the unit of work. */
+export function addResetLink(
+  em: EntityManager,
+  { email, emailKey }: Pick<UserRow, 'email' | 'emailKey'>,
+  {
+    at,
+    validForMs,
+    randomBytes,
+  }: { readonly at: Date; readonly validForMs: number; readonly randomBytes: AccountParts['randomBytes'] },
+): LinkMade {
+  const expiresAt = new Date(at.getTime() + validForMs);
+  const { token, hash } = makeLinkToken(randomBytes);
+  em.create(AccountLinkRow, {
+    hash,
+    kind: 'RESET',
+    email,
+    emailKey,
+    removesTotp: false,
+    createdAt: at,
+    expiresAt,
+  });
+  return { token, expiresAt };
+}
+
+/**
+ * Sets a new password by a link, and ends the user's sessions, other such links, and counts of wrong passwords. The second
+ * factor stays: a link proves that somebody reads the user's mail, and no more.
+ * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND LINK_NOT_USABLE; RESOURCE_EXHAUSTED OVERLOADED.
+ */
+export async function resetPassword(
+  parts: AccountParts,
+  token: string,
+  newPassword: string,
+  by: Actor,
+  signal: Leaving,
+): Promise<User> {
+  const { database, newId, now, passwords, parsePassword } = parts;
+  const asked = await requireLink(database.fork(), 'RESET', token, now());
+  const password = valuesOrThrow(parsePassword(newPassword, 'password', [asked.email]));
+  const passwordHash = await passwords.hash(password, signal);
+  const reset = await database.fork().transactional(async (em) => {
+    const at = now();
+    // Before the link: a second link of the same user waits here, and is gone then.
+    const user = await lockUserByEmail(em, asked.emailKey);
+    await requireLink(em, 'RESET', token, at, { locked: true });
+    if (user === undefined || user.disabledAt != null) throw linkNotUsable();
+    em.assign(user, { passwordHash, updatedAt: at });
+    await em.nativeDelete(AccountLinkRow, { kind: 'RESET', emailKey: user.emailKey });
+    await endUserSessions(em, user.id, undefined, at);
+    await recordUserAudit(em, newId, at, actingForThemselves(by, user.id), user, {
+      action: 'user.reset_password',
+    });
+    addNotice(em, newId, at, user.id, 'PASSWORD_RESET');
+    await em.flush();
+    return readUser(em, user);
+  });
+  await parts.tries.passwordIsNew(asked.emailKey);
+  return reset;
+}
+
+/** Takes the second factor away, with all that belongs to it. */
+export async function removeTotp(em: EntityManager, user: UserRow): Promise<void> {
+  em.assign(user, { totpSecret: null, totpEnabledAt: null, totpLastStep: null });
+  await em.nativeDelete(RecoveryCodeRow, { userId: user.id });
+}

@@ -1,0 +1,164 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Actor } from '../../platform/rpc/actor.ts';
+import { rpcError } from '../../contract/error-reason.ts';
+import { RecoveryCodeRow } from '../database/account-entities.ts';
+import type { UserRow } from '../database/account-entities.ts';
+import type { AccountParts } from './account-parts.ts';
+import { lockUser, requireUser } from './find-user.ts';
+import { recordSignIn, recordingRefusal } from './record-sign-in.ts';
+import { actingForThemselves, recordUserAudit } from './record-user-audit.ts';
+import { removeTotp } from './reset-password.ts';
+import { makeTotpSecret, stepOfTotp, totpUri } from './totp-codes.ts';
+
+export interface TotpBegun {
+  readonly secret: string;
+  readonly uri: string;
+}
+
+/** Makes a secret, which counts once a code of it was shown. Errors: NOT_FOUND USER_NOT_FOUND; FAILED_PRECONDITION TOTP_ENABLED. */
+export async function beginTotp(
+  { database, now, randomBytes, totpSeal }: AccountParts,
+  userId: string,
+): Promise<TotpBegun> {
+  return database.fork().transactional(async (em) => {
+    const user = await lockUser(em, userId);
+    if (user.totpEnabledAt != null) throw totpEnabled();
+    const secret = makeTotpSecret(randomBytes);
+    em.assign(user, { totpSecret: totpSeal.seal(secret, user.id), totpLastStep: null, updatedAt: now() });
+    return { secret, uri: totpUri(secret, user.email) };
+  });
+}
+
+/**
+ * Turns the second factor on. Gives the recovery codes, which are shown once.
+ * Errors: NOT_FOUND USER_NOT_FOUND; UNAUTHENTICATED WRONG_CODE; FAILED_PRECONDITION TOTP_NOT_BEGUN, TOTP_ENABLED;
+ * RESOURCE_EXHAUSTED TOO_MANY_TRIES.
+ */
+export async function confirmTotp(
+  parts: AccountParts,
+  userId: string,
+  code: string,
+  by: Actor,
+): Promise<readonly string[]> {
+  const { database, newId, now, recoveryCodes, tries } = parts;
+  const { id } = await requireUser(database.fork(), userId);
+  await tries.countCode(id);
+  const shown = await database.fork().transactional(async (em) => {
+    const user = await lockUser(em, userId);
+    if (user.totpEnabledAt != null) throw totpEnabled();
+    if (user.totpSecret == null) throw rpcError('TOTP_NOT_BEGUN', 'there is no secret yet; begin with that');
+    const at = now();
+    if (!takeCode(parts, user, code, at)) throw wrongCode();
+    em.assign(user, { totpEnabledAt: at, updatedAt: at });
+    const codes = recoveryCodes.make();
+    for (const each of codes) {
+      const hash = recoveryCodes.hashOf(each);
+      if (hash !== undefined) em.create(RecoveryCodeRow, { userId: user.id, hash });
+    }
+    await recordUserAudit(em, newId, at, by, user, { action: 'user.enable_totp' });
+    return codes;
+  });
+  await tries.codeWasRight(id);
+  return shown;
+}
+
+export interface CodeTaken {
+  readonly wasRecoveryCode: boolean;
+  readonly recoveryCodesLeft: number;
+}
+
+export interface CodeShown {
+  readonly userId: string;
+  readonly code: string;
+  /** An IP address, or empty. */
+  readonly remoteAddress: string;
+  /** They have signed in before, and prove who they are once more. */
+  readonly isConfirmation: boolean;
+}
+
+/**
+ * Takes a code, once; the sign-in that it is goes on record. Two that come at the same time wait for each other at the
+ * user's row.
+ * Errors: NOT_FOUND USER_NOT_FOUND; UNAUTHENTICATED WRONG_CODE; FAILED_PRECONDITION TOTP_NOT_ENABLED;
+ * RESOURCE_EXHAUSTED TOO_MANY_TRIES.
+ */
+export async function verifyTotp(parts: AccountParts, shown: CodeShown, by: Actor): Promise<CodeTaken> {
+  const { database, tries } = parts;
+  const user = await requireUser(database.fork(), shown.userId);
+  const suspect = { emailKey: user.emailKey, user, remoteAddress: shown.remoteAddress };
+  const taken = await recordingRefusal(parts, by, suspect, async () => {
+    await tries.countCode(user.id);
+    return takeEitherCode(parts, shown, by);
+  });
+  await tries.codeWasRight(user.id);
+  return taken;
+}
+
+/** One from the authenticator, or else a recovery code. */
+async function takeEitherCode(
+  parts: AccountParts,
+  { userId, code, remoteAddress, isConfirmation }: CodeShown,
+  by: Actor,
+): Promise<CodeTaken> {
+  const { database, newId, now } = parts;
+  return database.fork().transactional(async (em) => {
+    const user = await lockUser(em, userId);
+    if (user.totpEnabledAt == null)
+      throw rpcError('TOTP_NOT_ENABLED', 'no one-time codes are asked of this user');
+    const at = now();
+    const isDisabled = user.disabledAt != null;
+    const wasRecoveryCode = !isDisabled && !takeCode(parts, user, code, at);
+    if (isDisabled || (wasRecoveryCode && !(await takeRecoveryCode(em, parts, user, code))))
+      throw wrongCode();
+    user.lastSignInAt = at;
+    const recoveryCodesLeft = await em.count(RecoveryCodeRow, { userId: user.id });
+    if (wasRecoveryCode) {
+      const details = { left: recoveryCodesLeft };
+      const themselves = actingForThemselves(by, user.id);
+      await recordUserAudit(em, newId, at, themselves, user, { action: 'user.use_recovery_code', details });
+    }
+    if (!isConfirmation) {
+      const proof = wasRecoveryCode ? 'RECOVERY_CODE' : 'ONE_TIME_CODE';
+      await recordSignIn(em, parts, at, by, user, { proof, remoteAddress });
+    }
+    return { wasRecoveryCode, recoveryCodesLeft };
+  });
+}
+
+/** Turns the second factor off; a secret that was only begun goes too. Errors: NOT_FOUND USER_NOT_FOUND. */
+export async function disableTotp(
+  { database, newId, now }: AccountParts,
+  userId: string,
+  by: Actor,
+): Promise<void> {
+  await database.fork().transactional(async (em) => {
+    const user = await lockUser(em, userId);
+    const at = now();
+    if (user.totpEnabledAt != null)
+      await recordUserAudit(em, newId, at, by, user, { action: 'user.disable_totp' });
+    await removeTotp(em, user);
+    em.assign(user, { updatedAt: at });
+  });
+}
+
+/** RFC 6238, 5.2: the second use of a code is refused, and with it every code before it. */
+function takeCode({ totpSeal }: AccountParts, user: UserRow, code: string, at: Date): boolean {
+  if (user.totpSecret == null) return false;
+  const step = stepOfTotp(totpSeal.open(user.totpSecret, user.id), code.replace(/\s/g, ''), at);
+  if (step === undefined || step <= (user.totpLastStep ?? 0)) return false;
+  user.totpLastStep = step;
+  return true;
+}
+
+async function takeRecoveryCode(
+  em: EntityManager,
+  { recoveryCodes }: AccountParts,
+  { id: userId }: UserRow,
+  code: string,
+): Promise<boolean> {
+  const hash = recoveryCodes.hashOf(code);
+  return hash !== undefined && (await em.nativeDelete(RecoveryCodeRow, { userId, hash })) === 1;
+}
+
+const totpEnabled = () => rpcError('TOTP_ENABLED', 'one-time codes are asked of this user already');
+const wrongCode = () => rpcError('WRONG_CODE', 'the code is not right, or was used before');

@@ -1,0 +1,32 @@
+import { Gauge } from 'prom-client';
+import type { Metrics } from '../../platform/metrics.ts';
+import type { Database } from '../database/database.ts';
+import { readRelayLag } from './relay-lag.ts';
+
+export interface RelayMetricsParts {
+  readonly database: Database;
+  readonly stream: string;
+  readonly now: () => Date;
+}
+
+/** Shows how far the broker is behind the database. Every core shows the same: only one of them relays. */
+export function addRelayMetrics(metrics: Metrics, { database, stream, now }: RelayMetricsParts): void {
+  metrics.addReading('event relay', (registry) => {
+    const registers = [registry];
+    const waiting = new Gauge({
+      name: 'gatehouse_events_not_relayed',
+      help: 'Committed order events that the broker has not confirmed yet, counted up to 10000.',
+      registers,
+    });
+    const lag = new Gauge({
+      name: 'gatehouse_events_relay_lag_seconds',
+      help: 'How long ago the oldest event happened that the broker has not confirmed; 0 when there is none.',
+      registers,
+    });
+    return async () => {
+      const { waiting: count, oldestAt } = await readRelayLag(database, stream);
+      waiting.set(count);
+      lag.set(oldestAt === undefined ? 0 : Math.max(0, (now().getTime() - oldestAt.getTime()) / 1000));
+    };
+  });
+}

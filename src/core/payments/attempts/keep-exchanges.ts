@@ -1,0 +1,73 @@
+import { create, fromBinary } from '@bufbuild/protobuf';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { WalletExchangeSchema } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
+import type { WalletExchange } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
+import { encodeMessage } from '../../../platform/rpc/message-bytes.ts';
+import { WalletExchangeRow } from '../../database/entities.ts';
+import type { PaymentAttemptRow } from '../../database/entities.ts';
+import { storedId } from '../../../contract/public-id.ts';
+import type { NewId } from '../../../contract/public-id.ts';
+
+/** How many of an attempt's exchanges are kept whatever they are: how it began, and how it stands. */
+const firstKept = 20;
+const latestKept = 30;
+
+export interface KeptExchanges {
+  readonly exchanges: readonly WalletExchange[];
+  /** Whether they decided something, and are kept for good. */
+  readonly areDecisive: boolean;
+  readonly newId: NewId;
+  readonly at: Date;
+}
+
+/**
+ * Keeps what went over the wire with the attempt, whose order the transaction has locked; ids sort by time, and within the
+ * transaction by order. A wallet that never decides is asked for ever, and anybody it calls may call often: of very many
+ * exchanges those in the middle are dropped and counted, but for requests to pay and what decided.
+ */
+export async function keepExchanges(
+  em: EntityManager,
+  attempt: Pick<PaymentAttemptRow, 'merchantId' | 'id'>,
+  { exchanges, areDecisive, newId, at }: KeptExchanges,
+): Promise<void> {
+  const key = { merchantId: attempt.merchantId, paymentAttemptId: attempt.id };
+  const before = await em.count(WalletExchangeRow, key);
+  await dropMiddle(em, key, before + exchanges.length - firstKept - latestKept);
+  for (const [index, exchange] of exchanges.entries()) {
+    em.create(WalletExchangeRow, {
+      ...key,
+      id: storedId('pat', newId('pat', new Date(at.getTime() + index))),
+      payload: payloadOf({ ...exchange, decisive: areDecisive, omitted: 0 }),
+    });
+  }
+}
+
+const payloadOf = (exchange: WalletExchange): Buffer => encodeMessage(WalletExchangeSchema, exchange);
+
+async function dropMiddle(
+  em: EntityManager,
+  key: { readonly merchantId: string; readonly paymentAttemptId: string },
+  surplus: number,
+): Promise<void> {
+  if (surplus <= 0) return;
+  const middle = (
+    await em.find(WalletExchangeRow, key, { orderBy: { id: 'asc' }, offset: firstKept, limit: surplus })
+  ).map((row) => ({ row, exchange: fromBinary(WalletExchangeSchema, row.payload) }));
+  const counted = middle.find(({ exchange }) => exchange.omitted > 0);
+  const dropped = middle.filter(({ exchange }) => exchange.omitted === 0 && !isKeptForGood(exchange));
+  // The entry that counts the others takes the place of the first of them.
+  const counting = counted ?? dropped.shift();
+  if (counting === undefined) return;
+  const { startTime, omitted } = counting.exchange;
+  counting.row.payload = payloadOf(
+    create(WalletExchangeSchema, {
+      purpose: 'omitted',
+      ...(startTime === undefined ? {} : { startTime }),
+      omitted: Math.max(omitted, 1) + dropped.length,
+    }),
+  );
+  for (const { row } of dropped) em.remove(row);
+}
+
+const isKeptForGood = ({ decisive, purpose }: WalletExchange): boolean =>
+  decisive || purpose === 'initiate' || purpose === 'reverse';

@@ -1,0 +1,43 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Environment, PaymentOption } from '../../domain/order.ts';
+
+/** Stored ids of an attempt that is due and of its order, whose row this transaction has locked. */
+export interface DueAttempt {
+  readonly merchantId: string;
+  readonly orderId: string;
+  readonly attemptId: string;
+}
+
+/**
+ * Locks the orders of attempts that are due and that nobody has. Orders that somebody else has locked are passed over:
+ * they are looked at the next time, and nobody waits in a circle.
+ */
+const statement = `
+select a.merchant_id as "merchantId", a.order_id as "orderId", a.id as "attemptId"
+from core.payment_attempts a
+join core.orders o on o.merchant_id = a.merchant_id and o.environment = a.environment and o.id = a.order_id
+where a.environment = ?::core.environment
+  and a.payment_option = any(?::core.payment_option[])
+  and a.due_at <= now()
+  and (a.leased_until is null or a.leased_until <= now())
+  and a.merchant_id <> all(?::uuid[])
+order by a.due_at
+limit ?
+for update of o skip locked`;
+
+export interface DueAttemptFilter {
+  readonly environment: Environment;
+  readonly paymentOptions: readonly PaymentOption[];
+  /** Stored ids. */
+  readonly exceptMerchantIds: readonly string[];
+  readonly limit: number;
+}
+
+export async function lockDueAttempts(em: EntityManager, filter: DueAttemptFilter): Promise<DueAttempt[]> {
+  const { environment, paymentOptions, exceptMerchantIds, limit } = filter;
+  const values = [environment, listOf(paymentOptions), listOf(exceptMerchantIds), limit];
+  return em.execute<DueAttempt[]>(statement, values);
+}
+
+/** An array as PostgreSQL reads it; the elements have nothing in them that would need quotes. */
+const listOf = (elements: readonly string[]): string => `{${elements.join(',')}}`;

@@ -1,0 +1,235 @@
+import { durationMs, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { PaymentAttemptService } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
+import type {
+  LeasePaymentAttemptsRequest,
+  ListPaymentAttemptsRequest,
+  RecordPaymentOutcomeRequest,
+} from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
+import { annotate, callerOf, markUneventful } from '../../../platform/rpc/call-context.ts';
+import { rpcError } from '../../../contract/error-reason.ts';
+import { invalidFields } from '../../../platform/rpc/rpc-error.ts';
+import { rpcService } from '../../../contract/rpc-service.ts';
+import type { RpcService } from '../../../platform/rpc/rpc-service.ts';
+import { publicId } from '../../../contract/public-id.ts';
+import { combine } from '../../domain/combine.ts';
+import type { Issue } from '../../domain/issue.ts';
+import { walletDeclineReasons } from '../../domain/order.ts';
+import type { PaymentAttemptStatus, WalletDeclineReason } from '../../domain/order.ts';
+import { err, ok } from '../../domain/result.ts';
+import type { Result } from '../../domain/result.ts';
+import { environmentNumbers, parseEnvironment } from '../../rpc/environment.ts';
+import { parseLease, parseLeaseLimit, parsePaymentOptions } from '../../rpc/lease-fields.ts';
+import { attemptMessage, attemptStatusOf, orderMessage } from '../../rpc/order-messages.ts';
+import { pageOf } from '../../../platform/rpc/page-token.ts';
+import { parsePageSize, parsePageToken } from '../../rpc/page-token.ts';
+import { parseId, parseOptionalId, valuesOrThrow } from '../../rpc/request-fields.ts';
+import { walletText } from '../../rpc/wallet-text.ts';
+import type { HastenAttempt } from './hasten-attempt.ts';
+import type { LeaseAttempts, LeasedAttempt } from './lease-attempts.ts';
+import type { PaymentReader } from './payment-reader.ts';
+import type { OutcomeRefusal, RecordOutcome, WalletOutcome } from './record-outcome.ts';
+
+export interface PaymentAttemptServiceParts {
+  readonly leaseAttempts: LeaseAttempts;
+  readonly recordOutcome: RecordOutcome;
+  readonly hastenAttempt: HastenAttempt;
+  readonly reader: PaymentReader;
+}
+
+const maxReference = 800;
+const maxDetail = 512;
+/** More than any amount or currency has; whatever else is said there is money all the same. */
+const maxMoney = 64;
+
+/** gatehouse.v1.PaymentAttemptService. */
+export function paymentAttemptService(parts: PaymentAttemptServiceParts): RpcService {
+  return rpcService(
+    PaymentAttemptService,
+    {
+      async leasePaymentAttempts(request, context) {
+        const attempts = await parts.leaseAttempts(parseLeaseRequest(request));
+        annotate(context, { items: attempts.length });
+        if (attempts.length === 0) markUneventful(context);
+        return { attempts: attempts.map(leasedMessage) };
+      },
+      async recordPaymentOutcome(request, context) {
+        const report = parseReport(request);
+        const { requestId } = callerOf(context);
+        const { exchanges, retryAfter } = request;
+        const retryAfterMs = retryAfter === undefined ? 0 : durationMs(retryAfter);
+        const recorded = await parts.recordOutcome({ ...report, exchanges, retryAfterMs, requestId });
+        annotate(context, { payment_attempt_id: report.attemptId, outcome: report.outcome.type });
+        if (!recorded.ok) throw refusal(recorded.error, report.attemptId);
+        const { order, attempt, dueAt, strayPaymentId } = recorded.value;
+        annotate(context, { order_id: order.id, order_status: order.status, attempt_status: attempt.status });
+        return {
+          paymentAttempt: attemptMessage(order, attempt),
+          order: orderMessage(order),
+          ...(dueAt === null ? {} : { dueTime: timestampFromDate(dueAt) }),
+          strayPaymentId,
+        };
+      },
+      async hastenPaymentAttempt(request, context) {
+        const key = valuesOrThrow(combine(parseKey(request)));
+        const hastened = await parts.hastenAttempt({ ...key, exchange: request.exchange });
+        annotate(context, { payment_attempt_id: key.attemptId });
+        if (hastened === undefined) throw refusal('not_found', key.attemptId);
+        return { paymentAttempt: attemptMessage(hastened.order, hastened.attempt) };
+      },
+      async getPaymentAttempt(request) {
+        const { merchantId, attemptId } = valuesOrThrow(combine(parseKey(request)));
+        const story = await parts.reader.get(merchantId, attemptId);
+        if (story === undefined) throw refusal('not_found', attemptId);
+        const { order, attempt, dueAt, providerReference, providerTransactionId, exchanges } = story;
+        return {
+          paymentAttempt: attemptMessage(order, attempt),
+          order: orderMessage(order),
+          providerReference,
+          providerTransactionId,
+          ...(dueAt === null ? {} : { dueTime: timestampFromDate(dueAt) }),
+          exchanges: [...exchanges],
+        };
+      },
+      async listPaymentAttempts(request) {
+        const { filter, key } = parseFilter(request);
+        const listed = await parts.reader.list({ ...filter, limit: filter.limit + 1 });
+        const page = pageOf(listed, filter.limit, key);
+        const paymentAttempts = page.items.map(({ orderId, attempt }) =>
+          attemptMessage({ id: publicId('ord', orderId) }, attempt),
+        );
+        return { paymentAttempts, nextPageToken: page.nextPageToken };
+      },
+    },
+    {
+      leasePaymentAttempts: ['wallets'],
+      recordPaymentOutcome: ['wallets'],
+      hastenPaymentAttempt: ['wallets', 'dashboard', 'operator'],
+      getPaymentAttempt: ['dashboard', 'operator', 'reader', 'wallets'],
+      listPaymentAttempts: ['dashboard', 'operator', 'reader'],
+    },
+  );
+}
+
+function parseLeaseRequest(request: LeasePaymentAttemptsRequest) {
+  return valuesOrThrow(
+    combine({
+      environment: parseEnvironment(request.environment),
+      paymentOptions: parsePaymentOptions(request.paymentOptions),
+      limit: parseLeaseLimit(request.maxAttempts, 'max_attempts'),
+      leaseMs: parseLease(request.lease),
+      exceptMerchantIds: parseExcepted(request.exceptMerchantIds),
+    }),
+  );
+}
+
+const maxExcepted = 100;
+
+function parseExcepted(ids: readonly string[]): Result<string[], Issue> {
+  const field = 'except_merchant_ids';
+  if (ids.length > maxExcepted) return err({ field, issue: `must name at most ${maxExcepted} merchants` });
+  return ids.map((id) => parseId('mer', id, field)).find((parsed) => !parsed.ok) ?? ok([...ids]);
+}
+
+const parseKey = (request: { readonly merchantId: string; readonly paymentAttemptId: string }) => ({
+  merchantId: parseId('mer', request.merchantId, 'merchant_id'),
+  attemptId: parseId('pat', request.paymentAttemptId, 'payment_attempt_id'),
+});
+
+function parseReport(request: RecordPaymentOutcomeRequest) {
+  return valuesOrThrow(
+    combine({
+      ...parseKey(request),
+      leaseId:
+        request.leaseId === '' ? err({ field: 'lease_id', issue: 'is required' }) : ok(request.leaseId),
+      outcome: parseOutcome(request),
+    }),
+  );
+}
+
+function parseOutcome({ outcome }: RecordPaymentOutcomeRequest): Result<WalletOutcome, Issue> {
+  switch (outcome.case) {
+    case 'pending':
+      return ok({
+        type: 'pending',
+        providerReference: walletText(outcome.value.providerReference, maxReference),
+      });
+    case 'completed': {
+      const { providerTransactionId, amount, currency } = outcome.value;
+      if (providerTransactionId === '')
+        return err({ field: 'completed.provider_transaction_id', issue: 'is required' });
+      return ok({
+        type: 'completed',
+        providerTransactionId: walletText(providerTransactionId, maxReference),
+        amount: walletText(amount, maxMoney),
+        currency: walletText(currency, maxMoney),
+      });
+    }
+    case 'declined': {
+      const reason = walletDeclineReasons.find((known) => known === outcome.value.reason);
+      if (reason === undefined)
+        return err({ field: 'declined.reason', issue: `must be one of ${walletDeclineReasons.join(', ')}` });
+      return ok<WalletOutcome>({ type: 'declined', reason: reason satisfies WalletDeclineReason });
+    }
+    case 'timedOut':
+      return ok({ type: 'timed_out' });
+    case 'unknown':
+      return ok({ type: 'unknown', detail: walletText(outcome.value.detail, maxDetail) });
+    case 'notReached':
+      return ok({ type: 'not_reached', detail: walletText(outcome.value.detail, maxDetail) });
+    case undefined:
+      return err({ field: 'outcome', issue: 'is required' });
+  }
+}
+
+function refusal(refused: OutcomeRefusal, attemptId: string) {
+  switch (refused) {
+    case 'not_found':
+      return rpcError('PAYMENT_ATTEMPT_NOT_FOUND', `the merchant has no payment attempt ${attemptId}`);
+    case 'lease_lost':
+      return rpcError('LEASE_LOST', 'the lease has ended and somebody else has the attempt by now');
+    case 'sent_before':
+      return invalidFields([
+        { field: 'not_reached', issue: 'is possible only under a lease whose sent_before is false' },
+      ]);
+  }
+}
+
+function parseFilter(request: ListPaymentAttemptsRequest) {
+  const key = [request.merchantId, request.environment, request.statuses, request.orderId];
+  const filter = valuesOrThrow(
+    combine({
+      merchantId: parseId('mer', request.merchantId, 'merchant_id'),
+      environment: parseEnvironment(request.environment),
+      statuses: parseStatuses(request),
+      orderId: parseOptionalId('ord', request.orderId, 'order_id'),
+      beforeId: parsePageToken(request.pageToken, 'pat', key),
+      limit: parsePageSize(request.pageSize),
+    }),
+  );
+  return { filter, key };
+}
+
+function parseStatuses({ statuses }: ListPaymentAttemptsRequest): Result<PaymentAttemptStatus[], Issue> {
+  const known = statuses.map(attemptStatusOf).filter((status) => status !== undefined);
+  if (known.length < statuses.length)
+    return err({ field: 'statuses', issue: 'must be states of payment attempts' });
+  return ok(known);
+}
+
+function leasedMessage({ order, attempt, ...lease }: LeasedAttempt) {
+  return {
+    paymentAttempt: attemptMessage(order, attempt),
+    leaseId: lease.leaseId,
+    merchantId: order.merchantId,
+    environment: environmentNumbers[order.environment],
+    amount: order.amount.text,
+    currency: order.amount.currency.code,
+    orderNumber: order.orderNumber,
+    reason: order.reason,
+    sentBefore: lease.sentBefore,
+    providerReference: lease.providerReference,
+    leases: lease.leases,
+    promptUntil: timestampFromDate(lease.promptUntil),
+    leaseTime: timestampFromDate(lease.leasedAt),
+  };
+}

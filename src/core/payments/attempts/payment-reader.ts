@@ -1,0 +1,98 @@
+import { fromBinary } from '@bufbuild/protobuf';
+import { WalletExchangeSchema } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
+import type { WalletExchange } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
+import type { Database } from '../../database/database.ts';
+import { OrderRow, PaymentAttemptRow, WalletExchangeRow } from '../../database/entities.ts';
+import { attemptOf, orderOf } from '../../database/order-rows.ts';
+import { storedId } from '../../../contract/public-id.ts';
+import type { Environment, Order, PaymentAttempt, PaymentAttemptStatus } from '../../domain/order.ts';
+
+export interface PaymentAttemptStory {
+  readonly order: Order;
+  readonly attempt: PaymentAttempt;
+  readonly providerReference: string;
+  readonly providerTransactionId: string;
+  readonly dueAt: Date | null;
+  readonly exchanges: readonly WalletExchange[];
+}
+
+export interface PaymentAttemptFilter {
+  readonly merchantId: string;
+  readonly environment: Environment;
+  readonly statuses: readonly PaymentAttemptStatus[];
+  /** Only attempts of this order. */
+  readonly orderId: string | undefined;
+  readonly beforeId: string | undefined;
+  readonly limit: number;
+}
+
+export interface ListedAttempt {
+  readonly id: string;
+  readonly orderId: string;
+  readonly attempt: PaymentAttempt;
+}
+
+/** Payment attempts for people to read. */
+export interface PaymentReader {
+  readonly get: (merchantId: string, attemptId: string) => Promise<PaymentAttemptStory | undefined>;
+  /** Newest first. */
+  readonly list: (filter: PaymentAttemptFilter) => Promise<ListedAttempt[]>;
+}
+
+const maxExchanges = 200;
+/** Well under the limit on messages, for what else the answer holds. */
+const maxExchangeBytes = 3 * 1024 * 1024;
+
+/** Newest first comes in, oldest first goes out; the oldest are left out when all would be too much. */
+function latestThatFit(payloads: readonly Uint8Array[]): Uint8Array[] {
+  let bytes = 0;
+  const kept = payloads.filter(({ length }) => (bytes += length) <= maxExchangeBytes);
+  return kept.reverse();
+}
+
+export function createPaymentReader(database: Database): PaymentReader {
+  return {
+    async get(merchantId, attemptId) {
+      const em = database.fork();
+      const key = { merchantId: storedId('mer', merchantId), id: storedId('pat', attemptId) };
+      const row = await em.findOne(PaymentAttemptRow, key);
+      if (row === null) return undefined;
+      const { environment, orderId } = row;
+      const order = await em.findOneOrFail(OrderRow, {
+        merchantId: key.merchantId,
+        environment,
+        id: orderId,
+      });
+      const latest = await em.findOne(PaymentAttemptRow, {
+        merchantId: key.merchantId,
+        id: order.latestAttemptId ?? orderId,
+      });
+      const exchanges = await em.find(
+        WalletExchangeRow,
+        { merchantId: key.merchantId, paymentAttemptId: key.id },
+        { orderBy: { id: 'desc' }, limit: maxExchanges },
+      );
+      return {
+        order: orderOf(order, latest),
+        attempt: attemptOf(row),
+        providerReference: row.providerReference ?? '',
+        providerTransactionId: row.providerTransactionId ?? '',
+        dueAt: row.dueAt ?? null,
+        exchanges: latestThatFit(exchanges.map(({ payload }) => payload)).map((payload) =>
+          fromBinary(WalletExchangeSchema, payload),
+        ),
+      };
+    },
+    async list({ merchantId, environment, statuses, orderId, beforeId, limit }) {
+      const where = {
+        merchantId: storedId('mer', merchantId),
+        environment,
+        ...(statuses.length === 0 ? {} : { status: { $in: [...statuses] } }),
+        ...(orderId === undefined ? {} : { orderId: storedId('ord', orderId) }),
+        ...(beforeId === undefined ? {} : { id: { $lt: storedId('pat', beforeId) } }),
+      };
+      const rows = await database.fork().find(PaymentAttemptRow, where, { orderBy: { id: 'desc' }, limit });
+      return rows.map((row) => ({ id: attemptOf(row).id, orderId: row.orderId, attempt: attemptOf(row) }));
+    },
+  };
+}

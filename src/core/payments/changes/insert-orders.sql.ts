@@ -1,0 +1,119 @@
+import type { Pool, PoolClient } from 'pg';
+import { bulkStatement, column, plainColumn, rowList } from '../../../platform/database/bulk-statement.ts';
+import { runStatement } from '../../../platform/database/run-statement.ts';
+import { newAttemptSchedule } from '../../database/order-rows.ts';
+import type { OrderValues, PaymentAttemptValues } from '../../database/order-rows.ts';
+import type { PromptPlace } from '../../domain/prompt-allowance.ts';
+import type { NewEventValues } from './change-order.ts';
+
+/** A new order with everything that is committed together with it. */
+export interface NewOrderRows {
+  readonly order: OrderValues;
+  readonly attempt: PaymentAttemptValues | null;
+  /** Of the attempt's prompt; null without a limit on prompts. */
+  readonly promptPlace: PromptPlace | null;
+  readonly events: readonly NewEventValues[];
+}
+
+const input = rowList<OrderValues>({
+  merchant_id: plainColumn('uuid', (row) => row.merchantId),
+  environment: plainColumn('core.environment', (row) => row.environment),
+  id: plainColumn('uuid', (row) => row.id),
+  order_number: column('text', (row) => row.orderNumber),
+  payment_type: plainColumn('core.payment_type', (row) => row.paymentType),
+  amount_text: column('text', (row) => row.amountText),
+  amount_minor_units: plainColumn('bigint', (row) => row.amountMinorUnits),
+  currency: column('text', (row) => row.currency),
+  customer_phone: column('text', (row) => row.customerPhone),
+  customer_phone_e164: column('text', (row) => row.customerPhoneE164),
+  reason: column('text', (row) => row.reason),
+  business_name: column('text', (row) => row.businessName),
+  return_url: column('text', (row) => row.returnUrl),
+  webhook_url: column('text', (row) => row.webhookUrl),
+  last_event_sequence: plainColumn('integer', (row) => row.lastEventSequence),
+  attempt_count: plainColumn('smallint', (row) => row.attemptCount),
+  latest_attempt_id: plainColumn('uuid', (row) => row.latestAttemptId),
+  created_at: plainColumn('timestamptz', (row) => row.createdAt),
+  expires_at: plainColumn('timestamptz', (row) => row.expiresAt),
+});
+
+const attempt = rowList<PaymentAttemptValues & Pick<NewOrderRows, 'promptPlace'>>({
+  order_id: plainColumn('uuid', (row) => row.orderId),
+  id: plainColumn('uuid', (row) => row.id),
+  origin: plainColumn('text', (row) => row.origin),
+  payment_option: plainColumn('core.payment_option', (row) => row.paymentOption),
+  phone: column('text', (row) => row.phone),
+  created_at: plainColumn('timestamptz', (row) => row.createdAt),
+  prompt_until: plainColumn('timestamptz', (row) => newAttemptSchedule(row.createdAt).promptUntil),
+  prompt_place: plainColumn('text', (row) => row.promptPlace),
+});
+
+const event = rowList<NewEventValues & { readonly orderId: string }>({
+  order_id: plainColumn('uuid', (row) => row.orderId),
+  sequence: plainColumn('integer', (row) => row.sequence),
+  id: plainColumn('uuid', (row) => row.id),
+  type: plainColumn('core.order_event_type', (row) => row.type),
+  occurred_at: plainColumn('timestamptz', (row) => row.occurredAt),
+  payload: column('bytea', (row) => row.payload),
+});
+
+/**
+ * One statement, one commit: the orders whose order_number is still free, their events and their attempts. Sorted by
+ * key, so that two batches with the same keys wait for each other instead of deadlocking.
+ */
+const statement = bulkStatement(
+  'insert-orders',
+  { input, attempt, event },
+  (sql) => `
+with inserted as (
+  insert into core.orders (
+    merchant_id, environment, id, order_number, status, payment_type, amount_text, amount_minor_units,
+    deducted_minor_units, currency, customer_phone, customer_phone_e164, reason, business_name, return_url, webhook_url,
+    last_event_sequence, attempt_count, latest_attempt_id, created_at, updated_at, expires_at, sweep_at
+  )
+  select
+    merchant_id, environment, id, order_number, 'PENDING', payment_type, amount_text, amount_minor_units,
+    0, currency, customer_phone, customer_phone_e164, reason, business_name, return_url, webhook_url,
+    last_event_sequence, attempt_count, latest_attempt_id, created_at, created_at, expires_at, expires_at
+  from ${sql.input}
+  order by merchant_id, environment, order_number
+  on conflict (merchant_id, environment, order_number) do nothing
+  returning merchant_id, environment, id
+), attempts as (
+  insert into core.payment_attempts (
+    merchant_id, id, environment, order_id, status, origin, payment_option, phone, decline_reason, created_at, updated_at,
+    due_at, prompt_until, prompt_place
+  )
+  select
+    inserted.merchant_id, attempt.id, inserted.environment, order_id, 'REQUESTED', origin, payment_option, phone, null,
+    created_at, created_at, created_at, prompt_until, prompt_place
+  from ${sql.attempt}
+  join inserted on inserted.id = order_id
+), events as (
+  insert into core.order_events (merchant_id, environment, order_id, sequence, id, type, occurred_at, payload)
+  select inserted.merchant_id, inserted.environment, order_id, sequence, event.id, type, occurred_at, payload
+  from ${sql.event}
+  join inserted on inserted.id = order_id
+  order by order_id, sequence
+)
+select id from inserted`,
+);
+
+/** Inserts what can be inserted and gives the ids of those orders; the others' order_numbers were taken. */
+export async function insertOrders(
+  client: Pool | PoolClient,
+  items: readonly NewOrderRows[],
+): Promise<ReadonlySet<string>> {
+  const orders = items.map(({ order }) => order);
+  const attempts = items.flatMap(({ attempt, promptPlace }) =>
+    attempt === null ? [] : [{ ...attempt, promptPlace }],
+  );
+  const events = items.flatMap(({ order, events: own }) =>
+    own.map((event) => ({ orderId: order.id, ...event })),
+  );
+  const rows = await runStatement<{ id: string }>(
+    client,
+    statement.with({ input: orders, attempt: attempts, event: events }),
+  );
+  return new Set(rows.map(({ id }) => id));
+}

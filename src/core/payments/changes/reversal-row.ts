@@ -1,0 +1,45 @@
+import type { StrayPaymentRow } from '../../database/entities.ts';
+import type { Reversal } from '../../domain/reversal.ts';
+
+type ReversalColumns = Pick<
+  StrayPaymentRow,
+  | 'status'
+  | 'detail'
+  | 'tries'
+  | 'reversalId'
+  | 'maybeSent'
+  | 'providerReference'
+  | 'dueAt'
+  | 'leasedUntil'
+  | 'leaseId'
+  | 'updatedAt'
+>;
+
+/** The reversal in a stray payment's row; its name is the id as it is stored. Throws TypeError when the row has no such state. */
+export function reversalOf(row: ReversalColumns): Reversal {
+  const { status, reversalId: name, tries, maybeSent, detail, updatedAt, dueAt } = row;
+  const providerReference = row.providerReference ?? null;
+  const leaseId = row.leaseId ?? null;
+  const request = { name, providerReference, tries, maybeSent, detail, leaseId, updatedAt };
+  if (status !== 'REVERSAL_DUE') return { ...request, status };
+  if (dueAt == null) throw new TypeError(`the reversal ${name} is due and its row says no time`);
+  return { ...request, status, dueAt, isLeased: row.leasedUntil != null };
+}
+
+/** The columns of a reversal. */
+export function reversalColumns(reversal: Reversal): ReversalColumns {
+  const {
+    status,
+    name: reversalId,
+    providerReference,
+    tries,
+    maybeSent,
+    detail,
+    leaseId,
+    updatedAt,
+  } = reversal;
+  const dueAt = reversal.status === 'REVERSAL_DUE' ? reversal.dueAt : null;
+  const leasedUntil = reversal.status === 'REVERSAL_DUE' && reversal.isLeased ? reversal.dueAt : null;
+  const request = { status, reversalId, providerReference, tries, maybeSent, detail, leaseId, updatedAt };
+  return { ...request, dueAt, leasedUntil };
+}

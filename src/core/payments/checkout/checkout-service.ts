@@ -1,0 +1,114 @@
+import { create } from '@bufbuild/protobuf';
+import {
+  CheckoutSchema,
+  CheckoutService,
+  MoneyNotReturnedSchema,
+} from '../../../gen/gatehouse/v1/checkout_service_pb.js';
+import type { Checkout as CheckoutMessage } from '../../../gen/gatehouse/v1/checkout_service_pb.js';
+import { annotate, callerOf } from '../../../platform/rpc/call-context.ts';
+import { rpcService } from '../../../contract/rpc-service.ts';
+import type { RpcService } from '../../../platform/rpc/rpc-service.ts';
+import { combine } from '../../domain/combine.ts';
+import type { Issue } from '../../domain/issue.ts';
+import { moneyNotReturned } from '../../domain/order.ts';
+import type { PaymentOption } from '../../domain/order.ts';
+import { PhoneNumber } from '../../domain/phone-number.ts';
+import { err, ok } from '../../domain/result.ts';
+import type { Result } from '../../domain/result.ts';
+import { attemptMessage, orderMessage, paymentOptionOf, paymentOptions } from '../../rpc/order-messages.ts';
+import { valuesOrThrow } from '../../rpc/request-fields.ts';
+import type { Checkout, Checkouts } from './pay-checkout.ts';
+
+/** gatehouse.v1.CheckoutService. */
+export function checkoutService(checkouts: Checkouts): RpcService {
+  return rpcService(
+    CheckoutService,
+    {
+      async getCheckout({ token, browserSecret }, context) {
+        const checkout = await checkouts.get(token, browserSecret);
+        annotate(context, { order_id: checkout.order.id });
+        return { checkout: checkoutMessage(checkout) };
+      },
+      async submitCheckoutPayment(request, context) {
+        const { token, browserSecret, paymentOption, phone } = request;
+        const values = valuesOrThrow(
+          combine({
+            browserSecret: parseBrowserSecret(browserSecret),
+            customerNetwork: parseNetwork(request.customerNetwork),
+            paymentOption: parseOption(paymentOption),
+            phone: PhoneNumber.parse(phone, 'phone'),
+          }),
+        );
+        const checkout = await checkouts.pay(
+          token,
+          values.browserSecret,
+          values,
+          callerOf(context).requestId,
+        );
+        annotate(context, {
+          order_id: checkout.order.id,
+          payment_attempt_id: checkout.order.latestAttempt?.id,
+        });
+        return { checkout: checkoutMessage(checkout) };
+      },
+      async cancelCheckout({ token, browserSecret }, context) {
+        const checkout = await checkouts.cancel(token, browserSecret, callerOf(context).requestId);
+        annotate(context, { order_id: checkout.order.id });
+        return { checkout: checkoutMessage(checkout) };
+      },
+    },
+    { getCheckout: ['checkout'], submitCheckoutPayment: ['checkout'], cancelCheckout: ['checkout'] },
+  );
+}
+
+/** 32 random bytes in base64url. */
+function parseBrowserSecret(secret: string): Result<string, Issue> {
+  if (!/^[A-Za-z0-9_-]{43}$/.test(secret)) {
+    return err({ field: 'browser_secret', issue: 'must be 32 random bytes in base64url' });
+  }
+  return ok(secret);
+}
+
+/** What the checkout process makes of the customer's address. */
+function parseNetwork(network: string): Result<string, Issue> {
+  if (!/^[0-9a-f.:]{0,64}$/.test(network))
+    return err({ field: 'customer_network', issue: 'must be an IP address or the beginning of one' });
+  return ok(network);
+}
+
+function parseOption(number: Parameters<typeof paymentOptionOf>[0]): Result<PaymentOption, Issue> {
+  const option = paymentOptionOf(number);
+  return option === undefined
+    ? err({ field: 'payment_option', issue: 'must be one of the options offered' })
+    : ok(option);
+}
+
+function checkoutMessage({
+  order,
+  merchant,
+  attemptsLeft,
+  usableHere,
+  boundHere,
+  providerTransactionId,
+  paymentOptions: offered,
+}: Checkout): CheckoutMessage {
+  const { contact } = merchant;
+  const message = create(CheckoutSchema, {
+    order: orderMessage(order),
+    merchantName: merchant.name,
+    attemptsLeft,
+    paymentOptions: offered.map((option) => paymentOptions[option]),
+    usableHere,
+    boundHere,
+    providerTransactionId,
+    ...(contact.phone === '' && contact.email === '' ? {} : { merchantContact: contact }),
+  });
+  const held = moneyNotReturned(order);
+  if (held !== undefined) {
+    const { amount, currency, status } = held;
+    const reversalRefused = status === 'REVERSAL_REFUSED';
+    message.moneyNotReturned = create(MoneyNotReturnedSchema, { amount, currency, reversalRefused });
+  }
+  if (order.latestAttempt !== null) message.latestAttempt = attemptMessage(order, order.latestAttempt);
+  return message;
+}

@@ -1,0 +1,58 @@
+import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
+import { publicId, storedId } from '../../../contract/public-id.ts';
+import type { Environment, Order } from '../../domain/order.ts';
+
+/** The order that a checkout token names; ids as they are shown. */
+export interface TokenSubject {
+  readonly environment: Environment;
+  readonly merchantId: string;
+  readonly orderId: string;
+}
+
+export interface CheckoutTokens {
+  /** The one-time checkout URL of an order: the same one whenever it is asked again. */
+  readonly urlOf: (order: Pick<Order, 'id' | 'merchantId' | 'environment'>) => string;
+  /** What a token names, or undefined when we did not make it. */
+  readonly open: (token: string) => TokenSubject | undefined;
+}
+
+const nameLength = 33;
+const macLength = 32;
+const tokenForm = /^[A-Za-z0-9_-]{87}$/;
+
+const hexOf = (uuid: string): string => uuid.replaceAll('-', '');
+const uuidOf = (bytes: Buffer): string =>
+  bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+
+/**
+ * The token in the URL names the order and carries a 256-bit HMAC over that name, so nothing about it is stored: it can
+ * be made again for a merchant that lost our answer, and nobody can make one without the key (docs/adr/0003).
+ */
+export function createCheckoutTokens(baseUrl: string, key: Buffer): CheckoutTokens {
+  // Prepared once: from a Buffer, every HMAC makes its key anew, which takes five times as long as the HMAC itself.
+  const secret = createSecretKey(key);
+  const macOf = (name: Buffer): Buffer => createHmac('sha256', secret).update(name).digest();
+  return {
+    urlOf({ id, merchantId, environment }) {
+      const token = Buffer.alloc(nameLength + macLength);
+      token[0] = environment === 'SANDBOX' ? 0 : 1;
+      token.write(hexOf(storedId('mer', merchantId)), 1, 'hex');
+      token.write(hexOf(storedId('ord', id)), 17, 'hex');
+      macOf(token.subarray(0, nameLength)).copy(token, nameLength);
+      return `${baseUrl}/c/${token.toString('base64url')}`;
+    },
+    open(token) {
+      if (!tokenForm.test(token)) return undefined;
+      const bytes = Buffer.from(token, 'base64url');
+      // One spelling a token: base64url leaves bits of the last character unused.
+      if (bytes.length !== nameLength + macLength || bytes.toString('base64url') !== token) return undefined;
+      const name = bytes.subarray(0, nameLength);
+      if (!timingSafeEqual(macOf(name), bytes.subarray(nameLength))) return undefined;
+      return {
+        environment: name[0] === 0 ? 'SANDBOX' : 'PRODUCTION',
+        merchantId: publicId('mer', uuidOf(name.subarray(1, 17))),
+        orderId: publicId('ord', uuidOf(name.subarray(17))),
+      };
+    },
+  };
+}

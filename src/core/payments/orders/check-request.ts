@@ -1,0 +1,39 @@
+import { invalidFields } from '../../../platform/rpc/rpc-error.ts';
+import type { Issue } from '../../domain/issue.ts';
+import type { AgreedTerms } from '../../domain/merchant-terms.ts';
+import { amountIssues, currencyIssues, optionIssues } from '../../domain/merchant-terms.ts';
+import type { Result } from '../../domain/result.ts';
+import type { FindMerchant } from '../../merchants/find-merchant.ts';
+import type { AskedOfTerms } from './order-requests.ts';
+
+export type CheckRequest = (parsed: Result<unknown, readonly Issue[]>, asked: AskedOfTerms) => Promise<void>;
+
+/**
+ * Says all that is wrong with a request at once: what cannot be read, and what the merchant's terms leave out of the
+ * rest. Whether the merchant is there, or may use the environment, is not asked: its fields are told first.
+ * Errors: INVALID_FIELDS.
+ */
+export function createCheckRequest(findMerchant: FindMerchant): CheckRequest {
+  return async (parsed, asked) => {
+    const unreadable = parsed.ok ? [] : parsed.error;
+    const terms = asked.merchantId === undefined ? undefined : await findMerchant(asked.merchantId);
+    const told = new Set(unreadable.map(({ field }) => field));
+    const left = terms === undefined ? [] : issuesByTerms(terms, asked);
+    const issues = [...unreadable, ...left.filter(({ field }) => !told.has(field))];
+    if (issues.length > 0) throw invalidFields(issues);
+  };
+}
+
+function issuesByTerms(terms: AgreedTerms, asked: AskedOfTerms): Issue[] {
+  const { environment, currency, amount, paymentOption } = asked;
+  return [
+    ...(environment === undefined || paymentOption === undefined
+      ? []
+      : optionIssues(terms, environment, paymentOption)),
+    ...(amount !== undefined
+      ? amountIssues(terms, amount)
+      : currency !== undefined
+        ? currencyIssues(terms, currency)
+        : []),
+  ];
+}

@@ -1,0 +1,204 @@
+import { durationMs } from '@bufbuild/protobuf/wkt';
+import type {
+  GetOrderRequest,
+  RegisterOrderRequest,
+  StartDirectPaymentRequest,
+} from '../../../gen/gatehouse/v1/order_service_pb.js';
+import { PaymentType as PaymentTypeMessage } from '../../../gen/gatehouse/v1/order_pb.js';
+import { combine } from '../../domain/combine.ts';
+import { Currency } from '../../domain/currency.ts';
+import { HttpUrl } from '../../domain/http-url.ts';
+import type { Issue } from '../../domain/issue.ts';
+import { Money } from '../../domain/money.ts';
+import type { Environment, OrderFacts, PaymentOption, PaymentType } from '../../domain/order.ts';
+import { OrderNumber } from '../../domain/order-number.ts';
+import { PhoneNumber } from '../../domain/phone-number.ts';
+import { err, ok } from '../../domain/result.ts';
+import type { Result } from '../../domain/result.ts';
+import { parseText } from '../../domain/text.ts';
+import { parseEnvironment } from '../../rpc/environment.ts';
+import { parseId } from '../../rpc/request-fields.ts';
+import { paymentOptionOf, paymentTypeOf } from '../../rpc/order-messages.ts';
+import type { OrderName } from '../changes/order-store.ts';
+
+/** What a merchant says of an order; the rest of its facts are ours. */
+export interface Registration extends Omit<OrderFacts, 'id' | 'createdAt' | 'expiresAt'> {
+  /** How long the payment session lasts; the merchant's own when undefined. */
+  readonly sessionLifetimeMs: number | undefined;
+}
+
+export interface DirectPayment {
+  readonly merchantId: string;
+  readonly environment: Environment;
+  readonly orderNumber: string;
+  readonly amount: Money;
+  readonly phone: PhoneNumber;
+  readonly paymentOption: PaymentOption;
+}
+
+/** The payment options that wallets are set up for, by environment. */
+export type OfferedOptions = Readonly<Record<Environment, readonly PaymentOption[]>>;
+
+type Parsed<T> = Result<T, readonly Issue[]>;
+
+const reasonLength = 255;
+const businessNameLength = 128;
+
+/** What of a request the merchant's terms speak of, as far as it can be read. */
+export interface AskedOfTerms {
+  readonly merchantId: string | undefined;
+  readonly environment: Environment | undefined;
+  readonly currency: Currency | undefined;
+  readonly amount: Money | undefined;
+  readonly paymentOption: PaymentOption | undefined;
+}
+
+/** Says what is wrong with the amount even when the currency is wrong too. */
+function parseMoney(amount: string, currency: string, accepted: readonly string[]): Parsed<Money> {
+  const parsed = Currency.parse(currency, 'currency', accepted);
+  if (parsed.ok) {
+    const money = Money.parse(amount, 'amount', parsed.value);
+    return money.ok ? money : err([money.error]);
+  }
+  const text = Money.parseText(amount, 'amount');
+  return err(text.ok ? [parsed.error] : [text.error, parsed.error]);
+}
+
+function parsePaymentType(number: PaymentTypeMessage): Result<PaymentType, Issue> {
+  const type = number === PaymentTypeMessage.UNSPECIFIED ? 'API' : paymentTypeOf(number);
+  if (type === undefined || type === 'DIRECT')
+    return err({ field: 'payment_type', issue: 'must be API, LINK or QR' });
+  return ok(type);
+}
+
+function parsePaymentOption(
+  request: StartDirectPaymentRequest,
+  offered: OfferedOptions,
+): Result<PaymentOption, Issue> {
+  const option = paymentOptionOf(request.paymentOption);
+  if (option === undefined || option === 'WALLETA_WALLET') {
+    return err({ field: 'payment_option', issue: 'must be WALLETA_USSD or WALLETB_USSD' });
+  }
+  const environment = parseEnvironment(request.environment);
+  if (environment.ok && !offered[environment.value].includes(option)) {
+    const issue = `is not available in ${environment.value.toLowerCase()}: no wallet is set up for it`;
+    return err({ field: 'payment_option', issue });
+  }
+  return ok(option);
+}
+
+const isLink = ({ paymentType }: RegisterOrderRequest): boolean =>
+  paymentType === PaymentTypeMessage.LINK || paymentType === PaymentTypeMessage.QR;
+
+/** Whoever makes a link need not know who will pay by it: the customer says so at checkout. */
+function parseCustomerPhone(request: RegisterOrderRequest): Result<PhoneNumber, Issue> {
+  if (request.customerPhone === '' && isLink(request)) return ok({ asGiven: '', e164: '' });
+  return PhoneNumber.parse(request.customerPhone, 'customer_phone');
+}
+
+/** A link may be sent by mail or be printed: there is not always a page to go back to. */
+function parseReturnUrl(request: RegisterOrderRequest, environment: Environment): Result<string, Issue> {
+  if (request.returnUrl === '' && isLink(request)) return ok('');
+  return HttpUrl.parse(request.returnUrl, 'return_url', environment);
+}
+
+const minLifetimeMs = 5 * 60_000;
+const maxLifetimeMs = 30 * 86_400_000;
+
+function parseLifetime(request: RegisterOrderRequest): Result<number | undefined, Issue> {
+  const field = 'session_lifetime';
+  if (request.sessionLifetime === undefined) return ok(undefined);
+  if (!isLink(request)) return err({ field, issue: 'is only for orders of type LINK or QR' });
+  const lifetimeMs = durationMs(request.sessionLifetime);
+  if (!(lifetimeMs >= minLifetimeMs && lifetimeMs <= maxLifetimeMs) || lifetimeMs % 1000 !== 0) {
+    return err({ field, issue: 'must be 5 minutes to 30 days, in whole seconds' });
+  }
+  return ok(lifetimeMs);
+}
+
+/** Reads an order to register, with everything that is wrong with it. */
+export function parseRegistration(
+  request: RegisterOrderRequest,
+  currencies: readonly string[],
+): Parsed<Registration> {
+  const environment = parseEnvironment(request.environment);
+  // While the environment is not known, the stricter rule of production would blame the wrong field.
+  const urlsIn = environment.ok ? environment.value : 'SANDBOX';
+  return combine({
+    merchantId: parseId('mer', request.merchantId, 'merchant_id'),
+    environment,
+    orderNumber: OrderNumber.parse(request.orderNumber, 'order_number'),
+    returnUrl: parseReturnUrl(request, urlsIn),
+    webhookUrl: request.webhookUrl === '' ? ok('') : HttpUrl.parse(request.webhookUrl, 'webhook_url', urlsIn),
+    amount: parseMoney(request.amount, request.currency, currencies),
+    reason: parseText(request.reason, 'reason', { max: reasonLength, required: true }),
+    customerPhone: parseCustomerPhone(request),
+    sessionLifetimeMs: parseLifetime(request),
+    businessName: parseText(request.businessName, 'business_name', {
+      max: businessNameLength,
+      required: false,
+    }),
+    paymentType: parsePaymentType(request.paymentType),
+  });
+}
+
+/** Reads a direct payment, with everything that is wrong with it. */
+export function parseDirectPayment(
+  request: StartDirectPaymentRequest,
+  currencies: readonly string[],
+  offered: OfferedOptions,
+): Parsed<DirectPayment> {
+  return combine({
+    merchantId: parseId('mer', request.merchantId, 'merchant_id'),
+    environment: parseEnvironment(request.environment),
+    paymentOption: parsePaymentOption(request, offered),
+    amount: parseMoney(request.amount, request.currency, currencies),
+    orderNumber: OrderNumber.parse(request.orderNumber, 'order_number'),
+    phone: PhoneNumber.parse(request.phone, 'phone'),
+  });
+}
+
+/** Reads what the merchant's terms speak of, however wrong the rest is. */
+export function readForTerms(
+  request: RegisterOrderRequest | StartDirectPaymentRequest,
+  accepted: readonly string[],
+): AskedOfTerms {
+  const merchantId = parseId('mer', request.merchantId, 'merchant_id');
+  const environment = parseEnvironment(request.environment);
+  const currency = Currency.parse(request.currency, 'currency', accepted);
+  const amount = parseMoney(request.amount, request.currency, accepted);
+  return {
+    merchantId: merchantId.ok ? merchantId.value : undefined,
+    environment: environment.ok ? environment.value : undefined,
+    currency: currency.ok ? currency.value : undefined,
+    amount: amount.ok ? amount.value : undefined,
+    paymentOption: 'paymentOption' in request ? paymentOptionOf(request.paymentOption) : undefined,
+  };
+}
+
+/** Reads which order is asked for. */
+export function parseOrderName(request: GetOrderRequest): Parsed<OrderName> {
+  const named = combine({
+    merchantId: parseId('mer', request.merchantId, 'merchant_id'),
+    environment: parseEnvironment(request.environment),
+    key: parseOrderKey(request),
+  });
+  if (!named.ok) return named;
+  const { merchantId, environment, key } = named.value;
+  return ok({ merchantId, environment, ...key });
+}
+
+function parseOrderKey({ key }: GetOrderRequest): Result<Pick<OrderName, 'by' | 'value'>, Issue> {
+  switch (key.case) {
+    case 'orderNumber': {
+      const orderNumber = OrderNumber.parse(key.value, 'order_number');
+      return orderNumber.ok ? ok({ by: 'order_number', value: orderNumber.value }) : orderNumber;
+    }
+    case 'orderId': {
+      const orderId = parseId('ord', key.value, 'order_id');
+      return orderId.ok ? ok({ by: 'id', value: orderId.value }) : orderId;
+    }
+    case undefined:
+      return err({ field: 'order_number', issue: 'is required, or order_id instead' });
+  }
+}

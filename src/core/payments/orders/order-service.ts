@@ -1,0 +1,310 @@
+import { create, fromBinary } from '@bufbuild/protobuf';
+import { OrderEventSchema } from '../../../gen/gatehouse/v1/order_pb.js';
+import {
+  GetOrderResponseSchema,
+  OrderService,
+  RegisterOrderResponseSchema,
+  StartDirectPaymentResponseSchema,
+} from '../../../gen/gatehouse/v1/order_service_pb.js';
+import type {
+  GetOrderRequest,
+  GetOrderResponse,
+  RegisterOrderRequest,
+  RegisterOrderResponse,
+  StartDirectPaymentRequest,
+  StartDirectPaymentResponse,
+} from '../../../gen/gatehouse/v1/order_service_pb.js';
+import { annotate, callerOf, isRequestId, markUneventful } from '../../../platform/rpc/call-context.ts';
+import type { CallContext, Caller } from '../../../platform/rpc/call-context.ts';
+import { rpcError } from '../../../contract/error-reason.ts';
+import { rpcService } from '../../../contract/rpc-service.ts';
+import type { RpcService } from '../../../platform/rpc/rpc-service.ts';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { pageTokenAfter } from '../../../platform/rpc/page-token.ts';
+import { createdAtOf } from '../../../contract/public-id.ts';
+import { parsePageSize } from '../../rpc/page-token.ts';
+import { combine } from '../../domain/combine.ts';
+import { formatCursor, parseCursor } from '../../events/follow-events.ts';
+import type { EventFeed } from '../../events/follow-events.ts';
+import { parseId, valuesOrThrow } from '../../rpc/request-fields.ts';
+import { parseEnvironment } from '../../rpc/environment.ts';
+import { actorOf } from '../../../platform/rpc/actor.ts';
+import type { CancelOrder } from './cancel-order.ts';
+import type { CheckRequest } from './check-request.ts';
+import type { CheckoutTokens } from '../checkout/checkout-token.ts';
+import { answerEach } from '../../rpc/answer-each.ts';
+import type { ItemResult } from '../../rpc/answer-each.ts';
+import { attemptMessage, orderMessage } from '../../rpc/order-messages.ts';
+import type { FindOrdersAnywhere } from '../search/find-orders-anywhere.ts';
+import { parseFindOrders } from '../search/find-orders-request.ts';
+import { parseOrderFilter } from '../search/list-orders-request.ts';
+import { parseEventFilter } from './order-event-requests.ts';
+import type { OfferedOptions } from './order-requests.ts';
+import { parseDirectPayment, parseOrderName, parseRegistration, readForTerms } from './order-requests.ts';
+import type { CallScope, OrderStore } from '../changes/order-store.ts';
+import type { FoundOrders } from '../search/read-found-orders.ts';
+import type { SearchOrders } from '../search/search-orders.ts';
+import type { RegisterOrder } from './register-order.ts';
+import type { StartDirectPayment } from './start-direct-payment.ts';
+import { streamOrderBatches } from './stream-order-batches.ts';
+import type { BatchMethods } from './stream-order-batches.ts';
+
+export interface OrderServiceParts {
+  readonly store: OrderStore;
+  readonly searchOrders: SearchOrders;
+  readonly findOrdersAnywhere: FindOrdersAnywhere;
+  readonly cancelOrder: CancelOrder;
+  readonly checkRequest: CheckRequest;
+  readonly registerOrder: RegisterOrder;
+  readonly startDirectPayment: StartDirectPayment;
+  readonly feed: EventFeed;
+  readonly checkoutUrlOf: CheckoutTokens['urlOf'];
+  /** ISO 4217 codes this deployment takes. */
+  readonly currencies: readonly string[];
+  readonly offeredOptions: OfferedOptions;
+  /** Aborts when the process begins to stop: streams end, so that their callers go on elsewhere. */
+  readonly draining: AbortSignal;
+}
+
+const writers = ['facade', 'operator', 'writer'] as const;
+const registrars = [...writers, 'dashboard'] as const;
+const readers = [
+  'facade',
+  'checkout',
+  'wallets',
+  'webhooks',
+  'dashboard',
+  'operator',
+  'writer',
+  'reader',
+] as const;
+const followers = ['webhooks', 'operator', 'reader'] as const;
+const defaultEventPageSize = 100;
+/** A page of the largest orders stays under the limit on messages. */
+const maxEventPageSize = 500;
+
+/** gatehouse.v1.OrderService: parses a request, calls one function, and translates its result into the contract. */
+export function orderService(parts: OrderServiceParts): RpcService {
+  const { store, feed, draining } = parts;
+
+  const registerOne = async (
+    request: RegisterOrderRequest,
+    scope: CallScope,
+  ): Promise<RegisterOrderResponse> => {
+    const registration = parseRegistration(request, parts.currencies);
+    if (!registration.ok || request.validateOnly) {
+      await parts.checkRequest(registration, readForTerms(request, parts.currencies));
+      return create(RegisterOrderResponseSchema);
+    }
+    const { order, repeated } = await parts.registerOrder(registration.value, scopeFor(request, scope));
+    return create(RegisterOrderResponseSchema, {
+      order: orderMessage(order),
+      checkoutUrl: parts.checkoutUrlOf(order),
+      repeated,
+    });
+  };
+  const startOne = async (
+    request: StartDirectPaymentRequest,
+    scope: CallScope,
+  ): Promise<StartDirectPaymentResponse> => {
+    const payment = parseDirectPayment(request, parts.currencies, parts.offeredOptions);
+    if (!payment.ok || request.validateOnly) {
+      await parts.checkRequest(payment, readForTerms(request, parts.currencies));
+      return create(StartDirectPaymentResponseSchema);
+    }
+    const started = await parts.startDirectPayment(payment.value, scopeFor(request, scope));
+    const { order, attempt, repeated } = started;
+    const messages = { order: orderMessage(order), paymentAttempt: attemptMessage(order, attempt) };
+    return create(StartDirectPaymentResponseSchema, { ...messages, repeated });
+  };
+  const getOne = async (
+    request: GetOrderRequest,
+    scope: CallScope,
+    role: Caller['role'],
+  ): Promise<GetOrderResponse> => {
+    if (request.withCheckoutUrl) requireRegistrar(role);
+    const order = await store.find(valuesOrThrow(parseOrderName(request)), scope);
+    if (order === undefined)
+      throw rpcError('ORDER_NOT_FOUND', 'the merchant has no such order in this environment');
+    const isOpen = order.status === 'PENDING' && order.paymentType !== 'DIRECT';
+    const checkoutUrl = request.withCheckoutUrl && isOpen ? parts.checkoutUrlOf(order) : '';
+    return create(GetOrderResponseSchema, { order: orderMessage(order), checkoutUrl });
+  };
+
+  const resultsOf = async <Request extends Asked, Response extends Answered>(
+    context: CallContext,
+    requests: readonly Request[],
+    answer: (request: Request, scope: CallScope) => Promise<Response>,
+  ) => {
+    const scope = scopeOf(context);
+    const results = await answerEach(context, requests, (request) => answer(request, scope));
+    annotateBatch(context, requests, results);
+    return { results };
+  };
+  const batches: BatchMethods = {
+    registerOrders: ({ requests }, context) => resultsOf(context, requests, registerOne),
+    startDirectPayments: ({ requests }, context) => resultsOf(context, requests, startOne),
+    getOrders: ({ requests }, context) => {
+      const { role } = callerOf(context);
+      return resultsOf(context, requests, (request, scope) => getOne(request, scope, role));
+    },
+  };
+
+  return rpcService(
+    OrderService,
+    {
+      async registerOrder(request, context) {
+        const response = await registerOne(request, scopeOf(context));
+        annotate(context, {
+          merchant_id: request.merchantId,
+          order_id: response.order?.orderId,
+          repeated: response.repeated,
+        });
+        return response;
+      },
+      batchRegisterOrders: batches.registerOrders,
+      async startDirectPayment(request, context) {
+        const response = await startOne(request, scopeOf(context));
+        annotate(context, {
+          merchant_id: request.merchantId,
+          order_id: response.order?.orderId,
+          payment_attempt_id: response.paymentAttempt?.paymentAttemptId,
+          repeated: response.repeated,
+        });
+        return response;
+      },
+      batchStartDirectPayments: batches.startDirectPayments,
+      async getOrder(request, context) {
+        annotate(context, { merchant_id: request.merchantId });
+        return getOne(request, scopeOf(context), callerOf(context).role);
+      },
+      batchGetOrders: batches.getOrders,
+      streamOrderBatches: streamOrderBatches(batches, draining),
+      async cancelOrder(request, context) {
+        const name = valuesOrThrow(
+          combine({
+            merchantId: parseId('mer', request.merchantId, 'merchant_id'),
+            environment: parseEnvironment(request.environment),
+            id: parseId('ord', request.orderId, 'order_id'),
+          }),
+        );
+        annotate(context, { merchant_id: name.merchantId, order_id: name.id });
+        return { order: orderMessage(await parts.cancelOrder(name, actorOf(context))) };
+      },
+      async listOrders(request) {
+        const { filter, key } = valuesOrThrow(parseOrderFilter(request, parts.currencies));
+        const { searchedTo, ...found } = await parts.searchOrders(filter);
+        const page = foundMessage(found);
+        if (searchedTo === undefined) return page;
+        return {
+          ...page,
+          nextPageToken: pageTokenAfter(searchedTo, key),
+          searchedBackTo: timestampFromDate(createdAtOf('ord', searchedTo)),
+        };
+      },
+      async findOrders(request) {
+        const { search, key } = valuesOrThrow(parseFindOrders(request));
+        const { lastId, ...found } = await parts.findOrdersAnywhere(search);
+        return {
+          ...foundMessage(found),
+          nextPageToken: lastId === undefined ? '' : pageTokenAfter(lastId, key),
+        };
+      },
+      async listOrderEvents(request, context) {
+        const { after, limit, filter } = valuesOrThrow(
+          combine({
+            after: parseCursor(request.afterCursor),
+            limit: parsePageSize(request.pageSize, defaultEventPageSize, maxEventPageSize),
+            filter: parseEventFilter(request),
+          }),
+        );
+        const page = await feed.list(after, limit, filter);
+        if (page.events.length === 0) markUneventful(context);
+        const entries = page.events.map(({ cursor, payload }) => ({
+          cursor: formatCursor(cursor),
+          event: fromBinary(OrderEventSchema, payload),
+        }));
+        return { entries, nextCursor: formatCursor(page.next), hasMore: page.hasMore };
+      },
+      async *watchOrderEvents(request, context) {
+        const { after, filter } = valuesOrThrow(
+          combine({ after: parseCursor(request.afterCursor), filter: parseEventFilter(request) }),
+        );
+        const start = request.onlyNew && request.afterCursor === '' ? await feed.latest() : after;
+        const stop = AbortSignal.any([context.signal, draining]);
+        for await (const page of feed.follow(start, filter, stop)) {
+          if (page.events.length === 0) yield { cursor: formatCursor(page.next) };
+          for (const { cursor, payload } of page.events) {
+            yield { cursor: formatCursor(cursor), event: fromBinary(OrderEventSchema, payload) };
+          }
+        }
+        if (draining.aborted)
+          throw rpcError(
+            'SERVER_DRAINING',
+            'this server is stopping; resume on another after the last cursor',
+          );
+      },
+    },
+    {
+      registerOrder: registrars,
+      batchRegisterOrders: writers,
+      startDirectPayment: writers,
+      batchStartDirectPayments: writers,
+      getOrder: readers,
+      batchGetOrders: readers,
+      streamOrderBatches: writers,
+      cancelOrder: ['dashboard', 'operator'],
+      listOrders: ['dashboard', 'operator', 'reader', 'writer'],
+      findOrders: ['dashboard', 'operator'],
+      listOrderEvents: [...followers, 'dashboard'],
+      watchOrderEvents: followers,
+    },
+  );
+}
+
+/**
+ * The checkout URL pays and cancels the order. A role that may register orders receives the URL anyway, when it sends the
+ * order again; no other role may read it. @throws PERMISSION_DENIED ROLE_NOT_ALLOWED
+ */
+function requireRegistrar(role: Caller['role']): void {
+  if (registrars.some((registrar) => registrar === role)) return;
+  throw rpcError(
+    'ROLE_NOT_ALLOWED',
+    `with_checkout_url needs a role that may register orders (${registrars.join(', ')}), such as writer; the token has the role ${role}`,
+  );
+}
+
+const foundMessage = ({ orders, providerTransactionIds }: FoundOrders) => ({
+  orders: orders.map(orderMessage),
+  providerTransactionIds: Object.fromEntries(providerTransactionIds),
+});
+
+function scopeOf(context: CallContext): CallScope {
+  return { requestId: callerOf(context).requestId, signal: context.signal };
+}
+
+/** An item of a batch may say which request it is of. */
+function scopeFor({ requestId }: { readonly requestId: string }, scope: CallScope): CallScope {
+  return isRequestId(requestId) ? { ...scope, requestId } : scope;
+}
+
+type Asked = { readonly merchantId: string };
+type Answered = { readonly order?: { readonly orderId: string } | undefined };
+
+/** How many, and for a batch of one what its own method would have said. */
+function annotateBatch(
+  context: CallContext,
+  requests: readonly Asked[],
+  results: readonly { readonly result: ItemResult<Answered> }[],
+): void {
+  annotate(context, {
+    items: results.length,
+    failed_items: results.filter(({ result }) => result.case === 'error').length,
+  });
+  const [only, ...others] = results;
+  if (only === undefined || others.length > 0) return;
+  annotate(context, {
+    merchant_id: requests[0]?.merchantId,
+    ...(only.result.case === 'response' ? { order_id: only.result.value.order?.orderId } : {}),
+  });
+}

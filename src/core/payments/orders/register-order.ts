@@ -1,0 +1,100 @@
+import { rpcError } from '../../../contract/error-reason.ts';
+import { invalidFields } from '../../../platform/rpc/rpc-error.ts';
+import type { NewId } from '../../../contract/public-id.ts';
+import type { Order, OrderFacts, OrderStatus } from '../../domain/order.ts';
+import { registerOrder } from '../../domain/order.ts';
+import { answerRegistration } from '../../domain/taken-order-number.ts';
+import type { AskedRegistration, DiffersFromOrder } from '../../domain/taken-order-number.ts';
+import type { FindMerchant } from '../../merchants/find-merchant.ts';
+import { requireMerchant } from '../../merchants/find-merchant.ts';
+import { amountIssues } from '../../domain/merchant-terms.ts';
+import type { Registration } from './order-requests.ts';
+import type { CallScope, OrderStore } from '../changes/order-store.ts';
+
+export interface Registered {
+  readonly order: Order;
+  /** Whether the merchant had registered it before, with the same values. */
+  readonly repeated: boolean;
+}
+
+export type RegisterOrder = (registration: Registration, scope: CallScope) => Promise<Registered>;
+
+export interface RegisterOrderParts {
+  readonly store: OrderStore;
+  readonly findMerchant: FindMerchant;
+  readonly newId: NewId;
+  readonly now: () => Date;
+}
+
+/**
+ * Registers an order for the hosted checkout. A repeat with the same values gives the order again while it is PENDING or
+ * COMPLETED: a merchant that lost the answer sends the request again, even when the merchant's terms have changed since.
+ * Errors: MERCHANT_NOT_FOUND, MERCHANT_SUSPENDED, PRODUCTION_NOT_ACTIVATED, INVALID_FIELDS by the merchant's terms,
+ * ORDER_NUMBER_TAKEN, OVERLOADED.
+ */
+export function createRegisterOrder({ store, findMerchant, newId, now }: RegisterOrderParts): RegisterOrder {
+  return async ({ sessionLifetimeMs, ...registration }, scope) => {
+    const terms = await requireMerchant(findMerchant, registration.merchantId, registration.environment);
+    const createdAt = now();
+    const facts: OrderFacts = {
+      ...registration,
+      id: newId('ord', createdAt),
+      createdAt,
+      expiresAt: new Date(createdAt.getTime() + (sessionLifetimeMs ?? terms.sessionLifetimeMs)),
+    };
+    const issues = amountIssues(terms, registration.amount);
+    const asked = { facts, sessionLifetimeMs };
+    if (issues.length > 0) {
+      const { merchantId, environment, orderNumber: value } = facts;
+      const earlier = await store.find({ merchantId, environment, by: 'order_number', value }, scope);
+      if (earlier === undefined || answerRegistration(earlier, asked).type === 'differs')
+        throw invalidFields(issues);
+      return repeatedOrThrow(earlier, asked);
+    }
+    const changed = registerOrder(facts);
+    if ((await store.insert(changed, scope)) === 'inserted') return { order: changed.order, repeated: false };
+    return repeatedOrThrow(await findTaken(store, facts, scope), asked);
+  };
+}
+
+/** The order again when the registration repeats it. @throws ORDER_NUMBER_TAKEN */
+function repeatedOrThrow(order: Order, asked: AskedRegistration): Registered {
+  const answer = answerRegistration(order, asked);
+  switch (answer.type) {
+    case 'repeat':
+      return { order, repeated: true };
+    case 'ended':
+      throw orderNumberTaken(issueOfEnded(answer.status));
+    case 'differs':
+      throw orderNumberTaken(issueOfDifferent(order, answer));
+  }
+}
+
+/** The order that holds an order_number which could not be inserted. Orders are never deleted, so there is one. */
+export async function findTaken(store: OrderStore, facts: OrderFacts, scope: CallScope): Promise<Order> {
+  const { merchantId, environment, orderNumber } = facts;
+  const existing = await store.find(
+    { merchantId, environment, by: 'order_number', value: orderNumber },
+    scope,
+  );
+  if (existing === undefined) throw new Error(`order_number taken, yet no order has it: ${facts.id}`);
+  return existing;
+}
+
+export const orderNumberTaken = (issue: string): Error =>
+  rpcError('ORDER_NUMBER_TAKEN', `order_number ${issue}`, { issues: [{ field: 'order_number', issue }] });
+
+/** Says of an order_number that its order has ended. */
+export const issueOfEnded = (status: OrderStatus): string =>
+  `belongs to an order that is ${status}; use a new order_number`;
+
+/** Says of an order_number in which fields its order differs from the request. */
+export function issueOfDifferent(order: Order, { fields }: DiffersFromOrder): string {
+  const advice = 'use a new order_number, or send the same values to repeat the first request';
+  if (!fields.includes('payment_type')) return `was used with another ${listOf(fields)}; ${advice}`;
+  const what = order.paymentType === 'DIRECT' ? 'a direct payment' : `an order of type ${order.paymentType}`;
+  return `belongs to ${what}; use a new order_number`;
+}
+
+const listOf = (fields: readonly string[]): string =>
+  [fields.slice(0, -1).join(', '), ...fields.slice(-1)].filter((part) => part !== '').join(' and ');

@@ -1,0 +1,209 @@
+import { rpcError } from '../../../contract/error-reason.ts';
+import { invalidFields } from '../../../platform/rpc/rpc-error.ts';
+import type { NewId } from '../../../contract/public-id.ts';
+import type { Changed, Order, OrderFacts, PaymentAttempt } from '../../domain/order.ts';
+import { registerOrder } from '../../domain/order.ts';
+import { answerDirectPayment } from '../../domain/taken-order-number.ts';
+import { err, ok } from '../../domain/result.ts';
+import type { Result } from '../../domain/result.ts';
+import type { Command, Rejection } from '../../domain/transition.ts';
+import { transition } from '../../domain/transition.ts';
+import type { FindMerchant } from '../../merchants/find-merchant.ts';
+import { requireMerchant } from '../../merchants/find-merchant.ts';
+import { amountIssues, optionIssues } from '../../domain/merchant-terms.ts';
+import type { PhoneLimit } from '../phones/phone-limit.ts';
+import type { DirectPayment } from './order-requests.ts';
+import type { CallScope, OrderStore } from '../changes/order-store.ts';
+import { findTaken, issueOfDifferent, issueOfEnded, orderNumberTaken } from './register-order.ts';
+
+export interface StartedPayment {
+  readonly order: Order;
+  readonly attempt: PaymentAttempt;
+  /** Whether the same call had started the attempt before; then nobody is prompted again. */
+  readonly repeated: boolean;
+}
+
+export type StartDirectPayment = (payment: DirectPayment, scope: CallScope) => Promise<StartedPayment>;
+
+export interface StartDirectPaymentParts {
+  readonly store: OrderStore;
+  readonly findMerchant: FindMerchant;
+  readonly phoneLimit: PhoneLimit;
+  readonly newId: NewId;
+  readonly now: () => Date;
+}
+
+/**
+ * Commits a payment attempt: on a new DIRECT order, or on the PENDING order that has this order_number, amount and
+ * currency and nothing in flight. A repeat gives the attempt that the first call started and the order as it stands now.
+ * Errors: those of registering an order; INVALID_FIELDS for an option that the merchant's terms leave out;
+ * PAYMENT_IN_PROGRESS; MONEY_NOT_RETURNED; ORDER_NOT_PAYABLE; PHONE_BUSY, PHONE_LIMIT.
+ */
+export function createStartDirectPayment(parts: StartDirectPaymentParts): StartDirectPayment {
+  const { store, findMerchant, phoneLimit, newId, now } = parts;
+
+  /** Decides about the order under its lock, in the one place where an existing order gets a direct attempt. */
+  const startOn = async (
+    existing: Order,
+    payment: DirectPayment,
+    start: Command | undefined,
+    scope: CallScope,
+  ): Promise<Result<StartedPayment, Rejection | 'new_call'>> => {
+    // Most repeats need no lock: what this order says of the call never changes back.
+    const known = repeatOrThrow(existing, [], payment);
+    if (known !== undefined) return ok(known);
+    const decided = await store.change(
+      existing,
+      (order): Result<Changed, Refused> => {
+        const repeat = repeatOrThrow(order, order.earlierAttempts, payment);
+        if (repeat !== undefined) return err({ repeat });
+        if (start === undefined) return err({ rejection: 'new_call' });
+        const started = transition(order, start, now());
+        return started.ok ? started : err({ rejection: started.error });
+      },
+      scope,
+    );
+    if (decided.ok) return ok({ ...attemptOn(decided.value.order), repeated: false });
+    return 'repeat' in decided.error ? ok(decided.error.repeat) : err(decided.error.rejection);
+  };
+
+  return async (payment, scope) => {
+    const terms = await requireMerchant(findMerchant, payment.merchantId, payment.environment);
+    const { merchantId, environment, orderNumber } = payment;
+    const findExisting = () =>
+      store.find({ merchantId, environment, by: 'order_number', value: orderNumber }, scope);
+    const issues = [
+      ...optionIssues(terms, environment, payment.paymentOption),
+      ...amountIssues(terms, payment.amount),
+    ];
+    if (issues.length > 0) {
+      const existing = await findExisting();
+      if (existing === undefined || answerDirectPayment(existing, [], payment).type === 'differs')
+        throw invalidFields(issues);
+      const repeat = await startOn(existing, payment, undefined, scope);
+      if (!repeat.ok) throw invalidFields(issues);
+      return repeat.value;
+    }
+    const createdAt = now();
+    const facts = directOrderFacts(payment, newId('ord', createdAt), createdAt, terms.sessionLifetimeMs);
+    const start: Command = {
+      type: 'start_payment',
+      attemptId: newId('pat', createdAt),
+      origin: 'DIRECT',
+      paymentOption: payment.paymentOption,
+      phone: payment.phone,
+    };
+
+    const asked = { ...payment, phone: payment.phone.e164, network: null };
+    return phoneLimit.inTurn(asked, async () => {
+      const created = mustStart(startOnNewOrder(facts, start, createdAt));
+      const { attempt } = attemptOn(created.order);
+      const inserted = await store.insertWithAttempt(created, attempt, scope);
+      if (inserted === 'inserted') return { order: created.order, attempt, repeated: false };
+
+      // A phone that is not free holds up new prompts only: a repeat, or an order that refuses, hears of itself instead.
+      const existing = inserted === 'taken' ? await findTaken(store, facts, scope) : await findExisting();
+      if (existing === undefined) throw inserted === 'taken' ? notThere(facts) : phoneLimit.refusal(inserted);
+      const started = await startOn(existing, payment, start, scope);
+      if (started.ok) return started.value;
+      throw started.error === 'new_call' ? notThere(facts) : refusal(started.error);
+    });
+  };
+}
+
+type Refused = { readonly repeat: StartedPayment } | { readonly rejection: Rejection | 'new_call' };
+
+/** The payment that the call repeats, if it does. @throws ORDER_NUMBER_TAKEN when the order has other values. */
+function repeatOrThrow(
+  order: Order,
+  earlierAttempts: readonly PaymentAttempt[],
+  payment: DirectPayment,
+): StartedPayment | undefined {
+  const answer = answerDirectPayment(order, earlierAttempts, payment);
+  switch (answer.type) {
+    case 'repeat':
+      return { order, attempt: answer.attempt, repeated: true };
+    case 'start':
+      return undefined;
+    case 'differs':
+      throw orderNumberTaken(issueOfDifferent(order, answer));
+  }
+}
+
+const notThere = ({ id }: OrderFacts): Error =>
+  new Error(`order ${id} could not be inserted, and no other explains it`);
+
+/** A direct payment says no more of its order than this: there is no page to show a reason on or to return from. */
+function directOrderFacts(
+  payment: DirectPayment,
+  id: string,
+  createdAt: Date,
+  lifetimeMs: number,
+): OrderFacts {
+  return {
+    id,
+    merchantId: payment.merchantId,
+    environment: payment.environment,
+    orderNumber: payment.orderNumber,
+    amount: payment.amount,
+    paymentType: 'DIRECT',
+    customerPhone: payment.phone,
+    reason: '',
+    businessName: '',
+    returnUrl: '',
+    webhookUrl: '',
+    createdAt,
+    expiresAt: new Date(createdAt.getTime() + lifetimeMs),
+  };
+}
+
+function startOnNewOrder(facts: OrderFacts, start: Command, now: Date): Result<Changed, Rejection> {
+  const registered = registerOrder(facts);
+  const started = transition(registered.order, start, now);
+  if (!started.ok) return started;
+  return ok({ order: started.value.order, events: [...registered.events, ...started.value.events] });
+}
+
+function mustStart(result: Result<Changed, Rejection>): Changed {
+  if (!result.ok) throw new Error(`a new order refused its first payment: ${result.error.type}`);
+  return result.value;
+}
+
+function attemptOn(order: Order): { order: Order; attempt: PaymentAttempt } {
+  if (order.latestAttempt === null) throw new Error(`order ${order.id} has no attempt`);
+  return { order, attempt: order.latestAttempt };
+}
+
+function refusal(rejection: Rejection): Error {
+  const refuse = (
+    reason: 'PAYMENT_IN_PROGRESS' | 'MONEY_NOT_RETURNED' | 'ORDER_NOT_PAYABLE',
+    issue: string,
+  ): Error => rpcError(reason, `order_number ${issue}`, { issues: [{ field: 'order_number', issue }] });
+  switch (rejection.type) {
+    case 'order_is_final':
+      return orderNumberTaken(issueOfEnded(rejection.status));
+    case 'payment_in_progress':
+      return refuse('PAYMENT_IN_PROGRESS', 'has another payment in progress; wait for its outcome');
+    case 'money_not_returned':
+      return refuse(
+        'MONEY_NOT_RETURNED',
+        'belongs to an order whose earlier payment took money that is not back with the payer; ' +
+          'wait until it is back, or ask the operator of the gateway',
+      );
+    case 'too_many_attempts':
+      return refuse('ORDER_NOT_PAYABLE', `has been tried ${rejection.limit} times; use a new order_number`);
+    case 'session_ended':
+      return refuse(
+        'ORDER_NOT_PAYABLE',
+        'belongs to an order whose payment session has ended; use a new order_number',
+      );
+    case 'option_not_allowed':
+    case 'session_not_ended':
+    case 'unknown_attempt':
+    case 'attempt_is_final':
+    case 'attempt_not_sent':
+    case 'attempt_already_sent':
+    case 'amount_mismatch':
+      return new Error(`starting a payment cannot be refused for ${rejection.type}`);
+  }
+}

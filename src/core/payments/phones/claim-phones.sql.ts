@@ -1,0 +1,60 @@
+import pg from 'pg';
+import type { QueryResultRow } from 'pg';
+import { storedId } from '../../../contract/public-id.ts';
+import type { Environment } from '../../domain/order.ts';
+import { promptWindowMs } from '../../domain/prompt-allowance.ts';
+import type { PastPrompt } from '../../domain/prompt-allowance.ts';
+
+/** A phone in E.164 form, and for whom it would be asked; ids as they are shown. */
+export interface ClaimedPhone {
+  readonly phone: string;
+  readonly environment: Environment;
+  readonly merchantId: string;
+  /** The number of its advisory lock. */
+  readonly lock: bigint;
+}
+
+/** What the database says of a phone, for the merchant that asks. */
+export interface PhoneState {
+  /** False when another transaction has its lock, or it was named before in the same claim. */
+  readonly isLocked: boolean;
+  /** Whether the phone has confirmed a payment to the merchant in the last 180 days. */
+  readonly hasPaid: boolean;
+  /** The prompts that it has had in the window; stored ids. */
+  readonly past: readonly PastPrompt[];
+}
+
+/**
+ * Two statements with their values in them, to go on one trip together with the transaction's beginning. Two, because
+ * only a statement that begins under the locks sees what their last owners committed. Times are the database's.
+ */
+export function claimStatements(
+  phones: readonly ClaimedPhone[],
+  mostPrompts: number,
+): readonly [locks: string, states: string] {
+  const list = (values: readonly unknown[]): string => pg.escapeLiteral(`{${values.join(',')}}`);
+  const locks = new Set(phones.map(({ lock }) => lock));
+  return [
+    `select key::text as key, pg_try_advisory_xact_lock(key) as locked from unnest(${list([...locks])}::bigint[]) as t (key)`,
+    `
+select has_paid, prompts from core.phone_prompts(
+  ${list(phones.map(({ phone }) => phone))}::text[],
+  ${list(phones.map(({ environment }) => environment))}::core.environment[],
+  ${list(phones.map(({ merchantId }) => storedId('mer', merchantId)))}::uuid[],
+  ${mostPrompts}, interval '${promptWindowMs} milliseconds'
+)`,
+  ];
+}
+
+/** Reads the rows of both statements. */
+export function readPhoneStates(
+  phones: readonly ClaimedPhone[],
+  [locks = [], states = []]: readonly QueryResultRow[][],
+): PhoneState[] {
+  const free = new Set(locks.flatMap(({ key, locked }) => (locked === true ? [String(key)] : [])));
+  return phones.map(({ lock }, index) => ({
+    isLocked: free.delete(lock.toString()),
+    hasPaid: states[index]?.['has_paid'] === true,
+    past: (states[index]?.['prompts'] ?? []) as readonly PastPrompt[],
+  }));
+}

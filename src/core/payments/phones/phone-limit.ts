@@ -1,0 +1,153 @@
+import { createHash } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { QueryResultRow } from 'pg';
+import { rpcError } from '../../../contract/error-reason.ts';
+import { storedId } from '../../../contract/public-id.ts';
+import type { Environment } from '../../domain/order.ts';
+import { decidePrompt, mostPrompts, toldWaitMs } from '../../domain/prompt-allowance.ts';
+import type { PromptDecision, PromptPlace } from '../../domain/prompt-allowance.ts';
+import { claimStatements, readPhoneStates } from './claim-phones.sql.ts';
+
+export interface PhoneLimitSettings {
+  /** The share of `placesOf`: prompts of one kind that a phone gets in ten minutes; 0 sets no limit of any kind. */
+  readonly promptsPerTenMinutes: number;
+  /** A number from 0 to 1, by chance. */
+  readonly random: () => number;
+}
+
+/** The phone that a payment would ask, in E.164 form, and for whom. */
+export interface AskedPhone {
+  readonly phone: string;
+  readonly environment: Environment;
+  readonly merchantId: string;
+  /** The customer's network for a checkout page, '' when it is not known; null for a direct payment. */
+  readonly network: string | null;
+}
+
+/** Allowed means: until the transaction ends. Elsewhere: another transaction is about to have the phone asked. */
+export type PhoneAnswer = PromptDecision | { readonly type: 'elsewhere' };
+
+/** To be run in the transaction that commits the attempts, before it does. */
+export interface PhoneClaim {
+  readonly statements: readonly string[];
+  /** What each phone's answer is, by the rows of each statement. */
+  readonly answers: (rows: readonly QueryResultRow[][]) => readonly PhoneAnswer[];
+}
+
+/**
+ * Who may have a phone asked now: docs/adr/0018. In production the prompts of all merchants count together. In the sandbox
+ * each merchant counts for itself, since all use the same test numbers.
+ */
+export interface PhoneLimit {
+  readonly isSet: boolean;
+  /**
+   * Says of each phone whether this transaction may have it asked; whoever commits an attempt claims its phone before.
+   * Holds across all cores, by a lock for each phone that ends with the transaction. Nobody ever waits for one.
+   */
+  readonly claim: (asked: readonly AskedPhone[]) => PhoneClaim;
+  /** Claims one phone in a transaction of the ORM and gives its place. @throws `refusal` of any other answer. */
+  readonly demand: (em: EntityManager, asked: AskedPhone) => Promise<PromptPlace>;
+  /** What is thrown for a phone that may not be asked now: RESOURCE_EXHAUSTED, PHONE_BUSY or PHONE_LIMIT. */
+  readonly refusal: (answer: Exclude<PhoneAnswer, { readonly type: 'allowed' }>) => Error;
+  /**
+   * Starts a payment when those before it for the same phone have ended in this process, and again a moment later when
+   * it found the phone with another core. @throws RESOURCE_EXHAUSTED PHONE_BUSY when it was so for too long.
+   */
+  readonly inTurn: <T>(asked: AskedPhone, start: () => Promise<T>) => Promise<T>;
+}
+
+const busyRetryMs = 2_000;
+/** Another core is done with a phone in a few milliseconds, unless it hangs. */
+const waitsForOtherCoreMs = [5, 10, 20, 40, 80, 160, 320];
+/** Payments of one asker for one phone that wait for each other: an honest asker has one, and no asker fills it for others. */
+const maxQueued = 20;
+
+export function createPhoneLimit({ promptsPerTenMinutes: share, random }: PhoneLimitSettings): PhoneLimit {
+  const claim: PhoneLimit['claim'] = (asked) => {
+    if (share === 0) return { statements: [], answers: () => asked.map(() => unlimited) };
+    const phones = asked.map((one) => ({ ...one, lock: phoneLockOf(one) }));
+    return {
+      statements: claimStatements(phones, mostPrompts(share)),
+      answers: (rows) =>
+        readPhoneStates(phones, rows).map(({ isLocked, hasPaid, past }, index): PhoneAnswer => {
+          const one = asked[index];
+          if (one === undefined || !isLocked) return { type: 'elsewhere' };
+          return decidePrompt({ ...one, merchantId: storedId('mer', one.merchantId), hasPaid }, past, share);
+        }),
+    };
+  };
+  const refusal: PhoneLimit['refusal'] = (answer) => {
+    if (answer.type === 'elsewhere')
+      return new PhoneElsewhere('another core is about to have this phone asked');
+    const message =
+      answer.reason === 'PHONE_BUSY'
+        ? 'this phone has a payment to confirm; wait until it has ended'
+        : 'this phone has been asked to confirm too many payments; try again later';
+    return rpcError(answer.reason, message, { retryAfterMs: toldWaitMs(answer.waitMs, random()) });
+  };
+  const tooMany = () => refusal({ type: 'refused', reason: 'PHONE_BUSY', waitMs: busyRetryMs });
+  const startWhenHere = async <T>(start: () => Promise<T>): Promise<T> => {
+    for (const waitMs of waitsForOtherCoreMs) {
+      try {
+        return await start();
+      } catch (error) {
+        if (!(error instanceof PhoneElsewhere)) throw error;
+        await delay(waitMs);
+      }
+    }
+    throw tooMany();
+  };
+  const queues = new Map<string, Promise<unknown>>();
+  const waiting = new Map<string, number>();
+  return {
+    isSet: share > 0,
+    claim,
+    refusal,
+    async demand(em, asked) {
+      const { statements, answers } = claim([asked]);
+      const rows: QueryResultRow[][] = [];
+      for (const statement of statements) rows.push(await em.execute(statement));
+      const [answer = unlimited] = answers(rows);
+      if (answer.type !== 'allowed') throw refusal(answer);
+      return answer.place;
+    },
+    async inTurn(asked, start) {
+      if (share === 0) return start();
+      const phone = counterOf(asked);
+      const asker = `${phone} ${asked.network ?? asked.merchantId}`;
+      const ahead = waiting.get(asker) ?? 0;
+      if (ahead >= maxQueued) throw tooMany();
+      const run = () => startWhenHere(start);
+      const started = (queues.get(phone) ?? Promise.resolve()).then(run, run);
+      queues.set(phone, started);
+      waiting.set(asker, ahead + 1);
+      try {
+        return await started;
+      } finally {
+        if (queues.get(phone) === started) queues.delete(phone);
+        const left = (waiting.get(asker) ?? 1) - 1;
+        if (left === 0) waiting.delete(asker);
+        else waiting.set(asker, left);
+      }
+    },
+  };
+}
+
+const unlimited = { type: 'allowed', place: 'COMMON' } as const;
+
+/** Never leaves `inTurn`. */
+class PhoneElsewhere extends Error {
+  override readonly name = 'PhoneElsewhere';
+}
+
+/** Who counts together waits together, and nobody else: a sandbox never holds up real payments. */
+const counterOf = ({ phone, environment, merchantId }: Omit<AskedPhone, 'network'>): string =>
+  environment === 'PRODUCTION' ? phone : `${merchantId} ${phone}`;
+
+/** The advisory lock of a phone. 64 bits: no phone meets another one's lock, or another use of such locks, by chance. */
+export const phoneLockOf = (asked: Omit<AskedPhone, 'network'>): bigint =>
+  createHash('sha256')
+    .update(`phone ${counterOf(asked)}`)
+    .digest()
+    .readBigInt64BE();

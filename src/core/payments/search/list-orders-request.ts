@@ -1,0 +1,146 @@
+import type { ListOrdersRequest } from '../../../gen/gatehouse/v1/order_service_pb.js';
+import { combine } from '../../domain/combine.ts';
+import { Currency } from '../../domain/currency.ts';
+import type { Issue } from '../../domain/issue.ts';
+import { Money } from '../../domain/money.ts';
+import { OrderNumber } from '../../domain/order-number.ts';
+import { PhoneNumber } from '../../domain/phone-number.ts';
+import { err, ok } from '../../domain/result.ts';
+import type { Result } from '../../domain/result.ts';
+import { parseEnvironment } from '../../rpc/environment.ts';
+import { paymentOptionOf, paymentTypeOf, statusOf } from '../../rpc/order-messages.ts';
+import { parsePageSize, parsePageToken } from '../../rpc/page-token.ts';
+import { parseId } from '../../rpc/request-fields.ts';
+import { parseTime, timeKey } from '../../rpc/time-fields.ts';
+import type { OrderFilter } from './search-orders.ts';
+
+/** Reads which orders to list; `key` is what a page token is bound to. */
+export function parseOrderFilter(
+  request: ListOrdersRequest,
+  currencies: readonly string[],
+): Result<{ filter: OrderFilter; key: unknown }, readonly Issue[]> {
+  const key = keyOf(request);
+  const parsed = combine({
+    merchantId: parseId('mer', request.merchantId, 'merchant_id'),
+    environment: parseEnvironment(request.environment),
+    statuses: parseWords(
+      request.statuses,
+      statusOf,
+      'statuses',
+      'must be PENDING, COMPLETED, FAILED or EXPIRED',
+    ),
+    createdFrom: parseTime(request.createTimeFrom, 'create_time_from'),
+    createdTo: parseTime(request.createTimeTo, 'create_time_to'),
+    orderNumber:
+      request.orderNumber === '' ? ok(undefined) : OrderNumber.parse(request.orderNumber, 'order_number'),
+    orderNumberPrefix: parsePrefix(request.orderNumberPrefix),
+    phone: parsePhone(request.customerPhone),
+    providerTransactionId: parseTransaction(request.providerTransactionId),
+    money: parseAmounts(request, currencies),
+    paymentTypes: parseWords(
+      request.paymentTypes,
+      paymentTypeOf,
+      'payment_types',
+      'must be LINK, QR, DIRECT or API',
+    ),
+    paymentOptions: parseWords(
+      request.paymentOptions,
+      paymentOptionOf,
+      'payment_options',
+      'must be WALLETA_USSD, WALLETB_USSD or WALLETA_WALLET',
+    ),
+    beforeId: parsePageToken(request.pageToken, 'ord', key),
+    limit: parsePageSize(request.pageSize),
+  });
+  if (!parsed.ok) return parsed;
+  const { money, ...filter } = parsed.value;
+  return ok({ filter: { ...filter, ...money }, key });
+}
+
+/** Everything that decides which orders are wanted. */
+const keyOf = (request: ListOrdersRequest): unknown => [
+  request.merchantId,
+  request.environment,
+  request.statuses,
+  timeKey(request.createTimeFrom),
+  timeKey(request.createTimeTo),
+  request.orderNumberPrefix,
+  request.orderNumber,
+  request.customerPhone,
+  request.currency,
+  request.amountFrom,
+  request.amountTo,
+  request.paymentTypes,
+  request.paymentOptions,
+  request.providerTransactionId,
+];
+
+function parseWords<Word>(
+  numbers: readonly number[],
+  wordOf: (number: number) => Word | undefined,
+  field: string,
+  issue: string,
+): Result<Word[], Issue> {
+  const known = numbers.map(wordOf).filter((word) => word !== undefined);
+  return known.length < numbers.length ? err({ field, issue }) : ok(known);
+}
+
+function parsePrefix(prefix: string): Result<string | undefined, Issue> {
+  if (prefix === '') return ok(undefined);
+  if (!/^[\x21-\x7e]{1,64}$/.test(prefix)) {
+    return err({
+      field: 'order_number_prefix',
+      issue: 'must be at most 64 printable ASCII characters without spaces',
+    });
+  }
+  return ok(prefix);
+}
+
+/** How people write numbers down: "+251 (91) 122-33.44". */
+const phonePunctuation = /[\s().\-/]/g;
+
+/** A phone as people write it. */
+export const readPhone = (text: string): Result<PhoneNumber, Issue> =>
+  PhoneNumber.parse(text.replace(phonePunctuation, '').replace(/^00/, '+'), 'customer_phone');
+
+function parsePhone(text: string): Result<string | undefined, Issue> {
+  if (text === '') return ok(undefined);
+  const phone = readPhone(text);
+  return phone.ok ? ok(phone.value.e164) : phone;
+}
+
+/** As long as the wallets' numbers may be. */
+const longestTransaction = 800;
+
+function parseTransaction(text: string): Result<string | undefined, Issue> {
+  if (text === '') return ok(undefined);
+  if (text.length > longestTransaction || /\p{Cc}/u.test(text))
+    return err({
+      field: 'provider_transaction_id',
+      issue: `must be at most ${longestTransaction} characters without control characters`,
+    });
+  return ok(text);
+}
+
+type Amounts = Pick<OrderFilter, 'currency' | 'minMinorUnits' | 'maxMinorUnits'>;
+
+function parseAmounts(
+  { currency: code, amountFrom, amountTo }: ListOrdersRequest,
+  currencies: readonly string[],
+): Result<Amounts, readonly Issue[]> {
+  if (code === '' && amountFrom === '' && amountTo === '') {
+    return ok({ currency: undefined, minMinorUnits: undefined, maxMinorUnits: undefined });
+  }
+  const currency = Currency.parse(code, 'currency', currencies);
+  if (!currency.ok) return err([currency.error]);
+  const minorUnits = (text: string, field: string): Result<bigint | undefined, Issue> => {
+    if (text === '') return ok(undefined);
+    const money = Money.parse(text, field, currency.value);
+    return money.ok ? ok(money.value.minorUnits) : money;
+  };
+  const amounts = combine({
+    minMinorUnits: minorUnits(amountFrom, 'amount_from'),
+    maxMinorUnits: minorUnits(amountTo, 'amount_to'),
+  });
+  return amounts.ok ? ok({ currency: currency.value.code, ...amounts.value }) : amounts;
+}

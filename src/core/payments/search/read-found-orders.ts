@@ -1,0 +1,35 @@
+import type { Pool } from 'pg';
+import { publicId } from '../../../contract/public-id.ts';
+import { orderOf } from '../../database/order-rows.ts';
+import type { Environment, Order } from '../../domain/order.ts';
+import { findOrders } from './find-orders.sql.ts';
+
+/** Stored ids. */
+export interface FoundOrderKey {
+  readonly merchantId: string;
+  readonly environment: Environment;
+  readonly id: string;
+}
+
+export interface FoundOrders {
+  readonly orders: readonly Order[];
+  /** By the id of each order that is paid: the wallet's number of the transaction. */
+  readonly providerTransactionIds: ReadonlyMap<string, string>;
+}
+
+/** The orders that a search has found, in the order of their keys. */
+export async function readFoundOrders(pool: Pool, keys: readonly FoundOrderKey[]): Promise<FoundOrders> {
+  const found = await findOrders(
+    pool,
+    keys.map(({ id, ...owner }) => ({ ...owner, by: 'id' as const, value: id })),
+  );
+  const there = found.filter((each) => each !== undefined);
+  return {
+    orders: there.map(({ order, latestAttempt }) => orderOf(order, latestAttempt)),
+    providerTransactionIds: new Map(
+      there.flatMap(({ order, providerTransactionId }) =>
+        providerTransactionId === '' ? [] : [[publicId('ord', order.id), providerTransactionId] as const],
+      ),
+    ),
+  };
+}

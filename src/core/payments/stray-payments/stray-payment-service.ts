@@ -1,0 +1,212 @@
+import { create } from '@bufbuild/protobuf';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import {
+  StrayPaymentKind,
+  StrayPaymentSchema,
+  StrayPaymentService,
+  StrayPaymentStatus as StatusMessage,
+} from '../../../gen/gatehouse/v1/stray_payment_service_pb.js';
+import type {
+  LeaseReversalsRequest,
+  ListStrayPaymentsRequest,
+  RecordReversalOutcomeRequest,
+  StrayPayment as StrayPaymentMessage,
+} from '../../../gen/gatehouse/v1/stray_payment_service_pb.js';
+import { annotate, markUneventful } from '../../../platform/rpc/call-context.ts';
+import { rpcError } from '../../../contract/error-reason.ts';
+import { rpcService } from '../../../contract/rpc-service.ts';
+import type { RpcService } from '../../../platform/rpc/rpc-service.ts';
+import { actorOf } from '../../../platform/rpc/actor.ts';
+import { publicId } from '../../../contract/public-id.ts';
+import { combine } from '../../domain/combine.ts';
+import type { Issue } from '../../domain/issue.ts';
+import type { StrayPaymentStatus } from '../../domain/order.ts';
+import { err, ok } from '../../domain/result.ts';
+import type { ReversalOutcome } from '../../domain/reversal.ts';
+import type { Result } from '../../domain/result.ts';
+import { environmentNumbers, parseEnvironment, parseOptionalEnvironment } from '../../rpc/environment.ts';
+import { parseLease, parseLeaseLimit, parsePaymentOptions } from '../../rpc/lease-fields.ts';
+import { paymentOptions } from '../../rpc/order-messages.ts';
+import { pageOf } from '../../../platform/rpc/page-token.ts';
+import { parsePageSize, parsePageToken } from '../../rpc/page-token.ts';
+import { parseId, parseOptionalId, valuesOrThrow } from '../../rpc/request-fields.ts';
+import { walletText } from '../../rpc/wallet-text.ts';
+import { reversalName, shownId } from './stray-payment-store.ts';
+import type { StrayPayment, StrayPaymentStore } from './stray-payment-store.ts';
+
+const maxReference = 800;
+const maxDetail = 512;
+
+/** gatehouse.v1.StrayPaymentService. */
+export function strayPaymentService(store: StrayPaymentStore): RpcService {
+  return rpcService(
+    StrayPaymentService,
+    {
+      async listStrayPayments(request) {
+        const { filter, key } = parseFilter(request);
+        const listed = await store.list({ ...filter, limit: filter.limit + 1 });
+        const page = pageOf(
+          listed.map((stray) => ({ id: shownId(stray), stray })),
+          filter.limit,
+          key,
+        );
+        return {
+          strayPayments: page.items.map(({ stray }) => strayMessage(stray)),
+          nextPageToken: page.nextPageToken,
+        };
+      },
+      async leaseReversals(request, context) {
+        const { environment, options, limit, leaseMs } = parseLeaseRequest(request);
+        const leased = await store.lease(environment, options, limit, leaseMs);
+        annotate(context, { items: leased.length });
+        if (leased.length === 0) markUneventful(context);
+        const reversals = leased.map(({ stray, leaseId, sentBefore }) => ({
+          strayPayment: strayMessage(stray),
+          leaseId,
+          sentBefore,
+          providerReference: stray.providerReference ?? '',
+          reversalId: reversalName(stray),
+        }));
+        return { reversals };
+      },
+      async recordReversalOutcome(request, context) {
+        const { leaseId, outcome, ...key } = parseReport(request);
+        annotate(context, { stray_payment_id: key.strayPaymentId, outcome: outcome.type });
+        const recorded = await store.record(key, leaseId, outcome, request.exchanges);
+        if (recorded.ok) return { strayPayment: strayMessage(recorded.value) };
+        if (recorded.error === 'not_found') throw notFound(key.strayPaymentId);
+        throw rpcError('LEASE_LOST', 'the lease has ended and somebody else has the reversal by now');
+      },
+      async retryReversal(request, context) {
+        const key = valuesOrThrow(combine(parseKey(request)));
+        annotate(context, { stray_payment_id: key.strayPaymentId });
+        const retried = await store.retry(key, actorOf(context));
+        if (retried.ok) return { strayPayment: strayMessage(retried.value) };
+        if (retried.error === 'not_found') throw notFound(key.strayPaymentId);
+        throw rpcError(
+          'REVERSAL_NOT_REFUSED',
+          `only a refused reversal can be tried again; ${notRefused[retried.error]}`,
+        );
+      },
+    },
+    {
+      listStrayPayments: ['dashboard', 'operator', 'reader'],
+      leaseReversals: ['wallets'],
+      recordReversalOutcome: ['wallets'],
+      retryReversal: ['dashboard', 'operator'],
+    },
+  );
+}
+
+const notFound = (id: string) =>
+  rpcError('STRAY_PAYMENT_NOT_FOUND', `the merchant has no stray payment ${id}`);
+
+const notRefused = {
+  under_way:
+    'the wallet has not said what becomes of this one, and a second one could send the money back twice',
+  reversed: 'the money of this one went back',
+} as const;
+
+const parseKey = (request: { readonly merchantId: string; readonly strayPaymentId: string }) => ({
+  merchantId: parseId('mer', request.merchantId, 'merchant_id'),
+  strayPaymentId: parseId('stp', request.strayPaymentId, 'stray_payment_id'),
+});
+
+function parseLeaseRequest(request: LeaseReversalsRequest) {
+  return valuesOrThrow(
+    combine({
+      environment: parseEnvironment(request.environment),
+      options: parsePaymentOptions(request.paymentOptions),
+      limit: parseLeaseLimit(request.maxReversals, 'max_reversals'),
+      leaseMs: parseLease(request.lease),
+    }),
+  );
+}
+
+function parseReport(request: RecordReversalOutcomeRequest) {
+  return valuesOrThrow(
+    combine({
+      ...parseKey(request),
+      leaseId:
+        request.leaseId === '' ? err({ field: 'lease_id', issue: 'is required' }) : ok(request.leaseId),
+      outcome: parseOutcome(request),
+    }),
+  );
+}
+
+function parseOutcome({ outcome }: RecordReversalOutcomeRequest): Result<ReversalOutcome, Issue> {
+  switch (outcome.case) {
+    case 'pending': {
+      const { providerReference, detail } = outcome.value;
+      const cut = {
+        providerReference: walletText(providerReference, maxReference),
+        detail: walletText(detail, maxDetail),
+      };
+      return ok({ type: 'pending', ...cut });
+    }
+    case 'done':
+      return ok({ type: 'done' });
+    case 'refused':
+      return ok({
+        type: 'refused',
+        detail: walletText(outcome.value.detail, maxDetail),
+        definite: outcome.value.definite,
+      });
+    case undefined:
+      return err({ field: 'outcome', issue: 'is required' });
+  }
+}
+
+const statuses = {
+  REVERSAL_DUE: StatusMessage.REVERSAL_DUE,
+  REVERSED: StatusMessage.REVERSED,
+  REVERSAL_REFUSED: StatusMessage.REVERSAL_REFUSED,
+} as const satisfies Record<StrayPaymentStatus, StatusMessage>;
+
+const kinds = { LATE: StrayPaymentKind.LATE, WRONG_AMOUNT: StrayPaymentKind.WRONG_AMOUNT } as const;
+
+function parseFilter(request: ListStrayPaymentsRequest) {
+  const key = [request.merchantId, request.orderId, request.environment, request.statuses];
+  const filter = valuesOrThrow(
+    combine({
+      merchantId: parseOptionalId('mer', request.merchantId, 'merchant_id'),
+      orderId: parseOptionalId('ord', request.orderId, 'order_id'),
+      environment: parseOptionalEnvironment(request.environment),
+      statuses: parseStatuses(request),
+      beforeId: parsePageToken(request.pageToken, 'stp', key),
+      limit: parsePageSize(request.pageSize),
+    }),
+  );
+  return { filter, key };
+}
+
+function parseStatuses(request: ListStrayPaymentsRequest): Result<StrayPaymentStatus[], Issue> {
+  const words = Object.keys(statuses) as StrayPaymentStatus[];
+  const known = request.statuses
+    .map((number) => words.find((word) => statuses[word] === number))
+    .filter((word) => word !== undefined);
+  if (known.length < request.statuses.length) {
+    return err({ field: 'statuses', issue: `must be ${words.join(', ')}` });
+  }
+  return ok(known);
+}
+
+function strayMessage(stray: StrayPayment): StrayPaymentMessage {
+  return create(StrayPaymentSchema, {
+    strayPaymentId: shownId(stray),
+    merchantId: publicId('mer', stray.merchantId),
+    environment: environmentNumbers[stray.environment],
+    orderId: publicId('ord', stray.orderId),
+    paymentAttemptId: publicId('pat', stray.paymentAttemptId),
+    paymentOption: paymentOptions[stray.paymentOption],
+    providerTransactionId: stray.providerTransactionId,
+    amount: stray.amount,
+    currency: stray.currency,
+    kind: kinds[stray.kind],
+    status: statuses[stray.status],
+    detail: stray.detail,
+    tries: stray.tries,
+    createTime: timestampFromDate(stray.createdAt),
+    updateTime: timestampFromDate(stray.updatedAt),
+  });
+}

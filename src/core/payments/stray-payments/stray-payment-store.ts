@@ -1,0 +1,157 @@
+import { LockMode } from '@mikro-orm/postgresql';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { Actor } from '../../../platform/rpc/actor.ts';
+import { recordAudit } from '../../audit/record-audit.ts';
+import type { Database } from '../../database/database.ts';
+import { StrayPaymentRow } from '../../database/entities.ts';
+import { publicId, storedId } from '../../../contract/public-id.ts';
+import { readClock } from '../../database/read-clock.ts';
+import type { NewId } from '../../../contract/public-id.ts';
+import type { Environment, PaymentOption, StrayPaymentStatus } from '../../domain/order.ts';
+import { err, ok } from '../../domain/result.ts';
+import type { Result } from '../../domain/result.ts';
+import { leaseReversal, recordReversalOutcome, retryReversal } from '../../domain/reversal.ts';
+import type { ReversalOutcome } from '../../domain/reversal.ts';
+import type { WalletExchange } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
+import { keepExchanges } from '../attempts/keep-exchanges.ts';
+import { reversalColumns, reversalOf } from '../changes/reversal-row.ts';
+
+/** A stray payment as it stands; the row itself, with the ids as they are stored. */
+export type StrayPayment = Omit<StrayPaymentRow, symbol>;
+
+export interface StrayPaymentFilter {
+  readonly merchantId: string | undefined;
+  readonly orderId: string | undefined;
+  readonly environment: Environment | undefined;
+  readonly statuses: readonly StrayPaymentStatus[];
+  readonly beforeId: string | undefined;
+  readonly limit: number;
+}
+
+export interface LeasedReversal {
+  readonly stray: StrayPayment;
+  readonly leaseId: string;
+  readonly sentBefore: boolean;
+}
+
+export interface StrayPaymentStore {
+  /** Newest first. */
+  readonly list: (filter: StrayPaymentFilter) => Promise<StrayPayment[]>;
+  readonly lease: (
+    environment: Environment,
+    options: readonly PaymentOption[],
+    limit: number,
+    leaseMs: number,
+  ) => Promise<LeasedReversal[]>;
+  readonly record: (
+    key: StrayPaymentKey,
+    leaseId: string,
+    outcome: ReversalOutcome,
+    exchanges: readonly WalletExchange[],
+  ) => Promise<Result<StrayPayment, 'not_found' | 'lease_lost'>>;
+  /** Errors: `under_way` while the wallet has not decided, `reversed` when the money went back. */
+  readonly retry: (
+    key: StrayPaymentKey,
+    by: Actor,
+  ) => Promise<Result<StrayPayment, 'not_found' | 'under_way' | 'reversed'>>;
+}
+
+/** Ids as they are shown. */
+export interface StrayPaymentKey {
+  readonly merchantId: string;
+  readonly strayPaymentId: string;
+}
+
+export interface StrayPaymentStoreOptions {
+  readonly database: Database;
+  readonly newId: NewId;
+  readonly newLeaseId: () => string;
+  readonly now: () => Date;
+  /** Called when a reversal became due. */
+  readonly onDue: () => void;
+}
+
+export function createStrayPaymentStore(options: StrayPaymentStoreOptions): StrayPaymentStore {
+  const { database, newId, newLeaseId, now, onDue } = options;
+  const lock = (em: EntityManager, { merchantId, strayPaymentId }: StrayPaymentKey) =>
+    em.findOne(
+      StrayPaymentRow,
+      { merchantId: storedId('mer', merchantId), id: storedId('stp', strayPaymentId) },
+      { lockMode: LockMode.PESSIMISTIC_WRITE },
+    );
+
+  return {
+    async list({ merchantId, orderId, environment, statuses, beforeId, limit }) {
+      const where = {
+        ...(merchantId === undefined ? {} : { merchantId: storedId('mer', merchantId) }),
+        ...(orderId === undefined ? {} : { orderId: storedId('ord', orderId) }),
+        ...(environment === undefined ? {} : { environment }),
+        ...(statuses.length === 0 ? {} : { status: { $in: [...statuses] } }),
+        ...(beforeId === undefined ? {} : { id: { $lt: storedId('stp', beforeId) } }),
+      };
+      return database.fork().find(StrayPaymentRow, where, { orderBy: { id: 'desc' }, limit });
+    },
+
+    lease: (environment, paymentOptions, limit, leaseMs) =>
+      database.fork().transactional(async (em) => {
+        const at = await readClock(em);
+        const rows = await em.find(
+          StrayPaymentRow,
+          { environment, paymentOption: { $in: [...paymentOptions] }, dueAt: { $lte: at } },
+          { orderBy: { dueAt: 'asc' }, limit, lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE },
+        );
+        return rows.flatMap((row) => {
+          const leaseId = newLeaseId();
+          const leased = leaseReversal(reversalOf(row), leaseId, leaseMs, at);
+          if (!leased.ok) return [];
+          const { reversal, sentBefore } = leased.value;
+          em.assign(row, reversalColumns(reversal));
+          return [{ stray: { ...row }, leaseId, sentBefore }];
+        });
+      }),
+
+    record: (key, leaseId, outcome, exchanges) =>
+      database.fork().transactional(async (em) => {
+        const row = await lock(em, key);
+        if (row === null) return err('not_found' as const);
+        const at = now();
+        const recorded = recordReversalOutcome(reversalOf(row), leaseId, outcome, at);
+        if (!recorded.ok) return recorded;
+        const { reversal, isRepeat } = recorded.value;
+        if (isRepeat) return ok({ ...row });
+        const { merchantId, paymentAttemptId } = row;
+        const areDecisive = reversal.status !== 'REVERSAL_DUE';
+        await keepExchanges(em, { merchantId, id: paymentAttemptId }, { exchanges, areDecisive, newId, at });
+        em.assign(row, reversalColumns(reversal));
+        return ok({ ...row });
+      }),
+
+    async retry(key, by) {
+      const retried = await database.fork().transactional(async (em) => {
+        const row = await lock(em, key);
+        if (row === null) return err('not_found' as const);
+        const at = now();
+        const due = retryReversal(reversalOf(row), storedId('stp', newId('stp', at)), at);
+        if (!due.ok) return due;
+        em.assign(row, reversalColumns(due.value));
+        const { merchantId, strayPaymentId: targetId } = key;
+        recordAudit(em, newId, at, by, {
+          action: 'stray_payment.retry_reversal',
+          merchantId,
+          targetId,
+          details: { reversal_id: reversalName(row) },
+        });
+        return ok({ ...row });
+      });
+      if (retried.ok) onDue();
+      return retried;
+    },
+  };
+}
+
+/** The id of a stray payment as it is shown. */
+export const shownId = ({ id }: Pick<StrayPayment, 'id'>): string => publicId('stp', id);
+
+/** What the wallet knows the reversal by. */
+export const reversalName = ({ reversalId }: Pick<StrayPayment, 'reversalId'>): string =>
+  publicId('stp', reversalId);

@@ -1,0 +1,114 @@
+import { fromBinary } from '@bufbuild/protobuf';
+import type { PoolClient } from 'pg';
+import { OrderEventSchema, PaymentAttemptStatus } from '../../gen/gatehouse/v1/order_pb.js';
+import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
+import { inTransaction } from '../../platform/database/in-transaction.ts';
+import { pause } from '../../platform/pause.ts';
+import type { Database } from '../database/database.ts';
+import { Currency } from '../domain/currency.ts';
+import { Money } from '../domain/money.ts';
+import { beginning } from '../events/follow-events.ts';
+import type { EventCursor } from '../events/follow-events.ts';
+import { paymentOptionOf } from '../rpc/order-messages.ts';
+import { addToCounts, nextEventGroups } from './count-events.sql.ts';
+import type { CountedEvents, EventGroup } from './count-events.sql.ts';
+
+const pageSize = 2_000;
+
+/** Times as long as a page took: many events, as after a restore, are counted beside the payments, not before them. */
+const restsPerPage = 4;
+
+/** Locked for as long as the counts change: one core counts at a time, and the others go on with something else. */
+const takeCursor = `
+select xid::text as xid, position::text as position, xid >= pg_snapshot_xmax(pg_current_snapshot()) as is_ahead
+from core.order_counts_cursor for update skip locked`;
+
+type CursorRow = EventCursor & { readonly is_ahead: boolean };
+
+/**
+ * Counts the events that are not counted yet, until there are none, another core does it, or `stop` aborts. The counts
+ * and the place up to which events are in them are committed together: so each event counts once, whatever crashes.
+ * A place that this server has not reached is of another server, from a backup: everything is counted anew then.
+ */
+export async function countEvents({ pool }: Pick<Database, 'pool'>, stop: AbortSignal): Promise<void> {
+  for (;;) {
+    const begunAtMs = performance.now();
+    if (stop.aborted || !(await countPage(pool))) return;
+    await pause(restsPerPage * (performance.now() - begunAtMs), stop);
+  }
+}
+
+/** Gives whether more can be counted at once. */
+const countPage = (pool: Database['pool']): Promise<boolean> =>
+  inTransaction(pool, [takeCursor], async (client, [rows = []]) => {
+    const [cursor] = rows as CursorRow[];
+    if (cursor === undefined) return false;
+    if (cursor.is_ahead) await client.query('delete from core.order_counts');
+    const page = await nextEventGroups(client, cursor.is_ahead ? beginning : cursor, pageSize);
+    if (page.next === undefined) {
+      if (cursor.is_ahead) await moveCursor(client, beginning);
+      return false;
+    }
+    const counted = added(page.groups.flatMap(countedOf));
+    if (counted.length > 0) await addToCounts(client, counted);
+    await moveCursor(client, page.next);
+    return page.eventCount === pageSize;
+  });
+
+async function moveCursor(client: PoolClient, { xid, position }: EventCursor): Promise<void> {
+  await client.query('update core.order_counts_cursor set xid = $1::xid8, position = $2', [xid, position]);
+}
+
+/** What the events of a group add; a payment that has begun is counted when it is known how it ended. */
+function countedOf(group: EventGroup): CountedEvents[] {
+  const { environment, type, quarter } = group;
+  const common = { merchantId: group.merchant_id, environment, type, quarter };
+  if (type === 'PAYMENT_STARTED') return [];
+  if (group.payloads === null) {
+    const events = Number(group.events);
+    return [{ ...common, currency: '', paymentOption: '', reason: '', events, minorUnits: 0n }];
+  }
+  return group.payloads.map((payload) => {
+    const event = fromBinary(OrderEventSchema, payload);
+    return { ...common, ...detailsOf(type, event), events: 1 };
+  });
+}
+
+type Details = Pick<CountedEvents, 'currency' | 'paymentOption' | 'reason' | 'minorUnits'>;
+
+function detailsOf(type: EventGroup['type'], { order, paymentAttempt }: OrderEvent): Details {
+  if (type === 'COMPLETED' && order !== undefined) {
+    const { currency, deducted } = order;
+    const money = Money.parse(deducted, 'deducted', Currency.of(currency));
+    if (!money.ok) throw new Error(`the order ${order.orderId} is COMPLETED with ${deducted} ${currency}`);
+    const paymentOption = paymentOptionOf(order.paymentOption) ?? '';
+    return { currency, paymentOption, reason: '', minorUnits: money.value.minorUnits };
+  }
+  const none = { currency: '', minorUnits: 0n };
+  if (type === 'EXPIRED') return { ...none, paymentOption: '', reason: 'session_ended' };
+  if (paymentAttempt === undefined) return { ...none, paymentOption: '', reason: 'cancelled' };
+  const timedOut = paymentAttempt.status === PaymentAttemptStatus.TIMED_OUT;
+  return {
+    ...none,
+    paymentOption: paymentOptionOf(paymentAttempt.paymentOption) ?? '',
+    reason: timedOut ? 'timed_out' : paymentAttempt.declineReason,
+  };
+}
+
+/** One item for each row of the counts: a statement can change a row only once. Sorted, so that nobody waits in a circle. */
+function added(items: readonly CountedEvents[]): CountedEvents[] {
+  const byKey = new Map<string, CountedEvents>();
+  for (const item of items) {
+    const { merchantId, environment, type, quarter, currency, paymentOption, reason } = item;
+    const key = [merchantId, environment, type, quarter.toISOString(), currency, paymentOption, reason].join(
+      ' ',
+    );
+    const before = byKey.get(key);
+    byKey.set(key, {
+      ...item,
+      events: item.events + (before?.events ?? 0),
+      minorUnits: item.minorUnits + (before?.minorUnits ?? 0n),
+    });
+  }
+  return [...byKey.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, item]) => item);
+}
