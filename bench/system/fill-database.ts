@@ -4,7 +4,7 @@ import { CheckoutService } from '../../src/gen/gatehouse/v1/checkout_service_pb.
 import { MerchantService } from '../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
-import { storedId } from '../../src/contract/public-id.ts';
+import { storedId } from '../../test/support/ids.ts';
 import { createGrpcTransport } from '../../src/contract/grpc-transport.ts';
 import { startGatehouse } from './gatehouse.ts';
 import type { BenchPostgres } from './servers.ts';

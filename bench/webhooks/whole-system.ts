@@ -3,7 +3,7 @@ import type { Client } from '@connectrpc/connect';
 import pg from 'pg';
 import { CheckoutService } from '../../src/gen/gatehouse/v1/checkout_service_pb.js';
 import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
-import { publicId } from '../../src/contract/public-id.ts';
+import { publicId } from '../../test/support/ids.ts';
 import { ownPostgres } from '../../test/faults/stoppable-servers.ts';
 import type { GatehouseProcess } from '../../test/support/gatehouse-process.ts';
 import { registration } from '../../test/support/order-requests.ts';

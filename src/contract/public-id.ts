@@ -19,11 +19,18 @@ export const idPrefixes = [
 ] as const;
 export type IdPrefix = (typeof idPrefixes)[number];
 
+/** An id as it is shown, such as `ord_01h455vb4pex5vsknk084sn02q`: in messages, logs and the domain. */
+export type PublicId<P extends IdPrefix> = `${P}_${string}`;
+
+declare const kindOfId: unique symbol;
+/** The same id as it is stored, a UUID: in rows and statements. Never leaves the store that reads it. */
+export type StoredId<P extends IdPrefix> = string & { readonly [kindOfId]: P };
+
 /**
  * A new id of a thing made at `at`: the prefix and a UUID of version 7 (RFC 9562) in 26 characters, so that ids sort by
  * the millisecond they were made in.
  */
-export type NewId = (prefix: IdPrefix, at: Date) => string;
+export type NewId = <P extends IdPrefix>(prefix: P, at: Date) => PublicId<P>;
 
 const uuidBytes = 16;
 
@@ -61,26 +68,27 @@ const hexOfByte = Array.from({ length: 256 }, (_, byte) => byte.toString(16).pad
 const scratch = new Uint8Array(uuidBytes);
 
 /** The id as it is shown, of an id as it is stored. */
-export function publicId(prefix: IdPrefix, uuid: string): string {
+export function publicId<P extends IdPrefix>(prefix: P, uuid: StoredId<P>): PublicId<P> {
   const hex = uuid.slice(0, 8) + uuid.slice(9, 13) + uuid.slice(14, 18) + uuid.slice(19, 23) + uuid.slice(24);
   // The first byte, after two bits that are always 0; then four characters for each five digits.
-  let id = `${prefix}_${pairOf(Number.parseInt(hex.slice(0, 2), 16))}`;
+  let id: PublicId<P> = `${prefix}_${pairOf(Number.parseInt(hex.slice(0, 2), 16))}`;
   for (let start = 2; start < hex.length; start += 5) {
     const bits = Number.parseInt(hex.slice(start, start + 5), 16);
-    id += pairOf(bits >> 10) + pairOf(bits & 1023);
+    id = `${id}${pairOf(bits >> 10)}${pairOf(bits & 1023)}`;
   }
   return id;
 }
 
-/** The id as it is stored. Throws when the text is no id of that kind: for ids that were parsed before. */
-export function storedId(prefix: IdPrefix, id: string): string {
+/** The id as it is stored. Throws TypeError when the text is no id of that kind: for ids that were parsed before. */
+export function storedId<P extends IdPrefix>(prefix: P, id: PublicId<P>): StoredId<P> {
   const uuid = uuidIn(prefix, id);
   if (uuid === undefined) throw new TypeError(`${id} is no id of the form ${prefix}_…`);
-  return uuid;
+  return uuid as StoredId<P>;
 }
 
 /** Whether a text from outside is an id of that kind, one that a stored id can be made of. */
-export const isPublicId = (prefix: IdPrefix, text: string): boolean => uuidIn(prefix, text) !== undefined;
+export const isPublicId = <P extends IdPrefix>(prefix: P, text: string): text is PublicId<P> =>
+  uuidIn(prefix, text) !== undefined;
 
 /** The UUID in an id of any kind; undefined when the text is no such id. */
 export function uuidOfId(id: string): string | undefined {
@@ -98,13 +106,13 @@ function uuidIn(prefix: IdPrefix, id: string): string | undefined {
 const pairOf = (tenBits: number): string => pairs[tenBits] ?? '';
 
 /** Twice five characters are five bytes, and one byte comes first in two. */
-function idOfBytes(prefix: IdPrefix, bytes: Uint8Array): string {
+function idOfBytes<P extends IdPrefix>(prefix: P, bytes: Uint8Array): PublicId<P> {
   const at = (index: number): number => bytes[index] ?? 0;
-  let id = `${prefix}_${pairOf(at(0))}`;
+  let id: PublicId<P> = `${prefix}_${pairOf(at(0))}`;
   for (let start = 1; start < uuidBytes; start += 5) {
     const high = (at(start) << 12) | (at(start + 1) << 4) | (at(start + 2) >> 4);
     const low = ((at(start + 2) & 15) << 16) | (at(start + 3) << 8) | at(start + 4);
-    id += pairOf(high >> 10) + pairOf(high & 1023) + pairOf(low >> 10) + pairOf(low & 1023);
+    id = `${id}${pairOf(high >> 10)}${pairOf(high & 1023)}${pairOf(low >> 10)}${pairOf(low & 1023)}`;
   }
   return id;
 }
@@ -150,11 +158,11 @@ function uuidOfBytes(bytes: Uint8Array): string {
 }
 
 /** When the thing with this id was made, to the millisecond. Throws when the text is no id of that kind. */
-export const createdAtOf = (prefix: IdPrefix, id: string): Date =>
+export const createdAtOf = <P extends IdPrefix>(prefix: P, id: PublicId<P>): Date =>
   new Date(Number.parseInt(storedId(prefix, id).slice(0, 13).replace('-', ''), 16));
 
-/** The smallest stored id of anything made at `at` or later. */
-export function lowestStoredIdAt(at: Date): string {
+/** The smallest stored id of anything made at `at` or later, of whatever kind. */
+export function lowestStoredIdAt(at: Date): StoredId<never> {
   const hex = Math.max(0, at.getTime()).toString(16).padStart(12, '0').slice(-12);
-  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000` as StoredId<never>;
 }

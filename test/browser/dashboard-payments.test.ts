@@ -6,7 +6,7 @@ import pg from 'pg';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { Environment, OrderStatus } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
-import { storedId } from '../../src/contract/public-id.ts';
+import { storedId } from '../support/ids.ts';
 import { launchChromium } from '../support/chromium.ts';
 import { directPayment, registration } from '../support/order-requests.ts';
 import { startStack } from '../support/stack.ts';

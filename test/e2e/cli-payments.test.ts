@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { storedId } from '../../src/contract/public-id.ts';
+import { storedId } from '../support/ids.ts';
 import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
 import {
   ReconciliationService,

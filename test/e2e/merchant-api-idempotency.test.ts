@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { publicId } from '../../src/contract/public-id.ts';
+import { publicId } from '../support/ids.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { openPaymentDesk, outcomes } from '../integration/core/payment-desk.ts';
 import type { PaymentDesk } from '../integration/core/payment-desk.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { v7 } from 'uuid';
 import pg from 'pg';
-import { publicId } from '../../src/contract/public-id.ts';
+import { publicId } from '../support/ids.ts';
 import { startStack } from '../support/stack.ts';
 import type { Stack, TestMerchant } from '../support/stack.ts';
 import { waitUntil } from '../support/wait-until.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Client } from '@connectrpc/connect';
 import pg from 'pg';
-import { storedId } from '../../src/contract/public-id.ts';
+import { storedId } from '../support/ids.ts';
 import { OrderStatus, PaymentAttemptStatus, PaymentOption } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
 import { PaymentAttemptService } from '../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';

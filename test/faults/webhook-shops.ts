@@ -9,7 +9,7 @@ import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
 import { PaymentAttemptService } from '../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
 import type { LeasedPaymentAttempt } from '../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
 import type { WebhookService } from '../../src/gen/gatehouse/v1/webhook_service_pb.js';
-import { publicId, storedId } from '../../src/contract/public-id.ts';
+import { publicId, storedId } from '../support/ids.ts';
 import { browserSecret, outcomes } from '../integration/core/payment-desk.ts';
 import { directPayment, registration } from '../support/order-requests.ts';
 import type { Stack } from '../support/stack.ts';

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
-import { storedId } from '../../src/contract/public-id.ts';
+import { storedId } from '../support/ids.ts';
 import { startProcess } from '../support/gatehouse-process.ts';
 import type { GatehouseProcess } from '../support/gatehouse-process.ts';
 import { startStack } from '../support/stack.ts';

@@ -2,7 +2,7 @@ import type { Client } from '@connectrpc/connect';
 import pg from 'pg';
 import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
-import { publicId } from '../../src/contract/public-id.ts';
+import { publicId } from '../support/ids.ts';
 import type { Receiver } from '../integration/webhooks/receivers.ts';
 import { registration } from '../support/order-requests.ts';
 import type { Stack } from '../support/stack.ts';

@@ -1,6 +1,6 @@
 import type { Client } from '@connectrpc/connect';
 import pg from 'pg';
-import { storedId } from '../../src/contract/public-id.ts';
+import { storedId } from './ids.ts';
 import type { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { MerchantService } from '../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';

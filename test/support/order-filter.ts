@@ -1,7 +1,8 @@
+import type { MerchantId } from '../../src/core/domain/order.ts';
 import type { OrderFilter, SearchBounds } from '../../src/core/payments/search/search-orders.ts';
 
 /** The newest orders of a merchant in the sandbox, 50 a page, except for what is said otherwise. */
-export const orderFilter = (merchantId: string, own: Partial<OrderFilter> = {}): OrderFilter => ({
+export const orderFilter = (merchantId: MerchantId, own: Partial<OrderFilter> = {}): OrderFilter => ({
   merchantId,
   environment: 'SANDBOX',
   statuses: [],

@@ -1,7 +1,8 @@
 import { LockMode } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Actor } from '../../platform/rpc/actor.ts';
-import { isPublicId, storedId } from '../../contract/public-id.ts';
+import { storedId } from '../../contract/public-id.ts';
+import type { PublicId } from '../../contract/public-id.ts';
 import { rpcError } from '../../contract/error-reason.ts';
 import { findActorEmails } from '../audit/find-actor-emails.ts';
 import { AccountHelpRow, UserRow } from '../database/account-entities.ts';
@@ -32,7 +33,7 @@ const maxListed = 500;
 export interface Helper {
   readonly by: Actor;
   /** The operator's account: "usr_…". Undefined for the holder of an operator service token, who proves no name. */
-  readonly userId: string | undefined;
+  readonly userId: PublicId<'usr'> | undefined;
 }
 
 export interface HelpAsked {
@@ -231,14 +232,13 @@ export async function takeMails({
   });
 }
 
+export const notAnOperator = () => rpcError('NOT_AN_OPERATOR', 'only an operator of the gateway may do this');
+
 /** The operator's account; undefined for the holder of an operator service token. @throws NOT_AN_OPERATOR */
 async function requireOperator(em: EntityManager, { userId }: Helper): Promise<UserRow | undefined> {
   if (userId === undefined) return undefined;
-  const operator = isPublicId('usr', userId)
-    ? await em.findOne(UserRow, { id: storedId('usr', userId) })
-    : null;
-  if (operator?.isOperator !== true || operator.disabledAt != null)
-    throw rpcError('NOT_AN_OPERATOR', 'only an operator of the gateway may do this');
+  const operator = await em.findOne(UserRow, { id: storedId('usr', userId) });
+  if (operator?.isOperator !== true || operator.disabledAt != null) throw notAnOperator();
   return operator;
 }
 

@@ -1,7 +1,7 @@
 import { LockMode } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { storedId } from '../../contract/public-id.ts';
-import type { NewId } from '../../contract/public-id.ts';
+import type { NewId, PublicId, StoredId } from '../../contract/public-id.ts';
 import { AccountNoticeRow } from '../database/account-entities.ts';
 import type { NoticeEvent } from '../database/account-entities.ts';
 
@@ -24,7 +24,7 @@ export function addNotice(
   em: EntityManager,
   newId: NewId,
   at: Date,
-  userId: string,
+  userId: StoredId<'usr'>,
   event: NoticeEvent,
   subject = '',
 ): void {
@@ -41,7 +41,7 @@ export function addNotice(
 /** The newest notices of the last 7 days. They are shown after each sign-in, so that nobody can read them away. */
 export async function listNotices(
   em: EntityManager,
-  userId: string,
+  userId: PublicId<'usr'>,
   now: Date,
 ): Promise<readonly AccountNotice[]> {
   const since = new Date(now.getTime() - shownForMs);
@@ -57,7 +57,7 @@ export async function takeDueNotices(
   em: EntityManager,
   now: Date,
   limit: number,
-): Promise<readonly (AccountNotice & { readonly userId: string })[]> {
+): Promise<readonly (AccountNotice & { readonly userId: StoredId<'usr'> })[]> {
   const rows = await em.find(
     AccountNoticeRow,
     { mailedAt: null, createdAt: { $gt: new Date(now.getTime() - mailedWithinMs) } },

@@ -1,3 +1,4 @@
+import { isPublicId } from '../../contract/public-id.ts';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { HandlerContext } from '@connectrpc/connect';
 import { AccountService, MemberRole as RoleMessage } from '../../gen/gatehouse/v1/account_service_pb.js';
@@ -18,7 +19,7 @@ import {
   parseRole,
   parseValidity,
 } from './account-fields.ts';
-import { approveHelp, listHelp, rejectHelp, requestHelp, takeMails } from './account-help.ts';
+import { approveHelp, listHelp, rejectHelp, requestHelp, takeMails, notAnOperator } from './account-help.ts';
 import type { Helper } from './account-help.ts';
 import { listNotices } from './account-notices.ts';
 import type { AccountParts } from './account-parts.ts';
@@ -31,6 +32,7 @@ import { listUsers } from './list-users.ts';
 import { resetPassword, startPasswordReset } from './reset-password.ts';
 import { beginTotp, confirmTotp, disableTotp, verifyTotp } from './second-factor.ts';
 import { helpNumbers, noticeMessage, roleNumbers, userMessage } from './user-message.ts';
+import type { PublicId } from '../../contract/public-id.ts';
 
 const hour = 3_600;
 const invitationLife = { standardSeconds: 72 * hour, maxSeconds: 14 * 24 * hour };
@@ -39,13 +41,15 @@ const resetLife = { standardSeconds: hour, maxSeconds: 72 * hour };
 /** Who helps: a person who has signed in to the dashboard, or the holder of an operator service token. */
 function helperOf(context: HandlerContext): Helper {
   const { role, actor } = callerOf(context);
-  return { by: actorOf(context), userId: role === 'dashboard' ? actor : undefined };
+  if (role !== 'dashboard') return { by: actorOf(context), userId: undefined };
+  if (!isPublicId('usr', actor)) throw notAnOperator();
+  return { by: actorOf(context), userId: actor };
 }
 
 const parseHelp = (request: { readonly email: string; readonly help: HelpMessage }) =>
   valuesOrThrow(combine({ email: parseEmail(request.email), kind: parseHelpKind(request.help) }));
 
-const requireUserId = (userId: string): string => valuesOrThrow(parseId('usr', userId, 'user_id'));
+const requireUserId = (userId: string): PublicId<'usr'> => valuesOrThrow(parseId('usr', userId, 'user_id'));
 const noteUser = (context: HandlerContext, userId: string): void => annotate(context, { user_id: userId });
 
 /** gatehouse.v1.AccountService. Addresses are not in the log: they are people's, and who reads it has no need of them. */

@@ -3,6 +3,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Actor } from '../../platform/rpc/actor.ts';
 import { rpcError } from '../../contract/error-reason.ts';
 import { publicId, storedId } from '../../contract/public-id.ts';
+import type { PublicId, StoredId } from '../../contract/public-id.ts';
 import { recordAudit } from '../audit/record-audit.ts';
 import { AccountLinkRow, MembershipRow, UserRow } from '../database/account-entities.ts';
 import type { MemberRole } from '../database/account-entities.ts';
@@ -12,8 +13,8 @@ import { readUser } from './user-reader.ts';
 import type { User } from './user-reader.ts';
 
 export interface RoleChange {
-  readonly merchantId: string;
-  readonly userId: string;
+  readonly merchantId: PublicId<'mer'>;
+  readonly userId: PublicId<'usr'>;
   readonly role: MemberRole;
   /** The role the caller saw. */
   readonly expectedRole: MemberRole;
@@ -57,7 +58,7 @@ export async function changeMembership(
  */
 export async function removeMembership(
   { database, newId, now }: Parts,
-  merchantId: string | undefined,
+  merchantId: PublicId<'mer'> | undefined,
   emailKey: string,
   by: Actor,
 ): Promise<void> {
@@ -94,7 +95,7 @@ export async function removeMembership(
  * The owners who may sign in, each locked, in an order that is always the same: two that are about to leave at once wait
  * for each other, and the second sees that it is the last.
  */
-async function lockOwners(em: EntityManager, merchantId: string): Promise<ReadonlySet<string>> {
+async function lockOwners(em: EntityManager, merchantId: PublicId<'mer'>): Promise<ReadonlySet<string>> {
   const rows = await em.find(
     MembershipRow,
     { merchantId: storedId('mer', merchantId), role: 'OWNER' },
@@ -107,8 +108,8 @@ async function lockOwners(em: EntityManager, merchantId: string): Promise<Readon
 
 const lockMembership = (
   em: EntityManager,
-  merchantId: string,
-  userId: string,
+  merchantId: PublicId<'mer'>,
+  userId: StoredId<'usr'>,
 ): Promise<MembershipRow | null> =>
   em.findOne(
     MembershipRow,
@@ -116,7 +117,7 @@ const lockMembership = (
     { lockMode: LockMode.PESSIMISTIC_WRITE },
   );
 
-function refuseLastOwner(owners: ReadonlySet<string>, userId: string): void {
+function refuseLastOwner(owners: ReadonlySet<string>, userId: StoredId<'usr'>): void {
   if ([...owners].some((owner) => owner !== userId)) return;
   throw rpcError('LAST_OWNER', 'this is the last owner of the merchant; make somebody else an owner first');
 }

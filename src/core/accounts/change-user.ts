@@ -9,13 +9,14 @@ import { lockUser, lockUserByEmail, userNotFound } from './find-user.ts';
 import { recordUserAudit } from './record-user-audit.ts';
 import { readUser } from './user-reader.ts';
 import type { User } from './user-reader.ts';
+import type { PublicId } from '../../contract/public-id.ts';
 
 type Parts = Pick<AccountParts, 'database' | 'newId' | 'now'>;
 
 /** Changes what a user says of themselves. Errors: NOT_FOUND USER_NOT_FOUND. */
 export async function updateProfile(
   { database, newId, now }: Parts,
-  userId: string,
+  userId: PublicId<'usr'>,
   profile: { readonly name: string; readonly language: Language },
   by: Actor,
 ): Promise<User> {

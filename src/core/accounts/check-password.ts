@@ -10,6 +10,7 @@ import { recordSignIn, recordingRefusal } from './record-sign-in.ts';
 import { recordUserAudit } from './record-user-audit.ts';
 import { readUser } from './user-reader.ts';
 import type { User } from './user-reader.ts';
+import type { PublicId } from '../../contract/public-id.ts';
 
 export interface Credentials {
   readonly email: string;
@@ -53,7 +54,7 @@ export async function checkPassword(
 }
 
 export interface PasswordChange {
-  readonly userId: string;
+  readonly userId: PublicId<'usr'>;
   readonly currentPassword: string;
   readonly newPassword: string;
   /** The session that goes on; none does when empty. */

@@ -1,5 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { DashboardSessionRow } from '../database/account-entities.ts';
+import type { StoredId } from '../../contract/public-id.ts';
 
 /**
  * Ends the sessions of a user, by the id as it is stored, but for the one with the hash to keep. Gives how many there
@@ -7,7 +8,7 @@ import { DashboardSessionRow } from '../database/account-entities.ts';
  */
 export async function endUserSessions(
   em: EntityManager,
-  userId: string,
+  userId: StoredId<'usr'>,
   keepHash: Uint8Array | undefined,
   at: Date,
 ): Promise<number> {

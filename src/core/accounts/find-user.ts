@@ -2,15 +2,16 @@ import { LockMode } from '@mikro-orm/postgresql';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { rpcError } from '../../contract/error-reason.ts';
 import { storedId } from '../../contract/public-id.ts';
+import type { PublicId } from '../../contract/public-id.ts';
 import { UserRow } from '../database/account-entities.ts';
 
 /** The row of a user. @throws NOT_FOUND USER_NOT_FOUND */
-export async function requireUser(em: EntityManager, userId: string): Promise<UserRow> {
+export async function requireUser(em: EntityManager, userId: PublicId<'usr'>): Promise<UserRow> {
   return required(await em.findOne(UserRow, { id: storedId('usr', userId) }), userId);
 }
 
 /** As `requireUser`, with nobody else changing it until the transaction ends. */
-export async function lockUser(em: EntityManager, userId: string): Promise<UserRow> {
+export async function lockUser(em: EntityManager, userId: PublicId<'usr'>): Promise<UserRow> {
   const where = { id: storedId('usr', userId) };
   return required(await em.findOne(UserRow, where, { lockMode: LockMode.PESSIMISTIC_WRITE }), userId);
 }

@@ -2,7 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Actor } from '../../platform/rpc/actor.ts';
 import { rpcError } from '../../contract/error-reason.ts';
 import { storedId } from '../../contract/public-id.ts';
-import type { NewId } from '../../contract/public-id.ts';
+import type { NewId, PublicId } from '../../contract/public-id.ts';
 import { recordAudit } from '../audit/record-audit.ts';
 import { AccountLinkRow, MembershipRow, UserRow } from '../database/account-entities.ts';
 import type { MemberRole } from '../database/account-entities.ts';
@@ -13,7 +13,7 @@ import type { AccountParts } from './account-parts.ts';
 import type { EmailAddress } from './email-address.ts';
 
 /** A merchant with a role; undefined stands for the operators. */
-export type Place = { readonly merchantId: string; readonly role: MemberRole } | undefined;
+export type Place = { readonly merchantId: PublicId<'mer'>; readonly role: MemberRole } | undefined;
 
 export interface LinkMade {
   readonly token: string;
@@ -80,7 +80,12 @@ export async function inviteUser(
 }
 
 /** An operator who invites an owner can act as the merchant by that: its owners must hear of it. */
-async function tellOwners(em: EntityManager, newId: NewId, at: Date, merchantId: string): Promise<void> {
+async function tellOwners(
+  em: EntityManager,
+  newId: NewId,
+  at: Date,
+  merchantId: PublicId<'mer'>,
+): Promise<void> {
   const merchant = await em.findOne(MerchantRow, { id: storedId('mer', merchantId) });
   const owners = await em.find(MembershipRow, { merchantId: storedId('mer', merchantId), role: 'OWNER' });
   for (const { userId } of owners) addNotice(em, newId, at, userId, 'OWNER_INVITED', merchant?.name ?? '');
@@ -94,7 +99,7 @@ export async function readInvitation({ database, now }: Parts, token: string): P
   return { email, merchantName: merchant?.name ?? '', role: role ?? undefined, expiresAt };
 }
 
-async function requireMerchantRow(em: EntityManager, merchantId: string): Promise<void> {
+async function requireMerchantRow(em: EntityManager, merchantId: PublicId<'mer'>): Promise<void> {
   if ((await em.count(MerchantRow, { id: storedId('mer', merchantId) })) === 0)
     throw rpcError('MERCHANT_NOT_FOUND', `there is no merchant ${merchantId}`);
 }

@@ -1,6 +1,7 @@
 import type { Database } from '../database/database.ts';
 import { AccountLinkRow, MembershipRow, UserRow } from '../database/account-entities.ts';
 import { storedId } from '../../contract/public-id.ts';
+import type { PublicId } from '../../contract/public-id.ts';
 import { readUsers } from './user-reader.ts';
 import type { User } from './user-reader.ts';
 
@@ -11,7 +12,7 @@ const most = 500;
 /** A merchant's users, or the operators, and the invitations that can still be taken up; all by address. */
 export async function listUsers(
   database: Database,
-  merchantId: string | undefined,
+  merchantId: PublicId<'mer'> | undefined,
   now: Date,
 ): Promise<{ readonly users: readonly User[]; readonly invitations: readonly OpenInvitation[] }> {
   const em = database.fork();

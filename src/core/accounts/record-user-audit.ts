@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Actor } from '../../platform/rpc/actor.ts';
 import { publicId } from '../../contract/public-id.ts';
-import type { NewId } from '../../contract/public-id.ts';
+import type { NewId, StoredId } from '../../contract/public-id.ts';
 import { recordAudit } from '../audit/record-audit.ts';
 import type { AuditedChange } from '../audit/record-audit.ts';
 import { MembershipRow } from '../database/account-entities.ts';
@@ -34,7 +34,7 @@ export async function recordUserAudit(
 }
 
 /** Whoever proves by a link or a password who they are acts for themselves. */
-export const actingForThemselves = ({ actor, requestId }: Actor, userId: string): Actor => ({
+export const actingForThemselves = ({ actor, requestId }: Actor, userId: StoredId<'usr'>): Actor => ({
   actor: actor.includes(':') ? actor : `${actor}:${publicId('usr', userId)}`,
   requestId,
 });

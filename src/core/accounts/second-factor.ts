@@ -9,6 +9,7 @@ import { recordSignIn, recordingRefusal } from './record-sign-in.ts';
 import { actingForThemselves, recordUserAudit } from './record-user-audit.ts';
 import { removeTotp } from './reset-password.ts';
 import { makeTotpSecret, stepOfTotp, totpUri } from './totp-codes.ts';
+import type { PublicId } from '../../contract/public-id.ts';
 
 export interface TotpBegun {
   readonly secret: string;
@@ -18,7 +19,7 @@ export interface TotpBegun {
 /** Makes a secret, which counts once a code of it was shown. Errors: NOT_FOUND USER_NOT_FOUND; FAILED_PRECONDITION TOTP_ENABLED. */
 export async function beginTotp(
   { database, now, randomBytes, totpSeal }: AccountParts,
-  userId: string,
+  userId: PublicId<'usr'>,
 ): Promise<TotpBegun> {
   return database.fork().transactional(async (em) => {
     const user = await lockUser(em, userId);
@@ -36,7 +37,7 @@ export async function beginTotp(
  */
 export async function confirmTotp(
   parts: AccountParts,
-  userId: string,
+  userId: PublicId<'usr'>,
   code: string,
   by: Actor,
 ): Promise<readonly string[]> {
@@ -68,7 +69,7 @@ export interface CodeTaken {
 }
 
 export interface CodeShown {
-  readonly userId: string;
+  readonly userId: PublicId<'usr'>;
   readonly code: string;
   /** An IP address, or empty. */
   readonly remoteAddress: string;
@@ -128,7 +129,7 @@ async function takeEitherCode(
 /** Turns the second factor off; a secret that was only begun goes too. Errors: NOT_FOUND USER_NOT_FOUND. */
 export async function disableTotp(
   { database, newId, now }: AccountParts,
-  userId: string,
+  userId: PublicId<'usr'>,
   by: Actor,
 ): Promise<void> {
   await database.fork().transactional(async (em) => {

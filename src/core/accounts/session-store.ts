@@ -1,5 +1,6 @@
 import { DashboardSessionRow, UserRow } from '../database/account-entities.ts';
 import { publicId, storedId } from '../../contract/public-id.ts';
+import type { PublicId } from '../../contract/public-id.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import type { Actor } from '../../platform/rpc/actor.ts';
 import type { AccountParts } from './account-parts.ts';
@@ -12,7 +13,7 @@ import type { User } from './user-reader.ts';
 /** What the dashboard keeps of somebody's visit. */
 export interface Session {
   /** Undefined before anybody has signed in. */
-  readonly userId: string | undefined;
+  readonly userId: PublicId<'usr'> | undefined;
   readonly data: Uint8Array;
   readonly expiresAt: Date;
 }
@@ -26,7 +27,7 @@ export interface SessionStore {
   /** Ends it as its user wishes, and puts that on record. */
   readonly signOut: (hash: Buffer, by: Actor) => Promise<void>;
   /** Errors: NOT_FOUND USER_NOT_FOUND. */
-  readonly endAllBut: (userId: string, keepHash: Buffer, by: Actor) => Promise<void>;
+  readonly endAllBut: (userId: PublicId<'usr'>, keepHash: Buffer, by: Actor) => Promise<void>;
 }
 
 const writeText = `

@@ -3,6 +3,7 @@ import type { Pool } from 'pg';
 import { rpcError } from '../../contract/error-reason.ts';
 import { countTry, countedTries, forgetTries, giveTryBack, isRemembered, remember } from './count-try.sql.ts';
 import type { TryLimit } from './count-try.sql.ts';
+import type { PublicId, StoredId } from '../../contract/public-id.ts';
 
 /** Who tries to be whom, from where. */
 export interface Trial {
@@ -18,7 +19,7 @@ export interface InvitationTry {
   readonly inviter: string;
   readonly emailKey: string;
   /** Empty for the operators. */
-  readonly merchantId: string;
+  readonly merchantId: PublicId<'mer'> | '';
 }
 
 /** Keeps passwords and codes from being found by trying, and never keeps anybody out for good: every count ends by itself. */
@@ -30,8 +31,8 @@ export interface SignInTries {
   /** The user has a new password: what was counted of tries at the old one holds nobody up, wherever they are. */
   readonly passwordIsNew: (emailKey: string) => Promise<void>;
   /** Counts a one-time code. Errors: RESOURCE_EXHAUSTED TOO_MANY_TRIES with RetryInfo. */
-  readonly countCode: (userId: string) => Promise<void>;
-  readonly codeWasRight: (userId: string) => Promise<void>;
+  readonly countCode: (userId: StoredId<'usr'>) => Promise<void>;
+  readonly codeWasRight: (userId: StoredId<'usr'>) => Promise<void>;
   /** Counts an invitation before it is made. Errors: RESOURCE_EXHAUSTED TOO_MANY_TRIES with RetryInfo. */
   readonly countInvitation: (invitation: InvitationTry) => Promise<void>;
   /** Counts a link that somebody asks for. Errors: RESOURCE_EXHAUSTED TOO_MANY_TRIES with RetryInfo. */
@@ -67,7 +68,7 @@ const limitsOf = ({ emailKey, remoteAddress }: Trial, renewed: number) => {
 };
 
 /** Three in 1,000,000 codes are right at a time: 40 tries a day take 15 years to even odds, and the password first. */
-const codeLimits = (userId: string): readonly TryLimit[] => [
+const codeLimits = (userId: StoredId<'usr'>): readonly TryLimit[] => [
   { what: `code/${userId}`, max: 5, windowSeconds: 15 * minute },
   { what: `codes/${userId}`, max: 40, windowSeconds: 24 * hour },
 ];

@@ -3,16 +3,17 @@ import { MembershipRow } from '../database/account-entities.ts';
 import type { Language, MemberRole, UserRow } from '../database/account-entities.ts';
 import { MerchantRow } from '../database/entities.ts';
 import { publicId, storedId } from '../../contract/public-id.ts';
+import type { PublicId } from '../../contract/public-id.ts';
 
 export interface Membership {
-  readonly merchantId: string;
+  readonly merchantId: PublicId<'mer'>;
   readonly merchantName: string;
   readonly role: MemberRole;
 }
 
 /** Somebody who uses the dashboard, without what proves who they are; ids as they are shown. */
 export interface User {
-  readonly id: string;
+  readonly id: PublicId<'usr'>;
   readonly email: string;
   readonly name: string;
   readonly language: Language;
@@ -28,7 +29,7 @@ export interface User {
 export async function readUsers(
   em: EntityManager,
   rows: readonly UserRow[],
-  merchantId?: string,
+  merchantId?: PublicId<'mer'>,
 ): Promise<User[]> {
   const memberships = await em.find(MembershipRow, {
     userId: { $in: rows.map(({ id }) => id) },
@@ -58,7 +59,7 @@ export async function readUsers(
 }
 
 /** As `readUsers`, for one. */
-export async function readUser(em: EntityManager, row: UserRow, merchantId?: string): Promise<User> {
+export async function readUser(em: EntityManager, row: UserRow, merchantId?: PublicId<'mer'>): Promise<User> {
   const [user] = await readUsers(em, [row], merchantId);
   if (user === undefined) throw new Error('a row comes to a user');
   return user;

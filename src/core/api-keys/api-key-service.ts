@@ -21,6 +21,7 @@ import { environmentNumbers, parseEnvironment, parseOptionalEnvironment } from '
 import { parseId, valuesOrThrow } from '../rpc/request-fields.ts';
 import type { ApiKey, ApiKeyStore } from './api-key-store.ts';
 import { environmentOfApiKey, formatApiKey, hashApiKey, shownPrefix } from './api-key-text.ts';
+import type { PublicId } from '../../contract/public-id.ts';
 
 export interface ApiKeyServiceParts {
   readonly store: ApiKeyStore;
@@ -155,12 +156,12 @@ export function apiKeyService({
 
 /** One answer for every kind of bad key, so that nothing can be learned from it. */
 const invalidApiKey = () => rpcError('INVALID_API_KEY', 'the API key is not valid here');
-const apiKeyNotFound = (apiKeyId: string) =>
+const apiKeyNotFound = (apiKeyId: PublicId<'key'>) =>
   rpcError('API_KEY_NOT_FOUND', `the merchant has no key ${apiKeyId}`);
-const apiKeyNotUsable = (apiKeyId: string) =>
+const apiKeyNotUsable = (apiKeyId: PublicId<'key'>) =>
   rpcError('API_KEY_NOT_USABLE', `${apiKeyId} has been revoked or has expired; issue a new key instead`);
 
-async function requireKnown(findMerchant: FindMerchant, merchantId: string): Promise<void> {
+async function requireKnown(findMerchant: FindMerchant, merchantId: PublicId<'mer'>): Promise<void> {
   if ((await findMerchant(merchantId)) === undefined) {
     throw rpcError('MERCHANT_NOT_FOUND', `there is no merchant ${merchantId}`);
   }

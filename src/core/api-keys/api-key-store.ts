@@ -5,7 +5,7 @@ import { recordAudit } from '../audit/record-audit.ts';
 import type { Database } from '../database/database.ts';
 import { ApiKeyRow } from '../database/entities.ts';
 import { publicId, storedId } from '../../contract/public-id.ts';
-import type { NewId } from '../../contract/public-id.ts';
+import type { NewId, PublicId } from '../../contract/public-id.ts';
 import { issueApiKey, recordKeyUse, revokeApiKey, rotateApiKey } from '../domain/api-key-life-cycle.ts';
 import type { ApiKeyTimes } from '../domain/api-key-life-cycle.ts';
 import type { Environment } from '../domain/order.ts';
@@ -14,8 +14,8 @@ import type { Result } from '../domain/result.ts';
 
 /** What is known of a key; ids as they are shown. */
 export interface ApiKey extends ApiKeyTimes {
-  readonly id: string;
-  readonly merchantId: string;
+  readonly id: PublicId<'key'>;
+  readonly merchantId: PublicId<'mer'>;
   readonly environment: Environment;
   readonly prefix: string;
   readonly label: string;
@@ -31,10 +31,10 @@ export interface NewApiKey {
 
 export interface ApiKeyStore {
   readonly findByHash: (hash: Buffer) => Promise<ApiKey | undefined>;
-  readonly find: (merchantId: string, apiKeyId: string) => Promise<ApiKey | undefined>;
+  readonly find: (merchantId: PublicId<'mer'>, apiKeyId: PublicId<'key'>) => Promise<ApiKey | undefined>;
   /** Newest first. */
   readonly list: (
-    merchantId: string,
+    merchantId: PublicId<'mer'>,
     environment: Environment | undefined,
     limit: number,
   ) => Promise<ApiKey[]>;
@@ -44,13 +44,17 @@ export interface ApiKeyStore {
   ) => Promise<Result<ApiKey, 'too_many'>>;
   /** Adds the key's successor, and lets the key expire after the overlap. */
   readonly replace: (
-    merchantId: string,
-    apiKeyId: string,
+    merchantId: PublicId<'mer'>,
+    apiKeyId: PublicId<'key'>,
     makeKey: (environment: Environment) => NewApiKey,
     overlapMs: number,
     by: Actor,
   ) => Promise<Result<{ readonly added: ApiKey; readonly replaced: ApiKey }, 'not_found' | 'not_usable'>>;
-  readonly revoke: (merchantId: string, apiKeyId: string, by: Actor) => Promise<ApiKey | undefined>;
+  readonly revoke: (
+    merchantId: PublicId<'mer'>,
+    apiKeyId: PublicId<'key'>,
+    by: Actor,
+  ) => Promise<ApiKey | undefined>;
   /** Remembers, to the minute, that the key was accepted. */
   readonly touch: (key: ApiKey) => Promise<void>;
 }
@@ -74,11 +78,11 @@ const apiKeyOf = (row: ApiKeyRow): ApiKey => ({
 });
 
 export function createApiKeyStore({ database, newId, now }: ApiKeyStoreOptions): ApiKeyStore {
-  const keyOf = (merchantId: string, apiKeyId: string) => ({
+  const keyOf = (merchantId: PublicId<'mer'>, apiKeyId: PublicId<'key'>) => ({
     merchantId: storedId('mer', merchantId),
     id: storedId('key', apiKeyId),
   });
-  const lock = (em: EntityManager, merchantId: string, apiKeyId: string) =>
+  const lock = (em: EntityManager, merchantId: PublicId<'mer'>, apiKeyId: PublicId<'key'>) =>
     em.findOne(ApiKeyRow, keyOf(merchantId, apiKeyId), { lockMode: LockMode.PESSIMISTIC_WRITE });
   const create = (
     em: EntityManager,

@@ -1,9 +1,10 @@
+import type { StoredId } from '../../contract/public-id.ts';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { isPublicId, publicId, storedId } from '../../contract/public-id.ts';
 import { UserRow } from '../database/account-entities.ts';
 
 /** The user behind an actor such as "dashboard:usr_…", as it is stored; undefined when it names none. */
-function userOf(actor: string): string | undefined {
+function userOf(actor: string): StoredId<'usr'> | undefined {
   const name = actor.slice(actor.indexOf(':') + 1);
   return isPublicId('usr', name) ? storedId('usr', name) : undefined;
 }
@@ -16,7 +17,7 @@ export async function findActorEmails(
   const ids = [...new Set(actors)].flatMap((actor) => userOf(actor) ?? []);
   if (ids.length === 0) return new Map();
   const users = await em.find(UserRow, { id: { $in: ids } });
-  const emails = new Map(users.map(({ id, email }) => [publicId('usr', id), email]));
+  const emails = new Map<string, string>(users.map(({ id, email }) => [publicId('usr', id), email]));
   return new Map(
     actors.flatMap((actor) => {
       const email = emails.get(actor.slice(actor.indexOf(':') + 1));

@@ -2,13 +2,13 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Actor } from '../../platform/rpc/actor.ts';
 import { AuditEntryRow } from '../database/entities.ts';
 import { storedId } from '../../contract/public-id.ts';
-import type { NewId } from '../../contract/public-id.ts';
+import type { NewId, PublicId } from '../../contract/public-id.ts';
 
 export interface AuditedChange {
   /** What is done, such as "merchant.suspend". */
   readonly action: string;
   /** Undefined when it concerns no merchant. */
-  readonly merchantId: string | undefined;
+  readonly merchantId: PublicId<'mer'> | undefined;
   readonly targetId: string;
   /** What a reader needs to understand it. Never a secret. */
   readonly details: Readonly<Record<string, string | number | boolean | null>>;

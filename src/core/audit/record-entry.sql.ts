@@ -1,13 +1,14 @@
 import type { Pool } from 'pg';
 import { runStatement } from '../../platform/database/run-statement.ts';
+import type { StoredId } from '../../contract/public-id.ts';
 
 /** A change that was made elsewhere; ids as they are stored. */
 export interface AuditEntry {
-  readonly id: string;
+  readonly id: StoredId<'aud'>;
   readonly createdAt: Date;
   readonly actor: string;
   readonly action: string;
-  readonly merchantId: string;
+  readonly merchantId: StoredId<'mer'>;
   readonly targetId: string;
   readonly requestId: string;
   readonly details: object;

@@ -1,5 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import type { InferEntity } from '@mikro-orm/core';
+import type { IdPrefix, StoredId } from '../../contract/public-id.ts';
 
 /* The people who use the dashboard, as they are stored. What is said at the head of entities.ts holds here too. */
 
@@ -8,6 +9,7 @@ export type Language = 'en' | 'am';
 
 const schema = 'core';
 const time = () => p.datetime(3);
+const idOf = <P extends IdPrefix>() => p.uuid().$type<StoredId<P>>();
 const role = () => p.string().columnType('core.member_role').$type<MemberRole>();
 
 export const UserRow = defineEntity({
@@ -15,7 +17,7 @@ export const UserRow = defineEntity({
   tableName: 'users',
   schema,
   properties: {
-    id: p.uuid().primary(),
+    id: idOf<'usr'>().primary(),
     email: p.text(),
     /** The address without regard to case: what it is found by. */
     emailKey: p.text(),
@@ -44,8 +46,8 @@ export const MembershipRow = defineEntity({
   tableName: 'memberships',
   schema,
   properties: {
-    merchantId: p.uuid().primary(),
-    userId: p.uuid().primary(),
+    merchantId: idOf<'mer'>().primary(),
+    userId: idOf<'usr'>().primary(),
     role: role(),
     createdAt: time(),
     updatedAt: time(),
@@ -66,7 +68,7 @@ export const AccountLinkRow = defineEntity({
     email: p.text(),
     emailKey: p.text(),
     /** Null for an operator, and for a reset. */
-    merchantId: p.uuid().nullable(),
+    merchantId: idOf<'mer'>().nullable(),
     role: role().nullable(),
     removesTotp: p.boolean(),
     createdAt: time(),
@@ -83,12 +85,12 @@ export const AccountHelpRow = defineEntity({
   tableName: 'account_help',
   schema,
   properties: {
-    userId: p.uuid().primary(),
+    userId: idOf<'usr'>().primary(),
     kind: p.string().columnType('core.account_help_kind').$type<HelpKind>().primary(),
     /** As in the audit log. */
     askedBy: p.text(),
     /** The operator's account; null for the holder of an operator service token. */
-    askedByUserId: p.uuid().nullable(),
+    askedByUserId: idOf<'usr'>().nullable(),
     createdAt: time(),
     expiresAt: time(),
   },
@@ -110,7 +112,7 @@ export const AccountNoticeRow = defineEntity({
   schema,
   properties: {
     id: p.uuid().primary(),
-    userId: p.uuid(),
+    userId: idOf<'usr'>(),
     event: p.text().$type<NoticeEvent>(),
     /** The name of the merchant that it concerns; else empty. */
     subject: p.text(),
@@ -125,7 +127,7 @@ export const RecoveryCodeRow = defineEntity({
   tableName: 'recovery_codes',
   schema,
   properties: {
-    userId: p.uuid().primary(),
+    userId: idOf<'usr'>().primary(),
     hash: p.blob().primary(),
   },
 });
@@ -136,7 +138,7 @@ export const DashboardSessionRow = defineEntity({
   schema,
   properties: {
     hash: p.blob().primary(),
-    userId: p.uuid().nullable(),
+    userId: idOf<'usr'>().nullable(),
     data: p.blob(),
     expiresAt: time(),
     /** Kept until it would have ended by itself, so that nobody who has read it before can write it back. */

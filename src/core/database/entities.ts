@@ -1,5 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import type { InferEntity } from '@mikro-orm/core';
+import type { IdPrefix, StoredId } from '../../contract/public-id.ts';
 import type {
   AttemptOrigin,
   DeclineReason,
@@ -22,6 +23,7 @@ import { accountEntities } from './account-entities.ts';
 
 const schema = 'core';
 const time = () => p.datetime(3);
+const idOf = <P extends IdPrefix>() => p.uuid().$type<StoredId<P>>();
 const environment = () => p.string().columnType('core.environment').$type<Environment>();
 
 export const MerchantRow = defineEntity({
@@ -29,7 +31,7 @@ export const MerchantRow = defineEntity({
   tableName: 'merchants',
   schema,
   properties: {
-    id: p.uuid().primary(),
+    id: idOf<'mer'>().primary(),
     name: p.text(),
     status: p.string().columnType('core.merchant_status').$type<MerchantStatus>(),
     productionActivated: p.boolean(),
@@ -53,8 +55,8 @@ export const ApiKeyRow = defineEntity({
   tableName: 'api_keys',
   schema,
   properties: {
-    merchantId: p.uuid().primary(),
-    id: p.uuid().primary(),
+    merchantId: idOf<'mer'>().primary(),
+    id: idOf<'key'>().primary(),
     environment: environment(),
     prefix: p.text(),
     keyHash: p.blob(),
@@ -72,9 +74,9 @@ export const OrderRow = defineEntity({
   tableName: 'orders',
   schema,
   properties: {
-    merchantId: p.uuid().primary(),
+    merchantId: idOf<'mer'>().primary(),
     environment: environment().primary(),
-    id: p.uuid().primary(),
+    id: idOf<'ord'>().primary(),
     orderNumber: p.text(),
     status: p.string().columnType('core.order_status').$type<OrderStatus>(),
     paymentType: p.string().columnType('core.payment_type').$type<PaymentType>(),
@@ -90,7 +92,7 @@ export const OrderRow = defineEntity({
     webhookUrl: p.text(),
     lastEventSequence: p.integer(),
     attemptCount: p.smallint(),
-    latestAttemptId: p.uuid().nullable(),
+    latestAttemptId: idOf<'pat'>().nullable(),
     createdAt: time(),
     updatedAt: time(),
     expiresAt: time(),
@@ -105,10 +107,10 @@ export const PaymentAttemptRow = defineEntity({
   tableName: 'payment_attempts',
   schema,
   properties: {
-    merchantId: p.uuid().primary(),
-    id: p.uuid().primary(),
+    merchantId: idOf<'mer'>().primary(),
+    id: idOf<'pat'>().primary(),
     environment: environment(),
-    orderId: p.uuid(),
+    orderId: idOf<'ord'>(),
     status: p.string().columnType('core.payment_attempt_status').$type<PaymentAttemptStatus>(),
     /** Null on attempts that were started before it was recorded. */
     origin: p.text().$type<AttemptOrigin>().nullable(),
@@ -139,11 +141,11 @@ export const OrderEventRow = defineEntity({
   tableName: 'order_events',
   schema,
   properties: {
-    merchantId: p.uuid().primary(),
-    orderId: p.uuid().primary(),
+    merchantId: idOf<'mer'>().primary(),
+    orderId: idOf<'ord'>().primary(),
     sequence: p.integer().primary(),
     environment: environment(),
-    id: p.uuid(),
+    id: idOf<'evt'>(),
     type: p.string().columnType('core.order_event_type').$type<OrderEventType>(),
     occurredAt: time(),
     payload: p.blob(),
@@ -156,11 +158,11 @@ export const AuditEntryRow = defineEntity({
   tableName: 'audit_entries',
   schema,
   properties: {
-    id: p.uuid().primary(),
+    id: idOf<'aud'>().primary(),
     createdAt: time(),
     actor: p.text(),
     action: p.text(),
-    merchantId: p.uuid().nullable(),
+    merchantId: idOf<'mer'>().nullable(),
     targetId: p.text(),
     requestId: p.text(),
     details: p.json<Record<string, string | number | boolean | null>>(),
@@ -174,8 +176,8 @@ export const WalletExchangeRow = defineEntity({
   tableName: 'wallet_exchanges',
   schema,
   properties: {
-    merchantId: p.uuid().primary(),
-    paymentAttemptId: p.uuid().primary(),
+    merchantId: idOf<'mer'>().primary(),
+    paymentAttemptId: idOf<'pat'>().primary(),
     id: p.uuid().primary(),
     payload: p.blob(),
   },
@@ -188,11 +190,11 @@ export const StrayPaymentRow = defineEntity({
   tableName: 'stray_payments',
   schema,
   properties: {
-    merchantId: p.uuid().primary(),
-    id: p.uuid().primary(),
+    merchantId: idOf<'mer'>().primary(),
+    id: idOf<'stp'>().primary(),
     environment: environment(),
-    orderId: p.uuid(),
-    paymentAttemptId: p.uuid(),
+    orderId: idOf<'ord'>(),
+    paymentAttemptId: idOf<'pat'>(),
     paymentOption: p.string().columnType('core.payment_option').$type<PaymentOption>(),
     providerTransactionId: p.text(),
     amount: p.text(),
@@ -202,7 +204,7 @@ export const StrayPaymentRow = defineEntity({
     detail: p.text(),
     tries: p.integer(),
     /** What the wallet knows the reversal by; the stray payment's own id until somebody has it tried again. */
-    reversalId: p.uuid(),
+    reversalId: idOf<'stp'>(),
     maybeSent: p.boolean(),
     providerReference: p.text().nullable(),
     dueAt: time().nullable(),
@@ -222,7 +224,7 @@ export const ReconciliationRow = defineEntity({
   tableName: 'reconciliations',
   schema,
   properties: {
-    id: p.uuid().primary(),
+    id: idOf<'rec'>().primary(),
     wallet: p.string().columnType('core.wallet').$type<WalletName>(),
     environment: environment(),
     /** As 2026-01-31, UTC. */
@@ -254,7 +256,7 @@ export const StatementEntryRow = defineEntity({
   tableName: 'statement_entries',
   schema,
   properties: {
-    reconciliationId: p.uuid().primary(),
+    reconciliationId: idOf<'rec'>().primary(),
     position: p.integer().primary(),
     type: p.string().columnType('core.statement_entry_type').$type<StatementEntryType>(),
     status: p.string().columnType('core.statement_entry_status').$type<StatementEntryStatus>().nullable(),
@@ -277,7 +279,7 @@ export const ReconciliationDifferenceRow = defineEntity({
   tableName: 'reconciliation_differences',
   schema,
   properties: {
-    reconciliationId: p.uuid().primary(),
+    reconciliationId: idOf<'rec'>().primary(),
     number: p.integer().primary(),
     kind: p.string().columnType('core.difference_kind').$type<DifferenceKind>(),
     providerTransactionId: p.text(),
@@ -287,9 +289,9 @@ export const ReconciliationDifferenceRow = defineEntity({
     ourAmount: p.text(),
     ourCurrency: p.text(),
     ourStatus: p.text(),
-    merchantId: p.uuid().nullable(),
-    paymentAttemptId: p.uuid().nullable(),
-    strayPaymentId: p.uuid().nullable(),
+    merchantId: idOf<'mer'>().nullable(),
+    paymentAttemptId: idOf<'pat'>().nullable(),
+    strayPaymentId: idOf<'stp'>().nullable(),
     occurredAt: time().nullable(),
     advice: p.text(),
   },
@@ -303,10 +305,10 @@ export const ApiRequestRow = defineEntity({
   tableName: 'api_requests',
   schema,
   properties: {
-    merchantId: p.uuid().primary(),
+    merchantId: idOf<'mer'>().primary(),
     environment: environment().primary(),
-    id: p.uuid().primary(),
-    apiKeyId: p.uuid(),
+    id: idOf<'req'>().primary(),
+    apiKeyId: idOf<'key'>(),
     requestId: p.text(),
     endpoint: p.string().columnType('core.api_endpoint').$type<ApiEndpoint>(),
     method: p.text(),

@@ -1,3 +1,4 @@
+import type { StoredId } from '../../contract/public-id.ts';
 import type { Database } from '../database/database.ts';
 import { publicId } from '../../contract/public-id.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
@@ -41,7 +42,7 @@ const name = 'order histories';
 
 /** Whether orders and their events tell the same story. */
 export async function checkOrderHistories({ pool }: Database): Promise<CheckOutcome> {
-  const [row] = await runStatement<{ orders: string; differing: string; examples: string[] }>(pool, {
+  const [row] = await runStatement<{ orders: string; differing: string; examples: StoredId<'ord'>[] }>(pool, {
     text: statement,
     values: [recentEvents, examples],
   });

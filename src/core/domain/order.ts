@@ -1,6 +1,11 @@
 import type { PhoneNumber } from './phone-number.ts';
 import type { Money } from './money.ts';
 
+/** Ids as they are shown. The rules never look into them; the types keep one kind from being taken for another. */
+export type MerchantId = `mer_${string}`;
+export type OrderId = `ord_${string}`;
+export type AttemptId = `pat_${string}`;
+
 /** Which of the two separate worlds an order lives in. */
 export type Environment = 'SANDBOX' | 'PRODUCTION';
 
@@ -42,7 +47,7 @@ export type AttemptOrigin = 'DIRECT' | 'CHECKOUT';
 
 /** One try to collect the money of an order from one phone through one option. */
 export interface PaymentAttempt {
-  readonly id: string;
+  readonly id: AttemptId;
   readonly status: PaymentAttemptStatus;
   readonly origin: AttemptOrigin;
   readonly paymentOption: PaymentOption;
@@ -62,8 +67,8 @@ export function isInFlight({ status }: Pick<PaymentAttempt, 'status'>): boolean 
 
 /** What is fixed about an order when it is registered. Texts the merchant did not send are ''. */
 export interface OrderFacts {
-  readonly id: string;
-  readonly merchantId: string;
+  readonly id: OrderId;
+  readonly merchantId: MerchantId;
   readonly environment: Environment;
   readonly orderNumber: string;
   readonly amount: Money;
@@ -96,7 +101,7 @@ export type StrayPaymentStatus = 'REVERSAL_DUE' | 'REVERSED' | 'REVERSAL_REFUSED
 
 /** Money that the wallet took for an attempt of an order without paying the order. */
 export interface StrayMoney {
-  readonly attemptId: string;
+  readonly attemptId: AttemptId;
   /** As the wallet wrote it: decimal text, and a currency that may be no currency of ours. */
   readonly amount: string;
   readonly currency: string;

@@ -1,5 +1,6 @@
 import { Money } from './money.ts';
 import type {
+  AttemptId,
   AttemptOrigin,
   Changed,
   DeclineReason,
@@ -24,21 +25,21 @@ export const maxAttempts = 5;
 /** What is known about the latest attempt. Only the wallet's own word confirms, declines or times out an attempt. */
 type AttemptCommand =
   /** The attempt is about to be handed to the wallet. To be stored before the wallet is called. */
-  | { readonly type: 'send_attempt'; readonly attemptId: string }
+  | { readonly type: 'send_attempt'; readonly attemptId: AttemptId }
   /** The wallet's answer was lost or not understood. */
-  | { readonly type: 'lose_attempt'; readonly attemptId: string }
+  | { readonly type: 'lose_attempt'; readonly attemptId: AttemptId }
   /** The wallet says that it debited the payer. */
-  | { readonly type: 'confirm_attempt'; readonly attemptId: string; readonly debited: Money }
+  | { readonly type: 'confirm_attempt'; readonly attemptId: AttemptId; readonly debited: Money }
   /** The wallet or the payer said a definite no. */
-  | { readonly type: 'decline_attempt'; readonly attemptId: string; readonly reason: DeclineReason }
+  | { readonly type: 'decline_attempt'; readonly attemptId: AttemptId; readonly reason: DeclineReason }
   /** The wallet says that nobody confirmed in time; our own deadline is no reason. */
-  | { readonly type: 'time_out_attempt'; readonly attemptId: string };
+  | { readonly type: 'time_out_attempt'; readonly attemptId: AttemptId };
 
 /** What can be asked of an order. */
 export type Command =
   | {
       readonly type: 'start_payment';
-      readonly attemptId: string;
+      readonly attemptId: AttemptId;
       readonly origin: AttemptOrigin;
       readonly paymentOption: PaymentOption;
       readonly phone: PhoneNumber;
@@ -53,9 +54,9 @@ export type Command =
 export type Rejection =
   | { readonly type: 'order_is_final'; readonly status: Exclude<OrderStatus, 'PENDING'> }
   /** The attempt named may still take money, or has. */
-  | { readonly type: 'payment_in_progress'; readonly attemptId: string }
+  | { readonly type: 'payment_in_progress'; readonly attemptId: AttemptId }
   /** An earlier attempt took money that neither pays the order nor is back with the payer. */
-  | { readonly type: 'money_not_returned'; readonly attemptId: string }
+  | { readonly type: 'money_not_returned'; readonly attemptId: AttemptId }
   | { readonly type: 'too_many_attempts'; readonly limit: number }
   | { readonly type: 'session_ended' }
   | { readonly type: 'session_not_ended' }

@@ -3,18 +3,19 @@ import { runStatement } from '../../platform/database/run-statement.ts';
 import type { Environment, OrderEventType } from '../domain/order.ts';
 import { behindTransactionsBefore } from './event-cursor.ts';
 import type { EventCursor } from './event-cursor.ts';
+import type { StoredId } from '../../contract/public-id.ts';
 
 /** Stored ids. */
 export interface EventFilter {
-  readonly merchantId?: string;
+  readonly merchantId?: StoredId<'mer'>;
   readonly environment?: Environment;
-  readonly orderId?: string;
+  readonly orderId?: StoredId<'ord'>;
 }
 
 export interface StoredEvent {
   readonly cursor: EventCursor;
-  readonly id: string;
-  readonly merchantId: string;
+  readonly id: StoredId<'evt'>;
+  readonly merchantId: StoredId<'mer'>;
   readonly environment: Environment;
   readonly type: OrderEventType;
   readonly payload: Buffer;
@@ -77,8 +78,8 @@ interface Reach extends Horizon {
 interface EventRow extends Reach {
   readonly xid: string;
   readonly position: string;
-  readonly id: string;
-  readonly merchant_id: string;
+  readonly id: StoredId<'evt'>;
+  readonly merchant_id: StoredId<'mer'>;
   readonly environment: Environment;
   readonly type: OrderEventType;
   readonly payload: Buffer;

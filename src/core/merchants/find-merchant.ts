@@ -5,6 +5,7 @@ import { admitMerchant } from '../domain/merchant-life-cycle.ts';
 import type { MerchantStanding } from '../domain/merchant-life-cycle.ts';
 import type { Environment } from '../domain/order.ts';
 import type { AgreedTerms } from '../domain/merchant-terms.ts';
+import type { PublicId } from '../../contract/public-id.ts';
 
 /** How customers reach a merchant; '' for what the merchant has not given. */
 export interface MerchantContact {
@@ -20,7 +21,7 @@ export interface MerchantTerms extends AgreedTerms, MerchantStanding {
 }
 
 /** The terms of a merchant, by its id as it is shown; undefined when there is no such merchant. */
-export type FindMerchant = (merchantId: string) => Promise<MerchantTerms | undefined>;
+export type FindMerchant = (merchantId: PublicId<'mer'>) => Promise<MerchantTerms | undefined>;
 
 /** A suspension is in force everywhere within 5 seconds: this, the facades' own 3 and the way between them. */
 const maxAgeMs = 1_500;
@@ -29,7 +30,7 @@ const maxMerchants = 50_000;
 /** Looks merchants up, and answers from memory for a moment: every registration asks. */
 export function createFindMerchant(read: FindMerchant): FindMerchant {
   // What was not found is not kept: a merchant just made must work at once.
-  const cache = new LRUCache<string, MerchantTerms>({
+  const cache = new LRUCache<PublicId<'mer'>, MerchantTerms>({
     max: maxMerchants,
     ttl: maxAgeMs,
     fetchMethod: (merchantId) => read(merchantId),
@@ -62,7 +63,7 @@ const refusals = {
  */
 export async function requireMerchant(
   find: FindMerchant,
-  merchantId: string,
+  merchantId: PublicId<'mer'>,
   environment: Environment,
 ): Promise<MerchantTerms> {
   const terms = await find(merchantId);

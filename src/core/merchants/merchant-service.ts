@@ -1,3 +1,4 @@
+import type { PublicId } from '../../contract/public-id.ts';
 import { create } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { HandlerContext } from '@connectrpc/connect';
@@ -98,7 +99,8 @@ export function merchantService(store: MerchantStore, currencies: readonly strin
   );
 }
 
-const requireId = (merchantId: string): string => valuesOrThrow(parseId('mer', merchantId, 'merchant_id'));
+const requireId = (merchantId: string): PublicId<'mer'> =>
+  valuesOrThrow(parseId('mer', merchantId, 'merchant_id'));
 
 const notFound = (merchantId: string) => rpcError('MERCHANT_NOT_FOUND', `there is no merchant ${merchantId}`);
 

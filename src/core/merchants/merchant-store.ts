@@ -2,7 +2,7 @@ import { LockMode } from '@mikro-orm/postgresql';
 import type { Database } from '../database/database.ts';
 import { MerchantRow } from '../database/entities.ts';
 import { publicId, storedId } from '../../contract/public-id.ts';
-import type { NewId } from '../../contract/public-id.ts';
+import type { NewId, PublicId } from '../../contract/public-id.ts';
 import type { Actor } from '../../platform/rpc/actor.ts';
 import { recordAudit } from '../audit/record-audit.ts';
 import { err, ok } from '../domain/result.ts';
@@ -19,7 +19,7 @@ import type { MerchantContact, MerchantTerms } from './find-merchant.ts';
 import type { AgreedTerms } from '../domain/merchant-terms.ts';
 
 /** A merchant as it stands; the id as it is shown. */
-export type Merchant = Omit<MerchantRow, symbol>;
+export type Merchant = Omit<MerchantRow, symbol | 'id'> & { readonly id: PublicId<'mer'> };
 
 export interface NewMerchant {
   readonly name: string;
@@ -47,18 +47,18 @@ export interface MerchantUpdate {
 
 export interface MerchantStore {
   readonly create: (merchant: NewMerchant, by: Actor) => Promise<Merchant>;
-  readonly find: (merchantId: string) => Promise<Merchant | undefined>;
-  readonly terms: (merchantId: string) => Promise<MerchantTerms | undefined>;
+  readonly find: (merchantId: PublicId<'mer'>) => Promise<Merchant | undefined>;
+  readonly terms: (merchantId: PublicId<'mer'>) => Promise<MerchantTerms | undefined>;
   /** Newest first, older than `beforeId`. */
-  readonly list: (beforeId: string | undefined, limit: number) => Promise<Merchant[]>;
+  readonly list: (beforeId: PublicId<'mer'> | undefined, limit: number) => Promise<Merchant[]>;
   readonly changeStanding: (
-    merchantId: string,
+    merchantId: PublicId<'mer'>,
     action: StandingAction,
     details: AuditDetails,
     by: Actor,
   ) => Promise<Result<Merchant, 'not_found'>>;
   readonly update: (
-    merchantId: string,
+    merchantId: PublicId<'mer'>,
     update: MerchantUpdate,
     by: Actor,
   ) => Promise<Result<Merchant, 'not_found' | 'changed_meanwhile'>>;
@@ -73,13 +73,13 @@ export interface MerchantStoreOptions {
 const merchantOf = (row: MerchantRow): Merchant => ({ ...row, id: publicId('mer', row.id) });
 
 export function createMerchantStore({ database, newId, now }: MerchantStoreOptions): MerchantStore {
-  const find = async (merchantId: string): Promise<Merchant | undefined> => {
+  const find = async (merchantId: PublicId<'mer'>): Promise<Merchant | undefined> => {
     const row = await database.fork().findOne(MerchantRow, { id: storedId('mer', merchantId) });
     return row === null ? undefined : merchantOf(row);
   };
   /** Locks the merchant, lets `decide` say what becomes of it, and writes that with its audit entry unless nothing changes. */
   const change = <Rejection>(
-    merchantId: string,
+    merchantId: PublicId<'mer'>,
     action: string,
     details: AuditDetails,
     by: Actor,

@@ -1,5 +1,6 @@
 import type { DifferenceKind, StatementEntryStatus, StatementEntryType } from '../database/entities.ts';
 import { publicId } from '../../contract/public-id.ts';
+import type { StoredId } from '../../contract/public-id.ts';
 import type { PaymentAttemptStatus, StrayPaymentStatus } from '../domain/order.ts';
 import { isOn } from './reconciliation-day.ts';
 import type { Day } from './reconciliation-day.ts';
@@ -21,8 +22,8 @@ export interface Entry {
 
 interface KnownFacts {
   /** Stored ids. */
-  readonly merchantId: string;
-  readonly paymentAttemptId: string;
+  readonly merchantId: StoredId<'mer'>;
+  readonly paymentAttemptId: StoredId<'pat'>;
   readonly providerTransactionId: string;
   readonly amount: string;
   readonly currency: string;
@@ -36,7 +37,7 @@ export type KnownMoney =
   | (KnownFacts & {
       readonly what: 'stray';
       readonly status: StrayPaymentStatus;
-      readonly strayPaymentId: string;
+      readonly strayPaymentId: StoredId<'stp'>;
       /** What the wallet knows the reversal by; stored. */
       readonly reversalId: string;
     });

@@ -1,6 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { StatementEntryRow } from '../database/entities.ts';
 import { isPublicId, storedId } from '../../contract/public-id.ts';
+import type { StoredId } from '../../contract/public-id.ts';
 import { compareEntry, missingInStatement } from './compare-entry.ts';
 import type { ComparedPeriod, Entry, FoundDifference, KnownMoney, Records } from './compare-entry.ts';
 import { findByRequest, findByTransaction, findMissing } from './known-money.sql.ts';
@@ -14,7 +15,7 @@ const batchSize = 500;
  */
 export async function* compareStatement(
   em: EntityManager,
-  reconciliationId: string,
+  reconciliationId: StoredId<'rec'>,
   scope: WalletScope,
   period: ComparedPeriod,
 ): AsyncGenerator<FoundDifference> {
@@ -32,7 +33,10 @@ export async function* compareStatement(
     yield missingInStatement(known);
 }
 
-async function* readEntries(em: EntityManager, reconciliationId: string): AsyncGenerator<readonly Entry[]> {
+async function* readEntries(
+  em: EntityManager,
+  reconciliationId: StoredId<'rec'>,
+): AsyncGenerator<readonly Entry[]> {
   for (let after = -1; ;) {
     const rows = await em.find(
       StatementEntryRow,
@@ -89,7 +93,10 @@ function storedRequestId(requestId: string): string | undefined {
 }
 
 /** Which payments the statement has a reversal of. They are few beside the payments: read once, not with every batch. */
-async function findReversed(em: EntityManager, reconciliationId: string): Promise<ReadonlySet<string>> {
+async function findReversed(
+  em: EntityManager,
+  reconciliationId: StoredId<'rec'>,
+): Promise<ReadonlySet<string>> {
   const reversals = await em.find(
     StatementEntryRow,
     { reconciliationId, type: 'REVERSAL', status: 'COMPLETED' },

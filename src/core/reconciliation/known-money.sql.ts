@@ -9,6 +9,7 @@ import type {
 } from '../domain/order.ts';
 import type { KnownMoney } from './compare-entry.ts';
 import type { Day } from './reconciliation-day.ts';
+import type { StoredId } from '../../contract/public-id.ts';
 
 /** Whose records are looked at: those of one wallet in one environment, whatever the merchant. */
 export interface WalletScope {
@@ -17,8 +18,8 @@ export interface WalletScope {
 }
 
 interface AttemptRow {
-  readonly merchant_id: string;
-  readonly payment_attempt_id: string;
+  readonly merchant_id: StoredId<'mer'>;
+  readonly payment_attempt_id: StoredId<'pat'>;
   readonly provider_transaction_id: string | null;
   readonly minor_units: string;
   readonly currency: string;
@@ -27,9 +28,9 @@ interface AttemptRow {
 }
 
 interface StrayRow {
-  readonly merchant_id: string;
-  readonly payment_attempt_id: string;
-  readonly stray_payment_id: string;
+  readonly merchant_id: StoredId<'mer'>;
+  readonly payment_attempt_id: StoredId<'pat'>;
+  readonly stray_payment_id: StoredId<'stp'>;
   readonly reversal_id: string;
   readonly provider_transaction_id: string;
   readonly amount: string;
@@ -101,7 +102,7 @@ const idsOf = (money: KnownMoney): string[] =>
 export function findMissing(
   em: EntityManager,
   scope: WalletScope,
-  reconciliationId: string,
+  reconciliationId: StoredId<'rec'>,
   { from, until }: Day,
 ): Promise<KnownMoney[]> {
   // Looked for first and by itself (offset 0), so that only what is missing is joined with anything.

@@ -7,6 +7,7 @@ import { rpcService } from '../../contract/rpc-service.ts';
 import type { RpcService } from '../../platform/rpc/rpc-service.ts';
 import { actorOf } from '../../platform/rpc/actor.ts';
 import { publicId } from '../../contract/public-id.ts';
+import type { PublicId } from '../../contract/public-id.ts';
 import { combine } from '../domain/combine.ts';
 import type { Issue } from '../domain/issue.ts';
 import { err, ok } from '../domain/result.ts';
@@ -131,7 +132,7 @@ export function reconciliationService({ store, emailsOf, now }: ReconciliationSe
 
 const notFound = (id: string) => rpcError('RECONCILIATION_NOT_FOUND', `there is no reconciliation ${id}`);
 
-async function getOrThrow(store: ReconciliationStore, id: string): Promise<Reconciliation> {
+async function getOrThrow(store: ReconciliationStore, id: PublicId<'rec'>): Promise<Reconciliation> {
   const found = await store.get(id);
   if (found === undefined) throw notFound(id);
   return found;

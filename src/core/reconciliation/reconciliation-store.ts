@@ -5,7 +5,7 @@ import { ReconciliationDifferenceRow, ReconciliationRow, StatementEntryRow } fro
 import type { WalletName } from '../database/entities.ts';
 import { readClock } from '../database/read-clock.ts';
 import { publicId, storedId } from '../../contract/public-id.ts';
-import type { NewId } from '../../contract/public-id.ts';
+import type { NewId, PublicId, StoredId } from '../../contract/public-id.ts';
 import type { Environment } from '../domain/order.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
@@ -47,7 +47,7 @@ export interface LeasedReconciliation {
 export interface ReconciliationFilter {
   readonly wallet: WalletName | undefined;
   readonly environment: Environment | undefined;
-  readonly beforeId: string | undefined;
+  readonly beforeId: PublicId<'rec'> | undefined;
   readonly limit: number;
 }
 
@@ -59,21 +59,21 @@ export interface ReconciliationStore {
   readonly start: (key: WalletKey, date: string, startedBy: string) => Promise<Reconciliation>;
   readonly lease: (key: WalletKey, leaseMs: number) => Promise<LeasedReconciliation | undefined>;
   readonly record: (
-    id: string,
+    id: PublicId<'rec'>,
     leaseId: string,
     entries: readonly Entry[],
   ) => Promise<Result<Reconciliation, LeaseRefusal>>;
   /** Compares, or, when there is an error, has it tried again later. */
   readonly complete: (
-    id: string,
+    id: PublicId<'rec'>,
     leaseId: string,
     error: string,
   ) => Promise<Result<Reconciliation, LeaseRefusal>>;
-  readonly get: (id: string) => Promise<Reconciliation | undefined>;
+  readonly get: (id: PublicId<'rec'>) => Promise<Reconciliation | undefined>;
   /** Newest first. */
   readonly list: (filter: ReconciliationFilter) => Promise<Reconciliation[]>;
   /** In the order of their numbers. */
-  readonly differences: (id: string, afterNumber: number, limit: number) => Promise<Difference[]>;
+  readonly differences: (id: PublicId<'rec'>, afterNumber: number, limit: number) => Promise<Difference[]>;
 }
 
 export interface ReconciliationStoreOptions {
@@ -84,7 +84,10 @@ export interface ReconciliationStoreOptions {
   /** Called when one became due. */
   readonly onDue: () => void;
   /** Has the wallet asked about an attempt, of which it has said something else than we have on record. */
-  readonly hasten: (attempt: { readonly merchantId: string; readonly attemptId: string }) => Promise<unknown>;
+  readonly hasten: (attempt: {
+    readonly merchantId: PublicId<'mer'>;
+    readonly attemptId: PublicId<'pat'>;
+  }) => Promise<unknown>;
 }
 
 /** A wrong account gives a difference for each of its entries: more than anybody reads are counted and not kept. */
@@ -95,7 +98,7 @@ export function createReconciliationStore(options: ReconciliationStoreOptions): 
 
   const underLease = async (
     em: EntityManager,
-    id: string,
+    id: PublicId<'rec'>,
     leaseId: string,
   ): Promise<Result<{ readonly row: ReconciliationRow; readonly run: RunningRun }, LeaseRefusal>> => {
     const key = { id: storedId('rec', id) };
@@ -228,7 +231,7 @@ const scopeOf = ({ wallet, environment }: ReconciliationRow): WalletScope => ({
 /** Adds the entries that are not there yet, and gives those. */
 async function addEntries(
   em: EntityManager,
-  reconciliationId: string,
+  reconciliationId: StoredId<'rec'>,
   entries: readonly Entry[],
 ): Promise<readonly Entry[]> {
   const positions = entries.map(({ position }) => position);
@@ -268,7 +271,7 @@ async function compare(
 }
 
 function differenceRow(
-  reconciliationId: string,
+  reconciliationId: StoredId<'rec'>,
   number: number,
   { kind, entry, known, advice }: FoundDifference,
 ): Difference {

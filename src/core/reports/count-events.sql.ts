@@ -3,10 +3,11 @@ import { bulkStatement, column, rowList } from '../../platform/database/bulk-sta
 import { runStatement } from '../../platform/database/run-statement.ts';
 import type { Environment, OrderEventType } from '../domain/order.ts';
 import type { EventCursor } from '../events/follow-events.ts';
+import type { StoredId } from '../../contract/public-id.ts';
 
 /** Events of one merchant, type and quarter of an hour. */
 export interface EventGroup {
-  readonly merchant_id: string;
+  readonly merchant_id: StoredId<'mer'>;
   readonly environment: Environment;
   readonly type: OrderEventType;
   readonly quarter: Date;
@@ -59,7 +60,7 @@ group by merchant_id, environment, type, quarter, last_xid, last_position`,
 
 /** What is added to one row of the counts. */
 export interface CountedEvents {
-  readonly merchantId: string;
+  readonly merchantId: StoredId<'mer'>;
   readonly environment: Environment;
   readonly type: OrderEventType;
   readonly quarter: Date;

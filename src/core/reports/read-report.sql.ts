@@ -1,10 +1,11 @@
 import type { Pool } from 'pg';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import type { Environment, OrderEventType } from '../domain/order.ts';
+import type { StoredId } from '../../contract/public-id.ts';
 
 /** Stored ids. */
 export interface ReportSpan {
-  readonly merchantId: string;
+  readonly merchantId: StoredId<'mer'>;
   readonly environment: Environment;
   /** When each step begins, in order: full quarters of an hour, as is the end. */
   readonly starts: readonly Date[];
@@ -58,7 +59,7 @@ export interface FirstSteps {
 /** How far a merchant has come, each from the beginning of an index. */
 export async function readFirstSteps(
   pool: Pool,
-  merchantId: string,
+  merchantId: StoredId<'mer'>,
   environment: Environment,
 ): Promise<FirstSteps> {
   const [row] = await runStatement<{

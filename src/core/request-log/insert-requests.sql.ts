@@ -4,13 +4,14 @@ import { inTransaction } from '../../platform/database/in-transaction.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import type { ApiRequestRow } from '../database/entities.ts';
 import type { Environment } from '../domain/order.ts';
+import type { StoredId } from '../../contract/public-id.ts';
 
 export type RequestValues = Omit<ApiRequestRow, symbol | 'durationMicros'> & {
   readonly durationMicros: bigint;
 };
 
 export interface UnkeptValues {
-  readonly merchantId: string;
+  readonly merchantId: StoredId<'mer'>;
   readonly environment: Environment;
   readonly count: bigint;
 }
@@ -78,7 +79,7 @@ export async function insertRequests(
 /** How many requests of a merchant were not kept since then. */
 export async function countUnkept(
   pool: Pool,
-  merchantId: string,
+  merchantId: StoredId<'mer'>,
   environment: Environment,
   since: Date,
 ): Promise<bigint> {

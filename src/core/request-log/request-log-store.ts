@@ -2,7 +2,7 @@ import { isDataRefused } from '../../platform/database/explain-error.ts';
 import { createBatcher } from '../../platform/batcher.ts';
 import type { Leaving } from '../../platform/batcher.ts';
 import { lowestStoredIdAt, storedId } from '../../contract/public-id.ts';
-import type { NewId } from '../../contract/public-id.ts';
+import type { NewId, StoredId } from '../../contract/public-id.ts';
 import type { Database } from '../database/database.ts';
 import { ApiRequestRow } from '../database/entities.ts';
 import type { ApiEndpoint } from '../database/entities.ts';
@@ -21,7 +21,7 @@ export interface RequestReport {
 }
 
 export interface RequestFilter {
-  readonly merchantId: string;
+  readonly merchantId: StoredId<'mer'>;
   readonly environment: Environment;
   /** The statuses asked for, from the first up to and without the second. */
   readonly statuses: readonly [from: number, to: number] | undefined;
@@ -31,7 +31,7 @@ export interface RequestFilter {
   readonly createdFrom: Date | undefined;
   readonly createdTo: Date | undefined;
   /** Older than this one. */
-  readonly beforeId: string | undefined;
+  readonly beforeId: StoredId<'req'> | undefined;
   readonly limit: number;
 }
 
@@ -41,11 +41,11 @@ export interface RequestLogStore {
   /** Newest first; without bodies. */
   readonly list: (filter: RequestFilter) => Promise<ListedRequest[]>;
   readonly find: (
-    merchantId: string,
+    merchantId: StoredId<'mer'>,
     environment: Environment,
-    id: string,
+    id: StoredId<'req'>,
   ) => Promise<ApiRequest | undefined>;
-  readonly unkept: (merchantId: string, environment: Environment) => Promise<bigint>;
+  readonly unkept: (merchantId: StoredId<'mer'>, environment: Environment) => Promise<bigint>;
 }
 
 export interface RequestLogStoreParts {
@@ -60,7 +60,7 @@ const dayMs = 24 * 60 * 60_000;
 
 export function createRequestLogStore({ database, newId, now }: RequestLogStoreParts): RequestLogStore {
   /** The id's own time when it can be true; another id of now when a facade's clock is wrong by more than that. */
-  const idNear = (at: Date, id: string): string => {
+  const idNear = (at: Date, id: StoredId<'req'>): StoredId<'req'> => {
     const lowest = lowestStoredIdAt(new Date(at.getTime() - toleratedSkewMs));
     const highest = lowestStoredIdAt(new Date(at.getTime() + toleratedSkewMs));
     return id >= lowest && id < highest ? id : storedId('req', newId('req', at));
@@ -114,4 +114,5 @@ export function createRequestLogStore({ database, newId, now }: RequestLogStoreP
 }
 
 /** When a request came, as its stored id says. */
-export const timeOf = (id: string): Date => new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16));
+export const timeOf = (id: StoredId<'req'>): Date =>
+  new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16));

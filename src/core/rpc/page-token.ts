@@ -1,5 +1,5 @@
 import { isPublicId } from '../../contract/public-id.ts';
-import type { IdPrefix } from '../../contract/public-id.ts';
+import type { IdPrefix, PublicId } from '../../contract/public-id.ts';
 import {
   defaultPageSize,
   maxPageSize,
@@ -11,11 +11,11 @@ import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
 
 /** The id that a page token goes on after; undefined for the first page. */
-export function parsePageToken(
+export function parsePageToken<P extends IdPrefix>(
   token: string,
-  prefix: IdPrefix,
+  prefix: P,
   filter: unknown,
-): Result<string | undefined, Issue> {
+): Result<PublicId<P> | undefined, Issue> {
   if (token === '') return ok(undefined);
   const id = readPageToken(token, filter);
   return id !== undefined && isPublicId(prefix, id) ? ok(id) : err(pageTokenIssue);

@@ -1,6 +1,6 @@
 import { invalidFields } from '../../platform/rpc/rpc-error.ts';
 import { isPublicId } from '../../contract/public-id.ts';
-import type { IdPrefix } from '../../contract/public-id.ts';
+import type { IdPrefix, PublicId } from '../../contract/public-id.ts';
 import type { Issue } from '../domain/issue.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
@@ -14,15 +14,19 @@ export function valuesOrThrow<T>(result: Result<T, Issue | readonly Issue[]>): T
 }
 
 /** Reads an id as it is shown. */
-export function parseId(prefix: IdPrefix, text: string, field: string): Result<string, Issue> {
+export function parseId<P extends IdPrefix>(
+  prefix: P,
+  text: string,
+  field: string,
+): Result<PublicId<P>, Issue> {
   return isPublicId(prefix, text) ? ok(text) : err({ field, issue: `must be an id of the form ${prefix}_…` });
 }
 
 /** As `parseId`, for fields that may be left empty. */
-export function parseOptionalId(
-  prefix: IdPrefix,
+export function parseOptionalId<P extends IdPrefix>(
+  prefix: P,
   text: string,
   field: string,
-): Result<string | undefined, Issue> {
+): Result<PublicId<P> | undefined, Issue> {
   return text === '' ? ok(undefined) : parseId(prefix, text, field);
 }

@@ -7,7 +7,7 @@ import pg from 'pg';
 import { Environment, PaymentOption, PaymentType } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import type { Status } from '../../../src/gen/google/rpc/status_pb.js';
-import { storedId } from '../../../src/contract/public-id.ts';
+import { storedId } from '../../support/ids.ts';
 import { createGrpcTransport } from '../../../src/contract/grpc-transport.ts';
 import { fromStatus } from '../../../src/platform/rpc/rpc-error.ts';
 import { directPayment, registration } from '../../support/order-requests.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { storedId } from '../../../src/contract/public-id.ts';
+import { storedId } from '../../support/ids.ts';
 import {
   Environment,
   OrderStatus,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Client } from '@connectrpc/connect';
 import pg from 'pg';
-import { storedId } from '../../../src/contract/public-id.ts';
+import { storedId } from '../../support/ids.ts';
 import {
   Environment,
   OrderEventType,

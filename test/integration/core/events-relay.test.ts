@@ -3,7 +3,7 @@ import type { Client } from '@connectrpc/connect';
 import { fromBinary } from '@bufbuild/protobuf';
 import pg from 'pg';
 import { formatCursor } from '../../../src/core/events/event-cursor.ts';
-import { publicId } from '../../../src/contract/public-id.ts';
+import { publicId } from '../../support/ids.ts';
 import { Environment, OrderEventSchema } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { ownNats } from '../../faults/stoppable-servers.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { fromBinary } from '@bufbuild/protobuf';
 import type { Client } from '@connectrpc/connect';
 import pg from 'pg';
-import { publicId, storedId } from '../../../src/contract/public-id.ts';
+import { publicId, storedId } from '../../support/ids.ts';
 import {
   Environment,
   OrderEventSchema,

@@ -1,3 +1,4 @@
+import type { PublicId } from '../../../src/contract/public-id.ts';
 import { randomFillSync, randomUUID } from 'node:crypto';
 import type { Database } from '../../../src/core/database/database.ts';
 import { createOrderChanges } from '../../../src/core/payments/changes/change-order.ts';
@@ -8,7 +9,8 @@ import type { LeaseAttempts } from '../../../src/core/payments/attempts/lease-at
 import { createPhoneLimit } from '../../../src/core/payments/phones/phone-limit.ts';
 import type { PhoneLimit } from '../../../src/core/payments/phones/phone-limit.ts';
 import { pooledRandom } from '../../../src/platform/pooled-random.ts';
-import { publicId, randomIdsFrom } from '../../../src/contract/public-id.ts';
+import { publicId } from '../../support/ids.ts';
+import { randomIdsFrom } from '../../../src/contract/public-id.ts';
 import { openCountedDatabase } from '../../support/counted-database.ts';
 
 /** Core's own code over a table that grows, and a count of the blocks that PostgreSQL reads for it. */
@@ -18,7 +20,7 @@ export interface GrowingTable {
   readonly lease: LeaseAttempts;
   readonly phoneLimit: PhoneLimit;
   /** The shop that is asked about, as it is shown; the others are other shops. */
-  readonly merchantId: string;
+  readonly merchantId: PublicId<'mer'>;
   /** Adds old orders until there are this many, nearly all of them ended, with their payments and events. */
   readonly growTo: (orders: number) => Promise<void>;
   /** Adds orders of which something is due now: the end of their session, or a look at their payment. */

@@ -1,7 +1,7 @@
 import { create, toBinary } from '@bufbuild/protobuf';
 import pg from 'pg';
 import { v7 } from 'uuid';
-import { publicId } from '../../../src/contract/public-id.ts';
+import { publicId } from '../../support/ids.ts';
 import { OrderEventSchema, OrderEventType } from '../../../src/gen/gatehouse/v1/order_pb.js';
 
 /** A transaction of another writer that is still open. */

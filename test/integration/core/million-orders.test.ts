@@ -1,3 +1,4 @@
+import type { PublicId } from '../../../src/contract/public-id.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { v7 } from 'uuid';
 import { createFindOrdersAnywhere } from '../../../src/core/payments/search/find-orders-anywhere.ts';
@@ -7,7 +8,7 @@ import type {
   SearchBounds,
   SearchOrders,
 } from '../../../src/core/payments/search/search-orders.ts';
-import { publicId } from '../../../src/contract/public-id.ts';
+import { publicId } from '../../support/ids.ts';
 import { openCountedDatabase } from '../../support/counted-database.ts';
 import type { CountedDatabase } from '../../support/counted-database.ts';
 import { oneWalk, orderFilter } from '../../support/order-filter.ts';
@@ -121,7 +122,7 @@ test.each<[string, Partial<OrderFilter>, (numbers: readonly string[]) => void]>(
 test('a rare amount is found by walking on, each call within its bounds, without gap or repeat', async () => {
   const rare = { currency: 'ETB', minMinorUnits: 77_777n, maxMinorUnits: 77_777n };
   const seen: string[] = [];
-  let beforeId: string | undefined;
+  let beforeId: PublicId<'ord'> | undefined;
   do {
     const page = await read({ ...rare, beforeId, limit: 60 });
     expect(page.blocks).toBeLessThan(blocksOfAWalk);
@@ -134,7 +135,7 @@ test('a rare amount is found by walking on, each call within its bounds, without
 
 test('what nobody has ends the search, after as many calls as there are bounds in all orders', async () => {
   let calls = 0;
-  let beforeId: string | undefined;
+  let beforeId: PublicId<'ord'> | undefined;
   do {
     const page = await read({ statuses: ['FAILED'], paymentTypes: ['DIRECT'], beforeId });
     expect(page.orders).toEqual([]);

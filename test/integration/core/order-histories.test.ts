@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { storedId } from '../../../src/contract/public-id.ts';
+import { storedId } from '../../support/ids.ts';
 import { CheckResult, DiagnosticsService } from '../../../src/gen/gatehouse/v1/diagnostics_service_pb.js';
 import type { Check } from '../../../src/gen/gatehouse/v1/diagnostics_service_pb.js';
 import { startStack } from '../../support/stack.ts';

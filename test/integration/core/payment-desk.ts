@@ -1,7 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { Client } from '@connectrpc/connect';
 import pg from 'pg';
-import { publicId, storedId } from '../../../src/contract/public-id.ts';
+import { publicId, storedId } from '../../support/ids.ts';
 import { CheckoutService } from '../../../src/gen/gatehouse/v1/checkout_service_pb.js';
 import { Environment, OrderEventType, PaymentOption } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';

@@ -1,6 +1,6 @@
 import { ConnectError } from '@connectrpc/connect';
 import fc from 'fast-check';
-import { storedId } from '../../../src/contract/public-id.ts';
+import { storedId } from '../../support/ids.ts';
 import type { LeasedPaymentAttempt } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { outcomes } from './payment-desk.ts';
 import type { HostedOrder, Outcome, PaymentDesk } from './payment-desk.ts';

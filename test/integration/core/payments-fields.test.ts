@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { publicId } from '../../../src/contract/public-id.ts';
+import { publicId } from '../../support/ids.ts';
 import { Environment, PaymentOption } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import type { PaymentAttemptStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { PaymentAttemptService } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { storedId } from '../../../src/contract/public-id.ts';
+import { storedId } from '../../support/ids.ts';
 import { startStack } from '../../support/stack.ts';
 import type { Stack } from '../../support/stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { storedId } from '../../../src/contract/public-id.ts';
+import { storedId } from '../../support/ids.ts';
 import { Environment, PaymentAttemptStatus, PaymentOption } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { failureOf } from '../../support/rpc-failure.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { RetryInfoSchema } from '../../../src/gen/google/rpc/error_details_pb.js';
 import type { ConnectError } from '@connectrpc/connect';
 import pg from 'pg';
-import { storedId } from '../../../src/contract/public-id.ts';
+import { storedId } from '../../support/ids.ts';
 import { phoneLockOf } from '../../../src/core/payments/phones/phone-limit.ts';
 import { Environment, PaymentOption } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { failureOf } from '../../support/rpc-failure.ts';
@@ -372,7 +372,11 @@ describe('with two cores', () => {
     const hanging = new pg.Client({ connectionString: stack.databaseUrl });
     await hanging.connect();
     try {
-      const phone = { phone: `+251${held.slice(1)}`, environment: 'SANDBOX', merchantId } as const;
+      const phone = {
+        phone: `+251${held.slice(1)}`,
+        environment: 'SANDBOX',
+        merchantId: `mer_${merchantId.slice(4)}`,
+      } as const;
       await hanging.query('select pg_advisory_lock($1)', [phoneLockOf(phone)]);
 
       const waiting = desk.startDirect({ merchantId, orderNumber: 'H-1', phone: held });

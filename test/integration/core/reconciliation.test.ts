@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { v7 } from 'uuid';
-import { publicId, storedId } from '../../../src/contract/public-id.ts';
+import { publicId, storedId } from '../../support/ids.ts';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import {
   DifferenceKind,

@@ -9,7 +9,7 @@ import {
 } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
-import { storedId } from '../../../src/contract/public-id.ts';
+import { storedId } from '../../support/ids.ts';
 import { registration } from '../../support/order-requests.ts';
 import { failureOf } from '../../support/rpc-failure.ts';
 import { startStack } from '../../support/stack.ts';

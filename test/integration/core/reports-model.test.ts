@@ -1,3 +1,5 @@
+import { newRandomId, storedId } from '../../../src/contract/public-id.ts';
+import type { StoredId } from '../../../src/contract/public-id.ts';
 import { create } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -113,7 +115,13 @@ function payloadOf(event: Happened): Buffer {
   return encodeMessage(OrderEventSchema, message);
 }
 
-async function store(through: pg.Client, merchantId: string, events: readonly Happened[]): Promise<void> {
+const newMerchantId = () => storedId('mer', newRandomId('mer', new Date()));
+
+async function store(
+  through: pg.Client,
+  merchantId: StoredId<'mer'>,
+  events: readonly Happened[],
+): Promise<void> {
   for (const event of events) {
     await through.query(
       `insert into core.order_events (merchant_id, environment, order_id, sequence, id, type, occurred_at, payload)
@@ -192,7 +200,7 @@ test('counts every event once, through crashes, two counting at once and late co
       fc.array(happened, { maxLength: 10 }),
       fc.boolean(),
       async (soon, late, crash) => {
-        const merchantId = v7();
+        const merchantId = newMerchantId();
         const slow = new pg.Client({ connectionString: testDatabase.url });
         await slow.connect();
         await slow.query('begin');
@@ -228,7 +236,7 @@ test('counts every event once, through crashes, two counting at once and late co
 });
 
 test('counts anew after a restore into a server that has not got as far', async () => {
-  const merchantId = v7();
+  const merchantId = newMerchantId();
   await store(client, merchantId, [
     {
       type: 'CREATED',
@@ -264,7 +272,7 @@ test.each([
   ['Asia/Kathmandu', '2026-11-19T18:15Z', '2026-11-21T18:15Z', [4, 3]],
   ['Africa/Addis_Ababa', '2026-11-19T21:00Z', '2026-11-21T21:00Z', [3, 2]],
 ])('in %s, what happened is of the day that it was there', async (timeZone, first, end, expected) => {
-  const merchantId = v7();
+  const merchantId = newMerchantId();
   const times = [
     '19T18:16',
     '19T18:20',

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
-import { publicId, storedId } from '../../../src/contract/public-id.ts';
+import { publicId, storedId } from '../../support/ids.ts';
 import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
 import {
   Environment,

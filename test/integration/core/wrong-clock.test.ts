@@ -11,7 +11,7 @@ import { PaymentAttemptService } from '../../../src/gen/gatehouse/v1/payment_att
 import { createGrpcTransport } from '../../../src/contract/grpc-transport.ts';
 import type { GrpcTransport } from '../../../src/platform/rpc/grpc-transport.ts';
 import type { Role } from '../../../src/contract/roles.ts';
-import { storedId } from '../../../src/contract/public-id.ts';
+import { storedId } from '../../support/ids.ts';
 import { directPayment } from '../../support/order-requests.ts';
 import { startProcess } from '../../support/gatehouse-process.ts';
 import type { GatehouseProcess } from '../../support/gatehouse-process.ts';

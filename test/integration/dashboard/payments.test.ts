@@ -5,7 +5,7 @@ import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js'
 import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { Environment, OrderStatus, PaymentType } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
-import { storedId } from '../../../src/contract/public-id.ts';
+import { storedId } from '../../support/ids.ts';
 import { directPayment, registration } from '../../support/order-requests.ts';
 import { startStack } from '../../support/stack.ts';
 import type { Stack, TestMerchant } from '../../support/stack.ts';

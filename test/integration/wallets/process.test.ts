@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
-import { publicId } from '../../../src/contract/public-id.ts';
+import { publicId } from '../../support/ids.ts';
 import { PaymentOption } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { startStack } from '../../support/stack.ts';
 import type { Stack, StackOptions } from '../../support/stack.ts';

@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { formatCursor } from '../../../src/core/events/event-cursor.ts';
 import { DiagnosticsService } from '../../../src/gen/gatehouse/v1/diagnostics_service_pb.js';
-import { newRandomId, storedId } from '../../../src/contract/public-id.ts';
+import { storedId } from '../../support/ids.ts';
+import { newRandomId } from '../../../src/contract/public-id.ts';
 import { createReconcileDeliveries } from '../../../src/webhooks/health/reconcile-deliveries.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { outcomes } from '../core/payment-desk.ts';

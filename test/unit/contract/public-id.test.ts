@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { TypeID } from 'typeid-js';
-import { isPublicId, publicId, storedId } from '../../../src/contract/public-id.ts';
+import { isPublicId } from '../../../src/contract/public-id.ts';
+import { publicId, storedId } from '../../support/ids.ts';
 
 const uuids = fc.uuid();
 /** As many bits as an id has, whether or not they are a UUID. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type {
+  AttemptId,
   OrderInFull,
   OrderStatus,
   PaymentAttemptStatus,
@@ -20,7 +21,7 @@ import {
   registeredAt,
 } from './build-order.ts';
 
-const start = (attemptId: string): Command => ({
+const start = (attemptId: AttemptId): Command => ({
   type: 'start_payment',
   attemptId,
   origin: 'CHECKOUT',
@@ -157,7 +158,7 @@ function live(sequence: readonly Move[], isHonest: boolean, look: (life: Life, s
     };
     return stray;
   };
-  const addStray = (id: string, amount: string): void => {
+  const addStray = (id: AttemptId, amount: string): void => {
     order = { ...order, strayMoney: [...order.strayMoney, buildStrayMoney({ attemptId: id, amount })] };
   };
   for (const [index, move] of sequence.entries()) {
@@ -168,10 +169,10 @@ function live(sequence: readonly Move[], isHonest: boolean, look: (life: Life, s
         change(start(`pat_${order.attemptCount + 1}`), now);
         break;
       case 'send':
-        change({ type: 'send_attempt', attemptId: before?.id ?? '' }, now);
+        change({ type: 'send_attempt', attemptId: before?.id ?? 'pat_none' }, now);
         break;
       case 'lose':
-        change({ type: 'lose_attempt', attemptId: before?.id ?? '' }, now);
+        change({ type: 'lose_attempt', attemptId: before?.id ?? 'pat_none' }, now);
         break;
       case 'cancel':
         change({ type: 'cancel' }, now);

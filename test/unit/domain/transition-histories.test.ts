@@ -1,3 +1,4 @@
+import type { AttemptId } from '../../../src/core/domain/order.ts';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { Money } from '../../../src/core/domain/money.ts';
@@ -33,7 +34,7 @@ interface History {
 interface Move {
   readonly about: 'latest' | 'earlier';
   readonly seconds: number;
-  readonly commandFor: (attemptId: string, nextAttemptId: string) => Command;
+  readonly commandFor: (attemptId: AttemptId, nextAttemptId: AttemptId) => Command;
 }
 
 function starting(paymentOption: 'WALLETA_USSD' | 'WALLETB_USSD' | 'WALLETA_WALLET'): Move['commandFor'] {

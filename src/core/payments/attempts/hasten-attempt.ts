@@ -3,7 +3,7 @@ import type { Database } from '../../database/database.ts';
 import { PaymentAttemptRow } from '../../database/entities.ts';
 import { attemptOf } from '../../database/order-rows.ts';
 import { storedId } from '../../../contract/public-id.ts';
-import type { NewId } from '../../../contract/public-id.ts';
+import type { NewId, PublicId } from '../../../contract/public-id.ts';
 import { readClock } from '../../database/read-clock.ts';
 import type { Order, PaymentAttempt } from '../../domain/order.ts';
 import { isInFlight } from '../../domain/order.ts';
@@ -12,8 +12,8 @@ import { lockOrderOf } from '../changes/lock-order-of-attempt.ts';
 import { keepExchanges } from './keep-exchanges.ts';
 
 export interface HastenRequest {
-  readonly merchantId: string;
-  readonly attemptId: string;
+  readonly merchantId: PublicId<'mer'>;
+  readonly attemptId: PublicId<'pat'>;
   readonly exchange: WalletExchange | undefined;
 }
 

@@ -6,7 +6,7 @@ import { encodeMessage } from '../../../platform/rpc/message-bytes.ts';
 import { WalletExchangeRow } from '../../database/entities.ts';
 import type { PaymentAttemptRow } from '../../database/entities.ts';
 import { storedId } from '../../../contract/public-id.ts';
-import type { NewId } from '../../../contract/public-id.ts';
+import type { NewId, StoredId } from '../../../contract/public-id.ts';
 
 /** How many of an attempt's exchanges are kept whatever they are: how it began, and how it stands. */
 const firstKept = 20;
@@ -46,7 +46,7 @@ const payloadOf = (exchange: WalletExchange): Buffer => encodeMessage(WalletExch
 
 async function dropMiddle(
   em: EntityManager,
-  key: { readonly merchantId: string; readonly paymentAttemptId: string },
+  key: { readonly merchantId: StoredId<'mer'>; readonly paymentAttemptId: StoredId<'pat'> },
   surplus: number,
 ): Promise<void> {
   if (surplus <= 0) return;

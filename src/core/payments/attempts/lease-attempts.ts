@@ -1,3 +1,4 @@
+import type { PublicId } from '../../../contract/public-id.ts';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Database } from '../../database/database.ts';
 import { OrderRow, PaymentAttemptRow } from '../../database/entities.ts';
@@ -16,7 +17,7 @@ export interface LeaseRequest {
   readonly environment: Environment;
   readonly paymentOptions: readonly PaymentOption[];
   /** Merchants whose attempts are left where they are. */
-  readonly exceptMerchantIds: readonly string[];
+  readonly exceptMerchantIds: readonly PublicId<'mer'>[];
   readonly limit: number;
   readonly leaseMs: number;
 }

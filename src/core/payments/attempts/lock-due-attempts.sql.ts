@@ -1,11 +1,12 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Environment, PaymentOption } from '../../domain/order.ts';
+import type { StoredId } from '../../../contract/public-id.ts';
 
 /** Stored ids of an attempt that is due and of its order, whose row this transaction has locked. */
 export interface DueAttempt {
-  readonly merchantId: string;
-  readonly orderId: string;
-  readonly attemptId: string;
+  readonly merchantId: StoredId<'mer'>;
+  readonly orderId: StoredId<'ord'>;
+  readonly attemptId: StoredId<'pat'>;
 }
 
 /**

@@ -10,7 +10,8 @@ import { rpcError } from '../../../contract/error-reason.ts';
 import { invalidFields } from '../../../platform/rpc/rpc-error.ts';
 import { rpcService } from '../../../contract/rpc-service.ts';
 import type { RpcService } from '../../../platform/rpc/rpc-service.ts';
-import { publicId } from '../../../contract/public-id.ts';
+import { publicId, isPublicId } from '../../../contract/public-id.ts';
+import type { PublicId } from '../../../contract/public-id.ts';
 import { combine } from '../../domain/combine.ts';
 import type { Issue } from '../../domain/issue.ts';
 import { walletDeclineReasons } from '../../domain/order.ts';
@@ -124,10 +125,11 @@ function parseLeaseRequest(request: LeasePaymentAttemptsRequest) {
 
 const maxExcepted = 100;
 
-function parseExcepted(ids: readonly string[]): Result<string[], Issue> {
+function parseExcepted(ids: readonly string[]): Result<PublicId<'mer'>[], Issue> {
   const field = 'except_merchant_ids';
   if (ids.length > maxExcepted) return err({ field, issue: `must name at most ${maxExcepted} merchants` });
-  return ids.map((id) => parseId('mer', id, field)).find((parsed) => !parsed.ok) ?? ok([...ids]);
+  const wrong = ids.map((id) => parseId('mer', id, field)).find((parsed) => !parsed.ok);
+  return wrong ?? ok(ids.filter((id) => isPublicId('mer', id)));
 }
 
 const parseKey = (request: { readonly merchantId: string; readonly paymentAttemptId: string }) => ({
@@ -181,7 +183,7 @@ function parseOutcome({ outcome }: RecordPaymentOutcomeRequest): Result<WalletOu
   }
 }
 
-function refusal(refused: OutcomeRefusal, attemptId: string) {
+function refusal(refused: OutcomeRefusal, attemptId: PublicId<'pat'>) {
   switch (refused) {
     case 'not_found':
       return rpcError('PAYMENT_ATTEMPT_NOT_FOUND', `the merchant has no payment attempt ${attemptId}`);

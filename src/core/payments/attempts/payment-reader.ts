@@ -5,6 +5,7 @@ import type { Database } from '../../database/database.ts';
 import { OrderRow, PaymentAttemptRow, WalletExchangeRow } from '../../database/entities.ts';
 import { attemptOf, orderOf } from '../../database/order-rows.ts';
 import { storedId } from '../../../contract/public-id.ts';
+import type { PublicId, StoredId } from '../../../contract/public-id.ts';
 import type { Environment, Order, PaymentAttempt, PaymentAttemptStatus } from '../../domain/order.ts';
 
 export interface PaymentAttemptStory {
@@ -17,24 +18,27 @@ export interface PaymentAttemptStory {
 }
 
 export interface PaymentAttemptFilter {
-  readonly merchantId: string;
+  readonly merchantId: PublicId<'mer'>;
   readonly environment: Environment;
   readonly statuses: readonly PaymentAttemptStatus[];
   /** Only attempts of this order. */
-  readonly orderId: string | undefined;
-  readonly beforeId: string | undefined;
+  readonly orderId: PublicId<'ord'> | undefined;
+  readonly beforeId: PublicId<'pat'> | undefined;
   readonly limit: number;
 }
 
 export interface ListedAttempt {
-  readonly id: string;
-  readonly orderId: string;
+  readonly id: PublicId<'pat'>;
+  readonly orderId: StoredId<'ord'>;
   readonly attempt: PaymentAttempt;
 }
 
 /** Payment attempts for people to read. */
 export interface PaymentReader {
-  readonly get: (merchantId: string, attemptId: string) => Promise<PaymentAttemptStory | undefined>;
+  readonly get: (
+    merchantId: PublicId<'mer'>,
+    attemptId: PublicId<'pat'>,
+  ) => Promise<PaymentAttemptStory | undefined>;
   /** Newest first. */
   readonly list: (filter: PaymentAttemptFilter) => Promise<ListedAttempt[]>;
 }
@@ -63,9 +67,10 @@ export function createPaymentReader(database: Database): PaymentReader {
         environment,
         id: orderId,
       });
+      // It has one: this attempt is the order's.
       const latest = await em.findOne(PaymentAttemptRow, {
         merchantId: key.merchantId,
-        id: order.latestAttemptId ?? orderId,
+        id: order.latestAttemptId ?? key.id,
       });
       const exchanges = await em.find(
         WalletExchangeRow,

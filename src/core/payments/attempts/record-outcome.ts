@@ -4,7 +4,7 @@ import type { Database } from '../../database/database.ts';
 import { PaymentAttemptRow } from '../../database/entities.ts';
 import { attemptOf } from '../../database/order-rows.ts';
 import { storedId } from '../../../contract/public-id.ts';
-import type { NewId } from '../../../contract/public-id.ts';
+import type { NewId, PublicId } from '../../../contract/public-id.ts';
 import { Currency } from '../../domain/currency.ts';
 import { Money } from '../../domain/money.ts';
 import type {
@@ -37,8 +37,8 @@ export type WalletOutcome =
   | { readonly type: 'not_reached'; readonly detail: string };
 
 export interface OutcomeReport {
-  readonly merchantId: string;
-  readonly attemptId: string;
+  readonly merchantId: PublicId<'mer'>;
+  readonly attemptId: PublicId<'pat'>;
   readonly leaseId: string;
   readonly outcome: WalletOutcome;
   readonly exchanges: readonly WalletExchange[];
@@ -51,7 +51,7 @@ export interface RecordedOutcome {
   readonly order: Order;
   readonly attempt: PaymentAttempt;
   readonly dueAt: Date | null;
-  readonly strayPaymentId: string;
+  readonly strayPaymentId: PublicId<'stp'> | '';
 }
 
 export type OutcomeRefusal = 'not_found' | 'lease_lost' | 'sent_before';
@@ -87,11 +87,15 @@ export function createRecordOutcome(parts: RecordOutcomeParts): RecordOutcome {
     return changed;
   };
 
-  const findStray = (one: Case, kind: 'LATE' | 'WRONG_AMOUNT', money: FoundMoney): Promise<string> =>
+  const findStray = (one: Case, kind: 'LATE' | 'WRONG_AMOUNT', money: FoundMoney): Promise<PublicId<'stp'>> =>
     recordStrayPayment(one.em, newId, one.row, kind, money, one.now);
 
   /** Gives the order as it is now and the stray payment that the money became, if it did. */
-  const complete = async (one: Case, attemptId: string, money: FoundMoney): Promise<[Order, string]> => {
+  const complete = async (
+    one: Case,
+    attemptId: PublicId<'pat'>,
+    money: FoundMoney,
+  ): Promise<[Order, PublicId<'stp'> | '']> => {
     const { locked, row } = one;
     if (row.status === 'SUCCEEDED' && row.providerTransactionId === money.providerTransactionId)
       return [locked.order, ''];
@@ -115,9 +119,9 @@ export function createRecordOutcome(parts: RecordOutcomeParts): RecordOutcome {
     return [declined.ok ? declined.value.order : locked.order, stray];
   };
 
-  const follow = async (one: Case, outcome: WalletOutcome): Promise<[Order, string]> => {
+  const follow = async (one: Case, outcome: WalletOutcome): Promise<[Order, PublicId<'stp'> | '']> => {
     const attemptId = attemptOf(one.row).id;
-    const orderAfter = async (command: Command): Promise<[Order, string]> => {
+    const orderAfter = async (command: Command): Promise<[Order, PublicId<'stp'> | '']> => {
       const changed = await apply(one, command);
       return [changed.ok ? changed.value.order : one.locked.order, ''];
     };

@@ -11,7 +11,7 @@ import {
   orderValuesOf,
 } from '../../database/order-rows.ts';
 import { publicId, storedId } from '../../../contract/public-id.ts';
-import type { NewId } from '../../../contract/public-id.ts';
+import type { NewId, StoredId } from '../../../contract/public-id.ts';
 import type {
   Changed,
   Environment,
@@ -26,9 +26,9 @@ import { eventMessage } from '../../rpc/order-messages.ts';
 
 /** Stored ids. */
 export interface OrderRowKey {
-  readonly merchantId: string;
+  readonly merchantId: StoredId<'mer'>;
   readonly environment: Environment;
-  readonly id: string;
+  readonly id: StoredId<'ord'>;
 }
 
 /** An order that nobody else can change before the transaction ends, and neither any of its attempts. */
@@ -39,7 +39,7 @@ export interface LockedOrder {
 
 export interface NewEventValues {
   readonly sequence: number;
-  readonly id: string;
+  readonly id: StoredId<'evt'>;
   readonly type: OrderEvent['type'];
   readonly occurredAt: Date;
   readonly payload: Buffer;

@@ -2,7 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { PaymentAttemptRow, StrayPaymentKind } from '../../database/entities.ts';
 import { StrayPaymentRow } from '../../database/entities.ts';
 import { publicId, storedId } from '../../../contract/public-id.ts';
-import type { NewId } from '../../../contract/public-id.ts';
+import type { NewId, PublicId } from '../../../contract/public-id.ts';
 import { beginReversal } from '../../domain/reversal.ts';
 import { reversalColumns } from './reversal-row.ts';
 
@@ -17,7 +17,7 @@ export async function findStrayPayment(
   em: EntityManager,
   { merchantId, id: paymentAttemptId }: Pick<PaymentAttemptRow, 'merchantId' | 'id'>,
   { providerTransactionId }: Pick<FoundMoney, 'providerTransactionId'>,
-): Promise<string | undefined> {
+): Promise<PublicId<'stp'> | undefined> {
   const known = await em.findOne(StrayPaymentRow, { merchantId, paymentAttemptId, providerTransactionId });
   return known === null ? undefined : publicId('stp', known.id);
 }
@@ -33,7 +33,7 @@ export async function recordStrayPayment(
   kind: StrayPaymentKind,
   money: FoundMoney,
   now: Date,
-): Promise<string> {
+): Promise<PublicId<'stp'>> {
   const known = await findStrayPayment(em, attempt, money);
   if (known !== undefined) return known;
   const { merchantId, id: paymentAttemptId } = attempt;

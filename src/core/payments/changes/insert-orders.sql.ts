@@ -5,6 +5,7 @@ import { newAttemptSchedule } from '../../database/order-rows.ts';
 import type { OrderValues, PaymentAttemptValues } from '../../database/order-rows.ts';
 import type { PromptPlace } from '../../domain/prompt-allowance.ts';
 import type { NewEventValues } from './change-order.ts';
+import type { StoredId } from '../../../contract/public-id.ts';
 
 /** A new order with everything that is committed together with it. */
 export interface NewOrderRows {
@@ -48,7 +49,7 @@ const attempt = rowList<PaymentAttemptValues & Pick<NewOrderRows, 'promptPlace'>
   prompt_place: plainColumn('text', (row) => row.promptPlace),
 });
 
-const event = rowList<NewEventValues & { readonly orderId: string }>({
+const event = rowList<NewEventValues & { readonly orderId: StoredId<'ord'> }>({
   order_id: plainColumn('uuid', (row) => row.orderId),
   sequence: plainColumn('integer', (row) => row.sequence),
   id: plainColumn('uuid', (row) => row.id),

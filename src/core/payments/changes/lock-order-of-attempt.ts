@@ -1,10 +1,11 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Environment } from '../../domain/order.ts';
 import type { LockedOrder, OrderChanges } from './change-order.ts';
+import type { StoredId } from '../../../contract/public-id.ts';
 
 /** Stored ids. */
 export interface AttemptKey {
-  readonly merchantId: string;
+  readonly merchantId: StoredId<'mer'>;
   readonly id: string;
 }
 
@@ -17,7 +18,7 @@ export async function lockOrderOf(
   changes: OrderChanges,
   { merchantId, id }: AttemptKey,
 ): Promise<LockedOrder | undefined> {
-  const [found] = await em.execute<{ environment: Environment; order_id: string }[]>(
+  const [found] = await em.execute<{ environment: Environment; order_id: StoredId<'ord'> }[]>(
     'select environment, order_id from core.payment_attempts where merchant_id = ? and id = ?',
     [merchantId, id],
   );

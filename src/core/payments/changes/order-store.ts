@@ -7,6 +7,7 @@ import { isDataRefused } from '../../../platform/database/explain-error.ts';
 import { createBatcher } from '../../../platform/batcher.ts';
 import { inTransaction } from '../../../platform/database/in-transaction.ts';
 import { storedId } from '../../../contract/public-id.ts';
+import type { PublicId } from '../../../contract/public-id.ts';
 import type { Changed, Environment, Order, OrderInFull, PaymentAttempt } from '../../domain/order.ts';
 import type { Result } from '../../domain/result.ts';
 import type { AskedPhone, PhoneAnswer, PhoneLimit } from '../phones/phone-limit.ts';
@@ -18,12 +19,14 @@ import type { NewOrderRows } from './insert-orders.sql.ts';
 import { attemptValuesOf, orderOf, orderValuesOf } from '../../database/order-rows.ts';
 
 /** How an order is named by whoever asks for it; ids as they are shown. */
-export interface OrderName {
-  readonly merchantId: string;
+export type OrderName = {
+  readonly merchantId: PublicId<'mer'>;
   readonly environment: Environment;
-  readonly by: 'order_number' | 'id';
-  readonly value: string;
-}
+} & NameInEnvironment;
+
+export type NameInEnvironment =
+  | { readonly by: 'order_number'; readonly value: string }
+  | { readonly by: 'id'; readonly value: PublicId<'ord'> };
 
 /** Who makes a call, for the history and for dropping work that nobody waits for. */
 export interface CallScope {
@@ -131,12 +134,12 @@ export function createOrderStore(options: OrderStoreOptions): OrderStore {
         signal,
       ),
 
-    async find({ merchantId, environment, by, value }, { signal }) {
+    async find(name, { signal }) {
       const key = {
-        merchantId: storedId('mer', merchantId),
-        environment,
-        by,
-        value: by === 'id' ? storedId('ord', value) : value,
+        merchantId: storedId('mer', name.merchantId),
+        environment: name.environment,
+        by: name.by,
+        value: name.by === 'id' ? storedId('ord', name.value) : name.value,
       };
       const found = await find(key, signal);
       return found === 'none' ? undefined : orderOf(found.order, found.latestAttempt);

@@ -1,3 +1,4 @@
+import type { StoredId } from '../../../contract/public-id.ts';
 import type { StrayPaymentRow } from '../../database/entities.ts';
 import type { Reversal } from '../../domain/reversal.ts';
 
@@ -40,6 +41,8 @@ export function reversalColumns(reversal: Reversal): ReversalColumns {
   } = reversal;
   const dueAt = reversal.status === 'REVERSAL_DUE' ? reversal.dueAt : null;
   const leasedUntil = reversal.status === 'REVERSAL_DUE' && reversal.isLeased ? reversal.dueAt : null;
-  const request = { status, reversalId, providerReference, tries, maybeSent, detail, leaseId, updatedAt };
+  // The domain has no ids: to its rules this is a name that the wallet knows the request by.
+  const id = reversalId as StoredId<'stp'>;
+  const request = { status, reversalId: id, providerReference, tries, maybeSent, detail, leaseId, updatedAt };
   return { ...request, dueAt, leasedUntil };
 }

@@ -1,12 +1,13 @@
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
 import { publicId, storedId } from '../../../contract/public-id.ts';
+import type { IdPrefix, PublicId, StoredId } from '../../../contract/public-id.ts';
 import type { Environment, Order } from '../../domain/order.ts';
 
 /** The order that a checkout token names; ids as they are shown. */
 export interface TokenSubject {
   readonly environment: Environment;
-  readonly merchantId: string;
-  readonly orderId: string;
+  readonly merchantId: PublicId<'mer'>;
+  readonly orderId: PublicId<'ord'>;
 }
 
 export interface CheckoutTokens {
@@ -21,8 +22,8 @@ const macLength = 32;
 const tokenForm = /^[A-Za-z0-9_-]{87}$/;
 
 const hexOf = (uuid: string): string => uuid.replaceAll('-', '');
-const uuidOf = (bytes: Buffer): string =>
-  bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+const uuidOf = <P extends IdPrefix>(bytes: Buffer): StoredId<P> =>
+  bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5') as StoredId<P>;
 
 /**
  * The token in the URL names the order and carries a 256-bit HMAC over that name, so nothing about it is stored: it can

@@ -1,3 +1,4 @@
+import type { PublicId } from '../../../contract/public-id.ts';
 import type {
   ListOrderEventsRequest,
   WatchOrderEventsRequest,
@@ -29,7 +30,7 @@ export function parseEventFilter(
   });
 }
 
-function parseEventOrder(request: ListOrderEventsRequest): Result<string | undefined, Issue> {
+function parseEventOrder(request: ListOrderEventsRequest): Result<PublicId<'ord'> | undefined, Issue> {
   if (request.orderId !== '' && request.merchantId === '') {
     return err({ field: 'merchant_id', issue: 'is required with order_id' });
   }

@@ -19,7 +19,8 @@ import { parseText } from '../../domain/text.ts';
 import { parseEnvironment } from '../../rpc/environment.ts';
 import { parseId } from '../../rpc/request-fields.ts';
 import { paymentOptionOf, paymentTypeOf } from '../../rpc/order-messages.ts';
-import type { OrderName } from '../changes/order-store.ts';
+import type { NameInEnvironment, OrderName } from '../changes/order-store.ts';
+import type { PublicId } from '../../../contract/public-id.ts';
 
 /** What a merchant says of an order; the rest of its facts are ours. */
 export interface Registration extends Omit<OrderFacts, 'id' | 'createdAt' | 'expiresAt'> {
@@ -28,7 +29,7 @@ export interface Registration extends Omit<OrderFacts, 'id' | 'createdAt' | 'exp
 }
 
 export interface DirectPayment {
-  readonly merchantId: string;
+  readonly merchantId: PublicId<'mer'>;
   readonly environment: Environment;
   readonly orderNumber: string;
   readonly amount: Money;
@@ -46,7 +47,7 @@ const businessNameLength = 128;
 
 /** What of a request the merchant's terms speak of, as far as it can be read. */
 export interface AskedOfTerms {
-  readonly merchantId: string | undefined;
+  readonly merchantId: PublicId<'mer'> | undefined;
   readonly environment: Environment | undefined;
   readonly currency: Currency | undefined;
   readonly amount: Money | undefined;
@@ -188,7 +189,7 @@ export function parseOrderName(request: GetOrderRequest): Parsed<OrderName> {
   return ok({ merchantId, environment, ...key });
 }
 
-function parseOrderKey({ key }: GetOrderRequest): Result<Pick<OrderName, 'by' | 'value'>, Issue> {
+function parseOrderKey({ key }: GetOrderRequest): Result<NameInEnvironment, Issue> {
   switch (key.case) {
     case 'orderNumber': {
       const orderNumber = OrderNumber.parse(key.value, 'order_number');

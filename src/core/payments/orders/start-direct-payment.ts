@@ -1,6 +1,6 @@
 import { rpcError } from '../../../contract/error-reason.ts';
 import { invalidFields } from '../../../platform/rpc/rpc-error.ts';
-import type { NewId } from '../../../contract/public-id.ts';
+import type { NewId, PublicId } from '../../../contract/public-id.ts';
 import type { Changed, Order, OrderFacts, PaymentAttempt } from '../../domain/order.ts';
 import { registerOrder } from '../../domain/order.ts';
 import { answerDirectPayment } from '../../domain/taken-order-number.ts';
@@ -136,7 +136,7 @@ const notThere = ({ id }: OrderFacts): Error =>
 /** A direct payment says no more of its order than this: there is no page to show a reason on or to return from. */
 function directOrderFacts(
   payment: DirectPayment,
-  id: string,
+  id: PublicId<'ord'>,
   createdAt: Date,
   lifetimeMs: number,
 ): OrderFacts {

@@ -1,6 +1,7 @@
 import pg from 'pg';
 import type { QueryResultRow } from 'pg';
 import { storedId } from '../../../contract/public-id.ts';
+import type { PublicId } from '../../../contract/public-id.ts';
 import type { Environment } from '../../domain/order.ts';
 import { promptWindowMs } from '../../domain/prompt-allowance.ts';
 import type { PastPrompt } from '../../domain/prompt-allowance.ts';
@@ -9,7 +10,7 @@ import type { PastPrompt } from '../../domain/prompt-allowance.ts';
 export interface ClaimedPhone {
   readonly phone: string;
   readonly environment: Environment;
-  readonly merchantId: string;
+  readonly merchantId: PublicId<'mer'>;
   /** The number of its advisory lock. */
   readonly lock: bigint;
 }

@@ -4,6 +4,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { QueryResultRow } from 'pg';
 import { rpcError } from '../../../contract/error-reason.ts';
 import { storedId } from '../../../contract/public-id.ts';
+import type { PublicId } from '../../../contract/public-id.ts';
 import type { Environment } from '../../domain/order.ts';
 import { decidePrompt, mostPrompts, toldWaitMs } from '../../domain/prompt-allowance.ts';
 import type { PromptDecision, PromptPlace } from '../../domain/prompt-allowance.ts';
@@ -20,7 +21,7 @@ export interface PhoneLimitSettings {
 export interface AskedPhone {
   readonly phone: string;
   readonly environment: Environment;
-  readonly merchantId: string;
+  readonly merchantId: PublicId<'mer'>;
   /** The customer's network for a checkout page, '' when it is not known; null for a direct payment. */
   readonly network: string | null;
 }

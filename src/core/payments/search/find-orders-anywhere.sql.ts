@@ -1,22 +1,23 @@
 import type { Pool } from 'pg';
 import { runStatement } from '../../../platform/database/run-statement.ts';
 import type { Environment } from '../../domain/order.ts';
+import type { StoredId } from '../../../contract/public-id.ts';
 
 /** What orders of all merchants are found by: whichever of these applies. Stored ids. */
 export interface AnywhereFilter {
-  readonly orderId: string | undefined;
+  readonly orderId: StoredId<'ord'> | undefined;
   readonly orderNumber: string | undefined;
   readonly providerTransactionId: string | undefined;
   /** In E.164 form. */
   readonly phone: string | undefined;
   /** Only orders with a lower id. */
-  readonly belowId: string | undefined;
+  readonly belowId: StoredId<'ord'> | undefined;
 }
 
 export interface FoundAnywhere {
-  readonly merchantId: string;
+  readonly merchantId: StoredId<'mer'>;
   readonly environment: Environment;
-  readonly id: string;
+  readonly id: StoredId<'ord'>;
 }
 
 /** A phone that has been asked more often than this is found by its newest payments, and by the orders that name it. */
@@ -66,7 +67,11 @@ where true ${below('order_id')}`,
         ]),
   ];
   if (ways.length === 0) return [];
-  const rows = await runStatement<{ merchant_id: string; environment: Environment; id: string }>(pool, {
+  const rows = await runStatement<{
+    merchant_id: StoredId<'mer'>;
+    environment: Environment;
+    id: StoredId<'ord'>;
+  }>(pool, {
     text: `
 select merchant_id, environment, id from (${ways.map((way) => `(${way})`).join(' union ')}) found (merchant_id, environment, id)
 order by id desc, merchant_id limit ${limit}`,

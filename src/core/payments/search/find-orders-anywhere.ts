@@ -1,4 +1,5 @@
 import { publicId, storedId } from '../../../contract/public-id.ts';
+import type { PublicId } from '../../../contract/public-id.ts';
 import type { Database } from '../../database/database.ts';
 import { findOrdersAnywhere } from './find-orders-anywhere.sql.ts';
 import { readFoundOrders } from './read-found-orders.ts';
@@ -6,19 +7,19 @@ import type { FoundOrders } from './read-found-orders.ts';
 
 /** What is looked for over all merchants: an order is found by any of these. Ids as they are shown. */
 export interface AnywhereSearch {
-  readonly orderId: string | undefined;
+  readonly orderId: PublicId<'ord'> | undefined;
   readonly orderNumber: string | undefined;
   readonly providerTransactionId: string;
   /** In E.164 form. */
   readonly phone: string | undefined;
   /** Only orders older than the one with this id. */
-  readonly beforeId: string | undefined;
+  readonly beforeId: PublicId<'ord'> | undefined;
   readonly limit: number;
 }
 
 export interface FoundAnywherePage extends FoundOrders {
   /** The id of the last order when others follow. */
-  readonly lastId: string | undefined;
+  readonly lastId: PublicId<'ord'> | undefined;
 }
 
 export type FindOrdersAnywhere = (search: AnywhereSearch) => Promise<FoundAnywherePage>;

@@ -3,10 +3,11 @@ import { bulkStatement, column, rowList } from '../../../platform/database/bulk-
 import { runStatement } from '../../../platform/database/run-statement.ts';
 import type { Environment } from '../../domain/order.ts';
 import type { OrderValues, PaymentAttemptValues } from '../../database/order-rows.ts';
+import type { StoredId } from '../../../contract/public-id.ts';
 
 /** Which order: of whom, where, and by the merchant's reference or by the stored id. */
 export interface OrderKey {
-  readonly merchantId: string;
+  readonly merchantId: StoredId<'mer'>;
   readonly environment: Environment;
   readonly by: 'order_number' | 'id';
   readonly value: string;
@@ -62,9 +63,9 @@ left join core.payment_attempts a on a.merchant_id = o.merchant_id and a.id = o.
 
 interface FoundRow {
   readonly ordinal: string;
-  readonly merchant_id: string;
+  readonly merchant_id: StoredId<'mer'>;
   readonly environment: OrderValues['environment'];
-  readonly id: string;
+  readonly id: StoredId<'ord'>;
   readonly order_number: string;
   readonly status: OrderValues['status'];
   readonly payment_type: OrderValues['paymentType'];
@@ -80,7 +81,7 @@ interface FoundRow {
   readonly webhook_url: string;
   readonly last_event_sequence: number;
   readonly attempt_count: number;
-  readonly latest_attempt_id: string | null;
+  readonly latest_attempt_id: StoredId<'pat'> | null;
   readonly created_at: Date;
   readonly updated_at: Date;
   readonly expires_at: Date;

@@ -1,14 +1,15 @@
 import type { Pool } from 'pg';
 import { publicId } from '../../../contract/public-id.ts';
+import type { StoredId } from '../../../contract/public-id.ts';
 import { orderOf } from '../../database/order-rows.ts';
 import type { Environment, Order } from '../../domain/order.ts';
 import { findOrders } from './find-orders.sql.ts';
 
 /** Stored ids. */
 export interface FoundOrderKey {
-  readonly merchantId: string;
+  readonly merchantId: StoredId<'mer'>;
   readonly environment: Environment;
-  readonly id: string;
+  readonly id: StoredId<'ord'>;
 }
 
 export interface FoundOrders {

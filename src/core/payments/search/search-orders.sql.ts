@@ -1,15 +1,16 @@
 import type { Pool } from 'pg';
 import { runStatement } from '../../../platform/database/run-statement.ts';
 import type { Environment, OrderStatus, PaymentOption, PaymentType } from '../../domain/order.ts';
+import type { StoredId } from '../../../contract/public-id.ts';
 
 /** What orders are searched by; stored ids. What is undefined, or an empty list, narrows nothing down. */
 export interface StoredOrderFilter {
-  readonly merchantId: string;
+  readonly merchantId: StoredId<'mer'>;
   readonly environment: Environment;
   /** Only orders with a lower id. */
-  readonly belowId: string | undefined;
+  readonly belowId: StoredId<'ord'> | undefined;
   /** Only orders with this id or a higher one. */
-  readonly fromId: string | undefined;
+  readonly fromId: StoredId<'ord'> | undefined;
   readonly orderNumber: string | undefined;
   /** The first order_number that is wanted, and the first one behind those. */
   readonly orderNumbers: { readonly from: string; readonly to: string } | undefined;
@@ -25,9 +26,9 @@ export interface StoredOrderFilter {
 
 export interface FoundOrderIds {
   /** Highest first, so newest first. */
-  readonly ids: readonly string[];
+  readonly ids: readonly StoredId<'ord'>[];
   /** The id down to which orders were looked at; undefined when there are no others. */
-  readonly searchedTo: string | undefined;
+  readonly searchedTo: StoredId<'ord'> | undefined;
 }
 
 /** How many orders one call looks at, of those that an index narrows down to: some 50 ms of a core of PostgreSQL. */
@@ -56,7 +57,7 @@ export async function searchOrderIds(
   const wanted = wantedOf(filter, begins, bind);
   const rows = filter.paymentOptions.length > 0 ? walkedRowsWithAttempts : walkedRows;
 
-  const found = await runStatement<{ id: string }>(pool, {
+  const found = await runStatement<{ id: StoredId<'ord'> }>(pool, {
     text: `
 select w.id
 from (select o.* from ${source} order by o.id desc limit ${rows}) w
@@ -67,7 +68,7 @@ limit ${limit}`,
   });
   const ids = found.map(({ id }) => id);
   if (ids.length === limit) return { ids, searchedTo: ids.at(-1) };
-  const [last] = await runStatement<{ id: string }>(pool, {
+  const [last] = await runStatement<{ id: StoredId<'ord'> }>(pool, {
     text: `select o.id from ${source} order by o.id desc offset ${rows - 1} limit 1`,
     values: sourceValues,
   });

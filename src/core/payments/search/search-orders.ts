@@ -1,4 +1,5 @@
 import { publicId, lowestStoredIdAt, storedId } from '../../../contract/public-id.ts';
+import type { PublicId, StoredId } from '../../../contract/public-id.ts';
 import type { Database } from '../../database/database.ts';
 import type { Environment, Order, OrderStatus, PaymentOption, PaymentType } from '../../domain/order.ts';
 import { readFoundOrders } from './read-found-orders.ts';
@@ -7,7 +8,7 @@ import type { StoredOrderFilter } from './search-orders.sql.ts';
 
 /** Which orders are wanted; ids as they are shown. What is undefined, or an empty list, narrows nothing down. */
 export interface OrderFilter {
-  readonly merchantId: string;
+  readonly merchantId: PublicId<'mer'>;
   readonly environment: Environment;
   readonly statuses: readonly OrderStatus[];
   readonly createdFrom: Date | undefined;
@@ -24,7 +25,7 @@ export interface OrderFilter {
   readonly paymentTypes: readonly PaymentType[];
   readonly paymentOptions: readonly PaymentOption[];
   /** Only orders older than the one with this id. */
-  readonly beforeId: string | undefined;
+  readonly beforeId: PublicId<'ord'> | undefined;
   readonly limit: number;
 }
 
@@ -34,7 +35,7 @@ export interface OrderSearchPage {
   /** By the id of each order that is paid: the wallet's number of the transaction. */
   readonly providerTransactionIds: ReadonlyMap<string, string>;
   /** The id down to which the search has got; undefined when it is over. */
-  readonly searchedTo: string | undefined;
+  readonly searchedTo: PublicId<'ord'> | undefined;
 }
 
 export type SearchOrders = (filter: OrderFilter) => Promise<OrderSearchPage>;
@@ -64,8 +65,8 @@ export function createSearchOrders(
     const stored = storedFilterOf(filter);
     const begins = await areFew(pool, stored);
     const wanted = filter.limit + 1;
-    const ids: string[] = [];
-    let searchedTo: string | undefined;
+    const ids: StoredId<'ord'>[] = [];
+    let searchedTo: StoredId<'ord'> | undefined;
     for (let walk = 1; ; walk += 1) {
       const from = { ...stored, belowId: searchedTo ?? stored.belowId };
       const found = await searchOrderIds(pool, from, begins, wanted - ids.length);

@@ -6,7 +6,7 @@ import type { Database } from '../../database/database.ts';
 import { StrayPaymentRow } from '../../database/entities.ts';
 import { publicId, storedId } from '../../../contract/public-id.ts';
 import { readClock } from '../../database/read-clock.ts';
-import type { NewId } from '../../../contract/public-id.ts';
+import type { NewId, PublicId } from '../../../contract/public-id.ts';
 import type { Environment, PaymentOption, StrayPaymentStatus } from '../../domain/order.ts';
 import { err, ok } from '../../domain/result.ts';
 import type { Result } from '../../domain/result.ts';
@@ -20,11 +20,11 @@ import { reversalColumns, reversalOf } from '../changes/reversal-row.ts';
 export type StrayPayment = Omit<StrayPaymentRow, symbol>;
 
 export interface StrayPaymentFilter {
-  readonly merchantId: string | undefined;
-  readonly orderId: string | undefined;
+  readonly merchantId: PublicId<'mer'> | undefined;
+  readonly orderId: PublicId<'ord'> | undefined;
   readonly environment: Environment | undefined;
   readonly statuses: readonly StrayPaymentStatus[];
-  readonly beforeId: string | undefined;
+  readonly beforeId: PublicId<'stp'> | undefined;
   readonly limit: number;
 }
 
@@ -58,8 +58,8 @@ export interface StrayPaymentStore {
 
 /** Ids as they are shown. */
 export interface StrayPaymentKey {
-  readonly merchantId: string;
-  readonly strayPaymentId: string;
+  readonly merchantId: PublicId<'mer'>;
+  readonly strayPaymentId: PublicId<'stp'>;
 }
 
 export interface StrayPaymentStoreOptions {
@@ -150,7 +150,7 @@ export function createStrayPaymentStore(options: StrayPaymentStoreOptions): Stra
 }
 
 /** The id of a stray payment as it is shown. */
-export const shownId = ({ id }: Pick<StrayPayment, 'id'>): string => publicId('stp', id);
+export const shownId = ({ id }: Pick<StrayPayment, 'id'>): PublicId<'stp'> => publicId('stp', id);
 
 /** What the wallet knows the reversal by. */
 export const reversalName = ({ reversalId }: Pick<StrayPayment, 'reversalId'>): string =>
