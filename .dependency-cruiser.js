@@ -81,12 +81,12 @@ export default {
       to: { path: '^src/', pathNot: '^src/(contract|gen|platform)/' },
     },
     {
-      name: 'merchant-api-imports-gen',
+      name: 'merchant-api-imports-contract',
       comment:
         'The public JSON contract depends on the internal one only, so that every process can share it.',
       severity: 'error',
       from: { path: '^src/merchant-api/' },
-      to: { path: '^src/', pathNot: '^src/(merchant-api|gen)/' },
+      to: { path: '^src/', pathNot: '^src/(merchant-api|contract|gen)/' },
     },
     {
       name: 'gen-imports-npm',

@@ -1,5 +1,5 @@
 import { PaymentOption } from '../gen/gatehouse/v1/order_pb.js';
-import { paymentOptionName } from '../merchant-api/payment-option.ts';
+import { optionNamed } from '../contract/payment-options.ts';
 import type { Refusal } from './checkout-pages.ts';
 import { messagesIn } from './language/dictionary.ts';
 import { durationText } from '../platform/language/duration-text.ts';
@@ -15,17 +15,10 @@ export interface PaymentForm {
   readonly phone: string;
 }
 
-const optionsByName: ReadonlyMap<string, PaymentOption> = new Map(
-  [PaymentOption.WALLETA_USSD, PaymentOption.WALLETB_USSD, PaymentOption.WALLETA_WALLET].map((option) => [
-    paymentOptionName(option),
-    option,
-  ]),
-);
-
 /** The form of a request's body. */
 export function readPaymentForm(body: unknown): PaymentForm {
   return {
-    paymentOption: optionsByName.get(formField(body, 'payment_option')) ?? PaymentOption.UNSPECIFIED,
+    paymentOption: optionNamed(formField(body, 'payment_option'))?.number ?? PaymentOption.UNSPECIFIED,
     phone: withoutSeparators(formField(body, 'phone')),
   };
 }

@@ -1,3 +1,5 @@
+import { paymentOptions } from '../contract/payment-options.ts';
+import type { PaymentOptionWord } from '../contract/payment-options.ts';
 import { EnvError, makeExactValidator } from 'envalid';
 
 export const currencies = makeExactValidator<readonly string[]>((input) => {
@@ -9,15 +11,13 @@ export const currencies = makeExactValidator<readonly string[]>((input) => {
 });
 
 /** Payment options as merchants write them. */
-export const allOptionNames = ['walleta_ussd', 'walletb_ussd', 'walleta_wallet'] as const;
-export type PaymentOptionName = (typeof allOptionNames)[number];
-
-export const optionNames = makeExactValidator<readonly PaymentOptionName[]>((input) => {
+export const optionNames = makeExactValidator<readonly PaymentOptionWord[]>((input) => {
   const given = input.split(',').map((name) => name.trim());
   if (given.join() === 'none') return [];
-  const known = allOptionNames.filter((name) => given.includes(name));
+  const known = paymentOptions.filter(({ name }) => given.includes(name));
   if (known.length < given.length) {
-    throw new EnvError(`must be none, or some of ${allOptionNames.join(', ')} with commas between`);
+    const names = paymentOptions.map(({ name }) => name).join(', ');
+    throw new EnvError(`must be none, or some of ${names} with commas between`);
   }
-  return known;
+  return known.map(({ word }) => word);
 });

@@ -3,7 +3,8 @@ import { databaseUrl, httpUrl } from '../platform/settings/address-settings.ts';
 import { key256 } from '../platform/settings/key-settings.ts';
 import { poolSize, port, wholeNumber } from '../platform/settings/number-settings.ts';
 import { processSettings, readSettings } from '../platform/settings/read-settings.ts';
-import { allOptionNames, currencies, optionNames } from './name-settings.ts';
+import { paymentOptions } from '../contract/payment-options.ts';
+import { currencies, optionNames } from './name-settings.ts';
 import type { ProcessEnvironment } from '../platform/settings/read-settings.ts';
 
 const settings = {
@@ -21,7 +22,7 @@ const settings = {
   }),
   GATEHOUSE_CHECKOUT_BASE_URL: httpUrl({ default: 'http://127.0.0.1:8082' }),
   GATEHOUSE_CURRENCIES: currencies({ default: ['ETB', 'USD'] }),
-  GATEHOUSE_PAYMENT_OPTIONS_SANDBOX: optionNames({ default: allOptionNames }),
+  GATEHOUSE_PAYMENT_OPTIONS_SANDBOX: optionNames({ default: paymentOptions.map(({ word }) => word) }),
   // No wallet is there for real money until an operator says so.
   GATEHOUSE_PAYMENT_OPTIONS_PRODUCTION: optionNames({ default: [] }),
   GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: wholeNumber({ default: 5 }),

@@ -59,10 +59,8 @@ import { addRequestLogMetrics } from '../core/request-log/request-log-metrics.ts
 import { requestLogService } from '../core/request-log/request-log-service.ts';
 import { createRequestLogStore } from '../core/request-log/request-log-store.ts';
 import { createStrayPaymentStore } from '../core/payments/stray-payments/stray-payment-store.ts';
-import type { PaymentOption } from '../core/domain/order.ts';
 import { addBrokerMetrics } from '../platform/broker-metrics.ts';
 import { readCoreSettings } from '../core/settings.ts';
-import type { PaymentOptionName } from '../core/name-settings.ts';
 import { deriveKey } from './derive-key.ts';
 import { stopOnSignal } from '../platform/lifecycle.ts';
 import { createMetrics } from '../platform/metrics.ts';
@@ -80,14 +78,6 @@ const clockIntervalMs = 5_000;
 const scheduleIntervalMs = 10 * 60_000;
 const accountsIntervalMs = 60_000;
 const requestDaysIntervalMs = 10 * 60_000;
-
-const paymentOptionNames = {
-  walleta_ussd: 'WALLETA_USSD',
-  walletb_ussd: 'WALLETB_USSD',
-  walleta_wallet: 'WALLETA_WALLET',
-} as const satisfies Record<PaymentOptionName, PaymentOption>;
-
-const paymentOptionNamed = (name: PaymentOptionName): PaymentOption => paymentOptionNames[name];
 
 const config = readSettingsOrExit((environment) => {
   const settings = readCoreSettings(environment);
@@ -134,8 +124,8 @@ const findMerchant = createFindMerchant(merchants.terms);
 const feed = createEventFeed(database, eventSignal);
 const orderParts = { store, findMerchant, phoneLimit, newId, now };
 const offeredOptions = {
-  SANDBOX: config.GATEHOUSE_PAYMENT_OPTIONS_SANDBOX.map(paymentOptionNamed),
-  PRODUCTION: config.GATEHOUSE_PAYMENT_OPTIONS_PRODUCTION.map(paymentOptionNamed),
+  SANDBOX: config.GATEHOUSE_PAYMENT_OPTIONS_SANDBOX,
+  PRODUCTION: config.GATEHOUSE_PAYMENT_OPTIONS_PRODUCTION,
 };
 const tokens = createCheckoutTokens(
   config.GATEHOUSE_CHECKOUT_BASE_URL,

@@ -1,9 +1,10 @@
+import { optionsOfWallet, walletNamed } from '../contract/payment-options.ts';
 /** Talks to the wallets: brings them the attempts that core has due, hears their callbacks, and tells core what they say. */
 import { createClient } from '@connectrpc/connect';
 import { v7 } from 'uuid';
-import { Environment, PaymentOption } from '../gen/gatehouse/v1/order_pb.js';
+import { Environment } from '../gen/gatehouse/v1/order_pb.js';
 import { PaymentAttemptService } from '../gen/gatehouse/v1/payment_attempt_service_pb.js';
-import { ReconciliationService, Wallet } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
+import { ReconciliationService } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
 import { StrayPaymentService } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
 import { WalletStatusService } from '../gen/gatehouse/v1/wallet_status_service_pb.js';
 import { readWalletsSettings } from '../wallets/settings.ts';
@@ -58,12 +59,6 @@ const stopping = new AbortController();
 const leaving = new AbortController();
 
 const environments = { sandbox: Environment.SANDBOX, production: Environment.PRODUCTION } as const;
-const optionsOf = {
-  walleta: [PaymentOption.WALLETA_USSD, PaymentOption.WALLETA_WALLET],
-  walletb: [PaymentOption.WALLETB_USSD],
-} as const;
-const walletNumbers = { walleta: Wallet.WALLETA, walletb: Wallet.WALLETB } as const;
-
 // The callbacks' address is known once the listener has a port; connectors are first used after that.
 const listening: { callbackBaseUrl: string } = {
   callbackBaseUrl: config.GATEHOUSE_WALLET_CALLBACK_BASE_URL ?? '',
@@ -120,7 +115,7 @@ const workers = served.flatMap(({ name, tokens, settings, connector, breaker, ma
   const parts = {
     wallet: name,
     environment: environments[settings.environment],
-    paymentOptions: optionsOf[settings.wallet],
+    paymentOptions: optionsOfWallet(settings.wallet).map(({ number }) => number),
     connector,
     payments,
     strayPayments,
@@ -140,7 +135,7 @@ const workers = served.flatMap(({ name, tokens, settings, connector, breaker, ma
   const reconciling = reconcileWork({
     ...parts,
     name,
-    wallet: walletNumbers[settings.wallet],
+    wallet: walletNamed(settings.wallet).number,
     reconciliations,
   });
   bus.onRing('payment_attempts', () => Object.values(signals).forEach((signal) => signal.ring()));
@@ -173,7 +168,7 @@ const reporting = reportWalletStatus(
     statuses,
     instance,
     wallets: served.map(({ settings, meter, breaker, maxInFlight, askUntil }) => ({
-      wallet: walletNumbers[settings.wallet],
+      wallet: walletNamed(settings.wallet).number,
       environment: environments[settings.environment],
       meter,
       breaker,

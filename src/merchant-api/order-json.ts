@@ -1,3 +1,4 @@
+import { paymentOptions } from '../contract/payment-options.ts';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { Type } from '@sinclair/typebox';
 import type { Static } from '@sinclair/typebox';
@@ -34,7 +35,7 @@ export const paymentOrderSchema = Type.Object(
     currency: Type.String({ description: 'ISO 4217 code.', examples: ['ETB'] }),
     payment_option: Type.Unsafe<ReturnType<typeof paymentOptionName>>({
       type: 'string',
-      enum: ['', 'walleta_ussd', 'walletb_ussd', 'walleta_wallet'],
+      enum: ['', ...paymentOptions.map(({ name }) => name)],
       description: 'The option of the latest payment attempt; empty until one has been chosen.',
       examples: ['walleta_ussd'],
     }),

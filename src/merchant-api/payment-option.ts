@@ -1,32 +1,18 @@
-import { PaymentOption } from '../gen/gatehouse/v1/order_pb.js';
-
-/** How the merchant API writes a chosen payment option; spec, "Resources and their fields". */
-export type PaymentOptionName = 'walleta_ussd' | 'walletb_ussd' | 'walleta_wallet';
+import { optionNamed, optionOfNumber, paymentOptions } from '../contract/payment-options.ts';
+import type { PaymentOptionName } from '../contract/payment-options.ts';
+import type { PaymentOption } from '../gen/gatehouse/v1/order_pb.js';
 
 /** What a direct payment can be started with; spec, "Initiate direct payment". */
-export const directPaymentOptions = ['walleta_ussd', 'walletb_ussd'] as const satisfies PaymentOptionName[];
+export const directPaymentOptions: readonly PaymentOptionName[] = paymentOptions
+  .filter(({ channel }) => channel === 'ussd')
+  .map(({ name }) => name);
 
-export type DirectPaymentOptionName = (typeof directPaymentOptions)[number];
+/** The name by which merchants know an option; '' while nothing has been chosen. */
+export const paymentOptionName = (option: PaymentOption): PaymentOptionName | '' =>
+  optionOfNumber(option)?.name ?? '';
 
-const names: Readonly<Record<PaymentOption, PaymentOptionName | ''>> = {
-  [PaymentOption.UNSPECIFIED]: '',
-  [PaymentOption.WALLETA_USSD]: 'walleta_ussd',
-  [PaymentOption.WALLETB_USSD]: 'walletb_ussd',
-  [PaymentOption.WALLETA_WALLET]: 'walleta_wallet',
-};
-
-const directOptions: Readonly<Record<DirectPaymentOptionName, PaymentOption>> = {
-  walleta_ussd: PaymentOption.WALLETA_USSD,
-  walletb_ussd: PaymentOption.WALLETB_USSD,
-};
-
-/** The name merchants know an option by; '' while nothing has been chosen. */
-export function paymentOptionName(option: PaymentOption): PaymentOptionName | '' {
-  return names[option];
-}
-
-/** The option a direct payment names; undefined for anything but the two that exist, exactly spelt. */
+/** The option that a direct payment names; undefined for anything but those that exist, exactly spelt. */
 export function directPaymentOption(name: string): PaymentOption | undefined {
-  const known = directPaymentOptions.find((option) => option === name);
-  return known === undefined ? undefined : directOptions[known];
+  const option = optionNamed(name);
+  return option?.channel === 'ussd' ? option.number : undefined;
 }

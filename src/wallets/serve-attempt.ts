@@ -1,3 +1,4 @@
+import { optionOfNumber } from '../contract/payment-options.ts';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { PaymentAttemptStatus, PaymentOption } from '../gen/gatehouse/v1/order_pb.js';
@@ -89,12 +90,12 @@ class AttemptWork {
   async #initiate(): Promise<Acknowledgement> {
     const { connector, tokens, now } = this.#parts;
     const { merchantId, amount, currency, paymentAttempt, reason, orderNumber } = this.#leased;
-    const isWalletApp = paymentAttempt?.paymentOption === PaymentOption.WALLETA_WALLET;
+    const option = optionOfNumber(paymentAttempt?.paymentOption ?? PaymentOption.UNSPECIFIED);
     const { result, exchanges } = await connector.initiate(
       {
         attemptId: this.#attemptId,
         payerPhone: paymentAttempt?.phone ?? '',
-        channel: isWalletApp ? 'wallet_app' : 'ussd',
+        channel: option?.channel === 'wallet' ? 'wallet_app' : 'ussd',
         amount,
         currency,
         description: reason === '' ? orderNumber : reason,

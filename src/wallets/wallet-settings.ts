@@ -2,6 +2,8 @@ import { isIP } from 'node:net';
 import { Type } from '@sinclair/typebox';
 import type { Static } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
+import { wallets } from '../contract/payment-options.ts';
+import type { WalletName } from '../contract/payment-options.ts';
 import { SettingsError } from '../platform/settings/read-settings.ts';
 import { isNetwork } from '../platform/settings/address-settings.ts';
 
@@ -9,7 +11,7 @@ const text = Type.String({ minLength: 1 });
 
 const walletSettings = Type.Object(
   {
-    wallet: Type.Union([Type.Literal('walleta'), Type.Literal('walletb')]),
+    wallet: Type.Unsafe<WalletName>(Type.Union(wallets.map(({ name }) => Type.Literal(name)))),
     environment: Type.Union([Type.Literal('sandbox'), Type.Literal('production')]),
     base_url: Type.String({ pattern: '^https?://' }),
     token_path: Type.Optional(text),

@@ -1,5 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import type { InferEntity } from '@mikro-orm/core';
+import type { WalletWord } from '../../contract/payment-options.ts';
 import type { IdPrefix, StoredId } from '../../contract/public-id.ts';
 import type {
   AttemptOrigin,
@@ -216,7 +217,6 @@ export const StrayPaymentRow = defineEntity({
 });
 export type StrayPaymentRow = InferEntity<typeof StrayPaymentRow>;
 
-export type WalletName = 'WALLETA' | 'WALLETB';
 export type ReconciliationStatus = 'WAITING' | 'RUNNING' | 'COMPLETED' | 'FAILED';
 
 export const ReconciliationRow = defineEntity({
@@ -225,7 +225,7 @@ export const ReconciliationRow = defineEntity({
   schema,
   properties: {
     id: idOf<'rec'>().primary(),
-    wallet: p.string().columnType('core.wallet').$type<WalletName>(),
+    wallet: p.string().columnType('core.wallet').$type<WalletWord>(),
     environment: environment(),
     /** As 2026-01-31, UTC. */
     day: p.date(),

@@ -17,7 +17,8 @@ import type { PaymentOption } from '../domain/order.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
 import { parseText } from '../domain/text.ts';
-import { paymentOptionOf, paymentOptions } from '../rpc/order-messages.ts';
+import { optionNumber, paymentOptions } from '../../contract/payment-options.ts';
+import { paymentOptionOf } from '../rpc/order-messages.ts';
 import { valuesOrThrow } from '../rpc/request-fields.ts';
 import type { MerchantUpdate } from './merchant-store.ts';
 import type { AgreedTerms } from '../domain/merchant-terms.ts';
@@ -118,7 +119,7 @@ function parseContact(text: string, field: string, form: RegExp, what: string): 
 function parseOptions(numbers: readonly OptionMessage[], field: string): Result<PaymentOption[], Issue> {
   const options = numbers.map(paymentOptionOf).filter((option) => option !== undefined);
   if (options.length < numbers.length) {
-    return err({ field, issue: `must be ${Object.keys(paymentOptions).join(', ')}` });
+    return err({ field, issue: `must be ${paymentOptions.map(({ word }) => word).join(', ')}` });
   }
   return ok([...new Set(options)]);
 }
@@ -160,8 +161,8 @@ const parseRequestsPerSecond = (count: number): Result<number, Issue> =>
 export function termsMessage(terms: AgreedTerms): TermsMessage {
   const { paymentOptions: options, currencies, largestAmounts, requestsPerSecond } = terms;
   return create(MerchantTermsSchema, {
-    sandboxPaymentOptions: options.SANDBOX.map((option) => paymentOptions[option]),
-    productionPaymentOptions: options.PRODUCTION.map((option) => paymentOptions[option]),
+    sandboxPaymentOptions: options.SANDBOX.map(optionNumber),
+    productionPaymentOptions: options.PRODUCTION.map(optionNumber),
     currencies: [...currencies],
     largestAmounts: Object.entries(largestAmounts).map(([currency, amount]) => ({ currency, amount })),
     requestsPerSecond,

@@ -1,15 +1,15 @@
+import { optionsOfWallet } from '../../contract/payment-options.ts';
 import type { Database } from '../database/database.ts';
-import type { WalletName } from '../database/entities.ts';
+import type { WalletWord } from '../../contract/payment-options.ts';
 import { bulkStatement, scalar } from '../../platform/database/bulk-statement.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import type { Environment, PaymentOption } from '../domain/order.ts';
 import { beginRun } from '../domain/reconciliation-run.ts';
-import { optionsOf } from './wallet-options.ts';
 
 export interface NewReconciliation {
   /** As it is stored. */
   readonly id: string;
-  readonly wallet: WalletName;
+  readonly wallet: WalletWord;
   readonly environment: Environment;
   /** As 2026-01-31, UTC. */
   readonly date: string;
@@ -22,7 +22,7 @@ const statement = bulkStatement(
   'insert-reconciliation',
   {
     id: scalar<string>('uuid'),
-    wallet: scalar<WalletName>('core.wallet'),
+    wallet: scalar<WalletWord>('core.wallet'),
     environment: scalar<Environment>('core.environment'),
     date: scalar<string>('date'),
     scheduled: scalar<boolean>('boolean'),
@@ -76,7 +76,7 @@ export async function insertReconciliation(database: Database, made: NewReconcil
       scheduled,
       started_by: startedBy,
       at,
-      options: optionsOf(wallet),
+      options: optionsOfWallet(wallet).map(({ word }) => word),
       updated_at: run.updatedAt,
       due_at: run.dueAt,
       status: run.status,

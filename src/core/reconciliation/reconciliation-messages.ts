@@ -1,3 +1,5 @@
+import { walletNumber, walletOfNumber, wallets } from '../../contract/payment-options.ts';
+import type { WalletWord } from '../../contract/payment-options.ts';
 import { create } from '@bufbuild/protobuf';
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import {
@@ -19,7 +21,6 @@ import type {
   ReconciliationStatus,
   StatementEntryStatus,
   StatementEntryType,
-  WalletName,
 } from '../database/entities.ts';
 import { publicId } from '../../contract/public-id.ts';
 import type { Issue } from '../domain/issue.ts';
@@ -28,11 +29,6 @@ import type { Result } from '../domain/result.ts';
 import { environmentNumbers } from '../rpc/environment.ts';
 import type { Entry } from './compare-entry.ts';
 import type { Difference, Reconciliation } from './reconciliation-store.ts';
-
-const wallets = {
-  WALLETA: WalletMessage.WALLETA,
-  WALLETB: WalletMessage.WALLETB,
-} as const satisfies Record<WalletName, WalletMessage>;
 
 const statuses = {
   WAITING: ReconciliationStatusMessage.WAITING,
@@ -72,13 +68,14 @@ function wordOf<Word extends string>(
 }
 
 /** The wallet a caller named. Issue: none, or one this build does not know. */
-export function parseWallet(number: WalletMessage): Result<WalletName, Issue> {
-  const wallet = wordOf(wallets, number);
-  return wallet === undefined ? err({ field: 'wallet', issue: 'must be WALLETA or WALLETB' }) : ok(wallet);
+export function parseWallet(number: WalletMessage): Result<WalletWord, Issue> {
+  const wallet = walletOfNumber(number)?.word;
+  const issue = `must be ${wallets.map(({ word }) => word).join(' or ')}`;
+  return wallet === undefined ? err({ field: 'wallet', issue }) : ok(wallet);
 }
 
 /** As `parseWallet`, for requests where leaving it out means all. */
-export function parseOptionalWallet(number: WalletMessage): Result<WalletName | undefined, Issue> {
+export function parseOptionalWallet(number: WalletMessage): Result<WalletWord | undefined, Issue> {
   return number === WalletMessage.UNSPECIFIED ? ok(undefined) : parseWallet(number);
 }
 
@@ -132,7 +129,7 @@ export function reconciliationMessage(
   const { dueAt } = reconciliation;
   return create(ReconciliationSchema, {
     reconciliationId: publicId('rec', reconciliation.id),
-    wallet: wallets[reconciliation.wallet],
+    wallet: walletNumber(reconciliation.wallet),
     environment: environmentNumbers[reconciliation.environment],
     date: reconciliation.day,
     status: statuses[reconciliation.status],

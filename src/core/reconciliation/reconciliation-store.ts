@@ -1,8 +1,9 @@
+import { optionsOfWallet } from '../../contract/payment-options.ts';
 import { LockMode } from '@mikro-orm/postgresql';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Database } from '../database/database.ts';
 import { ReconciliationDifferenceRow, ReconciliationRow, StatementEntryRow } from '../database/entities.ts';
-import type { WalletName } from '../database/entities.ts';
+import type { WalletWord } from '../../contract/payment-options.ts';
 import { readClock } from '../database/read-clock.ts';
 import { publicId, storedId } from '../../contract/public-id.ts';
 import type { NewId, PublicId, StoredId } from '../../contract/public-id.ts';
@@ -26,14 +27,13 @@ import { oldestBegun } from './known-money.sql.ts';
 import type { WalletScope } from './known-money.sql.ts';
 import { dayOf, periodToRead } from './reconciliation-day.ts';
 import { runColumns, runOf } from './reconciliation-row.ts';
-import { optionsOf } from './wallet-options.ts';
 
 /** A reconciliation and a difference as they stand; the rows themselves, with the ids as they are stored. */
 export type Reconciliation = Omit<ReconciliationRow, symbol>;
 export type Difference = Omit<ReconciliationDifferenceRow, symbol>;
 
 export interface WalletKey {
-  readonly wallet: WalletName;
+  readonly wallet: WalletWord;
   readonly environment: Environment;
 }
 
@@ -45,7 +45,7 @@ export interface LeasedReconciliation {
 }
 
 export interface ReconciliationFilter {
-  readonly wallet: WalletName | undefined;
+  readonly wallet: WalletWord | undefined;
   readonly environment: Environment | undefined;
   readonly beforeId: PublicId<'rec'> | undefined;
   readonly limit: number;
@@ -225,7 +225,7 @@ const underWay = { status: { $in: ['WAITING' as const, 'RUNNING' as const] } };
 
 const scopeOf = ({ wallet, environment }: ReconciliationRow): WalletScope => ({
   environment,
-  options: optionsOf(wallet),
+  options: optionsOfWallet(wallet).map(({ word }) => word),
 });
 
 /** Adds the entries that are not there yet, and gives those. */

@@ -4,7 +4,7 @@ import type { NewId } from '../../contract/public-id.ts';
 import type { Environment, PaymentOption } from '../domain/order.ts';
 import { insertReconciliation } from './insert-reconciliation.sql.ts';
 import { dateOf } from './reconciliation-day.ts';
-import { walletsOf } from './wallet-options.ts';
+import { walletOfOption } from '../../contract/payment-options.ts';
 
 /** How long after midnight, UTC, a wallet is trusted to have written the day down. */
 const settleMs = 60 * 60_000;
@@ -29,7 +29,7 @@ export async function scheduleReconciliations(parts: ScheduleParts): Promise<num
   const at = now();
   let started = 0;
   for (const environment of ['SANDBOX', 'PRODUCTION'] as const) {
-    for (const wallet of walletsOf(offeredOptions[environment])) {
+    for (const wallet of new Set(offeredOptions[environment].map(walletOfOption))) {
       for (let daysAgo = mostDays; daysAgo >= 1; daysAgo -= 1) {
         const date = dateOf(new Date(at.getTime() - settleMs - daysAgo * dayMs));
         const id = storedId('rec', newId('rec', at));

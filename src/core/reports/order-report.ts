@@ -1,3 +1,4 @@
+import { paymentOptions } from '../../contract/payment-options.ts';
 import { Currency } from '../domain/currency.ts';
 import { Money } from '../domain/money.ts';
 import type { PaymentOption } from '../domain/order.ts';
@@ -43,8 +44,6 @@ export interface OrderReport {
   readonly options: readonly OptionCounts[];
 }
 
-const optionOrder: readonly PaymentOption[] = ['WALLETA_USSD', 'WALLETB_USSD', 'WALLETA_WALLET'];
-
 /** Puts the rows of a span together, in as many steps as it has. */
 export function orderReport(rows: readonly ReportRow[], stepCount: number): OrderReport {
   const byStep = Map.groupBy(rows, ({ step }) => step);
@@ -53,7 +52,7 @@ export function orderReport(rows: readonly ReportRow[], stepCount: number): Orde
     steps: Array.from({ length: stepCount }, (_, step) => countsOf(byStep.get(step) ?? [])),
     failures: reasonsOf(rows.filter((row) => row.reason !== '' && !isAbandonment(row))),
     abandoned: reasonsOf(rows.filter(isAbandonment)),
-    options: optionOrder.flatMap((option) => {
+    options: paymentOptions.flatMap(({ word: option }) => {
       const own = rows.filter((row) => row.payment_option === option);
       return own.length === 0 ? [] : [optionCountsOf(option, own)];
     }),

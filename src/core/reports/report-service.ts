@@ -13,7 +13,7 @@ import type { Issue } from '../domain/issue.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
 import { parseEnvironment } from '../rpc/environment.ts';
-import { paymentOptions } from '../rpc/order-messages.ts';
+import { optionNumber } from '../../contract/payment-options.ts';
 import { parseId, valuesOrThrow } from '../rpc/request-fields.ts';
 import { parseTime } from '../rpc/time-fields.ts';
 import { orderReport } from './order-report.ts';
@@ -122,7 +122,7 @@ const countsMessage = ({ collected, ...counts }: OrderCounts) => ({
 
 const optionMessage = ({ option, collected, ...counts }: OptionCounts) => ({
   ...counts,
-  paymentOption: paymentOptions[option],
+  paymentOption: optionNumber(option),
   collected: collected.map((amount) => ({ ...amount })),
 });
 

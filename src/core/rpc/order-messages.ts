@@ -1,3 +1,4 @@
+import { optionNumber, optionOfNumber } from '../../contract/payment-options.ts';
 import { create } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import {
@@ -47,13 +48,6 @@ const paymentTypes = {
   API: PaymentTypeMessage.API,
 } as const satisfies Record<PaymentType, PaymentTypeMessage>;
 
-/** The contract's number for a payment option. */
-export const paymentOptions = {
-  WALLETA_USSD: PaymentOptionMessage.WALLETA_USSD,
-  WALLETB_USSD: PaymentOptionMessage.WALLETB_USSD,
-  WALLETA_WALLET: PaymentOptionMessage.WALLETA_WALLET,
-} as const satisfies Record<PaymentOption, PaymentOptionMessage>;
-
 const attemptStatuses = {
   REQUESTED: PaymentAttemptStatusMessage.REQUESTED,
   SENT: PaymentAttemptStatusMessage.SENT,
@@ -86,7 +80,7 @@ export const attemptStatusOf = (number: PaymentAttemptStatusMessage): PaymentAtt
 export const paymentTypeOf = (number: PaymentTypeMessage): PaymentType | undefined =>
   wordOf(paymentTypes, number);
 export const paymentOptionOf = (number: PaymentOptionMessage): PaymentOption | undefined =>
-  wordOf(paymentOptions, number);
+  optionOfNumber(number)?.word;
 
 export function orderMessage(order: Order): OrderMessage {
   const { currency } = order.amount;
@@ -102,7 +96,7 @@ export function orderMessage(order: Order): OrderMessage {
     paymentOption:
       order.latestAttempt === null
         ? PaymentOptionMessage.UNSPECIFIED
-        : paymentOptions[order.latestAttempt.paymentOption],
+        : optionNumber(order.latestAttempt.paymentOption),
     paymentType: paymentTypes[order.paymentType],
     customerPhone: order.customerPhone.asGiven,
     reason: order.reason,
@@ -121,7 +115,7 @@ export function attemptMessage(order: Pick<Order, 'id'>, attempt: PaymentAttempt
     paymentAttemptId: attempt.id,
     orderId: order.id,
     status: attemptStatuses[attempt.status],
-    paymentOption: paymentOptions[attempt.paymentOption],
+    paymentOption: optionNumber(attempt.paymentOption),
     phone: attempt.phone,
     createTime: timestampFromDate(attempt.createdAt),
     updateTime: timestampFromDate(attempt.updatedAt),

@@ -1,14 +1,13 @@
+import { walletOfNumber } from '../../contract/payment-options.ts';
 import { fromBinary } from '@bufbuild/protobuf';
 import { durationFromMs, durationMs, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { Duration } from '@bufbuild/protobuf/wkt';
-import { Wallet } from '../../gen/gatehouse/v1/reconciliation_service_pb.js';
 import { WalletStatusSchema, WalletStatusService } from '../../gen/gatehouse/v1/wallet_status_service_pb.js';
 import type { WalletStatus } from '../../gen/gatehouse/v1/wallet_status_service_pb.js';
 import { markUneventful } from '../../platform/rpc/call-context.ts';
 import { encodeMessage } from '../../platform/rpc/message-bytes.ts';
 import { rpcService } from '../../contract/rpc-service.ts';
 import type { RpcService } from '../../platform/rpc/rpc-service.ts';
-import type { WalletName } from '../database/entities.ts';
 import { combine } from '../domain/combine.ts';
 import type { Issue } from '../domain/issue.ts';
 import { err, ok } from '../domain/result.ts';
@@ -79,7 +78,7 @@ function parseReports(wallets: readonly WalletStatus[]): Result<WalletReport[], 
   const reports: WalletReport[] = [];
   for (const status of wallets) {
     const environment = parseEnvironment(status.environment);
-    const wallet = walletNames[status.wallet];
+    const wallet = walletOfNumber(status.wallet)?.word;
     if (!environment.ok || wallet === undefined)
       return err({ field: 'wallets', issue: 'must each name their wallet and environment' });
     const isThere = reports.some(
@@ -94,8 +93,3 @@ function parseReports(wallets: readonly WalletStatus[]): Result<WalletReport[], 
   }
   return ok(reports);
 }
-
-const walletNames: Readonly<Partial<Record<Wallet, WalletName>>> = {
-  [Wallet.WALLETA]: 'WALLETA',
-  [Wallet.WALLETB]: 'WALLETB',
-};

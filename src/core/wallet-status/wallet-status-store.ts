@@ -1,13 +1,13 @@
 import { bulkStatement, column, rowList, scalar } from '../../platform/database/bulk-statement.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import type { Database } from '../database/database.ts';
-import type { WalletName } from '../database/entities.ts';
+import type { WalletWord } from '../../contract/payment-options.ts';
 import type { Environment } from '../domain/order.ts';
 
 /** What one process says of one wallet; `payload` is a binary WalletStatus. */
 export interface WalletReport {
   readonly environment: Environment;
-  readonly wallet: WalletName;
+  readonly wallet: WalletWord;
   readonly payload: Uint8Array;
 }
 

@@ -1,3 +1,4 @@
+import { paymentOptions } from '../../contract/payment-options.ts';
 import { create } from '@bufbuild/protobuf';
 import { DurationSchema, durationMs, timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Type } from '@sinclair/typebox';
@@ -16,14 +17,7 @@ import { shellWords } from '../send-page.ts';
 import { flash } from '../session/sign-in-state.ts';
 import { pageQuery, textIn, writingFor } from './operator-writing.ts';
 import type { Writing } from './operator-writing.ts';
-import {
-  TermsForm,
-  chosenOptions,
-  formOfMerchant,
-  optionNumbers,
-  termsErrors,
-  termsOfForm,
-} from './terms-form.ts';
+import { TermsForm, chosenOptions, formOfMerchant, termsErrors, termsOfForm } from './terms-form.ts';
 
 const path = '/operator/merchants';
 const pageSize = 50;
@@ -117,9 +111,9 @@ export function addMerchants(app: FastifyInstance, { clients, sendPage, timeZone
         form: filled?.form ?? emptyForm(formOfMerchant(merchant)),
         sandbox: filled?.sandbox ?? chosenOptions(sandboxPaymentOptions),
         production: filled?.production ?? chosenOptions(productionPaymentOptions),
-        options: Object.keys(optionNumbers).map((value) => ({
+        options: paymentOptions.map(({ name: value }) => ({
           value,
-          text: writing.words.options[value as keyof typeof optionNumbers],
+          text: writing.words.options[value],
         })),
         isOverTaken: filled?.isOverTaken ?? false,
       },

@@ -1,10 +1,8 @@
+import { walletNamed, wallets } from '../../contract/payment-options.ts';
+import type { WalletName } from '../../contract/payment-options.ts';
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import {
-  DifferenceKind,
-  ReconciliationStatus,
-  Wallet,
-} from '../../gen/gatehouse/v1/reconciliation_service_pb.js';
+import { DifferenceKind, ReconciliationStatus } from '../../gen/gatehouse/v1/reconciliation_service_pb.js';
 import type { Difference, Reconciliation } from '../../gen/gatehouse/v1/reconciliation_service_pb.js';
 import { Environment } from '../../gen/gatehouse/v1/order_pb.js';
 import { amountText } from '../../contract/amount-text.ts';
@@ -36,7 +34,7 @@ const mostDifferences = 500;
 const dayMs = 24 * 60 * 60_000;
 
 const Start = Type.Object({
-  wallet: Type.Union([Type.Literal('walleta'), Type.Literal('walletb')]),
+  wallet: Type.Unsafe<WalletName>(Type.Union(wallets.map(({ name }) => Type.Literal(name)))),
   date: Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\d$' }),
 });
 
@@ -98,7 +96,7 @@ export function addReconciliations(app: FastifyInstance, dashboard: Dashboard): 
       date: words.reconciliations.start.refused,
     });
     if (!form.ok) return show(request, reply, environment, form, 400);
-    const wallet = form.value.wallet === 'walletb' ? Wallet.WALLETB : Wallet.WALLETA;
+    const wallet = walletNamed(form.value.wallet).number;
     const answer = await ask(request, (options) =>
       reconciliations.startReconciliation(
         { wallet, environment: environment.number, date: form.value.date },

@@ -1,5 +1,6 @@
+import { optionOfNumber } from '../../contract/payment-options.ts';
 import type { FastifyInstance } from 'fastify';
-import { PaymentOption } from '../../gen/gatehouse/v1/order_pb.js';
+import type { PaymentOption } from '../../gen/gatehouse/v1/order_pb.js';
 import { StrayPaymentKind, StrayPaymentStatus } from '../../gen/gatehouse/v1/stray_payment_service_pb.js';
 import type { StrayPayment } from '../../gen/gatehouse/v1/stray_payment_service_pb.js';
 import { amountText } from '../../contract/amount-text.ts';
@@ -131,13 +132,7 @@ function stateOf(status: StrayPaymentStatus, { states: words }: Writing['words']
   }
 }
 
-function optionText(option: PaymentOption, { options }: Writing['words']): string {
-  switch (option) {
-    case PaymentOption.WALLETB_USSD:
-      return options.walletb_ussd;
-    case PaymentOption.WALLETA_WALLET:
-      return options.walleta_wallet;
-    default:
-      return options.walleta_ussd;
-  }
+function optionText(number: PaymentOption, { options }: Writing['words']): string {
+  const name = optionOfNumber(number)?.name;
+  return name === undefined ? '' : options[name];
 }

@@ -1,3 +1,4 @@
+import { walletOfNumber } from '../../contract/payment-options.ts';
 import type { FastifyRequest } from 'fastify';
 import { Environment } from '../../gen/gatehouse/v1/order_pb.js';
 import { Wallet } from '../../gen/gatehouse/v1/reconciliation_service_pb.js';
@@ -59,7 +60,7 @@ export function pageQuery(values: Readonly<Record<string, string>>, page: string
 }
 
 export const walletName = (wallet: Wallet | undefined, { words }: Writing): string =>
-  wallet === Wallet.WALLETB ? words.wallets.walletb : words.wallets.walleta;
+  words.wallets[walletOfNumber(wallet ?? Wallet.UNSPECIFIED)?.name ?? 'walleta'];
 
 export const environmentName = (environment: Environment | undefined): EnvironmentName =>
   environment === Environment.PRODUCTION ? 'production' : 'sandbox';

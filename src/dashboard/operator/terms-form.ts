@@ -1,3 +1,5 @@
+import { optionNamed, paymentOptions } from '../../contract/payment-options.ts';
+import type { PaymentOptionName } from '../../contract/payment-options.ts';
 import { create } from '@bufbuild/protobuf';
 import { durationMs } from '@bufbuild/protobuf/wkt';
 import { Type } from '@sinclair/typebox';
@@ -6,17 +8,9 @@ import type { Merchant, MerchantTerms } from '../../gen/gatehouse/v1/merchant_se
 import { PaymentOption } from '../../gen/gatehouse/v1/order_pb.js';
 import type { Writing } from './operator-writing.ts';
 
-export const optionNumbers = {
-  walleta_ussd: PaymentOption.WALLETA_USSD,
-  walletb_ussd: PaymentOption.WALLETB_USSD,
-  walleta_wallet: PaymentOption.WALLETA_WALLET,
-} as const;
-
-const Option = Type.Union([
-  Type.Literal('walleta_ussd'),
-  Type.Literal('walletb_ussd'),
-  Type.Literal('walleta_wallet'),
-]);
+const Option = Type.Unsafe<PaymentOptionName>(
+  Type.Union(paymentOptions.map(({ name }) => Type.Literal(name))),
+);
 
 /** The form with which an operator changes what is agreed with a merchant. */
 export const TermsForm = Type.Object({
@@ -37,8 +31,8 @@ export const TermsForm = Type.Object({
 });
 
 interface TermsValues {
-  readonly sandbox: readonly (keyof typeof optionNumbers)[];
-  readonly production: readonly (keyof typeof optionNumbers)[];
+  readonly sandbox: readonly PaymentOptionName[];
+  readonly production: readonly PaymentOptionName[];
   readonly currencies?: string | undefined;
   readonly largest?: string | undefined;
   readonly rate?: string | undefined;
@@ -47,8 +41,10 @@ interface TermsValues {
 /** The terms that a form comes to. Whether they may be is for core to say. */
 export function termsOfForm({ sandbox, production, currencies, largest, rate }: TermsValues): MerchantTerms {
   return create(MerchantTermsSchema, {
-    sandboxPaymentOptions: sandbox.map((option) => optionNumbers[option]),
-    productionPaymentOptions: production.map((option) => optionNumbers[option]),
+    sandboxPaymentOptions: sandbox.map((option) => optionNamed(option)?.number ?? PaymentOption.UNSPECIFIED),
+    productionPaymentOptions: production.map(
+      (option) => optionNamed(option)?.number ?? PaymentOption.UNSPECIFIED,
+    ),
     currencies: (currencies ?? '')
       .toUpperCase()
       .split(/[\s,;]+/)
@@ -79,7 +75,7 @@ export function formOfMerchant({ name, sessionLifetime, terms, contact }: Mercha
 
 /** The names of the options that are chosen. */
 export const chosenOptions = (numbers: readonly PaymentOption[]): string[] =>
-  Object.entries(optionNumbers).flatMap(([name, number]) => (numbers.includes(number) ? [name] : []));
+  paymentOptions.filter(({ number }) => numbers.includes(number)).map(({ name }) => name);
 
 /** Core's field for each of the form's. */
 const fields: Readonly<Record<string, string>> = {

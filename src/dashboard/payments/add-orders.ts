@@ -11,7 +11,7 @@ import { momentOf } from '../moment-text.ts';
 import { PageProblem } from '../page-problem.ts';
 import { shellWords } from '../send-page.ts';
 import { amountProblem } from './amount-problem.ts';
-import { orderRow, orderStatuses, orderWords, paymentOptions, paymentTypes } from './order-words.ts';
+import { orderRow, orderStatuses, orderWords, optionNumbers, paymentTypes } from './order-words.ts';
 import type { OrderWords } from './order-words.ts';
 import { readOrderSearch, searchFieldOf } from './order-search.ts';
 import type { OrderSearch } from './order-search.ts';
@@ -58,7 +58,7 @@ export function addOrders(app: FastifyInstance, dashboard: Dashboard): void {
         csv: `${self}.csv${search.query()}`,
         choices: {
           status: choices(orderStatuses, words.statuses),
-          option: choices(paymentOptions, words.options),
+          option: choices(optionNumbers, words.options),
           type: choices(paymentTypes, words.types),
         },
       },

@@ -1,5 +1,7 @@
-import { OrderStatus, PaymentOption, PaymentType } from '../../gen/gatehouse/v1/order_pb.js';
-import type { Order } from '../../gen/gatehouse/v1/order_pb.js';
+import type { PaymentOptionName } from '../../contract/payment-options.ts';
+import { optionOfNumber, paymentOptions } from '../../contract/payment-options.ts';
+import { OrderStatus, PaymentType } from '../../gen/gatehouse/v1/order_pb.js';
+import type { Order, PaymentOption } from '../../gen/gatehouse/v1/order_pb.js';
 import { amountText } from '../../contract/amount-text.ts';
 import type { Language } from '../../platform/language/language.ts';
 import { orders as amharic } from '../language/amharic/orders.ts';
@@ -23,11 +25,9 @@ export const orderStatuses = {
   failed: OrderStatus.FAILED,
   expired: OrderStatus.EXPIRED,
 } as const;
-export const paymentOptions = {
-  walleta_ussd: PaymentOption.WALLETA_USSD,
-  walletb_ussd: PaymentOption.WALLETB_USSD,
-  walleta_wallet: PaymentOption.WALLETA_WALLET,
-} as const;
+export const optionNumbers = Object.fromEntries(
+  paymentOptions.map(({ name, number }) => [name, number]),
+) as Record<PaymentOptionName, PaymentOption>;
 export const paymentTypes = {
   api: PaymentType.API,
   direct: PaymentType.DIRECT,
@@ -52,7 +52,7 @@ export function statusText(status: OrderStatus, words: OrderWords) {
 
 /** An option in words; a dash for none. */
 export function optionText(option: PaymentOption, words: OrderWords): string {
-  const name = nameOf(paymentOptions, option);
+  const name = optionOfNumber(option)?.name;
   return name === undefined ? words.none : words.options[name];
 }
 

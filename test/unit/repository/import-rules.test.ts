@@ -83,7 +83,7 @@ const planted: readonly (readonly [rule: string, file: string, statement: string
   ['platform-knows-no-payments', 'src/platform/role.ts', `import { a } from '../contract/a.ts';`],
   ['platform-knows-no-payments', 'src/platform/order.ts', `import { A } from '../gen/a_pb.js';`],
   ['contract-imports-gen-and-platform', 'src/contract/order.ts', `import { a } from '../core/domain/a.ts';`],
-  ['merchant-api-imports-gen', 'src/merchant-api/logger.ts', `import { a } from '../platform/a.ts';`],
+  ['merchant-api-imports-contract', 'src/merchant-api/logger.ts', `import { a } from '../platform/a.ts';`],
   ['gen-imports-npm', 'src/gen/ours.js', `import { a } from '../platform/a.ts';`],
   ['main-is-imported-by-nobody', 'examples/root.ts', `import { a } from '../src/main/a.ts';`],
   ['src-stands-alone', 'src/main/support.ts', `import { a } from '../../test/support/a.ts';`],

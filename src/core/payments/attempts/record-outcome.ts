@@ -1,3 +1,4 @@
+import { optionsOfWallet, walletOfOption } from '../../../contract/payment-options.ts';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { WalletExchange } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import type { Database } from '../../database/database.ts';
@@ -7,13 +8,7 @@ import { storedId } from '../../../contract/public-id.ts';
 import type { NewId, PublicId } from '../../../contract/public-id.ts';
 import { Currency } from '../../domain/currency.ts';
 import { Money } from '../../domain/money.ts';
-import type {
-  Changed,
-  Order,
-  PaymentAttempt,
-  PaymentOption,
-  WalletDeclineReason,
-} from '../../domain/order.ts';
+import type { Changed, Order, PaymentAttempt, WalletDeclineReason } from '../../domain/order.ts';
 import { isInFlight } from '../../domain/order.ts';
 import { err, ok } from '../../domain/result.ts';
 import type { Result } from '../../domain/result.ts';
@@ -189,7 +184,7 @@ async function hasPaidAnother(
   transaction: string,
 ): Promise<boolean> {
   const { environment, merchantId, id } = row;
-  const paymentOption = { $in: row.paymentOption === 'WALLETB_USSD' ? walletB : walletA };
+  const paymentOption = { $in: optionsOfWallet(walletOfOption(row.paymentOption)).map(({ word }) => word) };
   const others = await em.find(
     PaymentAttemptRow,
     { environment, paymentOption, providerTransactionId: transaction, status: 'SUCCEEDED' },
@@ -197,9 +192,6 @@ async function hasPaidAnother(
   );
   return others.some((other) => other.id !== id || other.merchantId !== merchantId);
 }
-
-const walletA: PaymentOption[] = ['WALLETA_USSD', 'WALLETA_WALLET'];
-const walletB: PaymentOption[] = ['WALLETB_USSD'];
 
 /** What was said under a lease is recorded once: a repeat, whose first answer was lost, finds what that made. */
 async function recordedBefore(

@@ -1,3 +1,4 @@
+import { optionNumber } from '../../../contract/payment-options.ts';
 import { create } from '@bufbuild/protobuf';
 import {
   CheckoutSchema,
@@ -15,7 +16,7 @@ import type { PaymentOption } from '../../domain/order.ts';
 import { PhoneNumber } from '../../domain/phone-number.ts';
 import { err, ok } from '../../domain/result.ts';
 import type { Result } from '../../domain/result.ts';
-import { attemptMessage, orderMessage, paymentOptionOf, paymentOptions } from '../../rpc/order-messages.ts';
+import { attemptMessage, orderMessage, paymentOptionOf } from '../../rpc/order-messages.ts';
 import { valuesOrThrow } from '../../rpc/request-fields.ts';
 import type { Checkout, Checkouts } from './pay-checkout.ts';
 
@@ -97,7 +98,7 @@ function checkoutMessage({
     order: orderMessage(order),
     merchantName: merchant.name,
     attemptsLeft,
-    paymentOptions: offered.map((option) => paymentOptions[option]),
+    paymentOptions: offered.map(optionNumber),
     usableHere,
     boundHere,
     providerTransactionId,

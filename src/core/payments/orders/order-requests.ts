@@ -1,3 +1,4 @@
+import { optionOfNumber, paymentOptions } from '../../../contract/payment-options.ts';
 import { durationMs } from '@bufbuild/protobuf/wkt';
 import type {
   GetOrderRequest,
@@ -72,14 +73,18 @@ function parsePaymentType(number: PaymentTypeMessage): Result<PaymentType, Issue
   return ok(type);
 }
 
+const directOptions = paymentOptions.filter(({ channel }) => channel === 'ussd');
+
 function parsePaymentOption(
   request: StartDirectPaymentRequest,
   offered: OfferedOptions,
 ): Result<PaymentOption, Issue> {
-  const option = paymentOptionOf(request.paymentOption);
-  if (option === undefined || option === 'WALLETA_WALLET') {
-    return err({ field: 'payment_option', issue: 'must be WALLETA_USSD or WALLETB_USSD' });
+  const known = optionOfNumber(request.paymentOption);
+  if (known?.channel !== 'ussd') {
+    const issue = `must be ${directOptions.map(({ word }) => word).join(' or ')}`;
+    return err({ field: 'payment_option', issue });
   }
+  const option = known.word;
   const environment = parseEnvironment(request.environment);
   if (environment.ok && !offered[environment.value].includes(option)) {
     const issue = `is not available in ${environment.value.toLowerCase()}: no wallet is set up for it`;

@@ -1,3 +1,4 @@
+import { paymentOptions } from '../../../contract/payment-options.ts';
 import type { ListOrdersRequest } from '../../../gen/gatehouse/v1/order_service_pb.js';
 import { combine } from '../../domain/combine.ts';
 import { Currency } from '../../domain/currency.ts';
@@ -47,7 +48,7 @@ export function parseOrderFilter(
       request.paymentOptions,
       paymentOptionOf,
       'payment_options',
-      'must be WALLETA_USSD, WALLETB_USSD or WALLETA_WALLET',
+      `must be one or some of ${paymentOptions.map(({ word }) => word).join(', ')}`,
     ),
     beforeId: parsePageToken(request.pageToken, 'ord', key),
     limit: parsePageSize(request.pageSize),

@@ -26,7 +26,7 @@ import type { ReversalOutcome } from '../../domain/reversal.ts';
 import type { Result } from '../../domain/result.ts';
 import { environmentNumbers, parseEnvironment, parseOptionalEnvironment } from '../../rpc/environment.ts';
 import { parseLease, parseLeaseLimit, parsePaymentOptions } from '../../rpc/lease-fields.ts';
-import { paymentOptions } from '../../rpc/order-messages.ts';
+import { optionNumber } from '../../../contract/payment-options.ts';
 import { pageOf } from '../../../platform/rpc/page-token.ts';
 import { parsePageSize, parsePageToken } from '../../rpc/page-token.ts';
 import { parseId, parseOptionalId, valuesOrThrow } from '../../rpc/request-fields.ts';
@@ -198,7 +198,7 @@ function strayMessage(stray: StrayPayment): StrayPaymentMessage {
     environment: environmentNumbers[stray.environment],
     orderId: publicId('ord', stray.orderId),
     paymentAttemptId: publicId('pat', stray.paymentAttemptId),
-    paymentOption: paymentOptions[stray.paymentOption],
+    paymentOption: optionNumber(stray.paymentOption),
     providerTransactionId: stray.providerTransactionId,
     amount: stray.amount,
     currency: stray.currency,
