@@ -22,36 +22,38 @@ export type { Changed } from './order.ts';
 /** How often a customer may try to pay one order. */
 export const maxAttempts = 5;
 
-/** What is known about the latest attempt. Only the wallet's own word confirms, declines or times out an attempt. */
-type AttemptCommand =
+/** What can be asked of an order, by its type. Only the wallet itself confirms, declines or times out an attempt. */
+interface Commands {
+  readonly start_payment: {
+    readonly attemptId: AttemptId;
+    readonly origin: AttemptOrigin;
+    readonly paymentOption: PaymentOption;
+    readonly phone: PhoneNumber;
+  };
   /** The attempt is about to be handed to the wallet. To be stored before the wallet is called. */
-  | { readonly type: 'send_attempt'; readonly attemptId: AttemptId }
+  readonly send_attempt: { readonly attemptId: AttemptId };
   /** The wallet's answer was lost or not understood. */
-  | { readonly type: 'lose_attempt'; readonly attemptId: AttemptId }
+  readonly lose_attempt: { readonly attemptId: AttemptId };
   /** The wallet says that it debited the payer. */
-  | { readonly type: 'confirm_attempt'; readonly attemptId: AttemptId; readonly debited: Money }
+  readonly confirm_attempt: { readonly attemptId: AttemptId; readonly debited: Money };
   /** The wallet or the payer said a definite no. */
-  | { readonly type: 'decline_attempt'; readonly attemptId: AttemptId; readonly reason: DeclineReason }
-  /** The wallet says that nobody confirmed in time; our own deadline is no reason. */
-  | { readonly type: 'time_out_attempt'; readonly attemptId: AttemptId };
-
-/** What can be asked of an order. */
-export type Command =
-  | {
-      readonly type: 'start_payment';
-      readonly attemptId: AttemptId;
-      readonly origin: AttemptOrigin;
-      readonly paymentOption: PaymentOption;
-      readonly phone: PhoneNumber;
-    }
-  | AttemptCommand
-  /** The customer gives up the checkout. */
-  | { readonly type: 'cancel' }
+  readonly decline_attempt: { readonly attemptId: AttemptId; readonly reason: DeclineReason };
+  /** The wallet says that the payer did not confirm in time; our own deadline is no reason. */
+  readonly time_out_attempt: { readonly attemptId: AttemptId };
+  /** The order shall not be paid any more. */
+  readonly cancel: unknown;
   /** The payment session is over. */
-  | { readonly type: 'expire' };
+  readonly expire: unknown;
+}
 
-/** Why an order stays as it is. */
-export type Rejection =
+type CommandType = keyof Commands;
+export type CommandOf<Type extends CommandType> = {
+  readonly [Each in Type]: { readonly type: Each } & Commands[Each];
+}[Type];
+export type Command = CommandOf<CommandType>;
+
+/** Every reason for which an order stays as it is. */
+type Reason =
   | { readonly type: 'order_is_final'; readonly status: Exclude<OrderStatus, 'PENDING'> }
   /** The attempt named may still take money, or has. */
   | { readonly type: 'payment_in_progress'; readonly attemptId: AttemptId }
@@ -72,7 +74,60 @@ export type Rejection =
   /** The wallet debited another amount or currency than the order's. */
   | { readonly type: 'amount_mismatch' };
 
-type Outcome = Result<Changed, Rejection>;
+type Rejected<Type extends Reason['type']> = Extract<Reason, { readonly type: Type }>;
+type NotWithWallet = 'unknown_attempt' | 'attempt_not_sent' | 'attempt_is_final';
+
+/** Why a PENDING order rejects a command, by the command's type. */
+interface PendingRejections {
+  readonly start_payment: Rejected<
+    | 'option_not_allowed'
+    | 'payment_in_progress'
+    | 'money_not_returned'
+    | 'session_ended'
+    | 'too_many_attempts'
+  >;
+  readonly send_attempt: Rejected<
+    'unknown_attempt' | 'session_ended' | 'attempt_already_sent' | 'attempt_is_final'
+  >;
+  readonly lose_attempt: Rejected<NotWithWallet>;
+  readonly confirm_attempt: Rejected<NotWithWallet | 'amount_mismatch'>;
+  readonly decline_attempt: Rejected<NotWithWallet>;
+  readonly time_out_attempt: Rejected<NotWithWallet>;
+  readonly cancel: Rejected<'payment_in_progress'>;
+  readonly expire: Rejected<'payment_in_progress' | 'session_not_ended'>;
+}
+
+/** The rejections that commands of a type can meet, so that a caller handles these and no others. */
+export type RejectionOf<Type extends CommandType> = Rejected<'order_is_final'> | PendingRejections[Type];
+
+export type Rejection = RejectionOf<CommandType>;
+
+/** What a PENDING order does with a command of each type. */
+type Rules = {
+  readonly [Type in CommandType]: (
+    order: OrderInFull,
+    command: CommandOf<Type>,
+    now: Date,
+  ) => Result<Changed, PendingRejections[Type]>;
+};
+
+const rules: Rules = {
+  start_payment: startPayment,
+  send_attempt: sendAttempt,
+  lose_attempt: (order, { attemptId }, now) =>
+    withWallet(order, attemptId, (attempt) => unrecorded(order, movedTo(attempt, 'UNKNOWN', now))),
+  confirm_attempt: (order, { attemptId, debited }, now) =>
+    withWallet(order, attemptId, (attempt) => complete(order, attempt, debited, now)),
+  decline_attempt: (order, { attemptId, reason }, now) =>
+    withWallet(order, attemptId, (attempt) =>
+      ok(refuse(order, { ...movedTo(attempt, 'DECLINED', now), declineReason: reason }, now)),
+    ),
+  time_out_attempt: (order, { attemptId }, now) =>
+    withWallet(order, attemptId, (attempt) => ok(refuse(order, movedTo(attempt, 'TIMED_OUT', now), now))),
+  cancel: (order, _command, now) => closeUnpaid(order, 'FAILED', now),
+  expire: (order, _command, now) =>
+    sessionEnded(order, now) ? closeUnpaid(order, 'EXPIRED', now) : err({ type: 'session_not_ended' }),
+};
 
 /**
  * Decides what a command makes of an order at a time: the order after it with the events to store, or why not.
@@ -86,10 +141,14 @@ type Outcome = Result<Changed, Rejection>;
  * sent: so at most one attempt of an order ever holds a payer's money, unless a wallet takes back its definite no. That
  * money does not keep the order open: it ends as any other, and the reversal goes on without it.
  */
-export function transition(order: OrderInFull, command: Command, now: Date): Outcome {
+export function transition<Type extends CommandType>(
+  order: OrderInFull,
+  command: { readonly type: Type } & CommandOf<Type>,
+  now: Date,
+): Result<Changed, RejectionOf<Type>> {
   switch (order.status) {
     case 'PENDING':
-      return transitionPending(order, command, now);
+      return rules[command.type](order, command, now);
     case 'COMPLETED':
     case 'FAILED':
     case 'EXPIRED':
@@ -99,33 +158,12 @@ export function transition(order: OrderInFull, command: Command, now: Date): Out
   }
 }
 
-function transitionPending(order: OrderInFull, command: Command, now: Date): Outcome {
-  switch (command.type) {
-    case 'start_payment':
-      return startPayment(order, command, now);
-    case 'send_attempt':
-    case 'lose_attempt':
-    case 'confirm_attempt':
-    case 'decline_attempt':
-    case 'time_out_attempt':
-      return changeAttempt(order, command, now);
-    case 'cancel':
-      return closeUnpaid(order, 'FAILED', now);
-    case 'expire':
-      return sessionEnded(order, now)
-        ? closeUnpaid(order, 'EXPIRED', now)
-        : err({ type: 'session_not_ended' });
-    default:
-      return unreachable(command);
-  }
-}
-
 /** An attempt in progress is reported before the session's end, so that repeating a request finds its own attempt. */
 function startPayment(
   order: OrderInFull,
-  command: Extract<Command, { type: 'start_payment' }>,
+  command: CommandOf<'start_payment'>,
   now: Date,
-): Outcome {
+): Result<Changed, PendingRejections['start_payment']> {
   const { attemptId, origin, paymentOption, phone } = command;
   if (order.paymentType === 'DIRECT' && paymentOption === 'WALLETA_WALLET') {
     return err({ type: 'option_not_allowed' });
@@ -157,24 +195,27 @@ function startPayment(
       latestAttempt === null ? order.earlierAttempts : [...order.earlierAttempts, latestAttempt],
     customerPhone,
   };
-  return recorded(order, change, 'PAYMENT_STARTED', attempt, now);
+  return ok(recorded(order, change, 'PAYMENT_STARTED', attempt, now));
 }
 
-function changeAttempt(order: OrderInFull, command: AttemptCommand, now: Date): Outcome {
+function sendAttempt(
+  order: OrderInFull,
+  { attemptId }: CommandOf<'send_attempt'>,
+  now: Date,
+): Result<Changed, PendingRejections['send_attempt']> {
   const attempt = order.latestAttempt;
-  if (attempt === null || attempt.id !== command.attemptId) return err({ type: 'unknown_attempt' });
+  if (attempt?.id !== attemptId) return err({ type: 'unknown_attempt' });
   switch (attempt.status) {
     case 'REQUESTED':
-      if (command.type !== 'send_attempt') return err({ type: 'attempt_not_sent' });
-      // Nobody is prompted for an order that cannot be paid any more; it expires together with the attempt.
+      // An order that cannot be paid any more prompts no payer; it expires together with the attempt.
       if (sessionEnded(order, now)) return err({ type: 'session_ended' });
       // Money of an earlier attempt turned up since this one was started: it ends here, before the wallet hears of it.
-      if (moneyNotReturned(order) !== undefined)
-        return refuse(order, movedTo(attempt, 'TIMED_OUT', now), now);
-      return unrecorded(order, movedTo(attempt, 'SENT', now));
+      return moneyNotReturned(order) === undefined
+        ? unrecorded(order, movedTo(attempt, 'SENT', now))
+        : ok(refuse(order, movedTo(attempt, 'TIMED_OUT', now), now));
     case 'SENT':
     case 'UNKNOWN':
-      return changeSentAttempt(order, attempt, command, now);
+      return err({ type: 'attempt_already_sent' });
     case 'SUCCEEDED':
     case 'DECLINED':
     case 'TIMED_OUT':
@@ -184,30 +225,35 @@ function changeAttempt(order: OrderInFull, command: AttemptCommand, now: Date): 
   }
 }
 
-function changeSentAttempt(
-  order: OrderInFull,
-  attempt: PaymentAttempt,
-  command: AttemptCommand,
-  now: Date,
-): Outcome {
-  switch (command.type) {
-    case 'send_attempt':
-      return err({ type: 'attempt_already_sent' });
-    case 'lose_attempt':
-      return unrecorded(order, movedTo(attempt, 'UNKNOWN', now));
-    case 'confirm_attempt':
-      return complete(order, attempt, command.debited, now);
-    case 'decline_attempt':
-      return refuse(order, { ...movedTo(attempt, 'DECLINED', now), declineReason: command.reason }, now);
-    case 'time_out_attempt':
-      return refuse(order, movedTo(attempt, 'TIMED_OUT', now), now);
+/** Decides about the order's latest attempt while only the wallet can say how it ends. */
+function withWallet<Why>(
+  { latestAttempt: attempt }: OrderInFull,
+  attemptId: AttemptId,
+  decide: (attempt: PaymentAttempt) => Result<Changed, Why>,
+): Result<Changed, Why | Rejected<NotWithWallet>> {
+  if (attempt?.id !== attemptId) return err({ type: 'unknown_attempt' });
+  switch (attempt.status) {
+    case 'REQUESTED':
+      return err({ type: 'attempt_not_sent' });
+    case 'SENT':
+    case 'UNKNOWN':
+      return decide(attempt);
+    case 'SUCCEEDED':
+    case 'DECLINED':
+    case 'TIMED_OUT':
+      return err({ type: 'attempt_is_final', status: attempt.status });
     default:
-      return unreachable(command);
+      return unreachable(attempt.status);
   }
 }
 
 /** Takes no notice of the session's end: the money is there. */
-function complete(order: OrderInFull, attempt: PaymentAttempt, debited: Money, now: Date): Outcome {
+function complete(
+  order: OrderInFull,
+  attempt: PaymentAttempt,
+  debited: Money,
+  now: Date,
+): Result<Changed, Rejected<'amount_mismatch'>> {
   if (!Money.equal(debited, order.amount)) return err({ type: 'amount_mismatch' });
   const succeeded = movedTo(attempt, 'SUCCEEDED', now);
   const change = {
@@ -215,11 +261,11 @@ function complete(order: OrderInFull, attempt: PaymentAttempt, debited: Money, n
     deductedMinorUnits: debited.minorUnits,
     latestAttempt: succeeded,
   } as const;
-  return recorded(order, change, 'COMPLETED', succeeded, now);
+  return ok(recorded(order, change, 'COMPLETED', succeeded, now));
 }
 
 /** `attempt` ended without money. A hosted order stays open for the customer's next try; a DIRECT order has no next. */
-function refuse(order: OrderInFull, attempt: PaymentAttempt, now: Date): Outcome {
+function refuse(order: OrderInFull, attempt: PaymentAttempt, now: Date): Changed {
   const isLast = order.paymentType === 'DIRECT' || order.attemptCount >= maxAttempts;
   return isLast
     ? recorded(order, { status: 'FAILED', latestAttempt: attempt }, 'FAILED', attempt, now)
@@ -227,14 +273,18 @@ function refuse(order: OrderInFull, attempt: PaymentAttempt, now: Date): Outcome
 }
 
 /** Ends an order without money. An attempt that was never sent ends with it; any other may hold money and forbids it. */
-function closeUnpaid(order: OrderInFull, status: 'FAILED' | 'EXPIRED', now: Date): Outcome {
+function closeUnpaid(
+  order: OrderInFull,
+  status: 'FAILED' | 'EXPIRED',
+  now: Date,
+): Result<Changed, Rejected<'payment_in_progress'>> {
   const { latestAttempt } = order;
   if (latestAttempt !== null && mayHoldMoney(latestAttempt)) {
     return err({ type: 'payment_in_progress', attemptId: latestAttempt.id });
   }
-  if (latestAttempt?.status !== 'REQUESTED') return recorded(order, { status }, status, null, now);
+  if (latestAttempt?.status !== 'REQUESTED') return ok(recorded(order, { status }, status, null, now));
   const ended = movedTo(latestAttempt, 'TIMED_OUT', now);
-  return recorded(order, { status, latestAttempt: ended }, status, ended, now);
+  return ok(recorded(order, { status, latestAttempt: ended }, status, ended, now));
 }
 
 /** The session's last instant is the one before `expiresAt`. */
@@ -250,8 +300,8 @@ function movedTo(attempt: PaymentAttempt, status: PaymentAttemptStatus, now: Dat
   return attempt.status === status ? attempt : { ...attempt, status, updatedAt: now };
 }
 
-/** A step of the attempt that is nobody's business but ours and the wallet's. */
-function unrecorded(order: OrderInFull, latestAttempt: PaymentAttempt): Outcome {
+/** A step of the attempt that concerns only the gateway and the wallet: it adds no event. */
+function unrecorded(order: OrderInFull, latestAttempt: PaymentAttempt): Result<Changed, never> {
   return ok({ order: { ...order, latestAttempt }, events: [] });
 }
 
@@ -268,10 +318,10 @@ function recorded(
   type: OrderEventType,
   attempt: PaymentAttempt | null,
   now: Date,
-): Outcome {
+): Changed {
   const sequence = before.lastEventSequence + 1;
   const updatedAt = change.status === undefined ? before.updatedAt : now;
   const order: OrderInFull = { ...before, ...change, updatedAt, lastEventSequence: sequence };
   const event = { type, sequence, occurredAt: now, previousStatus: before.status, order, attempt };
-  return ok({ order, events: [event] });
+  return { order, events: [event] };
 }
