@@ -26,13 +26,13 @@ import { relayEvents } from '../core/events/relay-events.ts';
 import { createFindMerchant } from '../core/merchants/find-merchant.ts';
 import { merchantService } from '../core/merchants/merchant-service.ts';
 import { createMerchantStore } from '../core/merchants/merchant-store.ts';
-import { createOrderChanges } from '../core/payments/changes/change-order.ts';
+import { createOrderChanges } from '../core/payments/changes/change-orders.ts';
 import { findActorEmails } from '../core/audit/find-actor-emails.ts';
 import { createCheckRequest } from '../core/payments/orders/check-request.ts';
 import { createCheckoutTokens } from '../core/payments/checkout/checkout-token.ts';
 import { expireOrders } from '../core/payments/orders/expire-orders.ts';
 import { orderService } from '../core/payments/orders/order-service.ts';
-import { createOrderStore } from '../core/payments/changes/order-store.ts';
+import { createFindOrder } from '../core/payments/search/find-order.ts';
 import { createFindOrdersAnywhere } from '../core/payments/search/find-orders-anywhere.ts';
 import { createSearchOrders, searchBounds } from '../core/payments/search/search-orders.ts';
 import { countEvents } from '../core/reports/count-events.ts';
@@ -111,18 +111,19 @@ const phoneLimit = createPhoneLimit({
   promptsPerTenMinutes: config.GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES,
   random: Math.random,
 });
-const changes = createOrderChanges(newId, phoneLimit);
 const announceAttempts = (): void => bus.ring('payment_attempts');
-const store = createOrderStore({
+const changes = createOrderChanges({
   database,
-  changes,
   phoneLimit,
+  newId,
+  now,
   onEvents: announceEvents,
   onAttempts: announceAttempts,
 });
+const findOrder = createFindOrder(database);
 const findMerchant = createFindMerchant(merchants.terms);
 const feed = createEventFeed(database, eventSignal);
-const orderParts = { store, findMerchant, phoneLimit, newId, now };
+const orderParts = { changes, findOrder, findMerchant, phoneLimit, newId, now };
 const offeredOptions = {
   SANDBOX: config.GATEHOUSE_PAYMENT_OPTIONS_SANDBOX,
   PRODUCTION: config.GATEHOUSE_PAYMENT_OPTIONS_PRODUCTION,
@@ -138,8 +139,6 @@ const paymentParts = {
   newId,
   newLeaseId: randomUUID,
   now,
-  onEvents: announceEvents,
-  onAttempts: announceAttempts,
   onDue: announceAttempts,
 };
 
@@ -170,7 +169,7 @@ addRelayMetrics(metrics, { database, stream: bus.stream, now });
 
 const services = [
   orderService({
-    store,
+    findOrder,
     searchOrders: createSearchOrders(database, { ...searchBounds, monotonicMs: () => performance.now() }),
     findOrdersAnywhere: createFindOrdersAnywhere(database),
     cancelOrder: createCancelOrder(paymentParts),
@@ -246,7 +245,7 @@ const servers = await startRpcServers({
 
 const sweeping = repeatEvery(
   { task: 'expiring orders', intervalMs: sweepIntervalMs, logger, stop: stopping.signal },
-  (stop) => expireOrders(store, stop),
+  (stop) => expireOrders(changes, stop),
 );
 const counting = repeatEvery(
   { task: 'counting events', intervalMs: countIntervalMs, logger, stop: stopping.signal },

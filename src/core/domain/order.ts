@@ -148,6 +148,10 @@ export interface Changed {
   readonly events: readonly OrderEvent[];
 }
 
+/** Two changes, one after the other, as a single change. */
+export const followedBy = (first: Changed | undefined, next: Changed): Changed =>
+  first === undefined ? next : { order: next.order, events: [...first.events, ...next.events] };
+
 /** The PENDING order that registering these facts gives, and its first event. */
 export function registerOrder(facts: OrderFacts): Changed {
   const order: OrderInFull = {

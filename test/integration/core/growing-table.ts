@@ -1,9 +1,10 @@
 import type { PublicId } from '../../../src/contract/public-id.ts';
 import { randomFillSync, randomUUID } from 'node:crypto';
 import type { Database } from '../../../src/core/database/database.ts';
-import { createOrderChanges } from '../../../src/core/payments/changes/change-order.ts';
-import { createOrderStore } from '../../../src/core/payments/changes/order-store.ts';
-import type { OrderStore } from '../../../src/core/payments/changes/order-store.ts';
+import { createOrderChanges } from '../../../src/core/payments/changes/change-orders.ts';
+import type { OrderChanges } from '../../../src/core/payments/changes/change-orders.ts';
+import { createFindOrder } from '../../../src/core/payments/search/find-order.ts';
+import type { FindOrder } from '../../../src/core/payments/search/find-order.ts';
 import { createLeaseAttempts } from '../../../src/core/payments/attempts/lease-attempts.ts';
 import type { LeaseAttempts } from '../../../src/core/payments/attempts/lease-attempts.ts';
 import { createPhoneLimit } from '../../../src/core/payments/phones/phone-limit.ts';
@@ -16,7 +17,8 @@ import { openCountedDatabase } from '../../support/counted-database.ts';
 /** Core's own code over a table that grows, and a count of the blocks that PostgreSQL reads for it. */
 export interface GrowingTable {
   readonly database: Database;
-  readonly store: OrderStore;
+  readonly changes: OrderChanges;
+  readonly findOrder: FindOrder;
   readonly lease: LeaseAttempts;
   readonly phoneLimit: PhoneLimit;
   /** The shop that is asked about, as it is shown; the others are other shops. */
@@ -85,14 +87,22 @@ export async function openGrowingTable(): Promise<GrowingTable> {
   const { database, client, counted, close } = await openCountedDatabase('growing table');
   const newId = randomIdsFrom(pooledRandom(randomFillSync));
   const phoneLimit = createPhoneLimit({ random: Math.random, promptsPerTenMinutes: 5 });
-  const changes = createOrderChanges(newId, phoneLimit);
   const ignore = (): undefined => undefined;
+  const changes = createOrderChanges({
+    database,
+    phoneLimit,
+    newId,
+    now: () => new Date(),
+    onEvents: ignore,
+    onAttempts: ignore,
+  });
   let orders = 0;
   let due = 0;
   return {
     database,
-    store: createOrderStore({ database, changes, phoneLimit, onEvents: ignore, onAttempts: ignore }),
-    lease: createLeaseAttempts({ database, changes, newLeaseId: randomUUID, onEvents: ignore }),
+    changes,
+    findOrder: createFindOrder(database),
+    lease: createLeaseAttempts({ changes, newLeaseId: randomUUID }),
     phoneLimit,
     merchantId: publicId('mer', shop(1)),
     growTo: async (wanted) => {

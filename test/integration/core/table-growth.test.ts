@@ -27,8 +27,8 @@ const listing =
     createSearchOrders(table.database, oneWalk)(orderFilter(table.merchantId, own));
 
 const works: Readonly<Record<string, () => Promise<unknown>>> = {
-  'expiring 50 orders': () => expireOrders(table.store, stop.signal),
-  'looking for orders to expire when there are none': () => expireOrders(table.store, stop.signal),
+  'expiring 50 orders': () => expireOrders(table.changes, stop.signal),
+  'looking for orders to expire when there are none': () => expireOrders(table.changes, stop.signal),
   'leasing 50 payments': () =>
     table.lease({
       environment: 'SANDBOX',
@@ -48,7 +48,7 @@ const works: Readonly<Record<string, () => Promise<unknown>>> = {
   'finding 20 orders by their order_number': () =>
     Promise.all(
       Array.from({ length: 20 }, (_, index) =>
-        table.store.find(
+        table.findOrder(
           {
             merchantId: table.merchantId,
             environment: 'SANDBOX',

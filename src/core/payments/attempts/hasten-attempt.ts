@@ -1,14 +1,14 @@
 import type { WalletExchange } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
-import type { Database } from '../../database/database.ts';
-import { PaymentAttemptRow } from '../../database/entities.ts';
-import { attemptOf } from '../../database/order-rows.ts';
 import { storedId } from '../../../contract/public-id.ts';
 import type { NewId, PublicId } from '../../../contract/public-id.ts';
+import { PaymentAttemptRow } from '../../database/entities.ts';
 import { readClock } from '../../database/read-clock.ts';
+import { isWorthAsking } from '../../domain/attempt-work.ts';
 import type { Order, PaymentAttempt } from '../../domain/order.ts';
-import { isInFlight } from '../../domain/order.ts';
-import type { OrderChanges } from '../changes/change-order.ts';
-import { lockOrderOf } from '../changes/lock-order-of-attempt.ts';
+import { ok } from '../../domain/result.ts';
+import type { OrderChanges } from '../changes/change-orders.ts';
+import { orderOfAttempt } from '../changes/order-store.ts';
+import { workOf } from './attempt-work-row.ts';
 import { keepExchanges } from './keep-exchanges.ts';
 
 export interface HastenRequest {
@@ -22,38 +22,29 @@ export type HastenAttempt = (
 ) => Promise<{ readonly order: Order; readonly attempt: PaymentAttempt } | undefined>;
 
 export interface HastenAttemptParts {
-  readonly database: Database;
-  readonly changes: OrderChanges;
+  readonly changes: Pick<OrderChanges, 'change'>;
   readonly newId: NewId;
-  readonly now: () => Date;
-  /** Called after every commit that made an attempt due. */
-  readonly onAttempts: () => void;
 }
 
 /**
- * Has the wallet asked soon, because somebody said there is news; what they said is not believed. An attempt that ended
- * without money is looked at again too: a wallet may have changed its mind, and then the money is stray.
+ * Has the wallet asked soon, because somebody said there is news; what they said is not believed. A worker that holds the
+ * attempt at the moment records what it sees first; then the attempt is due at once. Undefined when there is no such
+ * attempt.
  */
-export function createHastenAttempt({
-  database,
-  changes,
-  newId,
-  now,
-  onAttempts,
-}: HastenAttemptParts): HastenAttempt {
+export function createHastenAttempt({ changes, newId }: HastenAttemptParts): HastenAttempt {
   return async ({ merchantId, attemptId, exchange }) => {
     const key = { merchantId: storedId('mer', merchantId), id: storedId('pat', attemptId) };
-    const hastened = await database.fork().transactional(async (em) => {
-      const locked = await lockOrderOf(em, changes, key);
-      if (locked === undefined) return undefined;
-      const row = await em.findOneOrFail(PaymentAttemptRow, key);
-      if (exchange !== undefined)
-        await keepExchanges(em, row, { exchanges: [exchange], areDecisive: false, newId, at: now() });
-      // Whoever has it at the moment records what it sees; then it is due at once. What ended unsent stays unsent.
-      if (row.status !== 'SUCCEEDED' && (isInFlight(row) || row.maybeSent)) row.dueAt = await readClock(em);
-      return { order: locked.order, attempt: attemptOf(row) };
+    const hastened = await changes.change(orderOfAttempt(key), {
+      requestId: '',
+      look: (em) => em.findOneOrFail(PaymentAttemptRow, key),
+      decide: (_order, row) => ok({ changed: undefined, makesDue: isWorthAsking(workOf(row)) }),
+      async write(em, { makesDue }, { seen: row, order, now: at }) {
+        if (exchange !== undefined)
+          await keepExchanges(em, row, { exchanges: [exchange], areDecisive: false, newId, at });
+        if (makesDue) row.dueAt = await readClock(em);
+        return { order, attempt: workOf(row).attempt };
+      },
     });
-    if (hastened !== undefined) onAttempts();
-    return hastened;
+    return hastened.ok ? hastened.value : undefined;
   };
 }

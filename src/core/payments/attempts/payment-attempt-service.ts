@@ -16,6 +16,7 @@ import { combine } from '../../domain/combine.ts';
 import type { Issue } from '../../domain/issue.ts';
 import { walletDeclineReasons } from '../../domain/order.ts';
 import type { PaymentAttemptStatus, WalletDeclineReason } from '../../domain/order.ts';
+import type { WalletOutcome } from '../../domain/wallet-outcome.ts';
 import { err, ok } from '../../domain/result.ts';
 import type { Result } from '../../domain/result.ts';
 import { environmentNumbers, parseEnvironment } from '../../rpc/environment.ts';
@@ -28,7 +29,7 @@ import { walletText } from '../../rpc/wallet-text.ts';
 import type { HastenAttempt } from './hasten-attempt.ts';
 import type { LeaseAttempts, LeasedAttempt } from './lease-attempts.ts';
 import type { PaymentReader } from './payment-reader.ts';
-import type { OutcomeRefusal, RecordOutcome, WalletOutcome } from './record-outcome.ts';
+import type { OutcomeRefusal, RecordOutcome } from './record-outcome.ts';
 
 export interface PaymentAttemptServiceParts {
   readonly leaseAttempts: LeaseAttempts;

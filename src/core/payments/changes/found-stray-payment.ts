@@ -3,14 +3,9 @@ import type { PaymentAttemptRow, StrayPaymentKind } from '../../database/entitie
 import { StrayPaymentRow } from '../../database/entities.ts';
 import { publicId, storedId } from '../../../contract/public-id.ts';
 import type { NewId, PublicId } from '../../../contract/public-id.ts';
+import type { FoundMoney } from '../../domain/wallet-outcome.ts';
 import { beginReversal } from '../../domain/reversal.ts';
 import { reversalColumns } from './reversal-row.ts';
-
-export interface FoundMoney {
-  readonly providerTransactionId: string;
-  readonly amount: string;
-  readonly currency: string;
-}
 
 /** The stray payment that a transaction of an attempt is on record as; its id as it is shown. */
 export async function findStrayPayment(

@@ -4,8 +4,7 @@ import { runStatement } from '../../../platform/database/run-statement.ts';
 import { newAttemptSchedule } from '../../database/order-rows.ts';
 import type { OrderValues, PaymentAttemptValues } from '../../database/order-rows.ts';
 import type { PromptPlace } from '../../domain/prompt-allowance.ts';
-import type { NewEventValues } from './change-order.ts';
-import type { StoredId } from '../../../contract/public-id.ts';
+import type { OrderEventValues } from './order-event-values.ts';
 
 /** A new order with everything that is committed together with it. */
 export interface NewOrderRows {
@@ -13,7 +12,7 @@ export interface NewOrderRows {
   readonly attempt: PaymentAttemptValues | null;
   /** Of the attempt's prompt; null without a limit on prompts. */
   readonly promptPlace: PromptPlace | null;
-  readonly events: readonly NewEventValues[];
+  readonly events: readonly OrderEventValues[];
 }
 
 const input = rowList<OrderValues>({
@@ -49,7 +48,7 @@ const attempt = rowList<PaymentAttemptValues & Pick<NewOrderRows, 'promptPlace'>
   prompt_place: plainColumn('text', (row) => row.promptPlace),
 });
 
-const event = rowList<NewEventValues & { readonly orderId: StoredId<'ord'> }>({
+const event = rowList<OrderEventValues & { readonly orderId: string }>({
   order_id: plainColumn('uuid', (row) => row.orderId),
   sequence: plainColumn('integer', (row) => row.sequence),
   id: plainColumn('uuid', (row) => row.id),

@@ -4,19 +4,23 @@ import { rpcError } from '../../../contract/error-reason.ts';
 import { invalidFields } from '../../../platform/rpc/rpc-error.ts';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Database } from '../../database/database.ts';
-import { PaymentAttemptRow } from '../../database/entities.ts';
+import { OrderRow, PaymentAttemptRow } from '../../database/entities.ts';
 import { storedId } from '../../../contract/public-id.ts';
 import type { NewId } from '../../../contract/public-id.ts';
-import type { Changed, Environment, Order, OrderInFull, PaymentOption } from '../../domain/order.ts';
+import type { Environment, Order, OrderInFull, PaymentOption } from '../../domain/order.ts';
 import { isInFlight } from '../../domain/order.ts';
 import type { PhoneNumber } from '../../domain/phone-number.ts';
+import { err, ok } from '../../domain/result.ts';
+import type { Result } from '../../domain/result.ts';
 import { maxAttempts, transition } from '../../domain/transition.ts';
-import type { Command, Rejection } from '../../domain/transition.ts';
+import type { CommandOf, RejectionOf } from '../../domain/transition.ts';
 import type { FindMerchant, MerchantTerms } from '../../merchants/find-merchant.ts';
 import { requireMerchant } from '../../merchants/find-merchant.ts';
 import { allowedOptions } from '../../domain/merchant-terms.ts';
 import type { CheckoutTokens, TokenSubject } from './checkout-token.ts';
-import type { LockedOrder, OrderChanges } from '../changes/change-order.ts';
+import { decisionOf } from '../changes/change-orders.ts';
+import type { Decision, OrderChanges } from '../changes/change-orders.ts';
+import { orderOfId, readOrder } from '../changes/order-store.ts';
 import type { PhoneLimit } from '../phones/phone-limit.ts';
 
 /** What a customer's page shows. */
@@ -57,7 +61,7 @@ export interface Checkouts {
 
 export interface CheckoutParts {
   readonly database: Database;
-  readonly changes: OrderChanges;
+  readonly changes: Pick<OrderChanges, 'change'>;
   readonly tokens: CheckoutTokens;
   /** As the database has it now: a suspension just made counts for the next payment. */
   readonly findMerchant: FindMerchant;
@@ -67,9 +71,6 @@ export interface CheckoutParts {
   /** The payment options that wallets are set up for. */
   readonly offeredOptions: Readonly<Record<Environment, readonly PaymentOption[]>>;
   readonly newId: NewId;
-  readonly now: () => Date;
-  readonly onEvents: () => void;
-  readonly onAttempts: () => void;
 }
 
 const hashOf = (secret: string): Buffer => createHash('sha256').update(secret).digest();
@@ -78,7 +79,7 @@ const notOffered = () =>
 const notFound = () => rpcError('CHECKOUT_NOT_FOUND', 'this checkout link is not one of ours');
 
 export function createCheckouts(parts: CheckoutParts): Checkouts {
-  const { database, changes, tokens, findMerchant, phoneLimit, newId, now } = parts;
+  const { database, changes, tokens, findMerchant, phoneLimit, newId } = parts;
 
   const open = (token: string): TokenSubject => {
     const subject = tokens.open(token);
@@ -103,40 +104,38 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
   };
 
   /** Lets `decide` change the order of a checkout that this browser may use. A payment, which has a network, binds it. */
-  const change = async (
-    token: string,
-    browserSecret: string,
-    requestId: string,
-    network: string | null,
-    decide: (order: OrderInFull) => Changed | undefined,
+  const change = async <Command extends 'start_payment' | 'cancel'>(
+    { environment, merchantId, orderId: id }: TokenSubject,
+    { browserSecret, requestId, network }: CheckoutCall,
+    decide: (order: OrderInFull, now: Date) => Result<Decision, RejectionOf<Command>>,
   ): Promise<Checkout> => {
-    const subject = open(token);
-    const { order, boundHere } = await database.fork().transactional(async (em) => {
-      const locked = await changes.lock(em, rowKey(subject));
-      if (locked === undefined) throw notFound();
-      if (!isUsableBy(locked.row, browserSecret)) {
-        throw rpcError('CHECKOUT_IN_USE', 'this checkout was begun in another browser');
-      }
-      if (network !== null && locked.row.checkoutBrowserHash == null)
-        locked.row.checkoutBrowserHash = hashOf(browserSecret);
-      const decided = decide(locked.order);
-      if (decided !== undefined) await changes.apply(em, locked, decided, requestId, network);
-      return { order: decided?.order ?? locked.order, boundHere: locked.row.checkoutBrowserHash != null };
+    const changed = await changes.change(orderOfId({ environment, merchantId, id }), {
+      requestId,
+      network,
+      look: (_em, { row }) => isUsableBy(row, browserSecret),
+      decide: (order, isUsable, now): Result<Decision, RejectionOf<Command> | 'in_use'> =>
+        isUsable ? decide(order, now) : err('in_use'),
+      write(_em, { changed }, { taken: { row }, order }) {
+        if (network !== null) row.checkoutBrowserHash ??= hashOf(browserSecret);
+        return { order: changed?.order ?? order, boundHere: row.checkoutBrowserHash != null };
+      },
     });
-    parts.onEvents();
-    if (order.latestAttempt?.status === 'REQUESTED') parts.onAttempts();
+    if (!changed.ok) throw refusal(changed.error);
     // What this changed is not COMPLETED: no transaction has paid it.
-    return describe(order, { usableHere: true, boundHere, providerTransactionId: '' });
+    return describe(changed.value.order, {
+      usableHere: true,
+      boundHere: changed.value.boundHere,
+      providerTransactionId: '',
+    });
   };
 
   return {
     async get(token, browserSecret) {
       const em = database.fork();
-      const found = await changes.read(em, rowKey(open(token)));
-      if (found === undefined) throw notFound();
-      const { row, order } = found;
+      const row = await em.findOne(OrderRow, rowKey(open(token)));
+      if (row === null) throw notFound();
       const usableHere = isUsableBy(row, browserSecret);
-      return describe(order, {
+      return describe(await readOrder(em, row), {
         usableHere,
         boundHere: usableHere && row.checkoutBrowserHash != null,
         providerTransactionId: await paidBy(em, row),
@@ -151,41 +150,45 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
       if (!allowed.includes(paymentOption)) throw notOffered();
       const network = customerNetwork === '' ? '' : parts.hashNetwork(customerNetwork);
       return phoneLimit.inTurn({ ...subject, phone: phone.e164, network }, () =>
-        change(token, browserSecret, requestId, network, (current) => {
-          if (isSamePayment(current, paymentOption, phone)) return undefined;
-          const at = now();
-          const start: Command = {
+        change<'start_payment'>(subject, { browserSecret, requestId, network }, (order, now) => {
+          if (isSamePayment(order, paymentOption, phone)) return ok({ changed: undefined });
+          const start: CommandOf<'start_payment'> = {
             type: 'start_payment',
-            attemptId: newId('pat', at),
+            attemptId: newId('pat', now),
             origin: 'CHECKOUT',
             paymentOption,
             phone,
           };
-          const started = transition(current, start, at);
-          if (!started.ok) throw refusal(started.error);
-          return started.value;
+          return decisionOf(transition(order, start, now));
         }),
       );
     },
 
     async cancel(token, browserSecret, requestId) {
-      return change(token, browserSecret, requestId, null, (current) => {
-        if (current.status === 'FAILED') return undefined;
-        const cancelled = transition(current, { type: 'cancel' }, now());
-        if (!cancelled.ok) throw refusal(cancelled.error);
-        return cancelled.value;
-      });
+      const call = { browserSecret, requestId, network: null };
+      return change<'cancel'>(open(token), call, (order, now) =>
+        order.status === 'FAILED'
+          ? ok({ changed: undefined })
+          : decisionOf(transition(order, { type: 'cancel' }, now)),
+      );
     },
   };
 }
 
-function isUsableBy({ checkoutBrowserHash }: LockedOrder['row'], browserSecret: string): boolean {
+/** Which browser changes a checkout, in which call, and the customer's network when the customer pays. */
+interface CheckoutCall {
+  readonly browserSecret: string;
+  readonly requestId: string;
+  readonly network: string | null;
+}
+
+function isUsableBy({ checkoutBrowserHash }: OrderRow, browserSecret: string): boolean {
   if (checkoutBrowserHash == null) return true;
   return browserSecret !== '' && hashOf(browserSecret).equals(checkoutBrowserHash);
 }
 
 /** The wallet's own number of the transaction that paid an order; '' while none has. */
-async function paidBy(em: EntityManager, { status, merchantId, latestAttemptId: id }: LockedOrder['row']) {
+async function paidBy(em: EntityManager, { status, merchantId, latestAttemptId: id }: OrderRow) {
   if (status !== 'COMPLETED' || id == null) return '';
   return (await em.findOneOrFail(PaymentAttemptRow, { merchantId, id })).providerTransactionId ?? '';
 }
@@ -197,7 +200,10 @@ function isSamePayment({ latestAttempt }: Order, option: PaymentOption, { e164 }
   return isInFlight(latestAttempt) && paymentOption === option && phone === e164;
 }
 
-function refusal(rejection: Rejection) {
+function refusal(rejection: RejectionOf<'start_payment' | 'cancel'> | 'in_use' | 'not_found') {
+  if (rejection === 'not_found') return notFound();
+  if (rejection === 'in_use')
+    return rpcError('CHECKOUT_IN_USE', 'this checkout was begun in another browser');
   switch (rejection.type) {
     case 'payment_in_progress':
       return rpcError('PAYMENT_IN_PROGRESS', 'a payment is under way; wait for its outcome');
@@ -214,12 +220,5 @@ function refusal(rejection: Rejection) {
       return notPayable(rejection.type, `the order has been tried ${rejection.limit} times`);
     case 'option_not_allowed':
       return notPayable(rejection.type, 'the order cannot be paid this way');
-    case 'session_not_ended':
-    case 'unknown_attempt':
-    case 'attempt_is_final':
-    case 'attempt_not_sent':
-    case 'attempt_already_sent':
-    case 'amount_mismatch':
-      return new Error(`a checkout cannot be refused for ${rejection.type}`);
   }
 }

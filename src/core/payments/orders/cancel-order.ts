@@ -1,49 +1,50 @@
-import { storedId } from '../../../contract/public-id.ts';
 import type { NewId } from '../../../contract/public-id.ts';
-import type { Actor } from '../../../platform/rpc/actor.ts';
 import { rpcError } from '../../../contract/error-reason.ts';
+import type { Actor } from '../../../platform/rpc/actor.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
-import type { Database } from '../../database/database.ts';
 import type { Order } from '../../domain/order.ts';
 import { transition } from '../../domain/transition.ts';
-import type { OrderChanges } from '../changes/change-order.ts';
+import type { RejectionOf } from '../../domain/transition.ts';
+import { decisionOf } from '../changes/change-orders.ts';
+import type { OrderChanges } from '../changes/change-orders.ts';
+import { orderOfId } from '../changes/order-store.ts';
 
-/** Ends an order that nobody shall pay any more. Errors: ORDER_NOT_FOUND, PAYMENT_IN_PROGRESS, ORDER_NOT_PAYABLE. */
+/** Ends an order that shall not be paid any more. Errors: ORDER_NOT_FOUND, PAYMENT_IN_PROGRESS, ORDER_NOT_PAYABLE. */
 export type CancelOrder = (
   name: Pick<Order, 'merchantId' | 'environment' | 'id'>,
   by: Actor,
 ) => Promise<Order>;
 
 export interface CancelOrderParts {
-  readonly database: Database;
-  readonly changes: OrderChanges;
+  readonly changes: Pick<OrderChanges, 'change'>;
   readonly newId: NewId;
-  readonly now: () => Date;
-  readonly onEvents: () => void;
 }
 
-export function createCancelOrder(parts: CancelOrderParts): CancelOrder {
-  const { database, changes, newId, now, onEvents } = parts;
-  return async ({ merchantId, environment, id }, by) => {
-    const key = { merchantId: storedId('mer', merchantId), environment, id: storedId('ord', id) };
-    const order = await database.fork().transactional(async (em) => {
-      const locked = await changes.lock(em, key);
-      if (locked === undefined) {
-        throw rpcError('ORDER_NOT_FOUND', 'the merchant has no such order in this environment');
-      }
-      const at = now();
-      const cancelled = transition(locked.order, { type: 'cancel' }, at);
-      if (!cancelled.ok) {
-        throw cancelled.error.type === 'payment_in_progress'
-          ? rpcError('PAYMENT_IN_PROGRESS', 'a payment is under way; wait for its outcome')
-          : rpcError('ORDER_NOT_PAYABLE', `the order is ${locked.order.status}`);
-      }
-      await changes.apply(em, locked, cancelled.value, by.requestId);
-      const details = { environment: environment.toLowerCase(), order_number: locked.order.orderNumber };
-      recordAudit(em, newId, at, by, { action: 'order.cancel', merchantId, targetId: id, details });
-      return cancelled.value.order;
+export function createCancelOrder({ changes, newId }: CancelOrderParts): CancelOrder {
+  return async (name, by) => {
+    const cancelled = await changes.change(orderOfId(name), {
+      requestId: by.requestId,
+      look: () => undefined,
+      decide: (order, _seen, now) => decisionOf(transition(order, { type: 'cancel' }, now)),
+      write(em, { changed: { order } }, { now }) {
+        const { merchantId, environment, id: targetId, orderNumber } = order;
+        const details = { environment: environment.toLowerCase(), order_number: orderNumber };
+        recordAudit(em, newId, now, by, { action: 'order.cancel', merchantId, targetId, details });
+        return order;
+      },
     });
-    onEvents();
-    return order;
+    if (cancelled.ok) return cancelled.value;
+    throw refusal(cancelled.error);
   };
+}
+
+function refusal(rejection: RejectionOf<'cancel'> | 'not_found'): Error {
+  if (rejection === 'not_found')
+    return rpcError('ORDER_NOT_FOUND', 'the merchant has no such order in this environment');
+  switch (rejection.type) {
+    case 'payment_in_progress':
+      return rpcError('PAYMENT_IN_PROGRESS', 'a payment is under way; wait for its outcome');
+    case 'order_is_final':
+      return rpcError('ORDER_NOT_PAYABLE', `the order is ${rejection.status}`);
+  }
 }

@@ -1,24 +1,45 @@
-import type { Changed, OrderInFull } from '../../domain/order.ts';
+import { LockMode, raw } from '@mikro-orm/postgresql';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { OrderRow } from '../../database/entities.ts';
+import { ok } from '../../domain/result.ts';
 import { transition } from '../../domain/transition.ts';
-import type { OrderStore } from '../changes/order-store.ts';
+import type { Locked, OrderChanges } from '../changes/change-orders.ts';
 
 const batchSize = 200;
 
-/** An order whose attempt is with the wallet cannot expire; it is looked at again after this long. */
+/** An order whose attempt is with the wallet cannot expire; it is tried again after this long. */
 const retryAfterMs = 15_000;
 
-function expire(order: OrderInFull, now: Date): Changed | undefined {
-  const expired = transition(order, { type: 'expire' }, now);
-  return expired.ok ? expired.value : undefined;
+/** Orders whose sweep is due by the database's clock, and that no other transaction has locked. */
+async function takeDueOrders(em: EntityManager): Promise<Locked[]> {
+  const rows = await em.find(
+    OrderRow,
+    { sweepAt: { $lte: raw('now()') } },
+    { orderBy: { sweepAt: 'asc' }, limit: batchSize, lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE },
+  );
+  return rows.map((row) => ({ row }));
 }
 
-/** Expires the orders whose session has ended, a small batch at a time, until none is left. Gives how many it looked at. */
-export async function expireOrders(store: OrderStore, signal: AbortSignal): Promise<number> {
+/** Expires the orders whose session has ended, a small batch at a time, until none is left. Gives how many it tried. */
+export async function expireOrders(
+  { changeEach }: Pick<OrderChanges, 'changeEach'>,
+  signal: AbortSignal,
+): Promise<number> {
   let total = 0;
   while (!signal.aborted) {
-    const taken = await store.sweep(batchSize, retryAfterMs, expire);
-    total += taken;
-    if (taken < batchSize) break;
+    const taken = await changeEach(takeDueOrders, {
+      requestId: '',
+      look: () => undefined,
+      decide(order, _seen, now) {
+        const expired = transition(order, { type: 'expire' }, now);
+        return ok({ changed: expired.ok ? expired.value : undefined });
+      },
+      write(_em, { changed }, { taken: { row }, now }) {
+        if (changed === undefined) row.sweepAt = new Date(now.getTime() + retryAfterMs);
+      },
+    });
+    total += taken.length;
+    if (taken.length < batchSize) break;
   }
   return total;
 }

@@ -20,8 +20,8 @@ import { parseText } from '../../domain/text.ts';
 import { parseEnvironment } from '../../rpc/environment.ts';
 import { parseId } from '../../rpc/request-fields.ts';
 import { paymentOptionOf, paymentTypeOf } from '../../rpc/order-messages.ts';
-import type { NameInEnvironment, OrderName } from '../changes/order-store.ts';
 import type { PublicId } from '../../../contract/public-id.ts';
+import type { NameInEnvironment, OrderName } from '../search/find-order.ts';
 
 /** What a merchant says of an order; the rest of its facts are ours. */
 export interface Registration extends Omit<OrderFacts, 'id' | 'createdAt' | 'expiresAt'> {

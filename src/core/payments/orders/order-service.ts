@@ -41,7 +41,8 @@ import { parseOrderFilter } from '../search/list-orders-request.ts';
 import { parseEventFilter } from './order-event-requests.ts';
 import type { OfferedOptions } from './order-requests.ts';
 import { parseDirectPayment, parseOrderName, parseRegistration, readForTerms } from './order-requests.ts';
-import type { CallScope, OrderStore } from '../changes/order-store.ts';
+import type { CallScope } from '../changes/add-orders.ts';
+import type { FindOrder } from '../search/find-order.ts';
 import type { FoundOrders } from '../search/read-found-orders.ts';
 import type { SearchOrders } from '../search/search-orders.ts';
 import type { RegisterOrder } from './register-order.ts';
@@ -50,7 +51,7 @@ import { streamOrderBatches } from './stream-order-batches.ts';
 import type { BatchMethods } from './stream-order-batches.ts';
 
 export interface OrderServiceParts {
-  readonly store: OrderStore;
+  readonly findOrder: FindOrder;
   readonly searchOrders: SearchOrders;
   readonly findOrdersAnywhere: FindOrdersAnywhere;
   readonly cancelOrder: CancelOrder;
@@ -85,7 +86,7 @@ const maxEventPageSize = 500;
 
 /** gatehouse.v1.OrderService: parses a request, calls one function, and translates its result into the contract. */
 export function orderService(parts: OrderServiceParts): RpcService {
-  const { store, feed, draining } = parts;
+  const { findOrder, feed, draining } = parts;
 
   const registerOne = async (
     request: RegisterOrderRequest,
@@ -123,7 +124,7 @@ export function orderService(parts: OrderServiceParts): RpcService {
     role: Caller['role'],
   ): Promise<GetOrderResponse> => {
     if (request.withCheckoutUrl) requireRegistrar(role);
-    const order = await store.find(valuesOrThrow(parseOrderName(request)), scope);
+    const order = await findOrder(valuesOrThrow(parseOrderName(request)), scope);
     if (order === undefined)
       throw rpcError('ORDER_NOT_FOUND', 'the merchant has no such order in this environment');
     const isOpen = order.status === 'PENDING' && order.paymentType !== 'DIRECT';

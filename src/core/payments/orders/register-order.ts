@@ -9,7 +9,8 @@ import type { FindMerchant } from '../../merchants/find-merchant.ts';
 import { requireMerchant } from '../../merchants/find-merchant.ts';
 import { amountIssues } from '../../domain/merchant-terms.ts';
 import type { Registration } from './order-requests.ts';
-import type { CallScope, OrderStore } from '../changes/order-store.ts';
+import type { AddOrders, CallScope } from '../changes/add-orders.ts';
+import type { FindOrder } from '../search/find-order.ts';
 
 export interface Registered {
   readonly order: Order;
@@ -20,7 +21,8 @@ export interface Registered {
 export type RegisterOrder = (registration: Registration, scope: CallScope) => Promise<Registered>;
 
 export interface RegisterOrderParts {
-  readonly store: OrderStore;
+  readonly changes: Pick<AddOrders, 'add'>;
+  readonly findOrder: FindOrder;
   readonly findMerchant: FindMerchant;
   readonly newId: NewId;
   readonly now: () => Date;
@@ -32,7 +34,8 @@ export interface RegisterOrderParts {
  * Errors: MERCHANT_NOT_FOUND, MERCHANT_SUSPENDED, PRODUCTION_NOT_ACTIVATED, INVALID_FIELDS by the merchant's terms,
  * ORDER_NUMBER_TAKEN, OVERLOADED.
  */
-export function createRegisterOrder({ store, findMerchant, newId, now }: RegisterOrderParts): RegisterOrder {
+export function createRegisterOrder(parts: RegisterOrderParts): RegisterOrder {
+  const { changes, findOrder, findMerchant, newId, now } = parts;
   return async ({ sessionLifetimeMs, ...registration }, scope) => {
     const terms = await requireMerchant(findMerchant, registration.merchantId, registration.environment);
     const createdAt = now();
@@ -46,14 +49,14 @@ export function createRegisterOrder({ store, findMerchant, newId, now }: Registe
     const asked = { facts, sessionLifetimeMs };
     if (issues.length > 0) {
       const { merchantId, environment, orderNumber: value } = facts;
-      const earlier = await store.find({ merchantId, environment, by: 'order_number', value }, scope);
+      const earlier = await findOrder({ merchantId, environment, by: 'order_number', value }, scope);
       if (earlier === undefined || answerRegistration(earlier, asked).type === 'differs')
         throw invalidFields(issues);
       return repeatedOrThrow(earlier, asked);
     }
     const changed = registerOrder(facts);
-    if ((await store.insert(changed, scope)) === 'inserted') return { order: changed.order, repeated: false };
-    return repeatedOrThrow(await findTaken(store, facts, scope), asked);
+    if ((await changes.add(changed, scope)) === 'added') return { order: changed.order, repeated: false };
+    return repeatedOrThrow(await findTaken(findOrder, facts, scope), asked);
   };
 }
 
@@ -71,9 +74,9 @@ function repeatedOrThrow(order: Order, asked: AskedRegistration): Registered {
 }
 
 /** The order that holds an order_number which could not be inserted. Orders are never deleted, so there is one. */
-export async function findTaken(store: OrderStore, facts: OrderFacts, scope: CallScope): Promise<Order> {
+export async function findTaken(findOrder: FindOrder, facts: OrderFacts, scope: CallScope): Promise<Order> {
   const { merchantId, environment, orderNumber } = facts;
-  const existing = await store.find(
+  const existing = await findOrder(
     { merchantId, environment, by: 'order_number', value: orderNumber },
     scope,
   );

@@ -2,18 +2,22 @@ import { rpcError } from '../../../contract/error-reason.ts';
 import { invalidFields } from '../../../platform/rpc/rpc-error.ts';
 import type { NewId, PublicId } from '../../../contract/public-id.ts';
 import type { Changed, Order, OrderFacts, PaymentAttempt } from '../../domain/order.ts';
-import { registerOrder } from '../../domain/order.ts';
+import { followedBy, registerOrder } from '../../domain/order.ts';
 import { answerDirectPayment } from '../../domain/taken-order-number.ts';
 import { err, ok } from '../../domain/result.ts';
 import type { Result } from '../../domain/result.ts';
-import type { Command, Rejection } from '../../domain/transition.ts';
+import type { CommandOf, RejectionOf } from '../../domain/transition.ts';
 import { transition } from '../../domain/transition.ts';
 import type { FindMerchant } from '../../merchants/find-merchant.ts';
 import { requireMerchant } from '../../merchants/find-merchant.ts';
 import { amountIssues, optionIssues } from '../../domain/merchant-terms.ts';
 import type { PhoneLimit } from '../phones/phone-limit.ts';
 import type { DirectPayment } from './order-requests.ts';
-import type { CallScope, OrderStore } from '../changes/order-store.ts';
+import type { CallScope } from '../changes/add-orders.ts';
+import { decisionOf } from '../changes/change-orders.ts';
+import type { OrderChanges } from '../changes/change-orders.ts';
+import { orderOfId } from '../changes/order-store.ts';
+import type { FindOrder } from '../search/find-order.ts';
 import { findTaken, issueOfDifferent, issueOfEnded, orderNumberTaken } from './register-order.ts';
 
 export interface StartedPayment {
@@ -26,7 +30,8 @@ export interface StartedPayment {
 export type StartDirectPayment = (payment: DirectPayment, scope: CallScope) => Promise<StartedPayment>;
 
 export interface StartDirectPaymentParts {
-  readonly store: OrderStore;
+  readonly changes: Pick<OrderChanges, 'addPaying' | 'change'>;
+  readonly findOrder: FindOrder;
   readonly findMerchant: FindMerchant;
   readonly phoneLimit: PhoneLimit;
   readonly newId: NewId;
@@ -40,38 +45,38 @@ export interface StartDirectPaymentParts {
  * PAYMENT_IN_PROGRESS; MONEY_NOT_RETURNED; ORDER_NOT_PAYABLE; PHONE_BUSY, PHONE_LIMIT.
  */
 export function createStartDirectPayment(parts: StartDirectPaymentParts): StartDirectPayment {
-  const { store, findMerchant, phoneLimit, newId, now } = parts;
+  const { changes, findOrder, findMerchant, phoneLimit, newId, now } = parts;
 
-  /** Decides about the order under its lock, in the one place where an existing order gets a direct attempt. */
+  /** The attempt on an order that exists already. Without `start` only a repeat has one. */
   const startOn = async (
     existing: Order,
     payment: DirectPayment,
-    start: Command | undefined,
-    scope: CallScope,
-  ): Promise<Result<StartedPayment, Rejection | 'new_call'>> => {
+    start: StartPayment | undefined,
+    { requestId }: CallScope,
+  ): Promise<Result<StartedPayment, StartRejection | 'new_call'>> => {
     // Most repeats need no lock: what this order says of the call never changes back.
     const known = repeatOrThrow(existing, [], payment);
     if (known !== undefined) return ok(known);
-    const decided = await store.change(
-      existing,
-      (order): Result<Changed, Refused> => {
+    const started = await changes.change(orderOfId(existing), {
+      requestId,
+      look: () => undefined,
+      decide(order, _seen, now): Result<DecidedStart, StartRejection | 'new_call'> {
         const repeat = repeatOrThrow(order, order.earlierAttempts, payment);
-        if (repeat !== undefined) return err({ repeat });
-        if (start === undefined) return err({ rejection: 'new_call' });
-        const started = transition(order, start, now());
-        return started.ok ? started : err({ rejection: started.error });
+        if (repeat !== undefined) return ok({ changed: undefined, repeat });
+        return start === undefined ? err('new_call') : decisionOf(transition(order, start, now));
       },
-      scope,
-    );
-    if (decided.ok) return ok({ ...attemptOn(decided.value.order), repeated: false });
-    return 'repeat' in decided.error ? ok(decided.error.repeat) : err(decided.error.rejection);
+      write: (_em, { changed, repeat }) => repeat ?? { ...attemptOn(changed.order), repeated: false },
+    });
+    if (started.ok) return started;
+    if (started.error === 'not_found') throw new Error(`there is no order ${existing.id}`);
+    return err(started.error);
   };
 
   return async (payment, scope) => {
     const terms = await requireMerchant(findMerchant, payment.merchantId, payment.environment);
     const { merchantId, environment, orderNumber } = payment;
     const findExisting = () =>
-      store.find({ merchantId, environment, by: 'order_number', value: orderNumber }, scope);
+      findOrder({ merchantId, environment, by: 'order_number', value: orderNumber }, scope);
     const issues = [
       ...optionIssues(terms, environment, payment.paymentOption),
       ...amountIssues(terms, payment.amount),
@@ -86,7 +91,7 @@ export function createStartDirectPayment(parts: StartDirectPaymentParts): StartD
     }
     const createdAt = now();
     const facts = directOrderFacts(payment, newId('ord', createdAt), createdAt, terms.sessionLifetimeMs);
-    const start: Command = {
+    const start: StartPayment = {
       type: 'start_payment',
       attemptId: newId('pat', createdAt),
       origin: 'DIRECT',
@@ -96,14 +101,14 @@ export function createStartDirectPayment(parts: StartDirectPaymentParts): StartD
 
     const asked = { ...payment, phone: payment.phone.e164, network: null };
     return phoneLimit.inTurn(asked, async () => {
-      const created = mustStart(startOnNewOrder(facts, start, createdAt));
+      const created = startOnNewOrder(facts, start, createdAt);
       const { attempt } = attemptOn(created.order);
-      const inserted = await store.insertWithAttempt(created, attempt, scope);
-      if (inserted === 'inserted') return { order: created.order, attempt, repeated: false };
+      const added = await changes.addPaying(created, attempt, scope);
+      if (added === 'added') return { order: created.order, attempt, repeated: false };
 
       // A phone that is not free holds up new prompts only: a repeat, or an order that refuses, hears of itself instead.
-      const existing = inserted === 'taken' ? await findTaken(store, facts, scope) : await findExisting();
-      if (existing === undefined) throw inserted === 'taken' ? notThere(facts) : phoneLimit.refusal(inserted);
+      const existing = added === 'taken' ? await findTaken(findOrder, facts, scope) : await findExisting();
+      if (existing === undefined) throw added === 'taken' ? notThere(facts) : phoneLimit.refusal(added);
       const started = await startOn(existing, payment, start, scope);
       if (started.ok) return started.value;
       throw started.error === 'new_call' ? notThere(facts) : refusal(started.error);
@@ -111,7 +116,11 @@ export function createStartDirectPayment(parts: StartDirectPaymentParts): StartD
   };
 }
 
-type Refused = { readonly repeat: StartedPayment } | { readonly rejection: Rejection | 'new_call' };
+type StartPayment = CommandOf<'start_payment'>;
+type StartRejection = RejectionOf<'start_payment'>;
+type DecidedStart =
+  | { readonly changed: Changed; readonly repeat?: undefined }
+  | { readonly changed: undefined; readonly repeat: StartedPayment };
 
 /** The payment that the call repeats, if it does. @throws ORDER_NUMBER_TAKEN when the order has other values. */
 function repeatOrThrow(
@@ -157,16 +166,11 @@ function directOrderFacts(
   };
 }
 
-function startOnNewOrder(facts: OrderFacts, start: Command, now: Date): Result<Changed, Rejection> {
+function startOnNewOrder(facts: OrderFacts, start: StartPayment, now: Date): Changed {
   const registered = registerOrder(facts);
   const started = transition(registered.order, start, now);
-  if (!started.ok) return started;
-  return ok({ order: started.value.order, events: [...registered.events, ...started.value.events] });
-}
-
-function mustStart(result: Result<Changed, Rejection>): Changed {
-  if (!result.ok) throw new Error(`a new order refused its first payment: ${result.error.type}`);
-  return result.value;
+  if (!started.ok) throw new Error(`a new order refused its first payment: ${started.error.type}`);
+  return followedBy(registered, started.value);
 }
 
 function attemptOn(order: Order): { order: Order; attempt: PaymentAttempt } {
@@ -174,7 +178,7 @@ function attemptOn(order: Order): { order: Order; attempt: PaymentAttempt } {
   return { order, attempt: order.latestAttempt };
 }
 
-function refusal(rejection: Rejection): Error {
+function refusal(rejection: StartRejection): Error {
   const refuse = (
     reason: 'PAYMENT_IN_PROGRESS' | 'MONEY_NOT_RETURNED' | 'ORDER_NOT_PAYABLE',
     issue: string,
@@ -198,12 +202,6 @@ function refusal(rejection: Rejection): Error {
         'belongs to an order whose payment session has ended; use a new order_number',
       );
     case 'option_not_allowed':
-    case 'session_not_ended':
-    case 'unknown_attempt':
-    case 'attempt_is_final':
-    case 'attempt_not_sent':
-    case 'attempt_already_sent':
-    case 'amount_mismatch':
-      return new Error(`starting a payment cannot be refused for ${rejection.type}`);
+      return refuse('ORDER_NOT_PAYABLE', 'belongs to an order that cannot be paid with this payment_option');
   }
 }

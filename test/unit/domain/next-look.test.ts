@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { nextLook } from '../../../src/core/payments/attempts/next-look.ts';
-import type { OpenAttempt } from '../../../src/core/payments/attempts/next-look.ts';
+import { nextLook } from '../../../src/core/domain/next-look.ts';
+import type { OpenAttempt } from '../../../src/core/domain/next-look.ts';
 
 const now = new Date('2026-01-01T08:00:00.000Z');
 const inSeconds = (seconds: number): Date => new Date(now.getTime() + seconds * 1000);

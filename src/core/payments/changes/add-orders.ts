@@ -1,0 +1,116 @@
+import type { Pool, PoolClient } from 'pg';
+import { createBatcher } from '../../../platform/batcher.ts';
+import { isDataRefused } from '../../../platform/database/explain-error.ts';
+import { inTransaction } from '../../../platform/database/in-transaction.ts';
+import { attemptValuesOf, orderValuesOf } from '../../database/order-rows.ts';
+import type { Changed, PaymentAttempt } from '../../domain/order.ts';
+import type { AskedPhone, PhoneAnswer, PhoneLimit } from '../phones/phone-limit.ts';
+import { insertOrders } from './insert-orders.sql.ts';
+import type { NewOrderRows } from './insert-orders.sql.ts';
+import type { OrderEventValuesOf } from './order-event-values.ts';
+
+/** Who makes a call, for the history and for dropping work that nobody waits for. */
+export interface CallScope {
+  readonly requestId: string;
+  readonly signal: AbortSignal;
+}
+
+/** What a commit holds that others wait for. */
+export interface News {
+  /** Whether it added events. */
+  readonly hasEvents: boolean;
+  /** Whether it made an attempt due. */
+  readonly hasDueAttempts: boolean;
+}
+
+/** Orders that do not exist yet. Many calls share a statement and a commit. */
+export interface AddOrders {
+  /** Commits a new order; 'taken' when the merchant has used its order_number before. Errors: OVERLOADED. */
+  readonly add: (changed: Changed, scope: CallScope) => Promise<'added' | 'taken'>;
+  /** The same for an order with an attempt; gives the answer of the phone limit when the phone is not free. */
+  readonly addPaying: (changed: Changed, attempt: PaymentAttempt, scope: CallScope) => Promise<AddedPaying>;
+}
+
+export type AddedPaying = 'added' | 'taken' | Exclude<PhoneAnswer, { readonly type: 'allowed' }>;
+
+export interface AddOrdersParts {
+  readonly pool: Pool;
+  readonly phoneLimit: PhoneLimit;
+  readonly eventValuesOf: OrderEventValuesOf;
+  readonly announce: (news: News) => void;
+}
+
+/** A new order whose attempt asks a phone. */
+interface PayingOrderRows extends NewOrderRows {
+  readonly asked: AskedPhone;
+}
+
+export function createAddOrders({ pool, phoneLimit, eventValuesOf, announce }: AddOrdersParts): AddOrders {
+  /** One batch: the rows, their commit, and what it has to tell. */
+  const adding =
+    <Rows extends NewOrderRows, Outcome>(insert: (items: readonly Rows[]) => Promise<Outcome[]>) =>
+    async (items: readonly Rows[]): Promise<Outcome[]> => {
+      const outcomes = await insert(items);
+      const isAdded = (_: Rows, index: number): boolean => outcomes[index] === 'added';
+      announce({
+        hasEvents: items.some((item, index) => item.events.length > 0 && isAdded(item, index)),
+        hasDueAttempts: items.some((item, index) => item.attempt !== null && isAdded(item, index)),
+      });
+      return outcomes;
+    };
+  // What waits, with what is being written, stays below the calls that one connection to the gRPC server may have open:
+  // beyond those, calls would queue unseen in the client until their deadline, and nobody would be refused in time.
+  const limits = { isOneItemsFault: isDataRefused, maxItems: 500, maxInFlight: 3, maxWaiting: 2_000 };
+  const add = createBatcher({
+    ...limits,
+    run: adding((items: readonly NewOrderRows[]) => insertEach(pool, items)),
+  });
+  const addPaying = createBatcher<PayingOrderRows, AddedPaying>({
+    ...limits,
+    run: adding((items: readonly PayingOrderRows[]) =>
+      phoneLimit.isSet ? insertIfFree(pool, phoneLimit, items) : insertEach(pool, items),
+    ),
+    // A lock each: PostgreSQL has room for some thousand, of all cores together.
+    maxItems: 100,
+  });
+
+  const rowsOf = ({ order, events }: Changed, requestId: string): NewOrderRows => ({
+    order: orderValuesOf(order),
+    attempt: order.latestAttempt === null ? null : attemptValuesOf(order, order.latestAttempt),
+    promptPlace: null,
+    events: events.map((event) => eventValuesOf(event, requestId)),
+  });
+
+  return {
+    add: (changed, { requestId, signal }) => add(rowsOf(changed, requestId), signal),
+    addPaying: (changed, { phone }, { requestId, signal }) =>
+      addPaying({ ...rowsOf(changed, requestId), asked: { ...changed.order, phone, network: null } }, signal),
+  };
+}
+
+async function insertEach(
+  client: Pool | PoolClient,
+  items: readonly NewOrderRows[],
+): Promise<('added' | 'taken')[]> {
+  const inserted = await insertOrders(client, items);
+  return items.map(({ order }) => (inserted.has(order.id) ? 'added' : 'taken'));
+}
+
+/** Inserts the orders whose phones may be asked, and keeps other transactions from asking them meanwhile. */
+function insertIfFree(
+  pool: Pool,
+  phoneLimit: PhoneLimit,
+  items: readonly PayingOrderRows[],
+): Promise<AddedPaying[]> {
+  const claim = phoneLimit.claim(items.map(({ asked }) => asked));
+  return inTransaction(pool, claim.statements, async (client, claimed) => {
+    const answers = claim.answers(claimed);
+    const allowed = items.flatMap((item, index) => {
+      const answer = answers[index];
+      return answer?.type === 'allowed' ? [{ ...item, promptPlace: answer.place }] : [];
+    });
+    const inserted = allowed.length === 0 ? [] : await insertEach(client, allowed);
+    let next = 0;
+    return answers.map((answer) => (answer.type === 'allowed' ? (inserted[next++] ?? 'taken') : answer));
+  });
+}

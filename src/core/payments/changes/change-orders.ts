@@ -1,0 +1,165 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { NewId } from '../../../contract/public-id.ts';
+import type { Database } from '../../database/database.ts';
+import type { OrderRow } from '../../database/entities.ts';
+import { readClock } from '../../database/read-clock.ts';
+import type { Changed, OrderInFull } from '../../domain/order.ts';
+import { err, ok } from '../../domain/result.ts';
+import type { Result } from '../../domain/result.ts';
+import type { PhoneLimit } from '../phones/phone-limit.ts';
+import { createAddOrders } from './add-orders.ts';
+import type { AddOrders, News } from './add-orders.ts';
+import { createOrderEventValues } from './order-event-values.ts';
+import { readOrder, writeOrder } from './order-store.ts';
+import type { ChangeRows, LockOrder } from './order-store.ts';
+
+/** What a decision makes of an order. */
+export interface Decision {
+  /** The order after it; undefined when the order itself stays as it is. */
+  readonly changed: Changed | undefined;
+  /** Whether the caller's own write makes an attempt due. A new attempt is due anyway. */
+  readonly makesDue?: boolean;
+}
+
+/** An order whose row this transaction has locked. */
+export interface Locked {
+  readonly row: OrderRow;
+}
+
+/** What the steps of a change have found. */
+export interface UnderLock<Taken extends Locked, Seen> {
+  readonly taken: Taken;
+  readonly seen: Seen;
+  /** The order before the change. */
+  readonly order: OrderInFull;
+  readonly now: Date;
+}
+
+/** A change of an order that exists. The three steps run under the order's lock, and are committed together. */
+export interface OrderChange<Taken extends Locked, Seen, Made extends Decision, Refusal, Answer> {
+  /** Of the call that makes the change; '' when the gateway makes it by itself. */
+  readonly requestId: string;
+  /** The network of the customer who pays; null for everybody else. */
+  readonly network?: string | null;
+  /** Reads the caller's own rows that the decision needs. */
+  readonly look: (em: EntityManager, taken: Taken) => Seen | Promise<Seen>;
+  /** Decides, without I/O. A refusal leaves everything as it is. */
+  readonly decide: (order: OrderInFull, seen: Seen, now: Date) => Result<Made, Refusal>;
+  /** Writes the caller's own rows, after those of the order, and gives the caller's answer. */
+  readonly write: (em: EntityManager, made: Made, under: UnderLock<Taken, Seen>) => Answer | Promise<Answer>;
+}
+
+/**
+ * The only way in which an order changes: lock the order, decide, write its rows and events, commit, and tell who waits
+ * for events or for attempts. An order and its events are committed together or not at all.
+ */
+export interface OrderChanges extends AddOrders {
+  /**
+   * Changes the order that `lock` gives. Refusals: those of `decide`, and `not_found`.
+   * @throws PHONE_BUSY, PHONE_LIMIT when the phone of a new attempt may not be asked now.
+   */
+  readonly change: <Seen, Made extends Decision, Refusal, Answer>(
+    lock: LockOrder,
+    change: OrderChange<Locked, Seen, Made, Refusal, Answer>,
+  ) => Promise<Result<Answer, Refusal | 'not_found'>>;
+  /** Changes each order that `take` locks, in one transaction and at one time, which is the database's. */
+  readonly changeEach: <Taken extends Locked, Seen, Made extends Decision, Refusal, Answer>(
+    take: (em: EntityManager) => Promise<readonly Taken[]>,
+    change: OrderChange<Taken, Seen, Made, Refusal, Answer>,
+  ) => Promise<Result<Answer, Refusal>[]>;
+}
+
+export interface OrderChangesParts {
+  readonly database: Database;
+  readonly phoneLimit: PhoneLimit;
+  readonly newId: NewId;
+  readonly now: () => Date;
+  /** Called after every commit that added events. */
+  readonly onEvents: () => void;
+  /** Called after every commit that made an attempt due. */
+  readonly onAttempts: () => void;
+}
+
+export function createOrderChanges(parts: OrderChangesParts): OrderChanges {
+  const { database, phoneLimit, now, onEvents, onAttempts } = parts;
+  const eventValuesOf = createOrderEventValues(parts.newId);
+  const announce = ({ hasEvents, hasDueAttempts }: News): void => {
+    if (hasEvents) onEvents();
+    if (hasDueAttempts) onAttempts();
+  };
+
+  const write = async (
+    em: EntityManager,
+    row: OrderRow,
+    before: OrderInFull,
+    { order, events }: Changed,
+    { requestId, network = null }: { readonly requestId: string; readonly network?: string | null },
+  ): Promise<void> => {
+    const attempt = newAttemptOf(before, order);
+    let prompt: ChangeRows['prompt'];
+    if (attempt !== undefined) {
+      const { environment, merchantId } = order;
+      const asked = { phone: attempt.phone, environment, merchantId, network };
+      prompt = { network, place: await phoneLimit.demand(em, asked) };
+    }
+    const rows = { events: events.map((event) => eventValuesOf(event, requestId)), prompt };
+    await writeOrder(em, row, before, order, rows);
+  };
+
+  const commit = async <Taken extends Locked, Seen, Made extends Decision, Refusal, Answer>(
+    take: (em: EntityManager) => Promise<readonly Taken[]>,
+    timeOf: (em: EntityManager) => Date | Promise<Date>,
+    change: OrderChange<Taken, Seen, Made, Refusal, Answer>,
+  ): Promise<Result<Answer, Refusal>[]> => {
+    const made: (Decision & { readonly before: OrderInFull })[] = [];
+    const answers = await database.fork().transactional(async (em) => {
+      const all = await take(em);
+      if (all.length === 0) return [];
+      const at = await timeOf(em);
+      const results: Result<Answer, Refusal>[] = [];
+      for (const taken of all) {
+        const order = await readOrder(em, taken.row);
+        const seen = await change.look(em, taken);
+        const decided = change.decide(order, seen, at);
+        if (decided.ok) {
+          const { changed } = decided.value;
+          if (changed !== undefined) await write(em, taken.row, order, changed, change);
+          made.push({ ...decided.value, before: order });
+          results.push(ok(await change.write(em, decided.value, { taken, seen, order, now: at })));
+        } else results.push(decided);
+      }
+      return results;
+    });
+    announce({
+      hasEvents: made.some(({ changed }) => changed !== undefined && changed.events.length > 0),
+      hasDueAttempts: made.some(
+        ({ before, changed, makesDue }) =>
+          makesDue === true || (changed !== undefined && newAttemptOf(before, changed.order) !== undefined),
+      ),
+    });
+    return answers;
+  };
+
+  return {
+    ...createAddOrders({ pool: database.pool, phoneLimit, eventValuesOf, announce }),
+    async change(lock, change) {
+      const take = async (em: EntityManager): Promise<readonly Locked[]> => {
+        const row = await lock(em);
+        return row === undefined ? [] : [{ row }];
+      };
+      const [answer] = await commit(take, now, change);
+      return answer ?? err('not_found');
+    },
+    changeEach: (take, change) => commit(take, readClock, change),
+  };
+}
+
+/** The attempt that a change starts; undefined when it starts none. */
+function newAttemptOf({ latestAttempt: before }: OrderInFull, { latestAttempt }: OrderInFull) {
+  return latestAttempt === null || latestAttempt.id === before?.id ? undefined : latestAttempt;
+}
+
+/** The decision to do what a command makes of an order, or its rejection. */
+export const decisionOf = <Refusal>(
+  result: Result<Changed, Refusal>,
+): Result<{ readonly changed: Changed }, Refusal> => (result.ok ? ok({ changed: result.value }) : result);

@@ -1,0 +1,31 @@
+import { storedId } from '../../../contract/public-id.ts';
+import type { NewId, StoredId } from '../../../contract/public-id.ts';
+import { OrderEventSchema } from '../../../gen/gatehouse/v1/order_pb.js';
+import { encodeMessage } from '../../../platform/rpc/message-bytes.ts';
+import type { OrderEvent } from '../../domain/order.ts';
+import { eventMessage } from '../../rpc/order-messages.ts';
+
+/** The columns of an event that do not come from its order. */
+export interface OrderEventValues {
+  readonly sequence: number;
+  readonly id: StoredId<'evt'>;
+  readonly type: OrderEvent['type'];
+  readonly occurredAt: Date;
+  readonly payload: Buffer;
+}
+
+export type OrderEventValuesOf = (event: OrderEvent, requestId: string) => OrderEventValues;
+
+/** Gives each event its id, and the bytes that its readers get. */
+export const createOrderEventValues =
+  (newId: NewId): OrderEventValuesOf =>
+  (event, requestId) => {
+    const id = newId('evt', event.occurredAt);
+    return {
+      sequence: event.sequence,
+      id: storedId('evt', id),
+      type: event.type,
+      occurredAt: event.occurredAt,
+      payload: encodeMessage(OrderEventSchema, eventMessage(event, id, requestId)),
+    };
+  };

@@ -1,0 +1,46 @@
+import { storedId } from '../../../contract/public-id.ts';
+import type { PublicId } from '../../../contract/public-id.ts';
+import { createBatcher } from '../../../platform/batcher.ts';
+import { isDataRefused } from '../../../platform/database/explain-error.ts';
+import type { Database } from '../../database/database.ts';
+import { orderOf } from '../../database/order-rows.ts';
+import type { Environment, Order } from '../../domain/order.ts';
+import { findOrders } from './find-orders.sql.ts';
+import type { FoundOrder, OrderKey } from './find-orders.sql.ts';
+
+/** How an order is named by whoever asks for it; ids as they are shown. */
+export type OrderName = {
+  readonly merchantId: PublicId<'mer'>;
+  readonly environment: Environment;
+} & NameInEnvironment;
+
+export type NameInEnvironment =
+  | { readonly by: 'order_number'; readonly value: string }
+  | { readonly by: 'id'; readonly value: PublicId<'ord'> };
+
+/** The order of a name, undefined when there is none. Many calls share a statement. Errors: OVERLOADED. */
+export type FindOrder = (
+  name: OrderName,
+  scope: { readonly signal: AbortSignal },
+) => Promise<Order | undefined>;
+
+export function createFindOrder(database: Database): FindOrder {
+  const find = createBatcher<OrderKey, FoundOrder | 'none'>({
+    run: async (keys) => (await findOrders(database.pool, keys)).map((found) => found ?? 'none'),
+    isOneItemsFault: isDataRefused,
+    // As few wait as in src/core/payments/changes/add-orders.ts, and for the same reason.
+    maxItems: 500,
+    maxInFlight: 3,
+    maxWaiting: 2_000,
+  });
+  return async (name, { signal }) => {
+    const key = {
+      merchantId: storedId('mer', name.merchantId),
+      environment: name.environment,
+      by: name.by,
+      value: name.by === 'id' ? storedId('ord', name.value) : name.value,
+    };
+    const found = await find(key, signal);
+    return found === 'none' ? undefined : orderOf(found.order, found.latestAttempt);
+  };
+}

@@ -1,0 +1,151 @@
+import { describe, expect, test } from '@jest/globals';
+import type { AttemptWork } from '../../../src/core/domain/attempt-work.ts';
+import { decideLease, isWorthAsking } from '../../../src/core/domain/attempt-work.ts';
+import type {
+  OrderStatus,
+  PaymentAttemptStatus,
+  PaymentType,
+  StrayMoney,
+} from '../../../src/core/domain/order.ts';
+import { buildAttempt, buildOrder, buildStrayMoney, expiresAt } from './build-order.ts';
+
+const now = new Date('2026-03-01T12:05:00.000Z');
+const before = new Date(now.getTime() - 1);
+const after = new Date(now.getTime() + 1);
+const leaseMs = 30_000;
+
+interface State {
+  readonly attempt: PaymentAttemptStatus;
+  readonly order?: OrderStatus;
+  readonly paymentType?: PaymentType;
+  readonly work?: Partial<AttemptWork>;
+  readonly strayMoney?: readonly StrayMoney[];
+  readonly now?: Date;
+}
+
+function lease(state: State) {
+  const attempt = buildAttempt({ status: state.attempt });
+  const order = buildOrder({
+    status: state.order ?? 'PENDING',
+    paymentType: state.paymentType ?? 'API',
+    attemptCount: 1,
+    latestAttempt: attempt,
+    strayMoney: state.strayMoney ?? [],
+  });
+  const work = {
+    attempt,
+    dueAt: now,
+    leaseId: null,
+    leasedUntil: null,
+    leases: 0,
+    maybeSent: false,
+    promptUntil: new Date('2026-03-01T12:07:00.000Z'),
+    providerTransactionId: null,
+    ...state.work,
+  };
+  return decideLease(order, work, leaseMs, state.now ?? now);
+}
+
+/** Order, attempt, events, and for a lease whether the wallet may know the request already. */
+function told(state: State): string {
+  const decided = lease(state);
+  if (!decided.ok) return decided.error;
+  const { order, attempt, changed, lease: given } = decided.value;
+  const events = (changed?.events ?? []).map(({ type }) => type).join('+');
+  const leased = given === undefined ? 'no lease' : given.sentBefore ? 'ask first' : 'send';
+  return [order.status, attempt.status, events, leased].filter((word) => word !== '').join(' ');
+}
+
+describe('a lease', () => {
+  const held = [buildStrayMoney()];
+  const lapsed = { leaseId: 'earlier', leasedUntil: before };
+  const promptOver = { promptUntil: now };
+  test.each<[string, State, string]>([
+    ['of a new attempt sends it', { attempt: 'REQUESTED' }, 'PENDING SENT send'],
+    ['at the instant of its time', { attempt: 'SENT', work: { dueAt: now } }, 'PENDING SENT send'],
+    ['before its time', { attempt: 'SENT', work: { dueAt: after } }, 'not_due'],
+    ['of a settled attempt', { attempt: 'SUCCEEDED', order: 'COMPLETED', work: { dueAt: null } }, 'not_due'],
+    ['while another holds', { attempt: 'SENT', work: { leaseId: 'a', leasedUntil: after } }, 'not_due'],
+    ['once another has lapsed', { attempt: 'SENT', work: lapsed }, 'PENDING SENT ask first'],
+    [
+      'after the wallet was reached',
+      { attempt: 'SENT', work: { maybeSent: true } },
+      'PENDING SENT ask first',
+    ],
+    [
+      'of a new attempt after its prompt',
+      { attempt: 'REQUESTED', work: promptOver },
+      'PENDING TIMED_OUT PAYMENT_DECLINED no lease',
+    ],
+    [
+      'of a new direct attempt after its prompt',
+      { attempt: 'REQUESTED', paymentType: 'DIRECT', work: promptOver },
+      'FAILED TIMED_OUT FAILED no lease',
+    ],
+    [
+      'of a new attempt after its session',
+      { attempt: 'REQUESTED', now: expiresAt },
+      'PENDING REQUESTED no lease',
+    ],
+    [
+      'of an unsent attempt after its session',
+      { attempt: 'SENT', now: expiresAt },
+      'PENDING TIMED_OUT PAYMENT_DECLINED no lease',
+    ],
+    [
+      'of a sent attempt after its session',
+      { attempt: 'SENT', now: expiresAt, work: { maybeSent: true } },
+      'PENDING SENT ask first',
+    ],
+    [
+      'of a new attempt while money is held',
+      { attempt: 'REQUESTED', strayMoney: held },
+      'PENDING TIMED_OUT PAYMENT_DECLINED no lease',
+    ],
+    [
+      'of an unsent attempt while money is held',
+      { attempt: 'SENT', strayMoney: held },
+      'PENDING TIMED_OUT PAYMENT_DECLINED no lease',
+    ],
+    [
+      'of an ended attempt, for news of it',
+      { attempt: 'DECLINED', work: { maybeSent: true } },
+      'PENDING DECLINED ask first',
+    ],
+    ['of an attempt that ended unsent', { attempt: 'TIMED_OUT' }, 'PENDING TIMED_OUT no lease'],
+  ])('%s', (_, state, expected) => {
+    expect(told(state)).toBe(expected);
+  });
+
+  test('lasts as long as asked, and lets a request be sent again until the prompt ends or money turns up', () => {
+    const foundAt = new Date('2026-03-01T12:06:00.000Z');
+    const sent = { attempt: 'SENT', work: { maybeSent: true } } as const;
+
+    expect(lease(sent)).toMatchObject({
+      ok: true,
+      value: {
+        changed: undefined,
+        lease: {
+          leasedUntil: new Date('2026-03-01T12:05:30.000Z'),
+          promptUntil: new Date('2026-03-01T12:07:00.000Z'),
+        },
+      },
+    });
+    expect(lease({ ...sent, strayMoney: [buildStrayMoney({ foundAt })] })).toMatchObject({
+      ok: true,
+      value: { lease: { promptUntil: foundAt } },
+    });
+  });
+});
+
+test.each<[PaymentAttemptStatus, boolean, boolean]>([
+  ['REQUESTED', false, true],
+  ['SENT', true, true],
+  ['UNKNOWN', true, true],
+  ['DECLINED', true, true],
+  ['TIMED_OUT', true, true],
+  ['TIMED_OUT', false, false],
+  ['SUCCEEDED', true, false],
+])('news of an attempt that is %s and maybe sent (%s) makes it due: %s', (status, maybeSent, expected) => {
+  expect(isWorthAsking({ attempt: buildAttempt({ status }), maybeSent })).toBe(expected);
+});

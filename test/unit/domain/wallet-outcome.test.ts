@@ -1,0 +1,223 @@
+import { describe, expect, test } from '@jest/globals';
+import type { AttemptWork } from '../../../src/core/domain/attempt-work.ts';
+import type {
+  OrderInFull,
+  OrderStatus,
+  PaymentAttemptStatus,
+  PaymentType,
+} from '../../../src/core/domain/order.ts';
+import { registerOrder } from '../../../src/core/domain/order.ts';
+import { decideOutcome } from '../../../src/core/domain/wallet-outcome.ts';
+import type { WalletOutcome } from '../../../src/core/domain/wallet-outcome.ts';
+import { buildAttempt, buildFacts, expiresAt } from './build-order.ts';
+
+const inTime = new Date('2026-03-01T12:02:10.000Z');
+const leasedUntil = new Date('2026-03-01T12:03:00.000Z');
+const leaseId = '00000000-0000-4000-8000-000000000001';
+
+/** The rows: what the order and the attempt are before the report. */
+interface State {
+  readonly order: OrderStatus;
+  readonly attempt: PaymentAttemptStatus;
+  readonly work?: Partial<AttemptWork>;
+  readonly paymentType?: PaymentType;
+  readonly now?: Date;
+  /** The attempt reported on is an earlier one: the order has another by now. */
+  readonly hasLater?: boolean;
+}
+
+const paid = { maybeSent: true, providerTransactionId: 'TX-1' };
+const states: Readonly<Record<string, State>> = {
+  sent: { order: 'PENDING', attempt: 'SENT' },
+  'sent, direct': { order: 'PENDING', attempt: 'SENT', paymentType: 'DIRECT' },
+  unknown: { order: 'PENDING', attempt: 'UNKNOWN' },
+  'prompt over': { order: 'PENDING', attempt: 'SENT', work: { promptUntil: inTime } },
+  'session over': { order: 'PENDING', attempt: 'SENT', now: expiresAt },
+  declined: { order: 'PENDING', attempt: 'DECLINED' },
+  'tried again': { order: 'PENDING', attempt: 'DECLINED', hasLater: true },
+  'paid by TX-1': { order: 'COMPLETED', attempt: 'SUCCEEDED', work: paid },
+  'paid by TX-0': { order: 'COMPLETED', attempt: 'SUCCEEDED', work: { providerTransactionId: 'TX-0' } },
+  expired: { order: 'EXPIRED', attempt: 'TIMED_OUT' },
+};
+
+const completed = (amount: string, currency = 'ETB'): WalletOutcome => ({
+  type: 'completed',
+  providerTransactionId: 'TX-1',
+  amount,
+  currency,
+});
+
+/** The columns. Outcomes of one column have the same effect. */
+const outcomes: Readonly<Record<string, readonly WalletOutcome[]>> = {
+  paid: [completed('100.50'), completed('100.5'), completed('100.500')],
+  misPaid: [completed('100.49'), completed('100.51'), completed('100.50', 'USD')],
+  // Money all the same, though no amount of an order.
+  unreadable: [completed('100.501'), completed('-100.50'), completed('100.50', 'GOLD')],
+  declined: [{ type: 'declined', reason: 'wrong_pin' }],
+  'timed out': [{ type: 'timed_out' }],
+  unknown: [{ type: 'unknown', detail: 'the answer was cut off' }],
+  pending: [
+    { type: 'pending', providerReference: '' },
+    { type: 'pending', providerReference: 'ref-1' },
+  ],
+  'not reached': [{ type: 'not_reached', detail: 'connection refused' }],
+};
+
+/**
+ * A cell: the order's status, the attempt's status, the kind of stray money ("-" for none), and the seconds until the
+ * wallet is asked again ("-" for never). A star at the end: the exchanges are decisive.
+ */
+const table = `
+             | paid                         | misPaid                           | unreadable                           | declined                | timed out               | unknown                 | pending                 | not reached
+sent         | COMPLETED SUCCEEDED - - *    | PENDING DECLINED WRONG_AMOUNT - * | PENDING DECLINED WRONG_AMOUNT - *    | PENDING DECLINED - - *  | PENDING TIMED_OUT - - * | PENDING UNKNOWN - 2     | PENDING SENT - 2        | PENDING SENT - 2
+sent, direct | COMPLETED SUCCEEDED - - *    | FAILED DECLINED WRONG_AMOUNT - *  | FAILED DECLINED WRONG_AMOUNT - *     | FAILED DECLINED - - *   | FAILED TIMED_OUT - - *  | PENDING UNKNOWN - 2     | PENDING SENT - 2        | PENDING SENT - 2
+unknown      | COMPLETED SUCCEEDED - - *    | PENDING DECLINED WRONG_AMOUNT - * | PENDING DECLINED WRONG_AMOUNT - *    | PENDING DECLINED - - *  | PENDING TIMED_OUT - - * | PENDING UNKNOWN - 2     | PENDING UNKNOWN - 2     | PENDING UNKNOWN - 2
+prompt over  | COMPLETED SUCCEEDED - - *    | PENDING DECLINED WRONG_AMOUNT - * | PENDING DECLINED WRONG_AMOUNT - *    | PENDING DECLINED - - *  | PENDING TIMED_OUT - - * | PENDING UNKNOWN - 2     | PENDING SENT - 2        | PENDING TIMED_OUT - - *
+session over | COMPLETED SUCCEEDED - - *    | PENDING DECLINED WRONG_AMOUNT - * | PENDING DECLINED WRONG_AMOUNT - *    | PENDING DECLINED - - *  | PENDING TIMED_OUT - - * | PENDING UNKNOWN - 2     | PENDING SENT - 2        | PENDING TIMED_OUT - - *
+declined     | PENDING DECLINED LATE - *    | PENDING DECLINED LATE - *         | PENDING DECLINED WRONG_AMOUNT - *    | PENDING DECLINED - -    | PENDING DECLINED - -    | PENDING DECLINED - 2    | PENDING DECLINED - 2    | PENDING DECLINED - -
+tried again  | PENDING DECLINED LATE - *    | PENDING DECLINED LATE - *         | PENDING DECLINED WRONG_AMOUNT - *    | PENDING DECLINED - -    | PENDING DECLINED - -    | PENDING DECLINED - 2    | PENDING DECLINED - 2    | PENDING DECLINED - -
+paid by TX-1 | COMPLETED SUCCEEDED - -      | COMPLETED SUCCEEDED - -           | COMPLETED SUCCEEDED - -              | COMPLETED SUCCEEDED - - | COMPLETED SUCCEEDED - - | COMPLETED SUCCEEDED - - | COMPLETED SUCCEEDED - - | sent_before
+paid by TX-0 | COMPLETED SUCCEEDED LATE - * | COMPLETED SUCCEEDED LATE - *      | COMPLETED SUCCEEDED WRONG_AMOUNT - * | COMPLETED SUCCEEDED - - | COMPLETED SUCCEEDED - - | COMPLETED SUCCEEDED - - | COMPLETED SUCCEEDED - - | COMPLETED SUCCEEDED - -
+expired      | EXPIRED TIMED_OUT LATE - *   | EXPIRED TIMED_OUT LATE - *        | EXPIRED TIMED_OUT WRONG_AMOUNT - *   | EXPIRED TIMED_OUT - -   | EXPIRED TIMED_OUT - -   | EXPIRED TIMED_OUT - 2   | EXPIRED TIMED_OUT - 2   | EXPIRED TIMED_OUT - -`;
+
+function situation(state: State): { order: OrderInFull; work: AttemptWork; now: Date } {
+  const { order: status, paymentType = 'API', now = inTime } = state;
+  const attempt = buildAttempt({ status: state.attempt });
+  const later = buildAttempt({ id: 'pat_later', status: 'SENT' });
+  const order = {
+    ...registerOrder(buildFacts({ paymentType })).order,
+    status,
+    attemptCount: state.hasLater === true ? 2 : 1,
+    latestAttempt: state.hasLater === true ? later : attempt,
+    earlierAttempts: state.hasLater === true ? [attempt] : [],
+  };
+  const work = {
+    attempt,
+    dueAt: leasedUntil,
+    leaseId,
+    leasedUntil,
+    leases: 1,
+    maybeSent: false,
+    promptUntil: new Date('2026-03-01T12:04:00.000Z'),
+    providerTransactionId: null,
+    ...state.work,
+  };
+  return { order, work, now };
+}
+
+const report = (outcome: WalletOutcome) => ({ leaseId, outcome, retryAfterMs: 0 });
+
+/** The decision in the words of a cell. */
+function told(name: string, outcome: WalletOutcome): string {
+  const state = states[name];
+  if (state === undefined) throw new Error(`there is no state ${name}`);
+  const { order, work, now } = situation(state);
+  const decided = decideOutcome(order, work, report(outcome), false, now);
+  if (!decided.ok) return decided.error;
+  if (decided.value.isRepeat) return 'repeat';
+  const { changed, attempt, stray, dueAt, isDecisive } = decided.value;
+  const seconds = dueAt === null ? '-' : String((dueAt.getTime() - now.getTime()) / 1000);
+  const words = [(changed?.order ?? order).status, attempt.status, stray?.kind ?? '-', seconds];
+  return [...words, ...(isDecisive ? ['*'] : [])].join(' ');
+}
+
+const [head = '', ...rows] = table.split('\n').slice(1);
+const split = (line: string): string[] => line.split('|').map((cell) => cell.trim());
+const [, ...columns] = split(head);
+const cells = rows.flatMap((row) => {
+  const [state = '', ...expected] = split(row);
+  return columns.map((column, index) => ({ state, column, expected: expected[index] ?? '' }));
+});
+
+describe('what a wallet says of an attempt', () => {
+  test('has an expectation for every state and outcome', () => {
+    const types: Readonly<Record<WalletOutcome['type'], true>> = {
+      pending: true,
+      completed: true,
+      declined: true,
+      timed_out: true,
+      unknown: true,
+      not_reached: true,
+    };
+    expect(new Set(Object.values(outcomes).flatMap((all) => all.map(({ type }) => type)))).toEqual(
+      new Set(Object.keys(types)),
+    );
+    expect(columns).toEqual(Object.keys(outcomes));
+    expect(new Set(cells.map(({ state }) => state))).toEqual(new Set(Object.keys(states)));
+  });
+
+  test.each(cells)('$state, $column: $expected', ({ state, column, expected }) => {
+    expect((outcomes[column] ?? []).map((outcome) => told(state, outcome))).toEqual(
+      (outcomes[column] ?? []).map(() => expected),
+    );
+  });
+
+  test('changes nothing under a lease that is not the latest, nor a second time under the same lease', () => {
+    const { order, work, now } = situation({ order: 'PENDING', attempt: 'SENT' });
+    const declined = report({ type: 'declined', reason: 'wrong_pin' });
+
+    expect(decideOutcome(order, { ...work, leaseId: 'another' }, declined, false, now)).toEqual({
+      ok: false,
+      error: 'lease_lost',
+    });
+    expect(decideOutcome(order, { ...work, leasedUntil: null }, declined, false, now)).toEqual({
+      ok: true,
+      value: { isRepeat: true, changed: undefined },
+    });
+  });
+
+  test('cannot be that it was not reached when an earlier worker may have reached it', () => {
+    const { order, work, now } = situation({
+      order: 'PENDING',
+      attempt: 'SENT',
+      work: { maybeSent: true },
+    });
+    const notReached = report({ type: 'not_reached', detail: '' });
+
+    expect(decideOutcome(order, work, notReached, false, now)).toEqual({ ok: false, error: 'sent_before' });
+  });
+
+  test('leaves the outcome unknown when its transaction has paid another order', () => {
+    const { order, work, now } = situation({ order: 'PENDING', attempt: 'SENT' });
+
+    const decided = decideOutcome(order, work, report(completed('100.50')), true, now);
+
+    expect(decided).toMatchObject({
+      ok: true,
+      value: {
+        changed: { order: { status: 'PENDING' }, events: [] },
+        attempt: { status: 'UNKNOWN' },
+        stray: undefined,
+        told: { detail: 'the wallet names transaction TX-1, which has paid another order' },
+      },
+    });
+  });
+
+  test('is asked again at the time of news that came since the lease', () => {
+    const { order, work, now } = situation({ order: 'PENDING', attempt: 'SENT' });
+    const dueAt = new Date('2026-03-01T12:02:05.000Z');
+
+    const decided = decideOutcome(
+      order,
+      { ...work, dueAt },
+      report({ type: 'pending', providerReference: '' }),
+      false,
+      now,
+    );
+
+    expect(decided).toMatchObject({ ok: true, value: { dueAt, maybeSent: true } });
+  });
+
+  test('is asked about an ended attempt for a day, and then no more', () => {
+    const { order, work } = situation({ order: 'PENDING', attempt: 'DECLINED' });
+    const endedAt = work.attempt.updatedAt.getTime();
+    const dueAfter = (ms: number): Date | null | undefined => {
+      const at = new Date(endedAt + ms);
+      const decided = decideOutcome(order, work, report({ type: 'unknown', detail: '' }), false, at);
+      return decided.ok && !decided.value.isRepeat ? decided.value.dueAt : undefined;
+    };
+
+    expect(dueAfter(86_400_000 - 1)).toBeInstanceOf(Date);
+    expect(dueAfter(86_400_000)).toBeNull();
+  });
+});
