@@ -183,9 +183,9 @@ function outcomeOf(result: PaymentOutcome, providerReference: string): Outcome {
       const { providerTransactionId, amount, currency } = result;
       return { case: 'completed', value: { providerTransactionId, amount, currency } };
     }
-    case 'failed':
+    case 'declined':
       return { case: 'declined', value: { reason: result.reason } };
-    case 'expired':
+    case 'timed_out':
       return { case: 'timedOut', value: {} };
     case 'unknown':
       return unknown(result.detail);

@@ -129,7 +129,7 @@ function reportOf(result: ReversalOutcome, providerReference: string): ReversalR
       return pending(providerReference, '');
     case 'completed':
       return { case: 'done', value: {} };
-    case 'failed':
+    case 'refused':
       return {
         case: 'refused',
         value: { detail: `${result.reason} ${result.providerText}`.trim(), definite: true },

@@ -92,9 +92,9 @@ export type PaymentOutcome =
       /** What the payer was charged on top, one entry a currency. */
       readonly fees: readonly WalletMoney[];
     } & WalletMoney)
-  | ({ readonly kind: 'failed' } & Failure)
+  | ({ readonly kind: 'declined' } & Failure)
   /** The payer did not answer the prompt in time; no money moved. */
-  | { readonly kind: 'expired' }
+  | { readonly kind: 'timed_out' }
   | Unknown;
 
 /** Where a reversal stands, as the wallet answered our own question. */
@@ -106,7 +106,7 @@ export type ReversalOutcome =
       /** What was given back; absent when the wallet did not repeat it. */
       readonly money?: WalletMoney;
     }
-  | ({ readonly kind: 'failed' } & Failure)
+  | ({ readonly kind: 'refused' } & Failure)
   | Unknown;
 
 /** What the wallet remembers of a request whose answer was lost. */

@@ -35,7 +35,7 @@ import { readError } from './read-error.ts';
 import { readRequestState } from './read-request-state.ts';
 import type { RequestProgress } from './read-request-state.ts';
 import { readStatement } from './read-statement.ts';
-import { failedReversal, readPayment, readReversal } from './read-transaction.ts';
+import { refusedReversal, readPayment, readReversal } from './read-transaction.ts';
 import { unansweredQuestion, unknown, unsettled } from './unsettled.ts';
 import { writePayment, writeReversal } from './write-requests.ts';
 
@@ -98,8 +98,7 @@ export class GsmaConnector implements WalletConnector {
     const progress = await this.#readProgress('query_reversal', reversal.providerReference, signal);
     const { result, exchanges } = progress;
     if (result.kind === 'pending') return { result: { kind: 'pending' }, exchanges };
-    if (result.kind === 'expired') return { result: failedReversal(result), exchanges };
-    if (result.kind !== 'see_transaction') return { result, exchanges };
+    if (result.kind !== 'see_transaction') return { result: refusedReversal(result), exchanges };
     const { transactionReference } = result;
     const reply = await this.#get('query_reversal', signal, 'transactions', transactionReference);
     return {

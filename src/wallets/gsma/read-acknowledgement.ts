@@ -51,7 +51,7 @@ function readRefusal(answer: GsmaAnswer): Acknowledgement {
   if (error === undefined) return unsettled(answer);
   const verdict = judgeAcknowledgementError(error);
   if (verdict.kind === 'unknown') return unsettled(answer);
-  if (verdict.kind === 'expired') {
+  if (verdict.kind === 'timed_out') {
     return {
       kind: 'refused',
       reason: 'provider_error',

@@ -15,8 +15,8 @@ export interface GsmaError {
 
 /** What an error says about money. */
 export type ErrorVerdict =
-  | ({ readonly kind: 'failed' } & Failure)
-  | { readonly kind: 'expired' }
+  | ({ readonly kind: 'declined' } & Failure)
+  | { readonly kind: 'timed_out' }
   | { readonly kind: 'unknown'; readonly why: UnknownWhy; readonly detail: string };
 
 /**
@@ -154,9 +154,9 @@ export function nameOf({ category, code, providerCode }: GsmaError): string {
 
 function judge(error: GsmaError): ErrorVerdict {
   const reason = refine(error, reasons.get(error.code));
-  if (reason === 'expired') return { kind: 'expired' };
+  if (reason === 'timed_out') return { kind: 'timed_out' };
   if (reason !== undefined) {
-    return { kind: 'failed', reason, providerCode: nameOf(error), providerText: error.text };
+    return { kind: 'declined', reason, providerCode: nameOf(error), providerText: error.text };
   }
   return {
     kind: 'unknown',
@@ -166,9 +166,12 @@ function judge(error: GsmaError): ErrorVerdict {
 }
 
 /** Where the contract has no code of its own for what happened, the profile adds a provider's code to a general one. */
-function refine(error: GsmaError, reason: FailureReason | undefined): FailureReason | 'expired' | undefined {
+function refine(
+  error: GsmaError,
+  reason: FailureReason | undefined,
+): FailureReason | 'timed_out' | undefined {
   if (error.code === 'genericerror') {
-    if (error.providerCode === 'expired') return 'expired';
+    if (error.providerCode === 'expired') return 'timed_out';
     return error.category === 'validation' ? 'invalid_request' : reason;
   }
   if (error.code === 'requestdeclined' && error.providerCode === 'wrongpin') return 'wrong_pin';

@@ -12,8 +12,8 @@ export type RequestProgress =
   | { readonly kind: 'pending'; readonly expiresAt?: Date }
   /** Done, the wallet says; the transaction tells what. */
   | { readonly kind: 'see_transaction'; readonly transactionReference: string }
-  | ({ readonly kind: 'failed' } & Failure)
-  | { readonly kind: 'expired' }
+  | ({ readonly kind: 'declined' } & Failure)
+  | { readonly kind: 'timed_out' }
   | Unknown;
 
 /** Reads a request state that was asked for by its id. */
@@ -51,7 +51,7 @@ function readFailed(state: unknown): RequestProgress {
   if (error !== undefined) return judgeFailedState(error);
   if (hasError(state))
     return unknown('unrecognised_code', 'the request failed with an error that cannot be read');
-  return { kind: 'failed', reason: 'provider_error', providerCode: '', providerText: '' };
+  return { kind: 'declined', reason: 'provider_error', providerCode: '', providerText: '' };
 }
 
 const hasError = (state: unknown): boolean =>

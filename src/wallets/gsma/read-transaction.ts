@@ -69,23 +69,29 @@ export function readReversal(
       return { kind: 'completed', providerTransactionId, money: readMoney(amount, currency) };
     }
     case 'failed':
-      return failedReversal(readFailure(reversal));
+      return refusedReversal(readFailure(reversal));
     default:
       return unrecognised(reversal);
   }
 }
 
-/** A reversal has no payer to wait for: one that expired has failed. */
-export const failedReversal = (verdict: ErrorVerdict): ReversalOutcome =>
-  verdict.kind === 'expired'
-    ? { kind: 'failed', reason: 'provider_error', providerCode: 'expired', providerText: '' }
-    : verdict;
+/** A reversal has no payer to wait for: the wallet refuses one that has expired. */
+export function refusedReversal(verdict: ErrorVerdict): ReversalOutcome {
+  switch (verdict.kind) {
+    case 'declined':
+      return { ...verdict, kind: 'refused' };
+    case 'timed_out':
+      return { kind: 'refused', reason: 'provider_error', providerCode: 'expired', providerText: '' };
+    case 'unknown':
+      return verdict;
+  }
+}
 
 /** The wallet need not say why a transaction failed. */
 function readFailure({ metadata }: Pick<Transaction, 'metadata'>): ErrorVerdict {
   const error = readErrorMetadata(metadata ?? []);
   if (error !== undefined) return judgeFailedState(error);
-  return { kind: 'failed', reason: 'provider_error', providerCode: '', providerText: '' };
+  return { kind: 'declined', reason: 'provider_error', providerCode: '', providerText: '' };
 }
 
 /** What the payer was charged on top. */

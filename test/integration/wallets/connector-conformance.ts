@@ -369,7 +369,7 @@ export function describeOutcomes(
             ? await settle(started, payment, acknowledgement.providerReference)
             : acknowledgement;
 
-        expect(outcome).toMatchObject({ kind: expect.stringMatching(/^(failed|refused)$/), reason });
+        expect(outcome).toMatchObject({ kind: expect.stringMatching(/^(declined|refused)$/), reason });
         expect(await started.chargesOf(payment)).toEqual([]);
       });
     }
@@ -378,7 +378,7 @@ export function describeOutcomes(
       const started = await begin();
       const payment = started.paymentThat('expired');
 
-      expect(await pay(started, payment)).toEqual({ kind: 'expired' });
+      expect(await pay(started, payment)).toEqual({ kind: 'timed_out' });
     });
 
     testOf('unrecognised_status')('an unheard-of status is unknown', async () => {

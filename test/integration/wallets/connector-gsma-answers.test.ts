@@ -195,18 +195,18 @@ describe('a query', () => {
   });
 
   test.each([
-    [error('businessRule', 'insufficientFunds'), { kind: 'failed', reason: 'insufficient_funds' }],
+    [error('businessRule', 'insufficientFunds'), { kind: 'declined', reason: 'insufficient_funds' }],
     [
       error('authorisation', 'requestDeclined', { ProviderCode: 'WrongPin' }),
-      { kind: 'failed', reason: 'wrong_pin' },
+      { kind: 'declined', reason: 'wrong_pin' },
     ],
     [
       error('authorisation', 'requestDeclined', { other: 'wrongPin' }),
-      { kind: 'failed', reason: 'declined_by_payer' },
+      { kind: 'declined', reason: 'declined_by_payer' },
     ],
-    [error('businessRule', 'genericError', { providerCode: 'expired' }), { kind: 'expired' }],
-    [error('internal', 'genericError'), { kind: 'failed', reason: 'provider_error' }],
-    [undefined, { kind: 'failed', reason: 'provider_error' }],
+    [error('businessRule', 'genericError', { providerCode: 'expired' }), { kind: 'timed_out' }],
+    [error('internal', 'genericError'), { kind: 'declined', reason: 'provider_error' }],
+    [undefined, { kind: 'declined', reason: 'provider_error' }],
     [error('businessRule', 'somethingNew'), { kind: 'unknown', why: 'unrecognised_code' }],
     [error('businessRule', 'duplicateRequest'), { kind: 'unknown', why: 'duplicate_request' }],
     [{ reason: 'no' }, { kind: 'unknown', why: 'unrecognised_code' }],
@@ -222,17 +222,17 @@ describe('a query', () => {
         { key: 'errorCategory', value: 'businessRule' },
         { key: 'errorCode', value: 'insufficientFunds' },
       ],
-      { kind: 'failed', reason: 'insufficient_funds' },
+      { kind: 'declined', reason: 'insufficient_funds' },
     ],
     [
       [
         { key: 'errorCode', value: 'genericError' },
         { key: 'providerCode', value: 'expired' },
       ],
-      { kind: 'expired' },
+      { kind: 'timed_out' },
     ],
     [[{ key: 'errorCode', value: 'somethingNew' }], { kind: 'unknown', why: 'unrecognised_code' }],
-    [[{ key: 'colour', value: 'blue' }], { kind: 'failed', reason: 'provider_error' }],
+    [[{ key: 'colour', value: 'blue' }], { kind: 'declined', reason: 'provider_error' }],
   ])('of a transaction that failed, with the metadata %j', async (metadata, expected) => {
     subject.wallet.on(routes.transaction, json(200, transaction({ transactionStatus: 'failed', metadata })));
 
@@ -387,7 +387,7 @@ describe('a reversal', () => {
     expect(await queryReversal(body)).toMatchObject({ kind: 'unknown', why: 'inconsistent' });
   });
 
-  test('that expired has failed', async () => {
+  test('that expired is refused', async () => {
     const because = error('businessRule', 'genericError', { providerCode: 'expired' });
     subject.wallet.on(
       routes.reversalState,
@@ -397,7 +397,7 @@ describe('a reversal', () => {
 
     const { result } = await subject.connector.queryReversal({ ...reversal, providerReference }, options);
 
-    expect(result).toMatchObject({ kind: 'failed', reason: 'provider_error', providerCode: 'expired' });
+    expect(result).toMatchObject({ kind: 'refused', reason: 'provider_error', providerCode: 'expired' });
   });
 
   test('of a transaction without a usable id is refused without asking the wallet', async () => {

@@ -96,7 +96,7 @@ describe('an error', () => {
     const inconclusive = codes.filter((_code, index) => verdicts[index]!.kind === 'unknown');
     expect(inconclusive).toEqual(['duplicateRequest', 'rateLimitError', 'clientAuthorisationError']);
     for (const verdict of verdicts) {
-      if (verdict.kind === 'failed') expect(failureReasons).toContain(verdict.reason);
+      if (verdict.kind === 'declined') expect(failureReasons).toContain(verdict.reason);
       if (verdict.kind === 'unknown') expect(verdict.why).not.toBe('unrecognised_code');
     }
   });
@@ -111,7 +111,7 @@ describe('an error', () => {
 
     const verdict = judgeFailedState(error!);
 
-    if (verdict.kind !== 'failed') throw new Error(verdict.kind);
+    if (verdict.kind !== 'declined') throw new Error(verdict.kind);
     expect(verdict.providerText).toHaveLength(256);
     expect(verdict.providerCode).toHaveLength(256);
   });
