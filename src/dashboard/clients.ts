@@ -5,6 +5,7 @@ import { ApiKeyService } from '../gen/gatehouse/v1/api_key_service_pb.js';
 import { AuditService } from '../gen/gatehouse/v1/audit_service_pb.js';
 import { MerchantService } from '../gen/gatehouse/v1/merchant_service_pb.js';
 import { OrderService } from '../gen/gatehouse/v1/order_service_pb.js';
+import { OrderStoryService } from '../gen/gatehouse/v1/order_story_service_pb.js';
 import { WebhookService } from '../gen/gatehouse/v1/webhook_service_pb.js';
 import { DiagnosticsService } from '../gen/gatehouse/v1/diagnostics_service_pb.js';
 import { ReconciliationService } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
@@ -22,6 +23,7 @@ export interface DashboardClients {
   readonly merchants: Client<typeof MerchantService>;
   readonly apiKeys: Client<typeof ApiKeyService>;
   readonly orders: Client<typeof OrderService>;
+  readonly orderStories: Client<typeof OrderStoryService>;
   readonly payments: Client<typeof PaymentAttemptService>;
   readonly reports: Client<typeof ReportService>;
   readonly audit: Client<typeof AuditService>;
@@ -41,6 +43,7 @@ export function createDashboardClients(core: Transport, webhooks: Transport): Da
     merchants: createClient(MerchantService, core),
     apiKeys: createClient(ApiKeyService, core),
     orders: createClient(OrderService, core),
+    orderStories: createClient(OrderStoryService, core),
     payments: createClient(PaymentAttemptService, core),
     reports: createClient(ReportService, core),
     audit: createClient(AuditService, core),

@@ -48,6 +48,8 @@ import { paymentAttemptService } from '../core/payments/attempts/payment-attempt
 import { createPaymentReader } from '../core/payments/attempts/payment-reader.ts';
 import { createPhoneLimit } from '../core/payments/phones/phone-limit.ts';
 import { createRecordOutcome } from '../core/payments/attempts/record-outcome.ts';
+import { orderStoryService } from '../core/order-story/order-story-service.ts';
+import { createReadOrderStory } from '../core/order-story/read-order-story.ts';
 import { reconciliationService } from '../core/reconciliation/reconciliation-service.ts';
 import { createReconciliationStore } from '../core/reconciliation/reconciliation-store.ts';
 import { scheduleReconciliations } from '../core/reconciliation/schedule-reconciliations.ts';
@@ -178,6 +180,7 @@ const services = [
     startDirectPayment: createStartDirectPayment(orderParts),
     feed,
     checkoutUrlOf: tokens.urlOf,
+    openCheckoutUrlOf: tokens.openUrlOf,
     currencies: config.GATEHOUSE_CURRENCIES,
     offeredOptions,
     draining: draining.signal,
@@ -188,6 +191,7 @@ const services = [
     hastenAttempt,
     reader: createPaymentReader(database),
   }),
+  orderStoryService({ readStory: createReadOrderStory(database), openCheckoutUrlOf: tokens.openUrlOf }),
   strayPaymentService(createStrayPaymentStore(paymentParts)),
   reconciliationService({
     store: createReconciliationStore({

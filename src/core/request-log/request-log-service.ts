@@ -1,10 +1,7 @@
-import { create } from '@bufbuild/protobuf';
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { Counter } from 'prom-client';
 import {
   ApiEndpoint as EndpointMessage,
   ApiRequestOutcome,
-  ApiRequestSchema,
   RequestLogService,
 } from '../../gen/gatehouse/v1/request_log_service_pb.js';
 import type {
@@ -24,18 +21,12 @@ import { combine } from '../domain/combine.ts';
 import type { Issue } from '../domain/issue.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
-import { environmentNumbers, parseEnvironment } from '../rpc/environment.ts';
+import { apiEndpoints, apiRequestMessage } from '../rpc/api-request-message.ts';
+import { parseEnvironment } from '../rpc/environment.ts';
 import { parsePageSize, parsePageToken } from '../rpc/page-token.ts';
 import { parseId, valuesOrThrow } from '../rpc/request-fields.ts';
 import { parseTime, timeKey } from '../rpc/time-fields.ts';
-import { timeOf } from './request-log-store.ts';
-import type {
-  ApiRequest,
-  ListedRequest,
-  RequestFilter,
-  RequestLogStore,
-  RequestReport,
-} from './request-log-store.ts';
+import type { RequestFilter, RequestLogStore, RequestReport } from './request-log-store.ts';
 
 export interface RequestLogMetrics {
   readonly kept: Counter;
@@ -74,7 +65,7 @@ export function requestLogService(store: RequestLogStore, metrics: RequestLogMet
           filter.limit,
           key,
         );
-        const requests = page.items.map(({ row }) => requestMessage(row));
+        const requests = page.items.map(({ row }) => apiRequestMessage(row));
         return { requests, nextPageToken: page.nextPageToken, unkept };
       },
       async getApiRequest(request) {
@@ -88,7 +79,7 @@ export function requestLogService(store: RequestLogStore, metrics: RequestLogMet
         const found = await store.find(storedId('mer', merchantId), environment, storedId('req', id));
         if (found === undefined)
           throw rpcError('API_REQUEST_NOT_FOUND', `the merchant has no request ${id} of the last 7 days`);
-        return { request: requestMessage(found) };
+        return { request: apiRequestMessage(found) };
       },
     },
     {
@@ -99,14 +90,8 @@ export function requestLogService(store: RequestLogStore, metrics: RequestLogMet
   );
 }
 
-const endpoints = {
-  REGISTER: EndpointMessage.REGISTER,
-  DIRECT: EndpointMessage.DIRECT,
-  VERIFY: EndpointMessage.VERIFY,
-} as const satisfies Record<ApiEndpoint, EndpointMessage>;
-
 const endpointOf = (number: EndpointMessage): ApiEndpoint | undefined =>
-  (Object.keys(endpoints) as ApiEndpoint[]).find((word) => endpoints[word] === number);
+  (Object.keys(apiEndpoints) as ApiEndpoint[]).find((word) => apiEndpoints[word] === number);
 
 /** PostgreSQL has no NUL in texts, and nobody a reason to send one. */
 const text = (value: string, max = 255): string => value.replaceAll('\0', '\uFFFD').slice(0, max);
@@ -225,24 +210,4 @@ function parseEndpoint(number: EndpointMessage): Result<ApiEndpoint | undefined,
 function parseExact(value: string, field: string): Result<string, Issue> {
   if (value.length <= maxFilterText && !value.includes('\0')) return ok(value);
   return err({ field, issue: `must be at most ${maxFilterText} characters, without NUL` });
-}
-
-function requestMessage(row: ListedRequest & Partial<ApiRequest>): RequestMessage {
-  return create(ApiRequestSchema, {
-    apiRequestId: publicId('req', row.id),
-    merchantId: publicId('mer', row.merchantId),
-    environment: environmentNumbers[row.environment],
-    apiKeyId: publicId('key', row.apiKeyId),
-    requestId: row.requestId,
-    endpoint: endpoints[row.endpoint],
-    method: row.method,
-    path: row.path,
-    status: row.status,
-    reason: row.reason,
-    durationMicros: row.durationMicros,
-    orderNumber: row.orderNumber,
-    requestBody: row.requestBody ?? '',
-    responseBody: row.responseBody ?? '',
-    createTime: timestampFromDate(timeOf(row.id)),
-  });
 }

@@ -7,6 +7,7 @@ import type { Database } from '../database/database.ts';
 import { ApiRequestRow } from '../database/entities.ts';
 import type { ApiEndpoint } from '../database/entities.ts';
 import type { Environment } from '../domain/order.ts';
+import { apiRequestBodies } from '../rpc/api-request-message.ts';
 import { countUnkept, insertRequests } from './insert-requests.sql.ts';
 import type { RequestValues, UnkeptValues } from './insert-requests.sql.ts';
 import { keptDays, toleratedSkewMs } from './request-days.ts';
@@ -102,7 +103,7 @@ export function createRequestLogStore({ database, newId, now }: RequestLogStoreP
           ...(requestId === '' ? {} : { requestId }),
           ...(ids.length === 0 ? {} : { $and: ids }),
         },
-        { orderBy: { id: 'desc' }, limit, exclude: ['requestBody', 'responseBody'] },
+        { orderBy: { id: 'desc' }, limit, exclude: apiRequestBodies },
       );
     },
     async find(merchantId, environment, id) {
@@ -112,7 +113,3 @@ export function createRequestLogStore({ database, newId, now }: RequestLogStoreP
       countUnkept(database.pool, merchantId, environment, new Date(now().getTime() - keptDays * dayMs)),
   };
 }
-
-/** When a request came, as its stored id says. */
-export const timeOf = (id: StoredId<'req'>): Date =>
-  new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16));

@@ -5,12 +5,19 @@ import {
   PaymentOption,
   PaymentType,
 } from '../../gen/gatehouse/v1/order_pb.js';
-import type { Order } from '../../gen/gatehouse/v1/order_pb.js';
+import type { Order, PaymentAttempt } from '../../gen/gatehouse/v1/order_pb.js';
+import type { PaymentAttemptStory } from '../../gen/gatehouse/v1/order_story_service_pb.js';
 import type { ApiRequest } from '../../gen/gatehouse/v1/request_log_service_pb.js';
 import { DeliveryState } from '../../gen/gatehouse/v1/webhook_service_pb.js';
+import type {
+  Delivery,
+  GetOrderDeliveriesResponse,
+  OrderDelivery,
+} from '../../gen/gatehouse/v1/webhook_service_pb.js';
 import { isPublicId } from '../../contract/public-id.ts';
 import { amountText } from '../../contract/amount-text.ts';
 import { pathIn, placeOf, scopeOf } from '../access/place.ts';
+import type { Place } from '../access/place.ts';
 import { ask, callOptions, panel } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { attemptResult } from '../developers/delivery-words.ts';
@@ -30,19 +37,16 @@ import {
   eventEntry,
   exchangeEntries,
   requestEntries,
-  storyOf,
+  storyItems,
   strayEntry,
   webhookEntries,
 } from './order-story.ts';
-import type { StoryWriting } from './order-story.ts';
+import type { StoryEntry, StoryWriting } from './order-story.ts';
 import { orderSummary } from './order-summary.ts';
 
 const dictionary = { en: english, am: amharic };
 const reasonWords = { en: homeInEnglish.failures.reasons, am: homeInAmharic.failures.reasons };
 const webhookWords = { en: webhooksInEnglish, am: webhooksInAmharic };
-
-/** More of a kind than an order comes to in its life, but for who asks for it all the time. */
-const most = { events: 100, attempts: 10, deliveries: 20, requests: 500, strays: 20 };
 
 /** The order that a path names. What is no id is no order either. */
 export function orderIdOf({ params }: FastifyRequest): string {
@@ -56,8 +60,30 @@ export const mayChangeOrders = (request: FastifyRequest): boolean => {
   return role !== 'operator' && isAtLeast(role, 'developer');
 };
 
-const isOpen = (status: PaymentAttemptStatus): boolean =>
-  status === PaymentAttemptStatus.SENT || status === PaymentAttemptStatus.UNKNOWN;
+/** The attempt that its wallet has not decided, of which an order has one at most. */
+const openAttempt = (attempts: readonly PaymentAttemptStory[]): PaymentAttempt | undefined =>
+  attempts
+    .flatMap(({ paymentAttempt }) => paymentAttempt ?? [])
+    .find(({ status }) => status === PaymentAttemptStatus.SENT || status === PaymentAttemptStatus.UNKNOWN);
+
+/** The wallet's id of the transaction that paid the order; empty without one. */
+const transactionOf = (attempts: readonly PaymentAttemptStory[]): string =>
+  attempts.find(({ paymentAttempt }) => paymentAttempt?.status === PaymentAttemptStatus.SUCCEEDED)
+    ?.providerTransactionId ?? '';
+
+const isCutShort = ({ deliveries, incomplete }: GetOrderDeliveriesResponse): boolean =>
+  incomplete || deliveries.some(({ delivery, attempts }) => attempts.length < (delivery?.attemptCount ?? 0));
+
+/** The form that sends a delivery again; none while the delivery is pending. */
+const redelivery = (place: Place, delivery: Delivery | undefined) =>
+  delivery === undefined || delivery.state === DeliveryState.PENDING
+    ? []
+    : [
+        {
+          action: pathIn(place, `webhooks/deliveries/${delivery.deliveryId}/redeliver`),
+          eventType: delivery.eventType,
+        },
+      ];
 
 /** The page of one order: what it is, what happened to it, and what can be done. */
 export function addOrder(app: FastifyInstance, dashboard: Dashboard): void {
@@ -73,85 +99,34 @@ export function addOrder(app: FastifyInstance, dashboard: Dashboard): void {
     timeZone,
   });
 
-  const eventsOf = (request: FastifyRequest, orderId: string) =>
-    panel(request, async (options) => {
-      const { entries } = await clients.orders.listOrderEvents(
-        { ...scopeOf(request), orderId, pageSize: most.events },
-        options,
-      );
-      const events = entries.flatMap(({ event }) => event ?? []);
-      return { events, entries: events.map((event) => eventEntry(event, writingOf(request))) };
-    });
+  const storyOf = (request: FastifyRequest, orderId: string, withCheckoutUrl: boolean) =>
+    clients.orderStories.getOrderStory(
+      { ...scopeOf(request), orderId, withCheckoutUrl },
+      callOptions(request),
+    );
 
-  const paymentsOf = (request: FastifyRequest, orderId: string) =>
-    panel(request, async (options) => {
-      const scope = scopeOf(request);
-      const { paymentAttempts } = await clients.payments.listPaymentAttempts(
-        { ...scope, orderId, pageSize: most.attempts },
-        options,
-      );
-      const stories = await Promise.all(
-        paymentAttempts.map(({ paymentAttemptId }) =>
-          clients.payments.getPaymentAttempt({ merchantId: scope.merchantId, paymentAttemptId }, options),
-        ),
-      );
-      return {
-        open: paymentAttempts.find(({ status }) => isOpen(status)),
-        latest: paymentAttempts[0],
-        transaction:
-          stories.find(({ paymentAttempt }) => paymentAttempt?.status === PaymentAttemptStatus.SUCCEEDED)
-            ?.providerTransactionId ?? '',
-        entries: stories.flatMap((story) => exchangeEntries(story, writingOf(request))),
-      };
-    });
+  const deliveriesOf = (request: FastifyRequest, orderId: string) =>
+    panel(request, (options) =>
+      clients.webhooks.getOrderDeliveries({ ...scopeOf(request), orderId }, options),
+    );
 
-  const webhooksOf = (request: FastifyRequest, orderId: string) =>
-    panel(request, async (options) => {
-      const scope = scopeOf(request);
-      const { deliveries } = await clients.webhooks.listDeliveries(
-        { ...scope, orderId, pageSize: most.deliveries },
-        options,
-      );
-      const words = wordsFor(request, webhookWords);
-      const stories = await Promise.all(
-        deliveries.map(async ({ deliveryId }) => {
-          const told = await clients.webhooks.getDelivery(
-            { merchantId: scope.merchantId, deliveryId },
-            options,
-          );
-          const href = pathIn(placeOf(request), `webhooks/deliveries/${deliveryId}`);
-          return webhookEntries(told, href, (result) => attemptResult(result, words), writingOf(request));
-        }),
-      );
-      return {
-        ended: deliveries.filter(({ state }) => state !== DeliveryState.PENDING),
-        entries: stories.flat(),
-      };
+  const deliveryEntries = (request: FastifyRequest, found: readonly OrderDelivery[]): StoryEntry[] => {
+    const words = wordsFor(request, webhookWords);
+    return found.flatMap((each) => {
+      const href = pathIn(placeOf(request), `webhooks/deliveries/${each.delivery?.deliveryId ?? ''}`);
+      return webhookEntries(each, href, (result) => attemptResult(result, words), writingOf(request));
     });
+  };
 
-  const requestsOf = (request: FastifyRequest, orderNumber: string) =>
-    panel(request, async (options) => {
-      const { requests } = await clients.requestLog.listApiRequests(
-        { ...scopeOf(request), orderNumber, pageSize: most.requests },
-        options,
-      );
-      const place = placeOf(request);
-      const verifies = new URLSearchParams({ endpoint: 'verify', order_number: orderNumber }).toString();
-      const pages = {
-        one: ({ apiRequestId }: ApiRequest) => pathIn(place, `requests/${apiRequestId}`),
-        verifies: `${pathIn(place, 'requests')}?${verifies}`,
-      };
-      return requestEntries(requests, pages, writingOf(request));
-    });
-
-  const straysOf = (request: FastifyRequest, orderId: string) =>
-    panel(request, async (options) => {
-      const { strayPayments } = await clients.strayPayments.listStrayPayments(
-        { ...scopeOf(request), orderId, pageSize: most.strays },
-        options,
-      );
-      return strayPayments.map((stray) => strayEntry(stray, writingOf(request)));
-    });
+  const apiRequestEntries = (request: FastifyRequest, orderNumber: string, found: readonly ApiRequest[]) => {
+    const place = placeOf(request);
+    const verifies = new URLSearchParams({ endpoint: 'verify', order_number: orderNumber }).toString();
+    const pages = {
+      one: ({ apiRequestId }: ApiRequest) => pathIn(place, `requests/${apiRequestId}`),
+      verifies: `${pathIn(place, 'requests')}?${verifies}`,
+    };
+    return requestEntries(found, pages, writingOf(request));
+  };
 
   const showOrder = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const orderId = orderIdOf(request);
@@ -159,26 +134,22 @@ export function addOrder(app: FastifyInstance, dashboard: Dashboard): void {
     const writing = writingOf(request);
     const place = placeOf(request);
     const mayChange = mayChangeOrders(request);
-    const { order, checkoutUrl } = await clients.orders.getOrder(
-      { ...scopeOf(request), key: { case: 'orderId', value: orderId }, withCheckoutUrl: mayChange },
-      callOptions(request),
-    );
-    if (order === undefined) throw notFound('ORDER_NOT_FOUND');
-    const [events, payments, webhooks, requests, strays] = await Promise.all([
-      eventsOf(request, orderId),
-      paymentsOf(request, orderId),
-      webhooksOf(request, orderId),
-      requestsOf(request, order.orderNumber),
-      straysOf(request, orderId),
+    const [story, webhooks] = await Promise.all([
+      storyOf(request, orderId, mayChange),
+      deliveriesOf(request, orderId),
     ]);
-    const parts = { events, payments, webhooks, requests, strays };
+    const { order, events, paymentAttempts, checkoutUrl } = story;
+    if (order === undefined) throw notFound('ORDER_NOT_FOUND');
+    const deliveries = webhooks.isThere ? webhooks.value.deliveries : [];
+    const strays = story.strayPayments.map((stray) => strayEntry(stray, writing));
     const entries = [
-      ...(events.isThere ? events.value.entries : []),
-      ...(payments.isThere ? payments.value.entries : []),
-      ...(webhooks.isThere ? webhooks.value.entries : []),
-      ...(requests.isThere ? requests.value : []),
-      ...(strays.isThere ? strays.value : []),
+      ...events.map((event) => eventEntry(event, writing)),
+      ...paymentAttempts.flatMap((attempt) => exchangeEntries(attempt, writing)),
+      ...deliveryEntries(request, deliveries),
+      ...apiRequestEntries(request, order.orderNumber, story.apiRequests),
+      ...strays,
     ];
+    const [latest] = paymentAttempts;
     return sendPage(request, reply, {
       template: 'payments/order',
       title: order.orderNumber,
@@ -190,36 +161,26 @@ export function addOrder(app: FastifyInstance, dashboard: Dashboard): void {
         number: order.orderNumber,
         status: statusText(order.status, writing.words),
         amount: amountText(order.amount, order.currency, request.language),
-        summary: orderSummary(
-          {
-            order,
-            events: events.isThere ? events.value.events : undefined,
-            latestAttempt: payments.isThere ? payments.value.latest : undefined,
-          },
-          writing,
-        ),
-        strays: strays.isThere ? strays.value.map(({ title, notes }) => [title, ...notes].join('. ')) : [],
-        facts: factsOf(order, payments.isThere ? payments.value.transaction : '', words.facts, writing),
-        story: storyOf(entries, writing),
+        summary: orderSummary({ order, events, latestAttempt: latest?.paymentAttempt }, writing),
+        strays: strays.map(({ title, notes }) => [title, ...notes].join('. ')),
+        facts: factsOf(order, transactionOf(paymentAttempts), words.facts, writing),
+        story: storyItems(entries, writing),
         // Requests and deliveries are pages for developers.
         mayFollow: place.role === 'operator' || isAtLeast(place.role, 'developer'),
-        missing: (Object.keys(parts) as (keyof typeof parts)[])
-          .filter((name) => !parts[name].isThere)
-          .map((name) => words.story.missing[name]),
+        notices: [
+          ...(webhooks.isThere ? [] : [words.story.withoutWebhooks]),
+          ...(story.incomplete || (webhooks.isThere && isCutShort(webhooks.value))
+            ? [words.story.incomplete]
+            : []),
+        ],
         checkoutUrl,
         hasHiddenCheckout:
           !mayChange && order.status === OrderStatus.PENDING && order.paymentType !== PaymentType.DIRECT,
         link: isLink(order) ? pathIn(place, `links/${orderId}`) : undefined,
-        mayHasten: mayChange && payments.isThere && payments.value.open !== undefined,
+        mayHasten: mayChange && openAttempt(paymentAttempts) !== undefined,
         mayCancel:
           mayChange && order.status === OrderStatus.PENDING && order.paymentType !== PaymentType.DIRECT,
-        redeliver:
-          mayChange && webhooks.isThere
-            ? webhooks.value.ended.map(({ deliveryId, eventType }) => ({
-                action: pathIn(place, `webhooks/deliveries/${deliveryId}/redeliver`),
-                eventType,
-              }))
-            : [],
+        redeliver: mayChange ? deliveries.flatMap(({ delivery }) => redelivery(place, delivery)) : [],
       },
     });
   };
@@ -242,15 +203,10 @@ export function addOrder(app: FastifyInstance, dashboard: Dashboard): void {
 
   app.post(`${path}/hasten`, async (request, reply) => {
     const orderId = orderIdOf(request);
-    const scope = scopeOf(request);
-    const { paymentAttempts } = await clients.payments.listPaymentAttempts(
-      { ...scope, orderId, pageSize: most.attempts },
-      callOptions(request),
-    );
-    const open = paymentAttempts.find(({ status }) => isOpen(status));
+    const open = openAttempt((await storyOf(request, orderId, false)).paymentAttempts);
     if (open !== undefined) {
       const { paymentAttemptId } = open;
-      const { merchantId } = scope;
+      const { merchantId } = scopeOf(request);
       await clients.payments.hastenPaymentAttempt({ merchantId, paymentAttemptId }, callOptions(request));
     }
     flash(request, { tone: 'good', text: wordsFor(request, dictionary).actions.hastened });

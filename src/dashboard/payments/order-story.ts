@@ -2,13 +2,13 @@ import { durationMs, timestampMs, timestampFromMs } from '@bufbuild/protobuf/wkt
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { OrderEventType, PaymentAttemptStatus } from '../../gen/gatehouse/v1/order_pb.js';
 import type { OrderEvent, PaymentAttempt } from '../../gen/gatehouse/v1/order_pb.js';
-import type { GetPaymentAttemptResponse } from '../../gen/gatehouse/v1/payment_attempt_service_pb.js';
+import type { PaymentAttemptStory } from '../../gen/gatehouse/v1/order_story_service_pb.js';
 import { ApiEndpoint } from '../../gen/gatehouse/v1/request_log_service_pb.js';
 import type { ApiRequest } from '../../gen/gatehouse/v1/request_log_service_pb.js';
 import { StrayPaymentStatus } from '../../gen/gatehouse/v1/stray_payment_service_pb.js';
 import type { StrayPayment } from '../../gen/gatehouse/v1/stray_payment_service_pb.js';
 import { DeliveryAttemptResult } from '../../gen/gatehouse/v1/webhook_service_pb.js';
-import type { GetDeliveryResponse } from '../../gen/gatehouse/v1/webhook_service_pb.js';
+import type { OrderDelivery } from '../../gen/gatehouse/v1/webhook_service_pb.js';
 import { amountText } from '../../contract/amount-text.ts';
 import type { Language } from '../../platform/language/language.ts';
 import type { home } from '../language/english/home.ts';
@@ -86,12 +86,14 @@ export function eventEntry(event: OrderEvent, writing: StoryWriting): StoryEntry
 }
 
 /** What went over the wire to and from the wallet, in its own words. */
-export function exchangeEntries(paid: GetPaymentAttemptResponse, writing: StoryWriting): StoryEntry[] {
+export function exchangeEntries(
+  { paymentAttempt, exchanges }: PaymentAttemptStory,
+  writing: StoryWriting,
+): StoryEntry[] {
   const { story, words, language } = writing;
-  const option =
-    paid.paymentAttempt === undefined ? words.none : optionText(paid.paymentAttempt.paymentOption, words);
+  const option = paymentAttempt === undefined ? words.none : optionText(paymentAttempt.paymentOption, words);
   const format = new Intl.NumberFormat(language);
-  return paid.exchanges.map((exchange): StoryEntry => {
+  return exchanges.map((exchange): StoryEntry => {
     const { startTime, status, error, omitted, duration } = exchange;
     if (omitted > 0) {
       const title = story.omitted(format.format(omitted));
@@ -120,7 +122,7 @@ export function exchangeEntries(paid: GetPaymentAttemptResponse, writing: StoryW
 }
 
 export function webhookEntries(
-  { delivery, attempts }: GetDeliveryResponse,
+  { delivery, attempts }: OrderDelivery,
   href: string,
   results: (result: DeliveryAttemptResult) => string,
   { story, language }: StoryWriting,
@@ -241,7 +243,7 @@ const secondsIn = (language: Language, timeZone: string): Intl.DateTimeFormat =>
 const isPlain = ({ kind }: StoryEntry): boolean => kind === 'event' || kind === 'stray';
 
 /** As it is shown: the oldest first; technical steps between two things that happened are one item. */
-export function storyOf(entries: readonly StoryEntry[], { story, language, timeZone }: StoryWriting) {
+export function storyItems(entries: readonly StoryEntry[], { story, language, timeZone }: StoryWriting) {
   const seconds = secondsIn(language, timeZone);
   const shown = (entry: StoryEntry) => ({
     ...entry,

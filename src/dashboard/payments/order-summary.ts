@@ -1,9 +1,4 @@
-import {
-  OrderEventType,
-  OrderStatus,
-  PaymentAttemptStatus,
-  PaymentOption,
-} from '../../gen/gatehouse/v1/order_pb.js';
+import { OrderEventType, OrderStatus, PaymentAttemptStatus } from '../../gen/gatehouse/v1/order_pb.js';
 import type { Order, OrderEvent, PaymentAttempt } from '../../gen/gatehouse/v1/order_pb.js';
 import { amountText } from '../../contract/amount-text.ts';
 import { momentOf } from '../moment-text.ts';
@@ -11,10 +6,11 @@ import { optionText } from './order-words.ts';
 import { reasonOf } from './order-story.ts';
 import type { StoryWriting } from './order-story.ts';
 
-/** What is known of an order; what could not be read is undefined. */
+/** What the sentence is made of. */
 export interface KnownOfOrder {
   readonly order: Order;
-  readonly events: readonly OrderEvent[] | undefined;
+  readonly events: readonly OrderEvent[];
+  /** Undefined before the first. */
   readonly latestAttempt: PaymentAttempt | undefined;
 }
 
@@ -25,7 +21,6 @@ export function orderSummary(known: KnownOfOrder, writing: StoryWriting): string
   const amount = amountText(order.amount, order.currency, language);
   const at = (time: Order['createTime']): string => momentOf(time, language, timeZone)?.text ?? '';
   const ended = at(order.updateTime);
-  const isUntried = order.paymentOption === PaymentOption.UNSPECIFIED;
   switch (order.status) {
     case OrderStatus.COMPLETED: {
       const paid = amountText(order.deducted, order.currency, language);
@@ -33,7 +28,7 @@ export function orderSummary(known: KnownOfOrder, writing: StoryWriting): string
       return summary.paid(paid, attempt.phone, optionText(attempt.paymentOption, words), ended);
     }
     case OrderStatus.FAILED: {
-      const last = events?.findLast(({ type }) => type === OrderEventType.FAILED);
+      const last = events.findLast(({ type }) => type === OrderEventType.FAILED);
       if (last === undefined) return summary.failed(ended);
       // The event of a cancellation is about the order alone.
       if (last.paymentAttempt === undefined) return summary.cancelled(ended);
@@ -41,11 +36,11 @@ export function orderSummary(known: KnownOfOrder, writing: StoryWriting): string
     }
     case OrderStatus.EXPIRED:
       if (attempt !== undefined) return summary.expiredAfter(ended, reasonOf(attempt, writing));
-      return isUntried ? summary.expired(ended) : summary.expiredUnpaid(ended);
+      return summary.expired(ended);
     default: {
       const until = at(order.expireTime);
       if (attempt !== undefined) return pendingSummary(attempt, until, writing);
-      return isUntried ? summary.unpaid(amount, until) : summary.pending(amount, until);
+      return summary.unpaid(amount, until);
     }
   }
 }

@@ -54,6 +54,18 @@ export interface DeliveryFilter {
   readonly limit: number;
 }
 
+export interface OrderKey {
+  readonly merchantId: string;
+  readonly environment: Environment;
+  readonly orderId: string;
+}
+
+export interface OrderDeliveries {
+  readonly deliveries: readonly { readonly delivery: StoredDelivery; readonly attempts: StoredAttempt[] }[];
+  /** Whether the order has older deliveries than these. */
+  readonly isIncomplete: boolean;
+}
+
 /** What else decides when a pending delivery goes. */
 export interface DeliverySurroundings {
   /** The latest attempt. */
@@ -73,10 +85,14 @@ export interface DeliveryReader {
     merchantId: string,
     deliveryId: string,
   ) => Promise<{ readonly body: Buffer; readonly attempts: StoredAttempt[] }>;
+  /** The deliveries of an order and their latest attempts; both newest first. */
+  readonly ofOrder: (key: OrderKey) => Promise<OrderDeliveries>;
   readonly surroundings: (delivery: StoredDelivery) => Promise<DeliverySurroundings>;
 }
 
 const maxAttemptsShown = 200;
+/** Of an order. An attempt keeps 2 KiB of the answer, so the largest response is far below the limit on messages. */
+const orderLimits = { deliveries: 20, attempts: 20 };
 
 const columns = `
   id, merchant_id as "merchantId", environment, endpoint, event_id as "eventId", event_type as "eventType",
@@ -97,12 +113,16 @@ const find = `select ${columns} from webhooks.deliveries where merchant_id = $1 
 const readBody = `select body from webhooks.deliveries where merchant_id = $1 and id = $2`;
 
 const readAttempts = `
-select number, started_at as "startedAt", duration_ms as "durationMs", result, status_code as "statusCode", detail,
-  remote_address as "remoteAddress", response_body as "responseBody", retry_after as "retryAfter"
-from webhooks.delivery_attempts
-where merchant_id = $1 and delivery_id = $2
-order by number desc
-limit $3`;
+select d.id as "deliveryId", a.number, a.started_at as "startedAt", a.duration_ms as "durationMs", a.result,
+  a.status_code as "statusCode", a.detail, a.remote_address as "remoteAddress", a.response_body as "responseBody",
+  a.retry_after as "retryAfter"
+from unnest($2::text[]) d (id), lateral (
+  select * from webhooks.delivery_attempts
+  where merchant_id = $1 and delivery_id = d.id
+  order by number desc
+  limit $3
+) a
+order by a.number desc`;
 
 const findEarlier = `
 select id, event_type as "eventType" from webhooks.deliveries
@@ -122,12 +142,35 @@ type Row = Omit<StoredDelivery, 'sequence'> & { readonly sequence: string };
 const deliveryOf = (row: Row): StoredDelivery => ({ ...row, sequence: BigInt(row.sequence) });
 
 export function createDeliveryReader(pool: Pool): DeliveryReader {
-  const attempts = (merchantId: string, deliveryId: string, limit: number): Promise<StoredAttempt[]> =>
-    runStatement(pool, { text: readAttempts, values: [merchantId, deliveryId, limit] });
+  /** The latest attempts of each delivery, newest first. */
+  const attemptsOf = async (
+    merchantId: string,
+    deliveryIds: readonly string[],
+    limit: number,
+  ): Promise<Map<string, StoredAttempt[]>> => {
+    const rows = await runStatement<StoredAttempt & { deliveryId: string }>(pool, {
+      text: readAttempts,
+      values: [merchantId, deliveryIds, limit],
+    });
+    return Map.groupBy(rows, ({ deliveryId }) => deliveryId);
+  };
+  const attempts = async (merchantId: string, deliveryId: string, limit: number): Promise<StoredAttempt[]> =>
+    (await attemptsOf(merchantId, [deliveryId], limit)).get(deliveryId) ?? [];
+  const list = async (filter: Partial<DeliveryFilter> & ListBounds): Promise<StoredDelivery[]> => {
+    const rows = await runStatement<Row & Record<string, unknown>>(pool, listStatement(filter));
+    return rows.map(deliveryOf);
+  };
   return {
-    async list(filter) {
-      const rows = await runStatement<Row & Record<string, unknown>>(pool, listStatement(filter));
-      return rows.map(deliveryOf);
+    list,
+    async ofOrder(key) {
+      const found = await list({ ...key, limit: orderLimits.deliveries + 1 });
+      const deliveries = found.slice(0, orderLimits.deliveries);
+      const ids = deliveries.map(({ id }) => id);
+      const tried = await attemptsOf(key.merchantId, ids, orderLimits.attempts);
+      return {
+        deliveries: deliveries.map((delivery) => ({ delivery, attempts: tried.get(delivery.id) ?? [] })),
+        isIncomplete: found.length > orderLimits.deliveries,
+      };
     },
     async find(merchantId, deliveryId) {
       const [row] = await runStatement<Row & Record<string, unknown>>(pool, {
@@ -160,8 +203,10 @@ export function createDeliveryReader(pool: Pool): DeliveryReader {
   };
 }
 
+type ListBounds = Pick<DeliveryFilter, 'merchantId' | 'limit'>;
+
 /** Conditions are put together as they are asked for, so that each list is read by the index made for it. */
-function listStatement(filter: DeliveryFilter): { text: string; values: unknown[] } {
+function listStatement(filter: Partial<DeliveryFilter> & ListBounds): { text: string; values: unknown[] } {
   const conditions = ['merchant_id = $1'];
   const values: unknown[] = [filter.merchantId];
   const add = (condition: (parameter: string) => string, value: unknown): void => {
@@ -171,7 +216,7 @@ function listStatement(filter: DeliveryFilter): { text: string; values: unknown[
   };
   add((value) => `environment = ${value}`, filter.environment);
   // Words of our own, never a caller's: the planner sees which partial index holds them.
-  if (filter.states.length > 0) {
+  if (filter.states !== undefined && filter.states.length > 0) {
     conditions.push(`state in (${filter.states.map((state) => `'${state}'`).join(', ')})`);
   }
   add((value) => `order_number = ${value} and order_number <> ''`, filter.orderNumber);

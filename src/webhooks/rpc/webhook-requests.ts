@@ -1,5 +1,6 @@
 import type {
   GetDeliveryRequest,
+  GetOrderDeliveriesRequest,
   GetRedeliveryRequest,
   ListDeliveriesRequest,
   ListEndpointsRequest,
@@ -16,7 +17,7 @@ import { isPublicId } from '../../contract/public-id.ts';
 import type { LaneKey } from '../domain/delivery.ts';
 import type { RedeliveryRequest } from '../redeliveries/redelivery-store.ts';
 import type { SecretOwner } from '../secrets/secret-rows.ts';
-import type { DeliveryFilter } from './delivery-reader.ts';
+import type { DeliveryFilter, OrderKey } from './delivery-reader.ts';
 import { isPlace } from './endpoint-reader.ts';
 import type { EndpointFilter } from './endpoint-reader.ts';
 import { readFields } from './request-fields.ts';
@@ -58,6 +59,13 @@ export const secretToRotate = (request: RotateSigningSecretRequest) =>
       environment: fields.environment(request.environment),
     },
     promoteAfterMs: fields.duration(request.promoteAfter, 'promote_after', standardPromoteMs, maxPromoteMs),
+  }));
+
+export const orderKey = (request: GetOrderDeliveriesRequest): OrderKey =>
+  readFields((fields) => ({
+    merchantId: fields.id('mer', request.merchantId, 'merchant_id'),
+    environment: fields.environment(request.environment),
+    orderId: fields.id('ord', request.orderId, 'order_id'),
   }));
 
 /** `key` is what a page token is bound to. */

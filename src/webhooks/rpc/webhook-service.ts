@@ -125,6 +125,18 @@ export function webhookService(parts: WebhookServiceParts): RpcService {
         const { body, attempts } = await deliveries.read(delivery.merchantId, delivery.id);
         return { delivery: deliveryMessage(delivery), body, attempts: attempts.map(attemptMessage) };
       },
+      async getOrderDeliveries(request, context) {
+        const key = requests.orderKey(request);
+        annotate(context, { merchant_id: key.merchantId, order_id: key.orderId });
+        const { deliveries: found, isIncomplete } = await deliveries.ofOrder(key);
+        return {
+          deliveries: found.map(({ delivery, attempts }) => ({
+            delivery: deliveryMessage(delivery),
+            attempts: attempts.map(attemptMessage),
+          })),
+          incomplete: isIncomplete,
+        };
+      },
       async explainDelivery(request, context) {
         const delivery = await findDelivery(requests.deliveryKey(request), context);
         const [endpoint, surroundings, problem] = await Promise.all([
@@ -243,6 +255,7 @@ export function webhookService(parts: WebhookServiceParts): RpcService {
       promoteSigningSecret: changers,
       listDeliveries: readers,
       getDelivery: readers,
+      getOrderDeliveries: readers,
       explainDelivery: readers,
       redeliverDelivery: changers,
       startRedelivery: changers,

@@ -9,6 +9,7 @@ import { DiagnosticsService } from '../../../src/gen/gatehouse/v1/diagnostics_se
 import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { OrderStoryService } from '../../../src/gen/gatehouse/v1/order_story_service_pb.js';
 import { PaymentAttemptService } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { ReconciliationService } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
 import { ReportService } from '../../../src/gen/gatehouse/v1/report_service_pb.js';
@@ -75,6 +76,7 @@ const matrix: Readonly<Record<string, string>> = {
   'gatehouse.v1.StrayPaymentService/LeaseReversals': /*     */ '- - Y - - - - -',
   'gatehouse.v1.StrayPaymentService/RecordReversalOutcome': /**/ '- - Y - - - - -',
   'gatehouse.v1.StrayPaymentService/RetryReversal': /*      */ '- - - - Y Y - -',
+  'gatehouse.v1.OrderStoryService/GetOrderStory': /*        */ '- - - - Y Y - Y',
   'gatehouse.v1.ReconciliationService/StartReconciliation': '- - - - Y Y - -',
   'gatehouse.v1.ReconciliationService/LeaseReconciliation': '- - Y - - - - -',
   'gatehouse.v1.ReconciliationService/RecordStatementPage': '- - Y - - - - -',
@@ -134,6 +136,7 @@ const services: readonly DescService[] = [
   OrderService,
   PaymentAttemptService,
   StrayPaymentService,
+  OrderStoryService,
   ReconciliationService,
   MerchantService,
   ApiKeyService,

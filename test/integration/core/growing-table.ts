@@ -60,7 +60,7 @@ with made as (
   from made where n % 2 = 1
 )
 insert into core.order_events (merchant_id, environment, order_id, sequence, id, type, occurred_at, payload)
-select merchant_id, 'SANDBOX', id, sequence, uuidv7(), 'CREATED', at, '\\x00' from made, generate_series(1, 2) sequence`;
+select merchant_id, 'SANDBOX', id, sequence, uuidv7(), 'CREATED', at, '' from made, generate_series(1, 2) sequence`;
 
 const insertDue = `
 with made as (

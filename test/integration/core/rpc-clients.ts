@@ -12,6 +12,7 @@ const root = resolve(import.meta.dirname, '../../..');
 const definitions = loadSync(
   [
     'order_service',
+    'order_story_service',
     'payment_attempt_service',
     'stray_payment_service',
     'reconciliation_service',

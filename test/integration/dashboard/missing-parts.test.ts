@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { headingOf } from '../../support/customer.ts';
+import { registration } from '../../support/order-requests.ts';
 import { startStack } from '../../support/stack.ts';
 import type { Stack } from '../../support/stack.ts';
 import { openDashboardDesk } from './dashboard-desk.ts';
@@ -22,8 +24,14 @@ describe('without a process that sends webhooks', () => {
 
     const webhooks = await visitor.get(`/m/${merchant.id}/sandbox/webhooks`);
     const keys = await visitor.get(`/m/${merchant.id}/sandbox/keys`);
+    const { order } = await stack
+      .client(OrderService, 'writer')
+      .registerOrder(registration({ merchantId: merchant.id }));
+    const story = await visitor.get(`/m/${merchant.id}/sandbox/orders/${order?.orderId ?? ''}`);
     const ready = await visitor.get('/readyz');
 
+    expect(story.body).toContain('Webhook deliveries cannot be shown at the moment.');
+    expect(story.body).toContain('story-event');
     expect(webhooks.status).toBe(200);
     expect(webhooks.body.split(missing)).toHaveLength(3);
     expect(webhooks.body).toContain('Send a test');

@@ -3,7 +3,14 @@ import type { Client } from '@connectrpc/connect';
 import pg from 'pg';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
-import { Environment, OrderStatus, PaymentType } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { CheckoutService } from '../../../src/gen/gatehouse/v1/checkout_service_pb.js';
+import {
+  Environment,
+  OrderStatus,
+  PaymentAttemptStatus,
+  PaymentOption,
+  PaymentType,
+} from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { storedId } from '../../support/ids.ts';
 import { directPayment, registration } from '../../support/order-requests.ts';
@@ -26,7 +33,14 @@ let viewer: DashboardVisitor;
 const script = `<script>alert('x')</script>"'><img src=x onerror=alert(1)>`;
 
 beforeAll(async () => {
-  stack = await startStack({ facades: 1, dashboards: 1, webhooks: 1, wallets: 1, walletTimeScale: 0.01 });
+  stack = await startStack({
+    facades: 1,
+    dashboards: 1,
+    webhooks: 1,
+    wallets: 1,
+    walletTimeScale: 0.01,
+    settings: { GATEHOUSE_LOG_LEVEL: 'debug' },
+  });
   desk = openDashboardDesk(stack);
   orders = stack.client(OrderService, 'writer');
   shop = await stack.createMerchant();
@@ -213,6 +227,64 @@ describe('one order', () => {
       body.replaceAll(/<details class="fold"><summary>\d+ technical steps? .*?<\/ol><\/details>/gs, ''),
     ).not.toMatch(/story-(?:request|wallet)/);
     expect((await viewer.get(at(`orders/${order.orderId}`))).body).not.toContain('/requests/req_');
+  });
+
+  test('costs three RPCs, whatever happened to the order: the session, its story and its deliveries', async () => {
+    const order = await register({ orderNumber: 'THREE', webhookUrl: 'http://127.0.0.1:9/hook' });
+    const scope = { merchantId: shop.id, environment: Environment.SANDBOX };
+    const name = { ...scope, key: { case: 'orderId' as const, value: order.orderId } };
+    const { checkoutUrl } = await orders.getOrder({ ...name, withCheckoutUrl: true });
+    const token = checkoutUrl.split('/').at(-1) ?? '';
+    const browserSecret = 'b'.repeat(43);
+    const checkout = stack.client(CheckoutService, 'checkout');
+    // Too little money, a wrong PIN, and at last another amount, which the wallet sends back.
+    for (const phone of ['0900000001', '0900000002', '0900000019']) {
+      const paymentOption = PaymentOption.WALLETA_USSD;
+      await checkout.submitCheckoutPayment({ token, browserSecret, paymentOption, phone });
+      await waitUntil(`the wallet has decided about ${phone}`, async () => {
+        const { checkout: shown } = await checkout.getCheckout({ token, browserSecret });
+        return shown?.latestAttempt?.status === PaymentAttemptStatus.DECLINED;
+      });
+    }
+    const page = at(`orders/${order.orderId}`);
+    await waitUntil('the money is back', async () =>
+      (await developer.get(page)).body.includes('It was sent back'),
+    );
+    await checkout.cancelCheckout({ token, browserSecret });
+    const tried = await waitUntil('a delivery was tried', async () => {
+      const answer = await developer.get(page);
+      return answer.body.includes('order.failed, try 1') ? answer : undefined;
+    });
+    // What the dashboard asked of each process. It collects mails and renews sessions beside the pages, at its own times.
+    const beside = ['AccountService/TakeAccountMails', 'SessionService/WriteSession'];
+    const calls = () =>
+      [...stack.cores, ...stack.webhooks].map(({ log }) =>
+        log.filter(({ role, rpc }) => role === 'dashboard' && !beside.includes(String(rpc))),
+      );
+    /** A call is in the log once it is over. */
+    const logged = (view: { readonly headers: Headers }) =>
+      waitUntil('the calls of the page are in the log', () => {
+        const id = view.headers.get('x-request-id');
+        return calls().every((ofProcess) => ofProcess.some(({ request_id }) => request_id === id));
+      });
+    await logged(tried);
+    const before = calls().map(({ length }) => length);
+
+    const view = await developer.get(page);
+
+    await logged(view);
+    const made = calls().flatMap((ofProcess, index) => ofProcess.slice(before[index]));
+    expect(made.map(({ rpc }) => rpc).sort()).toEqual([
+      'OrderStoryService/GetOrderStory',
+      'SessionService/ReadSession',
+      'WebhookService/GetOrderDeliveries',
+    ]);
+    const { body } = view;
+    expect(body.match(/Payment started: Wallet A/g)).toHaveLength(3);
+    expect(body.match(/Asked for the payment/g)).toHaveLength(3);
+    expect(body).toContain('A payment of');
+    expect(body).toContain('It was sent back.');
+    expect(body).toContain('order.failed, try 1');
   });
 
   test('is not there for a foreign merchant, a foreign environment or a made-up id', async () => {

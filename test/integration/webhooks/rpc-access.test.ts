@@ -20,6 +20,7 @@ const open: Readonly<Record<MethodName, readonly Role[]>> = {
   promoteSigningSecret: ['dashboard', 'operator'],
   listDeliveries: ['dashboard', 'operator', 'reader'],
   getDelivery: ['dashboard', 'operator', 'reader'],
+  getOrderDeliveries: ['dashboard', 'operator', 'reader'],
   explainDelivery: ['dashboard', 'operator', 'reader'],
   redeliverDelivery: ['dashboard', 'operator'],
   startRedelivery: ['dashboard', 'operator'],

@@ -222,6 +222,52 @@ describe('one delivery', () => {
     expect([attempts.length, attempts[0]?.number, attempts.at(-1)?.number]).toEqual([200, 203, 4]);
   });
 
+  test('is read with the others of its order, each with its latest 20 attempts, newest first', async () => {
+    const orderId = newRandomId('ord', new Date());
+    const [first = ''] = await desk.deliver(merchantId, { orderId, eventType: 'order.failed' });
+    const [second = ''] = await desk.deliver(merchantId, { orderId, sequence: 4n });
+    await desk.deliver(merchantId, { orderId: newRandomId('ord', new Date()) });
+    for (let number = 1; number <= 21; number += 1) await attempted(first, number);
+    await attempted(second, 1, { result: 'DELIVERED', status_code: 204 });
+    const key = { merchantId, environment: Environment.SANDBOX, orderId };
+
+    const { deliveries, incomplete } = await reader().getOrderDeliveries(key);
+
+    expect(deliveries.map(({ delivery, attempts }) => [delivery?.deliveryId, attempts.length])).toEqual([
+      [second, 1],
+      [first, 20],
+    ]);
+    expect(deliveries[1]?.attempts.map(({ number }) => number).slice(0, 2)).toEqual([21, 20]);
+    expect(deliveries[0]?.attempts).toMatchObject([
+      { number: 1, result: DeliveryAttemptResult.DELIVERED, statusCode: 204 },
+    ]);
+    expect(incomplete).toBe(false);
+    for (const own of [
+      { environment: Environment.PRODUCTION },
+      { merchantId: newRandomId('mer', new Date()) },
+    ])
+      expect((await reader().getOrderDeliveries({ ...key, ...own })).deliveries).toEqual([]);
+    const bad = reader().getOrderDeliveries({ merchantId: '', environment: 0, orderId: 'x' });
+    expect(Object.keys((await failureOf(bad)).issues).sort()).toEqual([
+      'environment',
+      'merchant_id',
+      'order_id',
+    ]);
+  });
+
+  test('of an order with more than 20: the latest 20 are read, and the answer says that there are older ones', async () => {
+    const orderId = newRandomId('ord', new Date());
+    const ids: string[] = [];
+    for (let sequence = 1n; sequence <= 21n; sequence += 1n)
+      ids.push(...(await desk.deliver(merchantId, { orderId, sequence })));
+    const key = { merchantId, environment: Environment.SANDBOX, orderId };
+
+    const { deliveries, incomplete } = await reader().getOrderDeliveries(key);
+
+    expect(deliveries.map(({ delivery }) => delivery?.deliveryId)).toEqual(ids.sort().slice(1).reverse());
+    expect(incomplete).toBe(true);
+  });
+
   test.each(['getDelivery', 'explainDelivery', 'redeliverDelivery'] as const)(
     '%s: that of another merchant is not found, as one that does not exist',
     async (method) => {

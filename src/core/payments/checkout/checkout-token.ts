@@ -13,6 +13,8 @@ export interface TokenSubject {
 export interface CheckoutTokens {
   /** The one-time checkout URL of an order: the same one whenever it is asked again. */
   readonly urlOf: (order: Pick<Order, 'id' | 'merchantId' | 'environment'>) => string;
+  /** The checkout URL of an order that can be paid there; empty for one that is DIRECT or not PENDING. */
+  readonly openUrlOf: (order: Order) => string;
   /** What a token names, or undefined when we did not make it. */
   readonly open: (token: string) => TokenSubject | undefined;
 }
@@ -33,15 +35,17 @@ export function createCheckoutTokens(baseUrl: string, key: Buffer): CheckoutToke
   // Prepared once: from a Buffer, every HMAC makes its key anew, which takes five times as long as the HMAC itself.
   const secret = createSecretKey(key);
   const macOf = (name: Buffer): Buffer => createHmac('sha256', secret).update(name).digest();
+  const urlOf: CheckoutTokens['urlOf'] = ({ id, merchantId, environment }) => {
+    const token = Buffer.alloc(nameLength + macLength);
+    token[0] = environment === 'SANDBOX' ? 0 : 1;
+    token.write(hexOf(storedId('mer', merchantId)), 1, 'hex');
+    token.write(hexOf(storedId('ord', id)), 17, 'hex');
+    macOf(token.subarray(0, nameLength)).copy(token, nameLength);
+    return `${baseUrl}/c/${token.toString('base64url')}`;
+  };
   return {
-    urlOf({ id, merchantId, environment }) {
-      const token = Buffer.alloc(nameLength + macLength);
-      token[0] = environment === 'SANDBOX' ? 0 : 1;
-      token.write(hexOf(storedId('mer', merchantId)), 1, 'hex');
-      token.write(hexOf(storedId('ord', id)), 17, 'hex');
-      macOf(token.subarray(0, nameLength)).copy(token, nameLength);
-      return `${baseUrl}/c/${token.toString('base64url')}`;
-    },
+    urlOf,
+    openUrlOf: (order) => (order.status === 'PENDING' && order.paymentType !== 'DIRECT' ? urlOf(order) : ''),
     open(token) {
       if (!tokenForm.test(token)) return undefined;
       const bytes = Buffer.from(token, 'base64url');

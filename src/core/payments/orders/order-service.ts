@@ -27,6 +27,7 @@ import { combine } from '../../domain/combine.ts';
 import { formatCursor, parseCursor } from '../../events/follow-events.ts';
 import type { EventFeed } from '../../events/follow-events.ts';
 import { parseId, valuesOrThrow } from '../../rpc/request-fields.ts';
+import { registrars, requireRegistrar } from '../../rpc/checkout-url-access.ts';
 import { parseEnvironment } from '../../rpc/environment.ts';
 import { actorOf } from '../../../platform/rpc/actor.ts';
 import type { CancelOrder } from './cancel-order.ts';
@@ -60,6 +61,7 @@ export interface OrderServiceParts {
   readonly startDirectPayment: StartDirectPayment;
   readonly feed: EventFeed;
   readonly checkoutUrlOf: CheckoutTokens['urlOf'];
+  readonly openCheckoutUrlOf: CheckoutTokens['openUrlOf'];
   /** ISO 4217 codes this deployment takes. */
   readonly currencies: readonly string[];
   readonly offeredOptions: OfferedOptions;
@@ -68,7 +70,6 @@ export interface OrderServiceParts {
 }
 
 const writers = ['facade', 'operator', 'writer'] as const;
-const registrars = [...writers, 'dashboard'] as const;
 const readers = [
   'facade',
   'checkout',
@@ -127,8 +128,7 @@ export function orderService(parts: OrderServiceParts): RpcService {
     const order = await findOrder(valuesOrThrow(parseOrderName(request)), scope);
     if (order === undefined)
       throw rpcError('ORDER_NOT_FOUND', 'the merchant has no such order in this environment');
-    const isOpen = order.status === 'PENDING' && order.paymentType !== 'DIRECT';
-    const checkoutUrl = request.withCheckoutUrl && isOpen ? parts.checkoutUrlOf(order) : '';
+    const checkoutUrl = request.withCheckoutUrl ? parts.openCheckoutUrlOf(order) : '';
     return create(GetOrderResponseSchema, { order: orderMessage(order), checkoutUrl });
   };
 
@@ -260,18 +260,6 @@ export function orderService(parts: OrderServiceParts): RpcService {
       listOrderEvents: [...followers, 'dashboard'],
       watchOrderEvents: followers,
     },
-  );
-}
-
-/**
- * The checkout URL pays and cancels the order. A role that may register orders receives the URL anyway, when it sends the
- * order again; no other role may read it. @throws PERMISSION_DENIED ROLE_NOT_ALLOWED
- */
-function requireRegistrar(role: Caller['role']): void {
-  if (registrars.some((registrar) => registrar === role)) return;
-  throw rpcError(
-    'ROLE_NOT_ALLOWED',
-    `with_checkout_url needs a role that may register orders (${registrars.join(', ')}), such as writer; the token has the role ${role}`,
   );
 }
 

@@ -1,38 +1,29 @@
-import { create } from '@bufbuild/protobuf';
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import {
-  StrayPaymentKind,
-  StrayPaymentSchema,
-  StrayPaymentService,
-  StrayPaymentStatus as StatusMessage,
-} from '../../../gen/gatehouse/v1/stray_payment_service_pb.js';
+import { StrayPaymentService } from '../../../gen/gatehouse/v1/stray_payment_service_pb.js';
 import type {
   LeaseReversalsRequest,
   ListStrayPaymentsRequest,
   RecordReversalOutcomeRequest,
-  StrayPayment as StrayPaymentMessage,
 } from '../../../gen/gatehouse/v1/stray_payment_service_pb.js';
 import { annotate, markUneventful } from '../../../platform/rpc/call-context.ts';
 import { rpcError } from '../../../contract/error-reason.ts';
 import { rpcService } from '../../../contract/rpc-service.ts';
 import type { RpcService } from '../../../platform/rpc/rpc-service.ts';
 import { actorOf } from '../../../platform/rpc/actor.ts';
-import { publicId } from '../../../contract/public-id.ts';
 import { combine } from '../../domain/combine.ts';
 import type { Issue } from '../../domain/issue.ts';
 import type { StrayPaymentStatus } from '../../domain/order.ts';
 import { err, ok } from '../../domain/result.ts';
 import type { ReversalOutcome } from '../../domain/reversal.ts';
 import type { Result } from '../../domain/result.ts';
-import { environmentNumbers, parseEnvironment, parseOptionalEnvironment } from '../../rpc/environment.ts';
+import { parseEnvironment, parseOptionalEnvironment } from '../../rpc/environment.ts';
 import { parseLease, parseLeaseLimit, parsePaymentOptions } from '../../rpc/lease-fields.ts';
-import { optionNumber } from '../../../contract/payment-options.ts';
 import { pageOf } from '../../../platform/rpc/page-token.ts';
 import { parsePageSize, parsePageToken } from '../../rpc/page-token.ts';
 import { parseId, parseOptionalId, valuesOrThrow } from '../../rpc/request-fields.ts';
+import { strayPaymentMessage, strayPaymentStatuses as statuses } from '../../rpc/stray-payment-message.ts';
 import { walletText } from '../../rpc/wallet-text.ts';
 import { reversalName, shownId } from './stray-payment-store.ts';
-import type { StrayPayment, StrayPaymentStore } from './stray-payment-store.ts';
+import type { StrayPaymentStore } from './stray-payment-store.ts';
 
 const maxReference = 800;
 const maxDetail = 512;
@@ -51,7 +42,7 @@ export function strayPaymentService(store: StrayPaymentStore): RpcService {
           key,
         );
         return {
-          strayPayments: page.items.map(({ stray }) => strayMessage(stray)),
+          strayPayments: page.items.map(({ stray }) => strayPaymentMessage(stray)),
           nextPageToken: page.nextPageToken,
         };
       },
@@ -61,7 +52,7 @@ export function strayPaymentService(store: StrayPaymentStore): RpcService {
         annotate(context, { items: leased.length });
         if (leased.length === 0) markUneventful(context);
         const reversals = leased.map(({ stray, leaseId, sentBefore }) => ({
-          strayPayment: strayMessage(stray),
+          strayPayment: strayPaymentMessage(stray),
           leaseId,
           sentBefore,
           providerReference: stray.providerReference ?? '',
@@ -73,7 +64,7 @@ export function strayPaymentService(store: StrayPaymentStore): RpcService {
         const { leaseId, outcome, ...key } = parseReport(request);
         annotate(context, { stray_payment_id: key.strayPaymentId, outcome: outcome.type });
         const recorded = await store.record(key, leaseId, outcome, request.exchanges);
-        if (recorded.ok) return { strayPayment: strayMessage(recorded.value) };
+        if (recorded.ok) return { strayPayment: strayPaymentMessage(recorded.value) };
         if (recorded.error === 'not_found') throw notFound(key.strayPaymentId);
         throw rpcError('LEASE_LOST', 'the lease has ended and somebody else has the reversal by now');
       },
@@ -81,7 +72,7 @@ export function strayPaymentService(store: StrayPaymentStore): RpcService {
         const key = valuesOrThrow(combine(parseKey(request)));
         annotate(context, { stray_payment_id: key.strayPaymentId });
         const retried = await store.retry(key, actorOf(context));
-        if (retried.ok) return { strayPayment: strayMessage(retried.value) };
+        if (retried.ok) return { strayPayment: strayPaymentMessage(retried.value) };
         if (retried.error === 'not_found') throw notFound(key.strayPaymentId);
         throw rpcError(
           'REVERSAL_NOT_REFUSED',
@@ -157,14 +148,6 @@ function parseOutcome({ outcome }: RecordReversalOutcomeRequest): Result<Reversa
   }
 }
 
-const statuses = {
-  REVERSAL_DUE: StatusMessage.REVERSAL_DUE,
-  REVERSED: StatusMessage.REVERSED,
-  REVERSAL_REFUSED: StatusMessage.REVERSAL_REFUSED,
-} as const satisfies Record<StrayPaymentStatus, StatusMessage>;
-
-const kinds = { LATE: StrayPaymentKind.LATE, WRONG_AMOUNT: StrayPaymentKind.WRONG_AMOUNT } as const;
-
 function parseFilter(request: ListStrayPaymentsRequest) {
   const key = [request.merchantId, request.orderId, request.environment, request.statuses];
   const filter = valuesOrThrow(
@@ -189,24 +172,4 @@ function parseStatuses(request: ListStrayPaymentsRequest): Result<StrayPaymentSt
     return err({ field: 'statuses', issue: `must be ${words.join(', ')}` });
   }
   return ok(known);
-}
-
-function strayMessage(stray: StrayPayment): StrayPaymentMessage {
-  return create(StrayPaymentSchema, {
-    strayPaymentId: shownId(stray),
-    merchantId: publicId('mer', stray.merchantId),
-    environment: environmentNumbers[stray.environment],
-    orderId: publicId('ord', stray.orderId),
-    paymentAttemptId: publicId('pat', stray.paymentAttemptId),
-    paymentOption: optionNumber(stray.paymentOption),
-    providerTransactionId: stray.providerTransactionId,
-    amount: stray.amount,
-    currency: stray.currency,
-    kind: kinds[stray.kind],
-    status: statuses[stray.status],
-    detail: stray.detail,
-    tries: stray.tries,
-    createTime: timestampFromDate(stray.createdAt),
-    updateTime: timestampFromDate(stray.updatedAt),
-  });
 }

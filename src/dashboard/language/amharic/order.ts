@@ -3,7 +3,6 @@ import type { order as english } from '../english/order.ts';
 export const order: typeof english = {
   summary: {
     unpaid: (amount, until) => `ደንበኛው መክፈል አልጀመረም። ${amount} እስከ ${until} ሊከፈል ይችላል።`,
-    pending: (amount, until) => `${amount} ገና አልተከፈለም፤ እስከ ${until} ሊከፈል ይችላል።`,
     asked: (phone, option) => `ክፍያ በመካሄድ ላይ ነው፦ ${phone} በ${option} ተጠይቋል፤ ገና አላረጋገጠም።`,
     unknown: (option) => `${option} ገንዘቡን መውሰዱን አላሳወቀም። እስኪታወቅ ድረስ በራሱ ይጠየቃል።`,
     declined: (reason, until) => `የመጨረሻው ክፍያ አልተሳካም (${reason})። ደንበኛው እስከ ${until} እንደገና ሊሞክር ይችላል።`,
@@ -13,7 +12,6 @@ export const order: typeof english = {
     failed: (when) => `ትዕዛዙ በ${when} አልተሳካም። አልተከፈለም።`,
     failedFor: (when, reason) => `ክፍያው በ${when} አልተሳካም፦ ${reason}።`,
     expired: (when) => `የትዕዛዙ ጊዜ በ${when} አልፏል። ማንም ለመክፈል አልሞከረም።`,
-    expiredUnpaid: (when) => `የትዕዛዙ ጊዜ ሳይከፈል በ${when} አልፏል።`,
     expiredAfter: (when, reason) => `የትዕዛዙ ጊዜ ሳይከፈል በ${when} አልፏል። የመጨረሻው ክፍያ አልተሳካም፦ ${reason}።`,
   },
   facts: {
@@ -53,13 +51,8 @@ export const order: typeof english = {
   story: {
     title: 'የተፈጸመው',
     kinds: { event: 'ትዕዛዝ', wallet: 'ዋሌት', webhook: 'ዌብሁክ', request: 'የAPI ጥያቄ', stray: 'ባለቤት የሌለው ክፍያ' },
-    missing: {
-      events: 'በትዕዛዙ ላይ የተፈጸመው ለጊዜው አይታይም።',
-      payments: 'ዋሌቶቹ ያሉት ለጊዜው አይታይም።',
-      webhooks: 'ወደ ሰርቨርዎ የተላከው ለጊዜው አይታይም።',
-      requests: 'የAPI ጥያቄዎቹ ለጊዜው አይታዩም።',
-      strays: 'ባለቤት የሌላቸው ክፍያዎች ለጊዜው አይታዩም።',
-    },
+    withoutWebhooks: 'ወደ ሰርቨርዎ የተላኩት ዌብሁኮች ለጊዜው አይታዩም። ቆይተው ገጹን እንደገና ይክፈቱ።',
+    incomplete: 'ይህ ትዕዛዝ ገጹ ከሚያሳየው በላይ ደረጃዎች አሉት። የቆዩት ደረጃዎች አይታዩም።',
     events: {
       created: 'ተመዝግቧል',
       started: (option, phone) => `ክፍያ ተጀምሯል፦ ${option}፣ ${phone}`,

@@ -6,7 +6,6 @@ export const order = {
   summary: {
     unpaid: (amount: string, until: string) =>
       `The customer has not started to pay. ${amount} can be paid until ${until}.`,
-    pending: (amount: string, until: string) => `${amount} is not paid yet, and can be paid until ${until}.`,
     asked: (phone: string, option: string) =>
       `A payment is under way: ${phone} was asked by ${option} and has not confirmed yet.`,
     unknown: (option: string) =>
@@ -20,7 +19,6 @@ export const order = {
     failed: (when: string) => `The order failed on ${when}. It was not paid.`,
     failedFor: (when: string, reason: string) => `The payment failed on ${when}: ${reason}.`,
     expired: (when: string) => `The order expired on ${when}. Nobody tried to pay it.`,
-    expiredUnpaid: (when: string) => `The order expired on ${when} unpaid.`,
     expiredAfter: (when: string, reason: string) =>
       `The order expired on ${when} unpaid. The last payment failed: ${reason}.`,
   },
@@ -69,13 +67,8 @@ export const order = {
       request: 'API request',
       stray: 'Stray payment',
     },
-    missing: {
-      events: 'What happened to the order is missing at the moment.',
-      payments: 'What the wallets said is missing at the moment.',
-      webhooks: 'What was sent to your server is missing at the moment.',
-      requests: 'The API requests are missing at the moment.',
-      strays: 'Stray payments are missing at the moment.',
-    },
+    withoutWebhooks: 'Webhook deliveries cannot be shown at the moment. Load the page again later.',
+    incomplete: 'This order has more steps than this page shows. The oldest steps are left out.',
     events: {
       created: 'Registered',
       started: (option: string, phone: string) => `Payment started: ${option}, ${phone}`,

@@ -630,6 +630,94 @@ export declare type GetDeliveryResponse = Message<"gatehouse.v1.GetDeliveryRespo
 export declare const GetDeliveryResponseSchema: GenMessage<GetDeliveryResponse>;
 
 /**
+ * Which order's deliveries to read.
+ *
+ * @generated from message gatehouse.v1.GetOrderDeliveriesRequest
+ */
+export declare type GetOrderDeliveriesRequest = Message<"gatehouse.v1.GetOrderDeliveriesRequest"> & {
+  /**
+   * The merchant: "mer_…".
+   *
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * The environment of the order.
+   *
+   * @generated from field: gatehouse.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * The order: "ord_…".
+   *
+   * @generated from field: string order_id = 3;
+   */
+  orderId: string;
+};
+
+/**
+ * Describes the message gatehouse.v1.GetOrderDeliveriesRequest.
+ * Use `create(GetOrderDeliveriesRequestSchema)` to create a new message.
+ */
+export declare const GetOrderDeliveriesRequestSchema: GenMessage<GetOrderDeliveriesRequest>;
+
+/**
+ * The deliveries of an order.
+ *
+ * @generated from message gatehouse.v1.GetOrderDeliveriesResponse
+ */
+export declare type GetOrderDeliveriesResponse = Message<"gatehouse.v1.GetOrderDeliveriesResponse"> & {
+  /**
+   * Newest first; the latest 20 at most.
+   *
+   * @generated from field: repeated gatehouse.v1.OrderDelivery deliveries = 1;
+   */
+  deliveries: OrderDelivery[];
+
+  /**
+   * True when the order has older deliveries.
+   *
+   * @generated from field: bool incomplete = 2;
+   */
+  incomplete: boolean;
+};
+
+/**
+ * Describes the message gatehouse.v1.GetOrderDeliveriesResponse.
+ * Use `create(GetOrderDeliveriesResponseSchema)` to create a new message.
+ */
+export declare const GetOrderDeliveriesResponseSchema: GenMessage<GetOrderDeliveriesResponse>;
+
+/**
+ * A delivery of an order, without its body.
+ *
+ * @generated from message gatehouse.v1.OrderDelivery
+ */
+export declare type OrderDelivery = Message<"gatehouse.v1.OrderDelivery"> & {
+  /**
+   * The delivery.
+   *
+   * @generated from field: gatehouse.v1.Delivery delivery = 1;
+   */
+  delivery?: Delivery | undefined;
+
+  /**
+   * The latest attempts, newest first; 20 at most. Delivery.attempt_count counts all of them.
+   *
+   * @generated from field: repeated gatehouse.v1.DeliveryAttempt attempts = 2;
+   */
+  attempts: DeliveryAttempt[];
+};
+
+/**
+ * Describes the message gatehouse.v1.OrderDelivery.
+ * Use `create(OrderDeliverySchema)` to create a new message.
+ */
+export declare const OrderDeliverySchema: GenMessage<OrderDelivery>;
+
+/**
  * Which delivery to explain.
  *
  * @generated from message gatehouse.v1.ExplainDeliveryRequest
@@ -1788,6 +1876,17 @@ export declare const WebhookService: GenService<{
     methodKind: "unary";
     input: typeof GetDeliveryRequestSchema;
     output: typeof GetDeliveryResponseSchema;
+  },
+  /**
+   * Reads the deliveries of one order, each with its attempts. There are none before the order ends, for an order without a
+   * webhook_url, and for an order that does not exist. Errors: INVALID_ARGUMENT INVALID_FIELDS.
+   *
+   * @generated from rpc gatehouse.v1.WebhookService.GetOrderDeliveries
+   */
+  getOrderDeliveries: {
+    methodKind: "unary";
+    input: typeof GetOrderDeliveriesRequestSchema;
+    output: typeof GetOrderDeliveriesResponseSchema;
   },
   /**
    * Says in words why a delivery is where it is, when it goes next, and what can be done. Errors: as GetDelivery.

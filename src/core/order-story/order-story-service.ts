@@ -1,0 +1,63 @@
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { OrderStoryService } from '../../gen/gatehouse/v1/order_story_service_pb.js';
+import { rpcError } from '../../contract/error-reason.ts';
+import { rpcService } from '../../contract/rpc-service.ts';
+import { annotate, callerOf } from '../../platform/rpc/call-context.ts';
+import type { RpcService } from '../../platform/rpc/rpc-service.ts';
+import { combine } from '../domain/combine.ts';
+import type { Order } from '../domain/order.ts';
+import { apiRequestMessage } from '../rpc/api-request-message.ts';
+import { requireRegistrar } from '../rpc/checkout-url-access.ts';
+import { parseEnvironment } from '../rpc/environment.ts';
+import { attemptMessage, orderMessage } from '../rpc/order-messages.ts';
+import { parseId, valuesOrThrow } from '../rpc/request-fields.ts';
+import { strayPaymentMessage } from '../rpc/stray-payment-message.ts';
+import type { AttemptStory, ReadOrderStory } from './read-order-story.ts';
+
+export interface OrderStoryServiceParts {
+  readonly readStory: ReadOrderStory;
+  /** The checkout URL of an order that can be paid there; empty for any other order. */
+  readonly openCheckoutUrlOf: (order: Order) => string;
+}
+
+/** gatehouse.v1.OrderStoryService. */
+export function orderStoryService({ readStory, openCheckoutUrlOf }: OrderStoryServiceParts): RpcService {
+  return rpcService(
+    OrderStoryService,
+    {
+      async getOrderStory(request, context) {
+        const key = valuesOrThrow(
+          combine({
+            merchantId: parseId('mer', request.merchantId, 'merchant_id'),
+            environment: parseEnvironment(request.environment),
+            orderId: parseId('ord', request.orderId, 'order_id'),
+          }),
+        );
+        annotate(context, { merchant_id: key.merchantId, order_id: key.orderId });
+        if (request.withCheckoutUrl) requireRegistrar(callerOf(context).role);
+        const story = await readStory(key);
+        if (story === undefined)
+          throw rpcError('ORDER_NOT_FOUND', 'the merchant has no such order in this environment');
+        const { order } = story;
+        return {
+          order: orderMessage(order),
+          checkoutUrl: request.withCheckoutUrl ? openCheckoutUrlOf(order) : '',
+          events: [...story.events],
+          paymentAttempts: story.attempts.map((attempt) => attemptStoryMessage(order, attempt)),
+          strayPayments: story.strayPayments.map(strayPaymentMessage),
+          apiRequests: story.apiRequests.map(apiRequestMessage),
+          incomplete: story.isIncomplete,
+        };
+      },
+    },
+    { getOrderStory: ['dashboard', 'operator', 'reader'] },
+  );
+}
+
+const attemptStoryMessage = (order: Order, { attempt, dueAt, exchanges, ...story }: AttemptStory) => ({
+  paymentAttempt: attemptMessage(order, attempt),
+  providerReference: story.providerReference,
+  providerTransactionId: story.providerTransactionId,
+  ...(dueAt === null ? {} : { dueTime: timestampFromDate(dueAt) }),
+  exchanges: [...exchanges],
+});

@@ -1,0 +1,140 @@
+import { fromBinary } from '@bufbuild/protobuf';
+import { IsolationLevel } from '@mikro-orm/postgresql';
+import { OrderEventSchema } from '../../gen/gatehouse/v1/order_pb.js';
+import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
+import { WalletExchangeSchema } from '../../gen/gatehouse/v1/payment_attempt_service_pb.js';
+import type { WalletExchange } from '../../gen/gatehouse/v1/payment_attempt_service_pb.js';
+import { isPublicId, storedId } from '../../contract/public-id.ts';
+import type { PublicId, StoredId } from '../../contract/public-id.ts';
+import { maskSensitive } from '../../platform/mask-sensitive.ts';
+import type { Database } from '../database/database.ts';
+import {
+  ApiRequestRow,
+  OrderEventRow,
+  OrderRow,
+  PaymentAttemptRow,
+  StrayPaymentRow,
+  WalletExchangeRow,
+} from '../database/entities.ts';
+import { attemptOf, orderOf } from '../database/order-rows.ts';
+import type { Environment, Order, PaymentAttempt } from '../domain/order.ts';
+import { apiRequestBodies } from '../rpc/api-request-message.ts';
+
+/** Ids as they are shown. */
+export interface OrderStoryKey {
+  readonly merchantId: PublicId<'mer'>;
+  readonly environment: Environment;
+  readonly orderId: PublicId<'ord'>;
+}
+
+export interface AttemptStory {
+  readonly attempt: PaymentAttempt;
+  readonly providerReference: string;
+  readonly providerTransactionId: string;
+  readonly dueAt: Date | null;
+  /** Oldest first. */
+  readonly exchanges: readonly WalletExchange[];
+}
+
+export interface OrderStory {
+  readonly order: Order;
+  /** Oldest first. */
+  readonly events: readonly OrderEvent[];
+  /** Newest first, and so are the lists below. */
+  readonly attempts: readonly AttemptStory[];
+  readonly strayPayments: readonly Omit<StrayPaymentRow, symbol>[];
+  readonly apiRequests: readonly Omit<ApiRequestRow, symbol | (typeof apiRequestBodies)[number]>[];
+  /** Whether a list is at its limit and lacks older entries. */
+  readonly isIncomplete: boolean;
+}
+
+/** Undefined when the merchant has no such order in this environment. */
+export type ReadOrderStory = (key: OrderStoryKey) => Promise<OrderStory | undefined>;
+
+const limits = { exchanges: 500, strayPayments: 50, apiRequests: 500 };
+/** Half of the limit on messages; the other lists at their limits stay below the other half. */
+const maxExchangeBytes = 2 * 1024 * 1024;
+
+/**
+ * Reads everything that belongs to an order from one snapshot, by six statements for any number of attempts. Each reads
+ * an index. The attempts have none by their order, so their ids are taken from the order's events, which name them all.
+ */
+export function createReadOrderStory(database: Database): ReadOrderStory {
+  return ({ merchantId: shownMerchantId, environment, orderId: shownOrderId }) => {
+    const merchantId = storedId('mer', shownMerchantId);
+    const orderId = storedId('ord', shownOrderId);
+    return database.fork().transactional(
+      async (em) => {
+        const row = await em.findOne(OrderRow, { merchantId, environment, id: orderId });
+        if (row === null) return undefined;
+        const eventRows = await em.find(
+          OrderEventRow,
+          { merchantId, orderId },
+          { orderBy: { sequence: 'asc' } },
+        );
+        const events = eventRows.map(({ payload }) => fromBinary(OrderEventSchema, payload));
+        const ids = attemptIdsOf(events);
+        const attempts = await em.find(
+          PaymentAttemptRow,
+          { merchantId, id: { $in: ids } },
+          { orderBy: { id: 'desc' } },
+        );
+        const exchanges = await em.find(
+          WalletExchangeRow,
+          { merchantId, paymentAttemptId: { $in: ids } },
+          { orderBy: { id: 'desc' }, limit: limits.exchanges + 1 },
+        );
+        const strayPayments = await em.find(
+          StrayPaymentRow,
+          { merchantId, orderId },
+          { orderBy: { id: 'desc' }, limit: limits.strayPayments + 1 },
+        );
+        const apiRequests = await em.find(
+          ApiRequestRow,
+          // Masked as in the log. The second condition tells the database that its partial index has the rows.
+          { merchantId, environment, orderNumber: { $eq: maskSensitive(row.orderNumber), $ne: '' } },
+          { orderBy: { id: 'desc' }, limit: limits.apiRequests + 1, exclude: apiRequestBodies },
+        );
+        const kept = latestThatFit(exchanges);
+        return {
+          order: orderOf(row, attempts.find(({ id }) => id === row.latestAttemptId) ?? null),
+          events,
+          attempts: attempts.map((attempt) => ({
+            attempt: attemptOf(attempt),
+            providerReference: attempt.providerReference ?? '',
+            providerTransactionId: attempt.providerTransactionId ?? '',
+            dueAt: attempt.dueAt ?? null,
+            exchanges: kept
+              .filter(({ paymentAttemptId }) => paymentAttemptId === attempt.id)
+              .map(({ payload }) => fromBinary(WalletExchangeSchema, payload))
+              .reverse(),
+          })),
+          strayPayments: strayPayments.slice(0, limits.strayPayments),
+          apiRequests: apiRequests.slice(0, limits.apiRequests),
+          isIncomplete:
+            kept.length < exchanges.length ||
+            strayPayments.length > limits.strayPayments ||
+            apiRequests.length > limits.apiRequests,
+        };
+      },
+      { isolationLevel: IsolationLevel.REPEATABLE_READ, readOnly: true },
+    );
+  };
+}
+
+const attemptIdsOf = (events: readonly OrderEvent[]): StoredId<'pat'>[] => [
+  ...new Set(
+    events
+      .map(({ paymentAttempt }) => paymentAttempt?.paymentAttemptId ?? '')
+      .filter((id) => isPublicId('pat', id))
+      .map((id) => storedId('pat', id)),
+  ),
+];
+
+/** Of exchanges that come newest first, the latest within both limits. */
+function latestThatFit<T extends { readonly payload: Uint8Array }>(exchanges: readonly T[]): T[] {
+  let bytes = 0;
+  return exchanges
+    .slice(0, limits.exchanges)
+    .filter(({ payload }) => (bytes += payload.length) <= maxExchangeBytes);
+}

@@ -1,0 +1,17 @@
+import type { Role } from '../../contract/roles.ts';
+import { rpcError } from '../../contract/error-reason.ts';
+
+/** The roles that register orders one by one. */
+export const registrars = ['facade', 'operator', 'writer', 'dashboard'] as const satisfies readonly Role[];
+
+/**
+ * The checkout URL pays and cancels the order. A role that may register orders receives the URL anyway, when it sends the
+ * order again; no other role may read it. @throws PERMISSION_DENIED ROLE_NOT_ALLOWED
+ */
+export function requireRegistrar(role: string): void {
+  if (registrars.some((registrar) => registrar === role)) return;
+  throw rpcError(
+    'ROLE_NOT_ALLOWED',
+    `with_checkout_url needs a role that may register orders (${registrars.join(', ')}), such as writer; the token has the role ${role}`,
+  );
+}

@@ -1,0 +1,46 @@
+import { create } from '@bufbuild/protobuf';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import {
+  StrayPaymentKind as KindMessage,
+  StrayPaymentSchema,
+  StrayPaymentStatus as StatusMessage,
+} from '../../gen/gatehouse/v1/stray_payment_service_pb.js';
+import type { StrayPayment as StrayPaymentMessage } from '../../gen/gatehouse/v1/stray_payment_service_pb.js';
+import { optionNumber } from '../../contract/payment-options.ts';
+import { publicId } from '../../contract/public-id.ts';
+import type { StrayPaymentKind, StrayPaymentRow } from '../database/entities.ts';
+import type { StrayPaymentStatus } from '../domain/order.ts';
+import { environmentNumbers } from './environment.ts';
+
+/** The contract's number for the status of a stray payment. */
+export const strayPaymentStatuses = {
+  REVERSAL_DUE: StatusMessage.REVERSAL_DUE,
+  REVERSED: StatusMessage.REVERSED,
+  REVERSAL_REFUSED: StatusMessage.REVERSAL_REFUSED,
+} as const satisfies Record<StrayPaymentStatus, StatusMessage>;
+
+const kinds = {
+  LATE: KindMessage.LATE,
+  WRONG_AMOUNT: KindMessage.WRONG_AMOUNT,
+} as const satisfies Record<StrayPaymentKind, KindMessage>;
+
+/** A stored stray payment in the contract's words. */
+export function strayPaymentMessage(stray: Omit<StrayPaymentRow, symbol>): StrayPaymentMessage {
+  return create(StrayPaymentSchema, {
+    strayPaymentId: publicId('stp', stray.id),
+    merchantId: publicId('mer', stray.merchantId),
+    environment: environmentNumbers[stray.environment],
+    orderId: publicId('ord', stray.orderId),
+    paymentAttemptId: publicId('pat', stray.paymentAttemptId),
+    paymentOption: optionNumber(stray.paymentOption),
+    providerTransactionId: stray.providerTransactionId,
+    amount: stray.amount,
+    currency: stray.currency,
+    kind: kinds[stray.kind],
+    status: strayPaymentStatuses[stray.status],
+    detail: stray.detail,
+    tries: stray.tries,
+    createTime: timestampFromDate(stray.createdAt),
+    updateTime: timestampFromDate(stray.updatedAt),
+  });
+}

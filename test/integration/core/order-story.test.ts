@@ -1,0 +1,208 @@
+import { afterAll, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import pg from 'pg';
+import { newRandomId, publicId } from '../../../src/contract/public-id.ts';
+import { openDatabase } from '../../../src/core/database/database.ts';
+import type { Database } from '../../../src/core/database/database.ts';
+import { createReadOrderStory } from '../../../src/core/order-story/read-order-story.ts';
+import {
+  Environment,
+  OrderEventType,
+  OrderStatus,
+  PaymentAttemptStatus,
+} from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { OrderStoryService } from '../../../src/gen/gatehouse/v1/order_story_service_pb.js';
+import { ApiEndpoint, RequestLogService } from '../../../src/gen/gatehouse/v1/request_log_service_pb.js';
+import { StrayPaymentStatus } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
+import { createLogger } from '../../../src/platform/logger.ts';
+import { storedId } from '../../support/ids.ts';
+import { failureOf } from '../../support/rpc-failure.ts';
+import { startStack } from '../../support/stack.ts';
+import type { Stack } from '../../support/stack.ts';
+import { openPaymentDesk, outcomes, transactionOf } from './payment-desk.ts';
+import type { HostedOrder, Outcome, Payment, PaymentDesk } from './payment-desk.ts';
+
+let stack: Stack;
+let desk: PaymentDesk;
+let database: Database;
+let merchantId: string;
+
+beforeAll(async () => {
+  stack = await startStack({ facades: 0 });
+  desk = await openPaymentDesk(stack);
+  database = await openDatabase({
+    url: stack.databaseUrl,
+    poolSize: 1,
+    applicationName: 'order story',
+    logger: createLogger({ process: 'test', instance: 'order story', level: 'silent' }),
+  });
+});
+beforeEach(async () => {
+  await desk.clear();
+  ({ id: merchantId } = await stack.createMerchant());
+});
+afterAll(async () => {
+  await database.close();
+  await desk.close();
+  await stack.stop();
+});
+
+const environment = Environment.SANDBOX;
+const storyOf = (order: { readonly orderId: string }, role: 'reader' | 'dashboard' = 'reader', own = {}) =>
+  stack
+    .client(OrderStoryService, role)
+    .getOrderStory({ merchantId, environment, orderId: order.orderId, ...own });
+
+/** Pays at the checkout; the wallet answers with the outcome after exchanges with these URLs. */
+async function pay(
+  order: HostedOrder,
+  outcome: Outcome,
+  urls: readonly string[],
+  body = '',
+): Promise<Payment> {
+  const payment = await desk.payHosted(order);
+  const exchanges = urls.map((url) => ({ purpose: 'query', url, responseBody: body }));
+  await desk.record(await desk.take(payment), outcome, exchanges);
+  return payment;
+}
+
+const recordRequests = (orderNumbers: readonly string[]) =>
+  stack.client(RequestLogService, 'facade').recordApiRequests({
+    requests: orderNumbers.map((orderNumber) => ({
+      apiRequestId: newRandomId('req', new Date()),
+      merchantId,
+      environment,
+      apiKeyId: newRandomId('key', new Date()),
+      requestId: 'story-request',
+      endpoint: ApiEndpoint.REGISTER,
+      method: 'POST',
+      path: '/api/v1/register',
+      status: 201,
+      orderNumber,
+      requestBody: '{"amount":"100.50"}',
+      createTime: timestampFromMs(Date.now()),
+    })),
+  });
+
+test('a story has the order, its events, attempts with exchanges, stray payments and API requests, and no others', async () => {
+  const order = await desk.registerHosted({ merchantId, orderNumber: 'S-1' });
+  const other = await desk.registerHosted({ merchantId, orderNumber: 'S-2' });
+  const declined = await pay(order, outcomes.declined(), ['first-1', 'first-2']);
+  const wrong = await pay(order, outcomes.completed('t-1', '99.00'), ['second-1']);
+  await pay(other, outcomes.completed('t-2', '98.00'), ['other-1']);
+  await recordRequests(['S-1', 'S-2', 'S-1']);
+
+  const story = await storyOf(order);
+
+  expect(story.order).toMatchObject({
+    orderId: order.orderId,
+    status: OrderStatus.PENDING,
+    orderNumber: 'S-1',
+  });
+  expect(story.events.map(({ sequence, type }) => `${sequence} ${OrderEventType[type]}`)).toEqual(
+    await desk.history(order),
+  );
+  const [latest, first] = story.paymentAttempts;
+  expect(story.paymentAttempts).toHaveLength(2);
+  expect(latest?.paymentAttempt).toMatchObject({
+    paymentAttemptId: wrong.attemptId,
+    status: PaymentAttemptStatus.DECLINED,
+    declineReason: 'wrong_amount',
+  });
+  for (const [each, payment] of [
+    [latest, wrong],
+    [first, declined],
+  ] as const) {
+    const { order: _order, $typeName: _name, ...alone } = await desk.story(payment);
+    expect(each).toMatchObject(alone);
+  }
+  expect(first?.exchanges.map(({ url }) => url)).toEqual(['first-1', 'first-2']);
+  expect(story.strayPayments).toMatchObject([
+    {
+      paymentAttemptId: wrong.attemptId,
+      providerTransactionId: transactionOf(merchantId, 't-1'),
+      amount: '99.00',
+      status: StrayPaymentStatus.REVERSAL_DUE,
+    },
+  ]);
+  expect(story.apiRequests.map(({ orderNumber, requestBody }) => [orderNumber, requestBody])).toEqual([
+    ['S-1', ''],
+    ['S-1', ''],
+  ]);
+  expect(story.incomplete).toBe(false);
+});
+
+test('the checkout URL is given to a role that may register orders, while the order can be paid', async () => {
+  const order = await desk.registerHosted({ merchantId });
+  const withUrl = { withCheckoutUrl: true };
+
+  expect((await storyOf(order, 'dashboard')).checkoutUrl).toBe('');
+  expect((await storyOf(order, 'dashboard', withUrl)).checkoutUrl).toContain(`/c/${order.token}`);
+  expect(await failureOf(storyOf(order, 'reader', withUrl))).toMatchObject({
+    code: 'PermissionDenied',
+    reason: 'ROLE_NOT_ALLOWED',
+  });
+  await desk.cancelHosted(order);
+  expect((await storyOf(order, 'dashboard', withUrl)).checkoutUrl).toBe('');
+});
+
+test('an order of another merchant or environment is not found, and every bad field is named', async () => {
+  const order = await desk.registerHosted({ merchantId });
+  const stranger = await stack.createMerchant();
+
+  for (const own of [{ merchantId: stranger.id }, { environment: Environment.PRODUCTION }])
+    expect(await failureOf(storyOf(order, 'reader', own))).toMatchObject({
+      code: 'NotFound',
+      reason: 'ORDER_NOT_FOUND',
+    });
+  expect(
+    await failureOf(storyOf(order, 'reader', { merchantId: '', environment: 0, orderId: 'x' })),
+  ).toMatchObject({
+    reason: 'INVALID_FIELDS',
+    issues: {
+      merchant_id: expect.any(String),
+      environment: expect.any(String),
+      order_id: expect.any(String),
+    },
+  });
+});
+
+test('a story that is too large for one response keeps the latest exchanges and says that older ones are left out', async () => {
+  const order = await desk.registerHosted({ merchantId });
+  const body = 'x'.repeat(16_000);
+  const urls = Array.from({ length: 50 }, (_, index) => `e-${index}`);
+  for (let attempt = 0; attempt < 3; attempt += 1) await pay(order, outcomes.declined(), urls, body);
+
+  const story = await storyOf(order);
+
+  expect(story.incomplete).toBe(true);
+  const kept = story.paymentAttempts.map(({ exchanges }) => exchanges.map(({ url }) => url));
+  expect(kept.slice(0, 2)).toEqual([urls, urls]);
+  expect(kept[2]?.at(-1)).toBe('e-49');
+  expect(kept[2]).not.toContain('e-0');
+});
+
+test('a story takes as many statements for five attempts as for none', async () => {
+  const none = await desk.registerHosted({ merchantId, orderNumber: 'none' });
+  const five = await desk.registerHosted({ merchantId, orderNumber: 'five' });
+  for (let attempt = 0; attempt < 5; attempt += 1) await pay(five, outcomes.declined(), ['e']);
+  const read = createReadOrderStory(database);
+  const statementsFor = async ({ orderId }: HostedOrder): Promise<number> => {
+    const query = jest.spyOn(pg.Client.prototype, 'query');
+    try {
+      const key = {
+        merchantId: publicId('mer', storedId('mer', merchantId)),
+        orderId: publicId('ord', storedId('ord', orderId)),
+      };
+      expect((await read({ ...key, environment: 'SANDBOX' }))?.order.id).toBe(orderId);
+      return query.mock.calls.length;
+    } finally {
+      query.mockRestore();
+    }
+  };
+
+  const counts = [await statementsFor(none), await statementsFor(five)];
+
+  expect(counts[0]).toBeGreaterThanOrEqual(6);
+  expect(counts[1]).toBe(counts[0]);
+});
