@@ -57,6 +57,16 @@ const url = (protocols: readonly string[]) =>
     return input.replace(/\/+$/, '');
   });
 
+/**
+ * An address to listen on. `localhost` is 127.0.0.1: left as it is, Fastify opens a second listener on ::1, and that one
+ * lacks what the first one does about errors of the HTTP parser.
+ */
+export const listenHost = makeExactValidator<string>((input) => {
+  if (isIP(input) === 0 && !/^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/i.test(input))
+    throw new EnvError('must be an IP address or a host name, without a port');
+  return input.toLowerCase() === 'localhost' ? '127.0.0.1' : input;
+});
+
 /** The pages' cookies are for the whole of a host, so that a path before them cannot be. */
 export const origin = makeExactValidator<string>((input) => {
   const parsed = URL.canParse(input) ? new URL(input) : undefined;

@@ -1,5 +1,6 @@
 import { EnvMissingError, cleanEnv, str } from 'envalid';
 import type { CleanedEnv } from 'envalid';
+import { listenHost } from './address-settings.ts';
 
 /** A process's environment, handed in by its composition root. */
 export type ProcessEnvironment = Readonly<Record<string, string | undefined>>;
@@ -11,7 +12,7 @@ export class SettingsError extends Error {
 
 /** The settings of every process. */
 export const processSettings = {
-  GATEHOUSE_HOST: str({ default: '127.0.0.1' }),
+  GATEHOUSE_HOST: listenHost({ default: '127.0.0.1' }),
   GATEHOUSE_LOG_LEVEL: str({
     choices: ['fatal', 'error', 'warn', 'info', 'debug', 'trace'],
     default: 'info',

@@ -112,9 +112,11 @@ const settings: readonly {
     good: [
       ['0.0.0.0', '0.0.0.0'],
       ['::', '::'],
+      ['core-1.internal', 'core-1.internal'],
+      ['localhost', '127.0.0.1'],
     ],
-    bad: [],
-    advice: /./,
+    bad: ['http://127.0.0.1', '127.0.0.1:8080', '10.0.0.0/8', 'a b'],
+    advice: /must be an IP address or a host name, without a port/,
   },
   {
     name: 'GATEHOUSE_DATABASE_URL',
