@@ -51,6 +51,14 @@ export default {
       },
     },
     {
+      name: 'orders-change-through-one-door',
+      comment:
+        'Only change-orders.ts and add-orders.ts write orders: they also write the events, and tell who waits for them.',
+      severity: 'error',
+      from: { pathNot: '^src/core/payments/changes/(change|add)-orders\\.ts$' },
+      to: { path: '^src/core/payments/changes/(write-order|insert-orders\\.sql)\\.ts$' },
+    },
+    {
       name: 'edge-imports-shared-folders',
       comment:
         'An edge process talks to core and to other edges over RPC: it imports gen, contract, platform and merchant-api.',
@@ -132,6 +140,23 @@ export default {
       severity: 'error',
       from: {},
       to: { circular: true },
+    },
+    {
+      name: 'no-folder-cycle',
+      comment:
+        'Two folders that need each other are one folder, or miss a third, even when no two of their files do.',
+      severity: 'error',
+      scope: 'folder',
+      from: { path: '^src/core(/|$)' },
+      to: { circular: true },
+    },
+    {
+      name: 'subfolder-imports-no-parent',
+      comment:
+        'A folder of core may use its subfolders. The other way round, the two would be a cycle, which no-folder-cycle does not see.',
+      severity: 'error',
+      from: { path: '^src/core/(.+)/[^/]+/[^/]+$' },
+      to: { path: '^src/core/$1/[^/]+$' },
     },
     {
       name: 'no-unresolvable',

@@ -66,6 +66,16 @@ const planted: readonly (readonly [rule: string, file: string, statement: string
     'src/core/payments/late.ts',
     `await import('../merchants/merchant-store.ts');`,
   ],
+  [
+    'orders-change-through-one-door',
+    'src/core/payments/orders/refund.ts',
+    `import { a } from '../changes/write-order.ts';`,
+  ],
+  [
+    'subfolder-imports-no-parent',
+    'src/core/merchants/terms/limits.ts',
+    `import { a } from '../find-merchant.ts';`,
+  ],
   ['edge-imports-shared-folders', 'src/rest-facade/core.ts', `import type { A } from '../core/domain/a.ts';`],
   ['edge-imports-shared-folders', 'src/checkout/facade.ts', `import { a } from '../rest-facade/a.ts';`],
   ['edge-imports-shared-folders', 'src/wallets/core.ts', `import { a } from '../core/domain/a.ts';`],
@@ -103,8 +113,9 @@ const permitted: Readonly<Record<string, string>> = {
   'src/core/database/a.ts': `import { a } from '../domain/a.ts'; export { a };`,
   'src/core/merchants/merchant-store.ts': `import { a } from '../database/a.ts'; import 'node:crypto'; export { a }; export type A = 1;`,
   'src/core/merchants/find-merchant.ts': `import { a } from './merchant-store.ts'; export { a };`,
-  'src/core/payments/orders/pay.ts': `import { a } from '../../merchants/find-merchant.ts'; import '../changes/change.ts'; import '../../../platform/a.ts'; import '../../../gen/a_pb.js';`,
-  'src/core/payments/changes/change.ts': `import '../../domain/a.ts';`,
+  'src/core/payments/orders/pay.ts': `import { a } from '../../merchants/find-merchant.ts'; import '../changes/change-orders.ts'; import '../../../platform/a.ts'; import '../../../gen/a_pb.js';`,
+  'src/core/payments/changes/change-orders.ts': `import './write-order.ts';`,
+  'src/core/payments/changes/write-order.ts': `import '../../domain/a.ts'; export const a = 1;`,
   'src/gen/a_pb.js': `import 'fastify'; export const A = 1;`,
   'src/gen/a_pb.d.ts': `export declare const A: 1; export type A = 1;`,
   'src/gen/google/rpc/a_pb.js': `export const A = 1;`,
@@ -153,6 +164,10 @@ describe('import rules', () => {
     const files = [
       ...Object.entries(permitted),
       ...planted.map(([, file, statement]) => [file, statement] as const),
+      ['src/core/reports/left/uses-right.ts', `import '../right/used.ts';`] as const,
+      ['src/core/reports/left/used.ts', `export const a = 1;`] as const,
+      ['src/core/reports/right/uses-left.ts', `import '../left/used.ts';`] as const,
+      ['src/core/reports/right/used.ts', `export const a = 1;`] as const,
       ['src/platform/ring-one.ts', `import './ring-two.ts';`] as const,
       ['src/platform/ring-two.ts', `import './ring-one.ts';`] as const,
     ];
@@ -174,6 +189,11 @@ describe('import rules', () => {
 
   test('no-circular refuses two files that import each other', () => {
     expect(rulesBrokenBy('src/platform/ring-one.ts')).toEqual(['no-circular']);
+  });
+
+  test('no-folder-cycle refuses two folders that import each other, though none of their files do', () => {
+    expect(rulesBrokenBy('src/core/reports/left')).toEqual(['no-folder-cycle']);
+    expect(rulesBrokenBy('src/core/reports/right')).toEqual(['no-folder-cycle']);
   });
 
   test('imports that follow the rules are let through', () => {

@@ -7,7 +7,7 @@ import { isWorthAsking } from '../../domain/attempt-work.ts';
 import type { Order, PaymentAttempt } from '../../domain/order.ts';
 import { ok } from '../../domain/result.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
-import { orderOfAttempt } from '../changes/order-store.ts';
+import { orderOfAttempt } from '../changes/read-order.ts';
 import { workOf } from './attempt-work-row.ts';
 import { keepExchanges } from './keep-exchanges.ts';
 

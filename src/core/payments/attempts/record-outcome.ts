@@ -10,7 +10,7 @@ import type { OutcomeReport } from '../../domain/wallet-outcome.ts';
 import { decideOutcome } from '../../domain/wallet-outcome.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
 import { findStrayPayment, recordStrayPayment } from '../changes/found-stray-payment.ts';
-import { orderOfAttempt } from '../changes/order-store.ts';
+import { orderOfAttempt } from '../changes/read-order.ts';
 import { workOf } from './attempt-work-row.ts';
 import { keepExchanges } from './keep-exchanges.ts';
 

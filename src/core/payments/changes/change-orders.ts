@@ -10,8 +10,10 @@ import type { PhoneLimit } from '../phones/phone-limit.ts';
 import { createAddOrders } from './add-orders.ts';
 import type { AddOrders, News } from './add-orders.ts';
 import { createOrderEventValues } from './order-event-values.ts';
-import { readOrder, writeOrder } from './order-store.ts';
-import type { ChangeRows, LockOrder } from './order-store.ts';
+import { readOrder } from './read-order.ts';
+import type { LockOrder } from './read-order.ts';
+import { writeOrder } from './write-order.ts';
+import type { ChangeRows } from './write-order.ts';
 
 /** What a decision makes of an order. */
 export interface Decision {

@@ -20,7 +20,7 @@ import { allowedOptions } from '../../domain/merchant-terms.ts';
 import type { CheckoutTokens, TokenSubject } from './checkout-token.ts';
 import { decisionOf } from '../changes/change-orders.ts';
 import type { Decision, OrderChanges } from '../changes/change-orders.ts';
-import { orderOfId, readOrder } from '../changes/order-store.ts';
+import { orderOfId, readOrder } from '../changes/read-order.ts';
 import type { PhoneLimit } from '../phones/phone-limit.ts';
 
 /** What a customer's page shows. */

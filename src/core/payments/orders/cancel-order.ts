@@ -7,7 +7,7 @@ import { transition } from '../../domain/transition.ts';
 import type { RejectionOf } from '../../domain/transition.ts';
 import { decisionOf } from '../changes/change-orders.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
-import { orderOfId } from '../changes/order-store.ts';
+import { orderOfId } from '../changes/read-order.ts';
 
 /** Ends an order that shall not be paid any more. Errors: ORDER_NOT_FOUND, PAYMENT_IN_PROGRESS, ORDER_NOT_PAYABLE. */
 export type CancelOrder = (

@@ -16,7 +16,7 @@ import type { DirectPayment } from './order-requests.ts';
 import type { CallScope } from '../changes/add-orders.ts';
 import { decisionOf } from '../changes/change-orders.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
-import { orderOfId } from '../changes/order-store.ts';
+import { orderOfId } from '../changes/read-order.ts';
 import type { FindOrder } from '../search/find-order.ts';
 import { findTaken, issueOfDifferent, issueOfEnded, orderNumberTaken } from './register-order.ts';
 
