@@ -1,7 +1,7 @@
 import type { EnvironmentName, Place } from './access/place.ts';
 import type { shell } from './language/english/shell.ts';
-import { isAtLeast } from './session/viewer.ts';
-import type { Role, Viewer } from './session/viewer.ts';
+import { isAtLeast } from './access/viewer.ts';
+import type { Role, Viewer } from './access/viewer.ts';
 
 type Words = typeof shell;
 export type Area = keyof Words['nav'];

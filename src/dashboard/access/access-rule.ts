@@ -1,4 +1,4 @@
-import type { Role } from '../session/viewer.ts';
+import type { Role } from './viewer.ts';
 
 /** Who may ask for something. */
 export type AccessRule =

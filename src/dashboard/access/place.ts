@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { Environment } from '../../gen/gatehouse/v1/order_pb.js';
-import type { Role, Viewer } from '../session/viewer.ts';
+import type { Role, Viewer } from './viewer.ts';
 
 /** Where on the dashboard somebody is: at a merchant, and in one of its environments where there are two. */
 export interface Place {

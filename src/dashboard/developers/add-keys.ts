@@ -13,7 +13,7 @@ import { momentOf } from '../moment-text.ts';
 import type { Moment } from '../moment-text.ts';
 import { shellWords } from '../send-page.ts';
 import { flash } from '../session/sign-in-state.ts';
-import { isAtLeast } from '../session/viewer.ts';
+import { isAtLeast } from '../access/viewer.ts';
 import { keyRows } from './key-list.ts';
 
 const dictionary = { en: english, am: amharic };

@@ -12,7 +12,7 @@ import { wordsFor } from '../language/words.ts';
 import { notFound } from '../page-problem.ts';
 import { shellWords } from '../send-page.ts';
 import { flash } from '../session/sign-in-state.ts';
-import { isAtLeast } from '../session/viewer.ts';
+import { isAtLeast } from '../access/viewer.ts';
 import { readDeliveryFilter } from './delivery-filter.ts';
 import { deliveryStates, endpointState } from './delivery-words.ts';
 import { deliveryRow, deliveryStory, endpointRow, explanation } from './webhook-views.ts';

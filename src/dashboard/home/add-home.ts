@@ -12,7 +12,7 @@ import { home as english } from '../language/english/home.ts';
 import { wordsFor } from '../language/words.ts';
 import { latestDays } from '../local-time.ts';
 import { orderWords } from '../payments/order-words.ts';
-import { isAtLeast } from '../session/viewer.ts';
+import { isAtLeast } from '../access/viewer.ts';
 import { reportView } from './report-views.ts';
 
 const dictionary = { en: english, am: amharic };

@@ -1,19 +1,8 @@
 import { DifferenceKind } from '../../gen/gatehouse/v1/reconciliation_service_pb.js';
 import type { Difference } from '../../gen/gatehouse/v1/reconciliation_service_pb.js';
+import type { DifferenceAdvice } from '../language/english/operator.ts';
 
-/** What there is to do about a difference, as far as its facts say; core says it in a sentence, in English. */
-export type DifferenceAdvice =
-  | 'readAtWallet'
-  | 'askForPayment'
-  | 'askForStray'
-  | 'whoseIsIt'
-  | 'secondCharge'
-  | 'whichIsRight'
-  | 'isAskedAgain'
-  | 'wentBackUnasked'
-  | 'nothingLeft'
-  | 'whatBecameOfIt';
-
+/** What there is to do about a difference, as far as its facts say. */
 export function adviceOn(difference: Difference): DifferenceAdvice {
   const { kind, strayPaymentId, paymentAttemptId } = difference;
   switch (kind) {

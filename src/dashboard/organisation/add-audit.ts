@@ -7,7 +7,8 @@ import { audit as english } from '../language/english/audit.ts';
 import { wordsFor } from '../language/words.ts';
 import { momentOf } from '../moment-text.ts';
 import { auditQuery, auditTimes, readAuditFilter } from './audit-filter.ts';
-import { auditActor, auditKinds, auditSentence } from './audit-sentences.ts';
+import { auditKinds } from '../language/audit-words.ts';
+import { auditActor, auditSentence } from './audit-sentences.ts';
 
 const dictionary = { en: english, am: amharic };
 const pageSize = 50;

@@ -1,8 +1,8 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { dayNamed } from '../local-time.ts';
-import { auditKinds } from './audit-sentences.ts';
-import type { AuditKind } from './audit-sentences.ts';
+import { auditKinds } from '../language/audit-words.ts';
+import type { AuditKind } from '../language/audit-words.ts';
 
 /** What an audit log is narrowed down to, as the page's address says it. */
 export interface AuditFilter {

@@ -3,8 +3,8 @@ import type { ListUsersResponse } from '../../gen/gatehouse/v1/account_service_p
 import type { Language } from '../../platform/language/language.ts';
 import type { team } from '../language/english/team.ts';
 import { momentOf } from '../moment-text.ts';
-import { memberRoles } from '../session/viewer.ts';
-import type { Role } from '../session/viewer.ts';
+import { memberRoles } from '../access/viewer.ts';
+import type { Role } from '../access/viewer.ts';
 
 export const roleNumbers: Readonly<Record<Role, MemberRole>> = {
   owner: MemberRole.OWNER,

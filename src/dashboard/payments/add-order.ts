@@ -31,7 +31,7 @@ import { wordsFor } from '../language/words.ts';
 import { momentOf } from '../moment-text.ts';
 import { notFound } from '../page-problem.ts';
 import { flash } from '../session/sign-in-state.ts';
-import { isAtLeast } from '../session/viewer.ts';
+import { isAtLeast } from '../access/viewer.ts';
 import { orderWords, optionText, statusText, typeText } from './order-words.ts';
 import {
   eventEntry,

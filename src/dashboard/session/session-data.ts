@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import type { Static } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { ownPath } from '../access/own-path.ts';
-import type { Viewer } from './viewer.ts';
+import type { Viewer } from '../access/viewer.ts';
 
 /** A form that could not be taken because its sender had to prove who they are first. */
 const CarriedForm = Type.Object({

@@ -5,7 +5,7 @@ import type { Session } from 'fastify';
 import type { SessionService } from '../../gen/gatehouse/v1/account_service_pb.js';
 import { readSessionData, writeSessionData } from './session-data.ts';
 import type { SessionData } from './session-data.ts';
-import { viewerOfUser } from './viewer.ts';
+import { viewerOfUser } from '../access/viewer.ts';
 
 /** How long a session lasts. OWASP ASVS 5.0, 7.3: both limits, as long as the risk allows. */
 export interface SessionLimits {

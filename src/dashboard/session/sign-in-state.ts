@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { CarriedForm, Flash, SessionData } from './session-data.ts';
-import type { Viewer } from './viewer.ts';
+import type { Viewer } from '../access/viewer.ts';
 
 /** What the session is to go on with. */
 export interface AfterSignIn {

@@ -9,7 +9,7 @@ import type { FormState } from '../forms/read-form.ts';
 import { wordsFor } from '../language/words.ts';
 import { shellWords } from '../send-page.ts';
 import { beginSession } from '../session/sign-in-state.ts';
-import { viewerOfUser } from '../session/viewer.ts';
+import { viewerOfUser } from '../access/viewer.ts';
 import { linkWords, sayNotUsable, tokenOf } from './link-pages.ts';
 import { refusedTry, requireSecureConnection, takeWayOn } from './prove.ts';
 import type { Notice } from './show-sign-in.ts';

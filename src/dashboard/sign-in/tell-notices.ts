@@ -3,7 +3,7 @@ import { panel } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { noticeText, noticeWords } from '../mail/account-notice-text.ts';
 import { flash } from '../session/sign-in-state.ts';
-import type { Viewer } from '../session/viewer.ts';
+import type { Viewer } from '../access/viewer.ts';
 
 /** Tells a user who has just signed in what happened to the account without them. Nothing stops the sign-in. */
 export async function tellNotices(

@@ -1,7 +1,8 @@
 import { ConnectError, Code, createContextValues } from '@connectrpc/connect';
 import { answerCall, unlessAborted } from './answer-call.ts';
 import type { AnswerOptions } from './answer-call.ts';
-import { callerKey, callerOf, isRequestId, logFieldsKey } from './call-context.ts';
+import { isRequestId } from '../request-id.ts';
+import { callerKey, callerOf, logFieldsKey } from './call-context.ts';
 import type { AnswerWithin, CallContext } from './call-context.ts';
 
 const timeIsOver = new ConnectError('the time of a call on a stream is over', Code.DeadlineExceeded);

@@ -1,7 +1,6 @@
 import type { DescMethod } from '@bufbuild/protobuf';
 import { createContextKey } from '@connectrpc/connect';
 import type { HandlerContext } from '@connectrpc/connect';
-import { hasSensitive } from '../mask-sensitive.ts';
 
 /** What a handler may know of the call it answers. */
 export type CallContext = Pick<
@@ -17,12 +16,6 @@ export interface Caller {
   readonly actor: string;
   readonly requestId: string;
 }
-
-/**
- * Whether a text can be written into logs and headers as the id of a request: 1 to 64 letters, digits, dots, hyphens and
- * underscores, and nothing in them that has the form of a phone number, a key or a token.
- */
-export const isRequestId = (text: string): boolean => /^[\w.-]{1,64}$/.test(text) && !hasSensitive(text);
 
 const nobody: Caller = { role: 'anyone', actor: '', requestId: '' };
 

@@ -3,7 +3,8 @@ import type { ConnectError, HandlerContext, MethodImplSpec, ServiceImplSpec } fr
 import { abortError, answerCall, explainFailure, logCall, unlessAborted } from './answer-call.ts';
 import type { AnswerOptions } from './answer-call.ts';
 import { answerWithin } from './answer-within.ts';
-import { answerWithinKey, callerKey, isRequestId, logFieldsKey } from './call-context.ts';
+import { isRequestId } from '../request-id.ts';
+import { answerWithinKey, callerKey, logFieldsKey } from './call-context.ts';
 import type { Caller } from './call-context.ts';
 import { rpcError } from './rpc-error.ts';
 import type { Access, RpcService } from './rpc-service.ts';

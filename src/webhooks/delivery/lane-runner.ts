@@ -1,6 +1,5 @@
 import type { Logger } from '../../platform/logger.ts';
-import type { LaneKey, OutgoingDelivery } from '../domain/delivery.ts';
-import type { AttemptMetrics } from '../health/webhook-metrics.ts';
+import type { AttemptReport, LaneKey, OutgoingDelivery } from '../domain/delivery.ts';
 import { attemptDelivery, logAttempt } from './attempt-delivery.ts';
 import type { AttemptParts, Attempted } from './attempt-delivery.ts';
 import type { Claimed } from './claim-lanes.sql.ts';
@@ -20,6 +19,14 @@ import { createPlaces } from './places.ts';
 import type { Settled, Settlement } from './settle-lanes.ts';
 import { settlePatiently } from './settle-patiently.ts';
 import type { EndedAttempt } from './write-attempts.sql.ts';
+
+/** Counts every attempt whose result was recorded. */
+export interface AttemptMetrics {
+  readonly attempted: (
+    delivery: Pick<OutgoingDelivery, 'environment' | 'body' | 'attemptNumber'>,
+    report: Pick<AttemptReport, 'result' | 'durationMs' | 'startedAt'>,
+  ) => void;
+}
 
 export interface LaneRunnerParts extends AttemptParts {
   readonly store: DeliveryStore;

@@ -1,15 +1,8 @@
 import { Counter, Gauge, Histogram } from 'prom-client';
 import type { Metrics } from '../../platform/metrics.ts';
-import type { AttemptReport, AttemptResult, OutgoingDelivery } from '../domain/delivery.ts';
+import type { AttemptMetrics } from '../delivery/lane-runner.ts';
+import type { AttemptResult } from '../domain/delivery.ts';
 import type { PipelineStatus } from './pipeline-status.ts';
-
-/** Is told of every attempt whose result was recorded. */
-export interface AttemptMetrics {
-  readonly attempted: (
-    delivery: Pick<OutgoingDelivery, 'environment' | 'body' | 'attemptNumber'>,
-    report: Pick<AttemptReport, 'result' | 'durationMs' | 'startedAt'>,
-  ) => void;
-}
 
 const results = [
   'DELIVERED',

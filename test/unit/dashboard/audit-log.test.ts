@@ -3,12 +3,9 @@ import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { describe, expect, test } from '@jest/globals';
 import { audit as amharic } from '../../../src/dashboard/language/amharic/audit.ts';
 import { audit as english } from '../../../src/dashboard/language/english/audit.ts';
+import { knownActions } from '../../../src/dashboard/language/audit-words.ts';
 import { auditQuery, auditTimes, readAuditFilter } from '../../../src/dashboard/organisation/audit-filter.ts';
-import {
-  auditActor,
-  auditSentence,
-  knownActions,
-} from '../../../src/dashboard/organisation/audit-sentences.ts';
+import { auditActor, auditSentence } from '../../../src/dashboard/organisation/audit-sentences.ts';
 import { AuditEntrySchema } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
 
 const entry = (own: object) => create(AuditEntrySchema, { targetId: 'usr_1', ...own });

@@ -6,7 +6,7 @@ import {
   writeSessionData,
 } from '../../../src/dashboard/session/session-data.ts';
 import { sessionExpiry } from '../../../src/dashboard/session/session-store.ts';
-import { isAtLeast, memberRoles } from '../../../src/dashboard/session/viewer.ts';
+import { isAtLeast, memberRoles } from '../../../src/dashboard/access/viewer.ts';
 
 const minutes = 60_000;
 const limits = { idleMs: 60 * minutes, absoluteMs: 720 * minutes, codeMs: 10 * minutes };

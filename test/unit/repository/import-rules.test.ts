@@ -170,6 +170,11 @@ describe('import rules', () => {
       ['src/core/reports/right/used.ts', `export const a = 1;`] as const,
       ['src/platform/ring-one.ts', `import './ring-two.ts';`] as const,
       ['src/platform/ring-two.ts', `import './ring-one.ts';`] as const,
+      // A type is enough.
+      ['src/wallets/left/one.ts', `import '../right/end.ts';`] as const,
+      ['src/wallets/right/end.ts', `export type End = 1;`] as const,
+      ['src/wallets/right/two.ts', `import type { End } from '../left/end.ts';`] as const,
+      ['src/wallets/left/end.ts', `export type End = 1;`] as const,
     ];
     for (const [file, text] of files) {
       await mkdir(dirname(join(tree, file)), { recursive: true });
@@ -194,6 +199,8 @@ describe('import rules', () => {
   test('no-folder-cycle refuses two folders that import each other, though none of their files do', () => {
     expect(rulesBrokenBy('src/core/reports/left')).toEqual(['no-folder-cycle']);
     expect(rulesBrokenBy('src/core/reports/right')).toEqual(['no-folder-cycle']);
+    expect(rulesBrokenBy('src/wallets/left')).toEqual(['no-folder-cycle']);
+    expect(rulesBrokenBy('src/wallets/left/one.ts')).toEqual([]);
   });
 
   test('imports that follow the rules are let through', () => {

@@ -14,7 +14,8 @@ import type {
   StartDirectPaymentRequest,
   StartDirectPaymentResponse,
 } from '../../../gen/gatehouse/v1/order_service_pb.js';
-import { annotate, callerOf, isRequestId, markUneventful } from '../../../platform/rpc/call-context.ts';
+import { annotate, callerOf, markUneventful } from '../../../platform/rpc/call-context.ts';
+import { isRequestId } from '../../../platform/request-id.ts';
 import type { CallContext, Caller } from '../../../platform/rpc/call-context.ts';
 import { rpcError } from '../../../contract/error-reason.ts';
 import { rpcService } from '../../../contract/rpc-service.ts';

@@ -1,4 +1,4 @@
-import type { AuditWords } from '../../organisation/audit-sentences.ts';
+import type { AuditWords } from '../audit-words.ts';
 
 export const audit: AuditWords = {
   title: 'የለውጦች መዝገብ',

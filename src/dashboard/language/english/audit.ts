@@ -1,4 +1,4 @@
-import type { AuditWords } from '../../organisation/audit-sentences.ts';
+import type { AuditWords } from '../audit-words.ts';
 
 /** The pages of the audit log. A sentence says what was done; who did it stands beside it. */
 export const audit: AuditWords = {

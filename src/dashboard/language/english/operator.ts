@@ -1,5 +1,17 @@
 import { counted } from '../counted.ts';
-import type { DifferenceAdvice } from '../../operator/difference-advice.ts';
+
+/** What there is to do about a difference, as far as its facts say; core says it in a sentence, in English. */
+export type DifferenceAdvice =
+  | 'readAtWallet'
+  | 'askForPayment'
+  | 'askForStray'
+  | 'whoseIsIt'
+  | 'secondCharge'
+  | 'whichIsRight'
+  | 'isAskedAgain'
+  | 'wentBackUnasked'
+  | 'nothingLeft'
+  | 'whatBecameOfIt';
 
 /** The pages of whoever runs the gateway. */
 export const operator = {

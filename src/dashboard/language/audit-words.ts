@@ -1,0 +1,109 @@
+/** What can be done, as the audit log names it. Others may come from a newer core, and are shown as they are named. */
+export const knownActions = [
+  'merchant.create',
+  'merchant.update',
+  'merchant.suspend',
+  'merchant.resume',
+  'merchant.activate_production',
+  'api_key.issue',
+  'api_key.rotate',
+  'api_key.revoke',
+  'signing_secret.rotate',
+  'signing_secret.promote',
+  'endpoint.pause',
+  'endpoint.resume',
+  'delivery.redeliver',
+  'redelivery.start',
+  'test_event.send',
+  'order.cancel',
+  'stray_payment.retry_reversal',
+  'user.invite',
+  'user.accept_invitation',
+  'user.take_invitation_back',
+  'user.change_role',
+  'user.remove',
+  'user.disable',
+  'user.enable',
+  'user.start_reset',
+  'user.ask_reset',
+  'user.approve_reset',
+  'user.ask_remove_totp',
+  'user.remove_totp',
+  'user.reject_help',
+  'user.reset_password',
+  'user.change_password',
+  'user.enable_totp',
+  'user.disable_totp',
+  'user.use_recovery_code',
+  'user.update_profile',
+  'session.begin',
+  'session.end',
+  'session.end_others',
+  'session.refuse',
+] as const;
+export type KnownAction = (typeof knownActions)[number];
+
+/** The kinds of changes that the log can be narrowed down to: what stands before the dot. */
+export const auditKinds = [
+  'user',
+  'session',
+  'api_key',
+  'signing_secret',
+  'endpoint',
+  'delivery',
+  'redelivery',
+  'test_event',
+  'order',
+  'stray_payment',
+  'merchant',
+] as const;
+export type AuditKind = (typeof auditKinds)[number];
+
+/** What a sentence may name; '' for what an entry does not have. */
+export interface SentenceFacts {
+  readonly target: string;
+  readonly name: string;
+  readonly reason: string;
+  readonly label: string;
+  readonly prefix: string;
+  readonly environment: string;
+  readonly endpoint: string;
+  readonly email: string;
+  readonly role: string;
+  readonly from: string;
+  readonly to: string;
+  readonly left: string;
+  /** By what somebody came in, as a part of a sentence; or why they did not. */
+  readonly proof: string;
+  readonly refusal: string;
+}
+
+/** The texts of the audit log's pages. */
+export interface AuditWords {
+  readonly title: string;
+  readonly lead: string;
+  readonly operatorLead: string;
+  readonly columns: Readonly<Record<'when' | 'who' | 'what' | 'merchant', string>>;
+  readonly filter: Readonly<
+    Record<'title' | 'kind' | 'any' | 'from' | 'to' | 'submit' | 'clear' | 'wrongDay', string>
+  >;
+  readonly kinds: Readonly<Record<AuditKind, string>>;
+  readonly empty: { readonly title: string; readonly body: string };
+  readonly noMatch: string;
+  readonly actors: {
+    readonly operator: (name: string) => string;
+    readonly other: string;
+    readonly themselves: string;
+    /** Whoever was not let in. */
+    readonly stranger: string;
+  };
+  readonly roles: Readonly<Record<'OWNER' | 'DEVELOPER' | 'VIEWER' | 'OPERATOR', string>>;
+  readonly environments: Readonly<Record<'SANDBOX' | 'PRODUCTION', string>>;
+  readonly proofs: Readonly<Record<'PASSWORD' | 'ONE_TIME_CODE' | 'RECOVERY_CODE', string>>;
+  readonly refusals: Readonly<
+    Record<'WRONG_PASSWORD' | 'WRONG_CODE' | 'KEPT_OUT' | 'TOO_MANY_TRIES', string>
+  >;
+  readonly details: string;
+  readonly request: string;
+  readonly sentences: Readonly<Record<KnownAction, (facts: SentenceFacts) => string>>;
+}
