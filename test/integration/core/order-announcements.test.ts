@@ -1,0 +1,220 @@
+import { randomFillSync, randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { randomIdsFrom, storedId } from '../../../src/contract/public-id.ts';
+import { openDatabase } from '../../../src/core/database/database.ts';
+import type { Database } from '../../../src/core/database/database.ts';
+import { OrderRow } from '../../../src/core/database/entities.ts';
+import { Currency } from '../../../src/core/domain/currency.ts';
+import type { Changed, OrderFacts, OrderInFull } from '../../../src/core/domain/order.ts';
+import { followedBy, registerOrder } from '../../../src/core/domain/order.ts';
+import { transition } from '../../../src/core/domain/transition.ts';
+import type { CommandOf } from '../../../src/core/domain/transition.ts';
+import { createHastenAttempt } from '../../../src/core/payments/attempts/hasten-attempt.ts';
+import { createLeaseAttempts } from '../../../src/core/payments/attempts/lease-attempts.ts';
+import { createOrderChanges, decisionOf } from '../../../src/core/payments/changes/change-orders.ts';
+import type { OrderChanges } from '../../../src/core/payments/changes/change-orders.ts';
+import { orderOfId } from '../../../src/core/payments/changes/read-order.ts';
+import { expireOrders } from '../../../src/core/payments/orders/expire-orders.ts';
+import { createPhoneLimit } from '../../../src/core/payments/phones/phone-limit.ts';
+import { createLogger } from '../../../src/platform/logger.ts';
+import { pooledRandom } from '../../../src/platform/pooled-random.ts';
+import { publicId } from '../../support/ids.ts';
+import { createTestDatabase } from '../../support/test-database.ts';
+
+// Readers of events and workers on attempts wait for these calls: one that is missing delays them, and one too many wakes
+// them for nothing.
+
+let database: Database;
+let drop: () => Promise<void>;
+let changes: OrderChanges;
+let announced: ('events' | 'attempts')[] = [];
+
+const stop = new AbortController();
+const scope = { requestId: 'announcements', signal: stop.signal };
+const newId = randomIdsFrom(pooledRandom(randomFillSync));
+const merchantId = publicId('mer', randomUUID());
+
+const factsOf = (orderNumber: string, lifetimeMs = 60_000): OrderFacts => {
+  const createdAt = new Date();
+  return {
+    id: newId('ord', createdAt),
+    merchantId,
+    environment: 'SANDBOX',
+    orderNumber,
+    amount: { text: '100.50', minorUnits: 10_050n, currency: Currency.of('ETB') },
+    paymentType: 'API',
+    customerPhone: { asGiven: '0911223344', e164: '+251911223344' },
+    reason: 'Two coffees',
+    businessName: '',
+    returnUrl: 'https://shop.example/return',
+    webhookUrl: '',
+    createdAt,
+    expiresAt: new Date(createdAt.getTime() + lifetimeMs),
+  };
+};
+
+const startPayment = (): CommandOf<'start_payment'> => ({
+  type: 'start_payment',
+  attemptId: newId('pat', new Date()),
+  origin: 'CHECKOUT',
+  paymentOption: 'WALLETA_USSD',
+  phone: { asGiven: '0911223344', e164: '+251911223344' },
+});
+
+/** A new order with an attempt, added by the path of direct payments. */
+async function addPaying(orderNumber: string): Promise<OrderInFull> {
+  const registered = registerOrder(factsOf(orderNumber));
+  const started = transition(registered.order, startPayment(), new Date());
+  if (!started.ok || started.value.order.latestAttempt === null) throw new Error('no attempt was started');
+  const changed: Changed = followedBy(registered, started.value);
+  await changes.addPaying(changed, started.value.order.latestAttempt, scope);
+  return changed.order;
+}
+
+async function add(orderNumber: string): Promise<OrderInFull> {
+  const changed = registerOrder(factsOf(orderNumber));
+  await changes.add(changed, scope);
+  return changed.order;
+}
+
+const order = (command: CommandOf<'start_payment' | 'cancel'>, { id, environment }: OrderInFull) =>
+  changes.change(orderOfId({ merchantId, environment, id }), {
+    requestId: '',
+    look: () => undefined,
+    decide: (locked, _seen, now) => decisionOf(transition(locked, command, now)),
+    write: () => undefined,
+  });
+
+const lease = () =>
+  createLeaseAttempts({ changes, newLeaseId: randomUUID })({
+    environment: 'SANDBOX',
+    paymentOptions: ['WALLETA_USSD'],
+    exceptMerchantIds: [],
+    limit: 50,
+    leaseMs: 60_000,
+  });
+
+beforeAll(async () => {
+  const created = await createTestDatabase();
+  drop = created.drop;
+  database = await openDatabase({
+    url: created.url,
+    poolSize: 2,
+    applicationName: 'announcements',
+    logger: createLogger({ process: 'test', instance: 'announcements', level: 'silent' }),
+  });
+  changes = createOrderChanges({
+    database,
+    phoneLimit: createPhoneLimit({ promptsPerTenMinutes: 0, random: Math.random }),
+    newId,
+    now: () => new Date(),
+    onEvents: () => void announced.push('events'),
+    onAttempts: () => void announced.push('attempts'),
+  });
+});
+
+beforeEach(() => {
+  announced = [];
+});
+
+afterAll(async () => {
+  stop.abort();
+  await database.close();
+  await drop();
+});
+
+describe('a commit tells those who wait', () => {
+  test('of events when orders are added, and of attempts too when the orders have some', async () => {
+    await add('added');
+    expect(announced).toEqual(['events']);
+
+    await addPaying('added-paying');
+    expect(announced).toEqual(['events', 'events', 'attempts']);
+  });
+
+  test('nothing when the order_number was taken', async () => {
+    await add('taken');
+    announced = [];
+
+    await add('taken');
+    await addPaying('taken');
+
+    expect(announced).toEqual([]);
+  });
+
+  test('of events and attempts when a payment starts, and of events when the order ends', async () => {
+    const added = await add('started');
+    announced = [];
+
+    await order(startPayment(), added);
+    expect(announced).toEqual(['events', 'attempts']);
+
+    await order({ type: 'cancel' }, added);
+    expect(announced).toEqual(['events', 'attempts', 'events']);
+  });
+
+  test('nothing when the order refuses, and nothing when it is not there', async () => {
+    const added = await add('refused');
+    await order({ type: 'cancel' }, added);
+    announced = [];
+
+    expect(await order({ type: 'cancel' }, added)).toMatchObject({ ok: false });
+    expect(await order({ type: 'cancel' }, registerOrder(factsOf('absent')).order)).toEqual({
+      ok: false,
+      error: 'not_found',
+    });
+
+    expect(announced).toEqual([]);
+  });
+
+  test('nothing when the caller’s own rows cannot be written, and then the order is as it was', async () => {
+    const { id, environment } = await add('failed');
+    announced = [];
+
+    const failing = changes.change(orderOfId({ merchantId, environment, id }), {
+      requestId: '',
+      look: () => undefined,
+      decide: (locked, _seen, now) => decisionOf(transition(locked, { type: 'cancel' }, now)),
+      write: () => Promise.reject(new Error('the audit entry cannot be written')),
+    });
+
+    await expect(failing).rejects.toThrow('the audit entry cannot be written');
+    expect(announced).toEqual([]);
+    const key = { merchantId: storedId('mer', merchantId), environment, id: storedId('ord', id) };
+    expect(await database.fork().findOne(OrderRow, key)).toMatchObject({
+      status: 'PENDING',
+      lastEventSequence: 1,
+    });
+  });
+
+  test('nothing when attempts are leased, and of attempts when one is hastened', async () => {
+    const { latestAttempt } = await addPaying('leased');
+    announced = [];
+
+    const leased = await lease();
+    expect(leased.map(({ attempt }) => attempt.id)).toContain(latestAttempt?.id);
+    expect(announced).toEqual([]);
+
+    const attemptId = latestAttempt?.id ?? newId('pat', new Date());
+    await createHastenAttempt({ changes, newId })({ merchantId, attemptId, exchange: undefined });
+    expect(announced).toEqual(['attempts']);
+  });
+
+  test('of events when orders expire, and nothing while a wallet has the attempt', async () => {
+    const changed = registerOrder(factsOf('expiring', 0));
+    await changes.add(changed, scope);
+    announced = [];
+
+    expect(await expireOrders(changes, stop.signal)).toBe(1);
+    expect(announced).toEqual(['events']);
+
+    const paying = await addPaying('expiring-later');
+    await lease();
+    const key = { merchantId: storedId('mer', merchantId), id: storedId('ord', paying.id) };
+    await database.fork().nativeUpdate(OrderRow, key, { sweepAt: new Date(0) });
+    announced = [];
+
+    expect(await expireOrders(changes, stop.signal)).toBe(1);
+    expect(announced).toEqual([]);
+  });
+});
