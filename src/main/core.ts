@@ -60,7 +60,8 @@ import { keepRequestDays } from '../core/request-log/request-days.ts';
 import { addRequestLogMetrics } from '../core/request-log/request-log-metrics.ts';
 import { requestLogService } from '../core/request-log/request-log-service.ts';
 import { createRequestLogStore } from '../core/request-log/request-log-store.ts';
-import { createStrayPaymentStore } from '../core/payments/stray-payments/stray-payment-store.ts';
+import { createListStrayPayments } from '../core/payments/stray-payments/list-stray-payments.ts';
+import { createReversals } from '../core/payments/stray-payments/reversals.ts';
 import { addBrokerMetrics } from '../platform/broker-metrics.ts';
 import { readCoreSettings } from '../core/settings.ts';
 import { deriveKey } from './derive-key.ts';
@@ -192,7 +193,10 @@ const services = [
     reader: createPaymentReader(database),
   }),
   orderStoryService({ readStory: createReadOrderStory(database), openCheckoutUrlOf: tokens.openUrlOf }),
-  strayPaymentService(createStrayPaymentStore(paymentParts)),
+  strayPaymentService({
+    listStrayPayments: createListStrayPayments(database),
+    reversals: createReversals(paymentParts),
+  }),
   reconciliationService({
     store: createReconciliationStore({
       ...paymentParts,

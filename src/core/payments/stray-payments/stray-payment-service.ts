@@ -9,6 +9,7 @@ import { rpcError } from '../../../contract/error-reason.ts';
 import { rpcService } from '../../../contract/rpc-service.ts';
 import type { RpcService } from '../../../platform/rpc/rpc-service.ts';
 import { actorOf } from '../../../platform/rpc/actor.ts';
+import { publicId } from '../../../contract/public-id.ts';
 import { combine } from '../../domain/combine.ts';
 import type { Issue } from '../../domain/issue.ts';
 import type { StrayPaymentStatus } from '../../domain/order.ts';
@@ -22,22 +23,28 @@ import { parsePageSize, parsePageToken } from '../../rpc/page-token.ts';
 import { parseId, parseOptionalId, valuesOrThrow } from '../../rpc/request-fields.ts';
 import { strayPaymentMessage, strayPaymentStatuses as statuses } from '../../rpc/stray-payment-message.ts';
 import { walletText } from '../../rpc/wallet-text.ts';
-import { reversalName, shownId } from './stray-payment-store.ts';
-import type { StrayPaymentStore } from './stray-payment-store.ts';
+import type { ListStrayPayments } from './list-stray-payments.ts';
+import { reversalName } from './reversals.ts';
+import type { Reversals } from './reversals.ts';
 
 const maxReference = 800;
 const maxDetail = 512;
 
+export interface StrayPaymentServiceParts {
+  readonly listStrayPayments: ListStrayPayments;
+  readonly reversals: Reversals;
+}
+
 /** gatehouse.v1.StrayPaymentService. */
-export function strayPaymentService(store: StrayPaymentStore): RpcService {
+export function strayPaymentService({ listStrayPayments, reversals }: StrayPaymentServiceParts): RpcService {
   return rpcService(
     StrayPaymentService,
     {
       async listStrayPayments(request) {
         const { filter, key } = parseFilter(request);
-        const listed = await store.list({ ...filter, limit: filter.limit + 1 });
+        const listed = await listStrayPayments({ ...filter, limit: filter.limit + 1 });
         const page = pageOf(
-          listed.map((stray) => ({ id: shownId(stray), stray })),
+          listed.map((stray) => ({ id: publicId('stp', stray.id), stray })),
           filter.limit,
           key,
         );
@@ -48,22 +55,22 @@ export function strayPaymentService(store: StrayPaymentStore): RpcService {
       },
       async leaseReversals(request, context) {
         const { environment, options, limit, leaseMs } = parseLeaseRequest(request);
-        const leased = await store.lease(environment, options, limit, leaseMs);
+        const leased = await reversals.lease(environment, options, limit, leaseMs);
         annotate(context, { items: leased.length });
         if (leased.length === 0) markUneventful(context);
-        const reversals = leased.map(({ stray, leaseId, sentBefore }) => ({
+        const leasedReversals = leased.map(({ stray, leaseId, sentBefore }) => ({
           strayPayment: strayPaymentMessage(stray),
           leaseId,
           sentBefore,
           providerReference: stray.providerReference ?? '',
           reversalId: reversalName(stray),
         }));
-        return { reversals };
+        return { reversals: leasedReversals };
       },
       async recordReversalOutcome(request, context) {
         const { leaseId, outcome, ...key } = parseReport(request);
         annotate(context, { stray_payment_id: key.strayPaymentId, outcome: outcome.type });
-        const recorded = await store.record(key, leaseId, outcome, request.exchanges);
+        const recorded = await reversals.record(key, leaseId, outcome, request.exchanges);
         if (recorded.ok) return { strayPayment: strayPaymentMessage(recorded.value) };
         if (recorded.error === 'not_found') throw notFound(key.strayPaymentId);
         throw rpcError('LEASE_LOST', 'the lease has ended and somebody else has the reversal by now');
@@ -71,7 +78,7 @@ export function strayPaymentService(store: StrayPaymentStore): RpcService {
       async retryReversal(request, context) {
         const key = valuesOrThrow(combine(parseKey(request)));
         annotate(context, { stray_payment_id: key.strayPaymentId });
-        const retried = await store.retry(key, actorOf(context));
+        const retried = await reversals.retry(key, actorOf(context));
         if (retried.ok) return { strayPayment: strayPaymentMessage(retried.value) };
         if (retried.error === 'not_found') throw notFound(key.strayPaymentId);
         throw rpcError(

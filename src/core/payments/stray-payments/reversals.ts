@@ -7,7 +7,7 @@ import { StrayPaymentRow } from '../../database/entities.ts';
 import { publicId, storedId } from '../../../contract/public-id.ts';
 import { readClock } from '../../database/read-clock.ts';
 import type { NewId, PublicId } from '../../../contract/public-id.ts';
-import type { Environment, PaymentOption, StrayPaymentStatus } from '../../domain/order.ts';
+import type { Environment, PaymentOption } from '../../domain/order.ts';
 import { err, ok } from '../../domain/result.ts';
 import type { Result } from '../../domain/result.ts';
 import { leaseReversal, recordReversalOutcome, retryReversal } from '../../domain/reversal.ts';
@@ -19,37 +19,32 @@ import { reversalColumns, reversalOf } from '../changes/reversal-row.ts';
 /** A stray payment as it stands; the row itself, with the ids as they are stored. */
 export type StrayPayment = Omit<StrayPaymentRow, symbol>;
 
-export interface StrayPaymentFilter {
-  readonly merchantId: PublicId<'mer'> | undefined;
-  readonly orderId: PublicId<'ord'> | undefined;
-  readonly environment: Environment | undefined;
-  readonly statuses: readonly StrayPaymentStatus[];
-  readonly beforeId: PublicId<'stp'> | undefined;
-  readonly limit: number;
-}
-
 export interface LeasedReversal {
   readonly stray: StrayPayment;
   readonly leaseId: string;
   readonly sentBefore: boolean;
 }
 
-export interface StrayPaymentStore {
-  /** Newest first. */
-  readonly list: (filter: StrayPaymentFilter) => Promise<StrayPayment[]>;
+/** The return of stray money through the wallet that took it. Each function is one transaction. */
+export interface Reversals {
+  /** Gives a worker up to `limit` reversals that are due, for `leaseMs`. */
   readonly lease: (
     environment: Environment,
     options: readonly PaymentOption[],
     limit: number,
     leaseMs: number,
   ) => Promise<LeasedReversal[]>;
+  /** Records the wallet's answer under a lease. Its repeat changes nothing. */
   readonly record: (
     key: StrayPaymentKey,
     leaseId: string,
     outcome: ReversalOutcome,
     exchanges: readonly WalletExchange[],
   ) => Promise<Result<StrayPayment, 'not_found' | 'lease_lost'>>;
-  /** Errors: `under_way` while the wallet has not decided, `reversed` when the money went back. */
+  /**
+   * Makes a refused reversal due again. Refusals: `under_way` while the wallet has not decided, `reversed` when the payer
+   * has the money.
+   */
   readonly retry: (
     key: StrayPaymentKey,
     by: Actor,
@@ -62,7 +57,7 @@ export interface StrayPaymentKey {
   readonly strayPaymentId: PublicId<'stp'>;
 }
 
-export interface StrayPaymentStoreOptions {
+export interface ReversalsParts {
   readonly database: Database;
   readonly newId: NewId;
   readonly newLeaseId: () => string;
@@ -71,8 +66,7 @@ export interface StrayPaymentStoreOptions {
   readonly onDue: () => void;
 }
 
-export function createStrayPaymentStore(options: StrayPaymentStoreOptions): StrayPaymentStore {
-  const { database, newId, newLeaseId, now, onDue } = options;
+export function createReversals({ database, newId, newLeaseId, now, onDue }: ReversalsParts): Reversals {
   const lock = (em: EntityManager, { merchantId, strayPaymentId }: StrayPaymentKey) =>
     em.findOne(
       StrayPaymentRow,
@@ -81,17 +75,6 @@ export function createStrayPaymentStore(options: StrayPaymentStoreOptions): Stra
     );
 
   return {
-    async list({ merchantId, orderId, environment, statuses, beforeId, limit }) {
-      const where = {
-        ...(merchantId === undefined ? {} : { merchantId: storedId('mer', merchantId) }),
-        ...(orderId === undefined ? {} : { orderId: storedId('ord', orderId) }),
-        ...(environment === undefined ? {} : { environment }),
-        ...(statuses.length === 0 ? {} : { status: { $in: [...statuses] } }),
-        ...(beforeId === undefined ? {} : { id: { $lt: storedId('stp', beforeId) } }),
-      };
-      return database.fork().find(StrayPaymentRow, where, { orderBy: { id: 'desc' }, limit });
-    },
-
     lease: (environment, paymentOptions, limit, leaseMs) =>
       database.fork().transactional(async (em) => {
         const at = await readClock(em);
@@ -148,9 +131,6 @@ export function createStrayPaymentStore(options: StrayPaymentStoreOptions): Stra
     },
   };
 }
-
-/** The id of a stray payment as it is shown. */
-export const shownId = ({ id }: Pick<StrayPayment, 'id'>): PublicId<'stp'> => publicId('stp', id);
 
 /** What the wallet knows the reversal by. */
 export const reversalName = ({ reversalId }: Pick<StrayPayment, 'reversalId'>): string =>

@@ -1,0 +1,31 @@
+import { storedId } from '../../../contract/public-id.ts';
+import type { PublicId } from '../../../contract/public-id.ts';
+import type { Database } from '../../database/database.ts';
+import { StrayPaymentRow } from '../../database/entities.ts';
+import type { Environment, StrayPaymentStatus } from '../../domain/order.ts';
+import type { StrayPayment } from './reversals.ts';
+
+export interface StrayPaymentFilter {
+  readonly merchantId: PublicId<'mer'> | undefined;
+  readonly orderId: PublicId<'ord'> | undefined;
+  readonly environment: Environment | undefined;
+  readonly statuses: readonly StrayPaymentStatus[];
+  readonly beforeId: PublicId<'stp'> | undefined;
+  readonly limit: number;
+}
+
+/** Stray payments, newest first. */
+export type ListStrayPayments = (filter: StrayPaymentFilter) => Promise<StrayPayment[]>;
+
+export const createListStrayPayments =
+  (database: Database): ListStrayPayments =>
+  async ({ merchantId, orderId, environment, statuses, beforeId, limit }) => {
+    const where = {
+      ...(merchantId === undefined ? {} : { merchantId: storedId('mer', merchantId) }),
+      ...(orderId === undefined ? {} : { orderId: storedId('ord', orderId) }),
+      ...(environment === undefined ? {} : { environment }),
+      ...(statuses.length === 0 ? {} : { status: { $in: [...statuses] } }),
+      ...(beforeId === undefined ? {} : { id: { $lt: storedId('stp', beforeId) } }),
+    };
+    return database.fork().find(StrayPaymentRow, where, { orderBy: { id: 'desc' }, limit });
+  };
