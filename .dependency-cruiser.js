@@ -51,7 +51,7 @@ export default {
       },
     },
     {
-      name: 'orders-change-through-one-door',
+      name: 'orders-change-in-one-place',
       comment:
         'Only change-orders.ts and add-orders.ts write orders: they also write the events, and tell who waits for them.',
       severity: 'error',

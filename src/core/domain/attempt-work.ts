@@ -97,7 +97,7 @@ export function decideLease(
  * Whether news of an attempt makes it due at once. An attempt that ended without money counts too: a wallet may have
  * changed its mind, and then the money is stray. An attempt that ended unsent stays unsent.
  */
-export const isWorthAsking = ({ attempt, maybeSent }: Pick<AttemptWork, 'attempt' | 'maybeSent'>): boolean =>
+export const canHasten = ({ attempt, maybeSent }: Pick<AttemptWork, 'attempt' | 'maybeSent'>): boolean =>
   attempt.status !== 'SUCCEEDED' && (isInFlight(attempt) || maybeSent);
 
 /** An attempt after a change of its order; a change is always about the order's latest attempt. */

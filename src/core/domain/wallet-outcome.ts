@@ -53,12 +53,12 @@ export type DecidedOutcome =
       readonly dueAt: Date | null;
       readonly maybeSent: boolean;
       /** New values of what the wallet told about the attempt; a missing one stays as it is. */
-      readonly told: ToldOfAttempt;
+      readonly updates: AttemptUpdates;
       /** Whether the attempt ended by this outcome, or money turned up by it that was not known of. */
       readonly isDecisive: boolean;
     };
 
-export interface ToldOfAttempt {
+export interface AttemptUpdates {
   readonly providerReference?: string;
   readonly providerTransactionId?: string;
   readonly detail?: string;
@@ -85,7 +85,7 @@ export function decideOutcome(
   if (work.leasedUntil === null) return ok({ isRepeat: true, changed: undefined });
   if (outcome.type === 'not_reached' && work.maybeSent) return err('sent_before');
 
-  const { changed, stray, told = {} } = follow(order, work, outcome, isTransactionTaken, now);
+  const { changed, stray, updates = {} } = follow(order, work, outcome, isTransactionTaken, now);
   const attempt = attemptAfter(work.attempt, changed);
   const after = changed?.order ?? order;
   // The lease made the attempt due at its own end; an earlier time is that of news which came since.
@@ -98,13 +98,13 @@ export function decideOutcome(
     (isInFlight(work.attempt) && !isInFlight(attempt)) ||
     (outcome.type === 'completed' && outcome.providerTransactionId !== (work.providerTransactionId ?? ''));
   const maybeSent = outcome.type !== 'not_reached';
-  return ok({ isRepeat: false, changed, stray, attempt, dueAt, maybeSent, told, isDecisive });
+  return ok({ isRepeat: false, changed, stray, attempt, dueAt, maybeSent, updates, isDecisive });
 }
 
 interface Followed {
   readonly changed: Changed | undefined;
   readonly stray?: StrayFound;
-  readonly told?: ToldOfAttempt;
+  readonly updates?: AttemptUpdates;
 }
 
 function follow(
@@ -118,7 +118,7 @@ function follow(
   switch (outcome.type) {
     case 'pending': {
       const { providerReference } = outcome;
-      return { changed: undefined, ...(providerReference === '' ? {} : { told: { providerReference } }) };
+      return { changed: undefined, ...(providerReference === '' ? {} : { updates: { providerReference } }) };
     }
     case 'completed':
       return complete(order, work, outcome, isTransactionTaken, now);
@@ -129,14 +129,14 @@ function follow(
     case 'unknown':
       return {
         ...after(order, { type: 'lose_attempt', attemptId }, now),
-        told: { detail: outcome.detail },
+        updates: { detail: outcome.detail },
       };
     case 'not_reached': {
-      const told = { detail: outcome.detail };
+      const updates = { detail: outcome.detail };
       // Certainly not asked and no longer worth asking: no payer has been charged, and the order must not wait for ever.
       return now >= order.expiresAt || isPromptOver(work, now)
-        ? { ...after(order, { type: 'time_out_attempt', attemptId }, now), told }
-        : { changed: undefined, told };
+        ? { ...after(order, { type: 'time_out_attempt', attemptId }, now), updates }
+        : { changed: undefined, updates };
     }
     default:
       return unreachable(outcome);
@@ -165,21 +165,21 @@ function complete(
   if (hasSucceeded && providerTransactionId === transaction) return { changed: undefined };
   if (isTransactionTaken) {
     const detail = `the wallet names transaction ${transaction}, which has paid another order`;
-    return { ...after(order, { type: 'lose_attempt', attemptId }, now), told: { detail } };
+    return { ...after(order, { type: 'lose_attempt', attemptId }, now), updates: { detail } };
   }
   const money = { providerTransactionId: transaction, amount, currency };
-  const told = hasSucceeded ? {} : { providerTransactionId: transaction };
+  const updates = hasSucceeded ? {} : { providerTransactionId: transaction };
   const debited = parseDebited(money);
   const confirmed =
     debited === undefined
       ? err({ type: 'amount_mismatch' } as const)
       : transition(order, { type: 'confirm_attempt', attemptId, debited }, now);
-  if (confirmed.ok) return { changed: confirmed.value, told };
+  if (confirmed.ok) return { changed: confirmed.value, updates };
   if (confirmed.error.type !== 'amount_mismatch')
-    return { changed: undefined, told, stray: { kind: 'LATE', money } };
+    return { changed: undefined, updates, stray: { kind: 'LATE', money } };
   // The attempt is over, and not as a payment of this order: the wallet took something else.
   const declined = after(order, { type: 'decline_attempt', attemptId, reason: 'wrong_amount' }, now);
-  return { ...declined, told, stray: { kind: 'WRONG_AMOUNT', money } };
+  return { ...declined, updates, stray: { kind: 'WRONG_AMOUNT', money } };
 }
 
 /** A wallet that was asked about an ended attempt and could not say is asked again, but not for ever. */

@@ -80,8 +80,8 @@ async function add(orderNumber: string): Promise<OrderInFull> {
 const order = (command: CommandOf<'start_payment' | 'cancel'>, { id, environment }: OrderInFull) =>
   changes.change(orderOfId({ merchantId, environment, id }), {
     requestId: '',
-    look: () => undefined,
-    decide: (locked, _seen, now) => decisionOf(transition(locked, command, now)),
+    read: () => undefined,
+    decide: (locked, _context, now) => decisionOf(transition(locked, command, now)),
     write: () => undefined,
   });
 
@@ -173,8 +173,8 @@ describe('a commit tells those who wait', () => {
 
     const failing = changes.change(orderOfId({ merchantId, environment, id }), {
       requestId: '',
-      look: () => undefined,
-      decide: (locked, _seen, now) => decisionOf(transition(locked, { type: 'cancel' }, now)),
+      read: () => undefined,
+      decide: (locked, _context, now) => decisionOf(transition(locked, { type: 'cancel' }, now)),
       write: () => Promise.reject(new Error('the audit entry cannot be written')),
     });
 

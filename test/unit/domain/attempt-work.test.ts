@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { AttemptWork } from '../../../src/core/domain/attempt-work.ts';
-import { decideLease, isWorthAsking } from '../../../src/core/domain/attempt-work.ts';
+import { decideLease, canHasten } from '../../../src/core/domain/attempt-work.ts';
 import type {
   OrderStatus,
   PaymentAttemptStatus,
@@ -47,7 +47,7 @@ function lease(state: State) {
 }
 
 /** Order, attempt, events, and for a lease whether the wallet may know the request already. */
-function told(state: State): string {
+function summaryOf(state: State): string {
   const decided = lease(state);
   if (!decided.ok) return decided.error;
   const { order, attempt, changed, lease: given } = decided.value;
@@ -114,7 +114,7 @@ describe('a lease', () => {
     ],
     ['of an attempt that ended unsent', { attempt: 'TIMED_OUT' }, 'PENDING TIMED_OUT no lease'],
   ])('%s', (_, state, expected) => {
-    expect(told(state)).toBe(expected);
+    expect(summaryOf(state)).toBe(expected);
   });
 
   test('lasts as long as asked, and lets a request be sent again until the prompt ends or money turns up', () => {
@@ -147,5 +147,5 @@ test.each<[PaymentAttemptStatus, boolean, boolean]>([
   ['TIMED_OUT', false, false],
   ['SUCCEEDED', true, false],
 ])('news of an attempt that is %s and maybe sent (%s) makes it due: %s', (status, maybeSent, expected) => {
-  expect(isWorthAsking({ attempt: buildAttempt({ status }), maybeSent })).toBe(expected);
+  expect(canHasten({ attempt: buildAttempt({ status }), maybeSent })).toBe(expected);
 });

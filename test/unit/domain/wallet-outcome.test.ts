@@ -108,7 +108,7 @@ function situation(state: State): { order: OrderInFull; work: AttemptWork; now: 
 const report = (outcome: WalletOutcome) => ({ leaseId, outcome, retryAfterMs: 0 });
 
 /** The decision in the words of a cell. */
-function told(name: string, outcome: WalletOutcome): string {
+function summaryOf(name: string, outcome: WalletOutcome): string {
   const state = states[name];
   if (state === undefined) throw new Error(`there is no state ${name}`);
   const { order, work, now } = situation(state);
@@ -147,7 +147,7 @@ describe('what a wallet says of an attempt', () => {
   });
 
   test.each(cells)('$state, $column: $expected', ({ state, column, expected }) => {
-    expect((outcomes[column] ?? []).map((outcome) => told(state, outcome))).toEqual(
+    expect((outcomes[column] ?? []).map((outcome) => summaryOf(state, outcome))).toEqual(
       (outcomes[column] ?? []).map(() => expected),
     );
   });
@@ -188,7 +188,7 @@ describe('what a wallet says of an attempt', () => {
         changed: { order: { status: 'PENDING' }, events: [] },
         attempt: { status: 'UNKNOWN' },
         stray: undefined,
-        told: { detail: 'the wallet names transaction TX-1, which has paid another order' },
+        updates: { detail: 'the wallet names transaction TX-1, which has paid another order' },
       },
     });
   });

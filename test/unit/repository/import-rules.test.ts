@@ -67,7 +67,7 @@ const planted: readonly (readonly [rule: string, file: string, statement: string
     `await import('../merchants/merchant-store.ts');`,
   ],
   [
-    'orders-change-through-one-door',
+    'orders-change-in-one-place',
     'src/core/payments/orders/refund.ts',
     `import { a } from '../changes/write-order.ts';`,
   ],

@@ -3,7 +3,7 @@ import { storedId } from '../../../contract/public-id.ts';
 import type { NewId, PublicId } from '../../../contract/public-id.ts';
 import { PaymentAttemptRow } from '../../database/entities.ts';
 import { readClock } from '../../database/read-clock.ts';
-import { isWorthAsking } from '../../domain/attempt-work.ts';
+import { canHasten } from '../../domain/attempt-work.ts';
 import type { Order, PaymentAttempt } from '../../domain/order.ts';
 import { ok } from '../../domain/result.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
@@ -36,9 +36,9 @@ export function createHastenAttempt({ changes, newId }: HastenAttemptParts): Has
     const key = { merchantId: storedId('mer', merchantId), id: storedId('pat', attemptId) };
     const hastened = await changes.change(orderOfAttempt(key), {
       requestId: '',
-      look: (em) => em.findOneOrFail(PaymentAttemptRow, key),
-      decide: (_order, row) => ok({ changed: undefined, makesDue: isWorthAsking(workOf(row)) }),
-      async write(em, { makesDue }, { seen: row, order, now: at }) {
+      read: (em) => em.findOneOrFail(PaymentAttemptRow, key),
+      decide: (_order, row) => ok({ changed: undefined, makesDue: canHasten(workOf(row)) }),
+      async write(em, { makesDue }, { context: row, order, now: at }) {
         if (exchange !== undefined)
           await keepExchanges(em, row, { exchanges: [exchange], areDecisive: false, newId, at });
         if (makesDue) row.dueAt = await readClock(em);

@@ -62,10 +62,10 @@ export function createLeaseAttempts({ changes, newLeaseId }: LeaseAttemptsParts)
   return async (request) => {
     const leased = await changes.changeEach((em) => take(em, request), {
       requestId: '',
-      look: (em, { row: { merchantId }, attemptId }) =>
+      read: (em, { row: { merchantId }, attemptId }) =>
         em.findOneOrFail(PaymentAttemptRow, { merchantId, id: attemptId }),
       decide: (order, row, now) => decideLease(order, workOf(row), request.leaseMs, now),
-      write(_em, { order, attempt, lease }, { seen: row, now }): LeasedAttempt | undefined {
+      write(_em, { order, attempt, lease }, { context: row, now }): LeasedAttempt | undefined {
         if (lease === undefined) {
           row.dueAt = null;
           return undefined;

@@ -44,7 +44,7 @@ interface Reported {
 
 /**
  * Records what a wallet said and what follows from it, in one transaction. A report is recorded once: its repeat, sent
- * because the first answer was lost, finds what the first one made.
+ * because the first answer was lost, finds what the first one decided.
  */
 export function createRecordOutcome({ changes, newId }: RecordOutcomeParts): RecordOutcome {
   return async (report) => {
@@ -52,7 +52,7 @@ export function createRecordOutcome({ changes, newId }: RecordOutcomeParts): Rec
     const key = { merchantId: storedId('mer', report.merchantId), id: storedId('pat', report.attemptId) };
     return changes.change(orderOfAttempt(key), {
       requestId,
-      async look(em): Promise<Reported> {
+      async read(em): Promise<Reported> {
         const row = await em.findOneOrFail(PaymentAttemptRow, key);
         const isTransactionTaken =
           outcome.type === 'completed' &&
@@ -62,17 +62,17 @@ export function createRecordOutcome({ changes, newId }: RecordOutcomeParts): Rec
       },
       decide: (order, { row, isTransactionTaken }, now) =>
         decideOutcome(order, workOf(row), report, isTransactionTaken, now),
-      async write(em, made, { seen: { row }, order, now: at }): Promise<RecordedOutcome> {
-        if (made.isRepeat) {
+      async write(em, decided, { context: { row }, order, now: at }): Promise<RecordedOutcome> {
+        if (decided.isRepeat) {
           const known = outcome.type === 'completed' ? await findStrayPayment(em, row, outcome) : undefined;
           const { attempt, dueAt } = workOf(row);
           return { order, attempt, dueAt, strayPaymentId: known ?? '' };
         }
-        const { changed, stray, attempt, dueAt, maybeSent, told, isDecisive: areDecisive } = made;
+        const { changed, stray, attempt, dueAt, maybeSent, updates, isDecisive: areDecisive } = decided;
         const strayPaymentId =
           stray === undefined ? '' : await recordStrayPayment(em, newId, row, stray.kind, stray.money, at);
         await keepExchanges(em, row, { exchanges, areDecisive, newId, at });
-        Object.assign(row, { ...told, maybeSent, dueAt, leasedUntil: null });
+        Object.assign(row, { ...updates, maybeSent, dueAt, leasedUntil: null });
         return { order: changed?.order ?? order, attempt, dueAt, strayPaymentId };
       },
     });

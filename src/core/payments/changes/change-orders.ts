@@ -29,26 +29,30 @@ export interface Locked {
 }
 
 /** What the steps of a change have found. */
-export interface UnderLock<Taken extends Locked, Seen> {
+export interface UnderLock<Taken extends Locked, Context> {
   readonly taken: Taken;
-  readonly seen: Seen;
+  readonly context: Context;
   /** The order before the change. */
   readonly order: OrderInFull;
   readonly now: Date;
 }
 
 /** A change of an order that exists. The three steps run under the order's lock, and are committed together. */
-export interface OrderChange<Taken extends Locked, Seen, Made extends Decision, Refusal, Answer> {
+export interface OrderChange<Taken extends Locked, Context, Decided extends Decision, Refusal, Answer> {
   /** Of the call that makes the change; '' when the gateway makes it by itself. */
   readonly requestId: string;
   /** The network of the customer who pays; null for everybody else. */
   readonly network?: string | null;
   /** Reads the caller's own rows that the decision needs. */
-  readonly look: (em: EntityManager, taken: Taken) => Seen | Promise<Seen>;
+  readonly read: (em: EntityManager, taken: Taken) => Context | Promise<Context>;
   /** Decides, without I/O. A refusal leaves everything as it is. */
-  readonly decide: (order: OrderInFull, seen: Seen, now: Date) => Result<Made, Refusal>;
+  readonly decide: (order: OrderInFull, context: Context, now: Date) => Result<Decided, Refusal>;
   /** Writes the caller's own rows, after those of the order, and gives the caller's answer. */
-  readonly write: (em: EntityManager, made: Made, under: UnderLock<Taken, Seen>) => Answer | Promise<Answer>;
+  readonly write: (
+    em: EntityManager,
+    decided: Decided,
+    under: UnderLock<Taken, Context>,
+  ) => Answer | Promise<Answer>;
 }
 
 /**
@@ -60,14 +64,14 @@ export interface OrderChanges extends AddOrders {
    * Changes the order that `lock` gives. Refusals: those of `decide`, and `not_found`.
    * @throws PHONE_BUSY, PHONE_LIMIT when the phone of a new attempt may not be asked now.
    */
-  readonly change: <Seen, Made extends Decision, Refusal, Answer>(
+  readonly change: <Context, Decided extends Decision, Refusal, Answer>(
     lock: LockOrder,
-    change: OrderChange<Locked, Seen, Made, Refusal, Answer>,
+    change: OrderChange<Locked, Context, Decided, Refusal, Answer>,
   ) => Promise<Result<Answer, Refusal | 'not_found'>>;
   /** Changes each order that `take` locks, in one transaction and at one time, which is the database's. */
-  readonly changeEach: <Taken extends Locked, Seen, Made extends Decision, Refusal, Answer>(
+  readonly changeEach: <Taken extends Locked, Context, Decided extends Decision, Refusal, Answer>(
     take: (em: EntityManager) => Promise<readonly Taken[]>,
-    change: OrderChange<Taken, Seen, Made, Refusal, Answer>,
+    change: OrderChange<Taken, Context, Decided, Refusal, Answer>,
   ) => Promise<Result<Answer, Refusal>[]>;
 }
 
@@ -108,10 +112,10 @@ export function createOrderChanges(parts: OrderChangesParts): OrderChanges {
     await writeOrder(em, row, before, order, rows);
   };
 
-  const commit = async <Taken extends Locked, Seen, Made extends Decision, Refusal, Answer>(
+  const commit = async <Taken extends Locked, Context, Decided extends Decision, Refusal, Answer>(
     take: (em: EntityManager) => Promise<readonly Taken[]>,
     timeOf: (em: EntityManager) => Date | Promise<Date>,
-    change: OrderChange<Taken, Seen, Made, Refusal, Answer>,
+    change: OrderChange<Taken, Context, Decided, Refusal, Answer>,
   ): Promise<Result<Answer, Refusal>[]> => {
     const made: (Decision & { readonly before: OrderInFull })[] = [];
     const answers = await database.fork().transactional(async (em) => {
@@ -121,13 +125,13 @@ export function createOrderChanges(parts: OrderChangesParts): OrderChanges {
       const results: Result<Answer, Refusal>[] = [];
       for (const taken of all) {
         const order = await readOrder(em, taken.row);
-        const seen = await change.look(em, taken);
-        const decided = change.decide(order, seen, at);
+        const context = await change.read(em, taken);
+        const decided = change.decide(order, context, at);
         if (decided.ok) {
           const { changed } = decided.value;
           if (changed !== undefined) await write(em, taken.row, order, changed, change);
           made.push({ ...decided.value, before: order });
-          results.push(ok(await change.write(em, decided.value, { taken, seen, order, now: at })));
+          results.push(ok(await change.write(em, decided.value, { taken, context, order, now: at })));
         } else results.push(decided);
       }
       return results;

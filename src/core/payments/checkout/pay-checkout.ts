@@ -112,7 +112,7 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
     const changed = await changes.change(orderOfId({ environment, merchantId, id }), {
       requestId,
       network,
-      look: (_em, { row }) => isUsableBy(row, browserSecret),
+      read: (_em, { row }) => isUsableBy(row, browserSecret),
       decide: (order, isUsable, now): Result<Decision, RejectionOf<Command> | 'in_use'> =>
         isUsable ? decide(order, now) : err('in_use'),
       write(_em, { changed }, { taken: { row }, order }) {

@@ -24,8 +24,8 @@ export function createCancelOrder({ changes, newId }: CancelOrderParts): CancelO
   return async (name, by) => {
     const cancelled = await changes.change(orderOfId(name), {
       requestId: by.requestId,
-      look: () => undefined,
-      decide: (order, _seen, now) => decisionOf(transition(order, { type: 'cancel' }, now)),
+      read: () => undefined,
+      decide: (order, _context, now) => decisionOf(transition(order, { type: 'cancel' }, now)),
       write(em, { changed: { order } }, { now }) {
         const { merchantId, environment, id: targetId, orderNumber } = order;
         const details = { environment: environment.toLowerCase(), order_number: orderNumber };

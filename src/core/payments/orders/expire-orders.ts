@@ -29,8 +29,8 @@ export async function expireOrders(
   while (!signal.aborted) {
     const taken = await changeEach(takeDueOrders, {
       requestId: '',
-      look: () => undefined,
-      decide(order, _seen, now) {
+      read: () => undefined,
+      decide(order, _context, now) {
         const expired = transition(order, { type: 'expire' }, now);
         return ok({ changed: expired.ok ? expired.value : undefined });
       },

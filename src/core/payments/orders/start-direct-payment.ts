@@ -1,7 +1,7 @@
 import { rpcError } from '../../../contract/error-reason.ts';
 import { invalidFields } from '../../../platform/rpc/rpc-error.ts';
 import type { NewId, PublicId } from '../../../contract/public-id.ts';
-import type { Changed, Order, OrderFacts, PaymentAttempt } from '../../domain/order.ts';
+import type { Changed, Order, OrderFacts, OrderInFull, PaymentAttempt } from '../../domain/order.ts';
 import { followedBy, registerOrder } from '../../domain/order.ts';
 import { answerDirectPayment } from '../../domain/taken-order-number.ts';
 import { err, ok } from '../../domain/result.ts';
@@ -53,18 +53,15 @@ export function createStartDirectPayment(parts: StartDirectPaymentParts): StartD
     payment: DirectPayment,
     start: StartPayment | undefined,
     { requestId }: CallScope,
-  ): Promise<Result<StartedPayment, StartRejection | 'new_call'>> => {
-    // Most repeats need no lock: what this order says of the call never changes back.
-    const known = repeatOrThrow(existing, [], payment);
-    if (known !== undefined) return ok(known);
+  ): Promise<Result<StartedPayment, StartRefusal>> => {
+    // Most of these calls need no lock: what an order says of a call never changes back.
+    const known = answerDirectPayment(existing, [], payment);
+    if (known.type === 'repeat') return ok({ order: existing, attempt: known.attempt, repeated: true });
+    if (known.type === 'differs') return err({ type: 'differs', issue: issueOfDifferent(existing, known) });
     const started = await changes.change(orderOfId(existing), {
       requestId,
-      look: () => undefined,
-      decide(order, _seen, now): Result<DecidedStart, StartRejection | 'new_call'> {
-        const repeat = repeatOrThrow(order, order.earlierAttempts, payment);
-        if (repeat !== undefined) return ok({ changed: undefined, repeat });
-        return start === undefined ? err('new_call') : decisionOf(transition(order, start, now));
-      },
+      read: () => undefined,
+      decide: (order, _context, now) => decideStart(order, payment, start, now),
       write: (_em, { changed, repeat }) => repeat ?? { ...attemptOn(changed.order), repeated: false },
     });
     if (started.ok) return started;
@@ -111,31 +108,37 @@ export function createStartDirectPayment(parts: StartDirectPaymentParts): StartD
       if (existing === undefined) throw added === 'taken' ? notThere(facts) : phoneLimit.refusal(added);
       const started = await startOn(existing, payment, start, scope);
       if (started.ok) return started.value;
-      throw started.error === 'new_call' ? notThere(facts) : refusal(started.error);
+      throw started.error.type === 'new_call' ? notThere(facts) : refusal(started.error);
     });
   };
 }
 
 type StartPayment = CommandOf<'start_payment'>;
 type StartRejection = RejectionOf<'start_payment'>;
+type StartRefusal =
+  | StartRejection
+  /** The order_number is that of an order with other values. */
+  | { readonly type: 'differs'; readonly issue: string }
+  /** The call repeats none, and was not to start a payment. */
+  | { readonly type: 'new_call' };
 type DecidedStart =
   | { readonly changed: Changed; readonly repeat?: undefined }
   | { readonly changed: undefined; readonly repeat: StartedPayment };
 
-/** The payment that the call repeats, if it does. @throws ORDER_NUMBER_TAKEN when the order has other values. */
-function repeatOrThrow(
-  order: Order,
-  earlierAttempts: readonly PaymentAttempt[],
+function decideStart(
+  order: OrderInFull,
   payment: DirectPayment,
-): StartedPayment | undefined {
-  const answer = answerDirectPayment(order, earlierAttempts, payment);
+  start: StartPayment | undefined,
+  now: Date,
+): Result<DecidedStart, StartRefusal> {
+  const answer = answerDirectPayment(order, order.earlierAttempts, payment);
   switch (answer.type) {
     case 'repeat':
-      return { order, attempt: answer.attempt, repeated: true };
-    case 'start':
-      return undefined;
+      return ok({ changed: undefined, repeat: { order, attempt: answer.attempt, repeated: true } });
     case 'differs':
-      throw orderNumberTaken(issueOfDifferent(order, answer));
+      return err({ type: 'differs', issue: issueOfDifferent(order, answer) });
+    case 'start':
+      return start === undefined ? err({ type: 'new_call' }) : decisionOf(transition(order, start, now));
   }
 }
 
@@ -178,12 +181,14 @@ function attemptOn(order: Order): { order: Order; attempt: PaymentAttempt } {
   return { order, attempt: order.latestAttempt };
 }
 
-function refusal(rejection: StartRejection): Error {
+function refusal(rejection: Exclude<StartRefusal, { readonly type: 'new_call' }>): Error {
   const refuse = (
     reason: 'PAYMENT_IN_PROGRESS' | 'MONEY_NOT_RETURNED' | 'ORDER_NOT_PAYABLE',
     issue: string,
   ): Error => rpcError(reason, `order_number ${issue}`, { issues: [{ field: 'order_number', issue }] });
   switch (rejection.type) {
+    case 'differs':
+      return orderNumberTaken(rejection.issue);
     case 'order_is_final':
       return orderNumberTaken(issueOfEnded(rejection.status));
     case 'payment_in_progress':
