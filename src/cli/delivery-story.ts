@@ -5,7 +5,6 @@ import {
   DeliveryAttemptSchema,
   DeliverySchema,
   DeliveryState,
-  DeliveryStateSchema,
   EndpointState,
 } from '../gen/gatehouse/v1/webhook_service_pb.js';
 import type {
@@ -13,13 +12,13 @@ import type {
   DeliveryAttempt,
   GetDeliveryResponse,
 } from '../gen/gatehouse/v1/webhook_service_pb.js';
-import { showEnvironment } from './options.ts';
+import { deliveryStateTerm, showEnvironment } from './options.ts';
 import { answered } from './output.ts';
-import { plainJson, wordOf } from './plain-json.ts';
+import { plainJson } from './plain-json.ts';
 import { fields, printable, table } from './table.ts';
 import { showTime } from './time.ts';
 
-export const showState = ({ state }: Delivery): string => wordOf(DeliveryStateSchema, state) ?? '';
+export const showState = ({ state }: Delivery): string => deliveryStateTerm(state);
 
 /** As in "2 attempts". */
 export const showAttemptCount = ({ attemptCount }: Delivery): string =>
@@ -46,15 +45,15 @@ export const describeDelivery = (delivery: Delivery): string =>
     ]),
   ].join('\n\n');
 
-/** When a pending delivery is sent, as far as its endpoint lets it; '' for one that is not pending. */
+/** When a pending delivery is sent, considering its endpoint; '' for one that is not pending. */
 export function showDue({ state, dueTime, endpointState }: Delivery): string {
   if (state !== DeliveryState.PENDING) return '';
   switch (endpointState) {
     case EndpointState.PAUSED:
       return 'when its endpoint, which is paused, is resumed';
     case EndpointState.RESTING:
-      return `${showTime(dueTime)} or later: its endpoint is backing off`;
-    // A webhooks process of the version before does not say.
+      return `${showTime(dueTime)} or later: the circuit of its endpoint is open`;
+    // A webhooks process of the version before leaves it out.
     case EndpointState.UNSPECIFIED:
     case EndpointState.OPEN:
       return showTime(dueTime);
@@ -99,7 +98,7 @@ const unanswered: Readonly<Record<DeliveryAttemptResult, string | undefined>> = 
   [DeliveryAttemptResult.ADDRESS_NOT_ALLOWED]: 'address not allowed',
 };
 
-/** What came of an attempt, in a few words: "answered 204 in 12 ms". */
+/** The result of an attempt in a few words: "answered 204 in 12 ms". */
 export function showResult({ result, statusCode, duration }: DeliveryAttempt): string {
   const took = duration === undefined ? '' : `${Math.round(durationMs(duration))} ms`;
   const failure = unanswered[result];

@@ -1,6 +1,7 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
-import { CheckResult } from '../gen/gatehouse/v1/diagnostics_service_pb.js';
+import { checkText } from '../contract/check-text.ts';
+import { CheckFinding, CheckResult } from '../gen/gatehouse/v1/diagnostics_service_pb.js';
 import { HealthCheckResponse_ServingStatus as ServingStatus } from '../gen/health/v1/health_pb.js';
 import type { CoreClients } from './core-clients.ts';
 import { describeFailure } from './failure.ts';
@@ -47,7 +48,7 @@ export function checkNode(version: string): Finding {
   };
 }
 
-/** What is known of the cores cannot be made out. */
+/** The settings do not tell where the cores are. */
 export const settingsFailed = (detail: string, advice: string): Finding => ({
   subject: here,
   check: 'settings',
@@ -86,13 +87,13 @@ function failedCall(target: CoreToCheck, check: string, error: unknown): Finding
 export function judgeStatus(subject: string, status: ServingStatus): Finding {
   const found = { subject, check: 'reachable' };
   if (status === ServingStatus.SERVING)
-    return { ...found, result: 'ok', detail: 'it answers, and is ready', advice: '' };
+    return { ...found, result: 'ok', detail: 'it answers and is ready', advice: '' };
   return {
     ...found,
     result: 'failed',
     detail: 'it answers, but is not ready to serve',
     advice:
-      'It is being stopped, or its database pool gives no connections. Look at its database and its log. ' +
+      'It is stopping, or has no database connection. Check its database and its log. ' +
       'It recovers without a restart when the database does. If it was stopped, start it again.',
   };
 }
@@ -102,13 +103,11 @@ async function askForDiagnosis(target: CoreToCheck): Promise<readonly Finding[]>
   const askedAt = target.now();
   try {
     const reply = await target.core.diagnostics.diagnose({}, { timeoutMs: diagnoseDeadlineMs });
-    const checks = reply.checks.map(({ name, result, detail, advice }): Finding => ({
-      subject,
-      check: name,
-      result: resultOf[result],
-      detail,
-      advice,
-    }));
+    const checks = reply.checks.map((check): Finding => {
+      // A core of the version before sends only the words.
+      const { name, detail, advice } = check.finding === CheckFinding.UNSPECIFIED ? check : checkText(check);
+      return { subject, check: name, result: resultOf[check.result], detail, advice };
+    });
     return [
       { subject, check: 'name', result: 'ok', detail: `${reply.instance} in its logs`, advice: '' },
       checkClock(subject, answered(reply.coreTime), { askedAt, answeredAt: target.now() }),
@@ -136,7 +135,7 @@ function checkClock(
     ...found,
     result: 'warning',
     detail: `this machine's clock is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} the core's`,
-    advice: 'Synchronise both machines with NTP: times do not mean the same on them.',
+    advice: 'Synchronise both machines with NTP, so that times on both mean the same.',
   };
 }
 
@@ -154,7 +153,7 @@ export async function checkReadyz({ name, process, url }: Listener): Promise<Fin
       ...found,
       result: 'failed',
       detail: `${said} ${(await response.text()).slice(0, 200)}`,
-      advice: `Look at the core first: this is ready when it reaches one. Then at the log of the ${process} process.`,
+      advice: `Check the core first, because this process is ready when it reaches one. Then read the log of the ${process} process.`,
     };
   } catch (error) {
     if (error instanceof Error && error.name === 'TimeoutError')
@@ -162,18 +161,18 @@ export async function checkReadyz({ name, process, url }: Listener): Promise<Fin
         ...found,
         result: 'failed',
         detail: `no answer within ${readyzDeadlineMs / 1000} seconds`,
-        advice: `Look at the log of the ${process} process: it hangs, or has more to do than it can. End it, and start it again.`,
+        advice: `Read the log of the ${process} process. It hangs or is overloaded. Stop it, and start it again.`,
       };
     return {
       ...found,
       result: 'failed',
       detail: `no answer${causeOf(error)}`,
-      advice: `Start the ${process} process (npm start starts it with everything else), or name the right address.`,
+      advice: `Start the ${process} process (npm start starts all processes), or give the right address.`,
     };
   }
 }
 
-/** fetch tells what happened in the cause of its error. */
+/** The cause of a fetch error holds its reason. */
 function causeOf(error: unknown): string {
   if (!(error instanceof Error)) return '';
   const { message } = error.cause instanceof Error ? error.cause : error;

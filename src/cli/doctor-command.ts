@@ -6,7 +6,7 @@ import type { Finding, Result } from './doctor-checks.ts';
 import { CliError, exitCodes } from './cli-error.ts';
 import { readHttpUrls } from './options.ts';
 import type { Output } from './output.ts';
-import { table } from './table.ts';
+import { markLines, table } from './table.ts';
 import type { Listener, Target } from './target.ts';
 import type { WebhookClients } from './webhook-clients.ts';
 
@@ -28,8 +28,8 @@ export function addDoctorCommand(
 ): void {
   program
     .command('doctor')
-    .description('look at the cores, what they depend on and the processes around them, and say what to do')
-    .option('--rest <url,…>', 'also look at these REST listeners', readHttpUrls)
+    .description('check the cores, their dependencies and the other processes, and recommend what to do')
+    .option('--rest <url,…>', 'also check these REST listeners', readHttpUrls)
     .action(async ({ rest = [] }: { rest?: readonly string[] }) => {
       const findings = await diagnose(parts, rest);
       const failed = findings.some(({ result }) => result === 'failed');
@@ -50,7 +50,7 @@ async function diagnose(parts: DoctorParts, restUrls: readonly string[]): Promis
   return [checkNode(parts.nodeVersion), ...problem, ...findings.flat()];
 }
 
-/** That it cannot be made out where the cores are is a finding, too. */
+/** Settings that do not tell where the cores are make a finding, too. */
 async function lookForTarget(
   parts: DoctorParts,
 ): Promise<{ readonly target?: Target; readonly problem: readonly Finding[] }> {
@@ -67,7 +67,7 @@ async function checkOneCore(
   address: string,
   token: string | undefined,
 ): Promise<readonly Finding[]> {
-  // A core says whether it is ready without any token; with an empty one, that it wants one for the rest.
+  // A core tells its health without a token. With an empty one it refuses everything else.
   const core = openCore([address], token ?? '');
   try {
     return await checkCore({ address, core, now });
@@ -89,6 +89,8 @@ async function checkOneWebhooks(
   }
 }
 
+const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
 function describe(findings: readonly Finding[]): Output {
   const subjects = [...new Set(findings.map(({ subject }) => subject))];
   const count = (wanted: Result): number => findings.filter(({ result }) => result === wanted).length;
@@ -98,15 +100,15 @@ function describe(findings: readonly Finding[]): Output {
       .map(({ result, check, detail, advice }) => [
         `  ${marks[result]}`,
         check,
-        advice === '' ? detail : `${detail}\n${advice.replace(/^/gm, '> ')}`,
+        advice === '' ? detail : `${detail}\n${markLines(advice, '> ')}`,
       ]);
     return `${subject}\n${table([{ head: '' }, { head: '' }, { head: '', gives: true }], rows)}`;
   });
   const worst = (['failed', 'warning', 'ok'] as const).find((result) => count(result) > 0) ?? 'ok';
   const summary = {
-    ok: 'Everything is as it should be.',
-    warning: `${count('warning')} to look at; nothing has failed.`,
-    failed: `${count('failed')} failed, ${count('warning')} to look at. What to do is behind each >.`,
+    ok: 'Everything is in order.',
+    warning: `${counted(count('warning'), 'warning')}, no failure. Advice follows each >.`,
+    failed: `${counted(count('failed'), 'failure')}, ${counted(count('warning'), 'warning')}. Advice follows each >.`,
   };
   return {
     json: { result: worst, checks: findings.map((finding) => ({ ...finding })) },

@@ -1,4 +1,5 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
+import { findingText } from '../contract/finding-text.ts';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import type { GetPipelineStatusResponse } from '../gen/gatehouse/v1/webhook_service_pb.js';
 import { judgeStatus } from './doctor-checks.ts';
@@ -16,7 +17,7 @@ export interface WebhooksToCheck {
 
 /** It may ask core, and count. */
 const statusDeadlineMs = 8_000;
-/** A delivery on an open endpoint goes out within a second, unless there are more than the processes can send. */
+/** A delivery to an open endpoint is sent within a second, unless there are more than the processes can send. */
 const toleratedWaitMs = 30_000;
 const toleratedLag = 1_000;
 const toleratedReconcileAgeMs = 60 * 60_000;
@@ -61,13 +62,16 @@ const ageMs = (time: Timestamp | undefined, now: Date): number =>
 
 const seconds = (ms: number): string => `${Math.round(ms / 1000)} s`;
 
+const counted = (count: bigint, one: string, several = `${one}s`): string =>
+  `${count} ${count === 1n ? one : several}`;
+
 const judgeBroker: Judge = ({ isBrokerConnected }) =>
   isBrokerConnected
     ? ['ok', 'connected to NATS']
     : [
         'warning',
         'not connected to NATS',
-        'check GATEHOUSE_NATS_URL and that nats-server runs with JetStream; webhooks go on, some seconds later',
+        'check GATEHOUSE_NATS_URL, and that nats-server runs with JetStream. Webhooks continue, some seconds later',
       ];
 
 const judgeIntake: Judge = ({ isTakingIn, intakeTime, eventLag }, now) => {
@@ -75,39 +79,44 @@ const judgeIntake: Judge = ({ isTakingIn, intakeTime, eventLag }, now) => {
     return [
       'failed',
       intakeTime === undefined
-        ? 'no process has taken in an event yet'
-        : `no process has taken in events for ${seconds(ageMs(intakeTime, now))}`,
-      "look for 'taking in' in the logs of the webhooks processes: they need core, their database, or both. " +
-        'Nothing is lost meanwhile',
+        ? 'no process has ingested an event yet'
+        : `no process has ingested events for ${seconds(ageMs(intakeTime, now))}`,
+      "look for 'taking in' in the logs of the webhooks processes. They need core and their database. " +
+        'No event is lost',
     ];
   if (eventLag === undefined)
     return [
       'warning',
-      'it is not known how many events are not taken in yet',
-      'core does not answer the webhooks process',
+      'the number of events not ingested yet is unknown',
+      'core does not answer the webhooks process: check core first',
     ];
-  const seen = eventLag === 0n ? 'every event has been taken in' : `${eventLag} events are not taken in yet`;
+  const seen =
+    eventLag === 0n ? 'every event has been ingested' : `${counted(eventLag, 'event')} not ingested yet`;
   if (eventLag <= toleratedLag) return ['ok', seen];
-  return ['warning', seen, 'it is catching up; look again in a minute, and at the log when it is more then'];
+  return [
+    'warning',
+    seen,
+    'it is catching up. Check again in a minute, and read the log if the number has grown',
+  ];
 };
 
 const judgeDeliveries: Judge = ({ dueCount, oldestDueTime, pendingCount }, now) => {
   const waitedMs = ageMs(oldestDueTime, now);
   const seen =
     dueCount === 0n
-      ? `none is due, ${pendingCount} wait for their time or their endpoint`
+      ? `none due, ${pendingCount} pending`
       : `${dueCount} due, the oldest for ${seconds(waitedMs)}; ${pendingCount} pending in all`;
   if (waitedMs <= toleratedWaitMs) return ['ok', seen];
   return [
     'warning',
     seen,
-    'more is due than is sent: see that all webhooks processes run, and start another one if they do',
+    'more deliveries are due than are sent. Check that all webhooks processes run, and start another one if they do',
   ];
 };
 
-const judgeGivenUp: Judge = ({ givenUpCount, givenUpTestCount, shortestTried, longestTried }) => {
+const judgeAbandoned: Judge = ({ givenUpCount, givenUpTestCount, shortestTried, longestTried }) => {
   const count = givenUpCount - givenUpTestCount;
-  const tests = givenUpTestCount === 0n ? '' : `; ${givenUpTestCount} of webhook test besides`;
+  const tests = givenUpTestCount === 0n ? '' : `; and ${counted(givenUpTestCount, 'test')}`;
   if (count === 0n) return ['ok', `none in the last 24 hours${tests}`];
   const spans = [shortestTried, longestTried].flatMap((span) =>
     span === undefined ? [] : [showDuration(span)],
@@ -116,17 +125,17 @@ const judgeGivenUp: Judge = ({ givenUpCount, givenUpTestCount, shortestTried, lo
   return [
     'warning',
     `${count} in the last 24 hours${tried}${tests}`,
-    'tell the merchants, and send them again when they are ready:\ngatehouse webhook redeliver <merchant_id> --since <time>',
+    'inform the merchants, and send the deliveries again when they are ready:\ngatehouse webhook redeliver <merchant_id> --since <time>',
   ];
 };
 
 const judgeEndpoints: Judge = ({ restingEndpoints, pausedEndpoints }) => {
-  const seen = `${restingEndpoints} rest because they do not answer, ${pausedEndpoints} are paused`;
+  const seen = `${pausedEndpoints} paused, ${restingEndpoints} with an open circuit after failures`;
   if (pausedEndpoints === 0n) return ['ok', seen];
   return [
     'warning',
     seen,
-    'nothing is sent to paused ones. See them, and resume each when its receiver works:\ngatehouse webhook endpoints --trouble\ngatehouse webhook resume <merchant_id> <endpoint>',
+    'nothing is sent to a paused endpoint. See them, and resume each when its receiver works:\ngatehouse webhook endpoints --trouble\ngatehouse webhook resume <merchant_id> <endpoint>',
   ];
 };
 
@@ -135,16 +144,22 @@ const judgeSecrets: Judge = ({ secretsWithOldKey }) =>
     ? ['ok', 'all are encrypted with the first key of GATEHOUSE_WEBHOOK_SECRET_KEYS']
     : [
         'warning',
-        `${secretsWithOldKey} are still encrypted with an older key`,
-        'leave the older keys in GATEHOUSE_WEBHOOK_SECRET_KEYS until this is none, which takes a minute; when it stays, a key is missing there: the log of webhooks names it',
+        `${secretsWithOldKey} still encrypted with an older key`,
+        'keep the older keys in GATEHOUSE_WEBHOOK_SECRET_KEYS until the number is 0, which takes a minute. If it does not fall, a key is missing there, and the log of webhooks names it',
       ];
 
-const judgeReconciler: Judge = ({ reconcileTime, repairedCount, gaps }, now) => {
-  if (gaps.length > 0)
+/** A webhooks process of the version before sends only the words. */
+const gapTexts = ({ findings, gaps }: GetPipelineStatusResponse): readonly string[] =>
+  findings.length === 0 ? gaps : findings.map(findingText);
+
+const judgeReconciler: Judge = (status, now) => {
+  const { reconcileTime, repairedCount } = status;
+  const found = gapTexts(status);
+  if (found.length > 0)
     return [
       'failed',
-      `in the last 24 hours it found what it could not repair: ${gaps.join('; ')}`,
-      'see each order, and what its merchant was sent:\ngatehouse order show <merchant_id> <order_id>\ngatehouse webhook deliveries <merchant_id>',
+      `it could not repair what it found in the last 24 hours: ${found.join('; ')}`,
+      'check each order, and its deliveries:\ngatehouse order show <merchant_id> <order_id>\ngatehouse webhook deliveries <merchant_id>',
     ];
   const age = ageMs(reconcileTime, now);
   if (age > toleratedReconcileAgeMs)
@@ -152,8 +167,8 @@ const judgeReconciler: Judge = ({ reconcileTime, repairedCount, gaps }, now) => 
   if (repairedCount > 0n)
     return [
       'warning',
-      `it created ${repairedCount} deliveries that were missing, in the last 24 hours`,
-      'nothing is missing now, but nothing should have been: look at the logs of that time',
+      `it created ${counted(repairedCount, 'missing delivery', 'missing deliveries')} in the last 24 hours`,
+      'none is missing now. Find the reason in the logs of that time',
     ];
   return [
     'ok',
@@ -165,7 +180,7 @@ const judgements: readonly (readonly [check: string, judge: Judge])[] = [
   ['broker', judgeBroker],
   ['event intake', judgeIntake],
   ['deliveries', judgeDeliveries],
-  ['given up', judgeGivenUp],
+  ['abandoned', judgeAbandoned],
   ['endpoints', judgeEndpoints],
   ['signing secrets', judgeSecrets],
   ['reconciler', judgeReconciler],

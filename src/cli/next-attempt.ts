@@ -4,27 +4,27 @@ import { environmentWord } from './options.ts';
 import { answered } from './output.ts';
 import { showTime } from './time.ts';
 
-/** What happens next to a delivery that has failed, by the state that it and its endpoint are in now. */
+/** What happens next to a delivery that has failed, by its state and that of its endpoint. */
 export function showNextAttempt(explained: ExplainDeliveryResponse): string {
   const { merchantId, deliveryId, environment, state } = answered(explained.delivery);
   const endpoint = answered(explained.endpoint);
   const why = `gatehouse webhook explain ${merchantId} ${deliveryId}`;
-  if (state === DeliveryState.DELIVERED) return 'It was sent again since then, and is delivered.';
+  if (state === DeliveryState.DELIVERED) return 'It was sent again meanwhile, and is delivered.';
   if (state === DeliveryState.GIVEN_UP)
-    return `It is given up, and not sent again by itself. See why:\n${why}`;
+    return `It is abandoned, and is not sent again by itself. See why:\n${why}`;
   const next = showTime(explained.nextAttemptTime);
   switch (endpoint.state) {
     case EndpointState.PAUSED:
       return [
-        'It is not sent again while its endpoint is paused. Once the receiver is ready:',
+        'It is not sent again while its endpoint is paused. Once the receiver works:',
         `gatehouse webhook resume ${merchantId} ${endpoint.endpoint} --environment ${environmentWord(environment)}`,
       ].join('\n');
     case EndpointState.RESTING:
-      return `Its endpoint is backing off, so it is sent again at ${next} or later. See why it fails:\n${why}`;
+      return `The circuit of its endpoint is open, so it is sent again at ${next} or later. See why it fails:\n${why}`;
     case EndpointState.UNSPECIFIED:
     case EndpointState.OPEN:
       return next === ''
-        ? `It waits for something else. See for what:\n${why}`
+        ? `Another delivery must end first. See which:\n${why}`
         : `It is sent again at ${next}. See why it fails:\n${why}`;
   }
 }

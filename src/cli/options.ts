@@ -6,7 +6,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import { Environment, EnvironmentSchema, OrderStatusSchema } from '../gen/gatehouse/v1/order_pb.js';
 import { WalletSchema } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
 import type { Wallet } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
-import { DeliveryStateSchema } from '../gen/gatehouse/v1/webhook_service_pb.js';
+import { DeliveryState, DeliveryStateSchema } from '../gen/gatehouse/v1/webhook_service_pb.js';
 import { SettingsError } from '../platform/settings/read-settings.ts';
 import { readCliSettings } from './settings.ts';
 import { valueOf, wordOf, wordsOf } from './plain-json.ts';
@@ -26,6 +26,34 @@ function readEnum(description: DescEnum, word: string): number {
 
 const readEnvironment = (word: string): Environment =>
   environmentSynonyms[word.toLowerCase()] ?? readEnum(EnvironmentSchema, word);
+
+/** The glossary's term for an enum's value, where it is another than the value's name. */
+const deliveryStateTerms: Readonly<Partial<Record<DeliveryState, string>>> = {
+  [DeliveryState.GIVEN_UP]: 'abandoned',
+};
+
+/** A state of deliveries as people read it, and as `--state` takes it. */
+export const deliveryStateTerm = (state: DeliveryState): string =>
+  deliveryStateTerms[state] ?? wordOf(DeliveryStateSchema, state) ?? '';
+
+const deliveryStateChoices = DeliveryStateSchema.values
+  .filter(({ number }) => number !== 0)
+  .map(({ number }) => deliveryStateTerm(number))
+  .join(', ');
+
+/** Takes the name of the value, too: `given_up`. */
+function readDeliveryStates(text: string, earlier: readonly DeliveryState[] = []): readonly DeliveryState[] {
+  const states = text.split(',').map((part): DeliveryState => {
+    const word = part.trim();
+    const termed = DeliveryStateSchema.values.find(
+      ({ number }) => number !== 0 && deliveryStateTerm(number) === word.toLowerCase(),
+    );
+    const state = termed?.number ?? valueOf(DeliveryStateSchema, word);
+    if (state === undefined) throw new InvalidArgumentError(`Use one of: ${deliveryStateChoices}.`);
+    return state;
+  });
+  return [...earlier, ...states];
+}
 
 const readEnums =
   (description: DescEnum) =>
@@ -86,9 +114,7 @@ export const statusesOption = (things: string, states: DescEnum): Option =>
 
 /** `--state` of deliveries. */
 export const deliveryStatesOption = (description: string): Option =>
-  new Option('--state <state,…>', `${description}: ${wordsOf(DeliveryStateSchema).join(', ')}`).argParser(
-    readEnums(DeliveryStateSchema),
-  );
+  new Option('--state <state,…>', `${description}: ${deliveryStateChoices}`).argParser(readDeliveryStates);
 
 export const statusOption = (): Option => statusesOption('orders', OrderStatusSchema);
 

@@ -113,6 +113,9 @@ function listOf(heads: readonly string[], row: readonly string[]): string {
     .join('\n');
 }
 
+/** Each line of a text behind a mark. */
+export const markLines = (text: string, mark: string): string => text.replace(/^/gm, mark);
+
 /** One thing's values under each other, each behind its name. What has no value is left out. */
 export const fields = (values: readonly (readonly [name: string, value: string])[]): string =>
   table(

@@ -2,7 +2,11 @@ import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { Argument } from 'commander';
 import type { Command } from 'commander';
 import { Environment, EnvironmentSchema } from '../gen/gatehouse/v1/order_pb.js';
-import { DeliverySchema, EndpointSchema } from '../gen/gatehouse/v1/webhook_service_pb.js';
+import {
+  DeliveryExplanationSchema,
+  DeliverySchema,
+  EndpointSchema,
+} from '../gen/gatehouse/v1/webhook_service_pb.js';
 import type {
   Delivery,
   DeliveryState,
@@ -33,7 +37,7 @@ import type { Output } from './output.ts';
 import { collectPages, showMore } from './paging.ts';
 import type { PageOptions } from './paging.ts';
 import { plainJson, wordOf } from './plain-json.ts';
-import { showSentences } from './sentences.ts';
+import { explanationSentences, showSentences } from './sentences.ts';
 import { table } from './table.ts';
 import { showInstant, showTime } from './time.ts';
 import type { WebhookClients } from './webhook-clients.ts';
@@ -57,7 +61,7 @@ export function addDeliveryCommands(webhook: Command, { run, findMerchant, now }
   onMerchant(
     webhook
       .command('deliveries')
-      .description("list what a merchant's URLs were or will be told, newest first")
+      .description("list a merchant's deliveries, newest first")
       .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox'))
       .addOption(deliveryStatesOption('only deliveries in these states'))
       .option('--order-number <text>', "only those of the order with this order_number, the merchant's own")
@@ -79,7 +83,7 @@ export function addDeliveryCommands(webhook: Command, { run, findMerchant, now }
   onMerchantAnd(
     webhook
       .command('show')
-      .description('show one delivery: what is sent, to where, and what came of each attempt'),
+      .description('show one delivery: its body, its URL and the result of each attempt'),
     new Argument('<delivery_id>', 'whd_…'),
     findMerchant,
     (merchantId: string, deliveryId: string) =>
@@ -91,7 +95,7 @@ export function addDeliveryCommands(webhook: Command, { run, findMerchant, now }
           `Body\n${showBody(story.body)}`,
           showDeliveryAttempts(story),
           ...(isPending(delivery)
-            ? [`When it goes next, and why:\ngatehouse webhook explain ${merchantId} ${deliveryId}`]
+            ? [`See when it is sent next, and why:\ngatehouse webhook explain ${merchantId} ${deliveryId}`]
             : []),
         ];
         return { json: storyJson(story), text: sections.join('\n\n') };
@@ -101,7 +105,7 @@ export function addDeliveryCommands(webhook: Command, { run, findMerchant, now }
   onMerchantAnd(
     webhook
       .command('explain')
-      .description('say why a delivery is where it is, when it goes next, and what can be done'),
+      .description('explain why a delivery is in its state, when it is sent next, and what to do'),
     new Argument('<delivery_id>', 'whd_…'),
     findMerchant,
     (merchantId: string, deliveryId: string) =>
@@ -173,19 +177,21 @@ function showDeliveries(deliveries: readonly Delivery[], width: number): string 
   return table(columns, rows, width);
 }
 
-/** Sentences may name commands; they are given as this program is called here. */
-function explain({ delivery, endpoint, sentences, nextAttemptTime }: ExplainDeliveryResponse): Output {
+function explain(answer: ExplainDeliveryResponse): Output {
+  const { explanation, nextAttemptTime } = answer;
   const next = showTime(nextAttemptTime);
-  const told = answered(delivery);
+  const delivery = answered(answer.delivery);
+  const sentences = explanationSentences(answer);
   return {
     json: {
-      delivery: plainJson(DeliverySchema, told),
-      endpoint: plainJson(EndpointSchema, answered(endpoint)),
-      sentences: [...sentences],
+      delivery: plainJson(DeliverySchema, delivery),
+      endpoint: plainJson(EndpointSchema, answered(answer.endpoint)),
+      explanation: explanation === undefined ? null : plainJson(DeliveryExplanationSchema, explanation),
+      sentences: sentences.map(({ text, command }) => (command === '' ? text : `${text} ${command}`)),
       next_attempt_time: next === '' ? null : showInstant(nextAttemptTime),
     },
     text: [
-      `Delivery ${told.deliveryId} in ${showEnvironment(told.environment)} is ${showState(told)}`,
+      `Delivery ${delivery.deliveryId} in ${showEnvironment(delivery.environment)} is ${showState(delivery)}`,
       showSentences(sentences),
     ].join('\n\n'),
   };

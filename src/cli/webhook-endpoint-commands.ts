@@ -40,9 +40,9 @@ interface ChangeOptions {
 export function addEndpointCommands(webhook: Command, { run, findMerchant }: WebhookParts): void {
   webhook
     .command('endpoints')
-    .description('list where merchants receive webhooks, and how each is doing; those in trouble first')
+    .description('list endpoints and their states: paused ones first, then those with an open circuit')
     .argument('[merchant_id]', 'mer_…; all merchants when left out')
-    .option('--trouble', 'only those that are paused, or rest because they do not answer')
+    .option('--trouble', 'only those that are paused or whose circuit is open after failures')
     .addOption(environmentOption())
     .addOption(limitOption())
     .addOption(pageTokenOption())
@@ -53,9 +53,9 @@ export function addEndpointCommands(webhook: Command, { run, findMerchant }: Web
   onMerchantAnd(
     webhook
       .command('pause')
-      .description('send nothing to an endpoint until it is resumed; what is to be sent is kept')
+      .description('send nothing to an endpoint until it is resumed; its deliveries are kept')
       .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox'))
-      .option('--reason <text>', 'why, for whoever finds it paused'),
+      .option('--reason <text>', 'why, shown with the endpoint'),
     new Argument('<endpoint>', 'scheme, host and port, or a whole webhook_url').argParser(readEndpoint),
     findMerchant,
     (merchantId: string, endpoint: string, { environment, reason = '' }: ChangeOptions) =>
@@ -64,7 +64,7 @@ export function addEndpointCommands(webhook: Command, { run, findMerchant }: Web
         const paused = answered(reply.endpoint);
         return describe(
           paused,
-          `Nothing is sent there, and nothing is given up, until it is resumed:\n${resume(paused)}`,
+          `Nothing is sent there, and no delivery is abandoned, until it is resumed:\n${resume(paused)}`,
         );
       }),
   );
@@ -72,7 +72,7 @@ export function addEndpointCommands(webhook: Command, { run, findMerchant }: Web
   onMerchantAnd(
     webhook
       .command('resume')
-      .description('send again, beginning now, to an endpoint that is paused or rests')
+      .description('send to an endpoint again now: end a pause, or close an open circuit')
       .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox')),
     new Argument('<endpoint>', 'scheme, host and port, or a whole webhook_url').argParser(readEndpoint),
     findMerchant,
@@ -82,8 +82,8 @@ export function addEndpointCommands(webhook: Command, { run, findMerchant }: Web
         const resumed = answered(reply.endpoint);
         const next =
           resumed.pendingCount === 0n
-            ? 'Nothing waits for it. What comes is sent at once.'
-            : `What is due is sent now; what failed before, at its own next time. See how it goes:\ngatehouse webhook deliveries ${merchantId} --endpoint ${endpoint} --environment ${environmentWord(resumed.environment)}`;
+            ? 'No delivery is pending. New ones are sent at once.'
+            : `Due deliveries are sent now. Those that failed are sent when they are due next. Follow them:\ngatehouse webhook deliveries ${merchantId} --endpoint ${endpoint} --environment ${environmentWord(resumed.environment)}`;
         return describe(resumed, next);
       }),
   );
@@ -92,13 +92,13 @@ export function addEndpointCommands(webhook: Command, { run, findMerchant }: Web
 const resume = (endpoint: Endpoint): string =>
   `gatehouse webhook resume ${endpoint.merchantId} ${endpoint.endpoint} --environment ${environmentWord(endpoint.environment)}`;
 
-/** How it is treated, and why. */
+/** Its state, and why. */
 function showTreatment({ state, pauseReason, consecutiveFailures, probeTime }: Endpoint): string {
-  const word = wordOf(EndpointStateSchema, state) ?? '';
-  if (state === EndpointState.PAUSED) return pauseReason === '' ? word : `${word}: ${pauseReason}`;
+  if (state === EndpointState.PAUSED) return pauseReason === '' ? 'paused' : `paused: ${pauseReason}`;
   if (state === EndpointState.RESTING)
-    return `${word} after ${consecutiveFailures} failures in a row, tried again from ${showTime(probeTime)} on`;
-  return word;
+    return `circuit open after ${consecutiveFailures} failures in a row, probed from ${showTime(probeTime)} on`;
+  if (state === EndpointState.OPEN) return 'active';
+  return wordOf(EndpointStateSchema, state) ?? '';
 }
 
 async function list(
@@ -123,7 +123,7 @@ async function list(
     String(endpoint.pendingCount),
     `${showTreatment(endpoint)}\n${showLastResult(endpoint)}`,
   ]);
-  const nothing = onlyInTrouble ? 'No endpoint is in trouble' : 'Nothing was ever to be sent anywhere';
+  const nothing = onlyInTrouble ? 'No endpoint is paused or has an open circuit' : 'There are no endpoints';
   const who = merchantId === '' ? '' : ` of merchant ${merchantId}`;
   return {
     json: {
@@ -137,7 +137,7 @@ async function list(
   };
 }
 
-/** What came of the latest attempt, and when that was. */
+/** The result of the latest attempt, and its time. */
 function showLastResult({ lastResult, lastSuccessTime, lastFailureTime }: Endpoint): string {
   if (lastResult === '') return 'nothing sent yet';
   const times = [showTime(lastSuccessTime), showTime(lastFailureTime)].sort();
@@ -147,7 +147,7 @@ function showLastResult({ lastResult, lastSuccessTime, lastFailureTime }: Endpoi
 function adviseOn(endpoints: readonly Endpoint[]): string {
   if (endpoints.every(({ state }) => state === EndpointState.OPEN)) return '';
   return [
-    '\n\nA resting endpoint is tried by itself; a paused one waits for you. Once the receiver is well:',
+    '\n\nAn open circuit is probed automatically. To resume an endpoint once its receiver works:',
     `gatehouse webhook resume <merchant_id> <endpoint> --environment <name>`,
   ].join('\n');
 }

@@ -1,21 +1,23 @@
 import { Argument } from 'commander';
 import type { Command } from 'commander';
 import { Environment } from '../gen/gatehouse/v1/order_pb.js';
-import {
-  DeliverySchema,
-  DeliveryStateSchema,
-  RedeliverySchema,
-} from '../gen/gatehouse/v1/webhook_service_pb.js';
+import { DeliverySchema, RedeliverySchema } from '../gen/gatehouse/v1/webhook_service_pb.js';
 import type { DeliveryState, Redelivery } from '../gen/gatehouse/v1/webhook_service_pb.js';
 import { pause } from '../platform/pause.ts';
 import { CliError, exitCodes } from './cli-error.ts';
 import { describeDelivery } from './delivery-story.ts';
 import { momentOption, timestampOf } from './moment.ts';
 import type { Moment } from './moment.ts';
-import { deliveryStatesOption, environmentOption, environmentWord, showEnvironment } from './options.ts';
+import {
+  deliveryStatesOption,
+  deliveryStateTerm,
+  environmentOption,
+  environmentWord,
+  showEnvironment,
+} from './options.ts';
 import { answered } from './output.ts';
 import type { Output } from './output.ts';
-import { plainJson, wordOf } from './plain-json.ts';
+import { plainJson } from './plain-json.ts';
 import { fields } from './table.ts';
 import { showTime } from './time.ts';
 import type { WebhookClients } from './webhook-clients.ts';
@@ -31,10 +33,10 @@ interface RedeliverOptions {
 
 type Webhooks = WebhookClients['webhooks'];
 
-/** How often it is looked at: often at first, since few are sent again within a second. */
+/** The interval of checks grows: a few deliveries are sent within a second. */
 const firstLookMs = 250;
 const lastLookMs = 2_000;
-/** When for so long nothing came of those that are pending, their receivers do not answer: they are not waited for. */
+/** Pending deliveries without a result for this long are not waited for: their receivers do not answer. */
 const patienceMs = 5_000;
 
 /** `webhook redeliver` and `webhook redelivery` */
@@ -51,7 +53,7 @@ export function addRedeliveryCommands(webhook: Command, parts: WebhookParts): vo
         ),
       )
       .addOption(momentOption('--until <time>', 'and before this time; now when left out'))
-      .addOption(deliveryStatesOption('and are in one of these states; given_up when left out'))
+      .addOption(deliveryStatesOption('and are in one of these states; abandoned when left out'))
       .addOption(environmentOption()),
     new Argument('[delivery_id]', 'whd_…'),
     findMerchant,
@@ -92,7 +94,7 @@ async function redeliverOne(webhooks: Webhooks, merchantId: string, deliveryId: 
     json: plainJson(DeliverySchema, delivery),
     text: [
       describeDelivery(delivery),
-      `It is tried now, or when its endpoint rests no more, and then by its whole schedule until it is delivered.\nSee what came of it:\ngatehouse webhook show ${merchantId} ${deliveryId}`,
+      `It is sent now, or when the circuit of its endpoint closes, and then on a whole new schedule until it is delivered.\nSee the result:\ngatehouse webhook show ${merchantId} ${deliveryId}`,
     ].join('\n\n'),
   };
 }
@@ -113,14 +115,14 @@ async function redeliverMany(
   report(
     [
       `Sending again ${title(first)} (${first.redeliveryId})`,
-      'Ctrl-C ends this, and not the sending. Look again with:',
+      'Ctrl-C ends this command, and not the redelivery. Check again with:',
       lookAgain(first),
     ].join('\n'),
   );
   return describe(await follow(webhooks, first, report, interruption()));
 }
 
-/** Looks until all are made pending and nothing more comes of them, or until `enough` aborts. Gives what it saw last. */
+/** Checks until all are made pending and none has a new result, or until `enough` aborts. Gives the latest state. */
 async function follow(
   webhooks: Webhooks,
   first: Redelivery,
@@ -152,16 +154,16 @@ const showCounts = (redelivery: Redelivery): string => {
   const parts = [
     `${redeliveredCount} made pending again`,
     `${deliveredCount} of them delivered`,
-    `${pendingCount} on their way`,
-    ...(givenUpCount === 0n ? [] : [`${givenUpCount} given up again`]),
+    `${pendingCount} pending`,
+    ...(givenUpCount === 0n ? [] : [`${givenUpCount} abandoned again`]),
   ];
   return parts.join(', ');
 };
 
-/** As in "what is given_up in SANDBOX since 2026-01-31T00:00:00Z". */
+/** As in "abandoned deliveries in SANDBOX since 2026-01-31T00:00:00Z". */
 const title = ({ states, environment, createTimeFrom }: Redelivery): string => {
-  const words = states.map((state) => wordOf(DeliveryStateSchema, state)).join(' or ');
-  return `what is ${words} in ${showEnvironment(environment)} since ${showTime(createTimeFrom)}`;
+  const words = states.map(deliveryStateTerm).join(' or ');
+  return `${words} deliveries in ${showEnvironment(environment)} since ${showTime(createTimeFrom)}`;
 };
 
 function describe(redelivery: Redelivery): Output {
@@ -175,8 +177,8 @@ function describe(redelivery: Redelivery): Output {
     ['Ended', showTime(endTime, 'not yet')],
     ['Made pending', String(redeliveredCount)],
     ['Delivered', String(redelivery.deliveredCount)],
-    ['On their way', String(pendingCount)],
-    ['Given up again', String(redelivery.givenUpCount)],
+    ['Pending', String(pendingCount)],
+    ['Abandoned again', String(redelivery.givenUpCount)],
   ]);
   return {
     json: plainJson(RedeliverySchema, redelivery),
@@ -186,14 +188,14 @@ function describe(redelivery: Redelivery): Output {
 
 function whatNext(redelivery: Redelivery): string {
   const { endTime, pendingCount, redeliveredCount, merchantId } = redelivery;
-  if (endTime === undefined) return `It goes on by itself. Look again with:\n${lookAgain(redelivery)}`;
+  if (endTime === undefined) return `It continues by itself. Check again with:\n${lookAgain(redelivery)}`;
   if (redeliveredCount === 0n)
     return `There was nothing to send again. See what there is:\ngatehouse webhook deliveries ${merchantId} --environment ${environmentWord(redelivery.environment)}`;
-  if (pendingCount === 0n) return 'All of them have come to an end.';
+  if (pendingCount === 0n) return 'All of them were delivered or abandoned.';
   return [
-    'Those on their way are tried by their schedule. When there is trouble with their endpoint, this says which:',
+    'Pending ones are sent on schedule. If endpoints hold them up, this lists those:',
     `gatehouse webhook endpoints ${merchantId} --trouble`,
-    'Look again with:',
+    'Check again with:',
     lookAgain(redelivery),
   ].join('\n');
 }

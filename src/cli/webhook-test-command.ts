@@ -13,7 +13,7 @@ import { showNextAttempt } from './next-attempt.ts';
 import { environmentOption, showEnvironment } from './options.ts';
 import { answered } from './output.ts';
 import type { Output } from './output.ts';
-import { showSentences } from './sentences.ts';
+import { explanationSentences, showSentences } from './sentences.ts';
 import { printable, table } from './table.ts';
 import type { WebhookClients } from './webhook-clients.ts';
 import type { WebhookParts } from './webhook-parts.ts';
@@ -77,7 +77,7 @@ async function tell(webhooks: Webhooks, story: GetDeliveryResponse): Promise<Out
   const explained = await webhooks.explainDelivery({ merchantId, deliveryId });
   const text =
     attempt === undefined
-      ? [`It has not been sent within ${waitMs / 1000} s.`, showSentences(explained.sentences)]
+      ? [`It has not been sent within ${waitMs / 1000} s.`, showSentences(explanationSentences(explained))]
       : [tellAttempt(attempt, 'It was not delivered'), showNextAttempt(explained)];
   return { json, text: text.join('\n'), exitCode: exitCodes.notDelivered };
 }

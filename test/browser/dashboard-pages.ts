@@ -104,7 +104,7 @@ export const dashboardPages: Readonly<Record<string, VisitPage>> = {
   'a delivery': async (page, site) => {
     await inSandbox('webhooks')(page, site);
     await page.locator('a[href*="/deliveries/"]').first().click();
-    await page.locator('.sentences').waitFor({ state: 'attached' });
+    await page.locator('#reason p').first().waitFor({ state: 'attached' });
     await unfold(page);
   },
   'signing secrets': async (page, site) => {

@@ -80,7 +80,7 @@ describe('everything is up', () => {
     for (const check of ['event intake', 'deliveries', 'endpoints', 'signing secrets', 'reconciler'])
       expect(stdout).toMatch(new RegExp(`^ {2}ok +${check} `, 'm'));
     expect(stdout).toMatch(/^checkout http:\S+\n {2}ok +ready +\/readyz answers 200$/m);
-    expect(stdout).toContain('Everything is as it should be.');
+    expect(stdout).toContain('Everything is in order.');
     expect(widthOf(stdout)).toBeLessThanOrEqual(100);
   });
 
@@ -122,7 +122,7 @@ describe('everything is up', () => {
       /^ {2}warn +clock here +this machine's clock is (59|60)\.\d s ahead of the core's$/m,
     );
     expect(stdout).toMatch(/^ {2}warn +Node +v22\.18\.0$/m);
-    expect(stdout).toContain('2 to look at; nothing has failed.');
+    expect(stdout).toContain('2 warnings, no failure.');
   });
 });
 
@@ -216,7 +216,7 @@ describe('something is down', () => {
     mute.close();
     expect(exitCode).toBe(1);
     expect(stdout).toMatch(/^ {2}FAIL +ready +no answer within 5 seconds$/m);
-    expect(stdout).toMatch(/^ +> Look at the log of the checkout process/m);
+    expect(stdout).toMatch(/^ +> Read the log of the checkout process/m);
   });
 
   test('a wrong token fails the diagnosis; that the core is up is still seen', async () => {

@@ -1,18 +1,24 @@
 import type { StoredId } from '../../contract/public-id.ts';
+import { create } from '@bufbuild/protobuf';
+import {
+  CheckFinding,
+  CheckSubject,
+  OrderHistoryFactsSchema,
+} from '../../gen/gatehouse/v1/diagnostics_service_pb.js';
+import type { Check } from '../../gen/gatehouse/v1/diagnostics_service_pb.js';
 import type { Database } from '../database/database.ts';
 import { publicId } from '../../contract/public-id.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import { failed, good } from './check-outcome.ts';
-import type { CheckOutcome } from './check-outcome.ts';
 
 /** As many as are read in a fraction of a second, out of an index. */
 const recentEvents = 5_000;
 const examples = 3;
 
 /**
- * Of the orders that the latest events are about: each order's events count 1, 2, 3… without a gap up to what the order
- * says of itself, and the last one says how the order ended, or that it has not. One statement sees one moment, so that
- * nothing under way looks like a difference.
+ * Compares the orders of the latest events. Each order's events must count 1, 2, 3… without a gap up to the order's own
+ * last_event_sequence, and the last event must match the order's status. One statement sees one snapshot, so that an order
+ * that is changing does not look like a difference.
  */
 const statement = `
 with recent as (
@@ -38,22 +44,19 @@ with recent as (
 select (select count(*) from recent)::text as orders, (select count(*) from differing)::text as differing,
   array(select order_id::text from differing order by order_id limit $2) as examples`;
 
-const name = 'order histories';
-
-/** Whether orders and their events tell the same story. */
-export async function checkOrderHistories({ pool }: Database): Promise<CheckOutcome> {
+/** Whether orders and their events agree. */
+export async function checkOrderHistories({ pool }: Database): Promise<Check> {
   const [row] = await runStatement<{ orders: string; differing: string; examples: StoredId<'ord'>[] }>(pool, {
     text: statement,
     values: [recentEvents, examples],
   });
-  if (row === undefined || row.differing === '0')
-    return good(name, `the latest ${row?.orders ?? '0'} orders and their events agree`);
-  const shown = row.examples.map((id) => publicId('ord', id)).join(', ');
-  return failed(
-    name,
-    `${row.differing} of the latest ${row.orders} orders do not agree with their events: ${shown}` +
-      (Number(row.differing) > row.examples.length ? ', …' : ''),
-    'somebody or something changed the tables without Gatehouse: compare the order with its events in ' +
-      'core.orders and core.order_events, and with the wallet; merchants were told what the events say',
-  );
+  const value = create(OrderHistoryFactsSchema, {
+    orderCount: BigInt(row?.orders ?? 0),
+    differingCount: BigInt(row?.differing ?? 0),
+    orderIds: (row?.examples ?? []).map((id) => publicId('ord', id)),
+  });
+  const facts = { facts: { case: 'orderHistories', value } } as const;
+  return value.differingCount === 0n
+    ? good(CheckSubject.ORDER_HISTORIES, facts)
+    : failed(CheckSubject.ORDER_HISTORIES, CheckFinding.DISAGREE, facts);
 }

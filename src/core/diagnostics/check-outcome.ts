@@ -1,30 +1,26 @@
-import { CheckResult } from '../../gen/gatehouse/v1/diagnostics_service_pb.js';
+import { create } from '@bufbuild/protobuf';
+import { checkText } from '../../contract/check-text.ts';
+import { CheckFinding, CheckResult, CheckSchema } from '../../gen/gatehouse/v1/diagnostics_service_pb.js';
+import type { Check, CheckSubject } from '../../gen/gatehouse/v1/diagnostics_service_pb.js';
 
-export interface CheckOutcome {
-  readonly name: string;
-  readonly result: CheckResult;
-  readonly detail: string;
-  /** What to do; empty when nothing is to be done. */
-  readonly advice: string;
+/** The facts of a finding. */
+export type CheckFacts = Partial<Pick<Check, 'facts' | 'pendingMigrations'>>;
+
+function outcome(
+  subject: CheckSubject,
+  result: CheckResult,
+  found: { readonly finding: CheckFinding } & CheckFacts,
+): Check {
+  const check = create(CheckSchema, { subject, result, ...found });
+  // For clients of an earlier version, which show nothing else.
+  return Object.assign(check, checkText(check));
 }
 
-export const good = (name: string, detail: string): CheckOutcome => ({
-  name,
-  result: CheckResult.OK,
-  detail,
-  advice: '',
-});
+export const good = (subject: CheckSubject, facts: CheckFacts = {}): Check =>
+  outcome(subject, CheckResult.OK, { ...facts, finding: CheckFinding.HEALTHY });
 
-export const warning = (name: string, detail: string, advice: string): CheckOutcome => ({
-  name,
-  result: CheckResult.WARNING,
-  detail,
-  advice,
-});
+export const warning = (subject: CheckSubject, finding: CheckFinding, facts: CheckFacts = {}): Check =>
+  outcome(subject, CheckResult.WARNING, { ...facts, finding });
 
-export const failed = (name: string, detail: string, advice: string): CheckOutcome => ({
-  name,
-  result: CheckResult.FAILED,
-  detail,
-  advice,
-});
+export const failed = (subject: CheckSubject, finding: CheckFinding, facts: CheckFacts = {}): Check =>
+  outcome(subject, CheckResult.FAILED, { ...facts, finding });

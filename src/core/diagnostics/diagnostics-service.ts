@@ -15,7 +15,7 @@ export function diagnosticsService(instance: string, parts: ChecksParts): RpcSer
         return {
           instance,
           coreTime: timestampFromDate(parts.now()),
-          checks: checks.map((check) => ({ ...check })),
+          checks,
         };
       },
     },

@@ -13,9 +13,10 @@ import { notFound } from '../page-problem.ts';
 import { shellWords } from '../send-page.ts';
 import { flash } from '../session/sign-in-state.ts';
 import { isAtLeast } from '../access/viewer.ts';
+import { deliveryExplanation } from './delivery-explanation.ts';
 import { readDeliveryFilter } from './delivery-filter.ts';
 import { deliveryStates, endpointState } from './delivery-words.ts';
-import { deliveryRow, deliveryStory, endpointRow, explanation } from './webhook-views.ts';
+import { deliveryRow, deliveryStory, endpointRow } from './webhook-views.ts';
 import type { Writing } from './webhook-views.ts';
 
 export const webhookWords = { en: english, am: amharic };
@@ -34,7 +35,7 @@ export const mayChangeWebhooks = (request: FastifyRequest): boolean => {
   return role !== 'operator' && isAtLeast(role, 'developer');
 };
 
-/** The pages on which a merchant sees what it is told, and why not. */
+/** The pages on which a merchant sees its webhooks and their endpoints. */
 export function addWebhooks(app: FastifyInstance, dashboard: Dashboard): void {
   const { clients, sendPage, timeZone } = dashboard;
   const { webhooks } = clients;
@@ -148,7 +149,7 @@ export function addWebhooks(app: FastifyInstance, dashboard: Dashboard): void {
     merchantId: placeOf(request).merchantId,
     deliveryId: (request.params as { readonly deliveryId: string }).deliveryId,
   });
-  /** One of the environment that is being looked at: another's is not there. */
+  /** A delivery of the page's environment. One of the other environment is not found. */
   const getDelivery = async (request: FastifyRequest) => {
     const answer = await webhooks.getDelivery(requestOf(request), callOptions(request));
     const { delivery } = answer;
@@ -162,7 +163,10 @@ export function addWebhooks(app: FastifyInstance, dashboard: Dashboard): void {
     const [story, reason] = await Promise.all([
       panel(request, async () => deliveryStory(await getDelivery(request), writing)),
       panel(request, async (options) =>
-        explanation(await webhooks.explainDelivery(requestOf(request), options), writing),
+        deliveryExplanation(await webhooks.explainDelivery(requestOf(request), options), writing, {
+          path: pathIn(placeOf(request), 'webhooks'),
+          mayChange: mayChangeWebhooks(request),
+        }),
       ),
     ]);
     return sendPage(request, reply, {

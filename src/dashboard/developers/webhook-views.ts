@@ -3,14 +3,9 @@ import type {
   Delivery,
   DeliveryAttempt,
   Endpoint,
-  ExplainDeliveryResponse,
   GetDeliveryResponse,
 } from '../../gen/gatehouse/v1/webhook_service_pb.js';
-import {
-  DeliveryAttemptResult,
-  DeliveryState,
-  EndpointState,
-} from '../../gen/gatehouse/v1/webhook_service_pb.js';
+import { DeliveryAttemptResult, EndpointState } from '../../gen/gatehouse/v1/webhook_service_pb.js';
 import type { Language } from '../../platform/language/language.ts';
 import type { webhooks } from '../language/english/webhooks.ts';
 import { momentOf } from '../moment-text.ts';
@@ -40,20 +35,22 @@ export function endpointRow(endpoint: Endpoint, { words, language, timeZone }: W
 export const pauseWords = ({ pausedByAnswer, pauseReason }: Endpoint, words: Writing['words']): string =>
   pausedByAnswer ? words.endpoints.gone : pauseReason;
 
-/** How the latest attempt ended: the status when there was one, else what went wrong, which webhooks says in English. */
+/** How the latest attempt ended; `detail` is English, by webhooks. */
 export function latestAnswer({ lastAttemptResult, lastResult }: Endpoint, words: Writing['words']) {
   if (lastAttemptResult === DeliveryAttemptResult.UNSPECIFIED) return { text: '', detail: lastResult };
   return { text: attemptResult(lastAttemptResult, words), detail: lastResult };
 }
 
-/** The status when there was one, else in a word what went wrong; '' before the first attempt. */
+/** The status if one was answered, else the failure in a word; '' before the first attempt. */
 export const shortResult = (
-  { lastAttemptResult, lastResult }: Pick<Endpoint, 'lastAttemptResult' | 'lastResult'>,
+  { lastAttemptResult, lastResult, lastStatusCode }: Delivery,
   words: Writing['words'],
 ): string =>
-  lastAttemptResult === DeliveryAttemptResult.UNSPECIFIED || /^\d{3}$/.test(lastResult)
-    ? lastResult
-    : attemptResult(lastAttemptResult, words);
+  lastStatusCode > 0
+    ? String(lastStatusCode)
+    : lastAttemptResult === DeliveryAttemptResult.UNSPECIFIED
+      ? lastResult
+      : attemptResult(lastAttemptResult, words);
 
 export function deliveryRow(delivery: Delivery, { words, language, timeZone }: Writing) {
   return {
@@ -114,38 +111,10 @@ export function deliveryStory(
     url: delivery.url,
     state: deliveryState(delivery.state, delivery.attemptCount, words),
     created: at(delivery.createTime),
-    // While the endpoint is paused or backs off, the reason below says when, and this time would be wrong.
+    // While the endpoint is paused or its circuit is open, the due time is not when the delivery is sent.
     due: isHeld(delivery) ? undefined : at(delivery.dueTime),
     delivered: at(delivery.deliverTime),
     body: readable(body),
     attempts: attempts.map((attempt) => attemptRow(attempt, writing)),
   };
-}
-
-/** An operator's way to do what the page has a button for. */
-const isCommand = (sentence: string): boolean => /\bgatehouse webhook [a-z]+ /.test(sentence);
-
-/** Why a delivery is where it is: in a word, and in all detail in English, as webhooks says it. */
-export function explanation(answer: ExplainDeliveryResponse, writing: Writing) {
-  return {
-    inShort: shortExplanation(answer, writing),
-    sentences: answer.sentences.filter((sentence) => !isCommand(sentence)),
-  };
-}
-
-function shortExplanation(
-  { delivery, endpoint, nextAttemptTime }: ExplainDeliveryResponse,
-  { words, language, timeZone }: Writing,
-): readonly string[] {
-  const { why } = words.delivery;
-  if (delivery?.state === DeliveryState.DELIVERED) return [why.delivered];
-  if (delivery?.state === DeliveryState.GIVEN_UP) {
-    return [why.givenUp(new Intl.NumberFormat(language).format(delivery.attemptCount))];
-  }
-  if (endpoint?.state === EndpointState.PAUSED) return [why.paused];
-  const next = momentOf(nextAttemptTime, language, timeZone);
-  return [
-    ...(endpoint?.state === EndpointState.RESTING ? [why.resting] : []),
-    next === undefined ? why.waits : why.next(next.text),
-  ];
 }

@@ -84,7 +84,7 @@ function endpointRow(
     why: pauseWords(endpoint, webhookWords),
     since: momentOf(troubleTime, language, timeZone),
     last: latestAnswer(endpoint, webhookWords).text,
-    status: /^\d{3}$/.test(endpoint.lastResult) ? endpoint.lastResult : '',
+    status: endpoint.lastStatusCode === 0 ? '' : String(endpoint.lastStatusCode),
     waiting: pendingCount >= mostPending ? words.endpoints.many(count) : count,
     next: nextTry(endpoint, writing, now),
   };

@@ -1,4 +1,6 @@
 import type { FastifyInstance } from 'fastify';
+import { CheckSubject } from '../../gen/gatehouse/v1/diagnostics_service_pb.js';
+import { ReconcilerFindingCode } from '../../gen/gatehouse/v1/webhook_service_pb.js';
 import type { GetPipelineStatusResponse } from '../../gen/gatehouse/v1/webhook_service_pb.js';
 import { panel } from '../ask.ts';
 import type { Dashboard } from '../dashboard.ts';
@@ -7,8 +9,8 @@ import { checkRows } from './check-rows.ts';
 import { numberText, writingFor } from './operator-writing.ts';
 import type { Writing } from './operator-writing.ts';
 
-/** The checks of core's that are about the way of events. */
-const relayChecks = new Set(['event relay', 'event order', 'broker']);
+/** Core's checks of the way that events take. */
+const relayChecks = new Set([CheckSubject.EVENT_RELAY, CheckSubject.EVENT_ORDER, CheckSubject.BROKER]);
 
 /** The page on which operators see how events get from orders to webhooks, and where they wait. */
 export function addPipeline(app: FastifyInstance, { clients, sendPage, timeZone }: Dashboard): void {
@@ -17,7 +19,7 @@ export function addPipeline(app: FastifyInstance, { clients, sendPage, timeZone 
     const [checks, webhooks] = await Promise.all([
       panel(request, async (options) => {
         const answer = await clients.diagnostics.diagnose({}, options);
-        return checkRows(answer.checks, writing).filter(({ name }) => relayChecks.has(name));
+        return checkRows(answer.checks, writing).filter(({ subject }) => relayChecks.has(subject));
       }),
       panel(request, async (options) =>
         facts(await clients.webhooks.getPipelineStatus({}, options), writing),
@@ -60,6 +62,31 @@ function facts(status: GetPipelineStatusResponse, writing: Writing) {
       { label: words.givenUp, ...trouble(status.givenUpCount) },
       { label: words.oldKey, text: count(status.secretsWithOldKey) },
     ],
-    gaps: status.gaps,
+    gaps: gapRows(status, writing),
   };
+}
+
+/** What the reconciler could not repair. A webhooks process of the version before tells it in English alone. */
+function gapRows({ findings, gaps }: GetPipelineStatusResponse, { words }: Writing) {
+  const texts = words.pipeline.findings;
+  if (findings.length === 0) return gaps.map((text) => ({ text, isEnglish: true }));
+  return findings.map((finding) => {
+    switch (finding.code) {
+      case ReconcilerFindingCode.EVENTS_MISSING:
+        return { text: texts.eventsMissing(finding.orderId, finding.missingSequences.join(', ')) };
+      case ReconcilerFindingCode.HISTORIES_DISAGREE: {
+        const { orderHistories: facts } = finding;
+        return {
+          text:
+            facts === undefined
+              ? texts.disagree
+              : texts.historiesDisagree(String(facts.differingCount), facts.orderIds.join(', ')),
+        };
+      }
+      case ReconcilerFindingCode.DELIVERY_CREATED:
+        return { text: texts.created(finding.eventId) };
+      case ReconcilerFindingCode.UNSPECIFIED:
+        return { text: finding.detail, isEnglish: true };
+    }
+  });
 }

@@ -1,22 +1,47 @@
-import { CheckResult } from '../../gen/gatehouse/v1/diagnostics_service_pb.js';
+import { CheckResult, CheckSubject } from '../../gen/gatehouse/v1/diagnostics_service_pb.js';
 import type { Check } from '../../gen/gatehouse/v1/diagnostics_service_pb.js';
 import type { Writing } from './operator-writing.ts';
 
-/** What core looked at, what is wrong first; with core's own sentences, which are in English. */
+const subjects = {
+  [CheckSubject.DATABASE]: 'database',
+  [CheckSubject.DATABASE_POOL]: 'databasePool',
+  [CheckSubject.MIGRATIONS]: 'migrations',
+  [CheckSubject.CLOCK]: 'clock',
+  [CheckSubject.EVENT_ORDER]: 'eventOrder',
+  [CheckSubject.ORDER_HISTORIES]: 'orderHistories',
+  [CheckSubject.EVENT_RELAY]: 'eventRelay',
+  [CheckSubject.STRAY_PAYMENTS]: 'strayPayments',
+  [CheckSubject.RECONCILIATION]: 'reconciliation',
+  [CheckSubject.BROKER]: 'broker',
+} as const;
+
+/** Where a page shows more of a subject. */
+const pages: Readonly<Partial<Record<CheckSubject, string>>> = {
+  [CheckSubject.EVENT_RELAY]: '/operator/pipeline',
+  [CheckSubject.STRAY_PAYMENTS]: '/operator/stray-payments',
+  [CheckSubject.RECONCILIATION]: '/operator/reconciliations',
+};
+
+/** What core checked, the worst result first. Figures and errors are core's, in English. */
 export function checkRows(checks: readonly Check[], { words }: Writing) {
   const { good, look, broken, ofChecks } = words.overview;
   return checks
     .toSorted((a, b) => b.result - a.result)
-    .map(({ name, result, detail, advice }) => ({
-      name,
-      title: ofChecks[name]?.name ?? '',
-      said: ofChecks[name]?.[result === CheckResult.OK ? 'good' : 'bad'] ?? '',
-      detail,
-      advice,
-      ...(result === CheckResult.OK
-        ? { tone: 'good', text: good }
-        : result === CheckResult.WARNING
-          ? { tone: 'warn', text: look }
-          : { tone: 'bad', text: broken }),
-    }));
+    .map(({ subject, name, result, detail }) => {
+      // A core of the version before names a check in English alone.
+      const text = subject === CheckSubject.UNSPECIFIED ? undefined : ofChecks[subjects[subject]];
+      return {
+        subject,
+        name,
+        title: text?.name ?? '',
+        said: text?.[result === CheckResult.OK ? 'good' : 'bad'] ?? '',
+        detail,
+        href: result === CheckResult.OK ? undefined : pages[subject],
+        ...(result === CheckResult.OK
+          ? { tone: 'good', text: good }
+          : result === CheckResult.WARNING
+            ? { tone: 'warn', text: look }
+            : { tone: 'bad', text: broken }),
+      };
+    });
 }

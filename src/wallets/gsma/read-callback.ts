@@ -13,7 +13,7 @@ import { readJson } from './read-json.ts';
  */
 export function readCallback(callback: CallbackRequest, secrets: readonly string[]): CallbackHint {
   const headers = firstValues(callback.headers);
-  const read = readJson({ headers, body: callback.body });
+  const read = readJson({ headers, body: callback.body }, 'the callback');
   const json = read.ok ? read.json : undefined;
   return {
     lookNow: true,
@@ -29,7 +29,7 @@ export function readCallback(callback: CallbackRequest, secrets: readonly string
       responseBody: '',
       startedAt: callback.receivedAt,
       endedAt: callback.receivedAt,
-      ...(read.ok ? {} : { problem: read.problem.replace('the answer', 'the callback') }),
+      ...(read.ok ? {} : { problem: read.problem }),
     },
   };
 }

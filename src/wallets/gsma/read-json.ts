@@ -4,16 +4,19 @@ export type JsonReading =
 
 const jsonType = /^application\/(?:[a-z0-9!#$&^_.+-]+\+)?json\s*(?:;|$)/i;
 
-/** Reads a body that says it is JSON, is not compressed, is UTF-8 (RFC 8259, section 8.1), and is JSON. */
-export function readJson(answer: {
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: Uint8Array;
-}): JsonReading {
+/**
+ * Reads a body that is declared as JSON, is not compressed, is UTF-8 (RFC 8259, section 8.1), and is JSON. A problem calls the
+ * message by `name`.
+ */
+export function readJson(
+  answer: { readonly headers: Readonly<Record<string, string>>; readonly body: Uint8Array },
+  name = 'the answer',
+): JsonReading {
   const type = answer.headers['content-type'] ?? '';
-  if (!jsonType.test(type)) return { ok: false, problem: `the answer is not JSON but ${nameType(type)}` };
+  if (!jsonType.test(type)) return { ok: false, problem: `${name} is not JSON but ${nameType(type)}` };
   const encoding = answer.headers['content-encoding'] ?? 'identity';
   if (encoding.toLowerCase() !== 'identity') {
-    return { ok: false, problem: 'the answer is compressed, which nobody asked for' };
+    return { ok: false, problem: `${name} is compressed, which Gatehouse did not ask for` };
   }
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(answer.body);
@@ -21,7 +24,7 @@ export function readJson(answer: {
   } catch {
     return {
       ok: false,
-      problem: answer.body.length === 0 ? 'the answer is empty' : 'the answer is broken JSON',
+      problem: answer.body.length === 0 ? `${name} is empty` : `${name} is broken JSON`,
     };
   }
 }

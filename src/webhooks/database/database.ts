@@ -4,6 +4,7 @@ import { entities } from './entities.ts';
 import { Migration001Webhooks } from './migrations/migration-001-webhooks.ts';
 import { Migration002EndpointsInTrouble } from './migrations/migration-002-endpoints-in-trouble.ts';
 import { Migration003UnreadableAnswers } from './migrations/migration-003-unreadable-answers.ts';
+import { Migration004FindingsAsData } from './migrations/migration-004-findings-as-data.ts';
 
 export type { Database } from '../../platform/database/open-database.ts';
 
@@ -13,7 +14,12 @@ export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
     {
       schema: 'webhooks',
       entities,
-      migrations: [Migration001Webhooks, Migration002EndpointsInTrouble, Migration003UnreadableAnswers],
+      migrations: [
+        Migration001Webhooks,
+        Migration002EndpointsInTrouble,
+        Migration003UnreadableAnswers,
+        Migration004FindingsAsData,
+      ],
       migrationLock: 7_142_101,
     },
     options,

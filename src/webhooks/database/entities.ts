@@ -170,6 +170,9 @@ export const FindingRow = defineEntity({
     orderId: p.text(),
     isRepaired: p.boolean(),
     detail: p.text(),
+    code: p.text().default(''),
+    eventId: p.text().default(''),
+    facts: p.json<Record<string, unknown>>().defaultRaw(`'{}'`),
   },
 });
 export type FindingRow = InferEntity<typeof FindingRow>;

@@ -1,12 +1,12 @@
 import { retryAfterMs } from '../../platform/http/retry-after.ts';
-import type { AttemptReport, OutgoingDelivery } from '../domain/delivery.ts';
+import type { AttemptReport, AttemptResult, OutgoingDelivery } from '../domain/delivery.ts';
 import { nextAttempt } from '../domain/retry-schedule.ts';
 
 /** What becomes of a delivery after an attempt. */
 export type NextStep =
   | { readonly type: 'delivered' }
   | { readonly type: 'again'; readonly at: Date }
-  /** The receiver wants no more: it goes again when somebody resumes the endpoint. */
+  /** The receiver answered 410: it is sent again once the endpoint is resumed. */
   | { readonly type: 'pause'; readonly at: Date }
   | { readonly type: 'give_up' };
 
@@ -30,8 +30,13 @@ export function afterAttempt(
   return next.type === 'at' ? { type: 'again', at: next.at } : next;
 }
 
-/** An attempt's outcome in a few words: its status when it answered as HTTP does, else what went wrong. */
-export function inFewWords({ result, statusCode, detail }: AttemptReport): string {
-  const isAnswered = result === 'DELIVERED' || result === 'REFUSED' || result === 'GONE';
-  return isAnswered ? String(statusCode) : detail.slice(0, 200);
-}
+const isAnswered = (result: AttemptResult): boolean =>
+  result === 'DELIVERED' || result === 'REFUSED' || result === 'GONE';
+
+/** The result of an attempt as deliveries and lanes store it: the status of a whole answer, else the start of the reason. */
+export const shortResult = ({ result, statusCode, detail }: AttemptReport): string =>
+  isAnswered(result) ? String(statusCode) : detail.slice(0, 200);
+
+/** The status in a stored result, of which `result` says whether it is one; else 0. The inverse of `shortResult`. */
+export const statusOf = (result: AttemptResult | null, stored: string): number =>
+  result !== null && isAnswered(result) ? Number(stored) : 0;

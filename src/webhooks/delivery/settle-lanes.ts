@@ -2,7 +2,7 @@ import type { Pool, PoolClient } from 'pg';
 import { inTransaction } from '../../platform/database/in-transaction.ts';
 import type { LaneKey } from '../domain/delivery.ts';
 import { healthAfter } from '../domain/lane-health.ts';
-import { inFewWords } from './after-attempt.ts';
+import { shortResult } from './after-attempt.ts';
 import { laneText } from './lane-arrays.ts';
 import { lockLanes } from './lock-lanes.sql.ts';
 import type { LockedLane } from './lock-lanes.sql.ts';
@@ -99,7 +99,7 @@ function outcomeOf(
       lastSuccessAt: attempts[lastSuccess]?.endedAt ?? null,
       lastFailureAt: attempts.findLast((attempt) => !isDelivered(attempt))?.endedAt ?? null,
       failingSince: attempts[lastSuccess + 1]?.endedAt ?? null,
-      lastResult: inFewWords(last.report),
+      lastResult: shortResult(last.report),
       lastAttemptResult: last.report.result,
       pauseReason: gone === undefined ? '' : `answered 410 Gone to ${gone.delivery.id}`,
     },

@@ -3,7 +3,7 @@ import { bulkStatement, column, rowList, scalar } from '../../platform/database/
 import { runStatement } from '../../platform/database/run-statement.ts';
 import type { AttemptReport, AttemptResult, LaneKey, OutgoingDelivery } from '../domain/delivery.ts';
 import type { LaneHealth } from '../domain/lane-health.ts';
-import { inFewWords } from './after-attempt.ts';
+import { shortResult } from './after-attempt.ts';
 import type { NextStep } from './after-attempt.ts';
 import { laneColumns } from './lane-arrays.ts';
 
@@ -52,7 +52,7 @@ const attempt = rowList<EndedAttempt>({
   ended_at: column('timestamptz', ({ endedAt }) => endedAt),
   state: column('webhooks.delivery_state', ({ next }) => states[next.type]),
   due_at: column('timestamptz', ({ next }) => ('at' in next ? next.at : null)),
-  words: column('text', ({ report }) => withoutNul(inFewWords(report))),
+  words: column('text', ({ report }) => withoutNul(shortResult(report))),
 });
 
 const outcome = rowList<LaneOutcome>({

@@ -3,6 +3,7 @@ import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { OrderService } from '../../gen/gatehouse/v1/order_service_pb.js';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import type { Database } from '../database/database.ts';
+import type { StoredFinding } from './findings.sql.ts';
 import { isFirstOfItsOrder } from '../delivery/head-rows.sql.ts';
 import { intakeReader, reconcileReader } from '../intake/reader-position.ts';
 
@@ -26,7 +27,7 @@ export interface PipelineStatus {
   readonly activeEndpoints: number;
   readonly restingEndpoints: number;
   readonly pausedEndpoints: number;
-  /** Deliveries given up in the last 24 hours. */
+  /** Deliveries abandoned in the last 24 hours. */
   readonly givenUpCount: number;
   /** How many of those are tests. */
   readonly givenUpTestCount: number;
@@ -37,8 +38,8 @@ export interface PipelineStatus {
   readonly reconciledAt: Date | undefined;
   /** Missing deliveries that the reconciler created in the last 24 hours. */
   readonly repairedCount: number;
-  /** What it found in that time and could not repair, in words; the latest 20. */
-  readonly gaps: readonly string[];
+  /** What it found in that time and could not repair; the latest 20. */
+  readonly gaps: readonly StoredFinding[];
   /** All of those. */
   readonly gapCount: number;
 }
@@ -56,10 +57,10 @@ export interface PipelineStatusParts {
 const intakeSilenceMs = 30_000;
 const countLimit = 10_000;
 const eventPageSize = 500;
-/** Whoever asks waits; what was counted by then is said. */
+/** The caller waits for the count: what was counted by then is returned. */
 const countingMs = 2_000;
 
-/** Reads the status. @throws the database's errors; a core that is away only leaves `eventLag` unknown */
+/** Reads the status. @throws the database's errors. While core is unavailable, `eventLag` is undefined. */
 export function createPipelineStatus(parts: PipelineStatusParts): () => Promise<PipelineStatus> {
   return async () => {
     const now = parts.now();
@@ -110,8 +111,8 @@ select
 }
 
 /**
- * Goes from open lanes to their deliveries, so that a million rows on an endpoint that rests cost nothing. What is behind
- * an earlier delivery of its order is not due yet, whatever its time.
+ * Goes from open lanes to their deliveries, so that a million rows on an endpoint whose circuit is open cost nothing. A
+ * delivery behind an earlier one of its order is not due yet, whatever its time.
  */
 async function countDeliveries({ pool }: Database, now: Date) {
   const [row] = await runStatement<{
@@ -163,26 +164,32 @@ from due`,
 }
 
 async function readOthers({ database: { pool }, currentKey }: PipelineStatusParts, now: Date) {
-  const [row] = await runStatement<{ old_key: string; repaired: string; gaps: string; details: string[] }>(
-    pool,
-    {
+  const [[row], gaps] = await Promise.all([
+    runStatement<{ old_key: string; repaired: string; gaps: string }>(pool, {
       text: `
 with lately as (
-  select is_repaired, found_at, detail from webhooks.findings
-  where found_at > $1::timestamptz - interval '24 hours'
+  select is_repaired from webhooks.findings where found_at > $1::timestamptz - interval '24 hours'
 )
 select (select count(*) from webhooks.signing_secrets where key_id <> $2)::text as old_key,
   (select count(*) from lately where is_repaired)::text as repaired,
-  (select count(*) from lately where not is_repaired)::text as gaps,
-  array(select detail from lately where not is_repaired order by found_at desc limit 20) as details`,
+  (select count(*) from lately where not is_repaired)::text as gaps`,
       values: [now, currentKey],
-    },
-  );
+    }),
+    runStatement<StoredFinding & Record<string, unknown>>(pool, {
+      text: `
+select code, merchant_id as "merchantId", order_id as "orderId", event_id as "eventId", facts, detail, found_at as "foundAt"
+from webhooks.findings
+where found_at > $1::timestamptz - interval '24 hours' and not is_repaired
+order by found_at desc
+limit 20`,
+      values: [now],
+    }),
+  ]);
   return {
     secretsWithOldKey: Number(row?.old_key ?? 0),
     repairedCount: Number(row?.repaired ?? 0),
     gapCount: Number(row?.gaps ?? 0),
-    gaps: row?.details ?? [],
+    gaps,
   };
 }
 
@@ -203,7 +210,7 @@ async function countEvents({ orders }: PipelineStatusParts, cursor: string) {
       hasMore = page.hasMore;
     }
   } catch {
-    // A core that does not answer is somebody else's alarm; the rest of the status is worth having.
+    // Another check reports a core that does not answer. The rest of the status is still useful.
   }
   return counted;
 }

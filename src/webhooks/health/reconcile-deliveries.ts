@@ -1,7 +1,7 @@
 import type { Client } from '@connectrpc/connect';
 import type { PoolClient } from 'pg';
-import { CheckResult } from '../../gen/gatehouse/v1/diagnostics_service_pb.js';
-import type { DiagnosticsService } from '../../gen/gatehouse/v1/diagnostics_service_pb.js';
+import { CheckResult, CheckSubject } from '../../gen/gatehouse/v1/diagnostics_service_pb.js';
+import type { Check, DiagnosticsService } from '../../gen/gatehouse/v1/diagnostics_service_pb.js';
 import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
 import type { OrderService } from '../../gen/gatehouse/v1/order_service_pb.js';
 import { withAdvisoryLock } from '../../platform/database/advisory-lock.ts';
@@ -12,7 +12,9 @@ import { listEvents, listPageSize } from '../intake/list-events.ts';
 import { intakeReader, readCursor, reconcileReader } from '../intake/reader-position.ts';
 import { isTold, occurredAt } from '../intake/write-deliveries.ts';
 import type { DeliveryWriter } from '../intake/write-deliveries.ts';
-import { forgetFindings, hasFinding, insertFindings } from './findings.sql.ts';
+import { findingText } from '../../contract/finding-text.ts';
+import { findingMessage, forgetFindings, recordFindings } from './findings.sql.ts';
+import type { Finding } from './findings.sql.ts';
 import { withoutDelivery } from './missing-deliveries.sql.ts';
 import { createOrderSequences, missingNumbers } from './order-sequences.ts';
 import type { OrderSequences } from './order-sequences.ts';
@@ -37,7 +39,7 @@ const callTimeoutMs = 10_000;
 const behindMs = 60_000;
 const dayMs = 24 * 60 * 60_000;
 const hourMs = 60 * 60_000;
-/** Each costs a call; more than these in one page say the same once more. */
+/** Each costs a call. More of them in one page add no knowledge. */
 const maxSuspicions = 20;
 const examples = 20;
 
@@ -49,9 +51,9 @@ interface Round extends ReconcileParts {
 
 /**
  * A round compares what core's list of events has gained since the last one, up to what the intake says it has read and
- * a minute behind the clock, with the deliveries: what is missing is created, and written down as repaired. Orders with
- * gaps between their events, and orders that core finds at odds with their events, are written down as they are. One
- * process at a time does it; in the others a round does nothing.
+ * a minute behind the clock, with the deliveries. It creates those that are missing, and records each as repaired. It also
+ * records orders with gaps between their events, and core's finding that orders disagree with their events. One process at a
+ * time does it; in the others a round does nothing.
  */
 export function createReconcileDeliveries(parts: ReconcileParts): (stop: AbortSignal) => Promise<void> {
   const sequences = createOrderSequences();
@@ -107,18 +109,22 @@ async function comparePage(
   await inTransactionOf(round.client, async () => {
     const { created } = await round.writer.write(missing, move, round.client);
     const repaired = missing.filter(({ eventId }) => created.has(eventId));
-    await insertFindings(round.client, [...repaired.map((event) => repairOf(event, round)), ...gaps]);
+    const repairs = repaired.map((event) => repairOf(event, round));
+    const recorded = await recordFindings(round.client, [...repairs, ...gaps]);
     reportRepairs(repaired, round);
+    for (const gap of gaps) if (recorded.has(gap.id)) reportGap(gap, round);
   });
   if (missing.length > 0) round.onDeliveries();
 }
 
-const repairOf = (event: OrderEvent, { newId, now }: Round) => ({
+const repairOf = (event: OrderEvent, { newId, now }: Round): Finding => ({
   id: newId('whf', now()),
+  code: 'DELIVERY_CREATED',
   merchantId: event.order?.merchantId ?? '',
   orderId: event.order?.orderId ?? '',
+  eventId: event.eventId,
   isRepaired: true,
-  detail: `event ${event.eventId} had no delivery; it has one now`,
+  facts: {},
 });
 
 function reportRepairs(repaired: readonly OrderEvent[], { logger }: Round): void {
@@ -126,16 +132,25 @@ function reportRepairs(repaired: readonly OrderEvent[], { logger }: Round): void
   const eventIds = repaired.slice(0, examples).map(({ eventId }) => eventId);
   logger.error(
     { deliveries: repaired.length, event_ids: eventIds },
-    'deliveries were missing and have been created; look for what deleted them, or for a fault in the intake',
+    'missing deliveries were created; find out what deleted them, or why the intake did not create them',
+  );
+}
+
+function reportGap(gap: Finding, { logger }: Round): void {
+  const { code, merchantId, orderId } = gap;
+  const detail = findingText(findingMessage(gap));
+  logger.error(
+    { finding: code, order_id: orderId, merchant_id: merchantId, detail },
+    'events of an order are missing',
   );
 }
 
 /** Orders whose events do not count 1, 2, 3…, confirmed by the order's own list. */
-async function findGaps(events: readonly OrderEvent[], round: Round) {
-  const { sequences, orders, newId, now, logger, stop } = round;
+async function findGaps(events: readonly OrderEvent[], round: Round): Promise<readonly Finding[]> {
+  const { sequences, orders, newId, now, stop } = round;
   const suspicious = events.filter((event) => !sequences.isNext(event));
   const suspects = new Map(suspicious.map(({ order }) => [order?.orderId ?? '', order?.merchantId ?? '']));
-  const findings = [];
+  const findings: Finding[] = [];
   for (const [orderId, merchantId] of [...suspects].slice(0, maxSuspicions)) {
     const options = { signal: stop, timeoutMs: callTimeoutMs };
     const { entries } = await orders.listOrderEvents(
@@ -144,29 +159,54 @@ async function findGaps(events: readonly OrderEvent[], round: Round) {
     );
     const missing = missingNumbers(entries.flatMap(({ event }) => event?.sequence ?? []));
     if (missing.length === 0) continue;
-    const detail = `core's list of events of the order lacks number ${missing.join(', ')}`;
-    logger.error({ order_id: orderId, merchant_id: merchantId, detail }, 'an order has a gap in its events');
-    findings.push({ id: newId('whf', now()), merchantId, orderId, isRepaired: false, detail });
+    findings.push({
+      id: newId('whf', now()),
+      code: 'EVENTS_MISSING',
+      merchantId,
+      orderId,
+      eventId: '',
+      isRepaired: false,
+      facts: { missingSequences: missing.map(String) },
+    });
   }
   return findings;
 }
 
-const corePrefix = 'core says: ';
+/** A core of the version before names the check without its subject. */
+const isOfHistories = ({ subject, name }: Check): boolean =>
+  subject === CheckSubject.ORDER_HISTORIES ||
+  (subject === CheckSubject.UNSPECIFIED && name === 'order histories');
 
-/** What core finds stays so for a while: it is written down once an hour. */
+/** The disagreement lasts: it is recorded and logged once an hour. */
 async function askCore({ diagnostics, client, newId, now, logger, stop }: Round): Promise<void> {
   const { checks } = await diagnostics.diagnose({}, { signal: stop, timeoutMs: callTimeoutMs });
-  const histories = checks.find(({ name }) => name === 'order histories');
+  const histories = checks.find(isOfHistories);
   if (histories?.result !== CheckResult.FAILED) return;
-  if (await hasFinding(client, corePrefix, new Date(now().getTime() - hourMs))) return;
-  const detail = corePrefix + histories.detail;
-  logger.error({ detail }, 'orders and events differ');
-  await insertFindings(client, [
-    { id: newId('whf', now()), merchantId: '', orderId: '', isRepaired: false, detail },
-  ]);
+  const found = histories.facts.case === 'orderHistories' ? histories.facts.value : undefined;
+  const finding: Finding = {
+    id: newId('whf', now()),
+    code: 'HISTORIES_DISAGREE',
+    merchantId: '',
+    orderId: '',
+    eventId: '',
+    isRepaired: false,
+    facts: found
+      ? {
+          orderHistories: {
+            orderCount: String(found.orderCount),
+            differingCount: String(found.differingCount),
+            orderIds: found.orderIds,
+          },
+        }
+      : {},
+  };
+  const recorded = await recordFindings(client, [finding]);
+  if (!recorded.has(finding.id)) return;
+  const detail = findingText(findingMessage(finding));
+  logger.error({ finding: finding.code, detail }, 'orders and events disagree');
 }
 
-/** Over the connection that holds the lock: who has lost the lock writes nothing. */
+/** Uses the connection that holds the lock, so that a process that has lost the lock writes nothing. */
 async function inTransactionOf(client: PoolClient, work: () => Promise<void>): Promise<void> {
   await client.query('begin');
   try {

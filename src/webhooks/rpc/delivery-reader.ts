@@ -31,6 +31,8 @@ export interface StoredDelivery extends LaneKey {
   readonly lastResult: string;
   /** How the latest attempt ended; null before the first. */
   readonly lastAttemptResult: AttemptResult | null;
+  /** The HTTP status of the latest attempt; 0 when none was answered, null before the first. */
+  readonly lastStatusCode: number | null;
   readonly deliveredAt: Date | null;
   readonly givenUpAt: Date | null;
 }
@@ -106,7 +108,10 @@ const columns = `
   ) as "endpointState",
   (select a.result from webhooks.delivery_attempts a
     where a.merchant_id = deliveries.merchant_id and a.delivery_id = deliveries.id and a.number = deliveries.attempt_count
-  ) as "lastAttemptResult"`;
+  ) as "lastAttemptResult",
+  (select a.status_code from webhooks.delivery_attempts a
+    where a.merchant_id = deliveries.merchant_id and a.delivery_id = deliveries.id and a.number = deliveries.attempt_count
+  ) as "lastStatusCode"`;
 
 const find = `select ${columns} from webhooks.deliveries where merchant_id = $1 and id = $2`;
 

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import { runStatement } from '../../platform/database/run-statement.ts';
+import { statusOf } from '../delivery/after-attempt.ts';
 import type { AttemptResult, Environment, LaneKey } from '../domain/delivery.ts';
 
 /** How an endpoint is treated. */
@@ -14,6 +15,8 @@ export interface StoredEndpoint extends LaneKey {
   readonly lastSuccessAt: Date | null;
   readonly lastFailureAt: Date | null;
   readonly lastResult: string;
+  /** The HTTP status of the latest attempt; 0 when none was answered. */
+  readonly lastStatusCode: number;
   /** How the latest attempt ended; null before the first. */
   readonly lastAttemptResult: AttemptResult | null;
   /** Since when attempts have failed without one that did not. */
@@ -36,7 +39,7 @@ export interface EndpointFilter {
 }
 
 export interface EndpointReader {
-  /** Paused ones, then resting ones, then open ones; each by merchant, environment and endpoint. */
+  /** Paused ones, then those with an open circuit, then the others; each by merchant, environment and endpoint. */
   readonly list: (filter: EndpointFilter) => Promise<StoredEndpoint[]>;
   readonly find: (lane: LaneKey) => Promise<StoredEndpoint | undefined>;
 }
@@ -87,7 +90,8 @@ const list = (inTrouble: string): string =>
 const listAll = list('true');
 const listInTrouble = list('(paused_at is not null or resting_until is not null)');
 
-interface Row extends Omit<StoredEndpoint, 'state' | 'pendingCount'>, Record<string, unknown> {
+interface Row
+  extends Omit<StoredEndpoint, 'state' | 'pendingCount' | 'lastStatusCode'>, Record<string, unknown> {
   readonly rank: number;
   readonly pendingCount: string;
 }
@@ -130,4 +134,5 @@ const endpointOf = ({ rank: place, pendingCount, ...row }: Row): StoredEndpoint 
   ...row,
   state: states[place] ?? 'OPEN',
   pendingCount: BigInt(pendingCount),
+  lastStatusCode: statusOf(row.lastAttemptResult, row.lastResult),
 });

@@ -23,6 +23,7 @@ import type {
   SigningSecret as SigningSecretMessage,
 } from '../../gen/gatehouse/v1/webhook_service_pb.js';
 import type { AttemptResult, DeliveryState, Environment } from '../domain/delivery.ts';
+import { findingMessage } from '../health/findings.sql.ts';
 import type { PipelineStatus } from '../health/pipeline-status.ts';
 import type { Redelivery } from '../redeliveries/redelivery-store.ts';
 import type { SigningSecret } from '../secrets/signing-secrets.ts';
@@ -83,6 +84,7 @@ export const deliveryMessage = (delivery: StoredDelivery): Delivery =>
     endpointState: endpointStates[delivery.endpointState],
     attemptCount: delivery.attemptCount,
     lastResult: delivery.lastResult,
+    lastStatusCode: delivery.lastStatusCode ?? 0,
     ...lastAttemptField(delivery),
     createTime: timestampFromDate(delivery.createdAt),
     ...timeField('dueTime', delivery.dueAt),
@@ -116,6 +118,7 @@ export const endpointMessage = (endpoint: StoredEndpoint): Endpoint =>
     consecutiveFailures: endpoint.consecutiveFailures,
     pauseReason: endpoint.pauseReason,
     lastResult: endpoint.lastResult,
+    lastStatusCode: endpoint.lastStatusCode,
     pendingCount: endpoint.pendingCount,
     ...lastAttemptField(endpoint),
     pausedByAnswer: endpoint.pausedByAnswer,
@@ -173,7 +176,8 @@ export const statusMessage = (
       }),
   secretsWithOldKey: BigInt(status.secretsWithOldKey),
   repairedCount: BigInt(status.repairedCount),
-  gaps: [...status.gaps],
+  gaps: status.gaps.map(({ detail }) => detail),
+  findings: status.gaps.map(findingMessage),
   ...timeField('intakeTime', status.intakeAt),
   ...timeField('oldestDueTime', status.oldestDueAt),
   ...timeField('reconcileTime', status.reconciledAt),

@@ -24,6 +24,7 @@ import type { StoredEndpoint } from './endpoint-reader.ts';
 import { listenToEvents } from './listen-to-events.ts';
 import { requireMerchant } from './require-merchant.ts';
 import { sendTestEvent } from './send-test-event.ts';
+import { explainedMessage } from './explanation-message.ts';
 import {
   attemptMessage,
   deliveryMessage,
@@ -31,7 +32,6 @@ import {
   redeliveryMessage,
   secretMessage,
   statusMessage,
-  timeField,
 } from './webhook-messages.ts';
 import * as requests from './webhook-requests.ts';
 
@@ -146,19 +146,8 @@ export function webhookService(parts: WebhookServiceParts): RpcService {
             ? secrets.problem(delivery.merchantId, delivery.environment)
             : undefined,
         ]);
-        const { sentences, nextAttemptAt } = explainDelivery({
-          now: now(),
-          delivery,
-          endpoint,
-          secretProblem: problem,
-          ...surroundings,
-        });
-        return {
-          delivery: deliveryMessage(delivery),
-          endpoint: endpointMessage(endpoint),
-          sentences: [...sentences],
-          ...timeField('nextAttemptTime', nextAttemptAt),
-        };
+        const facts = { now: now(), delivery, endpoint, secretProblem: problem, ...surroundings };
+        return explainedMessage(delivery, endpoint, explainDelivery(facts));
       },
       async redeliverDelivery(request, context) {
         const key = requests.deliveryKey(request);

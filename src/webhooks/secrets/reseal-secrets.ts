@@ -90,11 +90,11 @@ export async function resealSecrets(pool: Pool, cipher: SecretCipher): Promise<R
   return { resealed, unusable, ...(problem === undefined ? {} : { problem }) };
 }
 
-/** Says in the log what came of a round, when there is something to say. */
+/** Logs the result of a round, unless there was nothing to do. */
 export function logResealed(logger: Logger, { resealed, unusable, problem }: Resealed): void {
-  if (resealed > 0) logger.info({ resealed }, 'signing secrets are encrypted with the first key now');
+  if (resealed > 0) logger.info({ resealed }, 'signing secrets were encrypted again with the first key');
   if (problem !== undefined)
-    logger.error({ unusable, key_id: problem.keyId, first: problem.message }, unusableMessage);
+    logger.error({ unusable, key_id: problem.problem.keyName, first: problem.message }, unusableMessage);
 }
 
-const unusableMessage = 'signing secrets cannot be read; webhooks of their merchants wait';
+const unusableMessage = 'signing secrets cannot be decrypted, so webhooks of their merchants wait';

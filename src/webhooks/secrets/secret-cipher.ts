@@ -1,6 +1,7 @@
 import { createCipheriv, createDecipheriv } from 'node:crypto';
 import type { NamedKey } from './secret-keys.ts';
 import type { Environment } from '../domain/delivery.ts';
+import type { SecretProblem } from '../domain/explain-delivery.ts';
 
 /** Which secret it is: bound to what is sealed, so that a row copied to another merchant opens for nobody. */
 export interface SecretName {
@@ -16,13 +17,13 @@ export interface SealedSecret {
   readonly sealed: Buffer;
 }
 
-/** A stored secret cannot be read now. The message says what to do, and holds nothing of the secret or of a key. */
+/** A stored secret cannot be decrypted. The message says what to do. It contains no part of the secret or of a key. */
 export class SecretUnusableError extends Error {
-  readonly keyId: string;
-  constructor(message: string, keyId: string, options?: ErrorOptions) {
+  readonly problem: SecretProblem;
+  constructor(message: string, problem: SecretProblem, options?: ErrorOptions) {
     super(message, options);
     this.name = 'SecretUnusableError';
-    this.keyId = keyId;
+    this.problem = problem;
   }
 }
 
@@ -63,7 +64,7 @@ export function createSecretCipher(
         throw new SecretUnusableError(
           `the signing secret ${name.id} is encrypted with the key "${keyId}", which is not in GATEHOUSE_WEBHOOK_SECRET_KEYS; ` +
             'put that key back behind the others',
-          keyId,
+          { kind: 'KEY_MISSING', secretId: name.id, keyName: keyId },
         );
       }
       try {
@@ -77,9 +78,9 @@ export function createSecretCipher(
         );
       } catch (cause) {
         throw new SecretUnusableError(
-          `the signing secret ${name.id} does not open with the key "${keyId}": that key in GATEHOUSE_WEBHOOK_SECRET_KEYS ` +
-            'is another than the one it was encrypted with, or the stored bytes were changed',
-          keyId,
+          `the signing secret ${name.id} cannot be decrypted with the key "${keyId}": that key in ` +
+            'GATEHOUSE_WEBHOOK_SECRET_KEYS has changed since it encrypted the secret, or the stored bytes have',
+          { kind: 'KEY_WRONG', secretId: name.id, keyName: keyId },
           { cause },
         );
       }

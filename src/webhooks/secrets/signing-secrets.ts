@@ -5,6 +5,7 @@ import { recordAudit } from '../audit/record-audit.ts';
 import type { Actor } from '../../platform/rpc/actor.ts';
 import type { Database } from '../database/database.ts';
 import type { Environment } from '../domain/delivery.ts';
+import type { SecretProblem } from '../domain/explain-delivery.ts';
 import { resealSecrets } from './reseal-secrets.ts';
 import type { Resealed } from './reseal-secrets.ts';
 import { SecretUnusableError, createSecretCipher } from './secret-cipher.ts';
@@ -39,8 +40,8 @@ export interface SigningSecrets {
    * @throws SecretUnusableError naming the key that is missing or wrong.
    */
   readonly live: (merchantId: string, environment: Environment) => Promise<LiveSecrets>;
-  /** Why what is stored cannot be opened; undefined when it can, or nothing is stored yet. Changes nothing. */
-  readonly problem: (merchantId: string, environment: Environment) => Promise<string | undefined>;
+  /** Why the stored secrets cannot be decrypted; undefined when they can, or none is stored yet. Changes nothing. */
+  readonly problem: (merchantId: string, environment: Environment) => Promise<SecretProblem | undefined>;
   /** The current one before the next one, sandbox before production. */
   readonly list: (merchantId: string, environment: Environment | undefined) => Promise<SigningSecret[]>;
   /**
@@ -149,7 +150,7 @@ export function createSigningSecrets(parts: SigningSecretsParts): SigningSecrets
         if (rows !== undefined) openAll(rows);
         return undefined;
       } catch (error) {
-        if (error instanceof SecretUnusableError) return error.message;
+        if (error instanceof SecretUnusableError) return error.problem;
         throw error;
       }
     },

@@ -74,9 +74,13 @@ const deliveriesOf = async (merchantId: string): Promise<readonly DeliveryRow[]>
   (await desk.deliveries()).filter((row) => row.merchant_id === merchantId);
 
 const findings = () =>
-  desk.desk.query<{ merchant_id: string; order_id: string; is_repaired: boolean; detail: string }>(
-    'select merchant_id, order_id, is_repaired, detail from webhooks.findings order by id',
-  );
+  desk.desk.query<{
+    merchant_id: string;
+    order_id: string;
+    is_repaired: boolean;
+    code: string;
+    facts: object;
+  }>('select code, merchant_id, order_id, event_id, is_repaired, facts from webhooks.findings order by id');
 
 describe('a round of the reconciler', () => {
   test('finds nothing when nothing is missing, and says that it has ended', async () => {
@@ -113,8 +117,10 @@ describe('a round of the reconciler', () => {
     const expected = [first, second].map((row) => ({
       merchant_id: merchantId,
       order_id: row?.order_id,
+      event_id: row?.event_id,
       is_repaired: true,
-      detail: `event ${row?.event_id} had no delivery; it has one now`,
+      code: 'DELIVERY_CREATED',
+      facts: {},
     }));
     // Both are of one moment, and so in no order.
     expect(found).toHaveLength(2);
@@ -173,18 +179,26 @@ describe('a round of the reconciler', () => {
 
     expect(await findings()).toEqual([
       {
+        code: 'EVENTS_MISSING',
         merchant_id: merchantId,
         order_id: order.orderId,
+        event_id: '',
         is_repaired: false,
-        detail: "core's list of events of the order lacks number 2",
+        facts: { missingSequences: ['2'] },
       },
       {
+        code: 'HISTORIES_DISAGREE',
         merchant_id: '',
         order_id: '',
+        event_id: '',
         is_repaired: false,
-        detail: expect.stringMatching(
-          new RegExp(`^core says: 1 of the latest [0-9]+ orders do not agree .*${order.orderId}`),
-        ),
+        facts: {
+          orderHistories: {
+            orderCount: expect.stringMatching(/^[0-9]+$/),
+            differingCount: '1',
+            orderIds: [order.orderId],
+          },
+        },
       },
     ]);
     expect(errors).toHaveLength(2);
@@ -215,6 +229,6 @@ describe('a round of the reconciler', () => {
 
     await reconcile();
 
-    expect((await findings()).map(({ detail }) => detail)).toEqual(['new']);
+    expect(await desk.desk.query('select detail from webhooks.findings')).toEqual([{ detail: 'new' }]);
   });
 });

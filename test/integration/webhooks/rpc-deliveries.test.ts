@@ -3,8 +3,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import {
   DeliveryAttemptResult,
+  DeliveryCause,
+  DeliveryNextStep,
   DeliveryState,
   EndpointState,
+  SigningSecretProblem,
 } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
 import { newRandomId } from '../../../src/contract/public-id.ts';
 import { failureOf } from '../../support/rpc-failure.ts';
@@ -305,11 +308,18 @@ describe('one delivery', () => {
     const behind = await reader().explainDelivery({ merchantId, deliveryId: second });
     const due = await reader().explainDelivery({ merchantId, deliveryId: first });
 
+    expect(paused.explanation).toMatchObject({
+      cause: DeliveryCause.ENDPOINT_PAUSED,
+      nextSteps: [DeliveryNextStep.RESUME_ENDPOINT],
+    });
+    expect(paused.endpoint?.pauseReason).toBe('moving house');
     expect(paused.sentences.join(' ')).toContain('moving house');
     expect(paused.endpoint?.state).toBe(EndpointState.PAUSED);
-    expect(behind.sentences.join(' ')).toContain(
-      `order.failed of the same order, ${first}, is not delivered`,
-    );
+    expect(behind.explanation).toMatchObject({
+      cause: DeliveryCause.EARLIER_EVENT_PENDING,
+      earlierDeliveryId: first,
+      earlierEventType: 'order.failed',
+    });
     expect(due.delivery?.deliveryId).toBe(first);
     expect(due.nextAttemptTime).toBeDefined();
   });
@@ -318,9 +328,9 @@ describe('one delivery', () => {
     const { id } = await stack.createMerchant();
     const [deliveryId = ''] = await desk.deliver(id);
 
-    const { sentences } = await reader().explainDelivery({ merchantId: id, deliveryId });
+    const { explanation } = await reader().explainDelivery({ merchantId: id, deliveryId });
 
-    expect(sentences.join(' ')).toContain('attempt 1 of 13');
+    expect(explanation).toMatchObject({ scheduleAttempts: 0, scheduleMaxAttempts: 13 });
     const { rows } = await sql('select from webhooks.signing_secrets where merchant_id = $1', [id]);
     expect(rows).toHaveLength(0);
   });
@@ -331,8 +341,12 @@ describe('one delivery', () => {
     await sql(`update webhooks.signing_secrets set key_id = 'lost' where merchant_id = $1`, [merchantId]);
     const other = await openWebhookDesk(stack);
     try {
-      const { sentences } = await other.client('reader').explainDelivery({ merchantId, deliveryId });
-      expect(sentences.join(' ')).toContain('encrypted with the key "lost"');
+      const { explanation } = await other.client('reader').explainDelivery({ merchantId, deliveryId });
+      expect(explanation).toMatchObject({
+        cause: DeliveryCause.SIGNING_SECRET_UNUSABLE,
+        signingSecretProblem: SigningSecretProblem.KEY_MISSING,
+        encryptionKeyName: 'lost',
+      });
     } finally {
       await other.close();
     }

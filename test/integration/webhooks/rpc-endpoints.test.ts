@@ -4,6 +4,7 @@ import {
   DeliveryAttemptResult,
   DeliveryState,
   EndpointState,
+  ReconcilerFindingCode,
 } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
 import { newRandomId } from '../../../src/contract/public-id.ts';
 import { listStatement } from '../../../src/webhooks/rpc/endpoint-reader.ts';
@@ -306,6 +307,14 @@ test('the status of the pipeline is told', async () => {
     givenUpCount: 8n,
     secretsWithOldKey: 9n,
     repairedCount: 10n,
-    gaps: ['order ord_1 has no delivery'],
+    gaps: ['order ord_1 has no event 2'],
+    findings: [
+      {
+        code: ReconcilerFindingCode.EVENTS_MISSING,
+        merchantId: 'mer_1',
+        orderId: 'ord_1',
+        missingSequences: [2n],
+      },
+    ],
   });
 });

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { SigningSecretProblem } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
 import pg from 'pg';
 import { Webhook } from 'standardwebhooks';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
@@ -109,8 +110,8 @@ test('a key that is missing holds deliveries, says so, and costs none of them on
     const { deliveries } = await client.listDeliveries({ merchantId, orderNumber: 'K-4' });
     return deliveries[0];
   });
-  const { sentences } = await client.explainDelivery({ merchantId, deliveryId: delivery.deliveryId });
-  expect(sentences.join(' ')).toContain('GATEHOUSE_WEBHOOK_SECRET_KEYS');
+  const { explanation } = await client.explainDelivery({ merchantId, deliveryId: delivery.deliveryId });
+  expect(explanation?.signingSecretProblem).toBe(SigningSecretProblem.KEY_MISSING);
   expect(await metricOf(without, 'gatehouse_webhook_secrets_with_old_key')).toBe('1');
   expect(receiver.webhooks).toEqual([]);
 

@@ -59,7 +59,17 @@ const quietStatus: PipelineStatus = {
   secretsWithOldKey: 9,
   reconciledAt: undefined,
   repairedCount: 10,
-  gaps: ['order ord_1 has no delivery'],
+  gaps: [
+    {
+      code: 'EVENTS_MISSING',
+      merchantId: 'mer_1',
+      orderId: 'ord_1',
+      eventId: '',
+      facts: { missingSequences: ['2'] },
+      foundAt: new Date('2026-11-21T00:00:00Z'),
+      detail: 'order ord_1 has no event 2',
+    },
+  ],
   gapCount: 1,
 };
 

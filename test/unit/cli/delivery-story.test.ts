@@ -49,7 +49,7 @@ test.each<[DeliveryState, EndpointState, string]>([
   [
     DeliveryState.PENDING,
     EndpointState.RESTING,
-    '2026-11-21T12:00:00Z or later: its endpoint is backing off',
+    '2026-11-21T12:00:00Z or later: the circuit of its endpoint is open',
   ],
   [DeliveryState.PENDING, EndpointState.PAUSED, 'when its endpoint, which is paused, is resumed'],
   [DeliveryState.DELIVERED, EndpointState.PAUSED, ''],
@@ -66,17 +66,17 @@ test.each<[DeliveryState, EndpointState, boolean, string]>([
     true,
     'It is sent again at 2026-11-21T12:00:00Z. See why it fails:',
   ],
-  [DeliveryState.PENDING, EndpointState.OPEN, false, 'It waits for something else. See for what:'],
+  [DeliveryState.PENDING, EndpointState.OPEN, false, 'Another delivery must end first. See which:'],
   [
     DeliveryState.PENDING,
     EndpointState.RESTING,
     true,
-    'Its endpoint is backing off, so it is sent again at 2026',
+    'The circuit of its endpoint is open, so it is sent again at 2026',
   ],
   [DeliveryState.PENDING, EndpointState.PAUSED, false, 'It is not sent again while its endpoint is paused.'],
-  [DeliveryState.GIVEN_UP, EndpointState.OPEN, false, 'It is given up, and not sent again by itself.'],
-  [DeliveryState.GIVEN_UP, EndpointState.PAUSED, false, 'It is given up, and not sent again by itself.'],
-  [DeliveryState.DELIVERED, EndpointState.OPEN, false, 'It was sent again since then, and is delivered.'],
+  [DeliveryState.GIVEN_UP, EndpointState.OPEN, false, 'It is abandoned, and is not sent again by itself.'],
+  [DeliveryState.GIVEN_UP, EndpointState.PAUSED, false, 'It is abandoned, and is not sent again by itself.'],
+  [DeliveryState.DELIVERED, EndpointState.OPEN, false, 'It was sent again meanwhile, and is delivered.'],
 ])(
   'a failed delivery in state %i of an endpoint in state %i promises only what comes',
   (state, of, isNext, words) => {

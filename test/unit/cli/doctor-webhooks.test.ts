@@ -6,6 +6,7 @@ import { expect, test } from '@jest/globals';
 import { checkWebhooks } from '../../../src/cli/doctor-webhooks.ts';
 import {
   GetPipelineStatusResponseSchema,
+  ReconcilerFindingCode,
   WebhookService,
 } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
 import {
@@ -49,16 +50,28 @@ test('a pipeline on a good day is ok in every respect', async () => {
   expect(new Set(found.map(({ subject }) => subject))).toEqual(new Set(['webhooks 127.0.0.1:50053']));
   expect(found.map(({ check, result }) => [check, result])).toEqual(
     [
-      ...['reachable', 'broker', 'event intake', 'deliveries', 'given up', 'endpoints'],
+      ...['reachable', 'broker', 'event intake', 'deliveries', 'abandoned', 'endpoints'],
       ...['signing secrets', 'reconciler'],
     ].map((check) => [check, 'ok']),
   );
 });
 
 test.each<[string, Status, string, string, RegExp]>([
-  ['events that nobody takes in', { isTakingIn: false }, 'event intake', 'failed', /no process has taken in/],
-  ['a long backlog of events', { eventLag: 5_000n }, 'event intake', 'warning', /5000 events/],
-  ['a core that does not answer', { eventLag: undefined }, 'event intake', 'warning', /not known how many/],
+  ['events that nobody takes in', { isTakingIn: false }, 'event intake', 'failed', /no process has ingested/],
+  [
+    'a long backlog of events',
+    { eventLag: 5_000n },
+    'event intake',
+    'warning',
+    /^5000 events not ingested yet$/,
+  ],
+  [
+    'a core that does not answer',
+    { eventLag: undefined },
+    'event intake',
+    'warning',
+    /number of events .* unknown/,
+  ],
   ['a broker that is away', { isBrokerConnected: false }, 'broker', 'warning', /not connected/],
   [
     'deliveries that wait longer than they should',
@@ -75,43 +88,71 @@ test.each<[string, Status, string, string, RegExp]>([
     /3 due/,
   ],
   [
-    'deliveries given up',
+    'abandoned deliveries',
     {
       givenUpCount: 4n,
       givenUpTestCount: 1n,
       shortestTried: durationFromMs(40_000),
       longestTried: durationFromMs(273_600_000),
     },
-    'given up',
+    'abandoned',
     'warning',
-    /^3 in the last 24 hours, tried for 40s to 3d4h; 1 of webhook test besides$/,
+    /^3 in the last 24 hours, tried for 40s to 3d4h; and 1 test$/,
   ],
   [
-    'deliveries given up, all tried for as long',
+    'abandoned deliveries, all tried for as long',
     { givenUpCount: 1n, shortestTried: durationFromMs(7_000), longestTried: durationFromMs(7_000) },
-    'given up',
+    'abandoned',
     'warning',
     /^1 in the last 24 hours, tried for 7s$/,
   ],
   [
-    'deliveries given up, as a process of the version before tells it',
+    'abandoned deliveries, as a process of the version before tells it',
     { givenUpCount: 4n },
-    'given up',
+    'abandoned',
     'warning',
     /^4 in the last 24 hours$/,
   ],
   [
-    'only tests given up',
+    'only tests abandoned',
     { givenUpCount: 2n, givenUpTestCount: 2n },
-    'given up',
+    'abandoned',
     'ok',
-    /^none in the last 24 hours; 2 of webhook test besides$/,
+    /^none in the last 24 hours; and 2 tests$/,
   ],
-  ['endpoints that only rest', { restingEndpoints: 2n }, 'endpoints', 'ok', /^2 rest/],
-  ['paused endpoints', { pausedEndpoints: 1n }, 'endpoints', 'warning', /1 are paused/],
-  ['secrets with an older key', { secretsWithOldKey: 7n }, 'signing secrets', 'warning', /^7 are still/],
-  ['deliveries that were missing', { repairedCount: 2n }, 'reconciler', 'warning', /created 2 deliveries/],
-  ['gaps', { gaps: ['order ord_1 has no event'] }, 'reconciler', 'failed', /ord_1 has no event/],
+  ['open circuits', { restingEndpoints: 1n }, 'endpoints', 'ok', /^0 paused, 1 with an open circuit/],
+  ['paused endpoints', { pausedEndpoints: 1n }, 'endpoints', 'warning', /^1 paused, 0 with an open circuit/],
+  [
+    'secrets with an older key',
+    { secretsWithOldKey: 7n },
+    'signing secrets',
+    'warning',
+    /^7 still encrypted/,
+  ],
+  [
+    'deliveries that were missing',
+    { repairedCount: 2n },
+    'reconciler',
+    'warning',
+    /created 2 missing deliveries/,
+  ],
+  [
+    'gaps',
+    {
+      gaps: ['not shown'],
+      findings: [{ code: ReconcilerFindingCode.EVENTS_MISSING, orderId: 'ord_1', missingSequences: [2n] }],
+    },
+    'reconciler',
+    'failed',
+    /: core's list lacks event 2 of order ord_1/,
+  ],
+  [
+    'gaps, as a process of the version before tells them',
+    { gaps: ['order ord_1 has no event'] },
+    'reconciler',
+    'failed',
+    /ord_1 has no event/,
+  ],
   ['a reconciler that stopped', { reconcileTime: secondsAgo(7_200) }, 'reconciler', 'warning', /7200 s ago/],
 ])('%s', async (_what, status, check, result, detail) => {
   const found = await findings({ ...well, ...status });

@@ -1,25 +1,31 @@
+import { create } from '@bufbuild/protobuf';
 import { expect, test } from '@jest/globals';
-import { showSentences } from '../../../src/cli/sentences.ts';
+import { explanationSentences, showSentences } from '../../../src/cli/sentences.ts';
+import { ExplainDeliveryResponseSchema } from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
 
-test('a command has a line of its own and is never broken', () => {
-  const url = `https://${'long.'.repeat(20)}example`;
-  const sentences = ['It waits.', `When it is ready: gatehouse webhook resume mer_1 ${url}`];
+test('a command has a line of its own and is never broken, and prose is wrapped between words', () => {
+  const command = `gatehouse webhook resume mer_1 https://${'long.'.repeat(20)}example`;
 
-  const shown = showSentences(sentences);
+  const shown = showSentences([
+    { text: 'It waits.', command: '' },
+    { text: 'Resume it:', command },
+    { text: 'It waits. '.repeat(15), command: '' },
+  ]);
 
-  expect(shown).toBe(`It waits.\nWhen it is ready:\n  gatehouse webhook resume mer_1 ${url}`);
+  expect(shown.split('\n').slice(0, 3)).toEqual(['It waits.', 'Resume it:', `  ${command}`]);
+  expect(shown.split('\n')).toHaveLength(5);
 });
 
-test('a gatehouse that is not a command stays where it is', () => {
-  expect(showSentences(['paused by operator:gatehouse for good'])).toBe(
-    'paused by operator:gatehouse for good',
-  );
+test('nothing in a text or a command is obeyed by a terminal', () => {
+  const shown = showSentences([{ text: 'a\u001b[2J', command: 'b\u001b[2J' }]);
+
+  expect(shown).toBe('a\\u001b[2J\n  b\\u001b[2J');
 });
 
-test('prose is wrapped between words, and nothing in it is obeyed by a terminal', () => {
-  const shown = showSentences([`${'It rests. '.repeat(15)}\u001b[2J`]);
+test('sentences of a server without the data are shown as they are', () => {
+  const sentences = ['It waits: gatehouse webhook resume mer_1'];
 
-  expect(shown.split('\n')).toHaveLength(2);
-  expect(shown).toMatch(/It rests\.\n/);
-  expect(shown).toContain(String.raw`\u001b[2J`);
+  expect(explanationSentences(create(ExplainDeliveryResponseSchema, { sentences }))).toEqual([
+    { text: sentences[0], command: '' },
+  ]);
 });

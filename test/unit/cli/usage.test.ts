@@ -87,7 +87,7 @@ describe('what cannot be understood ends with exit code 2 and a word on how to w
     [['webhook', 'deliveries'], 'which merchant?'],
     [
       ['webhook', 'deliveries', 'mer_1', '--state', 'pending,lost'],
-      'Use one of: pending, delivered, given_up.',
+      'Use one of: pending, delivered, abandoned.',
     ],
     [['webhook', 'deliveries', 'mer_1', '--since', 'yesterday'], 'or 24h: so long ago.'],
     [['webhook', 'deliveries', 'mer_1', '--endpoint', 'shop.example'], 'Write it as https://shop.example'],

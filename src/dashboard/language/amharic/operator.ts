@@ -27,33 +27,33 @@ export const operator: typeof english = {
         good: 'ይመልሳል፤ የተመዘገበው አይጠፋም።',
         bad: 'አይመልስም፣ ወይም አደረጃጀቱ ትክክል አይደለም።',
       },
+      databasePool: {
+        name: 'የውሂብ ጎታ ግንኙነቶች',
+        good: 'ነጻ ግንኙነቶች አሉ።',
+        bad: 'ዋናው ሥርዓት ግንኙነት አያገኝም። PostgreSQL መሥራቱን ያረጋግጡ።',
+      },
       migrations: {
         name: 'የሠንጠረዦች ለውጦች',
         good: 'ሁሉም ተተግብረዋል።',
         bad: 'ያልተተገበሩ አሉ፤ core እንደገና ያስጀምሩ።',
       },
       clock: { name: 'ሰዓት', good: 'ሰዓቶቹ ይስማማሉ።', bad: 'ሰዓቶቹ አይስማሙም፤ በNTP ያስተካክሏቸው።' },
-      broker: {
-        name: 'መልእክት አስተላላፊ',
-        good: 'ተገናኝቷል።',
-        bad: 'አልተገናኘም፤ ምንም አይጠፋም፣ ግን ይዘገያል።',
-      },
-      'event relay': {
-        name: 'የክስተቶች ማስተላለፍ',
-        good: 'ሁሉም ክስተቶች ተላልፈዋል።',
-        bad: 'የሚጠብቁ ክስተቶች አሉ፤ መልእክት አስተላላፊውን ይመልከቱ።',
-      },
-      'event order': {
+      eventOrder: {
         name: 'የክስተቶች ቅደም ተከተል',
         good: 'ቅደም ተከተሉ ትክክል ነው።',
         bad: 'ከሌላ አገልጋይ የመጡ ክስተቶች አሉ፤ አይተላለፉም።',
       },
-      'order histories': {
+      orderHistories: {
         name: 'የትዕዛዞች ታሪክ',
         good: 'ትዕዛዞችና ክስተቶቻቸው ይስማማሉ።',
         bad: 'የማይስማሙ ትዕዛዞች አሉ።',
       },
-      'stray payments': {
+      eventRelay: {
+        name: 'የክስተቶች ማስተላለፍ',
+        good: 'ሁሉም ክስተቶች ተላልፈዋል።',
+        bad: 'የሚጠብቁ ክስተቶች አሉ፤ መልእክት አስተላላፊውን ይመልከቱ።',
+      },
+      strayPayments: {
         name: 'ባለቤት የሌላቸው ክፍያዎች',
         good: 'ዋሌት ለመመለስ እምቢ ያለው የለም።',
         bad: 'ዋሌት የማይመልሳቸው አሉ፤ እያንዳንዱን ከዋሌቱ ጋር ይፍቱ።',
@@ -62,6 +62,11 @@ export const operator: typeof english = {
         name: 'ማመሳከር',
         good: 'ባለፉት 7 ቀናት ልዩነት የለም።',
         bad: 'ባለፉት 7 ቀናት ልዩነት ያላቸው፣ ያልተነበቡ ወይም የዘገዩ አሉ።',
+      },
+      broker: {
+        name: 'መልእክት አስተላላፊ',
+        good: 'ተገናኝቷል።',
+        bad: 'አልተገናኘም፤ ምንም አይጠፋም፣ ግን ይዘገያል።',
       },
     },
     wallets: 'ዋሌቶች',
@@ -74,7 +79,7 @@ export const operator: typeof english = {
     straysSome: (count) => `ዋሌት የማይመልሳቸው ${count} አሉ። ከዋሌቱ ጋር ይፍቱ።`,
     webhooks: 'ዌብሁኮች',
     webhooksWell: 'የዘገየ የለም።',
-    webhooksBehind: (due, resting) => `${due} ጊዜያቸው ደርሷል፤ ${resting} መቀበያ አርፏል።`,
+    webhooksBehind: (due, resting) => `${due} ጊዜያቸው ደርሷል፤ ወደ ${resting} መቀበያ መላክ ለጊዜው ተቋርጧል።`,
     see: 'ሁሉንም ይመልከቱ',
   },
   merchants: {
@@ -309,18 +314,24 @@ export const operator: typeof english = {
     due: 'አሁን ጊዜያቸው የደረሰ',
     oldestDue: 'የመጀመሪያው ጊዜው የደረሰው',
     pending: 'በጠቅላላ የሚጠብቁ',
-    resting: 'ከስህተት በኋላ ያረፉ መቀበያዎች',
+    resting: 'ከስህተት በኋላ የተቋረጡ መቀበያዎች',
     paused: 'የቆሙ መቀበያዎች',
     givenUp: 'በ24 ሰዓት ውስጥ የተተዉ',
     oldKey: 'በቆየ ቁልፍ ስር ያሉ ሚስጥሮች',
     reconciled: 'የጎደለ መጨረሻ የተፈለገው',
     repaired: 'በ24 ሰዓት ውስጥ የተተኩ የጎደሉ',
     gaps: 'ሊዘጉ ያልቻሉ ክፍተቶች',
+    findings: {
+      eventsMissing: (order, numbers) => `የትዕዛዝ ${order} ክስተቶች ጎድለዋል፦ ${numbers}።`,
+      historiesDisagree: (count, orders) => `${count} ትዕዛዞች እና የዋናው ሥርዓት ክስተቶች አይስማሙም፦ ${orders}።`,
+      disagree: 'ትዕዛዞች እና የዋናው ሥርዓት ክስተቶች አይስማሙም።',
+      created: (event) => `ክስተት ${event} መላኪያ አልነበረውም፤ ተዘጋጅቶለታል።`,
+    },
     endpoints: 'ችግር ያለባቸው መቀበያዎች',
   },
   endpoints: {
     title: 'ችግር ያለባቸው መቀበያዎች',
-    lead: 'ዌብሁኮች የማይደርሱባቸው የሁሉም ነጋዴዎች መቀበያዎች፤ መጀመሪያ የቆሙት፣ ከዚያ ከስህተት በኋላ በዕረፍት ላይ ያሉት።',
+    lead: 'ዌብሁኮች የማይደርሱባቸው የሁሉም ነጋዴዎች መቀበያዎች፤ መጀመሪያ የቆሙት፣ ከዚያ ከስህተት በኋላ የተቋረጡት።',
     columns: {
       endpoint: 'መቀበያ',
       state: 'ሁኔታ',

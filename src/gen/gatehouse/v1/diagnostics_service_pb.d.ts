@@ -4,12 +4,237 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file gatehouse/v1/diagnostics_service.proto.
  */
 export declare const file_gatehouse_v1_diagnostics_service: GenFile;
+
+/**
+ * PostgreSQL and its settings.
+ *
+ * @generated from message gatehouse.v1.DatabaseFacts
+ */
+export declare type DatabaseFacts = Message<"gatehouse.v1.DatabaseFacts"> & {
+  /**
+   * Such as "18.1".
+   *
+   * @generated from field: string version = 1;
+   */
+  version: string;
+
+  /**
+   * The setting `fsync`.
+   *
+   * @generated from field: string fsync = 2;
+   */
+  fsync: string;
+
+  /**
+   * The setting `synchronous_commit`.
+   *
+   * @generated from field: string synchronous_commit = 3;
+   */
+  synchronousCommit: string;
+};
+
+/**
+ * Describes the message gatehouse.v1.DatabaseFacts.
+ * Use `create(DatabaseFactsSchema)` to create a new message.
+ */
+export declare const DatabaseFactsSchema: GenMessage<DatabaseFacts>;
+
+/**
+ * A core's connections to PostgreSQL.
+ *
+ * @generated from message gatehouse.v1.DatabasePoolFacts
+ */
+export declare type DatabasePoolFacts = Message<"gatehouse.v1.DatabasePoolFacts"> & {
+  /**
+   * The limit.
+   *
+   * @generated from field: int32 size = 1;
+   */
+  size: number;
+
+  /**
+   * Connections in use.
+   *
+   * @generated from field: int32 in_use = 2;
+   */
+  inUse: number;
+
+  /**
+   * Connections not in use.
+   *
+   * @generated from field: int32 idle = 3;
+   */
+  idle: number;
+
+  /**
+   * Connections that have ended and are still counted.
+   *
+   * @generated from field: int32 ended = 4;
+   */
+  ended: number;
+
+  /**
+   * Requests that wait for a connection.
+   *
+   * @generated from field: int32 waiting = 5;
+   */
+  waiting: number;
+
+  /**
+   * Time since the pool last gave a connection.
+   *
+   * @generated from field: google.protobuf.Duration silence = 6;
+   */
+  silence?: Duration | undefined;
+};
+
+/**
+ * Describes the message gatehouse.v1.DatabasePoolFacts.
+ * Use `create(DatabasePoolFactsSchema)` to create a new message.
+ */
+export declare const DatabasePoolFactsSchema: GenMessage<DatabasePoolFacts>;
+
+/**
+ * Orders that disagree with their events.
+ *
+ * @generated from message gatehouse.v1.OrderHistoryFacts
+ */
+export declare type OrderHistoryFacts = Message<"gatehouse.v1.OrderHistoryFacts"> & {
+  /**
+   * How many orders were compared: those of the latest events.
+   *
+   * @generated from field: int64 order_count = 1;
+   */
+  orderCount: bigint;
+
+  /**
+   * How many of them disagree.
+   *
+   * @generated from field: int64 differing_count = 2;
+   */
+  differingCount: bigint;
+
+  /**
+   * Some of those: "ord_…".
+   *
+   * @generated from field: repeated string order_ids = 3;
+   */
+  orderIds: string[];
+};
+
+/**
+ * Describes the message gatehouse.v1.OrderHistoryFacts.
+ * Use `create(OrderHistoryFactsSchema)` to create a new message.
+ */
+export declare const OrderHistoryFactsSchema: GenMessage<OrderHistoryFacts>;
+
+/**
+ * Events that are not published.
+ *
+ * @generated from message gatehouse.v1.EventRelayFacts
+ */
+export declare type EventRelayFacts = Message<"gatehouse.v1.EventRelayFacts"> & {
+  /**
+   * How many.
+   *
+   * @generated from field: int64 waiting_count = 1;
+   */
+  waitingCount: bigint;
+
+  /**
+   * Age of the oldest; zero when there is none.
+   *
+   * @generated from field: google.protobuf.Duration lag = 2;
+   */
+  lag?: Duration | undefined;
+};
+
+/**
+ * Describes the message gatehouse.v1.EventRelayFacts.
+ * Use `create(EventRelayFactsSchema)` to create a new message.
+ */
+export declare const EventRelayFactsSchema: GenMessage<EventRelayFacts>;
+
+/**
+ * Money on its way back.
+ *
+ * @generated from message gatehouse.v1.StrayPaymentFacts
+ */
+export declare type StrayPaymentFacts = Message<"gatehouse.v1.StrayPaymentFacts"> & {
+  /**
+   * Reversals that a wallet refused.
+   *
+   * @generated from field: int64 refused_count = 1;
+   */
+  refusedCount: bigint;
+
+  /**
+   * Reversals under way.
+   *
+   * @generated from field: int64 due_count = 2;
+   */
+  dueCount: bigint;
+
+  /**
+   * Open orders that accept no payment until the money is back.
+   *
+   * @generated from field: int64 held_order_count = 3;
+   */
+  heldOrderCount: bigint;
+};
+
+/**
+ * Describes the message gatehouse.v1.StrayPaymentFacts.
+ * Use `create(StrayPaymentFactsSchema)` to create a new message.
+ */
+export declare const StrayPaymentFactsSchema: GenMessage<StrayPaymentFacts>;
+
+/**
+ * Comparisons of the last seven days, the latest of each day.
+ *
+ * @generated from message gatehouse.v1.ReconciliationFacts
+ */
+export declare type ReconciliationFacts = Message<"gatehouse.v1.ReconciliationFacts"> & {
+  /**
+   * Those that ended.
+   *
+   * @generated from field: int64 completed_count = 1;
+   */
+  completedCount: bigint;
+
+  /**
+   * Of those, the ones with differences.
+   *
+   * @generated from field: int64 differing_count = 2;
+   */
+  differingCount: bigint;
+
+  /**
+   * Those whose statement could not be read.
+   *
+   * @generated from field: int64 failed_count = 3;
+   */
+  failedCount: bigint;
+
+  /**
+   * Those that have waited for more than an hour.
+   *
+   * @generated from field: int64 late_count = 4;
+   */
+  lateCount: bigint;
+};
+
+/**
+ * Describes the message gatehouse.v1.ReconciliationFacts.
+ * Use `create(ReconciliationFactsSchema)` to create a new message.
+ */
+export declare const ReconciliationFactsSchema: GenMessage<ReconciliationFacts>;
 
 /**
  * One thing looked at.
@@ -18,7 +243,7 @@ export declare const file_gatehouse_v1_diagnostics_service: GenFile;
  */
 export declare type Check = Message<"gatehouse.v1.Check"> & {
   /**
-   * What was looked at, such as "database".
+   * The subject as a word for people, such as "database". Filled for clients that do not know `subject`.
    *
    * @generated from field: string name = 1;
    */
@@ -32,18 +257,118 @@ export declare type Check = Message<"gatehouse.v1.Check"> & {
   result: CheckResult;
 
   /**
-   * What was seen, in one sentence.
+   * What was found, in English. Filled for clients that do not know `finding`.
    *
    * @generated from field: string detail = 3;
    */
   detail: string;
 
   /**
-   * What to do about it; empty when nothing is to be done.
+   * What to do about it, in English; empty when nothing is to be done. Filled for clients that do not know `finding`.
    *
    * @generated from field: string advice = 4;
    */
   advice: string;
+
+  /**
+   * What was looked at.
+   *
+   * @generated from field: gatehouse.v1.CheckSubject subject = 5;
+   */
+  subject: CheckSubject;
+
+  /**
+   * What was found.
+   *
+   * @generated from field: gatehouse.v1.CheckFinding finding = 6;
+   */
+  finding: CheckFinding;
+
+  /**
+   * The facts of the finding; absent when the check did not get that far.
+   *
+   * @generated from oneof gatehouse.v1.Check.facts
+   */
+  facts: {
+    /**
+     * Of DATABASE.
+     *
+     * @generated from field: gatehouse.v1.DatabaseFacts database = 7;
+     */
+    value: DatabaseFacts;
+    case: "database";
+  } | {
+    /**
+     * Of DATABASE_POOL.
+     *
+     * @generated from field: gatehouse.v1.DatabasePoolFacts database_pool = 8;
+     */
+    value: DatabasePoolFacts;
+    case: "databasePool";
+  } | {
+    /**
+     * Of ORDER_HISTORIES.
+     *
+     * @generated from field: gatehouse.v1.OrderHistoryFacts order_histories = 9;
+     */
+    value: OrderHistoryFacts;
+    case: "orderHistories";
+  } | {
+    /**
+     * Of EVENT_RELAY.
+     *
+     * @generated from field: gatehouse.v1.EventRelayFacts event_relay = 10;
+     */
+    value: EventRelayFacts;
+    case: "eventRelay";
+  } | {
+    /**
+     * Of STRAY_PAYMENTS.
+     *
+     * @generated from field: gatehouse.v1.StrayPaymentFacts stray_payments = 11;
+     */
+    value: StrayPaymentFacts;
+    case: "strayPayments";
+  } | {
+    /**
+     * Of RECONCILIATION.
+     *
+     * @generated from field: gatehouse.v1.ReconciliationFacts reconciliations = 12;
+     */
+    value: ReconciliationFacts;
+    case: "reconciliations";
+  } | {
+    /**
+     * Of CLOCK: how far the database's clock is ahead of core's; negative when it is behind.
+     *
+     * @generated from field: google.protobuf.Duration clock_skew = 13;
+     */
+    value: Duration;
+    case: "clockSkew";
+  } | {
+    /**
+     * Of NO_ANSWER: how long the check was waited for.
+     *
+     * @generated from field: google.protobuf.Duration waited = 14;
+     */
+    value: Duration;
+    case: "waited";
+  } | {
+    /**
+     * Of ERROR: the message of the error.
+     *
+     * @generated from field: string error = 15;
+     */
+    value: string;
+    case: "error";
+  } | { case: undefined; value?: undefined };
+
+  /**
+   * Of MIGRATIONS: the names of those that are not applied.
+   *
+   * @generated from field: repeated string pending_migrations = 16;
+   */
+  pendingMigrations: string[];
 };
 
 /**
@@ -139,6 +464,219 @@ export enum CheckResult {
  * Describes the enum gatehouse.v1.CheckResult.
  */
 export declare const CheckResultSchema: GenEnum<CheckResult>;
+
+/**
+ * What a check looks at.
+ *
+ * @generated from enum gatehouse.v1.CheckSubject
+ */
+export enum CheckSubject {
+  /**
+   * Never told by a core of this version.
+   *
+   * @generated from enum value: CHECK_SUBJECT_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * PostgreSQL and the settings that make commits durable.
+   *
+   * @generated from enum value: CHECK_SUBJECT_DATABASE = 1;
+   */
+  DATABASE = 1,
+
+  /**
+   * This core's connections to PostgreSQL.
+   *
+   * @generated from enum value: CHECK_SUBJECT_DATABASE_POOL = 2;
+   */
+  DATABASE_POOL = 2,
+
+  /**
+   * Whether the schema is the one that this core needs.
+   *
+   * @generated from enum value: CHECK_SUBJECT_MIGRATIONS = 3;
+   */
+  MIGRATIONS = 3,
+
+  /**
+   * The clocks of this core and of PostgreSQL.
+   *
+   * @generated from enum value: CHECK_SUBJECT_CLOCK = 4;
+   */
+  CLOCK = 4,
+
+  /**
+   * Whether every event belongs to a transaction of this PostgreSQL server.
+   *
+   * @generated from enum value: CHECK_SUBJECT_EVENT_ORDER = 5;
+   */
+  EVENT_ORDER = 5,
+
+  /**
+   * Whether orders and their events agree.
+   *
+   * @generated from enum value: CHECK_SUBJECT_ORDER_HISTORIES = 6;
+   */
+  ORDER_HISTORIES = 6,
+
+  /**
+   * The publication of events to NATS.
+   *
+   * @generated from enum value: CHECK_SUBJECT_EVENT_RELAY = 7;
+   */
+  EVENT_RELAY = 7,
+
+  /**
+   * Money on its way back to payers.
+   *
+   * @generated from enum value: CHECK_SUBJECT_STRAY_PAYMENTS = 8;
+   */
+  STRAY_PAYMENTS = 8,
+
+  /**
+   * Comparisons with wallets' statements.
+   *
+   * @generated from enum value: CHECK_SUBJECT_RECONCILIATION = 9;
+   */
+  RECONCILIATION = 9,
+
+  /**
+   * The connection to NATS.
+   *
+   * @generated from enum value: CHECK_SUBJECT_BROKER = 10;
+   */
+  BROKER = 10,
+}
+
+/**
+ * Describes the enum gatehouse.v1.CheckSubject.
+ */
+export declare const CheckSubjectSchema: GenEnum<CheckSubject>;
+
+/**
+ * What a check found.
+ *
+ * @generated from enum gatehouse.v1.CheckFinding
+ */
+export enum CheckFinding {
+  /**
+   * Never told by a core of this version.
+   *
+   * @generated from enum value: CHECK_FINDING_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Everything is in order.
+   *
+   * @generated from enum value: CHECK_FINDING_HEALTHY = 1;
+   */
+  HEALTHY = 1,
+
+  /**
+   * The check did not end in time.
+   *
+   * @generated from enum value: CHECK_FINDING_NO_ANSWER = 2;
+   */
+  NO_ANSWER = 2,
+
+  /**
+   * The check itself failed.
+   *
+   * @generated from enum value: CHECK_FINDING_ERROR = 3;
+   */
+  ERROR = 3,
+
+  /**
+   * The database is a standby and accepts no orders.
+   *
+   * @generated from enum value: CHECK_FINDING_STANDBY = 4;
+   */
+  STANDBY = 4,
+
+  /**
+   * A crash of the database can lose acknowledged orders.
+   *
+   * @generated from enum value: CHECK_FINDING_NOT_DURABLE = 5;
+   */
+  NOT_DURABLE = 5,
+
+  /**
+   * The pool counts connections that have ended.
+   *
+   * @generated from enum value: CHECK_FINDING_ENDED_CONNECTIONS = 6;
+   */
+  ENDED_CONNECTIONS = 6,
+
+  /**
+   * The pool has given no connection for a while.
+   *
+   * @generated from enum value: CHECK_FINDING_STARVED = 7;
+   */
+  STARVED = 7,
+
+  /**
+   * Migrations are not applied.
+   *
+   * @generated from enum value: CHECK_FINDING_PENDING = 8;
+   */
+  PENDING = 8,
+
+  /**
+   * The clocks differ.
+   *
+   * @generated from enum value: CHECK_FINDING_SKEWED = 9;
+   */
+  SKEWED = 9,
+
+  /**
+   * Events were restored from another PostgreSQL server, and are not published.
+   *
+   * @generated from enum value: CHECK_FINDING_FOREIGN_EVENTS = 10;
+   */
+  FOREIGN_EVENTS = 10,
+
+  /**
+   * Orders and their events disagree.
+   *
+   * @generated from enum value: CHECK_FINDING_DISAGREE = 11;
+   */
+  DISAGREE = 11,
+
+  /**
+   * Events are published late.
+   *
+   * @generated from enum value: CHECK_FINDING_LATE = 12;
+   */
+  LATE = 12,
+
+  /**
+   * Wallets refuse to give money back.
+   *
+   * @generated from enum value: CHECK_FINDING_REFUSED = 13;
+   */
+  REFUSED = 13,
+
+  /**
+   * Comparisons have differences, failed, or wait.
+   *
+   * @generated from enum value: CHECK_FINDING_UNSETTLED = 14;
+   */
+  UNSETTLED = 14,
+
+  /**
+   * NATS is not connected.
+   *
+   * @generated from enum value: CHECK_FINDING_DISCONNECTED = 15;
+   */
+  DISCONNECTED = 15,
+}
+
+/**
+ * Describes the enum gatehouse.v1.CheckFinding.
+ */
+export declare const CheckFindingSchema: GenEnum<CheckFinding>;
 
 /**
  * Lets an operator ask a core what it sees of the things it depends on.

@@ -3,34 +3,77 @@
 /* eslint-disable */
 
 import { enumDesc, fileDesc, messageDesc, serviceDesc, tsEnum } from "@bufbuild/protobuf/codegenv2";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import { file_gatehouse_v1_display_text } from "./display_text_pb.js";
+import { file_google_protobuf_duration, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file gatehouse/v1/diagnostics_service.proto.
  */
 export const file_gatehouse_v1_diagnostics_service = /*@__PURE__*/
-  fileDesc("CiZnYXRlaG91c2UvdjEvZGlhZ25vc3RpY3Nfc2VydmljZS5wcm90bxIMZ2F0ZWhvdXNlLnYxImAKBUNoZWNrEgwKBG5hbWUYASABKAkSKQoGcmVzdWx0GAIgASgOMhkuZ2F0ZWhvdXNlLnYxLkNoZWNrUmVzdWx0Eg4KBmRldGFpbBgDIAEoCRIOCgZhZHZpY2UYBCABKAkiEQoPRGlhZ25vc2VSZXF1ZXN0IngKEERpYWdub3NlUmVzcG9uc2USEAoIaW5zdGFuY2UYASABKAkSLQoJY29yZV90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIjCgZjaGVja3MYAyADKAsyEy5nYXRlaG91c2UudjEuQ2hlY2sqcwoLQ2hlY2tSZXN1bHQSHAoYQ0hFQ0tfUkVTVUxUX1VOU1BFQ0lGSUVEEAASEwoPQ0hFQ0tfUkVTVUxUX09LEAESGAoUQ0hFQ0tfUkVTVUxUX1dBUk5JTkcQAhIXChNDSEVDS19SRVNVTFRfRkFJTEVEEAMyXwoSRGlhZ25vc3RpY3NTZXJ2aWNlEkkKCERpYWdub3NlEh0uZ2F0ZWhvdXNlLnYxLkRpYWdub3NlUmVxdWVzdBoeLmdhdGVob3VzZS52MS5EaWFnbm9zZVJlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_timestamp]);
+  fileDesc("CiZnYXRlaG91c2UvdjEvZGlhZ25vc3RpY3Nfc2VydmljZS5wcm90bxIMZ2F0ZWhvdXNlLnYxIksKDURhdGFiYXNlRmFjdHMSDwoHdmVyc2lvbhgBIAEoCRINCgVmc3luYxgCIAEoCRIaChJzeW5jaHJvbm91c19jb21taXQYAyABKAkiiwEKEURhdGFiYXNlUG9vbEZhY3RzEgwKBHNpemUYASABKAUSDgoGaW5fdXNlGAIgASgFEgwKBGlkbGUYAyABKAUSDQoFZW5kZWQYBCABKAUSDwoHd2FpdGluZxgFIAEoBRIqCgdzaWxlbmNlGAYgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uIlQKEU9yZGVySGlzdG9yeUZhY3RzEhMKC29yZGVyX2NvdW50GAEgASgDEhcKD2RpZmZlcmluZ19jb3VudBgCIAEoAxIRCglvcmRlcl9pZHMYAyADKAkiUAoPRXZlbnRSZWxheUZhY3RzEhUKDXdhaXRpbmdfY291bnQYASABKAMSJgoDbGFnGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uIlcKEVN0cmF5UGF5bWVudEZhY3RzEhUKDXJlZnVzZWRfY291bnQYASABKAMSEQoJZHVlX2NvdW50GAIgASgDEhgKEGhlbGRfb3JkZXJfY291bnQYAyABKAMicQoTUmVjb25jaWxpYXRpb25GYWN0cxIXCg9jb21wbGV0ZWRfY291bnQYASABKAMSFwoPZGlmZmVyaW5nX2NvdW50GAIgASgDEhQKDGZhaWxlZF9jb3VudBgDIAEoAxISCgpsYXRlX2NvdW50GAQgASgDIrYFCgVDaGVjaxIMCgRuYW1lGAEgASgJEikKBnJlc3VsdBgCIAEoDjIZLmdhdGVob3VzZS52MS5DaGVja1Jlc3VsdBIUCgZkZXRhaWwYAyABKAlCBIi1GAESFAoGYWR2aWNlGAQgASgJQgSItRgBEisKB3N1YmplY3QYBSABKA4yGi5nYXRlaG91c2UudjEuQ2hlY2tTdWJqZWN0EisKB2ZpbmRpbmcYBiABKA4yGi5nYXRlaG91c2UudjEuQ2hlY2tGaW5kaW5nEi8KCGRhdGFiYXNlGAcgASgLMhsuZ2F0ZWhvdXNlLnYxLkRhdGFiYXNlRmFjdHNIABI4Cg1kYXRhYmFzZV9wb29sGAggASgLMh8uZ2F0ZWhvdXNlLnYxLkRhdGFiYXNlUG9vbEZhY3RzSAASOgoPb3JkZXJfaGlzdG9yaWVzGAkgASgLMh8uZ2F0ZWhvdXNlLnYxLk9yZGVySGlzdG9yeUZhY3RzSAASNAoLZXZlbnRfcmVsYXkYCiABKAsyHS5nYXRlaG91c2UudjEuRXZlbnRSZWxheUZhY3RzSAASOQoOc3RyYXlfcGF5bWVudHMYCyABKAsyHy5nYXRlaG91c2UudjEuU3RyYXlQYXltZW50RmFjdHNIABI8Cg9yZWNvbmNpbGlhdGlvbnMYDCABKAsyIS5nYXRlaG91c2UudjEuUmVjb25jaWxpYXRpb25GYWN0c0gAEi8KCmNsb2NrX3NrZXcYDSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25IABIrCgZ3YWl0ZWQYDiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25IABIVCgVlcnJvchgPIAEoCUIEiLUYAUgAEhoKEnBlbmRpbmdfbWlncmF0aW9ucxgQIAMoCUIHCgVmYWN0cyIRCg9EaWFnbm9zZVJlcXVlc3QieAoQRGlhZ25vc2VSZXNwb25zZRIQCghpbnN0YW5jZRgBIAEoCRItCgljb3JlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiMKBmNoZWNrcxgDIAMoCzITLmdhdGVob3VzZS52MS5DaGVjaypzCgtDaGVja1Jlc3VsdBIcChhDSEVDS19SRVNVTFRfVU5TUEVDSUZJRUQQABITCg9DSEVDS19SRVNVTFRfT0sQARIYChRDSEVDS19SRVNVTFRfV0FSTklORxACEhcKE0NIRUNLX1JFU1VMVF9GQUlMRUQQAyrgAgoMQ2hlY2tTdWJqZWN0Eh0KGUNIRUNLX1NVQkpFQ1RfVU5TUEVDSUZJRUQQABIaChZDSEVDS19TVUJKRUNUX0RBVEFCQVNFEAESHwobQ0hFQ0tfU1VCSkVDVF9EQVRBQkFTRV9QT09MEAISHAoYQ0hFQ0tfU1VCSkVDVF9NSUdSQVRJT05TEAMSFwoTQ0hFQ0tfU1VCSkVDVF9DTE9DSxAEEh0KGUNIRUNLX1NVQkpFQ1RfRVZFTlRfT1JERVIQBRIhCh1DSEVDS19TVUJKRUNUX09SREVSX0hJU1RPUklFUxAGEh0KGUNIRUNLX1NVQkpFQ1RfRVZFTlRfUkVMQVkQBxIgChxDSEVDS19TVUJKRUNUX1NUUkFZX1BBWU1FTlRTEAgSIAocQ0hFQ0tfU1VCSkVDVF9SRUNPTkNJTElBVElPThAJEhgKFENIRUNLX1NVQkpFQ1RfQlJPS0VSEAoq2wMKDENoZWNrRmluZGluZxIdChlDSEVDS19GSU5ESU5HX1VOU1BFQ0lGSUVEEAASGQoVQ0hFQ0tfRklORElOR19IRUFMVEhZEAESGwoXQ0hFQ0tfRklORElOR19OT19BTlNXRVIQAhIXChNDSEVDS19GSU5ESU5HX0VSUk9SEAMSGQoVQ0hFQ0tfRklORElOR19TVEFOREJZEAQSHQoZQ0hFQ0tfRklORElOR19OT1RfRFVSQUJMRRAFEiMKH0NIRUNLX0ZJTkRJTkdfRU5ERURfQ09OTkVDVElPTlMQBhIZChVDSEVDS19GSU5ESU5HX1NUQVJWRUQQBxIZChVDSEVDS19GSU5ESU5HX1BFTkRJTkcQCBIYChRDSEVDS19GSU5ESU5HX1NLRVdFRBAJEiAKHENIRUNLX0ZJTkRJTkdfRk9SRUlHTl9FVkVOVFMQChIaChZDSEVDS19GSU5ESU5HX0RJU0FHUkVFEAsSFgoSQ0hFQ0tfRklORElOR19MQVRFEAwSGQoVQ0hFQ0tfRklORElOR19SRUZVU0VEEA0SGwoXQ0hFQ0tfRklORElOR19VTlNFVFRMRUQQDhIeChpDSEVDS19GSU5ESU5HX0RJU0NPTk5FQ1RFRBAPMl8KEkRpYWdub3N0aWNzU2VydmljZRJJCghEaWFnbm9zZRIdLmdhdGVob3VzZS52MS5EaWFnbm9zZVJlcXVlc3QaHi5nYXRlaG91c2UudjEuRGlhZ25vc2VSZXNwb25zZWIGcHJvdG8z", [file_gatehouse_v1_display_text, file_google_protobuf_duration, file_google_protobuf_timestamp]);
+
+/**
+ * Describes the message gatehouse.v1.DatabaseFacts.
+ * Use `create(DatabaseFactsSchema)` to create a new message.
+ */
+export const DatabaseFactsSchema = /*@__PURE__*/
+  messageDesc(file_gatehouse_v1_diagnostics_service, 0);
+
+/**
+ * Describes the message gatehouse.v1.DatabasePoolFacts.
+ * Use `create(DatabasePoolFactsSchema)` to create a new message.
+ */
+export const DatabasePoolFactsSchema = /*@__PURE__*/
+  messageDesc(file_gatehouse_v1_diagnostics_service, 1);
+
+/**
+ * Describes the message gatehouse.v1.OrderHistoryFacts.
+ * Use `create(OrderHistoryFactsSchema)` to create a new message.
+ */
+export const OrderHistoryFactsSchema = /*@__PURE__*/
+  messageDesc(file_gatehouse_v1_diagnostics_service, 2);
+
+/**
+ * Describes the message gatehouse.v1.EventRelayFacts.
+ * Use `create(EventRelayFactsSchema)` to create a new message.
+ */
+export const EventRelayFactsSchema = /*@__PURE__*/
+  messageDesc(file_gatehouse_v1_diagnostics_service, 3);
+
+/**
+ * Describes the message gatehouse.v1.StrayPaymentFacts.
+ * Use `create(StrayPaymentFactsSchema)` to create a new message.
+ */
+export const StrayPaymentFactsSchema = /*@__PURE__*/
+  messageDesc(file_gatehouse_v1_diagnostics_service, 4);
+
+/**
+ * Describes the message gatehouse.v1.ReconciliationFacts.
+ * Use `create(ReconciliationFactsSchema)` to create a new message.
+ */
+export const ReconciliationFactsSchema = /*@__PURE__*/
+  messageDesc(file_gatehouse_v1_diagnostics_service, 5);
 
 /**
  * Describes the message gatehouse.v1.Check.
  * Use `create(CheckSchema)` to create a new message.
  */
 export const CheckSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_diagnostics_service, 0);
+  messageDesc(file_gatehouse_v1_diagnostics_service, 6);
 
 /**
  * Describes the message gatehouse.v1.DiagnoseRequest.
  * Use `create(DiagnoseRequestSchema)` to create a new message.
  */
 export const DiagnoseRequestSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_diagnostics_service, 1);
+  messageDesc(file_gatehouse_v1_diagnostics_service, 7);
 
 /**
  * Describes the message gatehouse.v1.DiagnoseResponse.
  * Use `create(DiagnoseResponseSchema)` to create a new message.
  */
 export const DiagnoseResponseSchema = /*@__PURE__*/
-  messageDesc(file_gatehouse_v1_diagnostics_service, 2);
+  messageDesc(file_gatehouse_v1_diagnostics_service, 8);
 
 /**
  * Describes the enum gatehouse.v1.CheckResult.
@@ -45,6 +88,34 @@ export const CheckResultSchema = /*@__PURE__*/
  */
 export const CheckResult = /*@__PURE__*/
   tsEnum(CheckResultSchema);
+
+/**
+ * Describes the enum gatehouse.v1.CheckSubject.
+ */
+export const CheckSubjectSchema = /*@__PURE__*/
+  enumDesc(file_gatehouse_v1_diagnostics_service, 1);
+
+/**
+ * What a check looks at.
+ *
+ * @generated from enum gatehouse.v1.CheckSubject
+ */
+export const CheckSubject = /*@__PURE__*/
+  tsEnum(CheckSubjectSchema);
+
+/**
+ * Describes the enum gatehouse.v1.CheckFinding.
+ */
+export const CheckFindingSchema = /*@__PURE__*/
+  enumDesc(file_gatehouse_v1_diagnostics_service, 2);
+
+/**
+ * What a check found.
+ *
+ * @generated from enum gatehouse.v1.CheckFinding
+ */
+export const CheckFinding = /*@__PURE__*/
+  tsEnum(CheckFindingSchema);
 
 /**
  * Lets an operator ask a core what it sees of the things it depends on.

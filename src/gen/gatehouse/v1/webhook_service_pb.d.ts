@@ -6,6 +6,7 @@ import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobu
 import type { Message } from "@bufbuild/protobuf";
 import type { Environment } from "./order_pb.js";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
+import type { OrderHistoryFacts } from "./diagnostics_service_pb.js";
 
 /**
  * Describes the file gatehouse/v1/webhook_service.proto.
@@ -334,7 +335,7 @@ export declare type Delivery = Message<"gatehouse.v1.Delivery"> & {
   createTime?: Timestamp | undefined;
 
   /**
-   * When it is due next; absent unless pending. A paused or resting endpoint may hold it longer.
+   * When it is due next; absent unless pending. It waits longer while its endpoint is paused or its circuit is open.
    *
    * @generated from field: google.protobuf.Timestamp due_time = 14;
    */
@@ -348,7 +349,7 @@ export declare type Delivery = Message<"gatehouse.v1.Delivery"> & {
   lastAttemptTime?: Timestamp | undefined;
 
   /**
-   * What came of the latest attempt, in a few words such as "204" or "connection refused"; empty before the first.
+   * The result of the latest attempt in a few words, such as "204" or "connection refused"; empty before the first.
    *
    * @generated from field: string last_result = 16;
    */
@@ -374,6 +375,13 @@ export declare type Delivery = Message<"gatehouse.v1.Delivery"> & {
    * @generated from field: gatehouse.v1.EndpointState endpoint_state = 19;
    */
   endpointState: EndpointState;
+
+  /**
+   * The HTTP status that the latest attempt was answered with; 0 when it was not, and before the first.
+   *
+   * @generated from field: int32 last_status_code = 20;
+   */
+  lastStatusCode: number;
 };
 
 /**
@@ -424,7 +432,7 @@ export declare type DeliveryAttempt = Message<"gatehouse.v1.DeliveryAttempt"> & 
   statusCode: number;
 
   /**
-   * What went wrong, in words; empty when delivered.
+   * Why it failed, in English for the merchant's developer; empty when delivered.
    *
    * @generated from field: string detail = 6;
    */
@@ -745,7 +753,120 @@ export declare type ExplainDeliveryRequest = Message<"gatehouse.v1.ExplainDelive
 export declare const ExplainDeliveryRequestSchema: GenMessage<ExplainDeliveryRequest>;
 
 /**
- * Why a delivery is where it is.
+ * Why a delivery is in its state, as data. A program puts it into words in the language of its readers. The facts that
+ * every cause needs are in the delivery and its endpoint.
+ *
+ * @generated from message gatehouse.v1.DeliveryExplanation
+ */
+export declare type DeliveryExplanation = Message<"gatehouse.v1.DeliveryExplanation"> & {
+  /**
+   * Why. The strongest cause, when there are several.
+   *
+   * @generated from field: gatehouse.v1.DeliveryCause cause = 1;
+   */
+  cause: DeliveryCause;
+
+  /**
+   * What to do, the most useful first. At least one.
+   *
+   * @generated from field: repeated gatehouse.v1.DeliveryNextStep next_steps = 2;
+   */
+  nextSteps: DeliveryNextStep[];
+
+  /**
+   * When the delivery was delivered or abandoned, when the endpoint was paused, when the open circuit is probed, or when
+   * the delivery is due; absent for the other causes.
+   *
+   * @generated from field: google.protobuf.Timestamp at = 3;
+   */
+  at?: Timestamp | undefined;
+
+  /**
+   * When this was found out, by the clock of the server.
+   *
+   * @generated from field: google.protobuf.Timestamp explain_time = 4;
+   */
+  explainTime?: Timestamp | undefined;
+
+  /**
+   * The latest attempt; absent before the first.
+   *
+   * @generated from field: gatehouse.v1.DeliveryAttempt last_attempt = 5;
+   */
+  lastAttempt?: DeliveryAttempt | undefined;
+
+  /**
+   * Attempts since its schedule began.
+   *
+   * @generated from field: int32 schedule_attempts = 6;
+   */
+  scheduleAttempts: number;
+
+  /**
+   * How many attempts its schedule has.
+   *
+   * @generated from field: int32 schedule_max_attempts = 7;
+   */
+  scheduleMaxAttempts: number;
+
+  /**
+   * How long its schedule lasts.
+   *
+   * @generated from field: google.protobuf.Duration schedule_duration = 8;
+   */
+  scheduleDuration?: Duration | undefined;
+
+  /**
+   * The earlier delivery of the same order that must end first: "whd_…"; empty for other causes.
+   *
+   * @generated from field: string earlier_delivery_id = 9;
+   */
+  earlierDeliveryId: string;
+
+  /**
+   * The event of that delivery; empty for other causes.
+   *
+   * @generated from field: string earlier_event_type = 10;
+   */
+  earlierEventType: string;
+
+  /**
+   * Deliveries to its endpoint that were due before it, counted up to 1,000.
+   *
+   * @generated from field: int32 due_before_count = 11;
+   */
+  dueBeforeCount: number;
+
+  /**
+   * Why its merchant's signing secret cannot be decrypted; unspecified for other causes.
+   *
+   * @generated from field: gatehouse.v1.SigningSecretProblem signing_secret_problem = 12;
+   */
+  signingSecretProblem: SigningSecretProblem;
+
+  /**
+   * That secret: "whs_…"; empty for other causes.
+   *
+   * @generated from field: string signing_secret_id = 13;
+   */
+  signingSecretId: string;
+
+  /**
+   * The name of the key that encrypted it; empty for other causes.
+   *
+   * @generated from field: string encryption_key_name = 14;
+   */
+  encryptionKeyName: string;
+};
+
+/**
+ * Describes the message gatehouse.v1.DeliveryExplanation.
+ * Use `create(DeliveryExplanationSchema)` to create a new message.
+ */
+export declare const DeliveryExplanationSchema: GenMessage<DeliveryExplanation>;
+
+/**
+ * Why a delivery is in its state.
  *
  * @generated from message gatehouse.v1.ExplainDeliveryResponse
  */
@@ -765,18 +886,26 @@ export declare type ExplainDeliveryResponse = Message<"gatehouse.v1.ExplainDeliv
   endpoint?: Endpoint | undefined;
 
   /**
-   * Sentences for people: what happened, what holds it, when it goes next, what to do.
+   * The explanation in English, with commands of the command line. Filled for clients that do not know `explanation`.
    *
    * @generated from field: repeated string sentences = 3;
    */
   sentences: string[];
 
   /**
-   * When it is expected to be tried next; absent when that depends on somebody, or it will not be.
+   * When it is expected to be sent next; absent when that depends on a person or on another delivery, and when it is not
+   * sent again.
    *
    * @generated from field: google.protobuf.Timestamp next_attempt_time = 4;
    */
   nextAttemptTime?: Timestamp | undefined;
+
+  /**
+   * The explanation as data; absent when a server of an earlier version answers.
+   *
+   * @generated from field: gatehouse.v1.DeliveryExplanation explanation = 5;
+   */
+  explanation?: DeliveryExplanation | undefined;
 };
 
 /**
@@ -867,7 +996,7 @@ export declare type StartRedeliveryRequest = Message<"gatehouse.v1.StartRedelive
   createTimeTo?: Timestamp | undefined;
 
   /**
-   * Those in one of these states; those given up when empty.
+   * Those in one of these states; the abandoned ones when empty.
    *
    * @generated from field: repeated gatehouse.v1.DeliveryState states = 5;
    */
@@ -1031,7 +1160,7 @@ export declare type Redelivery = Message<"gatehouse.v1.Redelivery"> & {
   deliveredCount: bigint;
 
   /**
-   * Of those, how many are given up again.
+   * Of those, how many are abandoned again.
    *
    * @generated from field: int64 given_up_count = 12;
    */
@@ -1140,14 +1269,14 @@ export declare type Endpoint = Message<"gatehouse.v1.Endpoint"> & {
   consecutiveFailures: number;
 
   /**
-   * When a resting endpoint is probed next; absent unless resting.
+   * When an open circuit is probed next; absent while the circuit is closed.
    *
    * @generated from field: google.protobuf.Timestamp probe_time = 6;
    */
   probeTime?: Timestamp | undefined;
 
   /**
-   * Why it is paused, in words; empty unless paused.
+   * Why it is paused, as the person who paused it wrote; empty unless paused.
    *
    * @generated from field: string pause_reason = 7;
    */
@@ -1168,7 +1297,7 @@ export declare type Endpoint = Message<"gatehouse.v1.Endpoint"> & {
   lastFailureTime?: Timestamp | undefined;
 
   /**
-   * What came of the latest attempt, in a few words.
+   * The result of the latest attempt in a few words, such as "204"; empty before the first.
    *
    * @generated from field: string last_result = 10;
    */
@@ -1182,8 +1311,7 @@ export declare type Endpoint = Message<"gatehouse.v1.Endpoint"> & {
   pendingCount: bigint;
 
   /**
-   * Since when it has been in trouble: when it was paused, or when the first of its failures in a row ended; absent when
-   * it is well.
+   * When it was paused, or when the first of its failures in a row ended; absent when its latest attempt did not fail.
    *
    * @generated from field: google.protobuf.Timestamp trouble_time = 12;
    */
@@ -1202,6 +1330,13 @@ export declare type Endpoint = Message<"gatehouse.v1.Endpoint"> & {
    * @generated from field: bool paused_by_answer = 14;
    */
   pausedByAnswer: boolean;
+
+  /**
+   * The HTTP status that the latest attempt was answered with; 0 when it was not, and before the first.
+   *
+   * @generated from field: int32 last_status_code = 15;
+   */
+  lastStatusCode: number;
 };
 
 /**
@@ -1231,7 +1366,7 @@ export declare type ListEndpointsRequest = Message<"gatehouse.v1.ListEndpointsRe
   environment: Environment;
 
   /**
-   * Only those that rest or are paused.
+   * Only those that are paused or whose circuit is open.
    *
    * @generated from field: bool only_in_trouble = 3;
    */
@@ -1265,7 +1400,7 @@ export declare const ListEndpointsRequestSchema: GenMessage<ListEndpointsRequest
  */
 export declare type ListEndpointsResponse = Message<"gatehouse.v1.ListEndpointsResponse"> & {
   /**
-   * Paused ones, then resting ones, then open ones; each by merchant, environment and endpoint.
+   * Paused ones, then those with an open circuit, then the others; each by merchant, environment and endpoint.
    *
    * @generated from field: repeated gatehouse.v1.Endpoint endpoints = 1;
    */
@@ -1538,7 +1673,7 @@ export declare type GetPipelineStatusResponse = Message<"gatehouse.v1.GetPipelin
   pendingCount: bigint;
 
   /**
-   * Endpoints that rest.
+   * Endpoints whose circuit is open.
    *
    * @generated from field: int64 resting_endpoints = 8;
    */
@@ -1552,7 +1687,7 @@ export declare type GetPipelineStatusResponse = Message<"gatehouse.v1.GetPipelin
   pausedEndpoints: bigint;
 
   /**
-   * Deliveries given up in the last 24 hours, counted up to 10,000.
+   * Deliveries abandoned in the last 24 hours, counted up to 10,000.
    *
    * @generated from field: int64 given_up_count = 10;
    */
@@ -1580,7 +1715,7 @@ export declare type GetPipelineStatusResponse = Message<"gatehouse.v1.GetPipelin
   repairedCount: bigint;
 
   /**
-   * Gaps it found and could not repair, in the last 24 hours, each in words; 20 at most.
+   * `findings` in English. Filled for clients that do not know those.
    *
    * @generated from field: repeated string gaps = 14;
    */
@@ -1594,7 +1729,7 @@ export declare type GetPipelineStatusResponse = Message<"gatehouse.v1.GetPipelin
   givenUpTestCount: bigint;
 
   /**
-   * The shortest time for which one of the others was tried before it was given up; absent when there is none.
+   * The shortest time for which one of the others was tried before it was abandoned; absent when there is none.
    *
    * @generated from field: google.protobuf.Duration shortest_tried = 16;
    */
@@ -1606,6 +1741,13 @@ export declare type GetPipelineStatusResponse = Message<"gatehouse.v1.GetPipelin
    * @generated from field: google.protobuf.Duration longest_tried = 17;
    */
   longestTried?: Duration | undefined;
+
+  /**
+   * What the reconciler found in the last 24 hours and could not repair, newest first; 20 at most.
+   *
+   * @generated from field: repeated gatehouse.v1.ReconcilerFinding findings = 18;
+   */
+  findings: ReconcilerFinding[];
 };
 
 /**
@@ -1613,6 +1755,76 @@ export declare type GetPipelineStatusResponse = Message<"gatehouse.v1.GetPipelin
  * Use `create(GetPipelineStatusResponseSchema)` to create a new message.
  */
 export declare const GetPipelineStatusResponseSchema: GenMessage<GetPipelineStatusResponse>;
+
+/**
+ * One finding of the reconciler. Within an hour a finding with the same code, merchant, order and event is stored once, with
+ * its latest facts.
+ *
+ * @generated from message gatehouse.v1.ReconcilerFinding
+ */
+export declare type ReconcilerFinding = Message<"gatehouse.v1.ReconcilerFinding"> & {
+  /**
+   * What was found.
+   *
+   * @generated from field: gatehouse.v1.ReconcilerFindingCode code = 1;
+   */
+  code: ReconcilerFindingCode;
+
+  /**
+   * When it was found first.
+   *
+   * @generated from field: google.protobuf.Timestamp find_time = 2;
+   */
+  findTime?: Timestamp | undefined;
+
+  /**
+   * The merchant concerned; empty when there is no single one.
+   *
+   * @generated from field: string merchant_id = 3;
+   */
+  merchantId: string;
+
+  /**
+   * The order concerned; empty when there is no single one.
+   *
+   * @generated from field: string order_id = 4;
+   */
+  orderId: string;
+
+  /**
+   * The event concerned; empty when there is no single one.
+   *
+   * @generated from field: string event_id = 5;
+   */
+  eventId: string;
+
+  /**
+   * Of EVENTS_MISSING: the first ten sequence numbers that are missing.
+   *
+   * @generated from field: repeated int64 missing_sequences = 6;
+   */
+  missingSequences: bigint[];
+
+  /**
+   * Of HISTORIES_DISAGREE: what core found.
+   *
+   * @generated from field: gatehouse.v1.OrderHistoryFacts order_histories = 7;
+   */
+  orderHistories?: OrderHistoryFacts | undefined;
+
+  /**
+   * The finding in English. All there is of a finding without a code.
+   *
+   * @generated from field: string detail = 8;
+   */
+  detail: string;
+};
+
+/**
+ * Describes the message gatehouse.v1.ReconcilerFinding.
+ * Use `create(ReconcilerFindingSchema)` to create a new message.
+ */
+export declare const ReconcilerFindingSchema: GenMessage<ReconcilerFinding>;
 
 /**
  * What a signing secret is used for.
@@ -1675,7 +1887,7 @@ export enum DeliveryState {
   DELIVERED = 2,
 
   /**
-   * The schedule is over without a 2xx. It can be redelivered.
+   * Abandoned: its schedule ended without a 2xx. It can be redelivered.
    *
    * @generated from enum value: DELIVERY_STATE_GIVEN_UP = 3;
    */
@@ -1771,6 +1983,203 @@ export enum DeliveryAttemptResult {
 export declare const DeliveryAttemptResultSchema: GenEnum<DeliveryAttemptResult>;
 
 /**
+ * Why a delivery is in its state.
+ *
+ * @generated from enum gatehouse.v1.DeliveryCause
+ */
+export enum DeliveryCause {
+  /**
+   * Never told by a server of this version.
+   *
+   * @generated from enum value: DELIVERY_CAUSE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The receiver answered 2xx.
+   *
+   * @generated from enum value: DELIVERY_CAUSE_DELIVERED = 1;
+   */
+  DELIVERED = 1,
+
+  /**
+   * Abandoned: every attempt of its schedule failed.
+   *
+   * @generated from enum value: DELIVERY_CAUSE_ATTEMPTS_EXHAUSTED = 2;
+   */
+  ATTEMPTS_EXHAUSTED = 2,
+
+  /**
+   * Abandoned: the next attempt would be later than its schedule lasts.
+   *
+   * @generated from enum value: DELIVERY_CAUSE_SCHEDULE_ENDED = 3;
+   */
+  SCHEDULE_ENDED = 3,
+
+  /**
+   * Waits: someone paused its endpoint.
+   *
+   * @generated from enum value: DELIVERY_CAUSE_ENDPOINT_PAUSED = 4;
+   */
+  ENDPOINT_PAUSED = 4,
+
+  /**
+   * Waits: its endpoint answered 410 Gone, and is paused.
+   *
+   * @generated from enum value: DELIVERY_CAUSE_ENDPOINT_GONE = 5;
+   */
+  ENDPOINT_GONE = 5,
+
+  /**
+   * Waits: the merchant's signing secret cannot be decrypted.
+   *
+   * @generated from enum value: DELIVERY_CAUSE_SIGNING_SECRET_UNUSABLE = 6;
+   */
+  SIGNING_SECRET_UNUSABLE = 6,
+
+  /**
+   * Waits: an earlier event of the same order is pending.
+   *
+   * @generated from enum value: DELIVERY_CAUSE_EARLIER_EVENT_PENDING = 7;
+   */
+  EARLIER_EVENT_PENDING = 7,
+
+  /**
+   * Waits: its endpoint failed so often in a row that its circuit is open.
+   *
+   * @generated from enum value: DELIVERY_CAUSE_CIRCUIT_OPEN = 8;
+   */
+  CIRCUIT_OPEN = 8,
+
+  /**
+   * Waits: it is due later.
+   *
+   * @generated from enum value: DELIVERY_CAUSE_NOT_DUE = 9;
+   */
+  NOT_DUE = 9,
+
+  /**
+   * Waits: other deliveries to its endpoint were due before it.
+   *
+   * @generated from enum value: DELIVERY_CAUSE_OTHERS_FIRST = 10;
+   */
+  OTHERS_FIRST = 10,
+
+  /**
+   * It is being sent.
+   *
+   * @generated from enum value: DELIVERY_CAUSE_SENDING = 11;
+   */
+  SENDING = 11,
+
+  /**
+   * It is due, and no `webhooks` process sends it.
+   *
+   * @generated from enum value: DELIVERY_CAUSE_NO_SENDER = 12;
+   */
+  NO_SENDER = 12,
+}
+
+/**
+ * Describes the enum gatehouse.v1.DeliveryCause.
+ */
+export declare const DeliveryCauseSchema: GenEnum<DeliveryCause>;
+
+/**
+ * What to do about a delivery.
+ *
+ * @generated from enum gatehouse.v1.DeliveryNextStep
+ */
+export enum DeliveryNextStep {
+  /**
+   * Never told by a server of this version.
+   *
+   * @generated from enum value: DELIVERY_NEXT_STEP_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Send it again now, with RedeliverDelivery.
+   *
+   * @generated from enum value: DELIVERY_NEXT_STEP_REDELIVER = 1;
+   */
+  REDELIVER = 1,
+
+  /**
+   * Send to its endpoint again, with ResumeEndpoint, once the receiver works.
+   *
+   * @generated from enum value: DELIVERY_NEXT_STEP_RESUME_ENDPOINT = 2;
+   */
+  RESUME_ENDPOINT = 2,
+
+  /**
+   * Put the encryption key back. If it is lost, make a new secret with RotateSigningSecret.
+   *
+   * @generated from enum value: DELIVERY_NEXT_STEP_RESTORE_SIGNING_SECRET = 3;
+   */
+  RESTORE_SIGNING_SECRET = 3,
+
+  /**
+   * Ask ExplainDelivery about the earlier delivery.
+   *
+   * @generated from enum value: DELIVERY_NEXT_STEP_EXPLAIN_EARLIER = 4;
+   */
+  EXPLAIN_EARLIER = 4,
+
+  /**
+   * Check that a `webhooks` process runs.
+   *
+   * @generated from enum value: DELIVERY_NEXT_STEP_CHECK_WEBHOOKS = 5;
+   */
+  CHECK_WEBHOOKS = 5,
+
+  /**
+   * Nothing: it is sent without help.
+   *
+   * @generated from enum value: DELIVERY_NEXT_STEP_WAIT = 6;
+   */
+  WAIT = 6,
+}
+
+/**
+ * Describes the enum gatehouse.v1.DeliveryNextStep.
+ */
+export declare const DeliveryNextStepSchema: GenEnum<DeliveryNextStep>;
+
+/**
+ * Why a signing secret cannot be decrypted.
+ *
+ * @generated from enum gatehouse.v1.SigningSecretProblem
+ */
+export enum SigningSecretProblem {
+  /**
+   * The secret can be decrypted, or was not needed.
+   *
+   * @generated from enum value: SIGNING_SECRET_PROBLEM_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Its key is not in GATEHOUSE_WEBHOOK_SECRET_KEYS.
+   *
+   * @generated from enum value: SIGNING_SECRET_PROBLEM_KEY_MISSING = 1;
+   */
+  KEY_MISSING = 1,
+
+  /**
+   * The key of that name does not decrypt it: the key has changed, or the stored bytes have.
+   *
+   * @generated from enum value: SIGNING_SECRET_PROBLEM_KEY_WRONG = 2;
+   */
+  KEY_WRONG = 2,
+}
+
+/**
+ * Describes the enum gatehouse.v1.SigningSecretProblem.
+ */
+export declare const SigningSecretProblemSchema: GenEnum<SigningSecretProblem>;
+
+/**
  * How an endpoint is treated.
  *
  * @generated from enum gatehouse.v1.EndpointState
@@ -1791,7 +2200,7 @@ export enum EndpointState {
   OPEN = 1,
 
   /**
-   * It has failed so often in a row that one delivery at a time probes it, at growing intervals.
+   * Circuit open: it failed so often in a row that one delivery at a time probes it, at growing intervals.
    *
    * @generated from enum value: ENDPOINT_STATE_RESTING = 2;
    */
@@ -1811,12 +2220,50 @@ export enum EndpointState {
 export declare const EndpointStateSchema: GenEnum<EndpointState>;
 
 /**
- * Tells merchants of their orders' ends: signing secrets, what was sent and answered, what will be tried next. Served by
- * the `webhooks` process.
+ * What the reconciler found.
  *
- * An endpoint is where a merchant receives webhooks: the scheme, host and port of its webhook_urls in one environment.
- * Deliveries to one endpoint share its fate: they go out a few at a time, rest together while it does not answer, and
- * can be paused together.
+ * @generated from enum gatehouse.v1.ReconcilerFindingCode
+ */
+export enum ReconcilerFindingCode {
+  /**
+   * Found by a process of an earlier version, which stored the text alone.
+   *
+   * @generated from enum value: RECONCILER_FINDING_CODE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Events of an order are missing in core's list.
+   *
+   * @generated from enum value: RECONCILER_FINDING_CODE_EVENTS_MISSING = 1;
+   */
+  EVENTS_MISSING = 1,
+
+  /**
+   * Core finds that orders and their events disagree.
+   *
+   * @generated from enum value: RECONCILER_FINDING_CODE_HISTORIES_DISAGREE = 2;
+   */
+  HISTORIES_DISAGREE = 2,
+
+  /**
+   * An event had no delivery. The reconciler created one.
+   *
+   * @generated from enum value: RECONCILER_FINDING_CODE_DELIVERY_CREATED = 3;
+   */
+  DELIVERY_CREATED = 3,
+}
+
+/**
+ * Describes the enum gatehouse.v1.ReconcilerFindingCode.
+ */
+export declare const ReconcilerFindingCodeSchema: GenEnum<ReconcilerFindingCode>;
+
+/**
+ * Webhooks to merchants: signing secrets, deliveries and their attempts, endpoints. Served by the `webhooks` process.
+ *
+ * An endpoint is the scheme, host and port of a merchant's webhook_urls in one environment. Deliveries to one endpoint are
+ * sent a few at a time. They wait together while its circuit is open because it failed, or while it is paused.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.
  *
@@ -1889,7 +2336,7 @@ export declare const WebhookService: GenService<{
     output: typeof GetOrderDeliveriesResponseSchema;
   },
   /**
-   * Says in words why a delivery is where it is, when it goes next, and what can be done. Errors: as GetDelivery.
+   * Tells why a delivery is in its state, when it is sent next, and what to do. Errors: as GetDelivery.
    *
    * @generated from rpc gatehouse.v1.WebhookService.ExplainDelivery
    */
@@ -1899,8 +2346,8 @@ export declare const WebhookService: GenService<{
     output: typeof ExplainDeliveryResponseSchema;
   },
   /**
-   * Has a delivery that was delivered or given up sent again, with the same id and body, and with the whole schedule
-   * before it. One that is still pending is tried now. Errors: as GetDelivery.
+   * Sends a delivered or abandoned delivery again, with the same id and body and a whole new schedule. A pending delivery
+   * is sent now. Errors: as GetDelivery.
    *
    * @generated from rpc gatehouse.v1.WebhookService.RedeliverDelivery
    */
@@ -1953,7 +2400,7 @@ export declare const WebhookService: GenService<{
     output: typeof ListEndpointsResponseSchema;
   },
   /**
-   * Sends nothing to an endpoint until it is resumed. Its deliveries are kept, and none of them is given up meanwhile.
+   * Sends nothing to an endpoint until it is resumed. Its deliveries are kept, and none of them is abandoned meanwhile.
    * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND ENDPOINT_NOT_FOUND.
    *
    * @generated from rpc gatehouse.v1.WebhookService.PauseEndpoint
@@ -1964,7 +2411,7 @@ export declare const WebhookService: GenService<{
     output: typeof PauseEndpointResponseSchema;
   },
   /**
-   * Sends to an endpoint again, beginning now: one that was paused, or that rests because it did not answer.
+   * Sends to an endpoint again now: ends a pause, and closes an open circuit.
    * Errors: as PauseEndpoint.
    *
    * @generated from rpc gatehouse.v1.WebhookService.ResumeEndpoint

@@ -1,0 +1,207 @@
+import { durationMs } from '@bufbuild/protobuf/wkt';
+import type { Duration } from '@bufbuild/protobuf/wkt';
+import { CheckFinding, CheckResult, CheckSubject } from '../gen/gatehouse/v1/diagnostics_service_pb.js';
+import type { Check } from '../gen/gatehouse/v1/diagnostics_service_pb.js';
+import { disagreeingText } from './finding-text.ts';
+
+/** A check in words. */
+export interface CheckText {
+  /** The subject. */
+  readonly name: string;
+  /** What was found. */
+  readonly detail: string;
+  /** What to do; '' when nothing is to be done. */
+  readonly advice: string;
+}
+
+type Facts<Case extends NonNullable<Check['facts']['case']>> = Extract<
+  Check['facts'],
+  { case: Case }
+>['value'];
+
+const names: Readonly<Record<CheckSubject, string>> = {
+  [CheckSubject.UNSPECIFIED]: 'unknown check',
+  [CheckSubject.DATABASE]: 'database',
+  [CheckSubject.DATABASE_POOL]: 'database pool',
+  [CheckSubject.MIGRATIONS]: 'migrations',
+  [CheckSubject.CLOCK]: 'clock',
+  [CheckSubject.EVENT_ORDER]: 'event order',
+  [CheckSubject.ORDER_HISTORIES]: 'order histories',
+  [CheckSubject.EVENT_RELAY]: 'event relay',
+  [CheckSubject.STRAY_PAYMENTS]: 'stray payments',
+  [CheckSubject.RECONCILIATION]: 'reconciliation',
+  [CheckSubject.BROKER]: 'broker',
+};
+
+/**
+ * A check in English for operators. The command line shows it. `Check.name`, `detail` and `advice` hold it for clients that
+ * do not know the data.
+ */
+export function checkText(check: Check): CheckText {
+  const [detail, advice = ''] = textOf(check);
+  return { name: names[check.subject], detail, advice: check.result === CheckResult.OK ? '' : advice };
+}
+
+type Text = readonly [detail: string, advice?: string];
+
+function textOf(check: Check): Text {
+  const { facts } = check;
+  switch (facts.case) {
+    case 'database':
+      return databaseText(facts.value, check.finding);
+    case 'databasePool':
+      return poolText(facts.value, check.finding);
+    case 'orderHistories':
+      return historiesText(facts.value, check.finding);
+    case 'eventRelay':
+      return relayText(facts.value);
+    case 'strayPayments':
+      return strayPaymentsText(facts.value);
+    case 'reconciliations':
+      return reconciliationText(facts.value);
+    case 'clockSkew':
+      return clockText(facts.value);
+    case 'waited':
+      return [`no answer within ${seconds(facts.value)} seconds`, checkFirst(check.subject)];
+    case 'error':
+      return [facts.value, checkFirst(check.subject)];
+    case undefined:
+      return plainText(check);
+  }
+}
+
+const checkFirst = (subject: CheckSubject): string =>
+  subject === CheckSubject.DATABASE
+    ? 'check GATEHOUSE_DATABASE_URL, and that PostgreSQL is running'
+    : 'repair the database first';
+
+function plainText({ subject, finding, pendingMigrations }: Check): Text {
+  switch (subject) {
+    case CheckSubject.MIGRATIONS:
+      return finding === CheckFinding.PENDING
+        ? [
+            `not applied: ${pendingMigrations.join(', ')}`,
+            'restart a core: it applies migrations when it starts',
+          ]
+        : ['the schema is up to date'];
+    case CheckSubject.EVENT_ORDER:
+      return finding === CheckFinding.FOREIGN_EVENTS
+        ? ['events were restored from another server and are not published', adoptEvents]
+        : ['every event belongs to a transaction of this server'];
+    case CheckSubject.BROKER:
+      return finding === CheckFinding.DISCONNECTED
+        ? [
+            'not connected to NATS',
+            'check GATEHOUSE_NATS_URL, and that nats-server runs with JetStream. Payments continue, and events are late',
+          ]
+        : ['connected to NATS'];
+    case CheckSubject.UNSPECIFIED:
+    case CheckSubject.DATABASE:
+    case CheckSubject.DATABASE_POOL:
+    case CheckSubject.CLOCK:
+    case CheckSubject.ORDER_HISTORIES:
+    case CheckSubject.EVENT_RELAY:
+    case CheckSubject.STRAY_PAYMENTS:
+    case CheckSubject.RECONCILIATION:
+      return finding === CheckFinding.HEALTHY
+        ? ['in order']
+        : ['a finding that this version does not know', 'update Gatehouse, and check again'];
+  }
+}
+
+const adoptEvents =
+  "stop all cores and run: begin; alter table core.order_events disable trigger append_only; update core.order_events set xid = '1'; " +
+  'alter table core.order_events enable trigger append_only; delete from core.event_relay; commit';
+
+function databaseText({ version, fsync, synchronousCommit }: Facts<'database'>, finding: CheckFinding): Text {
+  switch (finding) {
+    case CheckFinding.STANDBY:
+      return [
+        'this server is a standby, which accepts no orders',
+        'point GATEHOUSE_DATABASE_URL at the primary',
+      ];
+    case CheckFinding.NOT_DURABLE:
+      return [
+        `fsync is ${fsync}, synchronous_commit is ${synchronousCommit}: a crash can lose acknowledged orders`,
+        'turn both on in postgresql.conf',
+      ];
+    default:
+      return [`PostgreSQL ${version} answers, fsync on`];
+  }
+}
+
+function poolText(facts: Facts<'databasePool'>, finding: CheckFinding): Text {
+  const { size, inUse, idle, ended, waiting, silence } = facts;
+  const seen = `connections: ${size} at most, ${inUse} in use, ${idle} idle, ${ended} ended; requests waiting: ${waiting}`;
+  if (finding === CheckFinding.ENDED_CONNECTIONS)
+    return [
+      `connections that ended are still counted: ${seen}`,
+      'restart this process if that stays, and report it as a defect of Gatehouse',
+    ];
+  if (finding === CheckFinding.STARVED)
+    return [
+      `no connection became free for ${seconds(silence)} s: ${seen}`,
+      'check that PostgreSQL is running and reachable at GATEHOUSE_DATABASE_URL. If it is, look in pg_stat_activity for ' +
+        'waiting statements of this process. The pool recovers without a restart',
+    ];
+  return [seen];
+}
+
+function clockText(skew: Duration): Text {
+  const ms = durationMs(skew);
+  return [
+    `the database's clock is ${Math.abs(ms)} ms ${ms < 0 ? 'behind' : 'ahead of'} this core's`,
+    'synchronise both machines with NTP. Orders follow the clock of the database, and logs do not',
+  ];
+}
+
+const historiesText = (facts: Facts<'orderHistories'>, finding: CheckFinding): Text =>
+  finding === CheckFinding.DISAGREE
+    ? [
+        disagreeingText(facts),
+        'the tables were changed without Gatehouse. Compare each order with its events in core.orders and ' +
+          'core.order_events, and with the wallet. Merchants received what the events say',
+      ]
+    : [`the latest ${counted(facts.orderCount, 'order')} and their events agree`];
+
+const relayText = ({ waitingCount, lag }: Facts<'eventRelay'>): Text => [
+  waitingCount === 0n
+    ? 'every event has been published'
+    : `${counted(waitingCount, 'event')} not published yet, the oldest for ${seconds(lag)} s`,
+  'check the broker. If it works, look in pg_stat_activity for a transaction left open. No event is lost',
+];
+
+function strayPaymentsText({ refusedCount, dueCount, heldOrderCount }: Facts<'strayPayments'>): Text {
+  const reversals = `${counted(dueCount, 'reversal')} under way`;
+  const held =
+    heldOrderCount === 0n
+      ? ''
+      : `; ${counted(heldOrderCount, 'open order accepts', 'open orders accept')} no payment until the money is back`;
+  if (refusedCount === 0n) return [`no refused reversals, ${reversals}${held}`];
+  return [
+    `${counted(refusedCount, 'refused reversal')}, ${reversals}${held}`,
+    'settle each refused one with the wallet, then have Gatehouse request it again:\n' +
+      'gatehouse payment strays --status reversal_refused\ngatehouse payment retry-reversal <merchant_id> <stray_payment_id>',
+  ];
+}
+
+function reconciliationText(facts: Facts<'reconciliations'>): Text {
+  const { completedCount, differingCount, failedCount, lateCount } = facts;
+  const problems = [
+    ...(differingCount > 0n ? [`${differingCount} with differences`] : []),
+    ...(failedCount > 0n ? [`${failedCount} whose statement could not be read`] : []),
+    ...(lateCount > 0n ? [`${lateCount} waiting for more than an hour`] : []),
+  ];
+  if (problems.length === 0) return [`${completedCount} in the last 7 days, without differences`];
+  return [
+    `in the last 7 days: ${problems.join(', ')}`,
+    'those that wait need the wallets process of that wallet. See them:\n' +
+      'gatehouse reconcile list\ngatehouse reconcile show <reconciliation_id>',
+  ];
+}
+
+const seconds = (duration: Duration | undefined): number =>
+  duration === undefined ? 0 : Math.round(durationMs(duration) / 1000);
+
+const counted = (count: bigint, one: string, several = `${one}s`): string =>
+  `${count} ${count === 1n ? one : several}`;

@@ -1,0 +1,224 @@
+import { durationMs, timestampDate } from '@bufbuild/protobuf/wkt';
+import type { Duration, Timestamp } from '@bufbuild/protobuf/wkt';
+import {
+  DeliveryAttemptResult,
+  DeliveryCause,
+  DeliveryNextStep,
+  SigningSecretProblem,
+} from '../gen/gatehouse/v1/webhook_service_pb.js';
+import type {
+  Delivery,
+  DeliveryAttempt,
+  DeliveryExplanation,
+  Endpoint,
+} from '../gen/gatehouse/v1/webhook_service_pb.js';
+import { Environment } from '../gen/gatehouse/v1/order_pb.js';
+import { durationWords, timeWords } from '../platform/time-words.ts';
+
+/** A sentence for an operator, and the command that it recommends; '' when there is none. */
+export interface OperatorSentence {
+  readonly text: string;
+  readonly command: string;
+}
+
+/** What the text of an explanation is made of. */
+export interface Explained {
+  readonly delivery: Delivery;
+  readonly endpoint: Endpoint;
+  readonly explanation: DeliveryExplanation;
+}
+
+interface Telling extends Explained {
+  readonly now: Date;
+}
+
+const said = (text: string, command = ''): OperatorSentence => ({ text, command });
+
+/**
+ * An explanation in English for operators: the event, the latest attempt, the cause, the next attempt, what to do. The
+ * command line shows it. `ExplainDeliveryResponse.sentences` holds it for clients that do not know the data.
+ */
+export function explanationText(explained: Explained): readonly OperatorSentence[] {
+  const { explanation } = explained;
+  const now = explanation.explainTime === undefined ? new Date(0) : timestampDate(explanation.explainTime);
+  const telling = { ...explained, now };
+  return [
+    eventText(telling),
+    attemptText(explanation.lastAttempt, now),
+    ...causeTexts(telling),
+    ...explanation.nextSteps.flatMap((step, index) => stepTexts(step, index > 0, telling)),
+  ];
+}
+
+const when = (time: Timestamp | undefined, now: Date): string =>
+  time === undefined ? '' : ` ${timeWords(timestampDate(time), now)}`;
+
+function eventText({ delivery, now }: Telling): OperatorSentence {
+  const { eventType, orderNumber, endpoint, createTime } = delivery;
+  const order = orderNumber === '' ? '' : ` of order ${orderNumber}`;
+  return said(`It reports ${eventType}${order} to ${endpoint}. It was created${when(createTime, now)}.`);
+}
+
+function attemptText(attempt: DeliveryAttempt | undefined, now: Date): OperatorSentence {
+  if (attempt === undefined) return said('It has not been sent yet.');
+  const { number, startTime, duration, result, statusCode, detail, retryAfter } = attempt;
+  const began = `Attempt ${number} began${when(startTime, now)}`;
+  const took = tookWords(duration);
+  if (result === DeliveryAttemptResult.DELIVERED)
+    return said(`${began}. The receiver answered ${statusCode} after ${took}.`);
+  const asked =
+    retryAfter === '' ? '' : ` The receiver asked Gatehouse to wait (Retry-After: ${retryAfter}).`;
+  return said(`${began} and failed after ${took}.${asked} Reason: ${detail}`);
+}
+
+function tookWords(duration: Duration | undefined): string {
+  const ms = duration === undefined ? 0 : Math.round(durationMs(duration));
+  return ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`;
+}
+
+function causeTexts(telling: Telling): readonly OperatorSentence[] {
+  const { explanation, endpoint, now } = telling;
+  const { at, scheduleMaxAttempts, scheduleAttempts, earlierDeliveryId, earlierEventType } = explanation;
+  switch (explanation.cause) {
+    case DeliveryCause.DELIVERED:
+      return [said('It is delivered. It will not be sent again.')];
+    case DeliveryCause.ATTEMPTS_EXHAUSTED:
+      return [
+        said(
+          `It was abandoned${when(at, now)}, because all ${scheduleMaxAttempts} attempts of its schedule failed.`,
+        ),
+      ];
+    case DeliveryCause.SCHEDULE_ENDED:
+      return [
+        said(
+          `It was abandoned${when(at, now)}, after ${scheduleAttempts} of ${scheduleMaxAttempts} attempts. The next one would have been after the ${hours(explanation.scheduleDuration)} that its schedule lasts.`,
+        ),
+      ];
+    case DeliveryCause.ENDPOINT_PAUSED:
+    case DeliveryCause.ENDPOINT_GONE: {
+      const reason = endpoint.pauseReason === '' ? '' : ` Reason: ${endpoint.pauseReason}`;
+      return [said(`Its endpoint was paused${when(at, now)}.${reason}`), kept];
+    }
+    case DeliveryCause.SIGNING_SECRET_UNUSABLE:
+      return [said(`It is not sent, because it cannot be signed. ${secretText(explanation)}`)];
+    case DeliveryCause.EARLIER_EVENT_PENDING:
+      return [
+        said(
+          `It waits for an earlier event of the same order: ${earlierEventType}, delivery ${earlierDeliveryId}, is still pending.`,
+        ),
+      ];
+    case DeliveryCause.CIRCUIT_OPEN:
+      return [said(circuitText(telling)), said(dueText(telling))];
+    case DeliveryCause.NOT_DUE:
+      return [said(dueText(telling))];
+    case DeliveryCause.OTHERS_FIRST:
+      return [said(dueText(telling)), said(othersText(explanation.dueBeforeCount))];
+    case DeliveryCause.SENDING:
+      return [said(dueText(telling)), said('It is being sent now.')];
+    case DeliveryCause.NO_SENDER:
+      return [said(dueText(telling)), said('No webhooks process sends it.')];
+    case DeliveryCause.UNSPECIFIED:
+      return [said('The cause is unknown to this version of Gatehouse. Update it.')];
+  }
+}
+
+const kept = said(
+  'It is kept, and its schedule stands still. Nothing is sent until the endpoint is resumed.',
+);
+
+const hours = (duration: Duration | undefined): string =>
+  `${Math.round((duration === undefined ? 0 : durationMs(duration)) / 3_600_000)} hours`;
+
+function secretText({
+  signingSecretProblem,
+  signingSecretId,
+  encryptionKeyName,
+}: DeliveryExplanation): string {
+  const key = `the key "${encryptionKeyName}"`;
+  if (signingSecretProblem === SigningSecretProblem.KEY_MISSING)
+    return `The signing secret ${signingSecretId} is encrypted with ${key}, which is missing in GATEHOUSE_WEBHOOK_SECRET_KEYS.`;
+  return `The signing secret ${signingSecretId} cannot be decrypted with ${key}. That key in GATEHOUSE_WEBHOOK_SECRET_KEYS has changed since, or the stored bytes have.`;
+}
+
+function circuitText({ endpoint, explanation, now }: Telling): string {
+  const { at } = explanation;
+  const isProbedLater = at !== undefined && timestampDate(at) > now;
+  return [
+    `The circuit of its endpoint is open after ${endpoint.consecutiveFailures} failures in a row.`,
+    isProbedLater
+      ? `One delivery probes the endpoint${when(at, now)}.`
+      : 'The next delivery that is due probes the endpoint.',
+    'After a 2xx the others follow.',
+  ].join(' ');
+}
+
+function dueText({ delivery, explanation, now }: Telling): string {
+  const { scheduleAttempts, scheduleMaxAttempts, lastAttempt } = explanation;
+  const isAgain = (lastAttempt?.number ?? 0) > scheduleAttempts;
+  const attempt = `attempt ${scheduleAttempts + 1} of ${scheduleMaxAttempts}${isAgain ? ' since it was sent again' : ''}`;
+  const dueAt = delivery.dueTime === undefined ? now : timestampDate(delivery.dueTime);
+  if (dueAt > now) return `The next attempt is due ${timeWords(dueAt, now)}: ${attempt}.`;
+  const waited = now.getTime() - dueAt.getTime();
+  return waited < 1000
+    ? `It is due now: ${attempt}.`
+    : `It has been due for ${durationWords(waited)}: ${attempt}.`;
+}
+
+/** The server counts no further. */
+const mostCounted = 1000;
+
+function othersText(count: number): string {
+  const words =
+    count >= mostCounted ? '1,000 or more deliveries' : count === 1 ? '1 delivery' : `${count} deliveries`;
+  return `${words} to the same endpoint ${count === 1 ? 'was' : 'were'} due earlier. They are sent first, a few at a time.`;
+}
+
+function stepTexts(step: DeliveryNextStep, isSecond: boolean, telling: Telling): readonly OperatorSentence[] {
+  const { delivery, explanation } = telling;
+  const { merchantId, deliveryId, endpoint } = delivery;
+  const environment = Environment[delivery.environment].toLowerCase();
+  switch (step) {
+    case DeliveryNextStep.REDELIVER:
+      return [
+        said(redeliverText(explanation.cause), `gatehouse webhook redeliver ${merchantId} ${deliveryId}`),
+      ];
+    case DeliveryNextStep.RESUME_ENDPOINT:
+      return [
+        said(
+          isSecond ? 'And close the circuit:' : 'If the receiver works again, resume the endpoint:',
+          `gatehouse webhook resume ${merchantId} ${endpoint} --environment ${environment}`,
+        ),
+      ];
+    case DeliveryNextStep.RESTORE_SIGNING_SECRET:
+      return [
+        said(
+          'Put the key back into GATEHOUSE_WEBHOOK_SECRET_KEYS, behind the others. If the key is lost, make a new secret and give it to the merchant:',
+          `gatehouse webhook secret rotate ${merchantId} --environment ${environment} --promote-after 0s`,
+        ),
+      ];
+    case DeliveryNextStep.EXPLAIN_EARLIER:
+      return [
+        said(
+          'See why the earlier one waits:',
+          `gatehouse webhook explain ${merchantId} ${explanation.earlierDeliveryId}`,
+        ),
+      ];
+    case DeliveryNextStep.CHECK_WEBHOOKS:
+      return [said('Check that a webhooks process runs:', 'gatehouse doctor')];
+    case DeliveryNextStep.WAIT:
+    case DeliveryNextStep.UNSPECIFIED:
+      return [];
+  }
+}
+
+function redeliverText(cause: DeliveryCause): string {
+  switch (cause) {
+    case DeliveryCause.DELIVERED:
+      return 'To send it once more:';
+    case DeliveryCause.ATTEMPTS_EXHAUSTED:
+    case DeliveryCause.SCHEDULE_ENDED:
+      return 'Once the receiver works, send it again:';
+    default:
+      return 'If the receiver works again, send it now:';
+  }
+}

@@ -1,0 +1,110 @@
+import { durationMs } from '@bufbuild/protobuf/wkt';
+import {
+  DeliveryCause,
+  DeliveryNextStep,
+  DeliveryState,
+  EndpointState,
+} from '../../gen/gatehouse/v1/webhook_service_pb.js';
+import type { ExplainDeliveryResponse } from '../../gen/gatehouse/v1/webhook_service_pb.js';
+import { momentOf } from '../moment-text.ts';
+import type { Writing } from './webhook-views.ts';
+
+/** A sentence of the page, with a link when it has a page. */
+interface Step {
+  readonly text: string;
+  readonly href?: string;
+}
+
+/** Why a delivery is in its state, and what the viewer can do. `path` is where the pages of webhooks are. */
+export function deliveryExplanation(
+  answer: ExplainDeliveryResponse,
+  writing: Writing,
+  { path, mayChange }: { readonly path: string; readonly mayChange: boolean },
+) {
+  const { language, timeZone, words } = writing;
+  const next = momentOf(answer.nextAttemptTime, language, timeZone);
+  return {
+    sentences: [
+      ...causeTexts(answer, writing),
+      ...(next === undefined ? [] : [words.delivery.why.next(next.text)]),
+    ],
+    steps: mayChange ? stepsOf(answer, writing, path) : [],
+  };
+}
+
+/** A webhooks process of the version before tells no cause, and the states tell most of it. */
+function causeOf({ explanation, delivery, endpoint }: ExplainDeliveryResponse): DeliveryCause {
+  if (explanation !== undefined) return explanation.cause;
+  if (delivery?.state === DeliveryState.DELIVERED) return DeliveryCause.DELIVERED;
+  if (delivery?.state === DeliveryState.GIVEN_UP) return DeliveryCause.ATTEMPTS_EXHAUSTED;
+  if (endpoint?.state === EndpointState.PAUSED) return DeliveryCause.ENDPOINT_PAUSED;
+  if (endpoint?.state === EndpointState.RESTING) return DeliveryCause.CIRCUIT_OPEN;
+  return DeliveryCause.UNSPECIFIED;
+}
+
+function causeTexts(answer: ExplainDeliveryResponse, { words, language }: Writing): readonly string[] {
+  const { why } = words.delivery;
+  const { explanation, delivery, endpoint } = answer;
+  const number = (value: number): string => new Intl.NumberFormat(language).format(value);
+  const attempt =
+    explanation === undefined
+      ? []
+      : [why.attempt(number(explanation.scheduleAttempts + 1), number(explanation.scheduleMaxAttempts))];
+  switch (causeOf(answer)) {
+    case DeliveryCause.DELIVERED:
+      return [why.delivered];
+    case DeliveryCause.ATTEMPTS_EXHAUSTED:
+      return [why.exhausted(number(explanation?.scheduleAttempts ?? delivery?.attemptCount ?? 0))];
+    case DeliveryCause.SCHEDULE_ENDED: {
+      const lasts = explanation?.scheduleDuration;
+      return [why.scheduleEnded(number(lasts === undefined ? 0 : Math.round(durationMs(lasts) / 3_600_000)))];
+    }
+    case DeliveryCause.ENDPOINT_PAUSED:
+      return [why.paused];
+    case DeliveryCause.ENDPOINT_GONE:
+      return [why.gone];
+    case DeliveryCause.SIGNING_SECRET_UNUSABLE:
+      return [why.secret];
+    case DeliveryCause.EARLIER_EVENT_PENDING:
+      return [why.earlier(explanation?.earlierEventType ?? '')];
+    case DeliveryCause.CIRCUIT_OPEN:
+      return [why.circuitOpen(number(endpoint?.consecutiveFailures ?? 0)), ...attempt];
+    case DeliveryCause.OTHERS_FIRST:
+      return [why.others(number(explanation?.dueBeforeCount ?? 0))];
+    case DeliveryCause.SENDING:
+      return [why.sending];
+    case DeliveryCause.NO_SENDER:
+      return [why.noSender];
+    case DeliveryCause.NOT_DUE:
+    case DeliveryCause.UNSPECIFIED:
+      return attempt;
+  }
+}
+
+function stepsOf(
+  { explanation }: ExplainDeliveryResponse,
+  { words }: Writing,
+  path: string,
+): readonly Step[] {
+  const { steps } = words.delivery;
+  return (explanation?.nextSteps ?? []).flatMap((step): readonly Step[] => {
+    switch (step) {
+      case DeliveryNextStep.REDELIVER:
+        // The page has a button for it. After a success it needs no recommendation.
+        return explanation?.cause === DeliveryCause.DELIVERED ? [] : [{ text: steps.redeliver }];
+      case DeliveryNextStep.RESUME_ENDPOINT:
+        return [{ text: steps.resume, href: path }];
+      case DeliveryNextStep.RESTORE_SIGNING_SECRET:
+        return [{ text: steps.restore, href: `${path}/secrets` }];
+      case DeliveryNextStep.EXPLAIN_EARLIER: {
+        const href = `${path}/deliveries/${explanation?.earlierDeliveryId ?? ''}`;
+        return [{ text: steps.earlier, href }];
+      }
+      case DeliveryNextStep.CHECK_WEBHOOKS:
+        return [{ text: steps.checkWebhooks }];
+      case DeliveryNextStep.WAIT:
+      case DeliveryNextStep.UNSPECIFIED:
+        return [];
+    }
+  });
+}
