@@ -81,6 +81,5 @@ describe.each(Object.entries(dashboardPages))('%s', (_name, visit) => {
         await context.close();
       }
     },
-    60_000,
   );
 });

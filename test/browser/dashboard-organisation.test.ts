@@ -322,6 +322,5 @@ describe.each(['en', 'am'])('in %s', (language) => {
       }
       await context.close();
     },
-    30_000,
   );
 });

@@ -187,7 +187,7 @@ test('a merchant makes a payment link, a customer pays by it, and the page says 
     await checkout.locator('input[type=radio]').first().check({ force: true });
     await checkout.locator('main form button[type=submit]').first().click();
 
-    await page.getByText('It is paid.').waitFor({ timeout: 30_000 });
+    await page.getByText('It is paid.').waitFor();
     await customer.close();
     await page.getByRole('link', { name: 'The whole story of the order' }).click();
     expect(await page.locator('.story-wallet').count()).toBeGreaterThan(0);

@@ -324,14 +324,10 @@ describe('reconcile', () => {
 
     await stack.startWallets();
 
-    const ended = await waitUntil(
-      'somebody else has read it',
-      async () => {
-        const { reconciliation: now } = await operator.getReconciliation({ reconciliationId });
-        return now?.status === ReconciliationStatus.COMPLETED && now;
-      },
-      30_000,
-    );
+    const ended = await waitUntil('somebody else has read it', async () => {
+      const { reconciliation: now } = await operator.getReconciliation({ reconciliationId });
+      return now?.status === ReconciliationStatus.COMPLETED && now;
+    });
     const { differences } = await operator.listDifferences({ reconciliationId });
     expect(ended).toMatchObject({ tries: 2, entries: 1, differences: 1 });
     expect(differences).toMatchObject([{ walletAmount: '106' }]);

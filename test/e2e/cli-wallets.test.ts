@@ -29,14 +29,10 @@ interface Status {
 
 test('wallet status shows the wallets that a process talks to, for a reader, too', async () => {
   const { run, json } = await open(1);
-  const statuses = await waitUntil(
-    'both wallets are up',
-    async () => {
-      const found = (await json('wallet', 'status'))['statuses'] as readonly Status[];
-      return found.length > 1 && found.every(({ status }) => status.health === 'up') ? found : undefined;
-    },
-    60_000,
-  );
+  const statuses = await waitUntil('both wallets are up', async () => {
+    const found = (await json('wallet', 'status'))['statuses'] as readonly Status[];
+    return found.length > 1 && found.every(({ status }) => status.health === 'up') ? found : undefined;
+  });
 
   const { exitCode, stdout, stderr } = await run('wallet', 'status');
 

@@ -1,10 +1,8 @@
-import { describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { temporaryFolders } from '../unit/local/temporary-folder.ts';
 import { execute } from './cli-harness.ts';
 import type { Outcome } from './cli-harness.ts';
 import { oneCommand } from './one-command.ts';
-
-jest.setTimeout(120_000);
 
 const playDemo = (dataFolder: string): Promise<Outcome> =>
   execute(process.execPath, ['src/main/demo.ts'], {

@@ -1,10 +1,8 @@
 import { execFile } from 'node:child_process';
 import { chmod, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { expect, jest, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { temporaryFolders } from '../unit/local/temporary-folder.ts';
-
-jest.setTimeout(60_000);
 
 const root = resolve(import.meta.dirname, '../..');
 const newFolder = temporaryFolders();

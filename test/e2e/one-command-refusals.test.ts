@@ -1,4 +1,4 @@
-import { describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { chmod, chown, mkdir, rm, writeFile } from 'node:fs/promises';
@@ -11,7 +11,6 @@ import { temporaryFolders } from '../unit/local/temporary-folder.ts';
 import { anOrder, command, oneCommand, portSettings, post } from './one-command.ts';
 import type { Run } from './one-command.ts';
 
-jest.setTimeout(120_000);
 const isRoot = process.getuid?.() === 0;
 /** Debian's nobody. */
 const nobody = { uid: 65534, gid: 65534 };

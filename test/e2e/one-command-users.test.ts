@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { chown, mkdir, readFile, rm, stat } from 'node:fs/promises';
@@ -8,7 +8,6 @@ import { sharedFolder } from '../../src/main/local/postgres-home.ts';
 import { temporaryFolders } from '../unit/local/temporary-folder.ts';
 import { anOrder, oneCommand, post, projectRoot, untilGone } from './one-command.ts';
 
-jest.setTimeout(180_000);
 const execute = promisify(execFile);
 const isRoot = process.getuid?.() === 0;
 /** Debian's nobody. */

@@ -1,4 +1,4 @@
-import { describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readdir, rm, stat } from 'node:fs/promises';
@@ -9,7 +9,6 @@ import { startTemporaryNats, startTemporaryPostgres } from '../../src/main/local
 import { temporaryFolders } from '../unit/local/temporary-folder.ts';
 import { anOrder, oneCommand, post, projectRoot, untilGone } from './one-command.ts';
 
-jest.setTimeout(120_000);
 const execute = promisify(execFile);
 
 describe('the one command', () => {

@@ -65,14 +65,10 @@ async function payTooLate(phone: string): Promise<string> {
 }
 
 const strayIn = (status: string): Promise<{ stray_payment_id: string; detail: string }> =>
-  waitUntil(
-    `the stray payment is ${status}`,
-    async () => {
-      const { stray_payments } = await cli.json('payment', 'strays', '--status', status);
-      return (stray_payments as { stray_payment_id: string; detail: string }[])[0];
-    },
-    30_000,
-  );
+  waitUntil(`the stray payment is ${status}`, async () => {
+    const { stray_payments } = await cli.json('payment', 'strays', '--status', status);
+    return (stray_payments as { stray_payment_id: string; detail: string }[])[0];
+  });
 
 test('a reversal that was accepted and then failed goes through when it is tried again, and only once', async () => {
   const payer = '+251900000026';

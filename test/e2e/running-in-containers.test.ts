@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { choosePorts } from '../../src/main/local/free-port.ts';
 import { findOrInstallNatsServer } from '../../src/main/local/nats-binary.ts';
 import { startTemporaryPostgres } from '../../src/main/local/temporary-servers.ts';
@@ -22,8 +22,6 @@ import { createDashboardVisitor } from '../support/dashboard-visitor.ts';
 import { startNode } from '../support/gatehouse-process.ts';
 import type { GatehouseProcess } from '../support/gatehouse-process.ts';
 import { temporaryFolders } from '../unit/local/temporary-folder.ts';
-
-jest.setTimeout(180_000);
 
 const root = resolve(import.meta.dirname, '../..');
 const newFolder = temporaryFolders();

@@ -46,14 +46,10 @@ const until = (
   paymentAttemptId: string,
   found: (story: GetPaymentAttemptResponse) => boolean,
 ): Promise<GetPaymentAttemptResponse> =>
-  waitUntil(
-    what,
-    async () => {
-      const story = await payments.getPaymentAttempt({ merchantId, paymentAttemptId });
-      return found(story) && story;
-    },
-    30_000,
-  );
+  waitUntil(what, async () => {
+    const story = await payments.getPaymentAttempt({ merchantId, paymentAttemptId });
+    return found(story) && story;
+  });
 
 const purposes = ({ exchanges }: GetPaymentAttemptResponse): string[] =>
   exchanges.map(({ purpose }) => purpose).filter((purpose) => purpose !== 'token');

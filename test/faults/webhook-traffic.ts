@@ -19,7 +19,7 @@ export interface WebhookTraffic {
   /** Every event of an order's end, as it is committed: evt_…. */
   readonly committed: () => Promise<ReadonlySet<string>>;
   /** Resolves when everything that is committed has been delivered, and recorded as that. */
-  readonly untilAllDelivered: (timeoutMs?: number) => Promise<void>;
+  readonly untilAllDelivered: () => Promise<void>;
   /** What was told otherwise than it should: another body on a repeat, an event that nobody committed. */
   readonly findContradictions: () => Promise<readonly string[]>;
   readonly close: () => Promise<void>;
@@ -82,12 +82,12 @@ select count(*) from core.order_events e where type in ('COMPLETED', 'FAILED', '
     },
     stop,
     committed,
-    untilAllDelivered: async (timeoutMs = 60_000) => {
+    untilAllDelivered: async () => {
       await waitUntil('no order is pending', async () => {
         const { rows } = await database.query(`select from core.orders where status = 'PENDING' limit 1`);
         return rows.length === 0;
       });
-      await waitUntil('every event is delivered', async () => (await undelivered()) === 0, timeoutMs);
+      await waitUntil('every event is delivered', async () => (await undelivered()) === 0);
     },
     findContradictions: async () => {
       const known = await committed();

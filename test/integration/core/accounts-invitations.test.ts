@@ -112,7 +112,10 @@ describe('an invitation', () => {
   test('that is too old opens nothing', async () => {
     const email = desk.newEmail();
     const token = await invite(email);
-    await database.query(`update core.account_links set expires_at = now() where email_key = $1`, [email]);
+    await database.query(
+      `update core.account_links set expires_at = now() - interval '1 second' where email_key = $1`,
+      [email],
+    );
     expect(await reasonOf(desk.accounts[0].getInvitation({ token }))).toBe('LINK_NOT_USABLE');
     expect(await reasonOf(accept(token))).toBe('LINK_NOT_USABLE');
   });

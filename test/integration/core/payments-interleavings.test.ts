@@ -141,22 +141,14 @@ test(`no history breaks what must always hold (GATEHOUSE_TEST_SEED=${seed})`, as
   try {
     await Promise.all(subjects.map((subject) => play(desk, subject)));
     await Promise.all(subjects.map(({ order }) => desk.endSession(order)));
-    await waitUntil(
-      'every order has ended',
-      async () => {
-        const rows = await desk.query(`select 1 from core.orders where status = 'PENDING' limit 1`);
-        return rows.length === 0;
-      },
-      40_000,
-    );
-    await waitUntil(
-      'nothing is due any more',
-      async () => {
-        const rows = await desk.query('select 1 from core.payment_attempts where due_at is not null limit 1');
-        return rows.length === 0;
-      },
-      40_000,
-    );
+    await waitUntil('every order has ended', async () => {
+      const rows = await desk.query(`select 1 from core.orders where status = 'PENDING' limit 1`);
+      return rows.length === 0;
+    });
+    await waitUntil('nothing is due any more', async () => {
+      const rows = await desk.query('select 1 from core.payment_attempts where due_at is not null limit 1');
+      return rows.length === 0;
+    });
   } finally {
     done.abort();
     await Promise.allSettled(background);

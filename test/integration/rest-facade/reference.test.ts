@@ -203,34 +203,30 @@ describe('every error is answered as the document says', () => {
     [500, (path) => ask(path, 'broken')],
   ];
 
-  test.each(causes)(
-    '%d',
-    async (status, cause) => {
-      const ajv = new Ajv2020({ strict: false, validateFormats: false, validateSchema: false });
-      ajv.addSchema(document, 'openapi.json');
-      for (const path of paths) {
-        const answer = await cause(path);
-        // Direct has no 403: there the key of a merchant that may not use it counts as invalid.
-        const expected = status === 403 && directPaths.includes(path) ? 401 : status;
-        expect([path, answer.status]).toEqual([path, expected]);
-        const documented = ['paths', path, 'post', 'responses', String(expected)];
-        const example = at(...documented, 'content', 'application/json', 'example');
-        expect(answer.json).toMatchObject({
-          code: expected,
-          message: Reflect.get(Object(example), 'message'),
-        });
-        const pointer = [...documented, 'content', 'application/json', 'schema']
-          .map((part) => encodeURIComponent(part.replaceAll('/', '~1')))
-          .join('/');
-        const validate = ajv.compile({ $ref: `openapi.json#/${pointer}` });
-        validate(answer.json);
-        expect([path, validate.errors ?? []]).toEqual([path, []]);
-        for (const name of keysAt(...documented, 'headers'))
-          expect([path, name, answer.headers.get(name)]).toEqual([path, name, expect.stringMatching(/./)]);
-      }
-    },
-    30_000,
-  );
+  test.each(causes)('%d', async (status, cause) => {
+    const ajv = new Ajv2020({ strict: false, validateFormats: false, validateSchema: false });
+    ajv.addSchema(document, 'openapi.json');
+    for (const path of paths) {
+      const answer = await cause(path);
+      // Direct has no 403: there the key of a merchant that may not use it counts as invalid.
+      const expected = status === 403 && directPaths.includes(path) ? 401 : status;
+      expect([path, answer.status]).toEqual([path, expected]);
+      const documented = ['paths', path, 'post', 'responses', String(expected)];
+      const example = at(...documented, 'content', 'application/json', 'example');
+      expect(answer.json).toMatchObject({
+        code: expected,
+        message: Reflect.get(Object(example), 'message'),
+      });
+      const pointer = [...documented, 'content', 'application/json', 'schema']
+        .map((part) => encodeURIComponent(part.replaceAll('/', '~1')))
+        .join('/');
+      const validate = ajv.compile({ $ref: `openapi.json#/${pointer}` });
+      validate(answer.json);
+      expect([path, validate.errors ?? []]).toEqual([path, []]);
+      for (const name of keysAt(...documented, 'headers'))
+        expect([path, name, answer.headers.get(name)]).toEqual([path, name, expect.stringMatching(/./)]);
+    }
+  });
 
   test.each([
     ['/healthz', 200, { status: 'ok' }],

@@ -44,21 +44,13 @@ export interface PaymentTimes {
 }
 
 /** Waits until all are COMPLETED and tells how long each took, by what is on record. */
-export async function completed(
-  desk: PaymentDesk,
-  payments: readonly Payment[],
-  timeoutMs = 40_000,
-): Promise<PaymentTimes[]> {
-  await waitUntil(
-    'every payment is COMPLETED',
-    async () => {
-      const [row] = await desk.query<{ count: number }>(
-        `select count(*)::int as count from core.orders where status = 'COMPLETED'`,
-      );
-      return (row?.count ?? 0) >= payments.length;
-    },
-    timeoutMs,
-  );
+export async function completed(desk: PaymentDesk, payments: readonly Payment[]): Promise<PaymentTimes[]> {
+  await waitUntil('every payment is COMPLETED', async () => {
+    const [row] = await desk.query<{ count: number }>(
+      `select count(*)::int as count from core.orders where status = 'COMPLETED'`,
+    );
+    return (row?.count ?? 0) >= payments.length;
+  });
   return Promise.all(
     payments.map(async (payment) => {
       const { order, exchanges } = await desk.story(payment);

@@ -23,14 +23,10 @@ async function until(
   is: (status: ReportedWalletStatus) => boolean,
 ): Promise<ReportedWalletStatus> {
   const statuses = running.client(WalletStatusService, 'dashboard');
-  return waitUntil(
-    what,
-    async () => {
-      const all = await statuses.listWalletStatuses({ environment: Environment.SANDBOX });
-      return all.statuses.find((each) => each.status?.wallet === Wallet.WALLETA && is(each));
-    },
-    60_000,
-  );
+  return waitUntil(what, async () => {
+    const all = await statuses.listWalletStatuses({ environment: Environment.SANDBOX });
+    return all.statuses.find((each) => each.status?.wallet === Wallet.WALLETA && is(each));
+  });
 }
 
 test('a wallet is up, its calls are counted, and what a process that is gone said is stale', async () => {

@@ -44,11 +44,9 @@ const kill = async (child: ChildProcess): Promise<void> => {
   child.kill('SIGKILL');
   await once(child, 'exit');
 };
-const untilDelivered = (timeoutMs?: number) =>
-  waitUntil(
-    'all are delivered',
-    async () => (await desk.deliveries()).every(({ state }) => state === 'DELIVERED'),
-    timeoutMs,
+const untilDelivered = () =>
+  waitUntil('all are delivered', async () =>
+    (await desk.deliveries()).every(({ state }) => state === 'DELIVERED'),
   );
 const storedAttempts = async (): Promise<number> => {
   const { rows } = await desk.database.pool.query<{ count: number }>(

@@ -128,7 +128,7 @@ test('a ring while core is answering is heard: what became due meanwhile is aske
   signal.ring();
   answers.open();
 
-  await waitUntil('core is asked again', () => asked === 2, 2_000);
+  await waitUntil('core is asked again', () => asked === 2, 30_000);
 });
 
 test('a core that fails to answer is asked again, and so is one that fails to record', async () => {
