@@ -6,18 +6,10 @@ export default {
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   // Data of a Gatehouse that somebody runs here is none of the tests' business.
   modulePathIgnorePatterns: ['<rootDir>/.gatehouse/'],
-  extensionsToTreatAsEsm: ['.ts'],
   injectGlobals: false,
-  transform: {
-    '\\.ts$': [
-      '@swc/jest',
-      {
-        jsc: { parser: { syntax: 'typescript' }, target: 'es2024' },
-        module: { type: 'es6' },
-        sourceMaps: 'inline',
-      },
-    ],
-  },
+  // Node reads TypeScript itself.
+  transform: {},
+  testRunner: '<rootDir>/test/support/test-runner.ts',
   // Many tests start real servers and wait for them: three workers keep the two cores of a small machine busy.
   maxWorkers: 3,
   // Deadlines only end what hangs. A test on a busy machine takes several times as long as on an idle one.

@@ -49,7 +49,7 @@ export async function startWholeSystem(receiverPort: number, merchants: number):
     await postgres.start();
     // The stack makes the broker itself.
     shareServers({ postgresUrl: databaseUrl(postgres.url, 'postgres'), natsUrl: '' });
-    const stack = await startStack({ facades: 0, webhooks: 1 });
+    const stack = await startStack({ ownProcesses: true, facades: 0, webhooks: 1 });
     cleanUps.push(stack.stop);
     const [webhooks] = stack.webhooks;
     if (webhooks === undefined) throw new Error('a stack without a webhooks process');

@@ -54,8 +54,17 @@ export function exitOnUnhandledErrors(process: FallibleProcess, logger: Logger):
  */
 export function stopOnSignal(logger: Logger, parts: readonly Stoppable[]): void {
   closeWithGrace({ delay: exitDeadlineMs, logger: false }, async ({ signal, err }) => {
-    logger.info(err === undefined ? { signal } : {}, 'stopping');
-    for (const part of parts) await stopWithin(part, logger);
-    logger.info('stopped');
+    await stopInOrder(logger, parts, err === undefined ? signal : undefined);
   });
+}
+
+/** Stops the parts one after another, each within its own deadline. A part that fails or is late is logged. */
+export async function stopInOrder(
+  logger: Logger,
+  parts: readonly Stoppable[],
+  signal: NodeJS.Signals | undefined,
+): Promise<void> {
+  logger.info(signal === undefined ? {} : { signal }, 'stopping');
+  for (const part of parts) await stopWithin(part, logger);
+  logger.info('stopped');
 }

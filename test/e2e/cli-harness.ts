@@ -1,9 +1,15 @@
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
+import { tmpdir, userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
+import { openCore } from '../../src/cli/core-clients.ts';
+import { runCli } from '../../src/cli/program.ts';
+import { readCliSettings } from '../../src/cli/settings.ts';
+import { openWebhooks } from '../../src/cli/webhook-clients.ts';
+import type { ProcessEnvironment } from '../../src/platform/settings/read-settings.ts';
 import { compileCache } from '../support/servers.ts';
 
 /** What came of one command. */
@@ -23,7 +29,9 @@ export interface RunningCommand {
 
 /** The command line as one operator has it: its settings, and no others. */
 export interface CommandLine {
+  /** Runs a command within the test's process, which is much faster than a process of its own. */
   readonly run: (...args: readonly string[]) => Promise<Outcome>;
+  /** Starts a command as a process, as a terminal does. */
   readonly start: (...args: readonly string[]) => RunningCommand;
   /** Runs a command that has to succeed, with --json, and gives what it printed. */
   readonly json: (...args: readonly string[]) => Promise<Record<string, unknown>>;
@@ -38,8 +46,7 @@ export async function openCommandLine(settings: Readonly<Record<string, string>>
   const dataFolder = await mkdtemp(join(tmpdir(), 'gatehouse-cli-'));
   const env = { PATH: process.env['PATH'], ...compileCache(), GATEHOUSE_DATA_DIR: dataFolder, ...settings };
   const running: RunningCommand[] = [];
-  const run = (...args: readonly string[]): Promise<Outcome> =>
-    execute(process.execPath, ['src/main/cli.ts', ...args], env);
+  const run = (...args: readonly string[]): Promise<Outcome> => runInline(args, env);
   return {
     run,
     start(...args) {
@@ -58,6 +65,24 @@ export async function openCommandLine(settings: Readonly<Record<string, string>>
       await rm(dataFolder, { recursive: true });
     },
   };
+}
+
+/** Does what `src/main/cli.ts` does, with these arguments and settings. */
+async function runInline(args: readonly string[], settings: ProcessEnvironment): Promise<Outcome> {
+  let stdout = '';
+  let stderr = '';
+  const identity = { actor: userInfo().username, newRequestId: randomUUID };
+  const exitCode = await runCli(args, {
+    readConfig: () => readCliSettings(settings),
+    openCore: (addresses, token) => openCore({ addresses, token, ...identity }),
+    openWebhooks: (addresses, token) => openWebhooks({ addresses, token, ...identity }),
+    stdout: (text) => void (stdout += text),
+    stderr: (text) => void (stderr += text),
+    now: () => new Date(),
+    interruption: () => new AbortController().signal,
+    nodeVersion: process.version,
+  });
+  return { exitCode, stdout, stderr };
 }
 
 export function execute(

@@ -55,6 +55,7 @@ let apiKey: string;
 
 beforeAll(async () => {
   stack = await startStack({
+    ownProcesses: true,
     wallets: 1,
     checkouts: 1,
     dashboards: 1,

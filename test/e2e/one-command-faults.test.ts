@@ -1,20 +1,16 @@
-import { describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { waitUntil } from '../support/wait-until.ts';
 import { isRunning } from '../unit/local/processes.ts';
 import { temporaryFolders } from '../unit/local/temporary-folder.ts';
 import { anOrder, command, oneCommand, post, untilGone } from './one-command.ts';
 import type { Run } from './one-command.ts';
 
-jest.setTimeout(120_000);
-
 /** Some are gone already: the kernel ends them with the one that was killed before. */
 function killIfThere(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch (error) {
-    // Not `instanceof Error`: Node's own errors are of another realm than what jest runs.
-    if (!(typeof error === 'object' && error !== null && 'code' in error && error.code === 'ESRCH'))
-      throw error;
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
   }
 }
 
@@ -97,14 +93,10 @@ describe('the one command, when processes are killed', () => {
     'stops what it has started when it is interrupted while %s is starting',
     async (name) => {
       const run = start({ dataFolder: await newFolder() });
-      const processes = await waitUntil(
-        `${name} is there`,
-        async () => {
-          const found = await run.processes();
-          return [...found.values()].includes(name) ? found : undefined;
-        },
-        60_000,
-      );
+      const processes = await waitUntil(`${name} is there`, async () => {
+        const found = await run.processes();
+        return [...found.values()].includes(name) ? found : undefined;
+      });
       run.process.kill('SIGINT');
       const exitCode = await run.ended;
       await untilGone(processes.keys());

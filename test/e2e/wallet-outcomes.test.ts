@@ -21,7 +21,7 @@ let stray: Client<typeof StrayPaymentService>;
 let orders: Client<typeof OrderService>;
 
 beforeAll(async () => {
-  stack = await startStack({ wallets: 2 });
+  stack = await startStack({ ownProcesses: true, wallets: 2 });
   merchant = await stack.createMerchant();
   payments = stack.client(PaymentAttemptService, 'reader');
   stray = stack.client(StrayPaymentService, 'reader');
@@ -78,14 +78,10 @@ async function verify(orderNumber: string): Promise<Verified> {
 }
 
 const settled = (orderNumber: string): Promise<Verified> =>
-  waitUntil(
-    `${orderNumber} is settled`,
-    async () => {
-      const order = await verify(orderNumber);
-      return order.status === 'PENDING' ? undefined : order;
-    },
-    40_000,
-  );
+  waitUntil(`${orderNumber} is settled`, async () => {
+    const order = await verify(orderNumber);
+    return order.status === 'PENDING' ? undefined : order;
+  });
 
 async function attemptOf(orderNumber: string) {
   const key = { case: 'orderNumber' as const, value: orderNumber };
@@ -125,23 +121,19 @@ describe.each(['walleta', 'walletb'] as const)('%s', (wallet) => {
     ['21', 'a failure callback, while the query says completed'],
     ['24', 'paid, though the statement will not have it'],
     ['25', 'paid, though the statement will show another amount'],
-  ])(
-    '%s %s: COMPLETED, charged once',
-    async (row) => {
-      const { orderNumber, payer } = await pay(wallet, row);
+  ])('%s %s: COMPLETED, charged once', async (row) => {
+    const { orderNumber, payer } = await pay(wallet, row);
 
-      const order = await settled(orderNumber);
+    const order = await settled(orderNumber);
 
-      expect(order).toMatchObject({
-        status: 'COMPLETED',
-        deducted: '100.50',
-        payment_option: `${wallet}_ussd`,
-      });
-      expect((await attemptOf(orderNumber)).paymentAttempt?.status).toBe(PaymentAttemptStatus.SUCCEEDED);
-      expect(await chargesTo(payer)).toMatchObject([{ amount: '100.5' }]);
-    },
-    60_000,
-  );
+    expect(order).toMatchObject({
+      status: 'COMPLETED',
+      deducted: '100.50',
+      payment_option: `${wallet}_ussd`,
+    });
+    expect((await attemptOf(orderNumber)).paymentAttempt?.status).toBe(PaymentAttemptStatus.SUCCEEDED);
+    expect(await chargesTo(payer)).toMatchObject([{ amount: '100.5' }]);
+  });
 
   test.each([
     ['01', 'insufficient_funds'],
@@ -150,20 +142,16 @@ describe.each(['walleta', 'walletb'] as const)('%s', (wallet) => {
     ['05', 'payer_not_found'],
     ['06', 'limit_exceeded'],
     ['07', 'account_state'],
-  ])(
-    '%s %s: FAILED, nobody charged',
-    async (row, reason) => {
-      const { orderNumber, payer } = await pay(wallet, row);
+  ])('%s %s: FAILED, nobody charged', async (row, reason) => {
+    const { orderNumber, payer } = await pay(wallet, row);
 
-      const order = await settled(orderNumber);
+    const order = await settled(orderNumber);
 
-      expect(order).toMatchObject({ status: 'FAILED', deducted: '0.00' });
-      const { paymentAttempt } = await attemptOf(orderNumber);
-      expect(paymentAttempt).toMatchObject({ status: PaymentAttemptStatus.DECLINED, declineReason: reason });
-      expect(await chargesTo(payer)).toEqual([]);
-    },
-    60_000,
-  );
+    expect(order).toMatchObject({ status: 'FAILED', deducted: '0.00' });
+    const { paymentAttempt } = await attemptOf(orderNumber);
+    expect(paymentAttempt).toMatchObject({ status: PaymentAttemptStatus.DECLINED, declineReason: reason });
+    expect(await chargesTo(payer)).toEqual([]);
+  });
 
   test('04 no answer: FAILED when the wallet says that nobody confirmed, nobody charged', async () => {
     const { orderNumber, payer } = await pay(wallet, '04');
@@ -179,48 +167,36 @@ describe.each(['walleta', 'walletb'] as const)('%s', (wallet) => {
     ['16', '503 at every acknowledgement'],
     ['18', 'a forged success callback, while the wallet says pending'],
     ['20', 'pending for ever'],
-  ])(
-    '%s %s: stays PENDING, asked again, never decided by us',
-    async (row) => {
-      const { orderNumber, payer } = await pay(wallet, row);
+  ])('%s %s: stays PENDING, asked again, never decided by us', async (row) => {
+    const { orderNumber, payer } = await pay(wallet, row);
 
-      const attempt = await waitUntil(
-        'the wallet has been asked three times',
-        async () => {
-          const story = await attemptOf(orderNumber);
-          return (
-            story.exchanges.filter(({ purpose }) => purpose !== 'token' && purpose !== 'callback').length >=
-              3 && story
-          );
-        },
-        40_000,
+    const attempt = await waitUntil('the wallet has been asked three times', async () => {
+      const story = await attemptOf(orderNumber);
+      return (
+        story.exchanges.filter(({ purpose }) => purpose !== 'token' && purpose !== 'callback').length >= 3 &&
+        story
       );
+    });
 
-      expect(await verify(orderNumber)).toMatchObject({ status: 'PENDING', deducted: '0.00' });
-      expect([PaymentAttemptStatus.SENT, PaymentAttemptStatus.UNKNOWN]).toContain(
-        attempt.paymentAttempt?.status,
-      );
-      expect(attempt.dueTime).toBeDefined();
-      expect(await chargesTo(payer)).toEqual([]);
-    },
-    60_000,
-  );
+    expect(await verify(orderNumber)).toMatchObject({ status: 'PENDING', deducted: '0.00' });
+    expect([PaymentAttemptStatus.SENT, PaymentAttemptStatus.UNKNOWN]).toContain(
+      attempt.paymentAttempt?.status,
+    );
+    expect(attempt.dueTime).toBeDefined();
+    expect(await chargesTo(payer)).toEqual([]);
+  });
 
   test('19 completed with another amount: FAILED, and the money is sent back', async () => {
     const { orderNumber } = await pay(wallet, '19');
 
     expect(await settled(orderNumber)).toMatchObject({ status: 'FAILED', deducted: '0.00' });
     const { order } = await attemptOf(orderNumber);
-    const found = await waitUntil(
-      'the money went back',
-      async () => {
-        const { strayPayments } = await stray.listStrayPayments({ merchantId: merchant.id });
-        return strayPayments.find(
-          ({ orderId, status }) => orderId === order?.orderId && status === StrayPaymentStatus.REVERSED,
-        );
-      },
-      40_000,
-    );
+    const found = await waitUntil('the money went back', async () => {
+      const { strayPayments } = await stray.listStrayPayments({ merchantId: merchant.id });
+      return strayPayments.find(
+        ({ orderId, status }) => orderId === order?.orderId && status === StrayPaymentStatus.REVERSED,
+      );
+    });
     expect(found.amount).not.toBe('100.50');
   });
 
@@ -229,17 +205,12 @@ describe.each(['walleta', 'walletb'] as const)('%s', (wallet) => {
 
     expect(await settled(orderNumber)).toMatchObject({ status: 'FAILED', deducted: '0.00' });
     const { order } = await attemptOf(orderNumber);
-    const found = await waitUntil(
-      'the wallet refused',
-      async () => {
-        const { strayPayments } = await stray.listStrayPayments({ merchantId: merchant.id });
-        return strayPayments.find(
-          ({ orderId, status }) =>
-            orderId === order?.orderId && status === StrayPaymentStatus.REVERSAL_REFUSED,
-        );
-      },
-      40_000,
-    );
+    const found = await waitUntil('the wallet refused', async () => {
+      const { strayPayments } = await stray.listStrayPayments({ merchantId: merchant.id });
+      return strayPayments.find(
+        ({ orderId, status }) => orderId === order?.orderId && status === StrayPaymentStatus.REVERSAL_REFUSED,
+      );
+    });
     expect(found.detail).not.toBe('');
   });
 });

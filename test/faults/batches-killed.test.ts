@@ -64,7 +64,7 @@ const blows = fc.array(
 );
 
 test(`kill -9 of cores in the middle of their batches, over and over (GATEHOUSE_TEST_SEED=${seed})`, async () => {
-  stack = await startStack({ cores: 2, facades: 1, settings: noRateLimit });
+  stack = await startStack({ ownProcesses: true, cores: 2, facades: 1, settings: noRateLimit });
   traffic = await startTraffic(stack);
   const own = stack;
   const { addresses } = own;
@@ -94,7 +94,7 @@ test(`kill -9 of PostgreSQL in the middle of batches, over and over (GATEHOUSE_T
   postgres = await ownPostgres();
   await postgres.start();
   const settings = { ...noRateLimit, GATEHOUSE_DATABASE_URL: postgres.url };
-  stack = await startStack({ cores: 2, facades: 1, settings });
+  stack = await startStack({ ownProcesses: true, cores: 2, facades: 1, settings });
   traffic = await startTraffic(stack);
   const crashes = fc.sample(fc.integer({ min: 1, max: 300 }), { seed, numRuns: 4 });
 
@@ -112,7 +112,7 @@ test(`kill -9 of PostgreSQL in the middle of batches, over and over (GATEHOUSE_T
 });
 
 test('what was written before its core could say so is there when the same is sent again, once', async () => {
-  stack = await startStack({ cores: 1, facades: 1, settings: noRateLimit });
+  stack = await startStack({ ownProcesses: true, cores: 1, facades: 1, settings: noRateLimit });
   const { addresses, cores, databaseUrl } = stack;
   const [core] = cores;
   held = await holdOrders(databaseUrl, 'inserts');

@@ -23,7 +23,7 @@ const registration = {
 };
 
 test('a facade without any core says so at once, in the documented form, and works again when one is back', async () => {
-  stack = await startStack({ cores: 1, facades: 1 });
+  stack = await startStack({ ownProcesses: true, cores: 1, facades: 1 });
   const { testKey } = await stack.createMerchant();
   const baseUrl = stack.facades[0]?.sandbox ?? '';
   const register = () =>

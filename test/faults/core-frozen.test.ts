@@ -19,7 +19,12 @@ const registrations = ({ log }: GatehouseProcess): number =>
   log.filter(({ rpc, code }) => rpc === 'OrderService/BatchRegisterOrders' && code === 'ok').length;
 
 test('when a core hangs, another takes over its calls and its relay, and it is used again when it goes on', async () => {
-  const running = await startStack({ cores: 2, facades: 1, settings: { GATEHOUSE_RATE_LIMIT_PER_KEY: '0' } });
+  const running = await startStack({
+    ownProcesses: true,
+    cores: 2,
+    facades: 1,
+    settings: { GATEHOUSE_RATE_LIMIT_PER_KEY: '0' },
+  });
   stack = running;
   const { testKey } = await running.createMerchant();
   const hanging = await waitUntil('one core relays', () => running.cores.find(relays));

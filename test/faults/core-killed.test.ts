@@ -17,11 +17,7 @@ afterEach(async () => {
 
 const untilMore = (traffic: Traffic, count: number): Promise<boolean> => {
   const wanted = traffic.acknowledged.length + count;
-  return waitUntil(
-    `${count} more orders are acknowledged`,
-    () => traffic.acknowledged.length >= wanted,
-    60_000,
-  );
+  return waitUntil(`${count} more orders are acknowledged`, () => traffic.acknowledged.length >= wanted);
 };
 
 /** A core where the killed one was, as a supervisor starts it. */
@@ -36,7 +32,12 @@ const served = ({ log }: GatehouseProcess): boolean =>
   log.some(({ rpc }) => rpc === 'OrderService/BatchRegisterOrders');
 
 test('nothing acknowledged is lost when one of two cores is killed and replaced, and then the other', async () => {
-  stack = await startStack({ cores: 2, facades: 1, settings: { GATEHOUSE_RATE_LIMIT_PER_KEY: '0' } });
+  stack = await startStack({
+    ownProcesses: true,
+    cores: 2,
+    facades: 1,
+    settings: { GATEHOUSE_RATE_LIMIT_PER_KEY: '0' },
+  });
   const { testKey } = await stack.createMerchant();
   const traffic = startTraffic({ baseUrl: stack.facades[0]?.sandbox ?? '', apiKey: testKey, clients: 8 });
   await untilMore(traffic, 100);

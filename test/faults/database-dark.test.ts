@@ -28,6 +28,7 @@ test('a core gives up connections that went dead without a word, and works on wi
   proxy = await startDarkProxy({ host: url.hostname, port: Number(url.port) });
   url.port = String(proxy.port);
   stack = await startStack({
+    ownProcesses: true,
     cores: 1,
     facades: 1,
     settings: { GATEHOUSE_DATABASE_URL: url.href, GATEHOUSE_RATE_LIMIT_PER_KEY: '0' },

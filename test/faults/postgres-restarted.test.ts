@@ -17,11 +17,7 @@ afterEach(async () => {
 
 const untilMore = (traffic: Traffic, count: number): Promise<boolean> => {
   const wanted = traffic.acknowledged.length + count;
-  return waitUntil(
-    `${count} more orders are acknowledged`,
-    () => traffic.acknowledged.length >= wanted,
-    60_000,
-  );
+  return waitUntil(`${count} more orders are acknowledged`, () => traffic.acknowledged.length >= wanted);
 };
 
 const untilFailing = (traffic: Traffic): Promise<boolean> => {
@@ -33,6 +29,7 @@ test('cores outlive a restart and a crash of PostgreSQL, and go on by themselves
   postgres = await ownPostgres();
   await postgres.start();
   stack = await startStack({
+    ownProcesses: true,
     cores: 2,
     facades: 1,
     settings: { GATEHOUSE_DATABASE_URL: postgres.url, GATEHOUSE_RATE_LIMIT_PER_KEY: '0' },

@@ -71,6 +71,7 @@ test('after ten crashes of PostgreSQL under load every process serves again, wit
   postgres = own;
   await own.start();
   const running = await startStack({
+    ownProcesses: true,
     cores: 2,
     facades: 1,
     webhooks: 1,

@@ -71,11 +71,11 @@ async function disagreements(desk: PaymentDesk, side: WalletSide): Promise<strin
 }
 
 test('kill -9 of wallets and core around the send, 20 times: every payer is charged once, and every charge is known', async () => {
-  const stack = await startStack({ cores: 2, facades: 0 });
+  const stack = await startStack({ ownProcesses: true, cores: 2, facades: 0 });
   cleanUps.push(stack.stop);
   const journal = await mkdtemp(join(tmpdir(), 'gatehouse-simulator-'));
   cleanUps.push(() => rm(journal, { recursive: true }));
-  const side = openWalletSide(stack, 0.3);
+  const side = openWalletSide(stack, { timeScale: 0.3, ownProcesses: true });
   cleanUps.push(side.stop);
   const desk = await openPaymentDesk(stack);
   cleanUps.push(desk.close);

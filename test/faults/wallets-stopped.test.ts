@@ -14,9 +14,9 @@ afterEach(async () => {
 });
 
 async function openSide() {
-  const stack = await startStack({ facades: 0 });
+  const stack = await startStack({ ownProcesses: true, facades: 0 });
   cleanUps.push(stack.stop);
-  const side = openWalletSide(stack, 0.1);
+  const side = openWalletSide(stack, { timeScale: 0.1, ownProcesses: true });
   cleanUps.push(side.stop);
   const desk = await openPaymentDesk(stack);
   cleanUps.push(desk.close);

@@ -73,6 +73,7 @@ export async function openWebhookSite(options: WebhookSiteOptions = {}): Promise
     await broker.start();
     const { cores: coreCount = 2, webhooks: webhooksCount = 2, databaseUrl } = options;
     const stack = await startStack({
+      ownProcesses: true,
       cores: coreCount,
       facades: 0,
       webhooks: webhooksCount,

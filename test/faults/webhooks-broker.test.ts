@@ -29,6 +29,7 @@ async function openSite(): Promise<Site> {
   cleanUps.push(nats.remove);
   await nats.start();
   const stack = await startStack({
+    ownProcesses: true,
     facades: 0,
     webhooks: 2,
     settings: { GATEHOUSE_NATS_URL: nats.url },

@@ -133,5 +133,4 @@ test.each(seeds)(
     const [committed, kills] = [await trade.committed(), site.kills() - killsBefore];
     console.log(`seed ${seed}: ${kills} kills, ${committed} events, ${trade.arrivals()} webhooks`);
   },
-  180_000,
 );

@@ -47,7 +47,7 @@ export async function startNode(
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const log: LogLine[] = [];
-  const read = (line: string): void => void log.push(parseLine(line));
+  const read = (line: string): void => void log.push(parseLogLine(line));
   const lines = createInterface({ input: child.stdout }).on('line', read);
   createInterface({ input: child.stderr }).on('line', read);
   const neglectLog = (how: 'unread' | 'closed'): void => {
@@ -82,7 +82,7 @@ export async function startNode(
   }
 }
 
-function parseLine(line: string): LogLine {
+export function parseLogLine(line: string): LogLine {
   try {
     return JSON.parse(line) as LogLine;
   } catch {

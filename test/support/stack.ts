@@ -7,11 +7,13 @@ import { MerchantService } from '../../src/gen/gatehouse/v1/merchant_service_pb.
 import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { WebhookService } from '../../src/gen/gatehouse/v1/webhook_service_pb.js';
 import { startTemporaryNats } from '../../src/main/local/temporary-servers.ts';
+import type { TemporaryServer } from '../../src/main/local/temporary-servers.ts';
 import { createGrpcTransport } from '../../src/contract/grpc-transport.ts';
 import type { Role } from '../../src/contract/roles.ts';
 import { roles } from '../../src/contract/roles.ts';
 import { startProcess } from './gatehouse-process.ts';
 import type { GatehouseProcess } from './gatehouse-process.ts';
+import { startInline } from './inline-process.ts';
 import { sharedServers } from './servers.ts';
 import { simulatedWallets } from './simulated-wallets.ts';
 import { createTestDatabase } from './test-database.ts';
@@ -29,6 +31,8 @@ export interface StackOptions {
   readonly webhooks?: number;
   /** Added to every process's settings. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** For tests that kill, freeze or measure them. Otherwise all run within the test's process, which is much faster. */
+  readonly ownProcesses?: boolean;
 }
 
 export interface Facade {
@@ -98,17 +102,25 @@ export async function startStack({
   dashboards = 0,
   webhooks = 0,
   settings = {},
+  ownProcesses = false,
 }: StackOptions = {}): Promise<Stack> {
   const database = await createTestDatabase();
-  const cleanUps: (() => Promise<unknown>)[] = [database.drop];
+  const transports: { close: () => void }[] = [];
+  const edgeStops = startedProcesses();
+  const coreStops = startedProcesses();
+  const brokers: TemporaryServer[] = [];
   const stop = async (): Promise<void> => {
-    for (const cleanUp of cleanUps.reverse()) await cleanUp();
+    for (const transport of transports) transport.close();
+    await edgeStops.stop();
+    await coreStops.stop();
+    for (const broker of brokers) await broker.stop();
+    await database.drop();
   };
   // Who reads the events shares its place among them with everybody of its name on that broker: it gets one of its own.
   const openBroker = async (): Promise<string> => {
     if (webhooks === 0 || 'GATEHOUSE_NATS_URL' in settings) return sharedServers().natsUrl;
     const broker = await startTemporaryNats();
-    cleanUps.push(broker.stop);
+    brokers.push(broker);
     return broker.url;
   };
   const natsUrl = await openBroker();
@@ -128,58 +140,50 @@ export async function startStack({
     GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: '0',
     ...settings,
   };
-  const start = async (name: string, own: Readonly<Record<string, string>>): Promise<GatehouseProcess> => {
-    const started = await startProcess(name, own);
-    cleanUps.push(() => started.stop());
-    return started;
-  };
-  const startCore = (): Promise<GatehouseProcess> => start('core', coreSettings);
+  const startIn = ownProcesses ? startProcess : startInline;
+  const startCore = (): Promise<GatehouseProcess> => startIn('core', coreSettings).then(coreStops.add);
+  const startEdge = (name: string, own: Readonly<Record<string, string>>): Promise<GatehouseProcess> =>
+    startIn(name, { ...own, ...settings }).then(edgeStops.add);
   try {
     const coreProcesses: GatehouseProcess[] = [];
     for (let index = 0; index < cores; index += 1) coreProcesses.push(await startCore());
     const addresses = coreProcesses.map(({ ready }) => String(ready['grpc']));
-    const facadeSettings = {
-      GATEHOUSE_CORE_ADDRESSES: addresses.join(','),
-      GATEHOUSE_SERVICE_TOKEN: tokens.facade,
-      GATEHOUSE_REST_PRODUCTION_PORT: '0',
-      GATEHOUSE_REST_SANDBOX_PORT: '0',
-      ...settings,
-    };
-    const facadeProcesses: Facade[] = [];
-    for (let index = 0; index < facades; index += 1) {
-      const facade = await start('rest-facade', facadeSettings);
-      facadeProcesses.push({
+    const startFacade = async (): Promise<Facade> => {
+      const facade = await startEdge('rest-facade', {
+        GATEHOUSE_CORE_ADDRESSES: addresses.join(','),
+        GATEHOUSE_SERVICE_TOKEN: tokens.facade,
+        GATEHOUSE_REST_PRODUCTION_PORT: '0',
+        GATEHOUSE_REST_SANDBOX_PORT: '0',
+      });
+      return {
         process: facade,
         production: String(facade.ready['production']),
         sandbox: String(facade.ready['sandbox']),
-      });
-    }
-    const checkoutProcesses: CheckoutPages[] = [];
-    for (let index = 0; index < checkouts; index += 1) {
-      const checkout = await start('checkout', {
+      };
+    };
+    const startCheckout = async (): Promise<CheckoutPages> => {
+      const checkout = await startEdge('checkout', {
         GATEHOUSE_CORE_ADDRESSES: addresses.join(','),
         GATEHOUSE_SERVICE_TOKEN: tokens.checkout,
         GATEHOUSE_CHECKOUT_PORT: '0',
-        ...settings,
       });
-      checkoutProcesses.push({ process: checkout, origin: String(checkout.ready['checkout']) });
-    }
+      return { process: checkout, origin: String(checkout.ready['checkout']) };
+    };
     const simulated = simulatedWallets(walletTimeScale);
     const simulator =
-      wallets === 0 ? undefined : await start('wallet-simulator', simulated.simulatorSettings);
+      wallets === 0
+        ? undefined
+        : await startIn('wallet-simulator', simulated.simulatorSettings).then(coreStops.add);
     const simulatorUrl = simulator === undefined ? '' : String(simulator.ready['origin']);
     const startWallets = (): Promise<GatehouseProcess> =>
-      start('wallets', {
+      startEdge('wallets', {
         GATEHOUSE_CORE_ADDRESSES: addresses.join(','),
         GATEHOUSE_SERVICE_TOKEN: tokens.wallets,
         GATEHOUSE_NATS_URL: natsUrl,
         GATEHOUSE_WALLET_CALLBACK_PORT: '0',
         GATEHOUSE_WALLET_CALLBACK_KEY: simulated.callbackKey,
         GATEHOUSE_WALLETS: simulated.walletsAt(simulatorUrl),
-        ...settings,
       });
-    const walletProcesses: GatehouseProcess[] = [];
-    for (let index = 0; index < wallets; index += 1) walletProcesses.push(await startWallets());
     const webhookSettings = {
       GATEHOUSE_CORE_ADDRESSES: addresses.join(','),
       GATEHOUSE_SERVICE_TOKEN: tokens.webhooks,
@@ -192,25 +196,27 @@ export async function startStack({
       GATEHOUSE_WEBHOOK_SANDBOX_NETWORKS: '127.0.0.0/8',
       ...settings,
     };
-    const startWebhooks = (): Promise<GatehouseProcess> => start('webhooks', webhookSettings);
-    const webhookProcesses: GatehouseProcess[] = [];
-    for (let index = 0; index < webhooks; index += 1) webhookProcesses.push(await startWebhooks());
-    const dashboardProcesses: DashboardPages[] = [];
-    for (let index = 0; index < dashboards; index += 1) {
-      const dashboard = await start('dashboard', {
+    const startWebhooks = (): Promise<GatehouseProcess> => startEdge('webhooks', webhookSettings);
+    const [facadeProcesses, checkoutProcesses, walletProcesses, webhookProcesses] = await Promise.all([
+      several(facades, startFacade),
+      several(checkouts, startCheckout),
+      several(wallets, startWallets),
+      several(webhooks, startWebhooks),
+    ]);
+    const dashboardProcesses = await several(dashboards, async () => {
+      const dashboard = await startEdge('dashboard', {
         GATEHOUSE_CORE_ADDRESSES: addresses.join(','),
         // Without one, the pages say that it cannot be reached.
         GATEHOUSE_WEBHOOKS_ADDRESSES:
           webhookProcesses.map(({ ready }) => String(ready['grpc'])).join(',') || '127.0.0.1:1',
         GATEHOUSE_SERVICE_TOKEN: tokens.dashboard,
         GATEHOUSE_DASHBOARD_PORT: '0',
-        ...settings,
       });
-      dashboardProcesses.push({ process: dashboard, origin: String(dashboard.ready['dashboard']) });
-    }
+      return { process: dashboard, origin: String(dashboard.ready['dashboard']) };
+    });
     const client = <S extends DescService>(service: S, role: Role): Client<S> => {
       const transport = createGrpcTransport({ addresses, token: tokens[role] });
-      cleanUps.push(async () => transport.close());
+      transports.push(transport);
       return createClient(service, transport);
     };
     const webhookClient = (role: Role, asked = webhookProcesses[0]): Client<typeof WebhookService> => {
@@ -218,7 +224,7 @@ export async function startStack({
         addresses: [String(asked?.ready['grpc'])],
         token: tokens[role],
       });
-      cleanUps.push(async () => transport.close());
+      transports.push(transport);
       return createClient(WebhookService, transport);
     };
     return {
@@ -252,6 +258,21 @@ export async function startStack({
     throw error;
   }
 }
+
+/** What of several processes is stopped together: the edges first, and then what they ask. */
+function startedProcesses() {
+  const started: GatehouseProcess[] = [];
+  return {
+    add: (process: GatehouseProcess): GatehouseProcess => {
+      started.push(process);
+      return process;
+    },
+    stop: (): Promise<unknown> => Promise.all(started.map((process) => process.stop())),
+  };
+}
+
+const several = <T>(count: number, start: () => Promise<T>): Promise<T[]> =>
+  Promise.all(Array.from({ length: count }, start));
 
 function createMerchantWith(
   merchants: Client<typeof MerchantService>,

@@ -31,7 +31,12 @@ afterEach(async () => {
 });
 
 async function start(cores: number): Promise<{ stack: Stack; orders: Client<typeof OrderService> }> {
-  stack = await startStack({ cores, facades: 0, settings: { GATEHOUSE_NATS_URL: broker.url } });
+  stack = await startStack({
+    ownProcesses: true,
+    cores,
+    facades: 0,
+    settings: { GATEHOUSE_NATS_URL: broker.url },
+  });
   return { stack, orders: stack.client(OrderService, 'writer') };
 }
 
@@ -53,15 +58,11 @@ const orderNumberOf = ({ body }: StoredMessage): string =>
 
 /** What the stream holds as soon as it has the events of all these orders. */
 function untilStored(orderNumbers: readonly string[]): Promise<StoredMessage[]> {
-  return waitUntil(
-    `the broker has the events of ${orderNumbers.length} orders`,
-    async () => {
-      const stored = await readStream(broker.url);
-      const there = new Set(stored.map(orderNumberOf));
-      return orderNumbers.every((orderNumber) => there.has(orderNumber)) && stored;
-    },
-    20_000,
-  );
+  return waitUntil(`the broker has the events of ${orderNumbers.length} orders`, async () => {
+    const stored = await readStream(broker.url);
+    const there = new Set(stored.map(orderNumberOf));
+    return orderNumbers.every((orderNumber) => there.has(orderNumber)) && stored;
+  });
 }
 
 interface EventRow {

@@ -24,7 +24,7 @@ let database: pg.Client;
 const closeTransports: (() => void)[] = [];
 
 beforeAll(async () => {
-  stack = await startStack({ cores: 2, facades: 0 });
+  stack = await startStack({ ownProcesses: true, cores: 2, facades: 0 });
   orders = stack.client(OrderService, 'writer');
   database = new pg.Client({ connectionString: stack.databaseUrl });
   await database.connect();

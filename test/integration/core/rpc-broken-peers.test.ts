@@ -16,7 +16,7 @@ let stack: Stack;
 const silent: Peer[] = [];
 
 beforeAll(async () => {
-  stack = await startStack({ facades: 0 });
+  stack = await startStack({ ownProcesses: true, facades: 0 });
   // They take the servers' own time to be closed, which the other tests use meanwhile.
   for (const port of bothPorts()) {
     silent.push(await peer(port, ''));

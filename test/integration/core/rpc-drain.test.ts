@@ -22,7 +22,7 @@ let orderCount = 0;
 const cleanUps: (() => void)[] = [];
 
 beforeAll(async () => {
-  stack = await startStack({ facades: 0 });
+  stack = await startStack({ ownProcesses: true, facades: 0 });
   merchantId = (await stack.createMerchant()).id;
 });
 

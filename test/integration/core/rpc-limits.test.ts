@@ -27,7 +27,11 @@ const newOrderNumber = (): string => `L-${++orderCount}`;
 
 beforeAll(async () => {
   // A small heap: memory that calls leave behind cannot be taken for a collector that is in no hurry.
-  stack = await startStack({ facades: 0, settings: { NODE_OPTIONS: '--max-old-space-size=128' } });
+  stack = await startStack({
+    ownProcesses: true,
+    facades: 0,
+    settings: { NODE_OPTIONS: '--max-old-space-size=128' },
+  });
   merchantId = (await stack.createMerchant()).id;
   grpc = plainGrpcClient(stack.addresses[0]!, stack.tokens.operator);
 });

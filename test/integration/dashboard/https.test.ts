@@ -7,7 +7,7 @@ import type { PageAnswer, SendRequest } from '../../support/customer.ts';
 import { createDashboardVisitor } from '../../support/dashboard-visitor.ts';
 import type { DashboardVisitor } from '../../support/dashboard-visitor.ts';
 import type { TestUser } from '../../support/dashboard-users.ts';
-import { startProcess } from '../../support/gatehouse-process.ts';
+import { startInline } from '../../support/inline-process.ts';
 import { startStack } from '../../support/stack.ts';
 import type { Stack, TestMerchant } from '../../support/stack.ts';
 import { startTlsProxy } from '../../support/tls-proxy.ts';
@@ -246,7 +246,7 @@ describe('around the proxy', () => {
 
 describe('a dashboard that trusts another proxy', () => {
   test('counts tries by who really asks, whatever is said, and logs that address', async () => {
-    const dashboard = await startProcess('dashboard', {
+    const dashboard = await startInline('dashboard', {
       GATEHOUSE_CORE_ADDRESSES: stack.addresses.join(','),
       GATEHOUSE_WEBHOOKS_ADDRESSES: '127.0.0.1:1',
       GATEHOUSE_SERVICE_TOKEN: stack.tokens.dashboard,

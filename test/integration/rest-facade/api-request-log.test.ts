@@ -17,7 +17,8 @@ import { waitUntil } from '../../support/wait-until.ts';
 let stack: Stack;
 let log: Client<typeof RequestLogService>;
 beforeAll(async () => {
-  stack = await startStack();
+  // Hundreds of requests at once, which need time of their own.
+  stack = await startStack({ ownProcesses: true });
   log = stack.client(RequestLogService, 'dashboard');
 });
 afterAll(() => stack.stop());

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll } from '@jest/globals';
 import { GsmaConnector } from '../../../src/wallets/gsma/gsma-connector.ts';
-import { startProcess } from '../../support/gatehouse-process.ts';
+import { startInline } from '../../support/inline-process.ts';
 import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
 import type { Ending, RealSubject } from './connector-conformance.ts';
 import { describeOutcomes, endings } from './connector-conformance.ts';
@@ -35,7 +35,7 @@ const known = { client_id: 'the-client', client_secret: 'the-client-secret', api
 let simulator: GatehouseProcess;
 
 beforeAll(async () => {
-  simulator = await startProcess('wallet-simulator', {
+  simulator = await startInline('wallet-simulator', {
     GATEHOUSE_SIMULATOR_PORT: '0',
     GATEHOUSE_SIMULATOR_CREDENTIALS: JSON.stringify({ walleta: known, walletb: known }),
     // A wallet that takes a moment where people take minutes.

@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   await desk.clear();
-  side = openWalletSide(stack);
+  side = openWalletSide(stack, { ownProcesses: true });
   ({ id: merchantId } = await stack.createMerchant());
 });
 afterEach(async () => {

@@ -2,6 +2,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { startProcess } from '../../support/gatehouse-process.ts';
 import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
+import { startInline } from '../../support/inline-process.ts';
 import { sharedServers } from '../../support/servers.ts';
 import { simulatedWallets } from '../../support/simulated-wallets.ts';
 import type { Stack } from '../../support/stack.ts';
@@ -33,7 +34,7 @@ export interface WalletSide {
   readonly stop: () => Promise<void>;
 }
 
-export function openWalletSide(stack: Stack, timeScale = 0.02): WalletSide {
+export function openWalletSide(stack: Stack, { timeScale = 0.02, ownProcesses = false } = {}): WalletSide {
   const simulated = simulatedWallets(timeScale);
   const started: GatehouseProcess[] = [];
   let simulatorUrl = '';
@@ -41,7 +42,7 @@ export function openWalletSide(stack: Stack, timeScale = 0.02): WalletSide {
     name: string,
     settings: Readonly<Record<string, string>>,
   ): Promise<GatehouseProcess> => {
-    const process = await startProcess(name, settings);
+    const process = await (ownProcesses ? startProcess : startInline)(name, settings);
     started.push(process);
     return process;
   };

@@ -89,7 +89,12 @@ export async function openIntakeDesk({
     const broker = await ownNats();
     cleanUps.push(broker.remove);
     if (startBroker) await broker.start();
-    const stack = await startStack({ cores, facades: 0, settings: { GATEHOUSE_NATS_URL: broker.url } });
+    const stack = await startStack({
+      ownProcesses: true,
+      cores,
+      facades: 0,
+      settings: { GATEHOUSE_NATS_URL: broker.url },
+    });
     cleanUps.push(stack.stop);
     const desk = await openPaymentDesk(stack);
     cleanUps.push(desk.close);

@@ -5,7 +5,7 @@ import pg from 'pg';
 import { Webhook } from 'standardwebhooks';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
-import { startProcess } from '../../support/gatehouse-process.ts';
+import { startInline } from '../../support/inline-process.ts';
 import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
 import { registration } from '../../support/order-requests.ts';
 import { startStack } from '../../support/stack.ts';
@@ -42,7 +42,7 @@ const newKey = (name: string): string => `${name}:${randomBytes(32).toString('he
 /** A webhooks process with these keys, in place of the one before. */
 async function restartWith(...keys: readonly string[]): Promise<GatehouseProcess> {
   for (const process of processes.splice(0)) expect(await process.stop()).toBe(0);
-  const started = await startProcess('webhooks', {
+  const started = await startInline('webhooks', {
     ...stack.webhookSettings,
     GATEHOUSE_WEBHOOK_SECRET_KEYS: keys.join(','),
   });

@@ -1,7 +1,8 @@
+import { mock } from 'node:test';
 import { createClient } from '@connectrpc/connect';
 import type { Client } from '@connectrpc/connect';
 import { Http2SessionManager, createConnectTransport } from '@connectrpc/connect-node';
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { Health } from '../../../src/gen/health/v1/health_pb.js';
 import { createLogger } from '../../../src/platform/logger.ts';
 import { startConnectServer } from '../../../src/platform/rpc/connect-server.ts';
@@ -64,8 +65,8 @@ const protocols = {
 };
 
 // connect-node says on the console of every caller that it is gone, which is what these are here for.
-beforeEach(() => void jest.spyOn(console, 'error').mockImplementation(() => undefined));
-afterEach(() => void jest.restoreAllMocks());
+beforeEach(() => void mock.method(console, 'error', () => undefined));
+afterEach(() => mock.restoreAll());
 
 test.each(['gRPC', 'Connect'] as const)(
   'over %s, 3,000 calls that nobody waited for leave their connection, and another call on it, alone',
@@ -95,5 +96,4 @@ test.each(['gRPC', 'Connect'] as const)(
       await server.stop(1_000);
     }
   },
-  60_000,
 );

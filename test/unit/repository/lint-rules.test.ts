@@ -1,11 +1,11 @@
-import { spawn } from 'node:child_process';
 import { readdir } from 'node:fs/promises';
-import { text } from 'node:stream/consumers';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
+import { ESLint } from 'eslint';
 
 const root = join(import.meta.dirname, '..', '..', '..');
-const eslint = join(root, 'node_modules', '.bin', 'eslint');
+/** One for all the tests: the compiler reads the project once. */
+const eslint = new ESLint({ cwd: root });
 
 /**
  * The rules that a piece of code breaks when it stands in a folder. Linting with types needs a file that the compiler
@@ -14,16 +14,8 @@ const eslint = join(root, 'node_modules', '.bin', 'eslint');
 async function rulesBroken(folder: string, code: string): Promise<readonly string[]> {
   const file = (await readdir(join(root, folder))).find((name) => name.endsWith('.ts'));
   if (file === undefined) throw new Error(`${folder} has no TypeScript file to stand in for`);
-  const linter = spawn(
-    process.execPath,
-    [eslint, '--stdin', '--stdin-filename', join(folder, file), '--format', 'json'],
-    { cwd: root, stdio: ['pipe', 'pipe', 'inherit'] },
-  );
-  linter.stdin.end(code);
-  const [report] = JSON.parse(await text(linter.stdout)) as [
-    { messages: readonly { ruleId: string | null }[] },
-  ];
-  return [...new Set(report.messages.map(({ ruleId }) => ruleId ?? 'syntax'))].sort();
+  const [report] = await eslint.lintText(code, { filePath: join(root, folder, file) });
+  return [...new Set(report?.messages.map(({ ruleId }) => ruleId ?? 'syntax'))].sort();
 }
 
 test('outside src/main, the process and the console are out of reach', async () => {
