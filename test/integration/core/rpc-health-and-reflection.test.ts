@@ -31,6 +31,7 @@ afterAll(async () => {
 
 const servedServices = [
   'gatehouse.v1.OrderService',
+  'gatehouse.v1.OrderStoryService',
   'gatehouse.v1.MerchantService',
   'gatehouse.v1.ApiKeyService',
   'gatehouse.v1.AuditService',
