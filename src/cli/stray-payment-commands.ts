@@ -104,14 +104,16 @@ async function list(strayPayments: CoreClients['strayPayments'], options: ListOp
     { head: 'STATUS' },
     { head: 'WHY' },
     { head: 'AMOUNT', right: true },
-    { head: 'FOUND, LAST WORD', gives: true },
+    { head: 'FOUND, ANSWER', gives: true },
   ];
   const rows = page.items.map((stray) => [
     `${stray.strayPaymentId}\n${stray.merchantId}`,
     showStatus(stray),
     showKind(stray),
     showAmount(stray),
-    [showTime(stray.createTime), showEnvironment(stray.environment), stray.detail].filter(Boolean).join('\n'),
+    [showTime(stray.createTime), showEnvironment(stray.environment), showRefusal(stray)]
+      .filter(Boolean)
+      .join('\n'),
   ]);
   return {
     json: {
@@ -134,6 +136,10 @@ function adviseOn(strays: readonly StrayPayment[]): string {
   ].join('\n');
 }
 
+/** Why the wallet refused, as a word, and its own words. */
+const showRefusal = ({ refusalReason, detail }: StrayPayment): string =>
+  [refusalReason, detail].filter((text) => text !== '').join(': ');
+
 const describe = (stray: StrayPayment): Output => ({
   json: plainJson(StrayPaymentSchema, stray),
   text: fields([
@@ -147,7 +153,7 @@ const describe = (stray: StrayPayment): Output => ({
     ["Wallet's transaction", stray.providerTransactionId],
     ['Payment attempt', stray.paymentAttemptId],
     ['Order', stray.orderId],
-    ['Last word', stray.detail],
+    ["Wallet's answer", showRefusal(stray)],
     ['Wallet asked', `${stray.tries} times`],
     ['Found', showTime(stray.createTime)],
     ['Changed', showTime(stray.updateTime)],

@@ -4,6 +4,7 @@ import type {
   RecordReversalOutcomeRequestSchema,
 } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
 import type { CallbackTokens } from './callback-token.ts';
+import type { Failure } from './connector/failure-reason.ts';
 import type { ReversalOutcome } from './connector/outcomes.ts';
 import type { Answer, RawExchange } from './connector/raw-exchange.ts';
 import type { CallOptions, WalletConnector } from './connector/wallet-connector.ts';
@@ -76,7 +77,7 @@ export async function serveReversal(
       case 'accepted':
         return query(acknowledgement.providerReference);
       case 'refused':
-        return refusedAtSending(leased, `${acknowledgement.reason} ${acknowledgement.providerText}`.trim());
+        return refusedAtSending(leased, acknowledgement);
       case 'unknown':
         return acknowledgement.why === 'duplicate_request' ? recover() : pending('', acknowledgement.detail);
       case 'not_sent':
@@ -114,13 +115,16 @@ const looksBeforeRefused = 8;
  * A no to the first request is a no. A no to a repeat says nothing of the first one, which may have gone through: it is
  * looked for some more, and whoever settles it by hand is warned.
  */
-function refusedAtSending({ sentBefore, strayPayment }: LeasedReversal, detail: string): ReversalReport {
-  if (!sentBefore) return { case: 'refused', value: { detail, definite: true } };
+function refusedAtSending(
+  { sentBefore, strayPayment }: LeasedReversal,
+  { reason, providerText: detail }: Failure,
+): ReversalReport {
+  if (!sentBefore) return { case: 'refused', value: { reason, detail, definite: true } };
   if ((strayPayment?.tries ?? 0) < looksBeforeRefused)
-    return pending('', `sent again and refused: ${detail}`);
+    return pending('', `sent again and refused: ${`${reason} ${detail}`.trim()}`);
   const warning =
     'asked for more than once: see with the wallet whether it went back before paying it by hand';
-  return { case: 'refused', value: { detail: `${detail} (${warning})`, definite: false } };
+  return { case: 'refused', value: { reason, detail: `${detail} (${warning})`.trim(), definite: false } };
 }
 
 function reportOf(result: ReversalOutcome, providerReference: string): ReversalReport {
@@ -132,7 +136,7 @@ function reportOf(result: ReversalOutcome, providerReference: string): ReversalR
     case 'refused':
       return {
         case: 'refused',
-        value: { detail: `${result.reason} ${result.providerText}`.trim(), definite: true },
+        value: { reason: result.reason, detail: result.providerText, definite: true },
       };
     case 'unknown':
       return pending(providerReference, result.detail);

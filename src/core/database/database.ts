@@ -18,6 +18,7 @@ import { Migration014AttemptOrigins } from './migrations/migration-014-attempt-o
 import { Migration015AccountHelp } from './migrations/migration-015-account-help.ts';
 import { Migration016PaymentLinks } from './migrations/migration-016-payment-links.ts';
 import { Migration017PromptPlaces } from './migrations/migration-017-prompt-places.ts';
+import { Migration018RefusalReasons } from './migrations/migration-018-refusal-reasons.ts';
 
 export type { Database } from '../../platform/database/open-database.ts';
 
@@ -45,6 +46,7 @@ export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
         Migration015AccountHelp,
         Migration016PaymentLinks,
         Migration017PromptPlaces,
+        Migration018RefusalReasons,
       ],
       migrationLock: 7_142_001,
     },

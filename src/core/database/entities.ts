@@ -203,6 +203,7 @@ export const StrayPaymentRow = defineEntity({
     kind: p.string().columnType('core.stray_payment_kind').$type<StrayPaymentKind>(),
     status: p.string().columnType('core.stray_payment_status').$type<StrayPaymentStatus>(),
     detail: p.text(),
+    refusalReason: p.text().default(''),
     tries: p.integer(),
     /** What the wallet knows the reversal by; the stray payment's own id until somebody has it tried again. */
     reversalId: idOf<'stp'>(),

@@ -30,8 +30,10 @@ interface Request {
   readonly tries: number;
   /** Whether the request may have reached the wallet under this name and may still move money, or has moved it. */
   readonly maybeSent: boolean;
-  /** The wallet's latest reason, in words; empty without one. */
+  /** The wallet's latest words; may be empty. */
   readonly detail: string;
+  /** Why the wallet refused, as a lower_snake word; empty while it has not, and when the reason is unknown. */
+  readonly refusalReason: string;
   /** The latest lease. It stays known after its report, so that the report can be repeated. */
   readonly leaseId: string | null;
   /** When the wallet's answer or a person last changed the reversal. A lease does not count. */
@@ -64,7 +66,12 @@ export type ReversalOutcome =
   | { readonly type: 'pending'; readonly providerReference: string; readonly detail: string }
   | { readonly type: 'done' }
   /** Definite when nothing that was asked under this name can still be carried out. */
-  | { readonly type: 'refused'; readonly detail: string; readonly definite: boolean };
+  | {
+      readonly type: 'refused';
+      readonly reason: string;
+      readonly detail: string;
+      readonly definite: boolean;
+    };
 
 /** Seconds until a reversal that the wallet has not decided is asked about again, by try. The last one repeats. */
 const waitsSeconds = [2, 5, 10, 30, 60, 300, 900, 3600] as const;
@@ -77,6 +84,7 @@ export const beginReversal = (name: string, now: Date): DueReversal => ({
   tries: 0,
   maybeSent: false,
   detail: '',
+  refusalReason: '',
   leaseId: null,
   updatedAt: now,
   dueAt: now,
@@ -149,6 +157,7 @@ function afterOutcome(reversal: DueReversal, outcome: ReversalOutcome, now: Date
         ...request,
         status: 'REVERSAL_REFUSED',
         detail: outcome.detail,
+        refusalReason: outcome.reason,
         maybeSent: !outcome.definite,
         updatedAt: now,
       };
@@ -175,7 +184,7 @@ export function retryReversal(
     case 'REVERSAL_REFUSED': {
       const renamed = reversal.maybeSent ? {} : { name: newName, providerReference: null, tries: 0 };
       const due = { status: 'REVERSAL_DUE', dueAt: now, isLeased: false, updatedAt: now } as const;
-      return ok({ ...requestOf(reversal), ...renamed, ...due });
+      return ok({ ...requestOf(reversal), refusalReason: '', ...renamed, ...due });
     }
     default:
       return unreachable(reversal);
@@ -189,9 +198,19 @@ const requestOf = ({
   tries,
   maybeSent,
   detail,
+  refusalReason,
   leaseId,
   updatedAt,
-}: Request): Request => ({ name, providerReference, tries, maybeSent, detail, leaseId, updatedAt });
+}: Request): Request => ({
+  name,
+  providerReference,
+  tries,
+  maybeSent,
+  detail,
+  refusalReason,
+  leaseId,
+  updatedAt,
+});
 
 const waitMs = (tries: number): number =>
   (waitsSeconds[Math.min(tries, waitsSeconds.length) - 1] ?? waitsSeconds[0]) * 1000;

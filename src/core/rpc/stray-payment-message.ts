@@ -39,6 +39,7 @@ export function strayPaymentMessage(stray: Omit<StrayPaymentRow, symbol>): Stray
     kind: kinds[stray.kind],
     status: strayPaymentStatuses[stray.status],
     detail: stray.detail,
+    refusalReason: stray.refusalReason,
     tries: stray.tries,
     createTime: timestampFromDate(stray.createdAt),
     updateTime: timestampFromDate(stray.updatedAt),

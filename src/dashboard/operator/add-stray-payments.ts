@@ -114,12 +114,14 @@ function strayRow(stray: StrayPayment, writing: Writing) {
   };
 }
 
-/** The kind of a wallet's reason in the reader's words, and what the wallet said in its own. */
-function refusalOf({ detail }: StrayPayment, reasons: Readonly<Record<string, string>>) {
-  const [kind = '', ...said] = detail.split(' ');
-  const reason = Object.hasOwn(reasons, kind) ? reasons[kind] : undefined;
-  return reason === undefined ? { reason: '', detail } : { reason, detail: said.join(' ') };
-}
+/** The reason of a refusal in the reader's language, and the wallet's own words. */
+const refusalOf = (
+  { refusalReason, detail }: StrayPayment,
+  reasons: Readonly<Record<string, string>>,
+): { readonly reason: string; readonly detail: string } => ({
+  reason: Object.hasOwn(reasons, refusalReason) ? (reasons[refusalReason] ?? '') : refusalReason,
+  detail,
+});
 
 function stateOf(status: StrayPaymentStatus, { states: words }: Writing['words']['strays']) {
   switch (status) {

@@ -318,11 +318,21 @@ describe('the way back', () => {
     });
     await recordReversal(leased, {
       case: 'refused',
-      value: { detail: 'account \0 closed', definite: true },
+      value: { reason: 'account_state', detail: 'account \0 closed', definite: true },
     });
+    expect(await desk.strays(merchantId)).toMatchObject([
+      {
+        strayPaymentId,
+        refusalReason: 'account_state',
+        detail: expect.stringMatching(/^account .+ closed$/),
+      },
+    ]);
     expect(await leaseReversals()).toEqual([]);
 
-    await desk.strayPayments.retryReversal(key, { headers: { 'x-gatehouse-actor': 'sara' } });
+    const { strayPayment } = await desk.strayPayments.retryReversal(key, {
+      headers: { 'x-gatehouse-actor': 'sara' },
+    });
+    expect(strayPayment?.refusalReason).toBe('');
 
     expect(await leaseReversals()).toMatchObject([
       { sentBefore: false, strayPayment: { strayPaymentId, status: StrayPaymentStatus.REVERSAL_DUE } },

@@ -73,7 +73,10 @@ test('a no to the first request is definite', async () => {
 
   const { outcome } = await serve();
 
-  expect(outcome).toMatchObject({ case: 'refused', value: { definite: true } });
+  expect(outcome).toMatchObject({
+    case: 'refused',
+    value: { definite: true, reason: expect.stringMatching(/^[a-z_]+$/) },
+  });
 });
 
 test.each([

@@ -19,7 +19,12 @@ const pending = (providerReference = ''): ReversalOutcome => ({
   detail: 'busy',
 });
 const done: ReversalOutcome = { type: 'done' };
-const refused = (definite: boolean): ReversalOutcome => ({ type: 'refused', detail: 'closed', definite });
+const refused = (definite: boolean): ReversalOutcome => ({
+  type: 'refused',
+  reason: 'account_state',
+  detail: 'closed',
+  definite,
+});
 
 function valueOf<T>(result: { ok: true; value: T } | { ok: false; error: string }): T {
   if (!result.ok) throw new Error(result.error);
@@ -94,14 +99,22 @@ test('an answer leaves exactly the fields that it decides', () => {
   const { dueAt, isLeased, ...request } = leased;
   expect([dueAt, isLeased]).toEqual([at(60), true]);
   expect(after(done)).toEqual({ ...request, status: 'REVERSED', updatedAt: at(1) });
-  const no = { ...request, status: 'REVERSAL_REFUSED', detail: 'closed', updatedAt: at(1) };
+  const words = { detail: 'closed', refusalReason: 'account_state' };
+  const no = { ...request, ...words, status: 'REVERSAL_REFUSED', updatedAt: at(1) };
   expect(after(refused(true))).toEqual({ ...no, maybeSent: false });
   expect(after(refused(false))).toEqual({ ...no, maybeSent: true });
 });
 
 test('a retry after a definite no starts afresh under the new name; after another no it keeps what is known', () => {
   const again = (state: Reversal) => valueOf(retryReversal(state, 'name-2', at(9)));
-  const due = { status: 'REVERSAL_DUE', detail: 'closed', dueAt: at(9), isLeased: false, updatedAt: at(9) };
+  const due = {
+    status: 'REVERSAL_DUE',
+    detail: 'closed',
+    refusalReason: '',
+    dueAt: at(9),
+    isLeased: false,
+    updatedAt: at(9),
+  };
 
   expect(again(after(refused(true)))).toEqual({ ...free, ...due, leaseId: 'lease-1', name: 'name-2' });
   expect(again(after(refused(false)))).toMatchObject({ ...due, name: 'name-1', tries: 1, maybeSent: true });

@@ -18,8 +18,6 @@ beforeAll(async () => {
 const exceptions = {
   // grpc-js tells the cause of a lost connection in its message alone.
   'src/cli/rpc-failure.ts': 2,
-  // The kind of a refusal is the first word of its text until core stores it as a field of its own.
-  'src/dashboard/operator/add-stray-payments.ts': 1,
 };
 
 test('no process parses text that another process wrote for people', async () => {

@@ -6,6 +6,7 @@ type ReversalColumns = Pick<
   StrayPaymentRow,
   | 'status'
   | 'detail'
+  | 'refusalReason'
   | 'tries'
   | 'reversalId'
   | 'maybeSent'
@@ -18,10 +19,10 @@ type ReversalColumns = Pick<
 
 /** The reversal in a stray payment's row; its name is the id as it is stored. Throws TypeError when the row has no such state. */
 export function reversalOf(row: ReversalColumns): Reversal {
-  const { status, reversalId: name, tries, maybeSent, detail, updatedAt, dueAt } = row;
+  const { status, reversalId: name, tries, maybeSent, detail, refusalReason, updatedAt, dueAt } = row;
   const providerReference = row.providerReference ?? null;
   const leaseId = row.leaseId ?? null;
-  const request = { name, providerReference, tries, maybeSent, detail, leaseId, updatedAt };
+  const request = { name, providerReference, tries, maybeSent, detail, refusalReason, leaseId, updatedAt };
   if (status !== 'REVERSAL_DUE') return { ...request, status };
   if (dueAt == null) throw new TypeError(`the reversal ${name} is due and its row says no time`);
   return { ...request, status, dueAt, isLeased: row.leasedUntil != null };
@@ -36,6 +37,7 @@ export function reversalColumns(reversal: Reversal): ReversalColumns {
     tries,
     maybeSent,
     detail,
+    refusalReason,
     leaseId,
     updatedAt,
   } = reversal;
@@ -43,6 +45,16 @@ export function reversalColumns(reversal: Reversal): ReversalColumns {
   const leasedUntil = reversal.status === 'REVERSAL_DUE' && reversal.isLeased ? reversal.dueAt : null;
   // The domain has no ids: to its rules this is a name that the wallet knows the request by.
   const id = reversalId as StoredId<'stp'>;
-  const request = { status, reversalId: id, providerReference, tries, maybeSent, detail, leaseId, updatedAt };
+  const request = {
+    status,
+    reversalId: id,
+    providerReference,
+    tries,
+    maybeSent,
+    detail,
+    refusalReason,
+    leaseId,
+    updatedAt,
+  };
   return { ...request, dueAt, leasedUntil };
 }

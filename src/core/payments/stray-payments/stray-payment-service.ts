@@ -29,6 +29,7 @@ import type { Reversals } from './reversals.ts';
 
 const maxReference = 800;
 const maxDetail = 512;
+const maxReason = 64;
 
 export interface StrayPaymentServiceParts {
   readonly listStrayPayments: ListStrayPayments;
@@ -147,6 +148,7 @@ function parseOutcome({ outcome }: RecordReversalOutcomeRequest): Result<Reversa
     case 'refused':
       return ok({
         type: 'refused',
+        reason: walletText(outcome.value.reason, maxReason),
         detail: walletText(outcome.value.detail, maxDetail),
         definite: outcome.value.definite,
       });

@@ -97,8 +97,7 @@ export declare type StrayPayment = Message<"gatehouse.v1.StrayPayment"> & {
   status: StrayPaymentStatus;
 
   /**
-   * What the wallet last said of the reversal; may be empty. Of one it refused: the kind of its reason, such as
-   * account_state, and its own words.
+   * The wallet's latest words about the reversal; may be empty.
    *
    * @generated from field: string detail = 12;
    */
@@ -124,6 +123,14 @@ export declare type StrayPayment = Message<"gatehouse.v1.StrayPayment"> & {
    * @generated from field: google.protobuf.Timestamp update_time = 15;
    */
   updateTime?: Timestamp | undefined;
+
+  /**
+   * Why the wallet refused the reversal, as one of Gatehouse's lower_snake words, such as account_state. Empty while it is
+   * not refused, and on refusals that a version before this one recorded: their detail begins with the word.
+   *
+   * @generated from field: string refusal_reason = 16;
+   */
+  refusalReason: string;
 };
 
 /**
@@ -457,6 +464,13 @@ export declare type ReversalRefused = Message<"gatehouse.v1.ReversalRefused"> & 
    * @generated from field: bool definite = 2;
    */
   definite: boolean;
+
+  /**
+   * Why, as one of Gatehouse's lower_snake words, such as account_state; may be empty.
+   *
+   * @generated from field: string reason = 3;
+   */
+  reason: string;
 };
 
 /**
