@@ -23,13 +23,16 @@ interface AuditOptions extends PageOptions {
 export function addAuditCommands(program: Command, run: Runner): void {
   program
     .command('audit')
-    .description('look at who changed what')
+    .description('read the audit log')
     .command('list')
     .description('list changes to merchants, keys, users and webhooks, newest first')
-    .option('--merchant <merchant_id>', 'only changes that concern this merchant')
-    .option('--kind <kind>', 'only changes of this kind: what stands before the dot, such as api_key or user')
-    .addOption(timeOption('--from <time>', 'only changes made then or later'))
-    .addOption(timeOption('--to <time>', 'only changes made before then'))
+    .option('--merchant <merchant_id>', 'only changes to this merchant and its objects')
+    .option(
+      '--kind <kind>',
+      'only changes to this kind of object: the word before the dot, such as api_key or user',
+    )
+    .addOption(timeOption('--from <time>', 'only changes at this time (UTC) or later'))
+    .addOption(timeOption('--to <time>', 'only changes before this time (UTC)'))
     .addOption(limitOption())
     .addOption(pageTokenOption())
     .action((options: AuditOptions) => run(({ audit }) => list(audit, options)));
@@ -41,7 +44,7 @@ const showDetails = (details: JsonObject): string =>
     .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
     .join('\n');
 
-/** What was done, to what and, where that does not say it, for which merchant. */
+/** The action, its target and, if the target does not identify the merchant, the merchant. */
 const showChange = ({ action, targetId, merchantId }: AuditEntry): string =>
   [...new Set([action, targetId, merchantId])].filter((part) => part !== '').join('\n');
 
@@ -75,6 +78,8 @@ async function list(audit: CoreClients['audit'], options: AuditOptions): Promise
       next_page_token: page.nextPageToken,
     },
     text: (width) =>
-      rows.length === 0 ? 'Nothing has been changed yet.' : `${table(columns, rows, width)}${showMore(page)}`,
+      rows.length === 0
+        ? 'The audit log has no such entries.'
+        : `${table(columns, rows, width)}${showMore(page)}`,
   };
 }

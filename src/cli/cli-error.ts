@@ -1,4 +1,4 @@
-/** What the process's exit code tells a script. */
+/** The process's exit codes, for scripts. */
 export const exitCodes = {
   ok: 0,
   unexpected: 1,
@@ -20,11 +20,11 @@ export const exitCodeHelp = `Exit codes:
   5  the core or the webhooks process cannot be reached, or cannot reach its database;
      for reconcile: nobody could read the statement`;
 
-/** The command cannot go on, for a reason its user can do something about. */
+/** The command cannot continue, for a reason that its user can correct. */
 export class CliError extends Error {
   override readonly name = 'CliError';
   readonly exitCode: number;
-  /** What to do, one thing a line. */
+  /** What the user can do, one action per line. */
   readonly advice: string;
 
   constructor(exitCode: number, message: string, advice: string) {

@@ -14,7 +14,7 @@ import { Health } from '../gen/health/v1/health_pb.js';
 import { openNamedTransport } from './named-transport.ts';
 import type { NamedTransportOptions } from './named-transport.ts';
 
-/** The services of a core, or of several that are asked in turn. */
+/** The services of a core, or of several cores that are called in turn. */
 export interface CoreClients {
   readonly merchants: Client<typeof MerchantService>;
   readonly apiKeys: Client<typeof ApiKeyService>;
@@ -27,17 +27,17 @@ export interface CoreClients {
   readonly audit: Client<typeof AuditService>;
   readonly diagnostics: Client<typeof DiagnosticsService>;
   readonly health: Client<typeof Health>;
-  /** Ends the connections; the process could not end before. */
+  /** Closes the connections. An open connection keeps the process from exiting. */
   readonly close: () => void;
 }
 
-/** Opens the services at the addresses. Nothing is connected before the first call. */
+/** Opens the services at the addresses. The first call makes the connection. */
 export function openCore(options: NamedTransportOptions): CoreClients {
   const transport = openNamedTransport(options);
   return coreClientsOn(transport, transport.close);
 }
 
-/** The services of a core that is reached by this transport, which `close` ends. */
+/** The services of a core, over this transport. `close` closes the transport. */
 export function coreClientsOn(transport: Transport, close: () => void): CoreClients {
   return {
     merchants: createClient(MerchantService, transport),

@@ -1,10 +1,10 @@
 import { InvalidArgumentError, Option } from 'commander';
 
-/** Scheme, host and port: of what was given as an endpoint, or of a whole webhook_url. */
+/** Scheme, host and port of an endpoint or of a complete webhook_url. */
 export function readEndpoint(text: string): string {
   if (!/^https?:\/\//i.test(text) || !URL.canParse(text))
     throw new InvalidArgumentError(
-      'Write it as https://shop.example or http://127.0.0.1:3000; a whole webhook_url will do, too.',
+      'Write it as https://shop.example or http://127.0.0.1:3000. A complete webhook_url is also accepted.',
     );
   return new URL(text).origin;
 }

@@ -6,7 +6,7 @@ import { describeRpcFailure } from './rpc-failure.ts';
 import type { Failure, FailureContext, Server } from './rpc-failure.ts';
 import { printable } from './table.ts';
 
-/** Says of any error what happened, what to do and which exit code it comes to. */
+/** Describes any error: what happened, what to do, and the exit code. */
 export function describeFailure(error: unknown, context: FailureContext): Failure {
   const none = { issues: [], advice: '', reason: undefined, requestId: undefined };
   if (error instanceof CliError) {
@@ -19,42 +19,40 @@ export function describeFailure(error: unknown, context: FailureContext): Failur
       ...none,
       exitCode: exitCodes.invalidInput,
       message: error.message,
-      advice: 'Set it right, or unset it.',
+      advice: 'Correct the setting, or unset it.',
     };
   if (error instanceof CommanderError) {
     return {
       ...none,
       exitCode: exitCodes.invalidInput,
       message:
-        error.code === 'commander.help'
-          ? 'which command? it is missing'
-          : error.message.replace(/^error: /, ''),
-      advice: 'Add --help to a command to see how it is used.',
+        error.code === 'commander.help' ? 'the command is missing' : error.message.replace(/^error: /, ''),
+      advice: 'To see how a command is used, add --help to it.',
     };
   }
   return {
     ...none,
     exitCode: exitCodes.unexpected,
     message: error instanceof Error ? error.message : String(error),
-    advice: 'This is a mistake in Gatehouse. Add --verbose to see where it happened.',
+    advice: 'This is a defect in Gatehouse. Add --verbose to see where it happened.',
   };
 }
 
-/** The failure as lines for people: what happened, each issue, what to do and, for those who asked, where it happened. */
+/** The failure as lines of text: what happened, each issue, what to do and, if `stack` is given, where it happened. */
 export function failureText(failure: Failure, stack: string | undefined, server: Server = 'core'): string {
   const lines = [
     `error: ${failure.message}`,
     ...failure.issues.map(({ field, issue }) => `  ${field}: ${issue}`),
     ...(failure.advice === '' ? [] : [failure.advice]),
     ...(failure.exitCode === exitCodes.unexpected && failure.requestId !== undefined
-      ? [`The ${server}'s log has it under request_id ${failure.requestId}.`]
+      ? [`For details, search the log of the ${server} for request_id ${failure.requestId}.`]
       : []),
     ...(stack === undefined ? [] : [stack]),
   ];
   return `${printable(lines.join('\n'))}\n`;
 }
 
-/** The failure as one line of JSON. `stack` is where it happened, for those who asked. */
+/** The failure as one line of JSON. `stack` is where it happened, if the user wants to know. */
 export function failureJson(failure: Failure, stack: string | undefined): string {
   const { exitCode, message, issues, advice, reason, requestId } = failure;
   const error = {

@@ -54,8 +54,8 @@ export function openForwarder({ url, totalMs, nowMs }: ForwarderOptions): Forwar
         return { status: answered.statusCode, durationMs: took(), problem: '', answer };
       } catch (error) {
         const describe = (): string => {
-          if (stop.aborted) return 'interrupted before it was answered';
-          return late.aborted ? `no whole answer within ${totalMs / 1000} s` : explain(error, url);
+          if (stop.aborted) return 'interrupted before the answer';
+          return late.aborted ? `no complete answer within ${totalMs / 1000} s` : explain(error, url);
         };
         return { status: 0, durationMs: took(), problem: describe(), answer: '' };
       }
@@ -78,7 +78,7 @@ async function beginningOf(body: AsyncIterable<Uint8Array>): Promise<string> {
 function explain(error: unknown, url: URL): string {
   const { hostname, protocol, port } = url;
   const where = `${hostname}:${port || (protocol === 'https:' ? '443' : '80')}`;
-  if (error instanceof errors.HTTPParserError) return `what ${where} answers is not HTTP`;
+  if (error instanceof errors.HTTPParserError) return `the answer of ${where} is not HTTP`;
   // By shape, not by class: under some test runners the errors of node:net are of another realm than this file's `Error`.
   const { code = '', message = 'it failed' } = error as { readonly code?: string; readonly message?: string };
   switch (code) {
@@ -86,13 +86,13 @@ function explain(error: unknown, url: URL): string {
       return `nothing listens on ${where}`;
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return `there is no host ${hostname}`;
+      return `the host ${hostname} does not exist`;
     case 'UND_ERR_CONNECT_TIMEOUT':
       return `no connection to ${where} within ${connectMs / 1000} s`;
     case 'ECONNRESET':
     case 'EPIPE':
     case 'UND_ERR_SOCKET':
-      return `${where} closed the connection before its answer was whole`;
+      return `${where} closed the connection before its answer was complete`;
     default:
       return `${message} (${where})`;
   }

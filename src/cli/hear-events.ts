@@ -7,7 +7,7 @@ import type { WebhookClients } from './webhook-clients.ts';
 export interface Hearing {
   readonly webhooks: WebhookClients['webhooks'];
   readonly merchantId: string;
-  /** Called when events are heard from now on; `isAgain` when that was so before, and then was not. */
+  /** Called when the connection is open. `isAgain` is true after a lost connection. */
   readonly onConnected: (isAgain: boolean) => void;
   readonly onLost: () => void;
 }
@@ -15,9 +15,9 @@ export interface Hearing {
 const reconnectMs = 500;
 
 /**
- * A merchant's sandbox events as they happen, until `stop` aborts. A server that goes away after it was there is waited
- * for: it, or another one, is there again soon. What happens in between is not heard.
- * @throws ConnectError when it cannot be listened at all: at the first connection, or for a reason that waiting does not mend
+ * A merchant's sandbox events as they happen, until `stop` aborts. After a lost connection, it reconnects to that server
+ * or another one. Events in between are missed.
+ * @throws ConnectError when the first connection fails, or for a reason that waiting does not resolve
  */
 export async function* hearEvents(
   { webhooks, merchantId, onConnected, onLost }: Hearing,
@@ -45,6 +45,6 @@ export async function* hearEvents(
   }
 }
 
-/** Whether it is the way to the server that failed, or a server that will be back. */
+/** Whether the connection failed, or a server that will be available again. */
 const isPassing = (error: unknown): boolean =>
   error instanceof ConnectError && (error.code === Code.Unavailable || reasonOf(error) === undefined);

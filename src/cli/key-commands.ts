@@ -34,18 +34,18 @@ const describe = (key: ApiKey, now: Date): string =>
   ]);
 
 const showSecret = (secret: string): string =>
-  `${secret}\n\nThis is the key. Keep it now: Gatehouse does not store it and cannot show it again.`;
+  `${secret}\n\nCopy this key now. Gatehouse does not store it and cannot show it again.`;
 
 /** `key …` */
 export function addKeyCommands(program: Command, run: Runner, find: FindMerchant, now: () => Date): void {
-  const key = program.command('key').description("issue, replace and end merchants' API keys");
+  const key = program.command('key').description("create, replace and revoke merchants' API keys");
 
   onMerchant(
     key
       .command('issue')
-      .description('make a key and show it, once')
+      .description('create a key and show it once')
       .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox'))
-      .option('--label <text>', 'what the key is for, at most 64 characters'),
+      .option('--label <text>', 'the purpose of the key, at most 64 characters'),
     find,
     (merchantId: string, options: { environment: Environment; label?: string }) =>
       run(async ({ apiKeys }) => {
@@ -61,11 +61,11 @@ export function addKeyCommands(program: Command, run: Runner, find: FindMerchant
   onMerchantAnd(
     key
       .command('rotate')
-      .description('make a key to take the place of another, and show it, once')
+      .description('create a successor of a key and show it once')
       .addOption(
         durationOption(
           '--overlap <time>',
-          'how long the replaced key goes on working, such as 24h (the default)',
+          'how long the replaced key stays valid, such as 24h (the default)',
         ),
       ),
     new Argument('<api_key_id>', 'the key to replace: key_…'),
@@ -94,7 +94,7 @@ export function addKeyCommands(program: Command, run: Runner, find: FindMerchant
   );
 
   onMerchantAnd(
-    key.command('revoke').description('end a key for good'),
+    key.command('revoke').description('disable a key permanently'),
     new Argument('<api_key_id>', 'key_…'),
     find,
     (merchantId: string, apiKeyId: string) =>
@@ -102,7 +102,7 @@ export function addKeyCommands(program: Command, run: Runner, find: FindMerchant
         const revoked = answered((await apiKeys.revokeApiKey({ merchantId, apiKeyId })).apiKey);
         return {
           json: plainJson(ApiKeySchema, revoked),
-          text: `${describe(revoked, now())}\n\nWithin 5 seconds of its end a key is refused everywhere.`,
+          text: `${describe(revoked, now())}\n\nAll processes refuse the key within 5 seconds.`,
         };
       }),
   );
@@ -118,7 +118,7 @@ export function addKeyCommands(program: Command, run: Runner, find: FindMerchant
           now(),
           [
             `${merchantId} has no keys in ${showEnvironment(environment)}.`,
-            `Make one: gatehouse key issue ${merchantId}`,
+            `Create a key: gatehouse key issue ${merchantId}`,
           ].join(' '),
         );
       }),

@@ -15,7 +15,7 @@ import type { WebhookClients } from './webhook-clients.ts';
 
 export interface ListenParts {
   readonly stdout: (text: string) => void;
-  /** Takes a line about what goes on. */
+  /** Receives a line about the progress. */
   readonly report: (line: string) => void;
   /** Whether events are printed for scripts. */
   readonly isJson: boolean;
@@ -33,12 +33,8 @@ export function addListenCommand(program: Command, parts: ListenParts): void {
     .description(
       "print a merchant's sandbox events as they happen, and forward them, signed, to a server of yours",
     )
-    .argument('[merchant_id]', 'mer_…; when left out, the demo merchant of npm start, else the only merchant')
-    .option(
-      '--forward <url>',
-      'send each of them on to this URL, such as http://localhost:3000/hook',
-      readUrl,
-    )
+    .argument('[merchant_id]', 'mer_…; default: the demo merchant of npm start, otherwise the only merchant')
+    .option('--forward <url>', 'forward each event to this URL, such as http://localhost:3000/hook', readUrl)
     .action(async (named: string | undefined, { forward }: { forward?: URL }) => {
       const servers = await parts.findWebhooks();
       const merchantId = await parts.findMerchant(
@@ -59,7 +55,7 @@ function readUrl(text: string): URL {
   throw new InvalidArgumentError('Write it as http://localhost:3000/hook.');
 }
 
-/** As long as Gatehouse waits for a receiver in earnest. */
+/** As long as Gatehouse waits for a receiver of real webhooks. */
 const forwardMs = 15_000;
 
 interface Listening {
@@ -79,8 +75,8 @@ async function listen(webhooks: WebhookClients['webhooks'], listening: Listening
     webhooks,
     merchantId,
     onConnected: (isAgain: boolean) =>
-      report(isAgain ? 'Connected again. What happened meanwhile was not heard.' : greeting(listening)),
-    onLost: () => report('The webhooks process has gone away. Waiting for it…'),
+      report(isAgain ? 'Reconnected. Events in the meantime were missed.' : greeting(listening)),
+    onLost: () => report('The connection to the webhooks process is lost. Reconnecting…'),
   };
   try {
     for await (const heard of hearEvents(hearing, stop)) {
@@ -97,30 +93,25 @@ async function listen(webhooks: WebhookClients['webhooks'], listening: Listening
 
 function greeting({ merchantId, forward, servers: { demo } }: Listening): string {
   const opening = [
-    `Listening to the SANDBOX events of ${merchantId}:`,
-    'orders that are completed, failed or expired from now on. Ctrl-C ends it.',
+    `Listening to SANDBOX events of ${merchantId}:`,
+    'orders that complete, fail or expire from now on. Press Ctrl-C to stop.',
   ];
   if (forward === undefined)
-    return [
-      ...opening,
-      'To have them sent to a server of yours: --forward http://localhost:3000/hook',
-      '',
-    ].join('\n');
+    return [...opening, 'To forward them to your server, add: --forward http://localhost:3000/hook', ''].join(
+      '\n',
+    );
   const secret =
     demo?.merchantId === merchantId
-      ? [
-          'The secret they are signed with, unless it was replaced since:',
-          `  test_webhook_secret in ${demo.path}`,
-        ]
+      ? ['They are signed with this secret, unless it was replaced:', `  test_webhook_secret in ${demo.path}`]
       : [
-          'The secret they are signed with was shown when it was made. See which it is, or make one:',
+          'The signing secret was shown when it was created. List the secrets, or create a new one:',
           `  gatehouse webhook secret list ${merchantId}`,
           `  gatehouse webhook secret rotate ${merchantId}`,
         ];
-  return [...opening, `Each is forwarded once to ${printable(forward.href)}`, ...secret, ''].join('\n');
+  return [...opening, `Each event is forwarded once to ${printable(forward.href)}`, ...secret, ''].join('\n');
 }
 
-/** What is shown of a webhook's body. */
+/** The parts of a webhook's body that are shown. */
 const Body = Type.Object({
   created_at: Type.String(),
   data: Type.Object({
@@ -135,7 +126,7 @@ const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8'
 /** The longest type there is. */
 const typeWidth = 'order.completed'.length;
 
-/** One line: when it happened, what, to which order, and for how much. */
+/** One line: the time, the event, the order and the amount. */
 function showEvent({ eventType, orderNumber, body }: ListenToSandboxEventsResponse): string {
   const { created_at, data } = Value.Parse(Body, JSON.parse(textOf(body)));
   const time = created_at.replace(/\.\d+Z$/, 'Z');
@@ -148,13 +139,13 @@ function showEvent({ eventType, orderNumber, body }: ListenToSandboxEventsRespon
 
 const mostOfAnswer = 200;
 
-/** What the receiver did with it; of a refusal, what it said. */
+/** The receiver's status, and the body of a refusal. */
 function showForwarded({ status, durationMs, problem, answer }: Forwarded): string {
   if (problem !== '') return printable(`  not received: ${problem}`);
   if (status >= 200 && status < 300) return `  answered ${status} in ${durationMs} ms`;
   const said = answer.replace(/\s+/g, ' ').trim().slice(0, mostOfAnswer);
   return printable(
-    `  answered ${status} in ${durationMs} ms, which counts as not received${said === '' ? '' : `\n  < ${said}`}`,
+    `  answered ${status} in ${durationMs} ms, so the delivery failed${said === '' ? '' : `\n  < ${said}`}`,
   );
 }
 

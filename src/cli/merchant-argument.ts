@@ -3,21 +3,21 @@ import type { Argument, Command } from 'commander';
 import { CliError, exitCodes } from './cli-error.ts';
 import type { CoreClients } from './core-clients.ts';
 
-/** Finds the merchant that a command is about. */
+/** Finds the merchant of a command. */
 export type FindMerchant = (
   named: string | undefined,
-  /** The command with `<merchant_id>` in its place, as the user would have to type it. */
+  /** The complete command with `<merchant_id>`, for the user to type. */
   howToName: string,
 ) => Promise<string>;
 
-/** What to list when there are several; the rest is for `merchant list`. */
+/** The error lists at most this many merchants. `merchant list` shows the others. */
 const mostListed = 20;
 
-/** No core can be asked for the only merchant, for the reason given. */
+/** The command needs a core to find the only merchant, and no core is known for the given reason. */
 export const unknownMerchant = (howToName: string, reason: CliError): CliError =>
   new CliError(
     reason.exitCode,
-    `which merchant? The command names none, and ${reason.message}`,
+    `the merchant is missing. The command names none, and ${reason.message}`,
     [`Name it: ${howToName}`, reason.advice].join('\n'),
   );
 
@@ -40,7 +40,7 @@ export async function findOnlyMerchant(
   if (some.length === 1 && nextPageToken === '') return only.merchantId;
   throw new CliError(
     exitCodes.invalidInput,
-    'which merchant? There are several, and the command names none',
+    'the merchant is missing. There are several, and the command names none',
     [
       ...some.map(({ merchantId, name }) => `  ${merchantId}  ${name}`),
       ...(nextPageToken === '' ? [] : ['  and more: gatehouse merchant list']),
@@ -55,11 +55,10 @@ const looksLikeMerchant = (text: string): boolean => /^mer_/.test(text);
 const nameOf = (command: Command): string =>
   command.parent === null ? command.name() : `${nameOf(command.parent)} ${command.name()}`;
 
-const description = 'mer_…; the only merchant when left out';
+const description = 'mer_…; default: the only merchant';
 
 /**
- * Gives a command the argument `[merchant_id]`, and runs `action` with the merchant that is named, else with the only one
- * there is.
+ * Gives a command the argument `[merchant_id]`. Runs `action` with the named merchant, or with the only merchant.
  */
 export function onMerchant(
   command: Command,
@@ -74,9 +73,9 @@ export function onMerchant(
 }
 
 /**
- * The same for a command that takes another argument after the merchant, such as `<order>`, or `[delivery_id]` when it may be
- * left out. An argument that stands alone is the merchant when it begins with `mer_`, else the other one: ids of other things
- * begin otherwise, and an order number that does not needs its merchant before it.
+ * The same for a command with another argument after the merchant, such as `<order>`, or `[delivery_id]` if it is optional.
+ * A single argument is the merchant if it begins with `mer_`, and otherwise the other argument. An order number that begins
+ * with `mer_` needs the merchant before it.
  */
 export function onMerchantAnd(
   command: Command,
@@ -100,7 +99,7 @@ export function onMerchantAnd(
       );
     }
   };
-  // Commander fills arguments from the left and cannot tell which one was left out: both are optional to it.
+  // Commander assigns arguments from the left and cannot detect which one is missing. So both are optional here.
   command
     .usage(`[options] [merchant_id] ${shown}`)
     .argument('[merchant_id]', description)

@@ -36,7 +36,7 @@ function describe(merchant: Merchant, note = ''): Output {
   return { json: plainJson(MerchantSchema, merchant), text: note === '' ? text : `${text}\n\n${note}` };
 }
 
-/** Commands about one merchant that is there already: what each asks of the core, and what it says when done. */
+/** Commands for one existing merchant: the call of each, and its text on success. */
 const oneMerchant: readonly {
   readonly name: string;
   readonly description: string;
@@ -52,29 +52,27 @@ const oneMerchant: readonly {
   {
     name: 'suspend',
     description: "stop a merchant's keys from working; orders already registered run on",
-    reason: 'why, for the audit log',
+    reason: 'the reason, for the audit log',
     ask: (merchants, merchantId, reason) => merchants.suspendMerchant({ merchantId, reason }),
-    note: 'Within 5 seconds its keys are refused everywhere. Orders already registered run on.',
+    note: 'All processes refuse its keys within 5 seconds. Registered orders continue.',
   },
   {
     name: 'resume',
     description: 'end the suspension of a merchant',
     ask: (merchants, merchantId) => merchants.resumeMerchant({ merchantId }),
-    note: 'Within 5 seconds its keys work again everywhere.',
+    note: 'All processes accept its keys again within 5 seconds.',
   },
   {
     name: 'activate-production',
-    description: 'let a merchant use production with its live keys',
+    description: 'enable production and the live keys of a merchant',
     ask: (merchants, merchantId) => merchants.activateProduction({ merchantId }),
-    note: 'Within 5 seconds its live keys work everywhere.',
+    note: 'All processes accept its live keys within 5 seconds.',
   },
 ];
 
 /** `merchant …` */
 export function addMerchantCommands(program: Command, run: Runner, find: FindMerchant): void {
-  const merchant = program
-    .command('merchant')
-    .description('create merchants, look at them, let them in or not');
+  const merchant = program.command('merchant').description('create, show, change and suspend merchants');
 
   merchant
     .command('create')
@@ -95,7 +93,7 @@ export function addMerchantCommands(program: Command, run: Runner, find: FindMer
           ...(options.sessionLifetime === undefined ? {} : { sessionLifetime: options.sessionLifetime }),
         });
         const created = answered(reply.merchant);
-        return describe(created, `Give it a key: gatehouse key issue ${created.merchantId}`);
+        return describe(created, `Create its first key: gatehouse key issue ${created.merchantId}`);
       }),
     );
 

@@ -43,7 +43,7 @@ function readAmounts(text: string): Pick<LargestAmount, 'currency' | 'amount'>[]
   return entriesOf(text).map((entry) => {
     const [, currency, amount] = /^\s*([A-Za-z]{3})=([0-9.]+)\s*$/.exec(entry) ?? [];
     if (currency === undefined || amount === undefined)
-      throw new InvalidArgumentError('Write it as ETB=50000, several with commas between, or none.');
+      throw new InvalidArgumentError('Write it as ETB=50000, with commas between several, or none.');
     return { currency: currency.toUpperCase(), amount };
   });
 }
@@ -57,7 +57,7 @@ function readRate(text: string): number {
 
 const readContact = (text: string): string => (text === 'none' ? '' : text);
 
-/** `merchant update`: only what is said changes, and nothing of what somebody else changes meanwhile. */
+/** `merchant update`: changes only the given values, and fails if another user changed the merchant meanwhile. */
 export function addMerchantUpdateCommand(
   merchant: Command,
   run: Runner,
@@ -67,7 +67,7 @@ export function addMerchantUpdateCommand(
   onMerchant(
     merchant
       .command('update')
-      .description('change the name of a merchant, its time to pay, and what it may do')
+      .description('change the name, time to pay, contact and terms of a merchant')
       .option('--name <name>', 'shown to customers at checkout')
       .addOption(durationOption('--session-lifetime <time>', 'how long customers have to pay, such as 30m'))
       .addOption(
@@ -81,14 +81,14 @@ export function addMerchantUpdateCommand(
         ),
       )
       .addOption(
-        new Option('--currencies <code,…>', 'currencies its orders may be in, or all').argParser(
+        new Option('--currencies <code,…>', 'allowed currencies of its orders, or all').argParser(
           readCurrencies,
         ),
       )
       .addOption(
         new Option(
           '--largest-amounts <code=amount,…>',
-          'the most an order may be over, such as ETB=50000, or none',
+          'the largest amount of an order, such as ETB=50000, or none',
         ).argParser(readAmounts),
       )
       .addOption(
@@ -97,13 +97,13 @@ export function addMerchantUpdateCommand(
       .addOption(
         new Option(
           '--contact-phone <number>',
-          'where customers call the merchant; shown on checkout pages and receipts, or none',
+          'phone number for customers, shown on checkout pages and receipts, or none',
         ).argParser(readContact),
       )
       .addOption(
         new Option(
           '--contact-email <address>',
-          'where customers write to the merchant; shown on checkout pages and receipts, or none',
+          'e-mail address for customers, shown on checkout pages and receipts, or none',
         ).argParser(readContact),
       ),
     find,
@@ -113,13 +113,13 @@ export function addMerchantUpdateCommand(
           throw new CliError(
             exitCodes.invalidInput,
             'nothing would change',
-            'Say what is to change; --help lists it.',
+            'Add at least one option with a new value. --help lists the options.',
           );
         const before = answered((await merchants.getMerchant({ merchantId })).merchant);
         const { name, sessionLifetime, contactPhone, contactEmail } = options;
         const reply = await merchants.updateMerchant({
           merchantId,
-          // What is not said stays as it is now; if that is not so any more, nothing is changed.
+          // Values that are not given keep their present state. If the merchant has changed since it was read, the call fails.
           ...(before.updateTime === undefined ? {} : { expectedUpdateTime: before.updateTime }),
           ...(name === undefined ? {} : { name }),
           ...(sessionLifetime === undefined ? {} : { sessionLifetime }),
@@ -129,7 +129,10 @@ export function addMerchantUpdateCommand(
           },
           terms: changedTerms(before.terms ?? create(MerchantTermsSchema), options),
         });
-        return describe(answered(reply.merchant), 'Within 5 seconds it holds everywhere, for new orders.');
+        return describe(
+          answered(reply.merchant),
+          'All processes apply the change to new orders within 5 seconds.',
+        );
       }),
   );
 }
@@ -143,7 +146,7 @@ const changedTerms = (terms: MerchantTerms, options: UpdateOptions): MerchantTer
     requestsPerSecond: options.requestsPerSecond ?? terms.requestsPerSecond,
   });
 
-/** What a merchant may do and how customers reach it, line by line. What is not set is left out. */
+/** A merchant's terms and its contact, line by line. Empty values are left out. */
 export function termsFields({ terms, contact }: Merchant): [string, string][] {
   if (terms === undefined) return [];
   const ways = [contact?.phone ?? '', contact?.email ?? ''].filter((way) => way !== '');

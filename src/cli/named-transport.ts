@@ -5,17 +5,17 @@ import { createGrpcTransport } from '../contract/grpc-transport.ts';
 export interface NamedTransportOptions {
   readonly addresses: readonly string[];
   readonly token: string;
-  /** The person who asks, for the audit log. */
+  /** The user of the command, for the audit log. */
   readonly actor: string;
   readonly newRequestId: () => string;
 }
 
-/** Somebody waits at a terminal: a server that has said nothing for this long is as good as gone. */
+/** A person waits at a terminal, so a server that does not answer within this time counts as unavailable. */
 const callDeadlineMs = 5_000;
 
 const requestIdHeader = 'x-request-id';
 
-/** A transport whose calls say who asks, and carry a request id that a failed one is found by. Close it when done. */
+/** A transport whose calls carry the user's name and a request id for the server's log. Close it when done. */
 export function openNamedTransport({
   addresses,
   token,
@@ -47,6 +47,6 @@ function withHeaders(header: unknown, more: Readonly<Record<string, string>>): H
   return headers;
 }
 
-/** The id of the request that failed, as the server's log has it; undefined when none was sent. */
+/** The id of the failed request, as in the server's log; undefined when no request was sent. */
 export const requestIdOf = (error: ConnectError): string | undefined =>
   error.metadata.get(requestIdHeader) ?? undefined;

@@ -12,7 +12,7 @@ import { readCliSettings } from './settings.ts';
 import { valueOf, wordOf, wordsOf } from './plain-json.ts';
 import { parseDuration, parseTime } from './time.ts';
 
-/** The kind of key that an environment takes is as good a name for it. */
+/** The names of an environment's keys are synonyms of its name. */
 const environmentSynonyms: Readonly<Record<string, Environment>> = {
   test: Environment.SANDBOX,
   live: Environment.PRODUCTION,
@@ -86,7 +86,7 @@ export function readAddresses(text: string): readonly string[] {
     return readCliSettings({ GATEHOUSE_CORE_ADDRESSES: text }).GATEHOUSE_CORE_ADDRESSES ?? [];
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
-    throw new InvalidArgumentError('It must be host:port, or several of them with commas between.');
+    throw new InvalidArgumentError('Write it as host:port, with commas between several.');
   }
 }
 
@@ -95,7 +95,7 @@ export function readHttpUrls(text: string, earlier: readonly string[] = []): rea
   const urls = text.split(',').map((url) => url.trim().replace(/\/+$/, ''));
   if (!urls.every((url) => /^https?:\/\//.test(url) && URL.canParse(url)))
     throw new InvalidArgumentError(
-      'It must be a URL such as http://127.0.0.1:8080, or several with commas between.',
+      'Write it as a URL such as http://127.0.0.1:8080, with commas between several.',
     );
   return [...earlier, ...urls];
 }
@@ -123,9 +123,9 @@ export const walletOption = (): Option =>
     readEnum(WalletSchema, word),
   );
 
-/** `--date`, as the contract has it: a day, UTC. */
+/** `--date`, in the form of the contract: a day, UTC. */
 export const dateOption = (): Option =>
-  new Option('--date <date>', 'a day (UTC) such as 2026-01-31; yesterday when left out').argParser((text) => {
+  new Option('--date <date>', 'a day (UTC) such as 2026-01-31; default: yesterday').argParser((text) => {
     if (text.length !== 10 || parseTime(text) === undefined)
       throw new InvalidArgumentError('Write it as 2026-01-31 (UTC).');
     return text;
@@ -141,12 +141,12 @@ export const limitOption = (): Option =>
   new Option('--limit <number>', 'list at most this many').default(50).argParser(readLimit);
 
 export const pageTokenOption = (): Option =>
-  new Option('--page-token <token>', 'go on where an earlier list ended, with the same filters');
+  new Option('--page-token <token>', 'continue an earlier list, with the same filters');
 
-/** An environment as a command names it: sandbox, production. */
+/** The name of an environment in commands: sandbox, production. */
 export const environmentWord = (environment: Environment): string =>
   wordOf(EnvironmentSchema, environment) ?? 'both environments';
 
-/** An environment as it is shown where it must not be mistaken: SANDBOX, PRODUCTION. */
+/** The name of an environment in output, in capitals so that it is not overlooked: SANDBOX, PRODUCTION. */
 export const showEnvironment = (environment: Environment): string =>
   environmentWord(environment).toUpperCase();

@@ -58,7 +58,7 @@ export function addOrderCommands(program: Command, run: Runner, find: FindMercha
   onMerchantAnd(
     order
       .command('show')
-      .description('show one order, its payment attempts and what happened to it')
+      .description('show an order, its payment attempts and its history')
       .addOption(environment()),
     new Argument('<order>', "the merchant's order_number, or ord_…"),
     find,
@@ -92,7 +92,7 @@ export function addOrderCommands(program: Command, run: Runner, find: FindMercha
   );
 }
 
-/** What Gatehouse's own ids look like. An order_number that looks like one can be found by its order_id. */
+/** The form of Gatehouse's own ids. An order with an order_number of this form can be found by its order_id. */
 const isOrderId = (name: string): boolean => /^ord_[0-9a-hjkmnp-tv-z]{26}$/.test(name);
 
 async function readEvents(orders: Orders, order: Order): Promise<readonly OrderEvent[]> {
@@ -108,10 +108,10 @@ async function readEvents(orders: Orders, order: Order): Promise<readonly OrderE
   return events;
 }
 
-/** Why an open order takes no payment. */
+/** Explains why an open order accepts no payment. */
 const explainHold = ({ status }: Order, strays: readonly StrayPayment[]): string =>
   status === OrderStatus.PENDING && strays.some((stray) => stray.status !== StrayPaymentStatus.REVERSED)
-    ? '\nThe order takes no other payment until the payer has this money back. It expires at its time all the same.'
+    ? '\nThe order accepts no other payment until this money is returned to the payer. It can still expire meanwhile.'
     : '';
 
 function show(order: Order, events: readonly OrderEvent[], strays: readonly StrayPayment[]): Output {
@@ -138,13 +138,11 @@ function show(order: Order, events: readonly OrderEvent[], strays: readonly Stra
     attempts.length === 0 ? 'No payment attempts' : `Payment attempts\n${showAttempts(attempts, width)}`,
     ...(strays.length === 0
       ? []
-      : [
-          `Money that the order could not take\n${showStrays(strays, order, width)}${explainHold(order, strays)}`,
-        ]),
-    `What happened\n${showTimeline(order, events, width)}`,
+      : [`Stray payments of the order\n${showStrays(strays, order, width)}${explainHold(order, strays)}`]),
+    `History\n${showTimeline(order, events, width)}`,
     ...(order.webhookUrl === '' || order.status === OrderStatus.PENDING
       ? []
-      : [`What its webhook URL was told\n${showDeliveriesOf(order)}`]),
+      : [`Webhooks\n${showDeliveriesOf(order)}`]),
   ];
   return {
     json: {

@@ -9,7 +9,7 @@ import { wordOf } from './plain-json.ts';
 import { table } from './table.ts';
 import { showTime } from './time.ts';
 
-/** An order's payment attempts, oldest first, each as the latest event about it left it. */
+/** An order's payment attempts, oldest first, each in the state of its latest event. */
 export function attemptsOf(events: readonly OrderEvent[]): readonly PaymentAttempt[] {
   const latest = new Map<string, PaymentAttempt>();
   for (const { paymentAttempt } of events) {
@@ -21,7 +21,7 @@ export function attemptsOf(events: readonly OrderEvent[]): readonly PaymentAttem
 const optionOf = ({ paymentOption }: PaymentAttempt): string =>
   wordOf(PaymentOptionSchema, paymentOption) ?? '';
 
-/** Where an attempt stands and, when it was declined, why. */
+/** The status of an attempt and, if it was declined, the reason. */
 export function showAttemptStatus({ status, declineReason }: PaymentAttempt): string {
   const word = wordOf(PaymentAttemptStatusSchema, status) ?? '';
   return declineReason === '' ? word : `${word}: ${declineReason}`;
@@ -47,7 +47,7 @@ export function showAttempts(attempts: readonly PaymentAttempt[], width: number)
   return table(columns, rows, width);
 }
 
-/** What an event means, in a few words. */
+/** Describes an event in a few words. */
 function tell({ type, order, paymentAttempt }: OrderEvent): string {
   switch (type) {
     case OrderEventType.CREATED:
@@ -65,7 +65,7 @@ function tell({ type, order, paymentAttempt }: OrderEvent): string {
     case OrderEventType.FAILED:
       return paymentAttempt === undefined ? 'failed' : `failed: attempt ${showAttemptStatus(paymentAttempt)}`;
     case OrderEventType.EXPIRED:
-      return 'the time to pay ran out';
+      return 'the time to pay expired';
     case OrderEventType.UNSPECIFIED:
       return '';
   }
@@ -74,7 +74,7 @@ function tell({ type, order, paymentAttempt }: OrderEvent): string {
 const amountOf = ({ amount, currency, expireTime }: Order): string =>
   `${amount} ${currency}, to be paid by ${showTime(expireTime)}`;
 
-/** The events as a timeline, oldest first. Says so when the order has newer ones than can be listed already. */
+/** The events as a timeline, oldest first. It ends with a note if the order has newer events that cannot be listed yet. */
 export function showTimeline(
   { lastEventSequence }: Order,
   events: readonly OrderEvent[],
@@ -93,6 +93,6 @@ export function showTimeline(
     event.requestId === '' ? tell(event) : `${tell(event)}\nrequest ${event.requestId}`,
   ]);
   const isWhole = (events.at(-1)?.sequence ?? 0n) >= lastEventSequence;
-  const waiting = `Up to event ${lastEventSequence} there are newer ones, listed as soon as older transactions end: look again.`;
+  const waiting = `Newer events, up to event ${lastEventSequence}, are listed when older transactions have ended. Run the command again.`;
   return isWhole ? table(columns, rows, width) : `${table(columns, rows, width)}\n${waiting}`;
 }

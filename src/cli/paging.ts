@@ -1,4 +1,4 @@
-/** One page of a list, as any of the core's list methods gives it. */
+/** One page of a list, as all list methods of core return it. */
 interface Page<Item> {
   readonly items: readonly Item[];
   readonly nextPageToken: string;
@@ -9,16 +9,16 @@ export interface PageRequest {
   readonly pageToken: string;
 }
 
-/** What `--limit` and `--page-token` say. */
+/** The values of `--limit` and `--page-token`. */
 export interface PageOptions {
   readonly limit: number;
   readonly pageToken?: string;
 }
 
-/** The most that the core gives at once. */
+/** The largest page of core. */
 const largestPage = 500;
 
-/** Reads pages until there are `limit` items, or no more. nextPageToken is empty in the second case. */
+/** Reads pages up to `limit` items or the end of the list. nextPageToken is empty at the end. */
 export async function collectPages<Item>(
   { limit, pageToken = '' }: PageOptions,
   readPage: (request: PageRequest) => Promise<Page<Item>>,
@@ -36,8 +36,8 @@ export async function collectPages<Item>(
   return { items, nextPageToken };
 }
 
-/** Says under a list that it goes on, and how to read on. */
+/** The note under a list that has more items, with the way to read them. */
 export const showMore = ({ nextPageToken, items }: Page<unknown>): string =>
   nextPageToken === ''
     ? ''
-    : `\n\nThere are more than these ${items.length}. Raise --limit, or go on behind them with the same filters and\n--page-token ${nextPageToken}`;
+    : `\n\nThere are more than these ${items.length}. Raise --limit, or list the next page with the same filters and\n--page-token ${nextPageToken}`;

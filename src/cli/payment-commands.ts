@@ -43,7 +43,7 @@ interface ListOptions extends PageOptions {
 export function addPaymentCommands(program: Command, run: Runner, find: FindMerchant): void {
   const payment = program
     .command('payment')
-    .description('look at payments, at what was said to the wallets, and at stray money');
+    .description('show payments, their exchanges with wallets, and stray payments');
 
   onMerchant(
     payment
@@ -60,7 +60,7 @@ export function addPaymentCommands(program: Command, run: Runner, find: FindMerc
   onMerchantAnd(
     payment
       .command('show')
-      .description('show one payment attempt, its order, and what was said to the wallet and by it')
+      .description('show a payment attempt, its order, and its exchanges with the wallet')
       .addOption(exchangesOption()),
     new Argument('<payment_attempt_id>', 'pat_…'),
     find,
@@ -103,8 +103,8 @@ async function list(
 }
 
 const howToRead = {
-  ends: 'What was said: > is sent, < is answered, … is left out (all of it: --exchanges all)',
-  all: 'What was said: > is sent, < is answered',
+  ends: 'Exchanges with the wallet: > request, < answer, … left out (for all: --exchanges all)',
+  all: 'Exchanges with the wallet: > request, < answer',
 } as const satisfies Record<ShownExchanges, string>;
 
 function show(story: GetPaymentAttemptResponse, shown: ShownExchanges): Output {
@@ -121,7 +121,7 @@ function show(story: GetPaymentAttemptResponse, shown: ShownExchanges): Output {
       ['Changed', showTime(attempt.updateTime)],
       ["Wallet's reference", story.providerReference],
       ["Wallet's transaction", story.providerTransactionId],
-      ['Wallet asked next', due === '' ? 'not any more' : due],
+      ['Next query', due === '' ? 'none' : due],
       ['Merchant', order.merchantId],
       ['Order number', order.orderNumber],
       ['Order', order.orderId],
@@ -130,7 +130,7 @@ function show(story: GetPaymentAttemptResponse, shown: ShownExchanges): Output {
       ['Deducted', `${order.deducted} ${order.currency}`],
     ]),
     story.exchanges.length === 0
-      ? 'Nothing has been said to the wallet yet'
+      ? 'No exchanges with the wallet yet'
       : `${howToRead[shown]}\n${showExchanges(story.exchanges, shown)}`,
   ];
   return {

@@ -20,15 +20,15 @@ export function wordOf(description: DescEnum, value: number): string | undefined
 export const wordsOf = (description: DescEnum): readonly string[] =>
   description.values.filter(({ number }) => number !== 0).map(({ localName }) => localName.toLowerCase());
 
-/** The enum's value that a word stands for, in whichever case it is written; undefined when none is. */
+/** The enum's value of a word, ignoring case; undefined when there is none. */
 export const valueOf = (description: DescEnum, word: string): number | undefined =>
   description.values.find(
     ({ number, localName }) => number !== 0 && localName.toLowerCase() === word.toLowerCase(),
   )?.number;
 
 /**
- * A message as scripts get it: ProtoJSON with the contract's field names, but for two things that make it easier to
- * read: enums are lower-case words, and every field is always there, null when it has no value.
+ * A message for scripts: ProtoJSON with the contract's field names and two differences. Enums are lower-case words. Every
+ * field is present, and null when it has no value.
  */
 export const plainJson = <D extends DescMessage>(description: D, message: MessageShape<D>): JsonObject =>
   messageJson(reflect(description, message));

@@ -24,7 +24,7 @@ import { addUserCommands } from './user-commands.ts';
 import { addWalletCommands } from './wallet-commands.ts';
 import { addWebhookCommands } from './webhook-commands.ts';
 
-/** What the program has around it. */
+/** The environment of the program. */
 export interface Surroundings {
   /** @throws SettingsError */
   readonly readConfig: () => CliSettings;
@@ -32,12 +32,12 @@ export interface Surroundings {
   readonly openWebhooks: (addresses: readonly string[], token: string) => WebhookClients;
   readonly stdout: (text: string) => void;
   readonly stderr: (text: string) => void;
-  /** The columns of the terminal that the output goes to; undefined when it goes elsewhere. */
+  /** The columns of the terminal; undefined when the output does not go to a terminal. */
   readonly width?: number | undefined;
   readonly now: () => Date;
-  /** Aborts when the user has had enough (Ctrl-C). From the first call on, that does not end the process by itself. */
+  /** Aborts at Ctrl-C. After the first call of this function, Ctrl-C alone does not end the process. */
   readonly interruption: () => AbortSignal;
-  /** As `process.version` has it. */
+  /** In the form of `process.version`. */
   readonly nodeVersion: string;
 }
 
@@ -47,7 +47,7 @@ interface GlobalOptions {
   readonly verbose?: true;
 }
 
-/** The width of help: the same everywhere, so that it can be quoted. */
+/** The width of help texts. It is fixed, so that documentation can quote them. */
 const helpWidth = 100;
 
 const settingsHelp = `Where the core is:
@@ -58,7 +58,7 @@ Where the webhooks process is:
 Where people reach the dashboard, for the links that are given to them:
   GATEHOUSE_DASHBOARD_BASE_URL; else the one that npm start runs beside that core.`;
 
-/** Runs one command. Promises its exit code, one of `exitCodes`; never rejects. */
+/** Runs one command. Resolves with its exit code, one of `exitCodes`, and never rejects. */
 export async function runCli(args: readonly string[], surroundings: Surroundings): Promise<number> {
   const { stdout, stderr } = surroundings;
   const json = args.includes('--json');
@@ -151,7 +151,7 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
     const failure = describeFailure(error, { addresses, server });
     const stack = args.includes('--verbose') && error instanceof Error ? error.stack : undefined;
     if (json) stderr(failureJson(failure, stack));
-    // A command that is not whole has been answered with its help.
+    // The help of an incomplete command is already printed.
     else if (!isHelp) stderr(failureText(failure, stack, server));
     return failure.exitCode;
   }
@@ -164,9 +164,9 @@ function createProgram(output: {
 }): Command {
   return new Command('gatehouse')
     .description(
-      'Keeps the merchants, keys and users of a Gatehouse, and looks at its orders, payments, webhooks and health.',
+      'Manages merchants, keys and users of Gatehouse, and shows orders, payments, webhooks and health.',
     )
-    .option('--address <host:port,…>', 'the core to talk to, or several', readAddresses)
+    .option('--address <host:port,…>', 'the addresses of one or more cores', readAddresses)
     .option('--json', 'print JSON, errors included, instead of tables')
     .option('--verbose', 'print where in the program an error happened')
     .exitOverride()

@@ -35,7 +35,7 @@ import { showTime } from './time.ts';
 export interface ReconcileParts {
   readonly run: Runner;
   readonly now: () => Date;
-  /** Takes a line about how far it is. */
+  /** Receives a line about the progress. */
   readonly report: (line: string) => void;
 }
 
@@ -63,20 +63,27 @@ export function addReconcileCommands(program: Command, parts: ReconcileParts): v
   const { run } = parts;
   const reconcile = program
     .command('reconcile')
-    .description("compare a day of a wallet's statement with the payments on record, and list what differs");
+    .description(
+      "compare a day of a wallet's statement with the recorded payments, and list the differences",
+    );
 
   reconcile
     .command('run', { isDefault: true })
-    .description('compare a day now, wait for it, and list what differs; what is meant without a command')
+    .description('compare a day, wait for the result, and list the differences (the default command)')
     .addOption(walletOption().makeOptionMandatory())
     .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox'))
     .addOption(dateOption())
-    .addOption(durationOption('--timeout <time>', 'wait this long for somebody to read the statement (1m)'))
+    .addOption(
+      durationOption(
+        '--timeout <time>',
+        'how long to wait for a process that reads the statement (default: 1m)',
+      ),
+    )
     .action((options: RunOptions) => run(({ reconciliations }) => compare(reconciliations, options, parts)));
 
   reconcile
     .command('list')
-    .description('list comparisons, newest first: those made by hand and those of every day')
+    .description('list manual and daily reconciliations, newest first')
     .addOption(walletOption())
     .addOption(environmentOption())
     .addOption(limitOption())
@@ -85,7 +92,7 @@ export function addReconcileCommands(program: Command, parts: ReconcileParts): v
 
   reconcile
     .command('show')
-    .description('show one comparison and all that differed')
+    .description('show a reconciliation and its differences')
     .argument('<reconciliation_id>', 'rec_…')
     .action((reconciliationId: string) =>
       run(async ({ reconciliations }) => {
@@ -114,7 +121,7 @@ async function compare(
   };
 }
 
-/** Gives the reconciliation when it has been compared. @throws CliError when the statement is not read */
+/** Resolves with the completed reconciliation. @throws CliError when the statement is not read */
 async function waitForEnd(
   reconciliations: Reconciliations,
   first: Reconciliation,
@@ -122,7 +129,7 @@ async function waitForEnd(
   { now, report }: Pick<ReconcileParts, 'now' | 'report'>,
 ): Promise<Reconciliation> {
   const { reconciliationId } = first;
-  const seeLater = `See what became of it: gatehouse reconcile show ${reconciliationId}`;
+  const seeLater = `See its state: gatehouse reconcile show ${reconciliationId}`;
   let seen = first;
   let changedAt = now().getTime();
   for (;;) {
@@ -136,8 +143,8 @@ async function waitForEnd(
         `the wallet's statement could not be read: ${current.detail}`,
         [
           current.dueTime === undefined
-            ? 'It is given up; start it again when the wallet is well.'
-            : `It is tried again at ${showTime(current.dueTime)}.`,
+            ? 'This reconciliation is abandoned. Start a new one when the wallet has recovered.'
+            : `Gatehouse tries again at ${showTime(current.dueTime)}.`,
           seeLater,
         ].join('\n'),
       );
@@ -150,9 +157,9 @@ async function waitForEnd(
     if (now().getTime() - changedAt > waitMs)
       throw new CliError(
         exitCodes.unreachable,
-        `nobody has read the statement for ${Math.round(waitMs / 1000)} s`,
+        `no process has read the statement for ${Math.round(waitMs / 1000)} s`,
         [
-          `It stays due. Is a wallets process running that has ${title(first)} among its GATEHOUSE_WALLETS?`,
+          `The reconciliation stays due. Start a wallets process with ${title(first)} in its GATEHOUSE_WALLETS.`,
           seeLater,
         ].join('\n'),
       );
@@ -192,7 +199,7 @@ function describe(reconciliation: Reconciliation, differences: readonly Differen
     ['Started', `${showTime(reconciliation.createTime)} by ${reconciliation.startedBy}`],
     [
       'Entries',
-      otherEntries === 0 ? String(entries) : `${entries}, of which ${otherEntries} are no payments`,
+      otherEntries === 0 ? String(entries) : `${entries}, of which ${otherEntries} are not payments`,
     ],
     ['Differences', isOver ? String(reconciliation.differences) : ''],
     ['Last problem', reconciliation.detail],
@@ -203,7 +210,9 @@ function describe(reconciliation: Reconciliation, differences: readonly Differen
     summary,
     ...(differences.length === 0 ? [] : [showDifferences(differences, width)]),
     ...(isOver && reconciliation.differences === 0 ? ['The statement and the records agree.'] : []),
-    ...(isOver && more > 0 ? [`There are ${more} more than are kept: is it the right account?`] : []),
+    ...(isOver && more > 0
+      ? [`${more} more differences are not stored. Check that the statement is of the right account.`]
+      : []),
   ];
   return {
     json: {
@@ -219,7 +228,7 @@ function showDifferences(differences: readonly Difference[], width: number): str
     { head: '#', right: true },
     { head: 'THE WALLET HAS' },
     { head: 'WE HAVE' },
-    { head: 'WHAT DIFFERS, AND WHAT TO DO', gives: true },
+    { head: 'DIFFERENCE AND ACTION', gives: true },
   ];
   const side = (amount: string, currency: string, status: string): string =>
     amount === '' && status === '' ? 'nothing' : `${amount} ${currency}\n${status}`;
@@ -267,6 +276,6 @@ async function list(reconciliations: Reconciliations, options: ListOptions): Pro
       next_page_token: page.nextPageToken,
     },
     text: (width) =>
-      rows.length === 0 ? 'Nothing has been compared yet' : `${table(columns, rows, width)}${showMore(page)}`,
+      rows.length === 0 ? 'No such reconciliations' : `${table(columns, rows, width)}${showMore(page)}`,
   };
 }

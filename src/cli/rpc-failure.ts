@@ -6,29 +6,29 @@ import { reasonOf } from '../platform/rpc/rpc-error.ts';
 import { exitCodes } from './cli-error.ts';
 import { requestIdOf } from './named-transport.ts';
 
-/** What a command talks to, as it is called in a sentence. */
+/** The kind of server that a command calls, as a noun for sentences. */
 export type Server = 'core' | 'webhooks process';
 
-/** An error as the user is told of it. */
+/** An error as the user sees it. */
 export interface Failure {
   readonly exitCode: number;
   readonly message: string;
   readonly issues: readonly { readonly field: string; readonly issue: string }[];
   /** What to do; may be empty. */
   readonly advice: string;
-  /** The core's word for it, when the core refused. */
+  /** The error reason, if the server gave one. */
   readonly reason: string | undefined;
-  /** The request as the core's log names it. */
+  /** The request id in the server's log. */
   readonly requestId: string | undefined;
 }
 
-/** What advice may need to know. */
+/** The facts that advice depends on. */
 export interface FailureContext {
-  /** The servers the command was meant for. */
+  /** The addresses of the command's servers. */
   readonly addresses: readonly string[];
-  /** What those are; cores unless said otherwise. */
+  /** The kind of these servers; core by default. */
   readonly server?: Server;
-  /** Whether doctor itself failed on the core: advice to run it would lead in a circle, and it changes nothing. */
+  /** Whether doctor itself failed. Then advice to run doctor is useless, and nothing was changed. */
   readonly isDoctor?: boolean;
 }
 
@@ -48,39 +48,38 @@ const exitCodeOfStatus: Partial<Record<Code, number>> = {
 const adviceFor = (reason: string, context: FailureContext): string => {
   const { server = 'core' } = context;
   const advice: Partial<Record<ErrorReason, string>> = {
-    INVALID_SERVICE_TOKEN: `Set GATEHOUSE_SERVICE_TOKEN to an operator token of this ${server}: one of those in the ${server}'s GATEHOUSE_SERVICE_TOKENS.`,
-    ROLE_NOT_ALLOWED: 'Set GATEHOUSE_SERVICE_TOKEN to a token of a role that may, such as operator.',
-    MERCHANT_NOT_FOUND: `See which there are: gatehouse merchant list`,
-    USER_NOT_FOUND: `See who there is: gatehouse user list --merchant <merchant_id>; for the operators: gatehouse user list`,
-    ALREADY_A_MEMBER: `See who is there: gatehouse user list --merchant <merchant_id>`,
-    LAST_OWNER: `Invite another one: gatehouse user invite <email> --merchant <merchant_id> --role owner`,
-    LAST_OPERATOR: `Invite another one: gatehouse user invite <email> --operator`,
-    API_KEY_NOT_FOUND: `See which the merchant has: gatehouse key list <merchant_id>`,
-    ACCOUNT_HELP_NOT_FOUND: `See what was asked for: gatehouse user help-list`,
-    TOTP_NOT_ENABLED: `See who has one: gatehouse user list --merchant <merchant_id>`,
+    INVALID_SERVICE_TOKEN: `Set GATEHOUSE_SERVICE_TOKEN to an operator token from the GATEHOUSE_SERVICE_TOKENS of this ${server}.`,
+    ROLE_NOT_ALLOWED: 'Set GATEHOUSE_SERVICE_TOKEN to a token of an allowed role, such as operator.',
+    MERCHANT_NOT_FOUND: `To list merchants: gatehouse merchant list`,
+    USER_NOT_FOUND: `To list a merchant's users: gatehouse user list --merchant <merchant_id>; the operators: gatehouse user list`,
+    ALREADY_A_MEMBER: `To list the users: gatehouse user list --merchant <merchant_id>`,
+    LAST_OWNER: `Invite another owner first: gatehouse user invite <email> --merchant <merchant_id> --role owner`,
+    LAST_OPERATOR: `Invite another operator first: gatehouse user invite <email> --operator`,
+    API_KEY_NOT_FOUND: `To list the merchant's keys: gatehouse key list <merchant_id>`,
+    ACCOUNT_HELP_NOT_FOUND: `To list open requests: gatehouse user help-list`,
+    TOTP_NOT_ENABLED: `To see which users have one-time codes: gatehouse user list --merchant <merchant_id>`,
     SECOND_OPERATOR_NEEDED: 'Let another operator approve it in the dashboard, on the page Users.',
-    OPERATOR_TOO_NEW: 'Let an operator who has been one for longer approve it, or wait.',
-    MAILED_TO_USER:
-      'Tell the user to look for the mail, or to ask for another link on the page for signing in.',
-    TOO_MANY_TRIES: 'Wait for the time that is named, and try again.',
+    OPERATOR_TOO_NEW: 'Wait, or let an operator approve it who has been an operator for longer.',
+    MAILED_TO_USER: 'Tell the user to look for the mail, or to request another link on the sign-in page.',
+    TOO_MANY_TRIES: 'Wait for that time, and try again.',
     ORDER_NOT_FOUND:
-      'An order is found under its own merchant and environment only: SANDBOX, unless --environment says PRODUCTION.',
-    PAYMENT_ATTEMPT_NOT_FOUND: `See which the merchant has: gatehouse payment list <merchant_id>`,
-    STRAY_PAYMENT_NOT_FOUND: `See which there are: gatehouse payment strays`,
-    REVERSAL_NOT_REFUSED: `See where it stands: gatehouse payment strays`,
-    DELIVERY_NOT_FOUND: `See which the merchant has: gatehouse webhook deliveries <merchant_id>`,
-    REDELIVERY_NOT_FOUND: `Its id was printed when it was started with: gatehouse webhook redeliver <merchant_id> --since <time>`,
+      'Check the merchant and the environment. The command searches SANDBOX unless you add --environment production.',
+    PAYMENT_ATTEMPT_NOT_FOUND: `To list the merchant's payments: gatehouse payment list <merchant_id>`,
+    STRAY_PAYMENT_NOT_FOUND: `To list stray payments: gatehouse payment strays`,
+    REVERSAL_NOT_REFUSED: `To see its state: gatehouse payment strays`,
+    DELIVERY_NOT_FOUND: `To list the merchant's deliveries: gatehouse webhook deliveries <merchant_id>`,
+    REDELIVERY_NOT_FOUND: `The id is in the output of the command that started it: gatehouse webhook redeliver <merchant_id> --since <time>`,
     ENDPOINT_NOT_FOUND: [
-      'An endpoint is found in its own environment only: SANDBOX, unless --environment says PRODUCTION.',
-      `See which there are: gatehouse webhook endpoints <merchant_id>`,
+      'Check the environment. The command searches SANDBOX unless you add --environment production.',
+      `To list endpoints: gatehouse webhook endpoints <merchant_id>`,
     ].join('\n'),
-    NO_NEXT_SECRET: `See which there are: gatehouse webhook secret list <merchant_id>`,
-    REDELIVERY_RUNNING: 'It goes on by itself, and is soon over. Try again then.',
-    RECONCILIATION_NOT_FOUND: `See which there are: gatehouse reconcile list`,
-    API_KEY_NOT_USABLE: `That is: gatehouse key issue <merchant_id>`,
-    TOO_MANY_API_KEYS: `Revoke one that is not used any more: gatehouse key revoke <merchant_id> <api_key_id>`,
+    NO_NEXT_SECRET: `To list secrets: gatehouse webhook secret list <merchant_id>`,
+    REDELIVERY_RUNNING: 'The running redelivery ends soon by itself. Try again then.',
+    RECONCILIATION_NOT_FOUND: `To list reconciliations: gatehouse reconcile list`,
+    API_KEY_NOT_USABLE: `Create a new key: gatehouse key issue <merchant_id>`,
+    TOO_MANY_API_KEYS: `Revoke a key that is no longer used: gatehouse key revoke <merchant_id> <api_key_id>`,
     OVERLOADED: 'Try again in a few seconds.',
-    SERVER_DRAINING: `The ${server} is being stopped. Try again when it, or another, is up.`,
+    SERVER_DRAINING: `The ${server} is stopping. Try again when it, or another, is running.`,
     CORE_UNAVAILABLE: seeDoctor(context),
     DATABASE_UNAVAILABLE: seeDoctor(context),
     INTERNAL: seeDoctor(context),
@@ -88,7 +87,7 @@ const adviceFor = (reason: string, context: FailureContext): string => {
   return Object.entries(advice).find(([known]) => known === reason)?.[1] ?? '';
 };
 
-/** Says of an error that a call ended with what happened, what to do and which exit code it comes to. */
+/** Describes the error of a call: what happened, what to do, and the exit code. */
 export function describeRpcFailure(error: ConnectError, context: FailureContext): Failure {
   const { server = 'core' } = context;
   const reason = reasonOf(error);
@@ -111,22 +110,22 @@ export function describeRpcFailure(error: ConnectError, context: FailureContext)
   };
 }
 
-/** Of an error that did not come from Gatehouse, but from the way to it. */
+/** Describes an error of the connection, not of Gatehouse. */
 function describeTransportFailure(error: ConnectError, context: FailureContext) {
   const { server = 'core' } = context;
   const where = context.addresses.join(', ');
   if (error.code === Code.Unimplemented)
     return {
-      message: `what answers at ${where} is no ${server}, or one of another version (${error.rawMessage})`,
+      message: `the server at ${where} is not a ${server}, or is another version (${error.rawMessage})`,
       advice: `Use the command line that came with that ${server}.`,
     };
   if (error.code === Code.DeadlineExceeded && wasConnected(error)) {
     const doubt =
-      'If the command was to change something, that may have happened all the same: look before you repeat it.';
+      'If the command changes something, the change may have happened. Check before you repeat it.';
     return {
       message: `the ${server} at ${where} did not finish in time`,
       advice: context.isDoctor
-        ? `See the log of the ${server}; restart it if it hangs.`
+        ? `See the log of the ${server}. Restart it if it hangs.`
         : `${doubt}\n${seeDoctor(context)}`,
     };
   }
@@ -141,23 +140,23 @@ function describeTransportFailure(error: ConnectError, context: FailureContext) 
 }
 
 const howToName: Readonly<Record<Server, string>> = {
-  core: 'Or name a core that runs, with --address or GATEHOUSE_CORE_ADDRESSES.',
-  'webhooks process': 'Or name a webhooks process that runs, with GATEHOUSE_WEBHOOKS_ADDRESSES.',
+  core: 'Or set the address of a running core with --address or GATEHOUSE_CORE_ADDRESSES.',
+  'webhooks process': 'Or set the address of a running webhooks process with GATEHOUSE_WEBHOOKS_ADDRESSES.',
 };
 
 const seeDoctor = ({ isDoctor }: FailureContext): string =>
-  isDoctor ? '' : `See what is wrong: gatehouse doctor`;
+  isDoctor ? '' : `To find the cause: gatehouse doctor`;
 
-/** grpc-js names the server of a call that came so far. */
+/** grpc-js names the server only if the call was connected. */
 const wasConnected = ({ rawMessage }: ConnectError): boolean => rawMessage.includes('remote_addr');
 
-/** What grpc-js says of a connection that could not be made, and what that means. */
+/** Messages of grpc-js about failed connections, and their meaning. */
 const connectionCauses: readonly (readonly [said: RegExp, meaning: string])[] = [
   [/ECONNREFUSED/, 'nothing listens there'],
-  [/EHOSTUNREACH|ENETUNREACH/, 'there is no way there'],
-  [/Name resolution failed|ENOTFOUND|EAI_AGAIN/, 'the name is not known'],
-  [/Protocol error/, 'what listens there does not speak gRPC'],
-  [/Deadline exceeded/, 'nothing came back in time'],
+  [/EHOSTUNREACH|ENETUNREACH/, 'the network has no route to it'],
+  [/Name resolution failed|ENOTFOUND|EAI_AGAIN/, 'the name is unknown'],
+  [/Protocol error/, 'the server there does not speak gRPC'],
+  [/Deadline exceeded/, 'no answer came in time'],
 ];
 
 function causeOf({ rawMessage }: ConnectError): string {

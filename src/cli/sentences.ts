@@ -4,7 +4,7 @@ import type { ExplainDeliveryResponse } from '../gen/gatehouse/v1/webhook_servic
 import { answered } from './output.ts';
 import { printable, table } from './table.ts';
 
-/** An explanation in words. A webhooks process of the version before sends only the words. */
+/** An explanation as sentences. A webhooks process of the previous version sends only the sentences. */
 export function explanationSentences(answer: ExplainDeliveryResponse): readonly OperatorSentence[] {
   const { explanation, sentences } = answer;
   if (explanation === undefined) return sentences.map((text) => ({ text, command: '' }));
@@ -15,7 +15,7 @@ export function explanationSentences(answer: ExplainDeliveryResponse): readonly 
   });
 }
 
-/** Sentences, each on a line of its own. A command follows on the next line and is never broken, so that it can be pasted. */
+/** Sentences as separate lines. A command gets its own unbroken line after its sentence, so that it can be copied. */
 export const showSentences = (sentences: readonly OperatorSentence[]): string =>
   sentences
     .map(({ text, command }) =>
@@ -23,7 +23,7 @@ export const showSentences = (sentences: readonly OperatorSentence[]): string =>
     )
     .join('\n');
 
-/** Prose is read by people at terminals of ordinary width. */
+/** The width of prose: it fits an ordinary terminal. */
 const proseWidth = 80;
 
 const wrap = (text: string): string => table([{ head: '', atMost: proseWidth, gives: true }], [[text]]);

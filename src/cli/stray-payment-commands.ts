@@ -42,9 +42,9 @@ const showAmount = ({ amount, currency }: StrayPayment): string => `${amount} ${
 export function addStrayPaymentCommands(payment: Command, run: Runner, find: FindMerchant): void {
   payment
     .command('strays')
-    .description('list money that no order could take, newest first, and how far it is on its way back')
-    .option('--merchant <merchant_id>', "only this merchant's")
-    .option('--order <order_id>', 'only those meant for this order: ord_…')
+    .description('list stray payments and the progress of their reversals, newest first')
+    .option('--merchant <merchant_id>', 'only stray payments of this merchant: mer_…')
+    .option('--order <order_id>', 'only stray payments of this order: ord_…')
     .addOption(environmentOption())
     .addOption(statusesOption('stray payments', StrayPaymentStatusSchema))
     .addOption(limitOption())
@@ -52,9 +52,7 @@ export function addStrayPaymentCommands(payment: Command, run: Runner, find: Fin
     .action((options: ListOptions) => run(({ strayPayments }) => list(strayPayments, options)));
 
   onMerchantAnd(
-    payment
-      .command('retry-reversal')
-      .description('have a wallet asked again for money that it refused to give back'),
+    payment.command('retry-reversal').description('request a refused reversal again'),
     new Argument('<stray_payment_id>', 'stp_…'),
     find,
     (merchantId: string, strayPaymentId: string) =>
@@ -65,7 +63,7 @@ export function addStrayPaymentCommands(payment: Command, run: Runner, find: Fin
   );
 }
 
-/** What an order could not take, newest first. */
+/** The stray payments of an order, newest first. */
 export async function straysOf(
   strayPayments: CoreClients['strayPayments'],
   { merchantId, orderId }: Order,
@@ -73,7 +71,7 @@ export async function straysOf(
   return (await strayPayments.listStrayPayments({ merchantId, orderId })).strayPayments;
 }
 
-/** Names the stray payments that came of an order's attempts, and the command that tells the rest. */
+/** Lists the stray payments of an order's attempts, and the command that shows the details. */
 export function showStrays(strays: readonly StrayPayment[], { orderId }: Order, width: number): string {
   const columns = [
     { head: 'STRAY PAYMENT, ATTEMPT', gives: true },
@@ -89,7 +87,7 @@ export function showStrays(strays: readonly StrayPayment[], { orderId }: Order, 
     showAmount(stray),
     showTime(stray.createTime),
   ]);
-  return `${table(columns, rows, width)}\nMore about it: gatehouse payment strays --order ${orderId}`;
+  return `${table(columns, rows, width)}\nFor details: gatehouse payment strays --order ${orderId}`;
 }
 
 async function list(strayPayments: CoreClients['strayPayments'], options: ListOptions): Promise<Output> {
@@ -131,7 +129,7 @@ function adviseOn(strays: readonly StrayPayment[]): string {
   const refused = strays.filter(({ status }) => status === StrayPaymentStatus.REVERSAL_REFUSED);
   if (refused.length === 0) return '';
   return [
-    `\n\nThe wallet refused to give ${refused.length} of them back. Settle each with the wallet, then have it asked again:`,
+    `\n\nThe wallet refused to reverse ${refused.length} of them. Resolve each with the wallet, then request it again:`,
     `gatehouse payment retry-reversal <merchant_id> <stray_payment_id>`,
   ].join('\n');
 }

@@ -1,6 +1,6 @@
 import Table from 'cli-table3';
 
-/** How wide output gets where no terminal says otherwise: what fits an ordinary one, and a page of a ticket. */
+/** The width of output without a terminal: it fits an ordinary terminal and a ticket. */
 export const defaultWidth = 100;
 const gap = 2;
 
@@ -8,16 +8,16 @@ export interface Column {
   readonly head: string;
   /** Wider content is wrapped at this width, between words. */
   readonly atMost?: number;
-  /** Wrapped between words as far as it takes for the table to fit. One column of a table. */
+  /** Wrapped between words so that the table fits. At most one column of a table. */
   readonly gives?: boolean;
-  /** Set to the right: amounts. */
+  /** Aligned to the right, for amounts. */
   readonly right?: boolean;
 }
 
-/** C0 and C1 controls but for the line break, and what turns the direction of writing around. */
+/** C0 and C1 controls except the line break, and characters that change the direction of writing. */
 const obeyedByTerminals = /(?!\n)[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
-/** Text that may have been written by anybody, with nothing in it that a terminal would obey. */
+/** Text of unknown origin, without characters that control a terminal. */
 export const printable = (text: string): string =>
   text.replace(
     obeyedByTerminals,
@@ -32,18 +32,18 @@ const noBorders = Object.fromEntries(
 
 const plain = { chars: noBorders, style: { 'padding-left': 0, 'padding-right': gap, head: [], border: [] } };
 
-/** The width that the widest line of the cells takes on a screen, with the gap behind it. */
+/** The width of the widest line of the cells on a screen, including the gap after it. */
 function naturalWidth(cells: readonly string[]): number {
   const table = new Table(plain);
   table.push(...cells.map((cell) => [cell]));
   return table.width;
 }
 
-/** What no wrapping may make narrower: an id, an e-mail address or a URL that is broken cannot be copied. */
+/** The smallest width for wrapping: a broken id, e-mail address or URL could not be copied. */
 const longestWord = (cells: readonly string[]): number =>
   naturalWidth([...cells.flatMap((cell) => cell.split(/\s+/)), '']);
 
-/** The columns' widths, with their gaps, and whether they fit the width: no word is broken for that. */
+/** The columns' widths, including their gaps, and whether they fit the width without breaking a word. */
 function fit(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],
@@ -65,8 +65,8 @@ function fit(
 }
 
 /**
- * Rows under their heads. Where they do not fit the width without a word being broken, each row is a list of its values
- * instead, behind the heads.
+ * Rows under their heads. If they do not fit the width without breaking a word, each row becomes a list of its values, each
+ * after its head.
  */
 export function table(
   columns: readonly Column[],
@@ -78,7 +78,7 @@ export function table(
   const hasHeads = heads.some((head) => head !== '');
   const { colWidths, fits } = fit(columns, cells, width);
   if (!fits && hasHeads) return cells.map((row) => listOf(heads, row)).join('\n\n');
-  // Without heads there is no other layout: what is too long runs over the edge, and is whole when it is copied.
+  // Without heads there is no other layout. Long words exceed the width, so that they can still be copied.
   return draw(columns, hasHeads ? [heads, ...cells] : cells, colWidths);
 }
 
@@ -98,7 +98,7 @@ function draw(
   return drawn.toString().replace(/ +$/gm, '');
 }
 
-/** A row's values under each other, each behind its head; a second line of a value stands under the first. */
+/** A row's values as lines, each after its head. A second line of a value is aligned with the first. */
 function listOf(heads: readonly string[], row: readonly string[]): string {
   const headWidth = naturalWidth([...heads]);
   return row
@@ -113,10 +113,10 @@ function listOf(heads: readonly string[], row: readonly string[]): string {
     .join('\n');
 }
 
-/** Each line of a text behind a mark. */
+/** A text with a mark before each line. */
 export const markLines = (text: string, mark: string): string => text.replace(/^/gm, mark);
 
-/** One thing's values under each other, each behind its name. What has no value is left out. */
+/** Named values as lines, each after its name. Empty values are left out. */
 export const fields = (values: readonly (readonly [name: string, value: string])[]): string =>
   table(
     [{ head: '' }, { head: '', gives: true }],

@@ -7,44 +7,44 @@ import type { CliSettings } from './settings.ts';
 import { CliError, exitCodes } from './cli-error.ts';
 import type { Server } from './rpc-failure.ts';
 
-/** The cores a command is for, and how to be let in. */
+/** The cores of a command, and the token for them. */
 export interface Target {
   readonly addresses: readonly string[];
-  /** Undefined when the cores are known and a token for them is not. */
+  /** Undefined when no token for these cores is known. */
   readonly token: string | undefined;
-  /** The processes that send webhooks; undefined when they are not known. */
+  /** The processes that send webhooks; undefined when unknown. */
   readonly webhooks: Servers | undefined;
-  /** Where people reach the dashboard; undefined when it is not known. */
+  /** The dashboard's URL; undefined when unknown. */
   readonly dashboard: string | undefined;
-  /** The listeners of the processes in front of the cores, as far as they are known. */
+  /** The known listeners of the processes in front of the cores. */
   readonly listeners: readonly Listener[];
 }
 
-/** Processes of one kind, and how to be let in. */
+/** Processes of one kind, and the token for them. */
 export interface Servers {
   readonly addresses: readonly string[];
-  /** Undefined when they are known and a token for them is not. */
+  /** Undefined when no token for these processes is known. */
   readonly token: string | undefined;
-  /** The merchant to try things with; undefined when they are not those that `npm start` runs on this machine. */
+  /** The demo merchant; undefined unless `npm start` runs these processes on this machine. */
   readonly demo?: DemoMerchant | undefined;
 }
 
-/** The merchant that `npm start` makes. */
+/** The merchant that `npm start` creates. */
 export interface DemoMerchant {
   readonly merchantId: string;
-  /** The file in which its keys and secrets are. */
+  /** The file that contains its keys and secrets. */
   readonly path: string;
 }
 
-/** Where a process in front of the cores answers HTTP. */
+/** The HTTP listener of a process in front of the cores. */
 export interface Listener {
-  /** As a report calls it. */
+  /** Its name in reports. */
   readonly name: string;
   readonly process: 'rest-facade' | 'checkout' | 'dashboard' | 'wallets';
   readonly url: string;
 }
 
-/** The part of `demo.json`, which `npm start` writes, that is of use here. */
+/** The part of `demo.json` that the command uses. `npm start` writes the file. */
 const DemoFile = Type.Object({
   grpc: Type.String(),
   rest: Type.Object({ production: Type.String(), sandbox: Type.String() }),
@@ -70,7 +70,7 @@ function listenersOf({ rest, checkout, dashboard, wallets }: Static<typeof DemoF
 
 const demoPathOf = ({ GATEHOUSE_DATA_DIR }: CliSettings): string => join(GATEHOUSE_DATA_DIR, 'demo.json');
 
-/** What `npm start` wrote in the data folder; undefined when it never ran there. */
+/** The file that `npm start` wrote in the data folder; undefined when it never ran there. */
 async function readDemoFile(path: string) {
   let text: string;
   try {
@@ -87,7 +87,7 @@ async function readDemoFile(path: string) {
   if (Value.Check(DemoFile, content)) return content;
   throw new CliError(
     exitCodes.invalidInput,
-    `${path} is not as npm start writes it`,
+    `${path} does not have the form that npm start writes`,
     'Start Gatehouse again with npm start, or set GATEHOUSE_CORE_ADDRESSES and GATEHOUSE_SERVICE_TOKEN.',
   );
 }
@@ -105,8 +105,8 @@ function parseJson(text: string): unknown {
 }
 
 /**
- * Finds the cores: those of the flag, else of the settings, else the one that `npm start` runs on this machine. Its
- * token is used for it alone: a core named by somebody is not shown secrets of another.
+ * Finds the cores: those of the flag, otherwise of the settings, otherwise the core that `npm start` runs on this machine.
+ * The token of that core is sent to that core only, because another core must not learn it.
  * @throws CliError when no core is known
  */
 export async function findTarget(flag: readonly string[] | undefined, config: CliSettings): Promise<Target> {
@@ -142,7 +142,7 @@ export async function findTarget(flag: readonly string[] | undefined, config: Cl
   );
 }
 
-/** Those of the settings, else those that run beside the core that was found. */
+/** The processes of the settings, otherwise those that run beside the found core. */
 function webhooksOf(config: CliSettings, demo: Static<typeof DemoFile> | undefined): Servers | undefined {
   const { GATEHOUSE_WEBHOOKS_ADDRESSES: named, GATEHOUSE_SERVICE_TOKEN: token } = config;
   const beside = demo?.webhooks;
@@ -157,8 +157,7 @@ function webhooksOf(config: CliSettings, demo: Static<typeof DemoFile> | undefin
 }
 
 /**
- * Finds the processes that send webhooks: those of the settings, for which no core has to be known, else those beside the
- * core that is found.
+ * Finds the processes that send webhooks: those of the settings, which need no core, otherwise those beside the found core.
  * @throws CliError when none is known
  */
 export async function findWebhooks(
@@ -182,7 +181,7 @@ export async function findWebhooks(
   );
 }
 
-/** The token of servers, which are cores unless said otherwise. @throws CliError when there is none */
+/** The token of servers, by default of cores. @throws CliError when there is none */
 export function tokenOf(
   { token, addresses }: Pick<Servers, 'token' | 'addresses'>,
   server: Server = 'core',
@@ -195,12 +194,12 @@ export function tokenOf(
   );
 }
 
-/** Where people reach the dashboard: scheme and host. @throws CliError when it is not known */
+/** The scheme and host of the dashboard. @throws CliError when they are unknown */
 export function dashboardOf({ dashboard }: Pick<Target, 'dashboard'>): string {
   if (dashboard !== undefined) return dashboard;
   throw new CliError(
     exitCodes.invalidInput,
-    'the link would not be whole: the address of the dashboard is not known here',
-    'Set GATEHOUSE_DASHBOARD_BASE_URL to where people open the dashboard, such as https://dashboard.pay.example. Nothing was made.',
+    'the link would be incomplete, because the address of the dashboard is unknown',
+    "No link was created. Set GATEHOUSE_DASHBOARD_BASE_URL to the dashboard's URL, such as https://dashboard.pay.example.",
   );
 }

@@ -26,7 +26,7 @@ export function showDuration(duration: Duration | undefined): string {
   return text === '' ? '0s' : text;
 }
 
-/** Seconds of a time span such as 30m, 24h, 7d or 1h30m; undefined when the text is none. */
+/** Seconds of a time span such as 30m, 24h, 7d or 1h30m; undefined for any other text. */
 export function parseDuration(text: string): bigint | undefined {
   const match = /^(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,9})s)?$/.exec(text);
   if (match === null || text === '') return undefined;
@@ -36,12 +36,12 @@ export function parseDuration(text: string): bigint | undefined {
   );
 }
 
-/** A point in time: 2026-01-31 (its beginning, UTC) or with a time and its zone; undefined when the text is none. */
+/** A point in time: 2026-01-31 (its beginning, UTC) or with a time and its zone; undefined for any other text. */
 export function parseTime(text: string): Date | undefined {
   if (!/^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/i.test(text)) return undefined;
   const time = new Date(text);
   if (Number.isNaN(time.getTime())) return undefined;
-  // 31 February would come out as a day in March.
+  // Date reads 31 February as a day in March.
   const day = text.slice(0, 10);
   return new Date(day).toISOString().startsWith(day) ? time : undefined;
 }

@@ -20,7 +20,7 @@ import { plainJson, valueOf, wordOf, wordsOf } from './plain-json.ts';
 import { fields, table } from './table.ts';
 import { showTime } from './time.ts';
 
-/** Where people reach the dashboard: scheme and host. @throws CliError when that is not known */
+/** The scheme and host of the dashboard. @throws CliError when they are unknown */
 type FindDashboard = () => Promise<string>;
 
 interface PlaceOptions {
@@ -28,15 +28,15 @@ interface PlaceOptions {
   readonly operator?: true;
 }
 
-const merchantOption = (description = 'mer_…; the only merchant when left out'): Option =>
+const merchantOption = (description = 'mer_…; default: the only merchant'): Option =>
   new Option('--merchant <merchant_id>', description);
 const operatorOption = (): Option =>
-  new Option('--operator', 'somebody who runs the gateway').conflicts('merchant');
+  new Option('--operator', 'an operator, who sees every merchant').conflicts('merchant');
 const validityOption = (standard: string): Option =>
-  durationOption('--valid-for <time>', `how long the link works; ${standard} when left out`);
+  durationOption('--valid-for <time>', `how long the link works; default: ${standard}`);
 
 const roleOption = (): Option =>
-  new Option('--role <role>', `what they may do there: ${wordsOf(MemberRoleSchema).join(', ')}`).argParser(
+  new Option('--role <role>', `the role at the merchant: ${wordsOf(MemberRoleSchema).join(', ')}`).argParser(
     (word): MemberRole => {
       const role = valueOf(MemberRoleSchema, word);
       if (role === undefined)
@@ -45,7 +45,7 @@ const roleOption = (): Option =>
     },
   );
 
-/** The id of the merchant whose user it is: the one named, else the only one there is. Empty for an operator. */
+/** The id of the user's merchant: the named one, otherwise the only one. Empty for an operator. */
 async function merchantIdOf(
   { merchant, operator }: PlaceOptions,
   find: FindMerchant,
@@ -61,12 +61,12 @@ export function addUserCommands(
   find: FindMerchant,
   findDashboard: FindDashboard,
 ): void {
-  const user = program.command('user').description('let people into the dashboard, or not');
+  const user = program.command('user').description('invite, disable and help users of the dashboard');
 
   user
     .command('invite')
-    .description('make a link with which somebody gets an account and a role, and show it, once')
-    .argument('<email>', 'whom to give it to')
+    .description('create an invitation link and show it once')
+    .argument('<email>', 'the e-mail address of the user')
     .addOption(merchantOption())
     .addOption(roleOption())
     .addOption(operatorOption())
@@ -93,16 +93,14 @@ export function addUserCommands(
   user
     .command('list')
     .description("list a merchant's users and open invitations, or the operators")
-    .addOption(merchantOption('mer_…; the operators when left out'))
+    .addOption(merchantOption('mer_…; default: the operators'))
     .action(({ merchant = '' }: PlaceOptions) =>
       run(async ({ accounts }) => list(await accounts.listUsers({ merchantId: merchant }), merchant)),
     );
 
   user
     .command('remove')
-    .description(
-      'take somebody, or their open invitation, off a merchant; or take back the invitation of an operator',
-    )
+    .description('remove a user or an invitation from a merchant, or withdraw the invitation of an operator')
     .argument('<email>')
     .addOption(merchantOption())
     .addOption(operatorOption())
@@ -111,49 +109,52 @@ export function addUserCommands(
       const merchantId = await merchantIdOf(options, find, howToName);
       return run(async ({ accounts }) => {
         await accounts.removeMembership({ email, merchantId });
-        const from = merchantId === '' ? 'the operators who are invited' : merchantId;
-        return { json: { email, merchant_id: merchantId }, text: `${email} is not among ${from} any more.` };
+        const from = merchantId === '' ? 'the invited operators' : merchantId;
+        return { json: { email, merchant_id: merchantId }, text: `${email} is removed from ${from}.` };
       });
     });
 
   addSwitch(user, run, {
     name: 'disable',
-    description: 'keep somebody out; their sessions end at once',
+    description: 'disable an account and end its sessions at once',
     isDisabled: true,
   });
-  addSwitch(user, run, { name: 'enable', description: 'let somebody in again', isDisabled: false });
+  addSwitch(user, run, { name: 'enable', description: 'enable a disabled account', isDisabled: false });
 }
 
 const codesOption = (): Option =>
-  new Option('--remove-totp', 'the removal of the one-time codes, not a new password').default(false);
+  new Option(
+    '--remove-totp',
+    'approve or reject the removal of the one-time codes, not a new password',
+  ).default(false);
 const helpOf = ({ removeTotp }: { readonly removeTotp: boolean }): AccountHelp =>
   removeTotp ? AccountHelp.REMOVE_SECOND_FACTOR : AccountHelp.NEW_PASSWORD;
 
-/** Help for users who cannot sign in: one operator asks, and another one approves. */
+/** Help for users who cannot sign in: one operator requests it, and another approves. */
 function addHelp(user: Command, run: Runner, findDashboard: FindDashboard): void {
   const ask = (name: string, help: AccountHelp, description: string): void => {
     user
       .command(name)
       .description(description)
-      .argument('<email>', 'who cannot sign in')
+      .argument('<email>', 'the e-mail address of the user')
       .action((email: string) =>
         run(async ({ accounts }) => {
           const { expireTime, isMailed } = await accounts.requestAccountHelp({ email, help });
           const until = showTime(expireTime);
           const text = isMailed
-            ? `A dashboard mails the link to ${email}. It is shown to nobody else.`
-            : `Another operator has to approve this by ${until}: in the dashboard, on the page Users.\nWhat waits is listed by: gatehouse user help-list`;
+            ? `A dashboard mails the link to ${email}. No other person sees it.`
+            : `Another operator must approve this by ${until} on the page Users of the dashboard.\nTo list open requests: gatehouse user help-list`;
           return { json: { email, is_mailed: isMailed, expire_time: until }, text };
         }),
       );
   };
-  ask('reset', AccountHelp.NEW_PASSWORD, 'ask for a link to a new password; the second factor stays');
-  ask('remove-totp', AccountHelp.REMOVE_SECOND_FACTOR, 'ask for the removal of the one-time codes');
+  ask('reset', AccountHelp.NEW_PASSWORD, 'request a link to a new password; the second factor stays');
+  ask('remove-totp', AccountHelp.REMOVE_SECOND_FACTOR, 'request the removal of the one-time codes');
 
   user
     .command('approve')
-    .description('approve, as a second operator, what an operator asked for in the dashboard')
-    .argument('<email>', 'who cannot sign in')
+    .description('approve a request from the dashboard as a second operator')
+    .argument('<email>', 'the e-mail address of the user')
     .addOption(codesOption())
     .action(async (email: string, options: { removeTotp: boolean }) => {
       const dashboard = await findDashboard();
@@ -166,19 +167,19 @@ function addHelp(user: Command, run: Runner, findDashboard: FindDashboard): void
 
   user
     .command('reject')
-    .description('withdraw what an operator asked for')
-    .argument('<email>', 'who cannot sign in')
+    .description('withdraw a request')
+    .argument('<email>', 'the e-mail address of the user')
     .addOption(codesOption())
     .action((email: string, options: { removeTotp: boolean }) =>
       run(async ({ accounts }) => {
         await accounts.rejectAccountHelp({ email, help: helpOf(options) });
-        return { json: { email }, text: `Nothing is asked for any more for ${email}.` };
+        return { json: { email }, text: `The request for ${email} is withdrawn.` };
       }),
     );
 
   user
     .command('help-list')
-    .description('list what waits for a second operator')
+    .description('list requests that wait for a second operator')
     .action(() =>
       run(async ({ accounts }) => {
         const { requests } = await accounts.listAccountHelp({});
@@ -196,7 +197,7 @@ function addHelp(user: Command, run: Runner, findDashboard: FindDashboard): void
         ]);
         return {
           json: { requests: requests.map((asked) => plainJson(AccountHelpAskedSchema, asked)) },
-          text: rows.length === 0 ? 'Nothing waits for a second operator.' : table(columns, rows),
+          text: rows.length === 0 ? 'No requests wait for a second operator.' : table(columns, rows),
         };
       }),
     );
@@ -221,8 +222,8 @@ function addSwitch(
 const whatMayTheyDo = (): CliError =>
   new CliError(
     exitCodes.invalidInput,
-    'what may they do? neither --role nor --operator is given',
-    `Add --role <role> (${wordsOf(MemberRoleSchema).join(', ')}), or --operator for somebody who runs the gateway.`,
+    'the role is missing: neither --role nor --operator is given',
+    `Add --role <role> (${wordsOf(MemberRoleSchema).join(', ')}), or --operator for an operator of the gateway.`,
   );
 
 interface Link {
@@ -239,7 +240,7 @@ function showLink({ email, path, expireTime }: Link, dashboard: string): Output 
       ['Works until', showTime(expireTime)],
     ]),
     link,
-    'This is the link, for them alone. It works once.\nGatehouse does not store it and cannot show it again.',
+    'Give this link to the user only. It works once.\nGatehouse does not store it and cannot show it again.',
   ];
   return { json: { email, link, expire_time: showTime(expireTime) }, text: text.join('\n\n') };
 }
@@ -296,6 +297,6 @@ function list({ users, invitations }: ListUsersResponse, merchantId: string): Ou
       invitations: invitations.map((invitation) => plainJson(InvitationSchema, invitation)),
     },
     text: (width) =>
-      rows.length === 0 ? `Nobody yet. Invite somebody: ${invite}` : table(columns, rows, width),
+      rows.length === 0 ? `No users yet. Invite one: ${invite}` : table(columns, rows, width),
   };
 }

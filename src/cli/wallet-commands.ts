@@ -24,9 +24,9 @@ interface StatusOptions {
 export function addWalletCommands(program: Command, run: Runner): void {
   program
     .command('wallet')
-    .description('look at the wallets')
+    .description('show the health of the wallets')
     .command('status')
-    .description('show how the wallets are, as the processes that talk to them last said')
+    .description('show the latest report about each wallet from the wallets processes')
     .addOption(environmentOption())
     .action((options: StatusOptions) => run(({ walletStatuses }) => list(walletStatuses, options)));
 }
@@ -49,20 +49,20 @@ async function list(
     { head: 'REPORTED', gives: true },
   ];
   const [first] = statuses;
-  const nobody = 'No process that talks to wallets has reported within a day. Is one running?';
+  const nobody = 'No wallets process has reported within a day. Start one, or see: gatehouse doctor';
   return {
     json: { statuses: statuses.map((each) => plainJson(ReportedWalletStatusSchema, each)) },
     text: (width) =>
       first === undefined
         ? nobody
-        : `${table(columns, statuses.flatMap(rowsOf), width)}\n\nCalls and times are of the last ${showDuration(first.window)}.`,
+        : `${table(columns, statuses.flatMap(rowsOf), width)}\n\nCalls and durations are from the last ${showDuration(first.window)}.`,
   };
 }
 
 function rowsOf({ status, instance, reportTime, stale }: ReportedWalletStatus): string[][] {
   if (status === undefined) return [];
   const wallet = [wordOf(WalletSchema, status.wallet) ?? '', showEnvironment(status.environment)];
-  // The process may have stopped. What it last reported would read as the wallet's present state.
+  // The process may have stopped. Its old report must not appear as the wallet's present state.
   if (stale)
     return [
       [...wallet, 'unknown', '', '', '', '', '', '', `${showTime(reportTime)}\nout of date\nby ${instance}`],
@@ -88,7 +88,7 @@ const workWords: Readonly<Record<WalletBreakerState, string>> = {
   [WalletBreakerState.UNSPECIFIED]: '',
   [WalletBreakerState.CLOSED]: 'all',
   [WalletBreakerState.OPEN]: 'none: it rests',
-  [WalletBreakerState.TRYING]: 'one, as a try',
+  [WalletBreakerState.TRYING]: 'one trial request',
 };
 
 const showMs = (latency: Duration | undefined): string =>

@@ -3,7 +3,7 @@ import type { WalletExchange } from '../gen/gatehouse/v1/payment_attempt_service
 import { printable, table } from './table.ts';
 import { showInstant } from './time.ts';
 
-/** Which exchanges are shown: those at both ends, or every one that was kept. */
+/** The exchanges to show: the first and the last ones, or all stored ones. */
 export type ShownExchanges = 'ends' | 'all';
 
 export const exchangesOption = (): Option =>
@@ -11,16 +11,16 @@ export const exchangesOption = (): Option =>
     .choices(['ends', 'all'] satisfies ShownExchanges[])
     .default('ends');
 
-/** How it began; and what it came to, with room for the callback and the questions after it. */
+/** The beginning, and the end with room for the callback and the queries after it. */
 const shownAtStart = 3;
 const shownAtEnd = 5;
 
-/** As far as a transaction's status and amount; more of a body is for `--exchanges all`. */
+/** Enough for a transaction's status and amount. `--exchanges all` shows complete bodies. */
 const mostOfBody = 300;
 
 /**
- * Exchanges with a wallet as a conversation, oldest first. A wallet that decides late is asked many times and answers the
- * same: what lies between the first and the last is counted, unless all are asked for, and then nothing is cut.
+ * Exchanges with a wallet, oldest first. A wallet that decides late is queried many times and gives the same answer. So the
+ * exchanges between the first and the last ones are only counted. With 'all', nothing is left out or cut.
  */
 export function showExchanges(exchanges: readonly WalletExchange[], shown: ShownExchanges): string {
   const longest = shown === 'all' ? Infinity : mostOfBody;
@@ -34,11 +34,11 @@ export function showExchanges(exchanges: readonly WalletExchange[], shown: Shown
   ].join('\n');
 }
 
-/** Those that are no longer kept among them. */
+/** The number of exchanges, including those that are no longer stored. */
 const countAll = (exchanges: readonly WalletExchange[]): number =>
   exchanges.reduce((count, { omitted }) => count + Math.max(omitted, 1), 0);
 
-/** As in "12 query, 1 callback", in the order in which they first came. */
+/** Such as "12 query, 1 callback", in the order of their first occurrence. */
 function countPurposes(exchanges: readonly WalletExchange[]): string {
   const counts = new Map<string, number>();
   for (const { purpose, omitted } of exchanges)
@@ -46,10 +46,11 @@ function countPurposes(exchanges: readonly WalletExchange[]): string {
   return [...counts].map(([purpose, count]) => `${count} ${printable(purpose)}`).join(', ');
 }
 
-/** Both directions: of a callback it is the wallet who sends. */
+/** Both directions. The wallet is the sender of a callback. */
 function tell(exchange: WalletExchange, longest: number): string {
   const { startTime, purpose, method, url, requestBody, status, responseBody, error } = exchange;
-  if (exchange.omitted > 0) return `${showInstant(startTime)}  … ${exchange.omitted} that are no longer kept`;
+  if (exchange.omitted > 0)
+    return `${showInstant(startTime)}  … ${exchange.omitted} that are no longer stored`;
   const answer = [status === 0 ? '' : String(status), shorten(responseBody, longest), error]
     .filter((part) => part !== '')
     .join(' ');

@@ -211,7 +211,7 @@ describe('exit code 5, for a core that cannot be reached', () => {
     sockets.forEach((socket) => socket.destroy());
     await new Promise((closed) => mute.close(closed));
     expect(exitCode).toBe(5);
-    expect(stderr).toContain('nothing came back in time');
+    expect(stderr).toContain('no answer came in time');
   });
 
   test('with --verbose, and only then, it says where in the program that was', async () => {

@@ -159,9 +159,9 @@ describe('gatehouse listen', () => {
     const listening = await listen('--forward', receiver.origin);
 
     await webhooks.stop('SIGKILL');
-    await waitUntil('that is noticed', () => listening.stderr().includes('has gone away'));
+    await waitUntil('that is noticed', () => listening.stderr().includes('is lost. Reconnecting'));
     webhooks = await stack.startWebhooks();
-    await waitUntil('it is there again', () => listening.stderr().includes('Connected again.'));
+    await waitUntil('it is there again', () => listening.stderr().includes('Reconnected.'));
     await pay('again-1');
     await printed(listening, /again-1[^]*answered 204/);
     const { exitCode } = await listening.interrupt();
@@ -173,7 +173,7 @@ describe('gatehouse listen', () => {
   test('Ctrl-C ends it while the webhooks process is away', async () => {
     const listening = await listen();
     await webhooks.stop('SIGKILL');
-    await waitUntil('that is noticed', () => listening.stderr().includes('has gone away'));
+    await waitUntil('that is noticed', () => listening.stderr().includes('is lost. Reconnecting'));
 
     const { exitCode } = await listening.interrupt();
     webhooks = await stack.startWebhooks();

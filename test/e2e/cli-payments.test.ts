@@ -202,7 +202,7 @@ describe('stray payments', () => {
     expect(shown.stdout).toMatch(/^stp_\w+ +revers\w+ +wrong_amount +101\.5 ETB .*\npat_\w+$/m);
     expect(widthOf(shown.stdout)).toBeLessThanOrEqual(100);
     expect(listed.stdout.match(/stp_[0-9a-z]{26}/g)).toEqual([id]);
-    expect(paid.stdout).not.toContain('Money that the order could not take');
+    expect(paid.stdout).not.toContain('Stray payments of the order');
     expect(json['stray_payments']).toMatchObject([{ stray_payment_id: id, kind: 'wrong_amount' }]);
   });
 
@@ -287,7 +287,7 @@ describe('reconcile', () => {
     );
 
     expect(exitCode).toBe(5);
-    expect(stderr).toContain('nobody has read the statement for 1 s');
+    expect(stderr).toContain('no process has read the statement for 1 s');
     expect(stderr).toContain('GATEHOUSE_WALLETS');
   });
 

@@ -91,7 +91,7 @@ describe('user reset, remove-totp, approve and reject', () => {
     const { token } = await accounts().approveAccountHelp(help, asOperator);
 
     expect(asked).toMatchObject({ exitCode: 0, stderr: '' });
-    expect(asked.stdout).toContain('Another operator has to approve');
+    expect(asked.stdout).toContain('Another operator must approve');
     expect(asked.stdout).not.toContain('/reset/');
     expect(own.exitCode).toBe(4);
     expect(own.stderr).toContain('on the page Users');

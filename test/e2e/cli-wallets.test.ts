@@ -41,7 +41,7 @@ test('wallet status shows the wallets that a process talks to, for a reader, too
   expect(stdout).toMatch(/^WALLET +ENVIRONMENT +HEALTH +WORK/m);
   expect(stdout).toMatch(/^walleta +SANDBOX +up +all/m);
   expect(stdout).toMatch(/^walletb +SANDBOX +up +all/m);
-  expect(stdout).toContain('Calls and times are of the last');
+  expect(stdout).toContain('Calls and durations are from the last');
   expect(widthOf(stdout)).toBeLessThanOrEqual(120);
 });
 
@@ -73,15 +73,15 @@ test('wallet status is of one environment when asked for', async () => {
   const production = await run('wallet', 'status', '--environment', 'production');
 
   expect(production.exitCode).toBe(0);
-  expect(production.stdout).toContain('No process that talks to wallets has reported');
+  expect(production.stdout).toContain('No wallets process has reported');
 });
 
-test('wallet status says what to look for when nobody talks to wallets', async () => {
+test('wallet status says what to start when no wallets process reports', async () => {
   const { run, json } = await open(0);
 
   const { exitCode, stdout } = await run('wallet', 'status');
 
   expect(exitCode).toBe(0);
-  expect(stdout).toContain('Is one running?');
+  expect(stdout).toContain('Start one, or see: gatehouse doctor');
   expect(await json('wallet', 'status')).toEqual({ statuses: [] });
 });

@@ -404,6 +404,6 @@ describe('where the core is', () => {
     );
 
     expect({ exitCode, stderr: stderr.replace(/^npm warn .*\n/gm, '') }).toEqual({ exitCode: 0, stderr: '' });
-    expect(stdout).toMatch(/^Give it a key: gatehouse key issue mer_/m);
+    expect(stdout).toMatch(/^Create its first key: gatehouse key issue mer_/m);
   });
 });

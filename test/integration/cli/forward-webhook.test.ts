@@ -82,9 +82,9 @@ describe('when there is no whole answer, words say why', () => {
     [
       'a connection that breaks',
       reset(),
-      /^127\.0\.0\.1:\d+ closed the connection before its answer was whole$/,
+      /^127\.0\.0\.1:\d+ closed the connection before its answer was complete$/,
     ],
-    ['what is not HTTP', raw('220 smtp.example ready\r\n'), /^what 127\.0\.0\.1:\d+ answers is not HTTP$/],
+    ['what is not HTTP', raw('220 smtp.example ready\r\n'), /^the answer of 127\.0\.0\.1:\d+ is not HTTP$/],
   ])('%s', async (_, behaviour, words) => {
     const { status, problem } = await forwardTo(behaviour);
 
@@ -99,13 +99,13 @@ describe('when there is no whole answer, words say why', () => {
   ])('%s in time', async (_, behaviour) => {
     const { status, problem } = await forwardTo(behaviour, 200);
 
-    expect({ status, problem }).toEqual({ status: 0, problem: 'no whole answer within 0.2 s' });
+    expect({ status, problem }).toEqual({ status: 0, problem: 'no complete answer within 0.2 s' });
   });
 
   test('a host there is not', async () => {
     const { problem } = await forwardOnce(new URL('http://nowhere.invalid:3000/'));
 
-    expect(problem).toBe('there is no host nowhere.invalid');
+    expect(problem).toBe('the host nowhere.invalid does not exist');
   });
 
   test('an interruption', async () => {
@@ -117,7 +117,7 @@ describe('when there is no whole answer, words say why', () => {
     const forwarding = forwarder.forward(webhook, stop.signal);
     stop.abort();
 
-    expect((await forwarding).problem).toBe('interrupted before it was answered');
+    expect((await forwarding).problem).toBe('interrupted before the answer');
     await forwarder.close();
   });
 });

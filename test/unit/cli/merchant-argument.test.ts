@@ -96,7 +96,7 @@ describe('a command about a merchant', () => {
       exitCode: 2,
       asked: [],
       stderr: [
-        'error: which merchant? There are several, and the command names none',
+        'error: the merchant is missing. There are several, and the command names none',
         `  ${one}  Shop 1`,
         `  ${two}  Shop 2`,
         `Name one of them: ${typed}`,
@@ -122,7 +122,7 @@ describe('a command about a merchant', () => {
     });
 
     expect(exitCode).toBe(2);
-    expect(stderr).toMatch(/^error: which merchant\? The command names none, and no core is known/);
+    expect(stderr).toMatch(/^error: the merchant is missing. The command names none, and no core is known/);
     expect(stderr).toContain('Name it: gatehouse webhook secret list <merchant_id>\n');
   });
 
@@ -145,6 +145,6 @@ test('a link is made only when the address of the dashboard is known', async () 
     const { exitCode, stderr, asked } = await run([one], line, others);
 
     expect({ exitCode, asked }).toEqual({ exitCode: 2, asked: [] });
-    expect(stderr).toContain('Set GATEHOUSE_DASHBOARD_BASE_URL to where people open the dashboard');
+    expect(stderr).toContain('No link was created. Set GATEHOUSE_DASHBOARD_BASE_URL');
   }
 });

@@ -50,7 +50,7 @@ test.each([
     'failed  failed: attempt timed_out',
   ],
   [event(OrderEventType.FAILED, 1), 'failed  failed'],
-  [event(OrderEventType.EXPIRED, 1), 'expired  the time to pay ran out'],
+  [event(OrderEventType.EXPIRED, 1), 'expired  the time to pay expired'],
 ])('the timeline tells what happened: %#', (happened, told) => {
   const [, line = ''] = showTimeline(order, [happened], 100).split('\n');
 
@@ -67,7 +67,7 @@ test('the timeline says so when the order has newer events than can be listed', 
   const newer = create(OrderSchema, { ...order, lastEventSequence: 2n });
 
   expect(showTimeline(newer, [event(OrderEventType.CREATED, 1)], 100)).toContain(
-    'Up to event 2 there are newer ones',
+    'Newer events, up to event 2, are listed',
   );
 });
 

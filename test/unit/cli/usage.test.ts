@@ -68,7 +68,7 @@ describe('what cannot be understood ends with exit code 2 and a word on how to w
   test.each([
     [['merchnt', 'list'], "unknown command 'merchnt'"],
     [['merchant', 'list', '--limt', '3'], '(Did you mean --limit?)'],
-    [['merchant', 'show'], 'which merchant?'],
+    [['merchant', 'show'], 'the merchant is missing'],
     [['merchant', 'create'], "required option '--name <name>' not specified"],
     [['merchant', 'show', 'mer_1', 'mer_2'], 'too many arguments'],
     [
@@ -82,20 +82,20 @@ describe('what cannot be understood ends with exit code 2 and a word on how to w
     ],
     [['order', 'list', 'mer_1', '--from', '2026-02-30'], 'Write it as 2026-01-31 (UTC)'],
     [['merchant', 'list', '--limit', '0'], 'Use a whole number from 1 to 999999.'],
-    [['merchant', 'list', '--address', 'nowhere'], 'It must be host:port'],
-    [['doctor', '--rest', 'localhost'], 'It must be a URL'],
-    [['webhook', 'deliveries'], 'which merchant?'],
+    [['merchant', 'list', '--address', 'nowhere'], 'Write it as host:port'],
+    [['doctor', '--rest', 'localhost'], 'Write it as a URL'],
+    [['webhook', 'deliveries'], 'the merchant is missing'],
     [
       ['webhook', 'deliveries', 'mer_1', '--state', 'pending,lost'],
       'Use one of: pending, delivered, abandoned.',
     ],
-    [['webhook', 'deliveries', 'mer_1', '--since', 'yesterday'], 'or 24h: so long ago.'],
+    [['webhook', 'deliveries', 'mer_1', '--since', 'yesterday'], 'or as an age: 24h.'],
     [['webhook', 'deliveries', 'mer_1', '--endpoint', 'shop.example'], 'Write it as https://shop.example'],
     [['webhook', 'redeliver', 'mer_1'], 'Say one delivery, or --since'],
     [['webhook', 'redeliver', 'mer_1', 'whd_1', '--since', '24h'], 'Say one delivery, or --since'],
     [['webhook', 'redeliver', 'mer_1', 'whd_1', '--state', 'delivered'], 'Say one delivery, or --since'],
     [['webhook', 'test', 'mer_1'], "required option '--url <url>' not specified"],
-    [['webhook', 'pause', 'mer_1', 'shop.example:443'], 'a whole webhook_url will do, too.'],
+    [['webhook', 'pause', 'mer_1', 'shop.example:443'], 'A complete webhook_url is also accepted.'],
     [
       ['webhook', 'secret', 'rotate', 'mer_1', '--promote-after', 'never'],
       'Write it as 90s, 30m, 24h, 7d or 1h30m.',
@@ -123,7 +123,7 @@ describe('what cannot be understood ends with exit code 2 and a word on how to w
         reason: null,
         message: "unknown command 'merchnt'\n(Did you mean merchant?)",
         issues: [],
-        advice: 'Add --help to a command to see how it is used.',
+        advice: 'To see how a command is used, add --help to it.',
         request_id: null,
       },
     });
@@ -134,7 +134,7 @@ describe('what cannot be understood ends with exit code 2 and a word on how to w
 
     expect(exitCode).toBe(2);
     expect(JSON.parse(stderr)).toMatchObject({
-      error: { exit_code: 2, message: 'which command? it is missing' },
+      error: { exit_code: 2, message: 'the command is missing' },
     });
   });
 });
@@ -181,6 +181,6 @@ test('a mistake of the program itself ends with exit code 1, and says how to see
   const { exitCode, stderr } = await runWith(settings, 'merchant', 'list');
 
   expect(exitCode).toBe(1);
-  expect(stderr).toMatch(/^error: a core was called\nThis is a mistake in Gatehouse\. Add --verbose/);
+  expect(stderr).toMatch(/^error: a core was called\nThis is a defect in Gatehouse\. Add --verbose/);
   expect(stderr).not.toMatch(/^ +at /m);
 });

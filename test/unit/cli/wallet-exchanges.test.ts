@@ -35,7 +35,7 @@ describe('the exchanges of a payment', () => {
     expect(shown[3]).toBe('… 18 more: 17 query, 1 callback');
   });
 
-  test('that are no longer kept are told as such, and counted with those left out', () => {
+  test('that are no longer stored are told as such, and counted with those left out', () => {
     const kept = [
       ...asked(20),
       create(WalletExchangeSchema, { purpose: 'omitted', omitted: 70 }),
@@ -43,7 +43,7 @@ describe('the exchanges of a payment', () => {
     ];
 
     expect(heads(showExchanges(kept, 'ends'))[3]).toMatch(/^… 112 more: .*70 omitted/);
-    expect(showExchanges(kept, 'all')).toContain('… 70 that are no longer kept');
+    expect(showExchanges(kept, 'all')).toContain('… 70 that are no longer stored');
   });
 
   test('are every one, whole, when all are asked for', () => {
