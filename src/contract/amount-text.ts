@@ -1,17 +1,16 @@
 import type { Language } from '../platform/language/language.ts';
 
-/** Decimal text as the contract gives it: digits, and a point with decimals or none. */
+/** Decimal text of the contract: digits, with or without a point and decimals. */
 type DecimalText = `${number}`;
 
-/** A wallet may name a currency in words of its own, which Intl takes for a mistake. */
+/** A wallet may report an invalid currency code, for which Intl throws. */
 const isCurrencyCode = (text: string): boolean => /^[A-Z]{3}$/.test(text);
 
 const isDecimalText = (text: string): text is DecimalText => /^[0-9]+(\.[0-9]+)?$/.test(text);
 
 /**
- * An amount as readers of a language write it: `ETB 1,000.50`, `ብር 1,000.50`. Never fewer decimals than the currency has,
- * and every digit of the text: Intl takes decimal text as the exact number it says (ECMA-402, ToIntlMathematicalValue),
- * so it is never a float on the way.
+ * An amount in the form of a language: `ETB 1,000.50`, `ብር 1,000.50`. It has at least the decimals of the currency, and every
+ * digit of the text. Intl reads decimal text exactly (ECMA-402, ToIntlMathematicalValue), so no float is involved.
  */
 export function amountText(amount: string, currency: string, language: Language): string {
   if (!isDecimalText(amount) || !isCurrencyCode(currency)) return `${currency} ${amount}`;

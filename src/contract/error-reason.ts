@@ -14,8 +14,8 @@ const {
 } = statuses;
 
 /**
- * Every reason for which an RPC may fail, as google.rpc.ErrorInfo carries it, with its default statuses. An edge lists only
- * the reasons that it answers in another way. Callers decide by the reason; the message is for people.
+ * Every reason for which an RPC may fail, as in google.rpc.ErrorInfo, with its default statuses. An edge lists only the
+ * reasons with other statuses. Programs use the reason, and people read the message.
  */
 export const errorReasons = {
   ...platformReasons,
@@ -30,7 +30,7 @@ export const errorReasons = {
   MONEY_NOT_RETURNED: failedPrecondition,
   ORDER_NOT_PAYABLE: failedPrecondition,
   API_KEY_NOT_USABLE: failedPrecondition,
-  // A merchant has as many as it may have: waiting does not help.
+  // The merchant has reached its limit, so waiting does not help.
   TOO_MANY_API_KEYS: { ...resourceExhausted, httpStatus: 409 },
   PHONE_BUSY: resourceExhausted,
   PHONE_LIMIT: resourceExhausted,
@@ -69,8 +69,8 @@ export const errorReasons = {
 
 export type ErrorReason = keyof typeof errorReasons;
 
-/** Whether this version knows a reason that it was given: a newer core may give others. */
+/** Whether this version knows a received reason. A newer core may send others. */
 export const isErrorReason = (reason: string): reason is ErrorReason => Object.hasOwn(errorReasons, reason);
 
-/** The one kind of error that an RPC handler throws: a reason, a message that is safe to show, and a private cause. */
+/** The only error that an RPC handler throws: a reason, a message that is safe to show, and a private cause. */
 export const rpcError = errorsOf(errorReasons);

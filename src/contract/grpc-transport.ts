@@ -4,10 +4,10 @@ import { WebhookService } from '../gen/gatehouse/v1/webhook_service_pb.js';
 import { createGrpcTransport as createTransport } from '../platform/rpc/grpc-transport.ts';
 import type { GrpcTransport, GrpcTransportOptions } from '../platform/rpc/grpc-transport.ts';
 
-/** Made again after a lost answer, each of these could do its work twice. */
+/** Methods that a retry after a lost answer could execute twice. */
 const notRepeatable = [
   MerchantService.method.createMerchant,
-  // Made again, it would find the merchant changed meanwhile: by itself.
+  // A retry would fail because the merchant has changed, by the first call itself.
   MerchantService.method.updateMerchant,
   ApiKeyService.method.issueApiKey,
   ApiKeyService.method.rotateApiKey,

@@ -2,7 +2,7 @@ import type { ConnectError } from '@connectrpc/connect';
 import { ErrorInfoSchema } from '../gen/google/rpc/error_details_pb.js';
 import { rpcError } from './error-reason.ts';
 
-/** Why an order takes no payment, in words that a caller may decide by. `cause` in the ErrorInfo of ORDER_NOT_PAYABLE. */
+/** The causes for which an order accepts no payment, for programs: `cause` in the ErrorInfo of ORDER_NOT_PAYABLE. */
 export const notPayableCauses = [
   'order_is_final',
   'session_ended',
@@ -16,7 +16,7 @@ export type NotPayableCause = (typeof notPayableCauses)[number];
 export const notPayable = (cause: NotPayableCause, message: string): ConnectError =>
   rpcError('ORDER_NOT_PAYABLE', message, { metadata: { cause } });
 
-/** The cause that a received ORDER_NOT_PAYABLE carries; undefined for one that this version does not know. */
+/** The cause in a received ORDER_NOT_PAYABLE; undefined for a cause that this version does not know. */
 export function notPayableCauseOf(error: ConnectError): NotPayableCause | undefined {
   const given = error.findDetails(ErrorInfoSchema)[0]?.metadata['cause'];
   return notPayableCauses.find((cause) => cause === given);

@@ -2,8 +2,8 @@ import { PaymentOption } from '../gen/gatehouse/v1/order_pb.js';
 import { Wallet } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
 
 /*
- * The wallets there are, and how each can be paid with. Everything that has to know a wallet or an option by its name asks
- * these two tables: one more line here is one more option everywhere.
+ * The wallets and their payment options. All code takes their names from these two tables, so a new line here adds an option
+ * everywhere.
  */
 
 /** `name`: in settings, URLs and logs. `word`: in rows and messages of the core. `number`: in the contract. */
@@ -16,8 +16,8 @@ export type WalletName = (typeof wallets)[number]['name'];
 export type WalletWord = (typeof wallets)[number]['word'];
 
 /**
- * The options, in the order in which people read them. `channel`: where the payer is asked to confirm. `ussd` is a prompt on
- * the phone. `wallet` is the wallet's own app, and for hosted checkouts only.
+ * The options, in the order of display. `channel`: where the payer confirms. `ussd` is a prompt on the phone. `wallet` is the
+ * wallet's own app, for hosted checkouts only.
  */
 export const paymentOptions = [
   {
@@ -53,15 +53,15 @@ type Option = (typeof paymentOptions)[number];
 export type PaymentOptionName = Option['name'];
 export type PaymentOptionWord = Option['word'];
 
-/** The option of a number; undefined for UNSPECIFIED, and for one that only a newer version knows. */
+/** The option with a number; undefined for UNSPECIFIED and for numbers of a newer version. */
 export const optionOfNumber = (number: PaymentOption): Option | undefined =>
   paymentOptions.find((option) => option.number === number);
 
-/** The option that a person or a setting names. */
+/** The option with a name from a person or a setting. */
 export const optionNamed = (name: string): Option | undefined =>
   paymentOptions.find((option) => option.name === name);
 
-/** The number of an option by its word. */
+/** The number of an option with this word. */
 export const optionNumber = (word: PaymentOptionWord): PaymentOption =>
   paymentOptions.find((option) => option.word === word)?.number ?? PaymentOption.UNSPECIFIED;
 

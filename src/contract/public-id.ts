@@ -1,6 +1,6 @@
 import { v7 } from 'uuid';
 
-/** What kinds of things have ids, and how each id begins. */
+/** The kinds of objects with ids, and the prefix of each. */
 export const idPrefixes = [
   'mer',
   'key',
@@ -19,16 +19,16 @@ export const idPrefixes = [
 ] as const;
 export type IdPrefix = (typeof idPrefixes)[number];
 
-/** An id as it is shown, such as `ord_01h455vb4pex5vsknk084sn02q`: in messages, logs and the domain. */
+/** The public form of an id, such as `ord_01h455vb4pex5vsknk084sn02q`, for messages, logs and the domain. */
 export type PublicId<P extends IdPrefix> = `${P}_${string}`;
 
 declare const kindOfId: unique symbol;
-/** The same id as it is stored, a UUID: in rows and statements. Never leaves the store that reads it. */
+/** The stored form of the same id, a UUID, for rows and statements. It never leaves its store. */
 export type StoredId<P extends IdPrefix> = string & { readonly [kindOfId]: P };
 
 /**
- * A new id of a thing made at `at`: the prefix and a UUID of version 7 (RFC 9562) in 26 characters, so that ids sort by
- * the millisecond they were made in.
+ * Creates the id of an object created at `at`: the prefix and a UUID of version 7 (RFC 9562) in 26 characters. So ids sort by
+ * the millisecond of their creation.
  */
 export type NewId = <P extends IdPrefix>(prefix: P, at: Date) => PublicId<P>;
 
@@ -37,20 +37,20 @@ const uuidBytes = 16;
 export const newRandomId: NewId = (prefix, at) =>
   idOfBytes(prefix, v7({ msecs: at.getTime() }, new Uint8Array(uuidBytes)));
 
-/** As `newRandomId`, with the caller's source of 16 random bytes. */
+/** Like `newRandomId`, with the caller's source of 16 random bytes. */
 export const randomIdsFrom =
   (rng: () => Uint8Array): NewId =>
   (prefix, at) =>
     idOfBytes(prefix, v7({ msecs: at.getTime(), rng }, scratch));
 
 /*
- * The form is that of a TypeID (its specification, version 0.3): 128 bits in Crockford's base 32. Written out here
- * because every order has its ids turned to and fro several times, and the library takes ten times as long for it.
+ * The form is that of a TypeID (specification, version 0.3): 128 bits in Crockford's base 32. It is implemented here because
+ * every order converts its ids several times, and the library takes ten times as long.
  */
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 const suffixLength = 26;
-/** Of the first character: two of the 130 bits are always 0. */
+/** The largest value of the first character, because two of the 130 bits are always 0. */
 const firstBits = 7;
 
 /** Two characters for each ten bits. */
@@ -58,16 +58,16 @@ const pairs = Array.from(
   { length: 1024 },
   (_, bits) => alphabet.charAt(bits >> 5) + alphabet.charAt(bits & 31),
 );
-/** Five bits for each character code; more for those that are not in the alphabet. */
+/** Five bits for each character code. Codes outside the alphabet have a larger value. */
 const noBits = 0xff;
 const bitsByCode = new Uint8Array(128).fill(noBits);
 for (const [bits, character] of [...alphabet].entries()) bitsByCode[character.charCodeAt(0)] = bits;
 /** Two hexadecimal digits for each byte. */
 const hexOfByte = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
-/** Where a UUID's bytes are for the moment that it takes to write them in another form. */
+/** A buffer for the bytes of a UUID during a conversion. */
 const scratch = new Uint8Array(uuidBytes);
 
-/** The id as it is shown, of an id as it is stored. */
+/** Converts a stored id to its public form. */
 export function publicId<P extends IdPrefix>(prefix: P, uuid: StoredId<P>): PublicId<P> {
   const hex = uuid.slice(0, 8) + uuid.slice(9, 13) + uuid.slice(14, 18) + uuid.slice(19, 23) + uuid.slice(24);
   // The first byte, after two bits that are always 0; then four characters for each five digits.
@@ -79,24 +79,24 @@ export function publicId<P extends IdPrefix>(prefix: P, uuid: StoredId<P>): Publ
   return id;
 }
 
-/** The id as it is stored. Throws TypeError when the text is no id of that kind: for ids that were parsed before. */
+/** Converts a public id to its stored form. The id was parsed before, so any other text throws TypeError. */
 export function storedId<P extends IdPrefix>(prefix: P, id: PublicId<P>): StoredId<P> {
   const uuid = uuidIn(prefix, id);
   if (uuid === undefined) throw new TypeError(`${id} is no id of the form ${prefix}_…`);
   return uuid as StoredId<P>;
 }
 
-/** Whether a text from outside is an id of that kind, one that a stored id can be made of. */
+/** Whether a text from outside is an id of that kind that `storedId` accepts. */
 export const isPublicId = <P extends IdPrefix>(prefix: P, text: string): text is PublicId<P> =>
   uuidIn(prefix, text) !== undefined;
 
-/** The UUID in an id of any kind; undefined when the text is no such id. */
+/** The UUID in an id of any kind; undefined for any other text. */
 export function uuidOfId(id: string): string | undefined {
   const prefix = idPrefixes.find((each) => id.startsWith(`${each}_`));
   return prefix === undefined ? undefined : uuidIn(prefix, id);
 }
 
-/** Every 128 bits have this form; not all of them are a UUID (RFC 9562: version and variant). */
+/** The UUID in an id; undefined if its 128 bits are not a UUID (RFC 9562: version and variant). */
 function uuidIn(prefix: IdPrefix, id: string): string | undefined {
   if (id.length !== prefix.length + 1 + suffixLength || id[prefix.length] !== '_' || !id.startsWith(prefix))
     return undefined;
@@ -105,7 +105,7 @@ function uuidIn(prefix: IdPrefix, id: string): string | undefined {
 
 const pairOf = (tenBits: number): string => pairs[tenBits] ?? '';
 
-/** Twice five characters are five bytes, and one byte comes first in two. */
+/** Writes 16 bytes as 26 characters: two for the first byte, and eight for each five of the others. */
 function idOfBytes<P extends IdPrefix>(prefix: P, bytes: Uint8Array): PublicId<P> {
   const at = (index: number): number => bytes[index] ?? 0;
   let id: PublicId<P> = `${prefix}_${pairOf(at(0))}`;
@@ -117,7 +117,7 @@ function idOfBytes<P extends IdPrefix>(prefix: P, bytes: Uint8Array): PublicId<P
   return id;
 }
 
-/** Whether the characters from `from` on are all of the alphabet, and their bits were written into `bytes`. */
+/** Writes the bits of the characters from `from` into `bytes`. False if a character is not in the alphabet. */
 function readBytes(text: string, from: number, bytes: Uint8Array): boolean {
   let seen = 0;
   const bits = (index: number): number => {
@@ -142,7 +142,7 @@ function readBytes(text: string, from: number, bytes: Uint8Array): boolean {
   return seen < 32 && first <= firstBits;
 }
 
-/** A version and a variant that there are, or no bit set, or all of them: what RFC 9562 calls nil and max. */
+/** Whether the version and variant are valid, or the UUID is nil or max (RFC 9562). */
 function isUuid(bytes: Uint8Array): boolean {
   const version = (bytes[6] ?? 0) >> 4;
   if (version >= 1 && version <= 8 && (bytes[8] ?? 0) >> 6 === 2) return true;
@@ -157,11 +157,11 @@ function uuidOfBytes(bytes: Uint8Array): string {
   );
 }
 
-/** When the thing with this id was made, to the millisecond. Throws when the text is no id of that kind. */
+/** The creation time in an id, to the millisecond. Throws when the text is not an id of that kind. */
 export const createdAtOf = <P extends IdPrefix>(prefix: P, id: PublicId<P>): Date =>
   new Date(Number.parseInt(storedId(prefix, id).slice(0, 13).replace('-', ''), 16));
 
-/** The smallest stored id of anything made at `at` or later, of whatever kind. */
+/** The smallest stored id of any object created at `at` or later. */
 export function lowestStoredIdAt(at: Date): StoredId<never> {
   const hex = Math.max(0, at.getTime()).toString(16).padStart(12, '0').slice(-12);
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000` as StoredId<never>;

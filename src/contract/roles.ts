@@ -1,7 +1,7 @@
 /**
- * What a service token lets its bearer do. Each service says which role may call which of its methods.
- * `dashboard` acts for people who have signed in, and says in `x-gatehouse-actor` who. `writer` is an internal service that
- * makes orders; `reader` is one that only looks.
+ * The roles of service tokens. Each service lists the roles that may call each method.
+ * `dashboard` acts for signed-in users and names them in `x-gatehouse-actor`. `writer` is an internal service that registers
+ * orders. `reader` is an internal service that only reads.
  */
 export const roles = [
   'facade',

@@ -1,26 +1,26 @@
 import { writeSync } from 'node:fs';
 
-/** Where lines go: a file descriptor of this process that never makes it wait. */
+/** An output for lines: a file descriptor that never blocks the process. */
 export interface BackgroundOutput {
   readonly write: (text: string) => void;
-  /** Writes what is waiting now, as far as the reader takes it. */
+  /** Writes the waiting lines now, as far as the reader accepts them. */
   readonly flushSync: () => unknown;
-  /** Writes what is waiting as its process exits, for as long as `lastWriteMs` if the reader takes something. */
+  /** Writes the waiting lines at exit. Takes at most `lastWriteMs`, and less if the reader accepts nothing. */
   readonly writeTheRest: () => void;
 }
 
-/** Room for a reader that is stuck for a while. Beyond it lines are dropped, and counted in a line of their own. */
+/** The buffer for a reader that hangs for a while. When it is full, lines are dropped and counted in a separate line. */
 const maxWaitingBytes = 32 * 2 ** 20;
 const longestPauseMs = 100;
-/** How long an exit may take for what a reader has not taken yet. */
+/** How long an exit may wait for the reader to accept the remaining lines. */
 const lastWriteMs = 400;
 
 /**
- * Writes without waiting: the lines of one turn of the event loop go out together at its end, or when the reader has
- * room for them again. Every byte is written once, in order, by the one thread there is: a thread stuck in a write would
- * hold up the exit for good. What a reader never takes is lost, as is everything once it is gone.
+ * Writes without blocking. The lines of one turn of the event loop are written together at its end, or when the reader can
+ * accept them again. The main thread writes every byte once and in order, because another thread that hangs in a write would
+ * block the exit for ever. Lines that the reader never accepts are lost, and so are all lines after it disconnects.
  *
- * `fd` must not block; `explainDropped` makes the line that says how many were dropped.
+ * `fd` must not block; `explainDropped` creates the line that reports the number of dropped lines.
  */
 export function openBackgroundOutput(
   fd: number,
@@ -33,14 +33,14 @@ export function openBackgroundOutput(
   let closed = false;
   let pauseMs = 1;
 
-  /** Whether the reader took anything. */
+  /** Whether the reader accepted anything. */
   const writeSome = (): boolean => {
     try {
       const written = writeSync(fd, onItsWay);
       onItsWay = onItsWay.subarray(written);
       return written > 0;
     } catch (error) {
-      // Anything else may pass: a pipe that is full now, a disk until somebody makes room.
+      // Other errors may be temporary, such as a full pipe or a full disk.
       if (isGone(error)) closed = true;
       return false;
     }
@@ -65,7 +65,7 @@ export function openBackgroundOutput(
     scheduled = false;
     if (flushSync()) return;
     scheduled = true;
-    // A process that has nothing else to do ends, and writes the rest as it does.
+    // This timer must not keep the process running. The exit writes the remaining lines.
     setTimeout(writeOn, pauseMs).unref();
     pauseMs = Math.min(pauseMs * 2, longestPauseMs);
   };

@@ -4,26 +4,26 @@ import { createFewPerTurn } from './few-per-turn.ts';
 import { rpcError } from './rpc/rpc-error.ts';
 
 export interface BatcherOptions<Item, Outcome> {
-  /** Does all items at once, such as in one statement and one commit; outcomes in the order of the items. */
+  /** Processes all items at once, for example in one statement and one commit. Outcomes are in the order of the items. */
   readonly run: (items: readonly Item[]) => Promise<readonly Outcome[]>;
-  /** Whether an error of `run` may be the fault of one item, so that the others are worth another try without it. */
+  /** Whether one item may have caused an error of `run`, so that the other items can be retried without it. */
   readonly isOneItemsFault?: (error: unknown) => boolean;
   readonly maxItems: number;
-  /** How many batches run at a time. Items that come while all are running wait, and make the next batch larger. */
+  /** How many batches run at a time. Items that arrive meanwhile wait for the next batch. */
   readonly maxInFlight: number;
-  /** Beyond this many waiting items, new ones are refused: memory stays flat and callers learn early. */
+  /** New items are refused when this many wait, so that memory is bounded and callers learn of it early. */
   readonly maxWaiting: number;
 }
 
 /** How many callers are refused in one turn of the event loop. */
 const maxRefusedPerTurn = 64;
 
-/** Whether nobody waits for an item any more: its caller's AbortSignal, say. */
+/** Tells whether an item's caller has disconnected, such as an AbortSignal. */
 export type Leaving = Pick<AbortSignal, 'aborted'>;
 
 export interface Batcher<Item, Outcome> {
   (item: Item, signal: Leaving): Promise<Outcome>;
-  /** Whether an item that came now would be refused. */
+  /** Whether a new item would be refused now. */
   readonly isFull: () => boolean;
 }
 
@@ -33,8 +33,8 @@ interface Entry<Item> {
 }
 
 /**
- * Turns concurrent calls into few batches, without timers: what arrives in one turn of the event loop, or while the
- * batches before it run, is one batch. A call whose caller has gone before its batch starts is dropped unwritten.
+ * Combines concurrent calls into few batches, without timers. Calls that arrive in one turn of the event loop, or while the
+ * previous batches run, form one batch. A call whose caller disconnects before its batch starts is dropped.
  * Errors: RESOURCE_EXHAUSTED OVERLOADED; CANCELED CALL_CANCELLED; whatever `run` throws for the item.
  */
 export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outcome>): Batcher<Item, Outcome> {
@@ -105,8 +105,8 @@ async function settle<Item, Outcome>(
 }
 
 /**
- * One item that is refused must not fail the others: the halves of a refused batch are tried anew, and theirs,
- * until the item stands alone. It costs two runs for each time that the batch can be halved.
+ * One refused item must not fail the others. So the halves of a refused batch are run again, and halved again until the item
+ * is alone. Each halving costs two runs.
  */
 async function runApart<Item, Outcome>(
   items: readonly Item[],

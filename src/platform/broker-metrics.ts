@@ -2,7 +2,7 @@ import { Gauge } from 'prom-client';
 import type { Metrics } from './metrics.ts';
 import type { EventBus } from './nats-event-bus.ts';
 
-/** Shows whether this process reaches the broker. */
+/** Adds the gauge that shows whether this process is connected to the broker. */
 export function addBrokerMetrics({ registry }: Metrics, bus: Pick<EventBus, 'isConnected'>): void {
   new Gauge({
     name: 'gatehouse_broker_connected',

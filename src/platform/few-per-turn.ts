@@ -1,7 +1,7 @@
 /**
- * Runs what it is given in order, a few in each turn of the event loop. For answers that make their readers ask again at
- * once: without it those alone could keep a turn from ending for seconds, since Node reads from up to some ten thousand
- * sockets before it does anything else, such as sending what was accepted on its way.
+ * Runs functions in order, a few in each turn of the event loop. It is for answers after which clients repeat their request
+ * at once. Without this limit, they could extend a turn to seconds, because Node reads from up to about ten thousand sockets
+ * before it does anything else, such as sending accepted requests to core.
  */
 export function createFewPerTurn(few: number): (act: () => void) => void {
   const waiting: (() => void)[] = [];

@@ -1,14 +1,14 @@
 import closeWithGrace from 'close-with-grace';
 import type { Logger } from './logger.ts';
 
-/** Something to stop, and how long that may take. */
+/** A part of a process that can be stopped, and the time limit for stopping it. */
 export interface Stoppable {
   readonly name: string;
   readonly stop: () => Promise<void> | void;
   readonly timeoutMs: number;
 }
 
-/** A process must be gone this long after it was asked to stop: supervisors and orchestrators kill it soon after. */
+/** The time limit for a stop. Supervisors and orchestrators kill the process soon after it. */
 const exitDeadlineMs = 9_500;
 
 async function stopWithin({ name, stop, timeoutMs }: Stoppable, logger: Logger): Promise<void> {
@@ -27,17 +27,17 @@ async function stopWithin({ name, stop, timeoutMs }: Stoppable, logger: Logger):
   }
 }
 
-/** The parts of a process that its last resort needs. */
+/** The members of a process that the handler of unhandled errors needs. */
 export type FallibleProcess = Pick<NodeJS.Process, 'on' | 'listenerCount' | 'exit'>;
 
 /**
- * The last resort: an error that nothing handled is written as one fatal line, and the process exits with code 1, because
- * nobody knows what state it is in. Its supervisor starts it anew. Once `stopOnSignal` was called, the process stops its
- * parts first; before that, and after a second such error, it exits at once.
+ * Handles errors that no other code handled. The error is logged as one fatal line, and the process exits with code 1,
+ * because its state is unknown. Its supervisor restarts it. After a call of `stopOnSignal`, the process first stops its parts.
+ * Before that, and after a second such error, it exits at once.
  */
 export function exitOnUnhandledErrors(process: FallibleProcess, logger: Logger): void {
   const die = (event: 'uncaughtException' | 'unhandledRejection', thrown: unknown): void => {
-    // Something that was thrown and is no error says little, and `close-with-grace` takes nothing for no error at all.
+    // A thrown value may not be an Error. `close-with-grace` treats undefined as no error.
     const err = thrown instanceof Error ? thrown : new Error(`${String(thrown)} was thrown`);
     logger.fatal({ err, event }, 'nothing handled this error: the process exits');
     const isStoppedInOrder = Boolean(thrown) && process.listenerCount(event) > 1;
@@ -48,9 +48,8 @@ export function exitOnUnhandledErrors(process: FallibleProcess, logger: Logger):
 }
 
 /**
- * Stops the parts one after another, in the given order, on SIGTERM, SIGINT, an uncaught error or an unhandled
- * rejection, each within its own deadline, and ends the process: exit code 0 after a signal, 1 after an error.
- * `exitOnUnhandledErrors` has written the error.
+ * Stops the parts in the given order on SIGTERM, SIGINT, an uncaught error or an unhandled rejection. Each part has its own
+ * deadline. Then the process exits, with code 0 after a signal and 1 after an error. `exitOnUnhandledErrors` logs the error.
  */
 export function stopOnSignal(logger: Logger, parts: readonly Stoppable[]): void {
   closeWithGrace({ delay: exitDeadlineMs, logger: false }, async ({ signal, err }) => {

@@ -8,26 +8,26 @@ export type { Logger } from 'pino';
 export interface LoggerOptions {
   /** The process's name, such as "core". */
   readonly process: string;
-  /** Which of several processes of that name this is. */
+  /** Distinguishes processes with the same name. */
   readonly instance: string;
   readonly level: string;
 }
 
 /**
- * Members whose values must never be written, whoever logs the object they are in and however deep. Looked for in the
- * finished line, because only there have errors and other objects with ways of their own become what is written.
+ * Members whose values must never be logged, at any depth. The finished line is searched, because errors and objects with
+ * their own serialisation have their final form only there.
  */
 const secretMembers =
   /("[\w-]*(?:api[_-]?key|authorization|secret|token|password|master[_-]?key)":)(?:"(?:[^"\\]|\\.)*"|\[(?:"(?:[^"\\]|\\.)*"|[^\]"])*\]|[\w.-]+)/gi;
 
-/** In errors any number of 9 to 15 digits may be a phone, perhaps with a plus; not the inside of a UUID. */
+/** In errors, any number of 9 to 15 digits may be a phone number, with or without a plus. Parts of a UUID are excluded. */
 const phoneLike = /(?<![\w-])\+?[0-9]{9,15}(?!\w)/g;
 
 const maskErrorText = (text: string): string => maskSensitive(text).replace(phoneLike, maskPhone);
 
 /**
- * An error as it is written: type, message, stack and what else it says in plain values. A database's error quotes the
- * statement or the row, with the customer's phone in it; objects that an error drags along may hold anything.
+ * The logged form of an error: type, message, stack and its other plain values. A database error quotes the statement or the
+ * row, which may contain the customer's phone number. Nested objects are left out, because they may contain anything.
  */
 function describeError(error: unknown): unknown {
   if (typeof error === 'string') return maskErrorText(error);
@@ -41,11 +41,10 @@ function describeError(error: unknown): unknown {
 }
 
 /**
- * A structured logger: one JSON object a line, times in ISO 8601 UTC, levels by name; to standard output, each line waited
- * for, when no destination is given.
- * Two nets, so that no caller of it has to think of them: members that are named like secrets are masked wherever they
- * stand, and texts are masked by form (`maskSensitive`), because callers fill fields with what does not belong there: a
- * phone as an order number, a key as a request id.
+ * A structured logger: one JSON object per line, times in ISO 8601 UTC, levels by name. Without a destination it writes
+ * synchronously to standard output. It masks secrets twice, so that callers need not. Members with the name of a secret are
+ * masked at any depth. Texts are masked by their form (`maskSensitive`), because callers may put a phone number into an order
+ * number, or a key into a request id.
  */
 export function createLogger(options: LoggerOptions, destination?: DestinationStream): Logger {
   const settings = {
@@ -62,12 +61,12 @@ export function createLogger(options: LoggerOptions, destination?: DestinationSt
   return destination === undefined ? pino(settings) : pino(settings, destination);
 }
 
-/** What of a process its log needs. */
+/** The members of a process that its log needs. */
 export type LoggingProcess = Pick<NodeJS.Process, 'stdout' | 'on'>;
 
-/** The process's standard output, for its logger: without waiting for whoever reads it, and with the rest at its exit. */
+/** The process's standard output for its logger. Writing never waits for the reader. The exit writes the remaining lines. */
 export function standardOutput(process: LoggingProcess): DestinationStream {
-  // Node makes a pipe or a socket one that never blocks when its stream is first asked for.
+  // Node makes a pipe or socket non-blocking at the first access to its stream.
   const output = openBackgroundOutput(process.stdout.fd, explainDropped);
   process.on('exit', output.writeTheRest);
   return output;

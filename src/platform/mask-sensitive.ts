@@ -1,27 +1,27 @@
 /**
- * Keeps enough of a phone number to recognise it by and not enough to call it: `+251911223344` -> `+2519*****344`.
- * Short texts are masked whole.
+ * Masks a phone number so that it can be recognised but not called: `+251911223344` -> `+2519*****344`. Short texts are
+ * masked completely.
  */
 export function maskPhone(phone: string): string {
   if (phone.length < 9) return '*'.repeat(phone.length);
   return phone.slice(0, 5) + '*'.repeat(phone.length - 8) + phone.slice(-3);
 }
 
-/** What must not be read in a log, by the form that it has, whatever the field is called. */
+/** The forms of sensitive values. They are masked in fields of any name. */
 const forms = [
-  // API keys. The beginning says which environment a key is for and is no secret.
+  // API keys. The prefix names the environment and is not secret.
   String.raw`[Ss][Vv][Cc]_(?:[Ll][Ii][Vv][Ee]|[Tt][Ee][Ss][Tt])_[\w%-]+`,
   // Signing secrets of webhooks.
   String.raw`whsec_[\w+/=%-]+`,
   String.raw`[Bb]earer(?:\s|%20|\+)[^\s"]+`,
-  // Service tokens and other keys as `openssl rand -hex 32` makes them. A commit has 40 digits.
+  // Service tokens and other keys of `openssl rand -hex 32`. The 40 digits of a commit are shorter.
   String.raw`(?<![0-9A-Fa-f])[0-9A-Fa-f]{48,}`,
   // Tokens of checkout pages, callbacks, invitations: 32 random bytes or more in base64url.
   String.raw`(?<![\w-])(?=[\w-]*[A-Z])(?=[\w-]*[\d_-])[\w-]{43,}`,
   String.raw`(?<![\w.+%-])[\w.+%-]{1,64}(?:@|%40)[\w-]{1,63}(?:\.[\w-]{1,63})+`,
   // Phone numbers: with their plus, as written or encoded, in any grouping...
   String.raw`(?:\+|%2[Bb])[1-9](?:[ ().-]{0,2}[0-9]){7,14}(?![0-9])`,
-  // ...and Ethiopian ones without it. Other runs of digits are a merchant's own numbers, such as a date and a counter.
+  // ...and Ethiopian ones without it. Other digits are a merchant's own numbers, such as a date and a counter.
   String.raw`(?<![0-9])(?:(?:00)?251|0)?[79][0-9]{8}(?![0-9])`,
   String.raw`(?<![0-9])(?:251[ .-]?|0)[79][0-9]{1,2}[ .-][0-9]{2,3}(?:[ .-]?[0-9]{2,4}){1,2}(?![0-9])`,
 ].join('|');
@@ -29,20 +29,20 @@ const forms = [
 const anySensitive = new RegExp(forms, 'g');
 const firstSensitive = new RegExp(forms);
 
-/** Ids of ours, UUIDs and ids in hexadecimal: random, so now and then with digits in them like those of a phone. */
+/** Our ids, UUIDs and hexadecimal ids. They are random and may contain digits like those of a phone number. */
 const randomId =
   /^(?:[a-z]{2,4}_[0-9a-hjkmnp-tv-z]{26}|(?=[0-9]*[a-f])(?:[0-9a-f]{16}|[0-9a-f]{32})|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$/;
 
-/** A phone number without the zero is the shortest form, e-mail addresses apart; what is shorter is not looked at. */
+/** The shortest form is an e-mail address. Shorter texts are not checked. */
 const shortest = 6;
-/** From here on a text may be a token. */
+/** A shorter text cannot be a token. */
 const shortestToken = 43;
-/** What every form but a token's has in it. Most texts have nothing of it, which is found out in no time. */
+/** Every form except a token matches this pattern. It is a quick test that most texts fail. */
 const hint = /[@+%]|c_|C_|earer|[79][0-9]{1,2}[ .-]?[0-9]{2}/;
 
 /**
- * A text from outside, fit for a log: API keys, signing secrets, tokens, e-mail addresses and phone numbers are masked by
- * their form. Everything else, and ids, stay as they are. Linear in the text's length.
+ * Makes a text from outside safe for a log. API keys, signing secrets, tokens, e-mail addresses and phone numbers are masked
+ * by their form. Ids and all other text are unchanged. Linear in the text's length.
  */
 export function maskSensitive(text: string): string {
   return hasSensitive(text) ? text.replace(anySensitive, maskFound) : text;
@@ -66,10 +66,10 @@ function maskFound(found: string): string {
   return '[masked]';
 }
 
-/** How deep an object's texts are looked for: deeper than anything that is logged. */
+/** The depth to which objects are masked. No logged object is deeper. */
 const maxDepth = 4;
 
-/** The fields of a log line with every text in them masked, those in lists and plain objects too. Never changes `fields`. */
+/** The fields of a log line with every text masked, also in lists and plain objects. Never changes `fields`. */
 export function maskFields<Fields extends object>(fields: Fields, depth = 0): Fields {
   let masked: Fields | undefined;
   for (const name in fields) {

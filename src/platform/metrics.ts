@@ -1,23 +1,23 @@
 import { Counter, Registry, collectDefaultMetrics } from 'prom-client';
 import type { Logger } from './logger.ts';
 
-/** A page that a server gives to whoever asks for its path. */
+/** A page that a server returns for a path. */
 export interface Page {
   readonly contentType: string;
   readonly body: string;
 }
 
-/** What a process counts and measures, in the text format that Prometheus and most others read. */
+/** The metrics of a process, in Prometheus' text format. */
 export interface Metrics {
-  /** For counters and histograms, which are told of each thing as it happens. */
+  /** For counters and histograms, which are updated at each occurrence. */
   readonly registry: Registry;
   /**
-   * Adds gauges whose values have to be read somewhere. `prepare` makes them in the registry it is given, and gives what
-   * reads and sets them; that runs before the page is shown, though not more often than every two seconds. When it
-   * fails or takes too long, its gauges are missing from the page rather than shown as they were.
+   * Adds gauges whose values must be queried. `prepare` creates them in the given registry and returns a function that
+   * queries and sets them. That function runs before the page is shown, at most every two seconds. If it fails or takes too
+   * long, its gauges are missing from the page, because old values would mislead.
    */
   readonly addReading: (name: string, prepare: (registry: Registry) => () => Promise<void>) => void;
-  /** The page. A reading that failed does not make it fail. */
+  /** The page. It succeeds even if a reading fails. */
   readonly page: () => Promise<Page>;
 }
 
@@ -27,7 +27,7 @@ export interface MetricsOptions {
   readonly nowMs: () => number;
 }
 
-/** Several collectors, or somebody who reloads, must not become as many readings of the database. */
+/** A reading is reused for this time, so that frequent requests do not query the database each time. */
 const readingHoldsForMs = 2_000;
 const readingTimeoutMs = 3_000;
 
@@ -68,7 +68,7 @@ export function createMetrics({ logger, nowMs }: MetricsOptions): Metrics {
   };
 }
 
-/** The same reading for everybody who asks while it runs, and for a while after. */
+/** Shares one reading between all callers while it runs, and for a while afterwards. */
 function notOftener(read: () => Promise<void>, nowMs: () => number): () => Promise<void> {
   let current: Promise<void> | undefined;
   let endedAtMs: number | undefined;

@@ -10,12 +10,12 @@ import { publishStored } from './nats-publish-stored.ts';
 import type { EventMessage } from './nats-publish-stored.ts';
 
 /*
- * This file and those beside it are all that know the NATS client, so that it can be exchanged. What it carries is never
- * the truth: everything published is in PostgreSQL, and a lost message only means that somebody looks a little later.
+ * Only the files `nats-*.ts` of this folder import the NATS client, so that it can be replaced. PostgreSQL stores everything
+ * that is published here. So a lost message only delays its reader until the next regular check.
  */
 
 export interface EventPublisher {
-  /** The stream that published messages end up in. */
+  /** The stream of published messages. */
   readonly stream: string;
   /** Sends all messages in order without waiting between them, and resolves when the broker has stored every one. */
   readonly publish: (messages: readonly EventMessage[]) => Promise<void>;
@@ -23,11 +23,11 @@ export interface EventPublisher {
 
 export interface EventBus<Bell extends string = string> extends EventPublisher {
   readonly isConnected: () => boolean;
-  /** Tells every process that listens that there is something of this kind to look for. Lost when the broker is away. */
+  /** Notifies all listening processes that there may be work of this kind. Lost while the broker is unavailable. */
   readonly ring: (bell: Bell) => void;
-  /** Calls back at every such ring of another process. */
+  /** Calls the listener at every such notification from another process. */
   readonly onRing: (bell: Bell, listener: () => void) => void;
-  /** The place in the stream that the broker remembers by this name. */
+  /** The position in the stream that the broker stores under this name. */
   readonly eventConsumer: (options: Pick<EventConsumerParts, 'name' | 'ackWaitMs'>) => EventConsumer;
   readonly close: () => Promise<void>;
 }
@@ -36,32 +36,32 @@ export interface EventBusOptions<Bell extends string = string> {
   readonly url: string;
   /** Shown in the broker's monitoring. */
   readonly name: string;
-  /** The stream that events are published to; made when the broker does not have it. */
+  /** The stream for events. It is created if the broker does not have it. */
   readonly stream: EventStream;
-  /** What processes tell each other that there may be news of. */
+  /** The kinds of work that processes notify each other of. */
   readonly bells: readonly Bell[];
   readonly logger: Logger;
 }
 
-/** A bell that is rung without a pause is heard this often: each time costs a message, and whoever hears it a look. */
+/** The shortest time between two notifications of a kind, because each costs a message and a check by every listener. */
 const ringRestMs = 5;
-/** How soon a connection that the client gave up is opened anew. */
+/** The delay before a connection that the client has abandoned is opened again. */
 const reopenMs = 2_000;
 const subjectOf = (bell: string): string => `gatehouse.wake.${bell}`;
 
 /**
- * Connects in the background and for ever: a process starts and works while the broker is away, and uses it as soon as
- * it is there. Left alone, the client gives up for ever when the broker refuses its password twice, as one does that is
- * started with an unfinished configuration: such a connection is opened anew.
+ * Connects in the background and retries for ever. A process starts and works without the broker, and uses it as soon as it
+ * is available. The client itself stops retrying when the broker refuses its password twice, which happens when the broker
+ * starts with an incomplete configuration. Such a connection is opened again.
  */
 export function openEventBus<Bell extends string>(options: EventBusOptions<Bell>): EventBus<Bell> {
   const { url, name, stream, bells, logger } = options;
   const closing = new AbortController();
   const listeners = new Map<Bell, Set<() => void>>(bells.map((bell) => [bell, new Set()]));
-  /** Bells that were rung a moment ago, with whether there has been news since. */
+  /** Kinds that were notified just now, and whether there has been more work since. */
   const isResting = new Map<Bell, boolean>();
   let connection: NatsConnection | undefined;
-  // The client keeps what is published while the broker is away, or drops it, as it happens: nothing is given to it then.
+  // While the broker is unavailable, the client may buffer or drop messages. So it gets none at that time.
   let isReached = false;
 
   const connectOnce = async (): Promise<void> => {
@@ -71,7 +71,7 @@ export function openEventBus<Bell extends string>(options: EventBusOptions<Bell>
     isReached = true;
     logger.info({ broker: connected.getServer() }, 'connected to the broker');
     void followStatus(connected, (reached) => {
-      // A connection that has been replaced says nothing about its successor.
+      // Ignore the state of a connection that has been replaced.
       if (connection !== connected) return;
       isReached = reached;
       if (reached) logger.info('reached the broker again');
@@ -105,7 +105,7 @@ export function openEventBus<Bell extends string>(options: EventBusOptions<Bell>
       if (isResting.has(bell)) return void isResting.set(bell, true);
       if (!isReached) return;
       connection?.publish(subjectOf(bell));
-      // One message says it all for everything that happens until the next.
+      // One message covers all work until the next message.
       isResting.set(bell, false);
       setTimeout(() => {
         const hasNews = isResting.get(bell);
@@ -124,7 +124,7 @@ export function openEventBus<Bell extends string>(options: EventBusOptions<Bell>
     async close() {
       closing.abort();
       isReached = false;
-      // Not drain(): it waits for a broker that may be away. Nothing here is lost with the connection.
+      // Not drain(), which waits for a broker that may be unavailable. Closing the connection loses nothing.
       await connection?.close();
     },
   };
@@ -139,7 +139,7 @@ function connectionOptions(url: string, name: string): ConnectionOptions {
     ...(pass === '' ? (user === '' ? {} : { token: user }) : { user, pass }),
     ...ownInbox(url),
     ...(url.startsWith('tls:') ? { tls: {} } : {}),
-    // Who rings has told itself already.
+    // The sender has already notified itself.
     noEcho: true,
     waitOnFirstConnect: true,
     maxReconnectAttempts: -1,
@@ -149,10 +149,10 @@ function connectionOptions(url: string, name: string): ConnectionOptions {
   };
 }
 
-/** Answers come to a subject named after the user: so a broker's permissions can keep users from reading each other's. */
+/** The inbox subject contains the user's name, so that the broker's permissions can separate the users' answers. */
 function ownInbox(url: string): { readonly inboxPrefix?: string } {
   const { username, password } = new URL(url);
-  // Without a password it is a token, which must not show in a subject.
+  // Without a password the user part is a token, which must not appear in a subject.
   return password !== '' && /^[\w-]+$/.test(username) ? { inboxPrefix: `_INBOX_${username}` } : {};
 }
 

@@ -7,56 +7,56 @@ import type { EventStream } from './nats-event-stream.ts';
 import { pause } from './pause.ts';
 import { createWakeSignal } from './wake-signal.ts';
 
-/** An event as it came out of the stream. */
+/** An event from the stream. */
 export interface ReceivedEvent {
   readonly body: Uint8Array;
-  /** The header of that name; empty when there is none. */
+  /** The value of a header; empty if the event does not have it. */
   readonly header: (name: string) => string;
 }
 
 export interface ReceivedEvents {
-  /** In the order in which they came. */
+  /** In order of arrival. */
   readonly events: readonly ReceivedEvent[];
-  /** Tells the broker not to bring them again. It does so, some time later, when it is not told. */
+  /** Acknowledges the events. The broker redelivers events without an acknowledgement after `ackWaitMs`. */
   readonly acknowledge: () => void;
 }
 
-/** What comes in while one process listens. */
+/** The events that arrive while this process listens. */
 export interface EventInbox {
   /**
-   * What has come, at most `limit` events: at once when there is something, else as soon as something comes, and empty
-   * after `waitMs` or when the listening has ended. Never fails: without a broker nothing comes.
+   * Takes at most `limit` events. Waits for the first one, and gives an empty list after `waitMs` or after the end of
+   * listening. Never fails: while the broker is unavailable, no events arrive.
    */
   readonly take: (limit: number, waitMs: number) => Promise<ReceivedEvents>;
-  /** Whether events come by themselves now. They do not while the broker is away. */
+  /** Whether the broker delivers events now. It does not while it is unavailable. */
   readonly isOpen: () => boolean;
 }
 
 /**
- * A place in the stream that the broker remembers by name. What it brings may be repeated, late or missing: a reader
- * that must not miss anything compares the events' cursors, and asks core.
+ * A position in the stream that the broker stores by name. Events may be repeated, late or missing. A reader that must not
+ * miss an event compares the events' cursors, and reads core's list after a gap.
  */
 export interface EventConsumer {
-  /** Listens until `stop` aborts. One process at a time should: each event comes to one listener only. */
+  /** Listens until `stop` aborts. Only one process should listen, because each event goes to one listener only. */
   readonly listen: (stop: AbortSignal) => EventInbox;
 }
 
 export interface EventConsumerParts {
   readonly name: string;
-  /** Until an event that nobody acknowledged is brought again. Who shares a name must say the same. */
+  /** The time after which the broker redelivers an event without an acknowledgement. All users of a name must use the same value. */
   readonly ackWaitMs: number;
   readonly stream: EventStream;
-  /** The connection while the broker is reached. */
+  /** The connection; undefined while the broker is unavailable. */
   readonly reached: () => NatsConnection | undefined;
   readonly logger: Logger;
 }
 
-/** One request for events is for this many; so many again may have come before somebody takes them. */
+/** The number of events per request. As many again may be waiting before the reader takes them. */
 const fetchSize = 500;
 const fetchMs = 5_000;
-/** More than are ever brought before they are brought again: at this limit the broker would bring nothing new. */
+/** Above the number of events that can wait for an acknowledgement. At this limit the broker would deliver no new event. */
 const maxUnacknowledged = 100_000;
-/** A backlog that is longer is read from core's list, in larger pages and without what was read before. */
+/** A longer backlog is read from core's list, which has larger pages and starts after the events that were read before. */
 const maxBacklog = 20_000;
 const retryMs = 500;
 
@@ -76,7 +76,7 @@ export function createEventConsumer(parts: EventConsumerParts): EventConsumer {
         const consumer = await bind(connection, parts);
         isOpen = true;
         while (!stop.aborted && reached() === connection) {
-          // What nobody takes is left with the broker.
+          // Events that the reader does not take stay with the broker.
           if (waiting.length < fetchSize) await fetchOnce(consumer, receive, stop);
           else await arrived.wait(retryMs, stop);
         }
@@ -105,7 +105,7 @@ export function createEventConsumer(parts: EventConsumerParts): EventConsumer {
         isOpen: () => isOpen && reached() !== undefined,
         async take(limit, waitMs) {
           if (waiting.length === 0) await arrived.wait(waitMs, stop);
-          // All that came with the first one is one batch.
+          // Events that arrive together with the first one form one batch.
           if (waiting.length > 0) await nextTurn();
           return receivedEvents(waiting.splice(0, limit));
         },
@@ -121,14 +121,14 @@ function receivedEvents(messages: readonly JsMsg[]): ReceivedEvents {
       try {
         messages.forEach((message) => message.ack());
       } catch (error) {
-        // The connection was closed: they are brought again.
+        // The connection was closed. The broker redelivers these events.
         if (!(error instanceof NatsError)) throw error;
       }
     },
   };
 }
 
-/** Asks for events and hands over each as it comes, until the request is fulfilled or has expired. */
+/** Requests events and passes each one on as it arrives, until the request is fulfilled or has expired. */
 async function fetchOnce(
   consumer: Consumer,
   receive: (message: JsMsg) => void,
@@ -145,7 +145,7 @@ async function fetchOnce(
   }
 }
 
-/** The consumer, made when the broker does not know it, and the stream as well. */
+/** The consumer. Creates it, and the stream, if the broker does not have them. */
 async function bind(connection: NatsConnection, parts: EventConsumerParts): Promise<Consumer> {
   const { name, stream } = parts;
   const manager = await connection.jetstreamManager({ timeout: brokerAnswerMs });
@@ -161,7 +161,7 @@ async function bind(connection: NatsConnection, parts: EventConsumerParts): Prom
   return connection.jetstream({ timeout: brokerAnswerMs }).consumers.get(stream.name, name);
 }
 
-/** Nothing changes when the broker has it. A new one begins with what is published from now on: core lists the rest. */
+/** Creates the consumer, or changes nothing if it exists. A new one begins with the next event: core lists earlier ones. */
 const addConsumer = (
   manager: JetStreamManager,
   { name, ackWaitMs, stream }: EventConsumerParts,

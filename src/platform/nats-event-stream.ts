@@ -1,18 +1,18 @@
 import { RetentionPolicy, StorageType, nanos } from 'nats';
 import type { NatsConnection } from 'nats';
 
-/** Where the broker keeps what is published. */
+/** The broker's store of published messages. */
 export interface EventStream {
   readonly name: string;
   readonly subjects: readonly string[];
 }
 
-/** How long the broker may take to answer a request about it. */
+/** How long the broker may take to answer a request. */
 export const brokerAnswerMs = 5_000;
 const duplicateWindowMs = 10 * 60_000;
 const maxAgeMs = 7 * 24 * 60 * 60_000;
 
-/** Makes the stream on a new broker, or one whose store was lost. Safe to repeat, and from several processes at once. */
+/** Creates the stream if the broker does not have it. It may be called repeatedly, and by several processes at once. */
 export async function createEventStream(
   connection: NatsConnection,
   { name, subjects }: EventStream,

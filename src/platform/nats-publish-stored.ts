@@ -10,16 +10,16 @@ export interface EventMessage {
 }
 
 export interface StoreOptions {
-  /** What the connection's inboxes begin with; the client's own "_INBOX" when not given. */
+  /** The prefix of the connection's inboxes; by default the client's own "_INBOX". */
   readonly inboxPrefix?: string;
   readonly timeoutMs: number;
 }
 
 /**
- * Publishes the messages in order without waiting between them, and resolves when a stream has stored every one, or with
- * 'no stream' when none takes one of their subjects. One subscription hears all the answers: the client's own way, a
- * request with a promise, a timer and an error in stock for each message, was two thirds of what relaying cost.
- * @throws when an answer does not come in time, or is a refusal
+ * Publishes the messages in order without waiting between them. Resolves when a stream has stored every message, or with
+ * 'no stream' when no stream accepts one of the subjects. One subscription receives all answers. The client's own function
+ * creates a request, a promise, a timer and an error per message, which was two thirds of the cost of relaying.
+ * @throws when an answer is late or a refusal
  */
 export function publishStored(
   connection: NatsConnection,
@@ -59,9 +59,9 @@ export function publishStored(
   });
 }
 
-/** A PubAck names the stream and the place in it; a refusal has an error instead. */
+/** A PubAck names the stream and the sequence number in it. A refusal has an error instead. */
 function refusalIn(answer: Msg): Error | 'no stream' | undefined {
-  // "No responders": nothing listens to the subject, and so no stream takes it.
+  // "No responders": no subscriber listens to the subject, so no stream accepts it.
   if (answer.headers?.code === 503) return 'no stream';
   const ack = answer.json<{ readonly stream?: string; readonly error?: { readonly description?: string } }>();
   if (ack.error === undefined && ack.stream !== undefined) return undefined;

@@ -1,10 +1,10 @@
-/** As many random bytes as a UUID takes. */
+/** The number of random bytes in a UUID. */
 const drawBytes = 16;
 const poolBytes = 256 * drawBytes;
 
 /**
- * Draws 16 random bytes at a time from many that were made at once: asking the system's generator for a few costs almost
- * as much as asking it for thousands. Each draw is valid until the pool comes round, so take what you need of it at once.
+ * Returns 16 random bytes at a time from a larger pool. The system's generator takes almost as long for a few bytes as for
+ * thousands. The pool is reused, so copy or use each result at once.
  */
 export function pooledRandom(fill: (bytes: Uint8Array) => unknown): () => Uint8Array {
   const pool = new Uint8Array(poolBytes);

@@ -2,14 +2,14 @@ import type { Logger } from './logger.ts';
 import { pause } from './pause.ts';
 
 export interface RepeatOptions {
-  /** Named in the log when the task fails. */
+  /** The name of the task, for the log of a failure. */
   readonly task: string;
   readonly intervalMs: number;
   readonly logger: Logger;
   readonly stop: AbortSignal;
 }
 
-/** Runs the task over and over, one run at a time, with the interval between them, until `stop` aborts. A failed run is logged. */
+/** Runs the task repeatedly, one run at a time, with the interval between runs, until `stop` aborts. Logs a failed run. */
 export async function repeatEvery(
   options: RepeatOptions,
   run: (stop: AbortSignal) => Promise<unknown>,

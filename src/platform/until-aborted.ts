@@ -1,4 +1,4 @@
-/** Gives what the source gives until it ends or `stop` aborts, whichever comes first; what the source gives then is lost. */
+/** Yields the items of the source until it ends or `stop` aborts. Later items of the source are lost. */
 export async function* untilAborted<T>(source: AsyncIterable<T>, stop: AbortSignal): AsyncGenerator<T> {
   const iterator = source[Symbol.asyncIterator]();
   const next = (): Promise<IteratorResult<T, unknown>> =>

@@ -1,6 +1,6 @@
-/** Wakes whoever waits for something to do. Only ever a hint: everybody who waits also looks by itself now and then. */
+/** Wakes a task that waits for work. It is only a hint: every waiting task also checks for work at intervals. */
 export interface WakeSignal {
-  /** There may be something to do. */
+  /** Reports that there may be work. */
   readonly ring: () => void;
   /** Resolves at the next ring, after `timeoutMs`, or when `signal` aborts, whichever comes first. */
   readonly wait: (timeoutMs: number, signal: AbortSignal) => Promise<void>;

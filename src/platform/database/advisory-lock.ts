@@ -1,19 +1,19 @@
 import type { Pool, PoolClient } from 'pg';
 
 export interface AdvisoryLock {
-  /** Any number that no other user of the database's advisory locks takes. */
+  /** A number that no other user of the database's advisory locks uses. */
   readonly key: number;
   /**
-   * The server ends the holder's session when it asks nothing for this long, so that another process can have the lock:
-   * from one that hangs, or that the network has cut off. The work must use its connection more often than that.
+   * The server ends the holder's session after this time without a query. So another process gets the lock when the holder
+   * hangs or is disconnected. The work must use its connection more often than that.
    */
   readonly silenceMs: number;
 }
 
 /**
- * Does the work while holding the lock, over the connection whose session holds it; gives false, without waiting, when
- * another session has it. `lost` aborts when that connection is gone, and the lock with it: what the work writes over
- * the connection cannot be written any more, and it should end.
+ * Runs the work while it holds the lock, on the connection whose session holds it. Gives false, without waiting, if another
+ * session holds the lock. `lost` aborts when that connection is lost, and the lock with it. The work should then end,
+ * because it cannot write on that connection.
  */
 export async function withAdvisoryLock(
   pool: Pool,
@@ -23,7 +23,7 @@ export async function withAdvisoryLock(
   const client = await pool.connect();
   const lost = new AbortController();
   let failed: Error | undefined;
-  // Nobody else listens to a connection that is in use: without this its end would be the process's.
+  // The pool does not listen for errors of a connection in use. Without this listener an error would end the process.
   const onError = (error: Error): void => {
     failed ??= error;
     lost.abort(error);
@@ -44,7 +44,7 @@ export async function withAdvisoryLock(
     failed ??= error instanceof Error ? error : new Error(String(error));
     throw error;
   } finally {
-    // A connection that failed may still hold the lock on the server: ending the session is what surely gives it back.
+    // A failed connection may still hold the lock on the server. Only closing the session is certain to release it.
     client.release(failed);
     client.off('error', onError);
   }

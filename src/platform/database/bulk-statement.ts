@@ -33,8 +33,8 @@ export const column = <Row>(type: string, valueOf: (row: Row) => Value): Column<
 });
 
 /**
- * A column of values without any character that an array literal escapes: ids, numbers, times and words of ours, never
- * text of a caller. pg looks for such characters in each value, and writes times in the local zone; this saves both.
+ * A column of values without characters that need escaping in an array literal: our ids, numbers, times and words, never
+ * text from a caller. pg would check each value for such characters, and write times in the local zone. This saves both.
  */
 export const plainColumn = <Row>(type: string, valueOf: (row: Row) => PlainValue): Column<Row> => ({
   type,
@@ -49,11 +49,11 @@ export const plainColumn = <Row>(type: string, valueOf: (row: Row) => PlainValue
   },
 });
 
-/** A named part of a statement that takes one or more positions among the parameters. */
+/** A named part of a statement with one or more parameters. */
 interface Part<Input> {
   readonly width: number;
   readonly sqlFrom: (position: number, name: string) => string;
-  /** Adds the values of the part to those before it. */
+  /** Appends the values of the part. */
   readonly addValues: (input: Input, values: unknown[]) => void;
 }
 
@@ -63,13 +63,13 @@ export interface RowList<Row> extends Part<readonly Row[]> {
 }
 
 export interface RowListOptions {
-  /** Keeps the length of the list from the planner, for the reason that `ofAnyLength` gives. */
+  /** Hides the length of the list from the planner. `ofAnyLength` gives the reason. */
   readonly hidesLength?: boolean;
-  /** The name of one more column with each row's number, from 1. */
+  /** The name of an additional column with the row's number, from 1. */
   readonly ordinal?: string;
 }
 
-/** A list of rows, by the names of the columns as the statement knows them. */
+/** A list of rows, with its columns by their names in the statement. */
 export function rowList<Row>(
   columns: Readonly<Record<string, Column<Row>>>,
   { hidesLength = false, ordinal }: RowListOptions = {},
@@ -116,7 +116,7 @@ export interface BulkStatement<Input> {
 
 /**
  * Writes a statement around its parts. With a name, the server prepares the statement once per connection; without, it is
- * planned at each execution. Throws Error when the statement leaves a part out.
+ * planned at each execution. Throws Error when the statement does not use a part.
  */
 export function bulkStatement<P extends Parts>(
   name: string | undefined,

@@ -1,17 +1,17 @@
 import type { Pool } from 'pg';
 import { runStatement } from './run-statement.ts';
 
-/** The database's clock, told without asking each time. */
+/** The database's clock, without a query for each reading. */
 export interface DatabaseClock {
   readonly now: () => Date;
-  /** Asks the database, and sets the clock if it is wrong. To be repeated: two clocks never run alike for ever. */
+  /** Queries the database and corrects the clock. Call it repeatedly, because two clocks drift apart. */
   readonly adjust: () => Promise<void>;
 }
 
 /**
- * Sessions end, prompts run out and phones are counted by one clock, that of the database; a machine whose own is wrong
- * by an hour must not end an order an hour early. `monotonicMs` is a clock that nobody sets, such as performance.now.
- * While nobody sets the database's, this one is never ahead of it: what is due at once is due for the database too.
+ * Expiry of orders and prompts and the limits of phones use one clock, that of the database. A machine whose clock is an hour
+ * fast must not expire an order an hour early. `monotonicMs` is a monotonic clock, such as performance.now. Unless the
+ * database's clock is changed, this clock is never ahead of it. So a due time that this clock has reached is also due in the database.
  */
 export async function openDatabaseClock(pool: Pool, monotonicMs: () => number): Promise<DatabaseClock> {
   let offsetMs: number | undefined;
@@ -20,7 +20,7 @@ export async function openDatabaseClock(pool: Pool, monotonicMs: () => number): 
     const [row] = await runStatement<{ now: Date }>(pool, { text: 'select clock_timestamp() as now' });
     const answeredAt = monotonicMs();
     if (row === undefined) throw new Error('the database does not say what time it is');
-    // It read its clock at some moment between the question and the answer.
+    // The database read its clock at some moment between the query and the answer.
     const lowest = row.now.getTime() - answeredAt;
     const highest = row.now.getTime() + 1 - askedAt;
     if (offsetMs === undefined || offsetMs < lowest || offsetMs > highest) offsetMs = lowest;

@@ -1,9 +1,9 @@
 import type { Pool, PoolClient } from 'pg';
 
 /**
- * Takes back connections that end while they are in use. A pool only learns of their end when their holder releases them,
- * and Kysely's transactions never release one on which BEGIN or ROLLBACK failed: each would fill a place in the pool until
- * the process ends (docs/adr/0017). A holder that releases such a connection later does no harm.
+ * Takes back connections that end while they are in use. A pool detects their end only when the holder releases them.
+ * Kysely's transactions never release a connection on which BEGIN or ROLLBACK failed, so it would stay in the pool until
+ * the process exits (docs/adr/0017). A later release by the holder has no effect.
  */
 export function takeBackEnded(pool: Pool): void {
   const inUse = new WeakSet<PoolClient>();
@@ -13,7 +13,7 @@ export function takeBackEnded(pool: Pool): void {
     client.once('end', () => {
       if (!inUse.has(client)) return;
       client.release(new Error('the connection ended while it was in use'));
-      // The pool throws at a second release. It never hands an ended client out again, so this stays.
+      // A second release would throw in the pool. The pool never reuses an ended client, so this override can stay.
       client.release = () => undefined;
     });
   });

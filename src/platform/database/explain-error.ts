@@ -1,7 +1,7 @@
 import type { ConnectError } from '@connectrpc/connect';
 import { rpcError } from '../rpc/rpc-error.ts';
 
-/** Node's own names for a connection that could not be made or was lost. */
+/** Node's error codes for a connection that failed or was lost. */
 const connectionErrors = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -13,12 +13,12 @@ const connectionErrors = new Set([
 ]);
 
 /**
- * SQLSTATEs (PostgreSQL, appendix A) after which the same call may work in a moment: 08 connection exceptions,
+ * SQLSTATEs (PostgreSQL, appendix A) after which a retry may succeed: 08 connection exceptions,
  * 53 insufficient resources, 57 operator intervention (a shutdown, a statement timeout), 40 rolled back, 55P03 lock not available.
  */
 const passing = /^(08|53|57|40)...$|^55P03$|^25P03$/;
 
-/** Messages of pg and its pool, which give such errors no code. */
+/** Messages of such errors of pg and its pool, which have no code. */
 const passingMessages =
   /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Cannot use a pool after calling end/;
 
@@ -26,7 +26,7 @@ function* causes(error: unknown): Iterable<Error & { readonly code?: unknown }> 
   for (let each = error; each instanceof Error; each = each.cause) yield each;
 }
 
-/** Whether the database, rather than what was asked of it, is why a statement failed. */
+/** Whether a statement failed because of the database, not because of the statement. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   for (const { code, message } of causes(error)) {
     if (typeof code === 'string' && (connectionErrors.has(code) || passing.test(code))) return true;
@@ -35,13 +35,13 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   return false;
 }
 
-/** Whether a statement was refused for its data: SQLSTATE classes 22 (bad value) and 23 (broken constraint). */
+/** Whether a statement was rejected because of its data: SQLSTATE classes 22 (data exception) and 23 (constraint violation). */
 export function isDataRefused(error: unknown): boolean {
   for (const { code } of causes(error)) if (typeof code === 'string' && /^2[23]...$/.test(code)) return true;
   return false;
 }
 
-/** What an RPC answers when the database cannot do its part; undefined for any other error. */
+/** The RPC error for a failure of the database; undefined for any other error. */
 export function explainDatabaseError(error: unknown): ConnectError | undefined {
   if (!isDatabaseUnavailable(error)) return undefined;
   return rpcError('DATABASE_UNAVAILABLE', 'the database does not answer; try again in a moment', {

@@ -2,8 +2,8 @@ import { types } from 'pg';
 import type { Pool, PoolClient, QueryResultRow } from 'pg';
 
 /**
- * Runs `work` in a transaction of its own, without the ORM; what it throws undoes everything. The `opening` statements
- * travel with the transaction's beginning, and `work` gets the rows of each; they must have no values beside them.
+ * Runs `work` in its own transaction, without the ORM. An error from `work` rolls everything back. The `opening` statements
+ * are sent together with BEGIN, and `work` gets the rows of each. They must have no parameters.
  */
 export async function inTransaction<T>(
   pool: Pool,
@@ -25,7 +25,7 @@ export async function inTransaction<T>(
     await client.query('rollback').catch(() => (isBroken = true));
     throw error;
   } finally {
-    // A connection that cannot even roll back is not used again.
+    // A connection whose rollback failed is not used again.
     client.release(isBroken);
   }
 }

@@ -17,34 +17,34 @@ export interface DatabaseOptions {
   readonly logger: Logger;
 }
 
-/** What a process keeps in the database: everything of it is in one schema of its own. */
+/** The tables of a process, all in its own schema. */
 export interface DatabaseSchema {
   readonly schema: string;
   readonly entities: readonly EntitySchema[];
   readonly migrations: readonly (new (...args: ConstructorParameters<typeof Migration>) => Migration)[];
-  /** Held while migrating; any number that no other user of the database's advisory locks takes. */
+  /** The advisory lock for migrations: a number that no other user of the database uses. */
   readonly migrationLock: number;
 }
 
 /** A process's database. Close it when done. */
 export interface Database {
-  /** A unit of work of its own: one per request, never shared, thrown away after a failed flush. */
+  /** A separate unit of work: one per request, never shared, discarded after a failed flush. */
   readonly fork: () => EntityManager;
-  /** The same connections without the ORM, for the few statements that are SQL. */
+  /** The same connections without the ORM, for statements in SQL. */
   readonly pool: Pool;
-  /** What the pool's connections do, and whether it still gives any. */
+  /** The state of the pool, and whether it provides connections. */
   readonly poolWatch: Pick<PoolWatch, 'state' | 'isGiving'>;
-  /** Brings the schema up to date. Safe from several processes at once: one migrates, the others wait for it. */
+  /** Runs the pending migrations. Several processes may call it at once: one migrates, and the others wait. */
   readonly migrate: () => Promise<void>;
-  /** Names of migrations this build has and the database has not. */
+  /** Names of this version's migrations that have not run on the database. */
   readonly pendingMigrations: () => Promise<string[]>;
   readonly close: () => Promise<void>;
 }
 
-/** No statement of ours is meant to take this long; one that does must not hold a connection for ever. */
+/** No statement of ours should take this long. The limit keeps a statement from holding a connection for ever. */
 const statementTimeoutMs = 10_000;
 
-/** A connection that does not even say that a statement took too long is dead. */
+/** A connection that does not even report a statement timeout is dead. */
 const silenceMs = 15_000;
 
 export async function openSchema(own: DatabaseSchema, options: DatabaseOptions): Promise<Database> {
@@ -94,14 +94,14 @@ export async function openSchema(own: DatabaseSchema, options: DatabaseOptions):
 async function migrate(orm: MikroORM, pool: Pool, { schema, migrationLock }: DatabaseSchema): Promise<void> {
   const client = await pool.connect();
   try {
-    // Waiting for another process to finish may take longer than any statement of ours should, and so may our own turn.
+    // A migration, in this process or in another one that this one waits for, may take longer than other statements.
     allowSilence(client);
     await client.query('set statement_timeout = 0');
     await client.query('select pg_advisory_lock($1)', [migrationLock]);
     await client.query(`create schema if not exists ${schema}`);
     await orm.migrator.up();
   } finally {
-    // Ends the session, and with it the lock and the setting.
+    // Closes the connection, which releases the lock and resets the setting.
     client.release(true);
   }
 }

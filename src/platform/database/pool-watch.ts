@@ -3,24 +3,24 @@ import type { Pool, PoolClient } from 'pg';
 import type { Logger } from '../logger.ts';
 import type { Metrics } from '../metrics.ts';
 
-/** What a pool's connections do at one moment. */
+/** The state of a pool's connections at one moment. */
 export interface PoolState {
-  /** How many connections the pool may have. */
+  /** The largest number of connections. */
   readonly size: number;
-  /** Connections that work holds, or that are being made. */
+  /** Connections that code holds, or that are being made. */
   readonly inUse: number;
   readonly idle: number;
-  /** Connections that ended and still fill a place. Always 0: the pool takes them back (docs/adr/0017). */
+  /** Connections that have ended and still count as in use. Always 0: the pool takes them back (docs/adr/0017). */
   readonly ended: number;
-  /** Work that waits for a connection. */
+  /** The number of callers that wait for a connection. */
   readonly waiting: number;
-  /** How long ago the pool last gave a connection; in a pool that works, about a second at most. */
+  /** The time since the pool last provided a connection. In a working pool it is about a second at most. */
   readonly sinceGivenMs: number;
 }
 
 export interface PoolWatch {
   readonly state: () => PoolState;
-  /** Whether the pool has given a connection within the last ten seconds. */
+  /** Whether the pool has provided a connection within the last ten seconds. */
   readonly isGiving: () => boolean;
   readonly stop: () => void;
 }
@@ -32,10 +32,10 @@ export interface PoolWatchOptions {
 }
 
 const checkIntervalMs = 1_000;
-/** Longer than a restart of PostgreSQL takes, and twice as long as work waits for a connection. */
+/** Longer than a restart of PostgreSQL, and twice the time that callers wait for a connection. */
 export const toleratedSilenceMs = 10_000;
 
-/** Watches a pool. It takes a connection once a second, so that a pool nobody uses is also known to work. */
+/** Watches a pool. It acquires a connection once a second, so that it also detects the state of an idle pool. */
 export function watchPool(pool: Pool, { logger, nowMs }: PoolWatchOptions): PoolWatch {
   const open = new Set<PoolClient>();
   let givenAtMs = nowMs();
@@ -69,7 +69,7 @@ export function watchPool(pool: Pool, { logger, nowMs }: PoolWatchOptions): Pool
   const takeOne = async (): Promise<void> => {
     if (isTaking) return;
     isTaking = true;
-    // Why there is no connection is in the errors of the work that needs one.
+    // Callers that need a connection report the reason in their own errors.
     await pool.connect().then(
       (client) => client.release(),
       () => undefined,

@@ -1,14 +1,14 @@
 import { Socket } from 'node:net';
 import type { Pool, PoolClient } from 'pg';
 
-/** Lets this connection be silent for as long as it likes, until it is given back to its pool. */
+/** Removes the limit on silence for this connection, until it returns to its pool. */
 export function allowSilence({ connection }: PoolClient): void {
   if (connection.stream instanceof Socket) connection.stream.setTimeout(0);
 }
 
 /**
- * Closes connections in use on which nothing has moved for `silenceMs`: a network or a host that is lost says nothing,
- * and a statement would wait for its answer for a quarter of an hour or for ever. Longer than any statement may take.
+ * Closes connections in use that have transferred nothing for `silenceMs`. A lost network or host sends no error, so a
+ * statement would wait a quarter of an hour or for ever. `silenceMs` must be longer than any statement may take.
  */
 export function closeSilentConnections(pool: Pool, silenceMs: number): void {
   pool.on('connect', ({ connection: { stream } }) => {

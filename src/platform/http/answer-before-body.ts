@@ -2,15 +2,15 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import type { OutgoingHttpHeader, OutgoingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** What is left of a body up to this size is read and dropped, and the connection stays open for the next request. */
+/** A remaining body up to this size is read and dropped, and the connection stays open for the next request. */
 const droppedBytes = 64 * 1024;
 
-/** How long a connection that is being closed still reads, so that its client gets to read the answer. */
+/** How long a closing connection still reads, so that its client can read the answer. */
 const lingerMs = { silent: 1_000, together: 5_000 };
 
 type Headers = OutgoingHttpHeaders | OutgoingHttpHeader[];
 
-/** A request whose body may be read in part: leaving the loop over it does not destroy the connection, as Node's would. */
+/** A request whose body may be read in part. Leaving the loop over it does not destroy the connection, unlike in Node. */
 class PartlyReadRequest extends IncomingMessage {
   override [Symbol.asyncIterator](): NodeJS.AsyncIterator<unknown> {
     return this.iterator({ destroyOnReturn: false });
@@ -18,9 +18,9 @@ class PartlyReadRequest extends IncomingMessage {
 }
 
 /**
- * An answer that may come before the request's body has arrived. When much of the body is still to come, the answer says
- * `Connection: close` and the connection is closed in order: nothing more is written, what arrives is dropped. Closing at
- * once would reset the connection, and a client that is still sending would never read the answer (RFC 9112, section 9.6).
+ * An answer that may be sent before the request's body has arrived. If much of the body is missing, the answer says
+ * `Connection: close` and the connection is closed gracefully: nothing more is written, and arriving data is dropped. Closing
+ * at once would reset the connection, and a client that is still sending would never read the answer (RFC 9112, section 9.6).
  */
 class EarlyAnswer extends ServerResponse {
   override writeHead(status: number, statusMessage?: string, headers?: Headers): this;
@@ -29,21 +29,21 @@ class EarlyAnswer extends ServerResponse {
     if (!this.headersSent && isBodyAbandoned(this.req)) {
       this.setHeader('connection', 'close');
       const { socket } = this;
-      // Node calls this when it has written an answer that says `Connection: close`.
+      // Node calls this after it has written an answer with `Connection: close`.
       if (socket !== null) socket.destroySoon = () => closeInOrder(socket);
     }
     return super.writeHead(status, ...(rest as [Headers?]));
   }
 }
 
-/** Options of an HTTP/1.1 server whose handlers answer before they have read a body to its end. */
+/** Options of an HTTP/1.1 server whose handlers may answer before they have read the whole body. */
 export const answersBeforeBody = {
   IncomingMessage: PartlyReadRequest,
-  // Node's type of this option knows the class of the request as IncomingMessage alone.
+  // Node's type for this option accepts only IncomingMessage as the request class.
   ServerResponse: EarlyAnswer as typeof ServerResponse,
 };
 
-/** Whether a handler stopped reading, or never began to read a body that is too long to be dropped. */
+/** Whether a handler did not read the whole body, and the rest is too long to be dropped. */
 function isBodyAbandoned({ complete, readableDidRead, headers }: IncomingMessage): boolean {
   if (complete) return false;
   const isChunked = headers['transfer-encoding'] !== undefined;
@@ -52,7 +52,7 @@ function isBodyAbandoned({ complete, readableDidRead, headers }: IncomingMessage
 
 function closeInOrder(socket: Socket): void {
   const destroy = (): unknown => socket.destroy();
-  // The parser must not see what follows: it may look like another request.
+  // The parser must not see the following bytes, because they may look like another request.
   socket.removeAllListeners('data');
   socket.removeAllListeners('end');
   socket.on('end', destroy);

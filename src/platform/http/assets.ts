@@ -9,15 +9,15 @@ const types: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** A file as it is served. */
+/** A file that is served to browsers. */
 export interface Asset {
-  /** With a hash of the content in its name. */
+  /** The path. The file name contains a hash of the content. */
   readonly path: string;
   readonly type: string;
   readonly content: Buffer;
 }
 
-/** Reads a file that pages need, to be served under `/assets/`. */
+/** Reads a file of the pages, to be served under `/assets/`. */
 export async function readAsset(file: string): Promise<Asset> {
   const content = await readFile(file);
   const extension = extname(file);
@@ -27,8 +27,8 @@ export async function readAsset(file: string): Promise<Asset> {
 }
 
 /**
- * Serves files under names made of their content: a browser may keep each for ever, and never shows a page with the
- * style or the script of another version.
+ * Serves files under names with a hash of their content. So a browser may cache each file for ever, and never combines a
+ * page with the style or script of another version.
  */
 export function serveAssets(app: FastifyInstance, assets: readonly Asset[]): void {
   for (const { path, type, content } of assets) {

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { HealthCheckResponse_ServingStatus as ServingStatus } from '../../gen/health/v1/health_pb.js';
 import type { Health } from '../../gen/health/v1/health_pb.js';
 
-/** What a process in front of the cores is probed for. */
+/** The facts that the probes of a process in front of the cores report. */
 export interface ProbeOptions {
   readonly health: Client<typeof Health>;
   readonly isDraining: () => boolean;
@@ -13,10 +13,10 @@ export interface ProbeOptions {
 
 const healthDeadlineMs = 1_500;
 const questions = 3;
-/** Anybody may probe, so that many probes must not become many calls to core. */
+/** Probes need no token, so their answer is cached to limit the calls to core. */
 const answerHoldsForMs = 500;
 
-/** For listeners that publish what they serve; the schemas stand alone, as not every listener has the merchants' ones. */
+/** For listeners with an OpenAPI document. The schemas are self-contained, because some listeners lack the merchants' schemas. */
 const probe = { tags: ['Probes'], security: [] };
 const answerOf = (description: string, properties: object, example: object) => ({
   description,
@@ -48,7 +48,7 @@ const ready = {
   },
 };
 
-/** GET /healthz: this process runs. GET /readyz: it can serve requests; 503 when it should be sent none. */
+/** GET /healthz: this process runs. GET /readyz: it can serve requests, or 503 if it must not get any. */
 export function addProbes(app: FastifyInstance, { health, isDraining, nowMs }: ProbeOptions): void {
   let last: { atMs: number; serving: Promise<boolean> } | undefined;
   const coreIsServing = (): Promise<boolean> => {
@@ -64,14 +64,14 @@ export function addProbes(app: FastifyInstance, { health, isDraining, nowMs }: P
   });
 }
 
-/** Each question goes to the next core: one that is not ready does not make this process not ready while others are. */
+/** Asks the next core at each call. So this process is ready as long as one core is ready. */
 async function askCore(health: Client<typeof Health>): Promise<boolean> {
   for (let question = 0; question < questions; question += 1) {
     try {
       const { status } = await health.check({ service: '' }, { timeoutMs: healthDeadlineMs });
       if (status === ServingStatus.SERVING) return true;
     } catch {
-      // No core answers: the call has been repeated already.
+      // No core answers. The transport has already retried the call.
       return false;
     }
   }

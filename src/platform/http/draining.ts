@@ -2,12 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import type { Stoppable } from '../lifecycle.ts';
 
-/** How long replies say `Connection: close` before listeners close: clients leave by themselves, in order. */
+/** How long replies say `Connection: close` before the listeners close, so that clients can move to another process. */
 const drainMs = 500;
 
-/** The time before a process stops, in which it tells whoever talks to it to go to another. */
+/** The phase before a process stops, in which it moves its clients to other processes. */
 export interface Draining {
-  /** Aborts when it begins. */
+  /** Aborts when the phase begins. */
   readonly signal: AbortSignal;
   /** The first part of the process to stop, before its listeners. */
   readonly part: Stoppable;
@@ -23,8 +23,8 @@ export function createDraining(): Draining {
 }
 
 /**
- * Has every answer end its connection from the time that `draining` aborts or the server closes, so that clients go to
- * another process by themselves. Gives whether it is so far.
+ * Closes each connection after its answer once `draining` aborts or the server closes, so that clients move to another
+ * process. Returns a function that tells whether this has begun.
  */
 export function closeConnectionsWhenDraining(app: FastifyInstance, draining: AbortSignal): () => boolean {
   let closing = false;

@@ -10,25 +10,25 @@ import { answerClientError, answerEveryRequest } from './raw-http.ts';
 import type { RawReplyOptions } from './raw-http.ts';
 import { usableRequestId } from './request-id.ts';
 
-/** The settings that every HTTP listener of ours shares. */
+/** The settings that all our HTTP listeners share. */
 export interface EdgeServerSettings {
   readonly logger: Logger;
-  /** Addresses and networks whose X-Forwarded-For and -Proto are believed: balancers in front of this process. */
+  /** Addresses and networks of trusted balancers, whose X-Forwarded-For and -Proto are used. */
   readonly trustedProxies: readonly string[];
   readonly newRequestId: () => string;
-  /** Headers of answers to requests that reach no route; standard ones when left out. */
+  /** Headers of answers to requests that reach no route; by default the standard ones. */
   readonly rawHeaders?: Readonly<Record<string, string>>;
 }
 
 const standardRawHeaders = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
 
-/** No route has this path. */
+/** A path without a route. */
 const unreadablePath = '/.unreadable';
 
 /**
- * The Fastify options of every HTTP listener. A path that Fastify cannot decode, or whose parameter is too long, is
- * answered by the listener's own 404: Fastify's error path for those has no hooks, cookies or decorators, so the request
- * is routed anew under a path that does not exist. `request.originalUrl` keeps what was sent.
+ * The Fastify options of every HTTP listener. A path that Fastify cannot decode, or whose parameter is too long, gets the
+ * listener's own 404. Fastify's error path for these has no hooks, cookies or decorators, so the request is rerouted to a
+ * path that does not exist. `request.originalUrl` keeps the sent path.
  */
 export function edgeServerOptions(settings: EdgeServerSettings) {
   const { logger, trustedProxies, newRequestId } = settings;
@@ -37,7 +37,7 @@ export function edgeServerOptions(settings: EdgeServerSettings) {
   return {
     loggerInstance,
     logController: new LogController({ disableRequestLogging: true }),
-    // Each listener writes one line a request itself, with the request's id in it. A child logger is not needed.
+    // Each listener writes its own log line per request, with the request id. A child logger is not needed.
     childLoggerFactory: (parent: FastifyBaseLogger) => parent,
     genReqId: (request: IncomingMessage) => usableRequestId(request) ?? newRequestId(),
     trustProxy: trustedProxies.length > 0 && [...trustedProxies],
@@ -77,7 +77,7 @@ export function protectEdge(
       done();
       return;
     }
-    // What follows on the connection may not be what its sender meant.
+    // The following bytes on the connection may be misread as another request.
     reply.header('connection', 'close');
     done(refuse(problem));
   });

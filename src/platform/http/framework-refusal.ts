@@ -1,4 +1,4 @@
-/** Whether an error is Fastify's refusal of a form that it could not read. Its texts are not for our readers. */
+/** Whether an error is Fastify's refusal of an unreadable form. Users must not see its text. */
 export const isUnreadableForm = (thrown: unknown): boolean =>
   thrown instanceof Error &&
   'code' in thrown &&

@@ -1,17 +1,17 @@
 import type { IncomingMessage } from 'node:http';
 
-/** What is wrong with the head of a request, for the developer who sent it. */
+/** A problem with the head of a request, for the developer of the client. */
 export interface HttpProblem {
   /** The header. */
   readonly field: 'Host' | 'Transfer-Encoding';
   readonly issue: string;
 }
 
-/** `uri-host [":" port]` (RFC 9110, section 7.2). An empty host is one. */
+/** `uri-host [":" port]` (RFC 9110, section 7.2). The host may be empty. */
 const hostForm = /^(?:\[[0-9a-f:.]+\]|[\w.~!$&'()*+;=%-]*)(?::[0-9]*)?$/i;
 
 /**
- * Finds what HTTP forbids and Node's parser accepts. A proxy in front may understand such a request differently from us.
+ * Finds violations of HTTP that Node's parser accepts. A proxy may interpret such a request in another way.
  * Hosts: exactly one, and a valid one (RFC 9112, section 3.2). Transfer codings: chunked alone (section 6.1).
  */
 export function httpProblemOf(

@@ -2,10 +2,10 @@
 export const httpTimeoutsMs = {
   /** For the request line and the headers. */
   headers: 5_000,
-  /** For the whole request, its body included. RPC listeners wait for as long as a call without a deadline may take. */
+  /** For the whole request with its body. RPC listeners wait for the default deadline of a call. */
   request: 10_000,
-  /** Longer than the 60 s after which common balancers drop an idle connection, so that they never use one we closed. */
+  /** Longer than the 60 s after which common balancers close an idle connection, so that they never use one that we closed. */
   keepAlive: 65_000,
-  /** How often Node looks for connections that are past these limits. Its own default is 30 s. */
+  /** How often Node checks connections against these limits. Its default is 30 s. */
   check: 1_000,
 } as const;

@@ -5,12 +5,12 @@ import type { Language } from '../language/language.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The language to answer in. */
+    /** The language of the answer. */
     language: Language;
   }
 }
 
-/** Where a browser keeps the language its user chose. */
+/** The cookie with the language that the user chose. */
 export interface LanguageCookie {
   readonly name: string;
   /** Whether browsers reach the pages over https. */
@@ -19,7 +19,7 @@ export interface LanguageCookie {
 
 const maxAgeSeconds = 365 * 24 * 60 * 60;
 
-/** Has the browser remember a language. */
+/** Stores a language in the browser. */
 export function rememberLanguage(
   reply: FastifyReply,
   language: Language,
@@ -35,8 +35,8 @@ export function rememberLanguage(
 }
 
 /**
- * The language of a request's answer: just chosen with the page's switch, which the browser then remembers; chosen before
- * in this browser; the user's own, where one is known; what the browser prefers.
+ * The language of a request's answer. In this order: the language just chosen on the page, which is then stored in the
+ * browser; the language stored there; the user's own, if known; the browser's preference.
  */
 export function chooseLanguage(
   request: FastifyRequest,

@@ -1,6 +1,6 @@
 /**
- * The path and query of a request's target, as they can stand in a link of ours. Total: a client sends what it likes.
- * A target that begins with two slashes or backslashes names another host to a browser, so one slash is left of them.
+ * The path and query of a request's target, safe for use in our links. Accepts any text, because clients may send anything.
+ * A browser reads a target with two leading slashes or backslashes as another host, so only one slash is kept.
  */
 export function ownPath(target: string): { readonly path: string; readonly query: URLSearchParams } {
   const [path = '', ...rest] = target.split('?');

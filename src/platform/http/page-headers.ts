@@ -1,4 +1,4 @@
-/** Nothing but what this process serves itself: no inline script or style, no other host, no frame around it. */
+/** Allows only resources of this process: no inline scripts or styles, no other hosts, and no frames. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -20,12 +20,12 @@ const always = {
   'x-robots-tag': 'noindex, nofollow',
 };
 
-/** What a process's pages say of their own, beside what all pages say. */
+/** The headers of one process's pages, in addition to the headers of all pages. */
 export type OwnPageHeaders = Readonly<Record<'referrer-policy', string>> & Readonly<Record<string, string>>;
 
 /**
  * Headers of every answer of a process that serves pages.
- * Strict-Transport-Security means something on https alone (RFC 6797, section 7.2).
+ * Strict-Transport-Security is only valid over https (RFC 6797, section 7.2).
  */
 export function pageHeaders(own: OwnPageHeaders, isSecure: boolean): Readonly<Record<string, string>> {
   return { ...always, ...own, ...(isSecure ? { 'strict-transport-security': 'max-age=31536000' } : {}) };

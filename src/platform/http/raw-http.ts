@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Logger } from '../logger.ts';
 
-/** What is needed to answer where the framework has made no request yet. */
+/** The options for answers outside the framework, which has not created a request at that point. */
 export interface RawReplyOptions {
   readonly headers: Readonly<Record<string, string>>;
   readonly newRequestId: () => string;
@@ -13,15 +13,15 @@ export interface RawReplyOptions {
 
 const jsonType = 'application/json; charset=utf-8';
 
-/** Why Node abandoned a connection before there was a request, and the answer to the client. */
+/** Node's errors for connections without a complete request, and the answers to the client. */
 const answers: ReadonlyMap<string, { status: number; message: string }> = new Map([
-  // A verb that does not exist is a verb that no path has.
+  // An unknown verb is answered like a verb that the path does not support.
   ['HPE_INVALID_METHOD', { status: 404, message: 'Not found' }],
   ['HPE_HEADER_OVERFLOW', { status: 431, message: 'Request header fields too large' }],
   ['ERR_HTTP_REQUEST_TIMEOUT', { status: 408, message: 'Request timeout' }],
 ]);
 
-/** Answers what Node's HTTP parser refuses, as JSON with the status and a message, and closes the connection. */
+/** Answers requests that Node's HTTP parser refuses, as JSON with the status and a message, and closes the connection. */
 export function answerClientError(
   error: Error & { code?: string },
   socket: Socket,
@@ -34,8 +34,8 @@ export function answerClientError(
 }
 
 /**
- * Whether the request that the parser found fault with has an answer already, because its head was enough for one. A second
- * answer would be taken for that of the next request. Node's own handler asks the same; it offers no public way.
+ * Whether the refused request already has an answer, because its head was sufficient. The client would read a second answer
+ * as the answer to its next request. Node's own handler checks the same, but has no public function for it.
  */
 function isAnswered(socket: Socket): boolean {
   const response: unknown = '_httpMessage' in socket ? socket._httpMessage : undefined;
@@ -45,9 +45,9 @@ function isAnswered(socket: Socket): boolean {
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
 /**
- * Takes over what Node would answer by itself without a body: CONNECT is a verb that no path has, and an `Expect` that
- * is unknown may be ignored (RFC 9110, section 10.1.1). Errors that escape the framework while it handles a request are
- * answered 500 and logged: one request's error is no reason to end the process.
+ * Handles requests that Node would answer itself, without a body. CONNECT is a verb that no path supports. An unknown
+ * `Expect` may be ignored (RFC 9110, section 10.1.1). An error that escapes the framework during a request is logged and
+ * answered with 500, because it must not end the process.
  */
 export function answerEveryRequest(server: Server, options: RawReplyOptions): void {
   const handle = server.listeners('request') as Listener[];

@@ -6,13 +6,13 @@ export interface RequestLineOptions {
   readonly logger: Logger;
   /** A monotonic clock, in milliseconds. */
   readonly nowMs: () => number;
-  /** What the line says besides what HTTP knows; asked when the request is over. Never secrets, never phones unmasked. */
+  /** More fields for the line, read when the request is over. They must not contain secrets or unmasked phone numbers. */
   readonly facts: () => { readonly cause?: unknown } & Readonly<Record<string, unknown>>;
 }
 
 /**
- * Writes one line when a request is over, however it ends: answered, or left by its client.
- * Level: warn for what we did wrong (5xx), debug for probes that found everything well, info for all else.
+ * Writes one log line at the end of a request, whether it was answered or its client disconnected.
+ * Level: warn for our failures (5xx), debug for successful probes, info for all others.
  */
 export function logLineWhenOver(
   request: FastifyRequest,
@@ -32,7 +32,7 @@ export function logLineWhenOver(
       {
         request_id: request.id,
         method: request.method,
-        // What is undefined is not written.
+        // The logger omits undefined fields.
         route,
         status,
         client_gone: response.writableFinished ? undefined : true,
@@ -47,7 +47,7 @@ export function logLineWhenOver(
   });
 }
 
-/** Core logs its own failures in full under the same request id; here its word is enough. */
+/** Core logs its own failures in full under the same request id. Here the reason is enough. */
 function causeFields(cause: unknown): object {
   if (cause === undefined) return {};
   return cause instanceof ConnectError ? { error: cause.message } : { err: cause };

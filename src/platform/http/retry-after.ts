@@ -3,16 +3,16 @@ const longDays = '(?:Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday)';
 const months = '(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)';
 const time = '[0-9]{2}:[0-9]{2}:[0-9]{2}';
 
-/** The one form that is written today. */
+/** The form that servers must use today. */
 const imfFixdate = new RegExp(`^${days}, [0-9]{2} ${months} [0-9]{4} ${time} GMT$`);
-/** Two obsolete forms that must be understood all the same. */
+/** Two obsolete forms that clients must still accept. */
 const rfc850Date = new RegExp(`^${longDays}, [0-9]{2}-${months}-[0-9]{2} ${time} GMT$`);
 const asctimeDate = new RegExp(`^${days} ${months} [ 0-9][0-9] ${time} [0-9]{4}$`);
 
 /**
  * Reads the header Retry-After (RFC 9110, 10.2.3): a number of seconds, or a date in one of the three forms of 5.6.7.
  *
- * @returns milliseconds from `now`, 0 for a date that has passed; undefined for everything else, which servers do send.
+ * @returns milliseconds from `now`, 0 for a date in the past, and undefined for invalid text.
  */
 export function retryAfterMs(text: string, now: Date): number | undefined {
   const trimmed = text.trim();
@@ -21,11 +21,11 @@ export function retryAfterMs(text: string, now: Date): number | undefined {
   return at === undefined ? undefined : Math.max(0, at - now.getTime());
 }
 
-/** The time that a header gives, in milliseconds; undefined when it is none of the three forms (RFC 9110, 5.6.7). */
+/** The time in a header, in milliseconds; undefined when it has none of the three forms (RFC 9110, 5.6.7). */
 export function httpDate(text: string): number | undefined {
   const isDate = imfFixdate.test(text) || rfc850Date.test(text) || asctimeDate.test(text);
   if (!isDate) return undefined;
-  // asctime's is the only one that does not say that it is UTC.
+  // Only the asctime form does not name its zone, UTC.
   const at = Date.parse(text.endsWith(' GMT') ? text : `${text} GMT`);
   return Number.isNaN(at) ? undefined : at;
 }

@@ -1,10 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
 /**
- * Whether a form was sent by a page of our own. Browsers say so in Sec-Fetch-Site where they trust the connection (https,
- * or this machine), and no page can make them say it falsely. Where they do not, they say where it came from in Origin,
- * unless the page it came from has no referrer, as ours do not: Origin is `null` then. What is left, in old browsers, is
- * our cookie, which SameSite=Lax keeps back from the forms of others.
+ * Whether a form was sent by one of our own pages. On trusted connections (https, or this machine), browsers send
+ * Sec-Fetch-Site, and no page can forge it. On others they send Origin. It is `null` if the sending page has no referrer,
+ * which is the case for our pages. In old browsers only our cookie is left. SameSite=Lax keeps it out of forms on other sites.
  */
 export function isFromOurPages(headers: IncomingHttpHeaders, ownOrigin: string, hasCookie: boolean): boolean {
   const site = headers['sec-fetch-site'];

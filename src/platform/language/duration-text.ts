@@ -1,6 +1,6 @@
 import type { Language } from './language.ts';
 
-/** A time to wait in words, rounded up so that whoever waits that long has waited long enough: `29 minutes`. */
+/** A waiting time in words, such as `29 minutes`. It is rounded up, so that the reader never waits too briefly. */
 export function durationText(seconds: number, language: Language): string {
   const [unit, count] =
     seconds < 60

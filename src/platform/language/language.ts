@@ -1,6 +1,6 @@
 import Negotiator from 'negotiator';
 
-/** The languages of the pages, the one for readers of neither first. */
+/** The languages of the pages. The first is the default. */
 export const languages = ['en', 'am'] as const;
 
 export type Language = (typeof languages)[number];
@@ -8,17 +8,17 @@ export type Language = (typeof languages)[number];
 export const isLanguage = (text: string | undefined): text is Language =>
   languages.some((language) => language === text);
 
-/** What is known of a reader's language. */
+/** The known preferences of a reader. */
 export interface LanguageWishes {
-  /** Chosen on this page just now. */
+  /** Just chosen on this page. */
   readonly chosen?: string | undefined;
-  /** Chosen earlier, and kept in a cookie. */
+  /** Chosen earlier, and stored in a cookie. */
   readonly remembered?: string | undefined;
   /** The Accept-Language header (RFC 9110, section 12.5.4). */
   readonly accepted?: string | undefined;
 }
 
-/** The language to answer in: what the reader chose, else what the browser prefers, else English. */
+/** The language of the answer: the reader's choice, otherwise the browser's preference, otherwise English. */
 export function languageFor({ chosen, remembered, accepted }: LanguageWishes): Language {
   if (isLanguage(chosen)) return chosen;
   if (isLanguage(remembered)) return remembered;

@@ -6,13 +6,13 @@ import { reasonOf, rpcError } from './rpc-error.ts';
 
 export interface AnswerOptions {
   readonly logger: Logger;
-  /** Turns the errors of what a handler depends on (a database, say) into an RPC error; undefined for those it does not know. */
+  /** Translates errors of a handler's dependencies, such as the database, into RPC errors; undefined for other errors. */
   readonly explain: (error: unknown) => ConnectError | undefined;
 }
 
 type ErrorLevel = 'warn' | 'error' | 'info';
 
-/** Has a call answered, leaves its line in the log and lets no error out that has no reason. */
+/** Answers a call, writes its log line, and ensures that every error has a reason. */
 export async function answerCall<Response>(
   handle: () => Promise<Response>,
   context: CallContext,
@@ -30,7 +30,7 @@ export async function answerCall<Response>(
   }
 }
 
-/** A handler may be waiting for a database that does not answer: the caller is told as soon as its deadline has passed. */
+/** Rejects when the call's deadline passes, even if its handler still waits for a database that does not answer. */
 export async function unlessAborted<Response>(
   handle: () => Promise<Response> | Response,
   context: CallContext,
@@ -43,12 +43,12 @@ export async function unlessAborted<Response>(
   try {
     return await Promise.race([handle(), aborted]);
   } finally {
-    // Every call is aborted when it is over: nobody is left then to whom that would have to be explained.
+    // Every call is aborted when it is over. An error at that point has no reader, so it is not created.
     signal.removeEventListener('abort', abort);
   }
 }
 
-/** A caller hangs up at its own deadline, which comes a little before ours: its clock started when it sent the request. */
+/** A caller's deadline passes slightly before ours, because its clock starts when it sends the request. */
 const deadlineToleranceMs = 100;
 
 export function abortError(context: CallContext): ConnectError {
@@ -57,7 +57,7 @@ export function abortError(context: CallContext): ConnectError {
     : rpcError('CALL_CANCELLED', 'the caller went away');
 }
 
-/** What a failed call is answered with: always an error that has a reason. */
+/** The error of a failed call. It always has a reason. */
 export function explainFailure(thrown: unknown, context: CallContext, options: AnswerOptions): ConnectError {
   if (thrown instanceof ConnectError && reasonOf(thrown) !== undefined) return thrown;
   if (context.signal.aborted) return abortError(context);
@@ -82,7 +82,7 @@ function levelOf(error: ConnectError | undefined): ErrorLevel {
   }
 }
 
-/** The one line that a call leaves in the log. */
+/** Writes the log line of a call. */
 export function logCall(
   context: CallContext,
   startedAt: number,

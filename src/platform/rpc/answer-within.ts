@@ -7,7 +7,7 @@ import type { AnswerWithin, CallContext } from './call-context.ts';
 
 const timeIsOver = new ConnectError('the time of a call on a stream is over', Code.DeadlineExceeded);
 
-/** For the calls that come as messages of an admitted stream: each is answered as if it had come by itself. */
+/** Answers calls that arrive as messages of an authenticated stream. Each is answered like a separate call. */
 export function answerWithin(stream: CallContext, options: AnswerOptions): AnswerWithin {
   const caller = callerOf(stream);
   return async ({ method, requestId, timeoutMs }, handle) => {

@@ -2,17 +2,17 @@ import type { DescMethod } from '@bufbuild/protobuf';
 import { createContextKey } from '@connectrpc/connect';
 import type { HandlerContext } from '@connectrpc/connect';
 
-/** What a handler may know of the call it answers. */
+/** The facts about a call that its handler may use. */
 export type CallContext = Pick<
   HandlerContext,
   'method' | 'protocolName' | 'service' | 'signal' | 'timeoutMs' | 'values'
 >;
 
-/** Who makes a call and under which name it is in the logs. */
+/** The caller of a call, and the id of the call in the logs. */
 export interface Caller {
   /** The role of its service token; 'anyone' without one. */
   readonly role: string;
-  /** The person behind the call, when the client says so; for the audit log. */
+  /** The person for whom the client acts, if it names one; for the audit log. */
   readonly actor: string;
   readonly requestId: string;
 }
@@ -22,32 +22,32 @@ const nobody: Caller = { role: 'anyone', actor: '', requestId: '' };
 /** Set before a handler runs. */
 export const callerKey = createContextKey<Caller>(nobody, { description: 'caller' });
 
-/** Fields that a handler adds to the one line its call leaves in the log. */
+/** Fields that a handler adds to the log line of its call. */
 export const logFieldsKey = createContextKey<Record<string, unknown>>({}, { description: 'log fields' });
 
-/** Whether a call that went well is nothing to tell of: one that looks for work, say, and finds none. */
+/** Whether a successful call is not worth a log line, such as a poll that finds no work. */
 export const uneventfulKey = createContextKey(false, { description: 'uneventful' });
 
-/** Has the call's log line written at debug when it goes well. */
+/** Logs the call at level debug if it succeeds. */
 export const markUneventful = (context: CallContext): void => void context.values.set(uneventfulKey, true);
 
 export const callerOf = (context: CallContext): Caller => context.values.get(callerKey);
 
-/** Adds to the call's log line. Never phones unmasked, never secrets. */
+/** Adds fields to the call's log line. They must not contain secrets or unmasked phone numbers. */
 export function annotate(context: CallContext, fields: Readonly<Record<string, unknown>>): void {
   Object.assign(context.values.get(logFieldsKey), fields);
 }
 
-/** A call that came as one message of many on a stream. */
+/** A call that arrived as one message on a stream. */
 export interface InnerCall {
-  /** The method it stands for. */
+  /** The method of the equivalent unary call. */
   readonly method: DescMethod;
-  /** Under which it is in the log; the stream's own when it is not usable. */
+  /** The request id for the log. If it is not usable, the log has the stream's id. */
   readonly requestId: string;
   readonly timeoutMs: number;
 }
 
-/** Answers a message of a stream as a call: it has a deadline and a line in the log, and no error without a reason. */
+/** Answers a message of a stream like a call, with a deadline, a log line, and a reason for every error. */
 export type AnswerWithin = <Response>(
   call: InnerCall,
   handle: (context: CallContext) => Promise<Response>,

@@ -16,34 +16,34 @@ import { defaultDeadlineMs, maxMessageBytes } from './grpc-server.ts';
 import { streamResetLimits } from './stream-resets.ts';
 
 export interface ConnectServer {
-  /** Where it listens, as host:port. */
+  /** The address of the listener, as host:port. */
   readonly address: string;
-  /** Takes no new calls, lets running ones end, and cuts them off after `timeoutMs`. */
+  /** Accepts no new calls, waits for running ones, and aborts them after `timeoutMs`. */
   readonly stop: (timeoutMs: number) => Promise<void>;
 }
 
 export interface ConnectServerOptions {
   readonly host: string;
-  /** 0 takes any free port. */
+  /** 0 selects any free port. */
   readonly port: number;
   /** Guarded services. */
   readonly services: readonly ServiceImplSpec[];
-  /** Given to everybody who GETs their path: nothing in them may be a secret, or a merchant's. */
+  /** Served to any GET of their path without a token. They must not contain secrets or a merchant's data. */
   readonly pages?: Readonly<Record<`/${string}`, () => Promise<Page>>>;
   readonly logger: Logger;
 }
 
 /** The first bytes of an HTTP/2 connection with prior knowledge (RFC 9113, section 3.4). */
 const http2Preface = Buffer.from('PRI * HTTP/2.0');
-/** A connection that has not said what it wants after this long is closed: its protocol, its headers, its settings. */
+/** A connection is closed if its protocol, headers or settings have not arrived after this time. */
 const greetingTimeoutMs = 10_000;
-/** Peers whose machine is gone never close: the kernel asks them for a sign of life. */
+/** A peer on a lost machine never closes its connection. The kernel detects this with keep-alive probes. */
 const tcpKeepAlive = { keepAlive: true, keepAliveInitialDelay: 60_000 };
 
 /**
  * Serves Connect, gRPC-Web and gRPC over HTTP/1.1 and cleartext HTTP/2 on one port. Node's HTTP/2 server speaks no
  * HTTP/1.1 without TLS, so each connection's first bytes decide which of two servers it is handed to.
- * @throws when the port cannot be had.
+ * @throws when the port is not available.
  */
 export async function startConnectServer(options: ConnectServerOptions): Promise<ConnectServer> {
   const { host, port, logger } = options;
@@ -55,14 +55,14 @@ export async function startConnectServer(options: ConnectServerOptions): Promise
   );
   http2.on('session', (session) => {
     sessions.add(session);
-    // A peer that breaks off mid-frame is its own problem; without a listener it would be the process's.
+    // A peer may disconnect in the middle of a frame. Without this listener, its error would end the process.
     session.on('error', (error) => logger.debug({ err: error }, 'HTTP/2 session ended with an error'));
     session.on('close', () => sessions.delete(session));
     session.setTimeout(greetingTimeoutMs, () => session.destroy());
     session.once('remoteSettings', () => session.setTimeout(0));
   });
-  // The HTTP/1.1 server is the one that listens, because only then does Node watch over its connections' timeouts and
-  // know which of them are idle. Its own way of serving a connection waits until the connection is known to be for it.
+  // The HTTP/1.1 server listens, because only then does Node enforce its connections' timeouts and know which are idle.
+  // It serves a connection only when the first bytes have shown that the connection is HTTP/1.1.
   const http1 = createHttp1Server(
     {
       ...answersBeforeBody,
@@ -85,7 +85,7 @@ export async function startConnectServer(options: ConnectServerOptions): Promise
     socket.on('close', () => sockets.delete(socket));
     choose(socket, (isHttp2) => {
       if (isHttp2) {
-        // HTTP/1.1 answers a peer that sends no more. Over HTTP/2 such a peer has left, and would hold its session open.
+        // HTTP/1.1 answers a peer that has closed its sending side. In HTTP/2 such a peer has left, and would hold its session open.
         socket.allowHalfOpen = false;
         http2.emit('connection', socket);
       } else for (const serve of serveHttp1) serve.call(http1, socket);
@@ -100,7 +100,7 @@ export async function startConnectServer(options: ConnectServerOptions): Promise
     const closed = new Promise<void>((resolve) => http1.close(() => resolve()));
     for (const session of sessions) session.close();
     const timer = setTimeout(() => sockets.forEach((socket) => socket.destroy()), timeoutMs);
-    // A kept-alive HTTP/1.1 connection becomes idle only after its last answer, so look again until none is left.
+    // A kept-alive HTTP/1.1 connection becomes idle only after its last answer, so repeat this until none is left.
     const sweep = setInterval(() => http1.closeIdleConnections(), 100);
     await closed;
     clearTimeout(timer);
@@ -112,8 +112,8 @@ export async function startConnectServer(options: ConnectServerOptions): Promise
 type RequestHandler = ReturnType<typeof connectNodeAdapter>;
 
 /**
- * Answers 400 to a request that HTTP forbids, and where the adapter throws: it reads no request whose target is no URL
- * or whose Host is missing, which HTTP/1.0 allows.
+ * Answers 400 to a request that HTTP forbids, and when the adapter throws. The adapter cannot read a request whose target is
+ * not a URL, or which has no Host header, as HTTP/1.0 allows.
  */
 function requestHandler({ services, pages = {}, logger }: ConnectServerOptions): RequestHandler {
   const serve = connectNodeAdapter({
@@ -122,9 +122,9 @@ function requestHandler({ services, pages = {}, logger }: ConnectServerOptions):
     writeMaxBytes: maxMessageBytes,
     maxTimeoutMs: 24 * 60 * 60 * 1000,
     jsonOptions: {
-      // An item of a batch that failed carries its details as Any, which JSON can say only of types it knows.
+      // A failed item of a batch carries its details as Any. JSON can encode Any only for registered types.
       registry: createRegistry(file_google_rpc_error_details),
-      // A misspelt field is an error and not a default. Programs speak binary, which ignores what it does not know.
+      // A misspelt field is an error, not a default. Programs use binary, which ignores unknown fields.
       ignoreUnknownFields: false,
     },
   });
@@ -139,7 +139,7 @@ function requestHandler({ services, pages = {}, logger }: ConnectServerOptions):
     }
     const page = request.method === 'GET' ? pageOf.get(request.url?.split('?')[0] ?? '') : undefined;
     if (page !== undefined) {
-      // Whoever asked may have left by now.
+      // The client may have disconnected.
       response.on('error', () => undefined);
       void givePage(page, response, logger);
       return;
@@ -153,7 +153,7 @@ function requestHandler({ services, pages = {}, logger }: ConnectServerOptions):
   };
 }
 
-/** What follows on the connection may not be what its sender meant, so HTTP/1.1 connections are closed. */
+/** Refuses a request. It also closes an HTTP/1.1 connection, because the bytes after the request may be misread. */
 function refuse(response: Parameters<RequestHandler>[1], message: string): void {
   if (response.headersSent) {
     response.destroy();
@@ -201,7 +201,7 @@ function addRoutes(router: ConnectRouter, { methods }: ServiceImplSpec): void {
 
 type UnaryImpl = Extract<MethodImplSpec, { kind: 'unary' }>['impl'];
 
-/** Connect lets a caller leave out the deadline; waiting for ever is not among the choices. */
+/** Adds the default deadline to a call without one, which Connect allows. No call may wait for ever. */
 function withDeadline(handle: UnaryImpl): UnaryImpl {
   return async (request, context) => {
     if (context.timeoutMs() !== undefined) return handle(request, context);
@@ -219,7 +219,7 @@ function withDeadline(handle: UnaryImpl): UnaryImpl {
   };
 }
 
-/** Reads the first bytes of a connection, puts them back, and says whether they begin an HTTP/2 connection. */
+/** Reads the first bytes of a connection, puts them back, and reports whether they begin HTTP/2. */
 function choose(socket: Socket, use: (isHttp2: boolean) => void): void {
   let seen = Buffer.alloc(0);
   socket.setTimeout(greetingTimeoutMs, () => socket.destroy());

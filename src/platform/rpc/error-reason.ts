@@ -1,12 +1,12 @@
 import { Code } from '@connectrpc/connect';
 
-/** How an error of one reason is answered when nobody says otherwise: its status in gRPC, and over HTTP. */
+/** The default statuses of an error reason, in gRPC and HTTP. */
 export interface ReasonStatus {
   readonly code: Code;
   readonly httpStatus: number;
 }
 
-/** The statuses that reasons come under. The HTTP statuses are those that google.rpc.Code names, but for a conflict. */
+/** The possible statuses of a reason. The HTTP statuses are those of google.rpc.Code, except for a conflict. */
 export const statuses = {
   invalidArgument: { code: Code.InvalidArgument, httpStatus: 400 },
   unauthenticated: { code: Code.Unauthenticated, httpStatus: 401 },
@@ -22,7 +22,7 @@ export const statuses = {
   deadlineExceeded: { code: Code.DeadlineExceeded, httpStatus: 504 },
 } as const satisfies Record<string, ReasonStatus>;
 
-/** The reasons for which a server refuses a call, or cannot answer it, whatever the call is about. */
+/** The reasons for which any call may be refused or fail. */
 export const platformReasons = {
   INVALID_FIELDS: statuses.invalidArgument,
   INVALID_SERVICE_TOKEN: statuses.unauthenticated,

@@ -24,22 +24,22 @@ import { encodeStatus, toStatus } from './rpc-error.ts';
 import { streamResetLimits } from './stream-resets.ts';
 import { untilDrained } from './until-drained.ts';
 
-/** The largest message taken or given: a full batch of the largest orders fits with room to spare. */
+/** The largest message that is received or sent. A full batch of the largest orders is smaller. */
 export const maxMessageBytes = 4 * 1024 * 1024;
 
-/** A call that names no deadline gets this one. */
+/** The deadline of a call that has none. */
 export const defaultDeadlineMs = 30_000;
 
 export interface GrpcServer {
-  /** Where it listens, as host:port. */
+  /** The address of the listener, as host:port. */
   readonly address: string;
-  /** Takes no new calls, lets running ones end, and cuts them off after `timeoutMs`. */
+  /** Accepts no new calls, waits for running ones, and aborts them after `timeoutMs`. */
   readonly stop: (timeoutMs: number) => Promise<void>;
 }
 
 export interface GrpcServerOptions {
   readonly host: string;
-  /** 0 takes any free port. */
+  /** 0 selects any free port. */
   readonly port: number;
   /** Guarded services. */
   readonly services: readonly ServiceImplSpec[];
@@ -48,7 +48,7 @@ export interface GrpcServerOptions {
 
 /**
  * Serves protobuf-es service implementations on grpc-js, which is several times faster than connect-node's gRPC.
- * @throws when the port cannot be had.
+ * @throws when the port is not available.
  */
 export async function startGrpcServer({
   host,
@@ -60,7 +60,7 @@ export async function startGrpcServer({
     'grpc.max_receive_message_length': maxMessageBytes,
     'grpc.max_send_message_length': maxMessageBytes,
     'grpc.max_concurrent_streams': 4096,
-    // A peer that is gone without a word, or never spoke, does not answer a ping: its connection is closed.
+    // Closes the connection of a peer that does not answer a ping, because its machine or network is lost.
     'grpc.keepalive_time_ms': 10_000,
     'grpc.keepalive_timeout_ms': 5_000,
   });
@@ -80,8 +80,8 @@ export async function startGrpcServer({
 }
 
 /**
- * grpc-js makes its HTTP/2 servers with options of its own choice and offers no way to add these two, so they are put among
- * what it keeps for that. @throws when this version keeps it elsewhere: to be noticed at the start, not in an overload.
+ * grpc-js creates its HTTP/2 servers with fixed options and has no public way to add these two. So they are added to its
+ * internal options. @throws when this version has no such options, so that the problem shows at start and not in an overload.
  */
 function raiseStreamResetLimits(server: Server): void {
   const http2Options: unknown = Reflect.get(server, 'commonServerOptions');
@@ -134,7 +134,7 @@ type AnyHandler =
 function callHandler(spec: MethodImplSpec, logger: Logger): AnyHandler {
   const output = (init: MessageInit): Message => create(spec.method.output, init);
   type Reply = Parameters<handleUnaryCall<Message, Message>>[1];
-  // grpc-js does not catch what a handler throws, so every error, also of reading the call, becomes the call's status.
+  // grpc-js does not catch errors of a handler. So every error, including one while reading the call, becomes its status.
   const answerOnce = (
     answer: (context: HandlerContext) => Promise<MessageInit> | MessageInit,
     call: AnyCall,
@@ -185,12 +185,12 @@ function callHandler(spec: MethodImplSpec, logger: Logger): AnyHandler {
 }
 
 /**
- * What whoever still works for a call is told when it has been answered or its caller has left; grpc-js says the second after
- * every answer. Made once: an error costs more than an answer.
+ * The abort reason for code that still works for a call that was answered or whose caller has disconnected. grpc-js reports a
+ * disconnect after every answer. It is created once, because creating an error costs more than an answer.
  */
 const callIsOver = new ConnectError('the call is over', Code.Canceled);
 
-/** Answers a call within its context, and tells what still works for it when the answer is there. */
+/** Answers a call within its context, and aborts remaining work for it after the answer. */
 async function withContext<Answer>(
   call: AnyCall,
   spec: MethodImplSpec,
@@ -213,8 +213,8 @@ type AnyCall =
   | ServerDuplexStream<Message, Message>;
 
 /**
- * Not the stream's own iterator: that one destroys the stream when the call fails while more messages are awaited, before its
- * status has been sent, and the caller waits for it in vain.
+ * Replaces the stream's own iterator. If the call fails while it waits for messages, that one destroys the stream before the
+ * status is sent, and the caller waits for ever.
  */
 async function* messagesOf(call: Readable): AsyncIterable<Message> {
   const marks = { highWaterMark: 16, lowWaterMark: 4 };
@@ -241,7 +241,7 @@ function contextOf(call: AnyCall, { method }: MethodImplSpec) {
   });
 }
 
-/** Node's timers fire at once when they are set to more. */
+/** The longest delay of Node's timers. A longer one fires at once. */
 const longestTimerMs = 2 ** 31 - 1;
 
 function remainingMs(deadline: Date | number): number | undefined {
@@ -269,7 +269,7 @@ async function writeAll(
   call.end();
 }
 
-/** What grpc-js sends for an error: code and message, and the details as google.rpc.Status in the trailer. */
+/** An error in the form that grpc-js sends: code, message, and the details as google.rpc.Status in the trailer. */
 function statusOf(thrown: unknown): Error & { code: number; details: string; metadata: Metadata } {
   const error = ConnectError.from(thrown);
   const metadata = new Metadata();

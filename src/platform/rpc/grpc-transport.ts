@@ -18,22 +18,22 @@ import { fromStatus } from './rpc-error.ts';
 import { untilDrained } from './until-drained.ts';
 
 export interface GrpcTransportOptions {
-  /** Where the servers are: host:port each, or one dns:///host:port. Calls go round them all. */
+  /** The servers: host:port each, or one dns:///host:port. Calls are balanced over all of them. */
   readonly addresses: readonly string[];
-  /** The service token to call with. */
+  /** The service token of the calls. */
   readonly token: string;
-  /** Methods that make something new each time: made again after a lost answer, they could make it twice. */
+  /** Methods that create an object at each call. A retry after a lost answer could create it twice. */
   readonly notRepeatable: readonly DescMethod[];
 }
 
 export interface GrpcTransport extends Transport {
-  /** Takes no new calls, and ends the connections when the calls under way have ended. */
+  /** Accepts no new calls, and closes the connections when the running calls have ended. */
   readonly close: () => void;
 }
 
 /**
- * Calls go round all servers that answer. A call whose server went away is made again on another, unless that could do
- * its work twice; one that never left is made again in any case.
+ * Calls are balanced over all available servers. A call whose server exits is retried on another, unless its work could be
+ * done twice. A call that was never sent is always retried.
  */
 const serviceConfig = (notRepeatable: readonly DescMethod[]): string =>
   JSON.stringify({
@@ -63,12 +63,12 @@ export function createGrpcTransport({
     'grpc.service_config': serviceConfig(notRepeatable),
     'grpc.max_receive_message_length': maxMessageBytes,
     'grpc.max_send_message_length': maxMessageBytes,
-    // http_proxy is for the way out; the token is for nobody between us and a server of our own.
+    // http_proxy is for external hosts. A proxy must not see the token for our own servers.
     'grpc.enable_http_proxy': 0,
-    // A core that comes back should be used again soon, not after the default of up to two minutes.
+    // Reconnect to a restarted core soon, not after the default of up to two minutes.
     'grpc.initial_reconnect_backoff_ms': 100,
     'grpc.max_reconnect_backoff_ms': 2000,
-    // A core that hangs, or whose machine is gone, leaves its connection open: while calls run, it must answer pings.
+    // The connection to a core that hangs, or whose machine is lost, stays open. So a core must answer pings during calls.
     'grpc.keepalive_time_ms': 10_000,
     'grpc.keepalive_timeout_ms': 5_000,
   });
@@ -90,7 +90,7 @@ export function createGrpcTransport({
 function targetOf(addresses: readonly string[]): string {
   const [first = '', ...others] = addresses;
   if (first.startsWith('dns:')) return first;
-  // Names are resolved by DNS, which takes one; literal addresses can be listed.
+  // The DNS resolver accepts one name. Literal addresses can be a list.
   if (others.length === 0) return `dns:///${first}`;
   const literal = addresses.map((address) => address.replace(/^localhost:/, '127.0.0.1:'));
   return `${first.startsWith('[') ? 'ipv6' : 'ipv4'}:${literal.join(',')}`;
@@ -199,7 +199,7 @@ async function startStream<I extends DescMessage, O extends DescMessage>(
   }
 }
 
-/** Sends what the caller gives as fast as the server takes it. A caller who fails ends the call. */
+/** Sends the caller's messages as fast as the server accepts them. An error from the caller's source ends the call. */
 async function sendAll<I extends DescMessage>(
   call: ClientDuplexStream<MessageShape<I>, unknown>,
   schema: I,
@@ -224,5 +224,5 @@ function connectErrorOf(error: ServiceError): ConnectError {
   return new ConnectError(error.details, codeOf(error), undefined, undefined, error);
 }
 
-/** gRPC's status codes and Connect's are the same numbers, but for OK, which is no error. */
+/** gRPC and Connect use the same numbers for status codes, except for OK, which is not an error. */
 const codeOf = ({ code }: ServiceError): Code => (code in Code ? (code as number) : Code.Unknown);

@@ -13,11 +13,11 @@ import type { ServiceTokens } from './service-tokens.ts';
 
 export interface GuardOptions extends AnswerOptions {
   readonly tokens: ServiceTokens;
-  /** Makes an id for a call that came without a usable one. */
+  /** Creates an id for a call without a usable one. */
   readonly newRequestId: () => string;
 }
 
-/** Wraps every method of a service: who calls, may they, one log line a call, and no error without a reason. */
+/** Wraps every method of a service with authentication, authorisation, one log line per call, and a reason for every error. */
 export function guard({ spec, access }: RpcService, options: GuardOptions): ServiceImplSpec {
   const methods = Object.entries(spec.methods).map(([name, method]) => {
     return [name, guardMethod(method, access.get(name) ?? [], options)] as const;
@@ -84,13 +84,13 @@ async function* many(
     admit(context, access, options);
     context.values.set(answerWithinKey, answerWithin(context, options));
     yield* handle();
-    // A handler that ends because its time is over has not come to an end of its own: that is what the caller must hear.
+    // A handler that ends because of the deadline has no result of its own. So the caller gets the deadline error.
     if (context.signal.aborted) throw abortError(context);
   } catch (error) {
     failure = explainFailure(error, context, options);
     throw failure;
   } finally {
-    // Here, because a stream that its caller leaves neither ends nor fails.
+    // In `finally`, because a stream neither ends nor fails when its caller leaves.
     logCall(context, startedAt, failure, options);
   }
 }
@@ -99,7 +99,7 @@ function admit(context: HandlerContext, access: Access, { tokens, newRequestId }
   const given = context.requestHeader.get('x-request-id') ?? '';
   const requestId = isRequestId(given) ? given : newRequestId();
   const named = context.requestHeader.get('x-gatehouse-actor') ?? '';
-  // The audit log takes no control characters, and nobody is to act off the record by sending some.
+  // The audit log rejects control characters. Replacing them here ensures that every action is recorded.
   const actor = named.slice(0, 64).replace(/\p{Cc}/gu, '?');
   const role = authenticateService(tokens, context.requestHeader.get('authorization'));
   const caller: Caller = { role: role ?? 'anyone', actor, requestId };

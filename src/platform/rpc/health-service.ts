@@ -9,12 +9,12 @@ import { rpcError } from './rpc-error.ts';
 import { rpcService } from './rpc-service.ts';
 import type { RpcService } from './rpc-service.ts';
 
-/** How often a health watcher's answer is looked at again. */
+/** The interval at which a watcher's status is checked. */
 const watchIntervalMs = 1000;
 
 /**
- * grpc.health.v1 for the process as a whole (service name "") and each service it serves. Ours rather than a package's
- * so that the one implementation answers over gRPC and Connect alike. Open to callers without a token: probes have none.
+ * grpc.health.v1 for the whole process (service name "") and each of its services. It is our own so that one implementation
+ * serves gRPC and Connect. It needs no token, because probes have none.
  */
 export function healthService(
   serviceNames: readonly string[],
@@ -40,7 +40,7 @@ export function healthService(
         while (!context.signal.aborted) {
           const now = known.has(service) ? status() : ServingStatus.SERVICE_UNKNOWN;
           if (now !== last) yield { status: now };
-          // A watcher must not keep a process from stopping, and finds another one. One that recovers keeps its watchers.
+          // A watcher must not delay the stop of a process, and reconnects to another. A process that recovers keeps its watchers.
           if (isDraining()) throw rpcError('SERVER_DRAINING', 'this server is stopping');
           last = now;
           await pause(watchIntervalMs, context.signal);

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 
-/** How many items a page has when the caller does not say. */
+/** The default size of a page. */
 export const defaultPageSize = 50;
-/** Callers that ask for more get this many (AIP-158). */
+/** The largest size of a page. A larger request gets this many items (AIP-158). */
 export const maxPageSize = 500;
 
-/** What is wrong with a token that `readPageToken` does not read. */
+/** The field issue for a token that `readPageToken` rejects. */
 export const pageTokenIssue = {
   field: 'page_token',
   issue: 'must be the next_page_token of a page read with the same filters',
@@ -15,20 +15,20 @@ const fingerprint = (filter: unknown): string =>
   createHash('sha256').update(JSON.stringify(filter)).digest('base64url').slice(0, 8);
 
 /**
- * A token for the page after the item with this id (AIP-158). It is bound to the filter, so that it cannot go on with
- * another list than the one it came from.
+ * A token for the page after the item with this id (AIP-158). It is bound to the filter, so that it cannot continue another
+ * list.
  */
 export const pageTokenAfter = (id: string, filter: unknown): string =>
   Buffer.from(`1.${fingerprint(filter)}.${id}`).toString('base64url');
 
-/** The id that a page token goes on after; undefined for a text that is no token of that filter. */
+/** The id after which the page begins; undefined for a text that is not a token of this filter. */
 export function readPageToken(token: string, filter: unknown): string | undefined {
   const prefix = `1.${fingerprint(filter)}.`;
   const text = Buffer.from(token, 'base64url').toString('latin1');
   return text.startsWith(prefix) ? text.slice(prefix.length) : undefined;
 }
 
-/** Splits one item more than was asked for into the page and the token for the next one. */
+/** Makes a page and its token from items that were read with one more than the page size. */
 export function pageOf<T extends { readonly id: string }>(
   items: readonly T[],
   size: number,

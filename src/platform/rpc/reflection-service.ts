@@ -14,7 +14,7 @@ import type { RpcService } from './rpc-service.ts';
 
 type Question = (ServerReflectionRequest | ServerReflectionRequestV1alpha)['messageRequest'];
 
-/** What both versions answer: their messages differ in the package's name alone. */
+/** The answer of both versions. Their messages differ only in the package name. */
 type Answer =
   | { readonly case: 'fileDescriptorResponse'; readonly value: { fileDescriptorProto: Uint8Array[] } }
   | { readonly case: 'listServicesResponse'; readonly value: { service: { name: string }[] } }
@@ -24,7 +24,7 @@ type Answer =
  * grpc.reflection.v1 and v1alpha, answered from the generated descriptors, so that grpcurl and `buf curl` need no .proto
  * files. v1alpha is for clients from before v1: older grpcurl, and libraries that ask for nothing else.
  * Ours rather than a package's for the same reason as the health service: one implementation for gRPC and Connect.
- * Both describe the given services, what every process serves and what its errors carry.
+ * Both describe the given services, the services of every process, and the messages in its errors.
  */
 export function reflectionServices(ownServices: readonly DescService[]): readonly RpcService[] {
   const answer = describeServices([...ownServices, Health, ServerReflection, ServerReflectionV1alpha]);
@@ -105,7 +105,7 @@ const notFound = (asked: string): Answer => ({
   value: { errorCode: Code.NotFound, errorMessage: `this server does not know ${asked}` },
 });
 
-/** The full names that a file declares. An enum's values are named beside it, not inside it, as in C++. */
+/** The full names that a file declares. An enum's values are siblings of the enum, as in C++. */
 function symbolsOf(file: DescFile): string[] {
   return [...nestedTypes(file)].flatMap((type) => {
     const inside = (names: readonly { readonly name: string }[], scope = type.typeName): string[] =>

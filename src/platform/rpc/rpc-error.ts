@@ -12,17 +12,17 @@ import { encodeMessage } from './message-bytes.ts';
 const errorDomain = 'gatehouse';
 
 export interface RpcErrorDetails {
-  /** All problems found with the request's fields. */
+  /** All problems with the request's fields. */
   readonly issues?: readonly { readonly field: string; readonly issue: string }[];
-  /** How long to wait before trying again. */
+  /** The time to wait before a retry. */
   readonly retryAfterMs?: number;
-  /** Facts a program may want, as ErrorInfo.metadata. Safe to show. */
+  /** Facts for programs, as ErrorInfo.metadata. They are safe to show. */
   readonly metadata?: Readonly<Record<string, string>>;
-  /** What really happened, for the log alone: never sent. */
+  /** The internal cause, for the log only. It is never sent. */
   readonly cause?: unknown;
 }
 
-/** Makes the errors of these reasons: each has a reason, a message that is safe to show, and a private cause. */
+/** A constructor for errors with these reasons. Each has a reason, a message that is safe to show, and a private cause. */
 export const errorsOf =
   <Reason extends string>(reasons: Readonly<Record<Reason, ReasonStatus>>) =>
   (reason: Reason, message: string, details: RpcErrorDetails = {}): ConnectError => {
@@ -47,7 +47,7 @@ export const errorsOf =
     return new ConnectError(message, reasons[reason].code, undefined, sent, details.cause);
   };
 
-/** An error that has nothing to do with what the call is about. */
+/** An error that can occur in any call. */
 export const rpcError = errorsOf(platformReasons);
 
 /** INVALID_ARGUMENT with every issue in a google.rpc.BadRequest. */
@@ -58,7 +58,7 @@ export function invalidFields(
   return rpcError('INVALID_FIELDS', named, { issues });
 }
 
-/** The reason of an error, whether it is about to be sent or was received; undefined when it carries none of ours. */
+/** The reason of an error that was created here or received; undefined when it has none of our reasons. */
 export function reasonOf(error: ConnectError): string | undefined {
   for (const detail of error.details) {
     if ('desc' in detail && detail.desc.typeName === ErrorInfoSchema.typeName) {
@@ -68,13 +68,13 @@ export function reasonOf(error: ConnectError): string | undefined {
   return error.findDetails(ErrorInfoSchema).find((info) => info.domain === errorDomain)?.reason;
 }
 
-/** After how many whole seconds, 1 or more, a received error says to come again; undefined when it does not say. */
+/** The retry delay in a received error, in whole seconds, at least 1; undefined when it has none. */
 export function retryAfterSecondsOf(error: ConnectError): number | undefined {
   const delay = error.findDetails(RetryInfoSchema)[0]?.retryDelay;
   return delay && Math.max(1, Number(delay.seconds) + (delay.nanos > 0 ? 1 : 0));
 }
 
-/** The error as a google.rpc.Status: what batch results and gRPC trailers carry. */
+/** The error as a google.rpc.Status, for batch results and gRPC trailers. */
 export function toStatus(error: ConnectError): Status {
   const details = error.details.map((detail) =>
     'desc' in detail
@@ -84,7 +84,7 @@ export function toStatus(error: ConnectError): Status {
   return create(StatusSchema, { code: error.code, message: error.rawMessage, details });
 }
 
-/** The error that a google.rpc.Status stands for. */
+/** The error of a google.rpc.Status. */
 export function fromStatus(status: Status): ConnectError {
   const error = new ConnectError(status.message, status.code);
   error.details = status.details.map(({ typeUrl, value }) => ({

@@ -2,10 +2,10 @@ import type { DescService } from '@bufbuild/protobuf';
 import { createServiceImplSpec } from '@connectrpc/connect';
 import type { ServiceImpl, ServiceImplSpec } from '@connectrpc/connect';
 
-/** The roles that may call a method; 'any role' takes every service token, and 'anyone' needs none at all. */
+/** The roles that may call a method. 'any role' accepts every service token, and 'anyone' needs no token. */
 export type Access<Role extends string = string> = readonly Role[] | 'any role' | 'anyone';
 
-/** A service ready to be served over any protocol: its implementation, written once, and who may call what. */
+/** A service for any protocol: its implementation, and the roles that may call each method. */
 export interface RpcService {
   readonly spec: ServiceImplSpec;
   readonly access: ReadonlyMap<string, Access>;

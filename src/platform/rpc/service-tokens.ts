@@ -1,14 +1,14 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 
-/** The tokens a server accepts, as hashes: a server's memory need not hold what opens it. */
+/** The hashes of the tokens that a server accepts, so that its memory does not contain the tokens. */
 export type ServiceTokens = readonly { readonly role: string; readonly hash: Buffer }[];
 
 const minimumTokenLength = 24;
 const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();
 
 /**
- * Reads `role:token,role:token` with roles of those given. A role may have several tokens, so that one can be replaced without a stop.
- * Gives a sentence that says what is wrong when the text is not of that form.
+ * Reads `role:token,role:token` with the given roles. A role may have several tokens, so that one can be replaced without a
+ * restart of all processes at once. Gives a sentence with the problem if the text has another form.
  */
 export function parseServiceTokens(text: string, roles: readonly string[]): ServiceTokens | string {
   const tokens: { role: string; hash: Buffer }[] = [];
@@ -27,7 +27,7 @@ export function parseServiceTokens(text: string, roles: readonly string[]): Serv
   return tokens;
 }
 
-/** The role of the bearer named by an `authorization` header, or undefined when the token is missing or unknown. */
+/** The role of the token in an `authorization` header; undefined when the token is missing or unknown. */
 export function authenticateService(tokens: ServiceTokens, authorization: string | null): string | undefined {
   const token = /^Bearer ([\x21-\x7e]+)$/i.exec(authorization ?? '')?.[1];
   if (token === undefined) return undefined;

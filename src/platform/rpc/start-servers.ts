@@ -9,26 +9,26 @@ import type { RpcService } from './rpc-service.ts';
 
 export interface RpcServersOptions
   extends GuardOptions, Required<Pick<ConnectServerOptions, 'host' | 'pages'>> {
-  /** 0 takes any free port. */
+  /** 0 selects any free port. */
   readonly ports: { readonly grpc: number; readonly connect: number };
-  /** What the process serves beside its health and its own description. */
+  /** The services of the process, in addition to health and reflection. */
   readonly services: readonly RpcService[];
-  /** Aborted when the process is about to stop: from then on its health is NOT_SERVING. */
+  /** Aborts when the process begins to stop. From then on its health is NOT_SERVING. */
   readonly draining: AbortSignal;
-  /** Whether the process has what it needs to serve; while it says no, its health is NOT_SERVING. */
+  /** Whether the process can serve requests. While it cannot, its health is NOT_SERVING. */
   readonly isServing: () => boolean;
 }
 
 export interface RpcServers {
-  /** Where they listen, as host:port. */
+  /** The addresses of the listeners, as host:port. */
   readonly addresses: { readonly grpc: string; readonly connect: string };
-  /** Take no new calls, let running ones end, and cut them off after `timeoutMs`. */
+  /** Accepts no new calls, waits for running ones, and aborts them after `timeoutMs`. */
   readonly stop: (timeoutMs: number) => Promise<void>;
 }
 
 /**
  * Serves the same services over gRPC and Connect, every method guarded.
- * @throws when a port cannot be had.
+ * @throws when a port is not available.
  */
 export async function startRpcServers(options: RpcServersOptions): Promise<RpcServers> {
   const { host, ports, services, pages, draining, isServing, logger } = options;

@@ -3,7 +3,7 @@ import { EnvError, makeExactValidator } from 'envalid';
 
 const addressForm = /^(?:dns:\/\/\/)?(\[[0-9a-f:]+\]|[^\s,:/[\]]+):([1-9][0-9]{0,4})$/i;
 
-/** What a list of addresses can hold, since names are resolved one target at a time: see rpc/grpc-transport.ts. */
+/** The kind of a host. A list may contain IP addresses of one kind, or one name: see rpc/grpc-transport.ts. */
 function familyOf(host: string): 4 | 6 | 'name' {
   if (host === 'localhost' || isIP(host) === 4) return 4;
   return host.startsWith('[') ? 6 : 'name';
@@ -36,7 +36,7 @@ export const networks = makeExactValidator<readonly string[]>((input) => {
   return list;
 });
 
-/** Whether a text is an IP address and the number of leading bits that count, such as 10.0.0.0/8. */
+/** Whether a text is a network in CIDR form, such as 10.0.0.0/8. */
 export function isNetwork(text: string): boolean {
   const [address = '', bits = '', ...rest] = text.split('/');
   const version = isIP(address);
@@ -67,7 +67,7 @@ export const listenHost = makeExactValidator<string>((input) => {
   return input.toLowerCase() === 'localhost' ? '127.0.0.1' : input;
 });
 
-/** The pages' cookies are for the whole of a host, so that a path before them cannot be. */
+/** An origin without a path, because the pages' cookies are valid for the whole host. */
 export const origin = makeExactValidator<string>((input) => {
   const parsed = URL.canParse(input) ? new URL(input) : undefined;
   const isOrigin = parsed?.origin === input.replace(/\/$/, '');

@@ -17,14 +17,14 @@ export const poolSize = makeExactValidator<number>((input) => {
   return Number(input);
 });
 
-/** Four tasks of a webhooks process keep a connection each, for the lock that says that it is theirs. */
+/** Four tasks of a webhooks process each hold a connection for their advisory lock. */
 export const webhooksPoolSize = makeExactValidator<number>((input) => {
   if (!/^[0-9]{1,4}$/.test(input) || Number(input) < 6)
     throw new EnvError('must be a whole number from 6 to 9999');
   return Number(input);
 });
 
-/** Longer than the 76 hours that a delivery may be on its way. */
+/** Longer than the 76 hours for which a delivery is retried. */
 export const retentionDays = makeExactValidator<number>((input) => {
   if (!/^[0-9]{1,5}$/.test(input) || Number(input) < 7)
     throw new EnvError('must be a number of days, 7 or more');

@@ -2,10 +2,10 @@ import { EnvMissingError, cleanEnv, str } from 'envalid';
 import type { CleanedEnv } from 'envalid';
 import { listenHost } from './address-settings.ts';
 
-/** A process's environment, handed in by its composition root. */
+/** The environment of a process, passed in by its composition root. */
 export type ProcessEnvironment = Readonly<Record<string, string | undefined>>;
 
-/** One or more settings are missing or not usable. The message names each of them and what it takes. */
+/** One or more settings are missing or invalid. The message names each one and its valid values. */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError';
 }
@@ -21,8 +21,8 @@ export const processSettings = {
 };
 
 /**
- * Checks all of a process's settings at once. An empty value counts as not set: that is what `NAME=` in an .env file
- * and an unset variable in docker compose come to.
+ * Checks all settings of a process at once. An empty value counts as not set, because `NAME=` in an .env file and an unset
+ * variable in docker compose both give an empty value.
  * @throws SettingsError
  */
 export function readSettings<S>(environment: ProcessEnvironment, specs: S): CleanedEnv<S> {
