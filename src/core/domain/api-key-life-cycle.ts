@@ -13,13 +13,13 @@ import { type Result, err, ok } from './result.ts';
  *                                       revokeApiKey
  *
  * A rotation also issues the successor: ACTIVE, with the same merchant, environment and label. Both keys authenticate
- * during the overlap. A key that cannot authenticate any more has no successor and never authenticates again.
+ * during the overlap. A key that no longer authenticates gets no successor and never authenticates again.
  */
 
 /** How many keys of one merchant may authenticate in one environment at a time. */
 export const maxUsableKeys = 20;
 
-/** How exactly the last use of a key is known. */
+/** The precision of a key's last use. */
 const lastUsePrecisionMs = 60_000;
 
 export interface ApiKeyTimes {
@@ -43,8 +43,8 @@ export function isUsable(key: ApiKeyTimes, at: Date): boolean {
 }
 
 /**
- * The state of a new key beside those that the merchant has in its environment. Rejection: `too_many` when
- * `maxUsableKeys` of them can be used.
+ * The state of a new key, given the merchant's existing keys in its environment. Rejection: `too_many` when `maxUsableKeys`
+ * of them are usable.
  */
 export function issueApiKey(existing: readonly ApiKeyTimes[], now: Date): Result<ApiKeyTimes, 'too_many'> {
   const usable = existing.filter((key) => isUsable(key, now)).length;
@@ -54,15 +54,15 @@ export function issueApiKey(existing: readonly ApiKeyTimes[], now: Date): Result
 const newKey: ApiKeyTimes = { expiresAt: null, revokedAt: null };
 
 export interface Rotation<Key> {
-  /** What the new key has from the old one. */
+  /** The values that the new key inherits from the old one. */
   readonly successor: ApiKeyTimes & { readonly environment: Environment; readonly label: string };
   readonly replaced: Key;
 }
 
 /**
- * Gives a key a successor and lets it expire after the overlap, or at its earlier expiry. A rotation is not counted
- * against `maxUsableKeys`, so that a merchant with all its keys can still replace each. Rejection: `not_usable` when the
- * key has expired or was revoked.
+ * Creates a successor of a key. The old key expires after the overlap, or at its earlier expiry. A rotation does not count
+ * against `maxUsableKeys`, so that a merchant at that limit can still replace its keys. Rejection: `not_usable` when the key
+ * has expired or was revoked.
  */
 export function rotateApiKey<
   Key extends ApiKeyTimes & { readonly environment: Environment; readonly label: string },
@@ -74,11 +74,11 @@ export function rotateApiKey<
   return ok({ successor: { ...newKey, environment, label }, replaced: { ...key, expiresAt } });
 }
 
-/** Ends a key at once, whatever its state. A key that was revoked before is given back as it is. */
+/** Ends a key at once in any state. A key that is already revoked is returned unchanged. */
 export const revokeApiKey = <Key extends ApiKeyTimes>(key: Key, now: Date): Key =>
   key.revokedAt === null ? { ...key, revokedAt: now } : key;
 
-/** Notes that a key was used. Gives the key as it is when that is known to the minute. */
+/** Records the use of a key. Returns the key unchanged if a use in the last minute is already recorded. */
 export function recordKeyUse<Key extends { readonly lastUsedAt: Date | null }>(key: Key, now: Date): Key {
   const { lastUsedAt } = key;
   if (lastUsedAt !== null && now.getTime() - lastUsedAt.getTime() < lastUsePrecisionMs) return key;

@@ -4,46 +4,46 @@ import { type Result, err, ok } from './result.ts';
 import { transition } from './transition.ts';
 
 /*
- * The work on a payment attempt. A worker leases an attempt that is due, asks the wallet, and reports the wallet's answer
- * under its lease. The order decides what becomes of the attempt. This file and wallet-outcome.ts decide when the wallet
- * is asked, and whether it may still be asked for the first time.
+ * The work on a payment attempt. A worker leases a due attempt, calls the wallet, and reports the wallet's answer under its
+ * lease. The order decides the attempt's next state. This file and wallet-outcome.ts decide when to call the wallet, and
+ * whether the first request may still be sent.
  */
 
-/** An attempt, which need not be its order's latest, with what a worker has to know of it. */
+/** An attempt with the facts that a worker needs. It may be an earlier attempt of its order. */
 export interface AttemptWork {
   readonly attempt: PaymentAttempt;
-  /** From when on the wallet is to be asked; null when it is not to be asked. */
+  /** When the next call of the wallet is due; null when none is. */
   readonly dueAt: Date | null;
-  /** The latest lease. It stays known after its report, so that the report can be repeated. */
+  /** The latest lease. It is kept after its report, so that the report can be repeated. */
   readonly leaseId: string | null;
-  /** Until when the latest lease holds; null once it has reported. */
+  /** The expiry of the latest lease; null after its report. */
   readonly leasedUntil: Date | null;
   /** How often the attempt has been leased. */
   readonly leases: number;
   /** Whether the request for the payment may have reached the wallet. */
   readonly maybeSent: boolean;
-  /** Until when the payer may be asked to confirm; null on attempts from before this was recorded. */
+  /** The end of the payer's prompt; null for attempts of versions that did not store it. */
   readonly promptUntil: Date | null;
-  /** The wallet's number of the transaction that took the money, once known. */
+  /** The wallet's id of the transaction that debited the payer; null while unknown. */
   readonly providerTransactionId: string | null;
 }
 
 /**
- * Whether it is too late to ask the payer for the first time. Whoever waited for a prompt has given up by then, may have
- * paid in another way, and counts as free to be asked by another payment.
+ * Whether it is too late for the first prompt. The payer no longer expects it, may have paid in another way, and may be
+ * prompted by another payment.
  */
 export const isPromptOver = ({ promptUntil }: Pick<AttemptWork, 'promptUntil'>, now: Date): boolean =>
   promptUntil !== null && now >= promptUntil;
 
 export interface AttemptLease {
   readonly leasedUntil: Date;
-  /** Whether the wallet may know the request already, so that it has to be asked before the request is sent again. */
+  /** Whether the wallet may know the request, so that a query must come before a repeated request. */
   readonly sentBefore: boolean;
   /** Until when a request that never reached the wallet may be sent again. */
   readonly promptUntil: Date;
 }
 
-/** The attempt as the lease leaves it; without a lease it is not due any more, and the wallet is not asked. */
+/** The attempt after the decision. Without a lease it is no longer due, and the wallet is not called. */
 export interface DecidedLease {
   readonly changed: Changed | undefined;
   readonly attempt: PaymentAttempt;
@@ -52,9 +52,9 @@ export interface DecidedLease {
 }
 
 /**
- * Gives a worker the attempt until `leaseMs` from now. An attempt that was never sent becomes SENT: from now on the wallet
- * may have been asked. An attempt that must not be sent any more ends instead: its prompt or its order's session is over,
- * or the wallet holds money of an earlier attempt. Rejection: `not_due` when it is early, leased or settled.
+ * Leases the attempt to a worker until `leaseMs` from now. An attempt that was never sent becomes SENT, because the wallet
+ * may get the request from now on. An attempt that must not be sent ends instead: its prompt or its order's session has
+ * expired, or the wallet holds money of an earlier attempt. Rejection: `not_due` when it is early, leased or settled.
  */
 export function decideLease(
   order: OrderInFull,
@@ -64,12 +64,12 @@ export function decideLease(
 ): Result<DecidedLease, 'not_due'> {
   if (work.dueAt === null || work.dueAt > now || (work.leasedUntil ?? now) > now) return err('not_due');
   const attemptId = work.attempt.id;
-  // A lease that ended without a report is as good as a request sent.
+  // After a lease without a report, the request counts as sent.
   const sentBefore = work.maybeSent || work.leasedUntil !== null;
   let changed: Changed | undefined;
   if (work.attempt.status === 'REQUESTED') {
     const sent = transition(order, { type: 'send_attempt', attemptId }, now);
-    // The session ended before the wallet was asked: the order's expiry ends the attempt too.
+    // The session expired before the wallet was called. The order's expiry ends the attempt too.
     if (!sent.ok) return ok({ changed, attempt: work.attempt, order, lease: undefined });
     changed = sent.value;
   }
@@ -88,19 +88,19 @@ export function decideLease(
     });
   }
   const leasedUntil = new Date(now.getTime() + leaseMs);
-  // While the wallet holds money of another attempt, not even a request that the wallet never got is sent again.
+  // While the wallet holds money of another attempt, no request is repeated, even if the wallet never received it.
   const promptUntil = earlier(work.promptUntil ?? leasedUntil, held?.foundAt);
   return ok({ changed, attempt, order: sentOrder, lease: { leasedUntil, sentBefore, promptUntil } });
 }
 
 /**
- * Whether news of an attempt makes it due at once. An attempt that ended without money counts too: a wallet may have
- * changed its mind, and then the money is stray. An attempt that ended unsent stays unsent.
+ * Whether news about an attempt makes it due at once. This includes attempts that ended without money, because a wallet may
+ * still report a debit, which is then a stray payment. An attempt that ended before it was sent is excluded.
  */
 export const canHasten = ({ attempt, maybeSent }: Pick<AttemptWork, 'attempt' | 'maybeSent'>): boolean =>
   attempt.status !== 'SUCCEEDED' && (isInFlight(attempt) || maybeSent);
 
-/** An attempt after a change of its order; a change is always about the order's latest attempt. */
+/** An attempt after a change of its order. A change always concerns the order's latest attempt. */
 export function attemptAfter(before: PaymentAttempt, changed: Changed | undefined): PaymentAttempt {
   const latest = changed?.order.latestAttempt;
   return latest?.id === before.id ? latest : before;

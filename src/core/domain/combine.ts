@@ -6,7 +6,7 @@ type Values<R extends Readonly<Record<string, Parsed>>> = {
   readonly [K in keyof R]: R[K] extends Result<infer T, Issue | readonly Issue[]> ? T : never;
 };
 
-/** All values when every one was parsed, else the issues of all that were not: a caller hears of every problem at once. */
+/** All values if every field is valid, otherwise the issues of all fields, so that a caller gets every problem at once. */
 export function combine<R extends Readonly<Record<string, Parsed>>>(
   results: R,
 ): Result<Values<R>, readonly Issue[]> {

@@ -36,7 +36,7 @@ const currencies: ReadonlyMap<string, Currency> = new Map(
 export const Currency = {
   /**
    * Reads a currency code that a caller sent.
-   * `accepted` are the codes this deployment takes. Issue: empty, not an upper-case ISO 4217 code, or not accepted.
+   * `accepted` are the codes of this deployment. Issue: empty, not an upper-case ISO 4217 code, or not accepted.
    */
   parse(text: string, field: string, accepted: readonly string[]): Result<Currency, Issue> {
     if (text === '') return err({ field, issue: requiredIssue });

@@ -4,7 +4,7 @@ import { type Result, err, ok } from './result.ts';
 
 const maxLength = 2048;
 
-/** The characters of RFC 3986. Others, backslashes and tabs among them, are what lenient parsers quietly repair. */
+/** The characters of RFC 3986. Lenient parsers silently correct others, such as backslashes and tabs. */
 const uriCharacters = /^(?:[A-Za-z0-9\-._~:/?#[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2})+$/;
 
 /** RFC 3986, appendix B, for the two schemes: group 1 is the scheme, group 2 the authority. */
@@ -16,9 +16,9 @@ const hostAndPort =
 
 export const HttpUrl = {
   /**
-   * Reads an absolute URL, kept exactly as sent, that strict (RFC 3986) and lenient (WHATWG) readers take for the same.
+   * Reads an absolute URL and keeps it exactly as sent. Strict (RFC 3986) and lenient (WHATWG) parsers must read it alike.
    * Issue: empty, over 2048 characters, not an absolute http or https URL, characters that must be percent-encoded,
-   * user name or password, no or no readable host, or http in production.
+   * user name or password, a missing or invalid host, or http in production.
    */
   parse(text: string, field: string, environment: Environment): Result<string, Issue> {
     const issue = issueOf(text, environment);
@@ -43,7 +43,7 @@ function issueOf(text: string, environment: Environment): string | null {
   return null;
 }
 
-/** False for hosts that the WHATWG parser turns into others, such as 0x7f.1 or 2130706433 into 127.0.0.1. */
+/** False for hosts that the WHATWG parser converts, such as 0x7f.1 or 2130706433 to 127.0.0.1. */
 function isReadAsWritten(text: string, authority: string): boolean {
   const host = hostAndPort.exec(authority)?.[1];
   const url = host === undefined ? null : URL.parse(text);

@@ -1,6 +1,6 @@
 /**
- * What is wrong with one field of a request, in words that reach the merchant: lower-case start, no full stop, no name
- * of the field, and saying what to do about it.
+ * A problem with one field of a request, in words for the merchant. The text starts in lower case, has no full stop, does not
+ * name the field, and tells how to correct it.
  */
 export interface Issue {
   readonly field: string;

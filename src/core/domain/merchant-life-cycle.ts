@@ -2,15 +2,15 @@ import type { Environment } from './order.ts';
 import { type Result, err, ok } from './result.ts';
 
 /*
- * A merchant's standing answers two questions, each on its own:
+ * A merchant's standing has two independent parts:
  *
  *               suspendMerchant                                    activateProduction
  *   ACTIVE ◀──────────────────────▶ SUSPENDED      sandbox alone ──────────────────────▶ production too
  *               resumeMerchant
  *
- * A new merchant is ACTIVE, in the sandbox alone or in production too. Production is never taken back: a suspension ends
- * the use of both environments. A command that changes nothing gives the merchant itself and is no change. Every other
- * change gives a new version, and an editor may demand the version that it read.
+ * A new merchant is ACTIVE, in the sandbox only or also in production. Production cannot be deactivated, but a suspension
+ * blocks both environments. A command without effect returns the merchant unchanged. Every other command returns a new
+ * version, and an editor may require the version that it read.
  */
 
 export type MerchantStatus = 'ACTIVE' | 'SUSPENDED';
@@ -65,13 +65,13 @@ export function admitMerchant(
   return ok(null);
 }
 
-/** `next` as a new version. Two changes of one millisecond are two versions, so that an editor of either is told. */
+/** `next` as a new version. Two changes in one millisecond get two versions, so that an editor detects both. */
 function changed<M extends Versioned>(merchant: M, next: M, now: Date): M {
   if (isSame(merchant, next)) return merchant;
   return { ...next, updatedAt: new Date(Math.max(now.getTime(), merchant.updatedAt.getTime() + 1)) };
 }
 
-/** Equality of plain values, lists and records. Two times are the same only when they are one object. */
+/** Equality of plain values, lists and records. Two times are equal only when they are the same object. */
 function isSame(left: unknown, right: unknown): boolean {
   if (left === right) return true;
   if (!isPlain(left) || !isPlain(right)) return false;

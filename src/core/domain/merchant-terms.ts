@@ -3,24 +3,24 @@ import type { Issue } from './issue.ts';
 import { Money } from './money.ts';
 import type { Environment, PaymentOption } from './order.ts';
 
-/** What is agreed with a merchant. Empty sets no limit beside the deployment's own. */
+/** The terms of a merchant. An empty value sets no limit beyond the deployment's own. */
 export interface AgreedTerms {
   readonly paymentOptions: Readonly<Record<Environment, readonly PaymentOption[]>>;
   /** ISO 4217 codes. */
   readonly currencies: readonly string[];
   /** Decimal text by ISO 4217 code. */
   readonly largestAmounts: Readonly<Record<string, string>>;
-  /** Of each of its keys; 0 for what every key is granted. */
+  /** The limit of each of its keys; 0 for the standard limit. */
   readonly requestsPerSecond: number;
 }
 
-/** What is wrong with a currency by the merchant's terms. */
+/** The issues of a currency under the merchant's terms. */
 export function currencyIssues({ currencies }: AgreedTerms, { code }: Currency): Issue[] {
   if (currencies.length === 0 || currencies.includes(code)) return [];
   return [{ field: 'currency', issue: `must be one of ${currencies.join(', ')}, which you may take` }];
 }
 
-/** What is wrong with an order of this amount by the merchant's terms: a currency or an amount it may not take. */
+/** The issues of an amount under the merchant's terms: a currency or an amount that is not allowed. */
 export function amountIssues(terms: AgreedTerms, amount: Money): Issue[] {
   const wrongCurrency = currencyIssues(terms, amount.currency);
   if (wrongCurrency.length > 0) return wrongCurrency;
@@ -32,7 +32,7 @@ export function amountIssues(terms: AgreedTerms, amount: Money): Issue[] {
   ];
 }
 
-/** Of the options that wallets are set up for, those that the merchant's customers may pay by, in the same order. */
+/** The configured options that the merchant's terms allow, in the same order. */
 export function allowedOptions(
   { paymentOptions }: AgreedTerms,
   environment: Environment,
@@ -42,7 +42,7 @@ export function allowedOptions(
   return allowed.length === 0 ? offered : offered.filter((option) => allowed.includes(option));
 }
 
-/** What is wrong with paying by this option by the merchant's terms. */
+/** The issues of a payment option under the merchant's terms. */
 export function optionIssues(
   { paymentOptions }: AgreedTerms,
   environment: Environment,

@@ -2,7 +2,7 @@ import type { Currency } from './currency.ts';
 import { type Issue, requiredIssue } from './issue.ts';
 import { type Result, err, ok } from './result.ts';
 
-/** An amount greater than zero. Exact by type: text for people, minor units for arithmetic, and never a float. */
+/** An amount greater than zero. It is exact: text for people, minor units for arithmetic, and never a float. */
 export interface Money {
   /** The decimal text exactly as it was sent: "100.5" stays "100.5". */
   readonly text: string;
@@ -32,8 +32,8 @@ export const Money = {
   },
 
   /**
-   * Checks what can be said of an amount while its currency is not known, so that a request with a bad currency still
-   * hears about its amount. Issue: empty, not decimal text, more than 12 digits before the point, or zero.
+   * Checks an amount without its currency, so that a request with an invalid currency also gets the issues of its amount.
+   * Issue: empty, not decimal text, more than 12 digits before the point, or zero.
    */
   parseText(text: string, field: string): Result<string, Issue> {
     if (text === '') return err({ field, issue: requiredIssue });
@@ -46,14 +46,14 @@ export const Money = {
     return ok(text);
   },
 
-  /** Whether two amounts are the same money, however they are written: 100 ETB is 100.00 ETB. */
+  /** Whether two amounts are equal in value: 100 ETB equals 100.00 ETB. */
   equal(a: Money, b: Money): boolean {
     return a.currency.code === b.currency.code && a.minorUnits === b.minorUnits;
   },
 
   /**
    * Writes minor units with exactly the currency's decimals: "0.00" for 0 ETB, "0" for 0 JPY.
-   * Throws RangeError when negative: nothing here is ever owed.
+   * Throws RangeError when negative, because no amount here can be.
    */
   formatMinorUnits(minorUnits: bigint, currency: Currency): string {
     if (minorUnits < 0n) throw new RangeError(`${minorUnits} minor units are less than zero`);

@@ -1,31 +1,31 @@
-/** Seconds to wait before the first looks at a wallet that has not decided: soon, while the payer types. */
+/** Seconds before each of the first queries of an undecided attempt. They are short, because the payer is entering the PIN. */
 const firstWaitsSeconds = [2, 3, 3, 5, 5, 10, 15];
 const minLaterWaitMs = 30_000;
 const maxLaterWaitMs = 60 * 60_000;
 
-/** How much of what a wallet asks for is heeded: less is no wait, and more may be a slip. */
+/** The accepted range of a wallet's requested wait. Less is no wait, and more may be an error. */
 const minHeededMs = 1_000;
 const maxHeededMs = 5 * 60_000;
-/** How long before the end of the prompt a request is sent again at the latest, so that it can still be answered. */
+/** The latest time for a repeated request, before the end of the prompt, so that the payer can still answer. */
 const lastSendBeforeEndMs = 30_000;
 
 export interface OpenAttempt {
-  /** How often it has been taken so far. */
+  /** How often the attempt has been leased. */
   readonly leases: number;
   readonly createdAt: Date;
-  /** When its order's payment session ends. */
+  /** When its order's payment session expires. */
   readonly sessionEndsAt: Date;
   /** Until when the payer may be asked to confirm. */
   readonly promptUntil: Date;
-  /** How long the wallet asked to be left alone; 0 when it did not. */
+  /** The wait that the wallet requested; 0 when it requested none. */
   readonly retryAfterMs: number;
 }
 
 /**
- * When to ask the wallet again about an attempt that is still open. Later looks are a tenth of the attempt's age apart:
- * news of a wallet that was away for a while is heard soon after, and an attempt that nobody ever decides costs little.
- * A wallet that asks for more time gets it, up to the last moment at which a request that it never took can be sent
- * again. One look is at the end of the session, since the order ends with what it says.
+ * When to query the wallet again about an open attempt. The interval of later queries is a tenth of the attempt's age. So a
+ * recovered wallet is queried soon, and an attempt that is never decided costs little. The wait that a wallet requests is
+ * respected up to the last moment at which a lost request can be sent again. One query is at the end of the session, because
+ * its answer ends the order.
  */
 export function nextLook(now: Date, attempt: OpenAttempt): Date {
   const own = new Date(now.getTime() + ownWaitMs(now, attempt));
@@ -42,7 +42,7 @@ function ownWaitMs(now: Date, { leases, createdAt }: OpenAttempt): number {
   return Math.min(Math.max(ageMs / 10, minLaterWaitMs), maxLaterWaitMs);
 }
 
-/** The end of the wait that the wallet asked for, as far as it is heeded. */
+/** The end of the wallet's requested wait, within the accepted range. */
 function latestHeeded(now: Date, { retryAfterMs, promptUntil }: OpenAttempt): Date {
   if (retryAfterMs <= 0) return now;
   const heededMs = Math.min(Math.max(retryAfterMs, minHeededMs), maxHeededMs);

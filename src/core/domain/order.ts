@@ -1,30 +1,30 @@
 import type { PhoneNumber } from './phone-number.ts';
 import type { Money } from './money.ts';
 
-/** Ids as they are shown. The rules never look into them; the types keep one kind from being taken for another. */
+/** Public ids. The rules never parse them. The types prevent a mix-up of different kinds. */
 export type MerchantId = `mer_${string}`;
 export type OrderId = `ord_${string}`;
 export type AttemptId = `pat_${string}`;
 
-/** Which of the two separate worlds an order lives in. */
+/** The environment of an order. Data of the two environments are separate. */
 export type Environment = 'SANDBOX' | 'PRODUCTION';
 
-/** Where an order stands. PENDING is the only state that is ever left. */
+/** The status of an order. All states except PENDING are final. */
 export type OrderStatus = 'PENDING' | 'COMPLETED' | 'FAILED' | 'EXPIRED';
 
-/** How the customer comes to pay. DIRECT has no hosted checkout, the others do. */
+/** How the customer reaches the payment. All types except DIRECT have a hosted checkout. */
 export type PaymentType = 'LINK' | 'QR' | 'DIRECT' | 'API';
 
-/** The wallet and the channel in which the customer is asked to confirm. WALLETA_WALLET: hosted checkout only. */
+/** The wallet, and the channel in which the customer confirms. WALLETA_WALLET: hosted checkout only. */
 export type PaymentOption = 'WALLETA_USSD' | 'WALLETB_USSD' | 'WALLETA_WALLET';
 
 /**
- * Where one try to collect the money stands. REQUESTED: nothing was sent. SENT: only the wallet can say how it ends.
- * UNKNOWN: the wallet's answer was lost, so it is asked again. The other three are final.
+ * The status of a payment attempt. REQUESTED: nothing was sent. SENT: only the wallet knows the outcome. UNKNOWN: the wallet's
+ * answer was lost, so the outcome is queried. The other three are final.
  */
 export type PaymentAttemptStatus = 'REQUESTED' | 'SENT' | 'UNKNOWN' | 'SUCCEEDED' | 'DECLINED' | 'TIMED_OUT';
 
-/** Why a wallet said a definite no, in words that are the same for every wallet. */
+/** The reasons for which a wallet definitely declines, the same for every wallet. */
 export const walletDeclineReasons = [
   'insufficient_funds',
   'wrong_pin',
@@ -39,13 +39,13 @@ export const walletDeclineReasons = [
 ] as const;
 export type WalletDeclineReason = (typeof walletDeclineReasons)[number];
 
-/** `wrong_amount`: the wallet took money, but not what the order asks for. The money goes back as a stray payment. */
+/** `wrong_amount`: the wallet debited another amount than the order's. The money is a stray payment and is returned. */
 export type DeclineReason = WalletDeclineReason | 'wrong_amount';
 
-/** Who asked for an attempt: the merchant's server with a direct payment, or a customer on the checkout page. */
+/** The origin of an attempt: a direct payment of the merchant's server, or a customer on the checkout page. */
 export type AttemptOrigin = 'DIRECT' | 'CHECKOUT';
 
-/** One try to collect the money of an order from one phone through one option. */
+/** One try to collect an order's amount from one phone through one option. */
 export interface PaymentAttempt {
   readonly id: AttemptId;
   readonly status: PaymentAttemptStatus;
@@ -56,16 +56,16 @@ export interface PaymentAttempt {
   readonly createdAt: Date;
   /** When the attempt last changed status. */
   readonly updatedAt: Date;
-  /** Set exactly when the status is DECLINED. */
+  /** Set if and only if the status is DECLINED. */
   readonly declineReason: DeclineReason | null;
 }
 
-/** Whether an attempt may still come to take money: it is to be sent, or only the wallet can say how it ends. */
+/** Whether an attempt may still take money: it will be sent, or only the wallet knows its outcome. */
 export function isInFlight({ status }: Pick<PaymentAttempt, 'status'>): boolean {
   return status === 'REQUESTED' || status === 'SENT' || status === 'UNKNOWN';
 }
 
-/** What is fixed about an order when it is registered. Texts the merchant did not send are ''. */
+/** The values of an order that are fixed at registration. Missing texts are ''. */
 export interface OrderFacts {
   readonly id: OrderId;
   readonly merchantId: MerchantId;
@@ -73,43 +73,43 @@ export interface OrderFacts {
   readonly orderNumber: string;
   readonly amount: Money;
   readonly paymentType: PaymentType;
-  /** Empty texts for a payment link that was made without one, until its first payment attempt says it. */
+  /** Empty for a payment link without a phone, until its first payment attempt. */
   readonly customerPhone: PhoneNumber;
   readonly reason: string;
   readonly businessName: string;
   readonly returnUrl: string;
   readonly webhookUrl: string;
   readonly createdAt: Date;
-  /** When the payment session ends: from this instant on no payment can be started. */
+  /** When the payment session expires. From this instant on no payment can be started. */
   readonly expiresAt: Date;
 }
 
-/** An order as it stands. A value: a change gives a new one. */
+/** The state of an order. It is immutable: a change returns a new value. */
 export interface Order extends OrderFacts {
   readonly status: OrderStatus;
-  /** What the wallet says it debited, in the currency's minor unit; 0 until COMPLETED. */
+  /** The amount that the wallet reports as debited, in the currency's minor unit; 0 until COMPLETED. */
   readonly deductedMinorUnits: bigint;
-  /** When the order last changed status, or its creation while it never has. */
+  /** When the order last changed status, or was created. */
   readonly updatedAt: Date;
   readonly lastEventSequence: number;
   readonly attemptCount: number;
   readonly latestAttempt: PaymentAttempt | null;
 }
 
-/** Where money stands that an order could not take as its payment. Only REVERSED means that the payer has it back. */
+/** The status of a stray payment. Only REVERSED means that the money was returned to the payer. */
 export type StrayPaymentStatus = 'REVERSAL_DUE' | 'REVERSED' | 'REVERSAL_REFUSED';
 
-/** Money that the wallet took for an attempt of an order without paying the order. */
+/** Money that the wallet debited for an attempt, and that does not pay the order. */
 export interface StrayMoney {
   readonly attemptId: AttemptId;
-  /** As the wallet wrote it: decimal text, and a currency that may be no currency of ours. */
+  /** In the wallet's notation: decimal text, and a currency that we may not know. */
   readonly amount: string;
   readonly currency: string;
   readonly status: StrayPaymentStatus;
   readonly foundAt: Date;
 }
 
-/** An order with everything that its attempts left behind: what a decision about it takes. */
+/** An order with all its attempts and stray money: the input of every decision. */
 export interface OrderInFull extends Order {
   /** The attempts before the latest one, oldest first. */
   readonly earlierAttempts: readonly PaymentAttempt[];
@@ -118,8 +118,8 @@ export interface OrderInFull extends Order {
 }
 
 /**
- * The oldest money that an attempt took and that neither pays the order nor is back with the payer. A refused reversal
- * counts, and so does one whose outcome the wallet has not told: the payer may be without that money.
+ * The oldest money that an attempt took, that does not pay the order, and that is not yet returned to the payer. This includes
+ * refused and undecided reversals, because the payer may still lack that money.
  */
 export const moneyNotReturned = ({ strayMoney }: Pick<OrderInFull, 'strayMoney'>): StrayMoney | undefined =>
   strayMoney.find(({ status }) => status !== 'REVERSED');

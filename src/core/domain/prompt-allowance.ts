@@ -1,6 +1,6 @@
 /*
- * How often a phone is asked to confirm payments, and by whom. Strangers must neither flood a payer nor use up what the
- * payer's own merchants need: docs/adr/0018. Prompts are allowed into places. Each kind of place has a size, for ten minutes.
+ * Limits how often a phone is prompted, and by which merchants. Strangers must neither flood a payer nor block the payer's
+ * own merchants: docs/adr/0018. Each prompt takes a place. There are several kinds of places, each with a number per ten minutes.
  */
 
 /**
@@ -10,7 +10,7 @@
  */
 export type PromptPlace = 'OWN' | 'OWN_PAGE' | 'COMMON' | 'NEW_MERCHANT' | 'NEW_NETWORK';
 
-/** Who would have a phone asked. */
+/** The merchant or checkout page that requests a prompt. */
 export interface PromptAsker {
   readonly merchantId: string;
   /** The customer's network for a checkout page; null for a direct payment. */
@@ -30,14 +30,14 @@ export interface PastPrompt extends Omit<PromptAsker, 'hasPaid'> {
 
 export type PromptDecision =
   | { readonly type: 'allowed'; readonly place: PromptPlace }
-  /** BUSY: the phone has a prompt to answer. LIMIT: it has had those that it may have by now. Neither before `waitMs` is over. */
+  /** BUSY: the phone has an open prompt. LIMIT: all places are taken. In both cases, retry after `waitMs`. */
   | { readonly type: 'refused'; readonly reason: 'PHONE_BUSY' | 'PHONE_LIMIT'; readonly waitMs: number };
 
 export const promptWindowMs = 10 * 60_000;
 
 /**
- * How long a prompt of somebody else keeps the phone, from its start. A payer who waits for one's own prompt dismisses the
- * other by then. Shortest for the payer's own merchants: strangers leave them a gap after each of their prompts.
+ * How long another asker's prompt blocks the phone, from its start. By then, a payer who waits for a prompt has dismissed the
+ * other one. The time is shortest for the payer's own merchants, so that they get a gap after each prompt of a stranger.
  */
 const holdMs: Readonly<Record<PromptPlace, number>> = {
   OWN: 15_000,
@@ -47,7 +47,7 @@ const holdMs: Readonly<Record<PromptPlace, number>> = {
   COMMON: 60_000,
 };
 
-/** How many prompts of ten minutes each kind of place has, by the share that an operator sets. */
+/** The number of places of each kind per ten minutes, from the share that an operator sets. */
 export const placesOf = (share: number): Readonly<Record<PromptPlace, number>> => ({
   OWN: share,
   OWN_PAGE: 2,
@@ -56,16 +56,16 @@ export const placesOf = (share: number): Readonly<Record<PromptPlace, number>> =
   NEW_NETWORK: 2,
 });
 
-/** Prompts that a phone gets at most in ten minutes without confirming them, whoever asks. */
+/** The largest number of unconfirmed prompts that a phone gets in ten minutes, from all askers together. */
 export const mostUnconfirmedPrompts = (share: number): number =>
   Object.values(placesOf(share)).reduce((sum, size) => sum + size, 0);
 
-/** Prompts that a phone gets at most in ten minutes, confirmed ones included. */
+/** The largest number of prompts that a phone gets in ten minutes, including confirmed ones. */
 export const mostPrompts = (share: number): number => 2 * mostUnconfirmedPrompts(share);
 
 /**
- * Decides whether a phone may be asked now, by all prompts that it has had in the window. What the payer confirmed was
- * wanted, and counts only toward `mostPrompts`. `share`: prompts of one kind of place, above 0.
+ * Decides whether a phone may be prompted now, from all its prompts in the window. The payer wanted the confirmed ones, so
+ * they count only toward `mostPrompts`. `share`: prompts of one kind of place, above 0.
  */
 export function decidePrompt(asker: PromptAsker, past: readonly PastPrompt[], share: number): PromptDecision {
   if (past.length >= mostPrompts(share)) return limited(past);
@@ -88,7 +88,7 @@ export function decidePrompt(asker: PromptAsker, past: readonly PastPrompt[], sh
   return { type: 'refused', reason, waitMs: soonest.waitMs };
 }
 
-/** The places that an asker may take, the best one for the others first. */
+/** The places that an asker may take. The place that others need least is first. */
 function eligiblePlaces(asker: PromptAsker, unconfirmed: readonly PastPrompt[]): readonly PromptPlace[] {
   const isNew = !unconfirmed.some((prompt) =>
     asker.network === null
@@ -101,7 +101,7 @@ function eligiblePlaces(asker: PromptAsker, unconfirmed: readonly PastPrompt[]):
       'COMMON',
       ...(isNew ? ['NEW_MERCHANT' as const] : []),
     ];
-  // Anybody can open a merchant's pages: what the payer has paid there counts for a network that is new to the phone.
+  // Any person can open a merchant's pages. So past payments to the merchant count only for a network that is new to the phone.
   return [
     ...(asker.hasPaid && isNew ? ['OWN_PAGE' as const] : []),
     'COMMON',
@@ -109,11 +109,11 @@ function eligiblePlaces(asker: PromptAsker, unconfirmed: readonly PastPrompt[]):
   ];
 }
 
-/** How long a prompt keeps an asker from a place. */
+/** How long a prompt blocks a place for an asker. */
 function heldMs(prompt: PastPrompt, asker: PromptAsker, place: PromptPlace): number {
-  // One prompt of one asker at a time, for as long as the payer can answer it.
+  // An asker has one prompt at a time, as long as the payer can answer it.
   if (prompt.merchantId === asker.merchantId && prompt.network === asker.network) return prompt.openMs;
-  // Strangers come one after the other, even when the payer declines each at once; pages that need no key leave more room.
+  // Strangers' prompts are spaced out, even if the payer declines each at once. Pages need no key, so their space is larger.
   const isSpaced = place === 'COMMON' || (place === 'NEW_NETWORK' && prompt.network !== null);
   if (isSpaced) return prompt.wasConfirmed ? 0 : holdMs.COMMON - prompt.agoMs;
   return Math.min(prompt.openMs, holdMs[place] - prompt.agoMs);
@@ -131,9 +131,9 @@ const untilOldestEnds = (prompts: readonly PastPrompt[]): number =>
 const minuteMs = 60_000;
 
 /**
- * What an asker is told to wait: never less than it takes, in steps of 5 seconds, or of a minute for more than one, and up to
- * a step more by `chance` (0 to 1). So nobody is told the moment at which a place is free, and those who wait do not all
- * come back at once.
+ * The wait that an asker is told. It is never too short. It is rounded up to 5 seconds, or to a minute above one minute, plus
+ * up to one step by `chance` (0 to 1). So no asker learns the exact time at which a place becomes free, and waiting askers do
+ * not all return at once.
  */
 export function toldWaitMs(waitMs: number, chance: number): number {
   const step = waitMs <= minuteMs ? 5_000 : minuteMs;

@@ -1,7 +1,7 @@
 import { type Result, err, ok } from './result.ts';
 
 /*
- * A reconciliation run: one reading of a wallet's statement of one day, and the comparison with what is on record.
+ * A reconciliation run reads a wallet's statement of one day and compares it with the recorded payments.
  *
  *                   hastenRun: due now
  *                     ┌──┐
@@ -17,7 +17,7 @@ import { type Result, err, ok } from './result.ts';
  * stays valid until another worker leases the run.
  */
 
-/** From when to when the statement is read. */
+/** The period of the statement that is read. */
 export interface StatementPeriod {
   readonly from: Date;
   readonly to: Date;
@@ -26,15 +26,15 @@ export interface StatementPeriod {
 interface Progress {
   /** How often a worker has begun to read the statement. */
   readonly tries: number;
-  /** Entries of the statement that were read; of the latest reading. */
+  /** Entries of the statement in the latest reading. */
   readonly entries: number;
-  /** Those of the entries that are no payment and no reversal. */
+  /** Entries that are neither payments nor reversals. */
   readonly otherEntries: number;
   /** 0 until COMPLETED. */
   readonly differences: number;
-  /** Why the statement could not be read; empty when nothing failed. */
+  /** Why the statement could not be read; empty without a failure. */
   readonly detail: string;
-  /** How long a lease lasts from each page on. */
+  /** The length of a lease. Each page renews it. */
   readonly leaseMs: number;
   /** The period of the latest reading; null before the first. */
   readonly period: StatementPeriod | null;
@@ -43,14 +43,14 @@ interface Progress {
 
 export interface WaitingRun extends Progress {
   readonly status: 'WAITING';
-  /** From when on a worker may read the statement. */
+  /** When a worker may read the statement. */
   readonly dueAt: Date;
 }
 
 export interface RunningRun extends Progress {
   readonly status: 'RUNNING';
   readonly leaseId: string;
-  /** When the lease expires: from then on another worker may read the statement anew. */
+  /** The expiry of the lease. Afterwards another worker may read the statement from its beginning. */
   readonly dueAt: Date;
   readonly period: StatementPeriod;
 }
@@ -59,14 +59,14 @@ export interface CompletedRun extends Progress {
   readonly status: 'COMPLETED';
 }
 
-/** The statement could not be read, and is not tried again. */
+/** The statement could not be read, and there are no more tries. */
 export interface FailedRun extends Progress {
   readonly status: 'FAILED';
 }
 
 export type ReconciliationRun = WaitingRun | RunningRun | CompletedRun | FailedRun;
 
-/** Minutes until a statement that could not be read is tried again, by try. After one more try the run fails. */
+/** Minutes until an unreadable statement is tried again, by try. After one more try the run fails. */
 const retryMinutes = [1, 5, 15, 60, 180, 360];
 
 /** A run that is due at once. */
@@ -84,8 +84,8 @@ export const beginRun = (now: Date): WaitingRun => ({
 });
 
 /**
- * Answers a person who starts the run that is there already: a waiting run is due now, and a running one goes on.
- * Rejection: `ended` when the run is final, so that a new one is needed.
+ * Handles a manual start of an existing run: a waiting run becomes due now, and a running one continues. Rejection: `ended`
+ * when the run is final, so that a new one is needed.
  */
 export function hastenRun(run: ReconciliationRun, now: Date): Result<WaitingRun | RunningRun, 'ended'> {
   if (run.status === 'WAITING') return ok({ ...run, dueAt: now });
@@ -93,8 +93,8 @@ export function hastenRun(run: ReconciliationRun, now: Date): Result<WaitingRun 
 }
 
 /**
- * Gives a worker the run until `leaseMs` from now, to read the statement of the period from its beginning. Rejection:
- * `not_due` when the run is final, waits for its time or is leased.
+ * Leases the run to a worker until `leaseMs` from now, to read the statement of the period from its beginning. Rejection:
+ * `not_due` when the run is final, early or leased.
  */
 export function leaseRun(
   run: ReconciliationRun,
@@ -120,7 +120,7 @@ export function leaseRun(
 export const runUnderLease = (run: ReconciliationRun, leaseId: string): Result<RunningRun, 'lease_lost'> =>
   run.status === 'RUNNING' && run.leaseId === leaseId ? ok(run) : err('lease_lost');
 
-/** Counts the entries of a page that were not there yet, and renews the lease. */
+/** Counts the new entries of a page, and renews the lease. */
 export const recordPage = (
   run: RunningRun,
   added: Pick<Progress, 'entries' | 'otherEntries'>,
@@ -133,7 +133,7 @@ export const recordPage = (
   updatedAt: now,
 });
 
-/** The whole statement was read and compared. */
+/** Completes the run, after the whole statement was read and compared. */
 export const completeRun = (run: RunningRun, differences: number, now: Date): CompletedRun => ({
   ...progressOf(run),
   status: 'COMPLETED',
@@ -142,7 +142,7 @@ export const completeRun = (run: RunningRun, differences: number, now: Date): Co
   updatedAt: now,
 });
 
-/** The statement could not be read. The run waits for its next try, or fails after the last one. */
+/** Records that the statement could not be read. The run waits for its next try, or fails after the last one. */
 export function failRun(run: RunningRun, detail: string, now: Date): WaitingRun | FailedRun {
   const progress = { ...progressOf(run), detail, updatedAt: now };
   const minutes = retryMinutes[run.tries - 1];

@@ -1,13 +1,13 @@
-/** Either a value or the reason there is none. Expected failures are returned, so that no caller can overlook them. */
+/** Either a value or an error. Expected failures are returned, so that no caller can overlook them. */
 export type Result<T, E> =
   { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: E };
 
-/** The result that carries a value. */
+/** A result with a value. */
 export function ok<T>(value: T): Result<T, never> {
   return { ok: true, value };
 }
 
-/** The result that carries the reason there is no value. */
+/** A result with an error. */
 export function err<E>(error: E): Result<never, E> {
   return { ok: false, error };
 }

@@ -14,46 +14,46 @@ import { unreachable } from './unreachable.ts';
  *               │                      ▼ refused
  *               └─────────────── REVERSAL_REFUSED
  *
- * "due" is the status REVERSAL_DUE. REVERSED is never left: the payer has the money. Only a person leaves
+ * "due" is the status REVERSAL_DUE. REVERSED is final: the payer has the money. Only a person moves a reversal out of
  * REVERSAL_REFUSED. Reports under a lease that is no longer the latest are rejected in every state.
  *
- * The wallet knows a request by its name and carries out each name at most once. So a name is replaced only when nothing
- * that was asked under it can still move money. Why the money goes back, and how much of it, the machine does not know.
+ * The wallet identifies a request by its name and executes each name at most once. So a name is replaced only when no request
+ * with it can still move money. The reason and the amount of the reversal are not part of this machine.
  */
 
 interface Request {
-  /** What the wallet knows the request by. */
+  /** The name by which the wallet identifies the request. */
   readonly name: string;
-  /** The wallet's own reference of the request under this name, once the wallet has given one. */
+  /** The wallet's own reference of the request with this name; null until the wallet sends one. */
   readonly providerReference: string | null;
-  /** How often a worker has leased the request under this name. */
+  /** How often a worker has leased the request with this name. */
   readonly tries: number;
-  /** Whether the request may have reached the wallet under this name and may still move money, or has moved it. */
+  /** Whether a request with this name may have reached the wallet and may still move money, or has moved it. */
   readonly maybeSent: boolean;
   /** The wallet's latest words; may be empty. */
   readonly detail: string;
   /** Why the wallet refused, as a lower_snake word; empty while it has not, and when the reason is unknown. */
   readonly refusalReason: string;
-  /** The latest lease. It stays known after its report, so that the report can be repeated. */
+  /** The latest lease. It is kept after its report, so that the report can be repeated. */
   readonly leaseId: string | null;
   /** When the wallet's answer or a person last changed the reversal. A lease does not count. */
   readonly updatedAt: Date;
 }
 
-/** The money is to go back. Only the wallet can say whether it has already. */
+/** The money must be returned. Only the wallet knows whether it has been. */
 export interface DueReversal extends Request {
   readonly status: 'REVERSAL_DUE';
-  /** From when on a worker may lease the reversal; the end of the lease while it is leased. */
+  /** When a worker may lease the reversal. While it is leased, the expiry of the lease. */
   readonly dueAt: Date;
   readonly isLeased: boolean;
 }
 
-/** The wallet confirmed that the payer has the money back. */
+/** The wallet confirmed that it returned the money to the payer. */
 export interface DoneReversal extends Request {
   readonly status: 'REVERSED';
 }
 
-/** The wallet refused, and a person has to decide. */
+/** The wallet refused, and a person must decide. */
 export interface RefusedReversal extends Request {
   readonly status: 'REVERSAL_REFUSED';
 }
@@ -62,10 +62,10 @@ export type Reversal = DueReversal | DoneReversal | RefusedReversal;
 
 /** The wallet's answer to a request. */
 export type ReversalOutcome =
-  /** The wallet has not decided. An empty reference says nothing new. */
+  /** The wallet has not decided. An empty reference changes nothing. */
   | { readonly type: 'pending'; readonly providerReference: string; readonly detail: string }
   | { readonly type: 'done' }
-  /** Definite when nothing that was asked under this name can still be carried out. */
+  /** Definite when no request with this name can still be executed. */
   | {
       readonly type: 'refused';
       readonly reason: string;
@@ -73,10 +73,10 @@ export type ReversalOutcome =
       readonly definite: boolean;
     };
 
-/** Seconds until a reversal that the wallet has not decided is asked about again, by try. The last one repeats. */
+/** Seconds until the next query of an undecided reversal, by try. The last one repeats. */
 const waitsSeconds = [2, 5, 10, 30, 60, 300, 900, 3600] as const;
 
-/** The reversal of money that was found now: due at once, and not sent yet. */
+/** A new reversal of money that was just found: due at once, and not sent yet. */
 export const beginReversal = (name: string, now: Date): DueReversal => ({
   status: 'REVERSAL_DUE',
   name,
@@ -93,11 +93,11 @@ export const beginReversal = (name: string, now: Date): DueReversal => ({
 
 export interface LeasedReversal {
   readonly reversal: DueReversal;
-  /** Whether the wallet may know the request already, so that it has to be asked before it is sent again. */
+  /** Whether the wallet may know the request, so that a query must come before a repeated request. */
   readonly sentBefore: boolean;
 }
 
-/** Gives a worker the reversal until `leaseMs` from now. Rejection: `not_due` when it is final, early or leased. */
+/** Leases the reversal to a worker until `leaseMs` from now. Rejection: `not_due` when it is final, early or leased. */
 export function leaseReversal(
   reversal: Reversal,
   leaseId: string,
@@ -118,12 +118,12 @@ export function leaseReversal(
 
 export interface RecordedReversal {
   readonly reversal: Reversal;
-  /** The lease has reported before, and nothing changes: the reversal may have gone on since. */
+  /** The lease has already reported. Nothing changes, because the reversal may have continued since. */
   readonly isRepeat: boolean;
 }
 
 /**
- * Takes the wallet's answer from the holder of the latest lease, even when the lease has expired. Rejection: `lease_lost`
+ * Records the wallet's answer from the holder of the latest lease, even if the lease has expired. Rejection: `lease_lost`
  * when another lease followed, or there was none.
  */
 export function recordReversalOutcome(
@@ -167,8 +167,8 @@ function afterOutcome(reversal: DueReversal, outcome: ReversalOutcome, now: Date
 }
 
 /**
- * Makes a refused reversal due again. A wallet repeats its refusal of a name for ever, so after a definite refusal the
- * request goes by `newName`. After any other refusal the name stays: the money could go back under both.
+ * Makes a refused reversal due again. A wallet always refuses a name that it has definitely refused, so the request then gets
+ * `newName`. After any other refusal it keeps its name, because the money could otherwise be returned under both names.
  * Rejections: `under_way` while the wallet has not decided, `reversed` when the payer has the money.
  */
 export function retryReversal(

@@ -4,8 +4,8 @@ import { isInFlight } from './order.ts';
 import type { PhoneNumber } from './phone-number.ts';
 
 /*
- * What a request is answered whose order_number has an order already. The order_number is the natural key of a request:
- * the answer to a lost answer is the same answer, and never a second prompt.
+ * The answer to a request whose order_number already has an order. The order_number is the natural key of a request: a
+ * repeated request gets the same answer, and never causes a second prompt.
  */
 
 /** The order has other values than the request, in these fields of the merchant API. */
@@ -14,29 +14,29 @@ export interface DiffersFromOrder {
   readonly fields: readonly string[];
 }
 
-/** What registering an order_number again comes to. */
+/** The answer to a repeated registration of an order_number. */
 export type RegistrationAnswer =
   | { readonly type: 'repeat' }
-  /** The same registration of an order that cannot be paid any more: a new try needs a new order_number. */
+  /** A repeated registration of an order that can no longer be paid. Another try needs a new order_number. */
   | { readonly type: 'ended'; readonly status: Extract<OrderStatus, 'FAILED' | 'EXPIRED'> }
   | DiffersFromOrder;
 
-/** A registration, with the session's length when the request asks for one. */
+/** A registration, with the length of the session if the request sets one. */
 export interface AskedRegistration {
   readonly facts: OrderFacts;
   readonly sessionLifetimeMs: number | undefined;
 }
 
 /**
- * Everything that the merchant sent counts; the amount by value and the phone by its E.164 form, so "100" repeats "100.00".
- * A session's length counts when the request asks for one: the merchant's own may have changed since.
+ * Compares all values of the merchant's request: the amount by value and the phone by its E.164 form, so "100" equals
+ * "100.00". The session's length is compared only if the request sets one, because the merchant's default may have changed.
  */
 export function answerRegistration(
   order: Order,
   { facts, sessionLifetimeMs }: AskedRegistration,
 ): RegistrationAnswer {
   const lifetimeMs = order.expiresAt.getTime() - order.createdAt.getTime();
-  // A link without a phone gets that of its first attempt, and is still the same link.
+  // A link without a phone gets the phone of its first attempt, and is still the same link.
   const isPhoneSame =
     facts.customerPhone.e164 === '' || order.customerPhone.e164 === facts.customerPhone.e164;
   const fields = [
@@ -55,25 +55,25 @@ export function answerRegistration(
     : { type: 'repeat' };
 }
 
-/** What a direct payment says. */
+/** The values of a direct payment. */
 export interface DirectCall {
   readonly amount: Money;
   readonly phone: PhoneNumber;
   readonly paymentOption: PaymentOption;
 }
 
-/** What a direct payment on a taken order_number comes to. */
+/** The answer to a direct payment whose order_number already has an order. */
 export type DirectAnswer =
-  /** The call was made before and started this attempt: its order is the answer, however it stands. */
+  /** The call is a repeat, and the first one started this attempt. The answer is its order in any state. */
   | { readonly type: 'repeat'; readonly attempt: PaymentAttempt }
-  /** The call is new to its registered order, which `transition` may let it pay. */
+  /** The call is new for its registered order. `transition` decides whether it may pay. */
   | { readonly type: 'start' }
   | DiffersFromOrder;
 
 /**
- * A DIRECT order repeats the call that made it, and nothing else. On a registered order a direct call is known by its
- * phone and payment option: it is the same call as long as that order lives, even after its attempt has ended. So another
- * try needs another phone, option or order_number, or the checkout page; what it never needs is luck with lost answers.
+ * A DIRECT order accepts only repeats of the call that created it. On a registered order, a direct call is identified by its
+ * phone and payment option for the life of the order, even after its attempt has ended. So another try needs another phone,
+ * option or order_number, or the checkout page. In return, a call can be repeated safely after a lost answer.
  */
 export function answerDirectPayment(
   order: Order,
@@ -97,8 +97,8 @@ export function answerDirectPayment(
 }
 
 /**
- * Whether the call is the one that started the attempt. An attempt of the checkout page counts while it runs and once the
- * order has ended: the call would prompt the same phone for the same order, or for one that needs no prompt any more.
+ * Whether the call started the attempt. An attempt of the checkout page also counts while it runs and after the order has
+ * ended. Otherwise the call would prompt the same phone again, or prompt for an order that has ended.
  */
 function isStartedBy(attempt: PaymentAttempt, { phone, paymentOption }: DirectCall, order: Order): boolean {
   if (attempt.phone !== phone.e164 || attempt.paymentOption !== paymentOption) return false;

@@ -1,21 +1,21 @@
 import { type Issue, requiredIssue } from './issue.ts';
 import { type Result, err, ok } from './result.ts';
 
-/** The rules of a text that people write for people. */
+/** The rules for a text that is shown to people. */
 export interface TextRules {
   /** Unicode code points at most. */
   readonly max: number;
-  /** Whether the text must say something; when not, '' stands for a text that was not sent. */
+  /** Whether the text must not be blank. If it is optional, '' stands for a missing text. */
   readonly required: boolean;
 }
 
 /** Unicode Cc: C0 (NUL and line breaks among them), DEL and C1. */
 const controlCharacter = /\p{Cc}/u;
 
-/** Embeddings, overrides and isolates (UAX #9): they can make a text read as something it does not say. */
+/** Embeddings, overrides and isolates (UAX #9), which can make a text appear as another text. */
 const bidiControl = /[\u202a-\u202e\u2066-\u2069]/;
 
-/** Spaces of any script and characters that show nothing, such as U+200B. */
+/** Spaces of any script and invisible characters, such as U+200B. */
 const blank = /^[\s\p{Default_Ignorable_Code_Point}]*$/u;
 
 /**

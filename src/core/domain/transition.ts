@@ -22,7 +22,7 @@ export type { Changed } from './order.ts';
 /** How often a customer may try to pay one order. */
 export const maxAttempts = 5;
 
-/** What can be asked of an order, by its type. Only the wallet itself confirms, declines or times out an attempt. */
+/** The commands on an order, by type. Only the wallet's answer confirms, declines or times out an attempt. */
 interface Commands {
   readonly start_payment: {
     readonly attemptId: AttemptId;
@@ -30,19 +30,19 @@ interface Commands {
     readonly paymentOption: PaymentOption;
     readonly phone: PhoneNumber;
   };
-  /** The attempt is about to be handed to the wallet. To be stored before the wallet is called. */
+  /** The attempt is about to be sent to the wallet. This must be stored before the call. */
   readonly send_attempt: { readonly attemptId: AttemptId };
-  /** The wallet's answer was lost or not understood. */
+  /** The wallet's answer was lost or unreadable. */
   readonly lose_attempt: { readonly attemptId: AttemptId };
-  /** The wallet says that it debited the payer. */
+  /** The wallet reports that it debited the payer. */
   readonly confirm_attempt: { readonly attemptId: AttemptId; readonly debited: Money };
-  /** The wallet or the payer said a definite no. */
+  /** The wallet or the payer definitely declined. */
   readonly decline_attempt: { readonly attemptId: AttemptId; readonly reason: DeclineReason };
-  /** The wallet says that the payer did not confirm in time; our own deadline is no reason. */
+  /** The wallet reports that the payer did not confirm in time. Our own deadline is not a reason. */
   readonly time_out_attempt: { readonly attemptId: AttemptId };
-  /** The order shall not be paid any more. */
+  /** The order must no longer be paid. */
   readonly cancel: unknown;
-  /** The payment session is over. */
+  /** The payment session has expired. */
   readonly expire: unknown;
 }
 
@@ -52,18 +52,18 @@ export type CommandOf<Type extends CommandType> = {
 }[Type];
 export type Command = CommandOf<CommandType>;
 
-/** Every reason for which an order stays as it is. */
+/** Every reason for which an order rejects a command. */
 type Reason =
   | { readonly type: 'order_is_final'; readonly status: Exclude<OrderStatus, 'PENDING'> }
-  /** The attempt named may still take money, or has. */
+  /** This attempt may still take money, or has taken it. */
   | { readonly type: 'payment_in_progress'; readonly attemptId: AttemptId }
-  /** An earlier attempt took money that neither pays the order nor is back with the payer. */
+  /** An earlier attempt took money that does not pay the order and is not yet returned to the payer. */
   | { readonly type: 'money_not_returned'; readonly attemptId: AttemptId }
   | { readonly type: 'too_many_attempts'; readonly limit: number }
   | { readonly type: 'session_ended' }
   | { readonly type: 'session_not_ended' }
   | { readonly type: 'option_not_allowed' }
-  /** The command is about an attempt that is not the order's latest. */
+  /** The command concerns an attempt that is not the order's latest. */
   | { readonly type: 'unknown_attempt' }
   | {
       readonly type: 'attempt_is_final';
@@ -71,13 +71,13 @@ type Reason =
     }
   | { readonly type: 'attempt_not_sent' }
   | { readonly type: 'attempt_already_sent' }
-  /** The wallet debited another amount or currency than the order's. */
+  /** The debited amount or currency differs from the order's. */
   | { readonly type: 'amount_mismatch' };
 
 type Rejected<Type extends Reason['type']> = Extract<Reason, { readonly type: Type }>;
 type NotWithWallet = 'unknown_attempt' | 'attempt_not_sent' | 'attempt_is_final';
 
-/** Why a PENDING order rejects a command, by the command's type. */
+/** The rejections of a PENDING order, by the command's type. */
 interface PendingRejections {
   readonly start_payment: Rejected<
     | 'option_not_allowed'
@@ -97,12 +97,12 @@ interface PendingRejections {
   readonly expire: Rejected<'payment_in_progress' | 'session_not_ended'>;
 }
 
-/** The rejections that commands of a type can meet, so that a caller handles these and no others. */
+/** The possible rejections of a command type, so that a caller handles only these. */
 export type RejectionOf<Type extends CommandType> = Rejected<'order_is_final'> | PendingRejections[Type];
 
 export type Rejection = RejectionOf<CommandType>;
 
-/** What a PENDING order does with a command of each type. */
+/** The rules of a PENDING order for each command type. */
 type Rules = {
   readonly [Type in CommandType]: (
     order: OrderInFull,
@@ -130,16 +130,16 @@ const rules: Rules = {
 };
 
 /**
- * Decides what a command makes of an order at a time: the order after it with the events to store, or why not.
- * Total over every status and command, changes nothing it is given, and gives at most one event.
+ * Decides the effect of a command on an order at a time: the changed order with the event to store, or a rejection.
+ * It is total over every status and command, does not modify its arguments, and returns at most one event.
  *
- * A final order stays as it is. A PENDING one becomes COMPLETED when the wallet confirms its exact amount, however late;
- * FAILED by a cancellation, by the wallet's no to a DIRECT order or by its fifth no to a hosted one; EXPIRED once the
- * session is over. It neither fails nor expires while an attempt may still take money.
+ * A final order never changes. A PENDING order becomes COMPLETED when the wallet confirms its exact amount, however late. It
+ * becomes FAILED when it is cancelled, when the wallet declines a DIRECT order, or at the fifth decline of a hosted one. It
+ * becomes EXPIRED after its session. It neither fails nor expires while an attempt may still take money.
  *
- * While money of an earlier attempt is neither the order's payment nor back with the payer, no attempt starts and none is
- * sent: so at most one attempt of an order ever holds a payer's money, unless a wallet takes back its definite no. That
- * money does not keep the order open: it ends as any other, and the reversal goes on without it.
+ * No attempt starts or is sent while money of an earlier attempt does not pay the order and is not yet returned to the payer.
+ * So at most one attempt of an order holds a payer's money, unless a wallet reverses its definite decline. Such money does
+ * not keep the order open: the order ends as usual, and the reversal continues independently.
  */
 export function transition<Type extends CommandType>(
   order: OrderInFull,
@@ -158,7 +158,7 @@ export function transition<Type extends CommandType>(
   }
 }
 
-/** An attempt in progress is reported before the session's end, so that repeating a request finds its own attempt. */
+/** Checks for an attempt in progress before the session's end, so that a repeated request finds its own attempt. */
 function startPayment(
   order: OrderInFull,
   command: CommandOf<'start_payment'>,
@@ -207,9 +207,9 @@ function sendAttempt(
   if (attempt?.id !== attemptId) return err({ type: 'unknown_attempt' });
   switch (attempt.status) {
     case 'REQUESTED':
-      // An order that cannot be paid any more prompts no payer; it expires together with the attempt.
+      // An order that can no longer be paid must not prompt a payer. It expires together with the attempt.
       if (sessionEnded(order, now)) return err({ type: 'session_ended' });
-      // Money of an earlier attempt turned up since this one was started: it ends here, before the wallet hears of it.
+      // Money of an earlier attempt was found after this one started. This one ends before the wallet gets a request.
       return moneyNotReturned(order) === undefined
         ? unrecorded(order, movedTo(attempt, 'SENT', now))
         : ok(refuse(order, movedTo(attempt, 'TIMED_OUT', now), now));
@@ -225,7 +225,7 @@ function sendAttempt(
   }
 }
 
-/** Decides about the order's latest attempt while only the wallet can say how it ends. */
+/** Applies a wallet's answer to the order's latest attempt, if the wallet has not decided it yet. */
 function withWallet<Why>(
   { latestAttempt: attempt }: OrderInFull,
   attemptId: AttemptId,
@@ -247,7 +247,7 @@ function withWallet<Why>(
   }
 }
 
-/** Takes no notice of the session's end: the money is there. */
+/** Completes the order even after the session's end, because the money has been debited. */
 function complete(
   order: OrderInFull,
   attempt: PaymentAttempt,
@@ -264,7 +264,7 @@ function complete(
   return ok(recorded(order, change, 'COMPLETED', succeeded, now));
 }
 
-/** `attempt` ended without money. A hosted order stays open for the customer's next try; a DIRECT order has no next. */
+/** `attempt` ended without money. A hosted order stays open for another try. A DIRECT order has only one try. */
 function refuse(order: OrderInFull, attempt: PaymentAttempt, now: Date): Changed {
   const isLast = order.paymentType === 'DIRECT' || order.attemptCount >= maxAttempts;
   return isLast
@@ -272,7 +272,7 @@ function refuse(order: OrderInFull, attempt: PaymentAttempt, now: Date): Changed
     : recorded(order, { latestAttempt: attempt }, 'PAYMENT_DECLINED', attempt, now);
 }
 
-/** Ends an order without money. An attempt that was never sent ends with it; any other may hold money and forbids it. */
+/** Ends an order without money. An attempt that was never sent ends with it. Any other attempt may hold money and prevents it. */
 function closeUnpaid(
   order: OrderInFull,
   status: 'FAILED' | 'EXPIRED',
@@ -300,7 +300,7 @@ function movedTo(attempt: PaymentAttempt, status: PaymentAttemptStatus, now: Dat
   return attempt.status === status ? attempt : { ...attempt, status, updatedAt: now };
 }
 
-/** A step of the attempt that concerns only the gateway and the wallet: it adds no event. */
+/** A step of the attempt between the gateway and the wallet only. It adds no event. */
 function unrecorded(order: OrderInFull, latestAttempt: PaymentAttempt): Result<Changed, never> {
   return ok({ order: { ...order, latestAttempt }, events: [] });
 }

@@ -10,14 +10,14 @@ import type { CommandOf } from './transition.ts';
 import { transition } from './transition.ts';
 import { unreachable } from './unreachable.ts';
 
-/** Money that a wallet says it took, as the wallet wrote it. */
+/** Money that the wallet reports as debited, in the wallet's notation. */
 export interface FoundMoney {
   readonly providerTransactionId: string;
   readonly amount: string;
   readonly currency: string;
 }
 
-/** What a wallet, asked by us, said of an attempt. */
+/** The wallet's answer to a query about an attempt. */
 export type WalletOutcome =
   | { readonly type: 'pending'; readonly providerReference: string }
   | ({ readonly type: 'completed' } & FoundMoney)
@@ -30,31 +30,31 @@ export type WalletOutcome =
 export interface OutcomeReport {
   readonly leaseId: string;
   readonly outcome: WalletOutcome;
-  /** How long the wallet asked to be left alone; 0 when it did not. */
+  /** The wait that the wallet requested; 0 when it requested none. */
   readonly retryAfterMs: number;
 }
 
-/** Money that did not pay the order, and why. It goes back to the payer. */
+/** Money that does not pay the order, and the reason. It is returned to the payer. */
 export interface StrayFound {
   readonly kind: 'LATE' | 'WRONG_AMOUNT';
   readonly money: FoundMoney;
 }
 
-/** What an outcome makes of an order, its attempt and the work on it. */
+/** The effect of an outcome on an order, its attempt and the work on it. */
 export type DecidedOutcome =
-  /** The lease has reported before: the first report counts, and nothing changes. */
+  /** The lease has already reported. The first report counts, and nothing changes. */
   | { readonly isRepeat: true; readonly changed: undefined }
   | {
       readonly isRepeat: false;
       readonly changed: Changed | undefined;
       readonly stray: StrayFound | undefined;
       readonly attempt: PaymentAttempt;
-      /** When the wallet is asked again; null when the attempt is settled. */
+      /** When the next query is due; null when the attempt is settled. */
       readonly dueAt: Date | null;
       readonly maybeSent: boolean;
-      /** New values of what the wallet told about the attempt; a missing one stays as it is. */
+      /** New values of the wallet's data about the attempt. A missing one does not change. */
       readonly updates: AttemptUpdates;
-      /** Whether the attempt ended by this outcome, or money turned up by it that was not known of. */
+      /** Whether this outcome ended the attempt, or revealed new money. */
       readonly isDecisive: boolean;
     };
 
@@ -65,13 +65,13 @@ export interface AttemptUpdates {
 }
 
 /**
- * Decides what a wallet's answer makes of an order and its attempt. `isTransactionTaken` says whether the transaction that
- * the wallet names has paid another order.
+ * Decides the effect of a wallet's answer on an order and its attempt. `isTransactionTaken` tells whether the wallet's
+ * transaction has already paid another order.
  *
- * The money pays the order when the order can take exactly that amount. Otherwise it is stray: WRONG_AMOUNT ends the
- * attempt, LATE changes nothing. One transaction pays one order, so a transaction that is taken leaves the outcome
- * unknown. Rejections: `lease_lost` when another lease followed; `sent_before` when the report says that the wallet was
- * not reached, although an earlier worker may have reached it.
+ * The money pays the order if the order accepts exactly that amount. Otherwise it is stray: WRONG_AMOUNT ends the attempt,
+ * LATE changes nothing. One transaction pays one order, so the outcome stays unknown if another order has the transaction.
+ * Rejections: `lease_lost` when another lease followed; `sent_before` when the report says that the request was not sent,
+ * although an earlier worker may have sent it.
  */
 export function decideOutcome(
   order: OrderInFull,
@@ -88,7 +88,7 @@ export function decideOutcome(
   const { changed, stray, updates = {} } = follow(order, work, outcome, isTransactionTaken, now);
   const attempt = attemptAfter(work.attempt, changed);
   const after = changed?.order ?? order;
-  // The lease made the attempt due at its own end; an earlier time is that of news which came since.
+  // The lease made the attempt due at its own expiry. An earlier due time comes from news that arrived since.
   const hastenedTo = work.dueAt !== null && work.dueAt < work.leasedUntil ? work.dueAt : null;
   const dueAt =
     attempt.status === 'SUCCEEDED'
@@ -133,7 +133,7 @@ function follow(
       };
     case 'not_reached': {
       const updates = { detail: outcome.detail };
-      // Certainly not asked and no longer worth asking: no payer has been charged, and the order must not wait for ever.
+      // The request was certainly not sent, and it is too late to send it. No payer was charged, so the order need not wait.
       return now >= order.expiresAt || isPromptOver(work, now)
         ? { ...after(order, { type: 'time_out_attempt', attemptId }, now), updates }
         : { changed: undefined, updates };
@@ -143,7 +143,7 @@ function follow(
   }
 }
 
-/** The change that a command makes; none when the order rejects it, since its attempt has ended already. */
+/** The change of a command; none when the order rejects it because its attempt has ended. */
 function after(
   order: OrderInFull,
   command: CommandOf<'decline_attempt' | 'time_out_attempt' | 'lose_attempt'>,
@@ -177,12 +177,12 @@ function complete(
   if (confirmed.ok) return { changed: confirmed.value, updates };
   if (confirmed.error.type !== 'amount_mismatch')
     return { changed: undefined, updates, stray: { kind: 'LATE', money } };
-  // The attempt is over, and not as a payment of this order: the wallet took something else.
+  // The attempt ends without paying the order, because the wallet debited another amount.
   const declined = after(order, { type: 'decline_attempt', attemptId, reason: 'wrong_amount' }, now);
   return { ...declined, updates, stray: { kind: 'WRONG_AMOUNT', money } };
 }
 
-/** A wallet that was asked about an ended attempt and could not say is asked again, but not for ever. */
+/** How long an ended attempt is queried again while the wallet gives no definite answer. */
 const secondLooksForMs = 24 * 60 * 60_000;
 
 function followUp(
@@ -204,11 +204,11 @@ function followUp(
   return isUnsettled && now.getTime() - attempt.updatedAt.getTime() < secondLooksForMs ? look() : null;
 }
 
-/** What a wallet says it debited; undefined when it is no amount of money that we know. */
+/** The amount that the wallet reports as debited; undefined when it is not a valid amount of a known currency. */
 function parseDebited({ amount, currency }: FoundMoney): Money | undefined {
   const known = Currency.parse(currency, 'currency', [currency]);
   if (!known.ok) return undefined;
-  // Wallets write 100.00 for 100 JPY and 100.5 for 100.50 ETB: decimals that say nothing are not a difference.
+  // Wallets write 100.00 for 100 JPY and 100.5 for 100.50 ETB. Trailing zeros are not a difference.
   const money = Money.parse(trimDecimals(amount, known.value.exponent), 'amount', known.value);
   return money.ok ? money.value : undefined;
 }
