@@ -7,25 +7,25 @@ import type { Environment } from '../gen/gatehouse/v1/order_pb.js';
 import { ErrorInfoSchema } from '../gen/google/rpc/error_details_pb.js';
 import { reasonOf } from '../platform/rpc/rpc-error.ts';
 
-/** What core says of a key. */
+/** Core's answer about a key. */
 export type KeyVerdict =
   | {
       readonly kind: 'accepted';
       readonly merchantId: string;
       readonly apiKeyId: string;
-      /** What the merchant's terms grant the key; 0 for what every key is granted. */
+      /** The limit in the merchant's terms; 0 for the standard limit. */
       readonly requestsPerSecond: number;
     }
   | { readonly kind: 'refused'; readonly reason: 'INVALID_API_KEY' }
   | {
       readonly kind: 'barred';
       readonly reason: 'MERCHANT_SUSPENDED' | 'PRODUCTION_NOT_ACTIVATED';
-      /** Whose key it is; a core of an older version does not say. */
+      /** The merchant of the key; undefined from an older core. */
       readonly merchantId: string | undefined;
       readonly apiKeyId: string | undefined;
     };
 
-/** Says whose key it is, at once when it is known. @throws ConnectError when core gives no definite answer; that is never remembered. */
+/** Identifies the merchant of a key, from the cache if possible. @throws ConnectError without a definite answer, which is never cached. */
 export type AuthenticateKey = (apiKey: string, options: CallOptions) => KeyVerdict | Promise<KeyVerdict>;
 
 export interface AuthenticatorOptions {
@@ -35,9 +35,9 @@ export interface AuthenticatorOptions {
   readonly nowMs: () => number;
 }
 
-/** A revoked key must be dead within 5 s, of which core's own caches may use 2. */
+/** A revoked key must be refused within 5 s, of which core's own caches may use 2. */
 const acceptedForMs = 3_000;
-/** A key that was just issued, or a merchant that was just resumed, should work soon. */
+/** Short, so that a new key or a resumed merchant works soon. */
 const refusedForMs = 1_000;
 const maxRemembered = 10_000;
 
@@ -47,8 +47,8 @@ interface Question {
 }
 
 /**
- * Asks core about keys and remembers the answers for a moment, by the key's SHA-256: a heap dump holds no keys.
- * Requests that come with the same key while the answer is on its way share one call.
+ * Asks core about keys and caches the answers briefly, by the key's SHA-256, so that a heap dump contains no keys. Concurrent
+ * requests with the same key share one call.
  */
 export function createKeyAuthenticator({
   apiKeys,
@@ -60,14 +60,14 @@ export function createKeyAuthenticator({
     ttl: acceptedForMs,
     ttlResolution: 0,
     perf: { now: nowMs },
-    // A call that is shared must not end for all because one entry was pushed out meanwhile.
+    // A shared call must not be aborted when its cache entry is evicted.
     ignoreFetchAbort: true,
     allowStaleOnFetchAbort: false,
     fetchMethod: async (_name, _stale, { options, context }) => {
       const askedAt = nowMs();
       const verdict = await ask(context);
       const lifetimeMs = verdict.kind === 'accepted' ? acceptedForMs : refusedForMs;
-      // Counted from the question: core may have given the answer at any moment since.
+      // The lifetime starts at the call, because core may have answered at any moment since.
       options.ttl = Math.max(1, lifetimeMs - (nowMs() - askedAt));
       return verdict;
     },

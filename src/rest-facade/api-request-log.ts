@@ -11,13 +11,13 @@ import { maskSensitive } from '../platform/mask-sensitive.ts';
 import type { NewId } from '../contract/public-id.ts';
 import { maskJson, maskTarget } from './mask-exchange.ts';
 
-/** Takes note of an answer that is about to be sent. Never waits, never fails. */
+/** Records an answer that is about to be sent. Never waits, never fails. */
 export type NoteRequest = (request: FastifyRequest, reply: FastifyReply, payload: unknown) => void;
 
-/** What merchants asked and were told, brought to core beside the payments. One for both environments. */
+/** Records merchants' requests and answers, and sends them to core outside the path of payments. One for both environments. */
 export interface ApiRequestLog {
   readonly noteIn: (environment: Environment, endpointOf: (routeUrl: string) => ApiEndpoint) => NoteRequest;
-  /** Sends what is waiting, until `signal` aborts. Nothing is noted from then on. */
+  /** Records nothing more, and sends the waiting entries until `signal` aborts. */
   readonly close: (signal: AbortSignal) => Promise<void>;
 }
 
@@ -31,13 +31,13 @@ export interface ApiRequestLogOptions {
 }
 
 /**
- * What is kept of one second: of each merchant, and of all, separately of what succeeded and of what did not, so that
- * failures are seen however busy it is. More would be a tax on every payment that nobody reads.
+ * The entries that are kept per second, for each merchant and in total. Successes and failures have separate limits, so that
+ * failures stay visible under any load. More entries would cost every payment, and are rarely read.
  */
 const keptPerSecond = { perMerchant: 50, together: 300 };
-/** Beyond either, what comes is not kept: memory stays flat while core is away. */
+/** Above either limit, new entries are dropped, so that memory is bounded while core is unavailable. */
 const limits = { maxWaiting: 5_000, maxWaitingBytes: 16 * 2 ** 20 };
-/** Small enough that making one ready holds up no payment. */
+/** Small enough that preparing a batch delays no payment. */
 const maxInBatch = 50;
 const sendIntervalMs = 200;
 const retryMs = 1_000;
@@ -45,7 +45,7 @@ const deadlineMs = 5_000;
 const tellIntervalMs = 10_000;
 const maxUnkeptEntries = 1_000;
 
-/** What a core says, or is said of one, that may take the same a moment later. */
+/** Errors of a core after which a retry may succeed. */
 const passing: ReadonlySet<Code> = new Set([
   Code.Unavailable,
   Code.DeadlineExceeded,
@@ -53,7 +53,7 @@ const passing: ReadonlySet<Code> = new Set([
   Code.Canceled,
 ]);
 
-/** Of the request itself nothing but this: it holds a connection and more. */
+/** The kept parts of a request. The request itself would also keep its connection in memory. */
 interface Noted extends Pick<FastifyRequest, 'id' | 'method' | 'url' | 'logged' | 'bodyReading'> {
   readonly environment: Environment;
   readonly endpoint: ApiEndpoint;
@@ -72,8 +72,8 @@ interface Batch {
 }
 
 /**
- * Gathers in memory and sends in the background, one small batch at a time. What core does not take is kept for later as
- * far as there is room; what there is no room for is counted, and the count is sent when core takes something again.
+ * Collects entries in memory and sends them in the background, one small batch at a time. Entries that core does not accept
+ * are kept up to the limit. Entries above it are counted, and the count is sent when core accepts entries again.
  */
 export function createApiRequestLog(options: ApiRequestLogOptions): ApiRequestLog {
   const { requests, logger, newId, now, nowMs } = options;
@@ -97,7 +97,7 @@ export function createApiRequestLog(options: ApiRequestLogOptions): ApiRequestLo
     const key = `${environment} ${merchantId}`;
     const known = unkept.get(key);
     if (known !== undefined) known.count += 1n;
-    // Merchants beyond that many are in the log line's count alone.
+    // Further merchants are only in the count of the log line.
     else if (unkept.size < maxUnkeptEntries) unkept.set(key, { merchantId, environment, count: 1n });
   };
   const isWithinShare = (key: string, status: number): boolean => {
@@ -156,7 +156,7 @@ export function createApiRequestLog(options: ApiRequestLogOptions): ApiRequestLo
     unauthenticated = 0n;
     return batch;
   };
-  /** Gives whether core took it, or never will. */
+  /** Gives whether the batch is finished: core accepted it, or never will. */
   const send = async (batch: Batch, callOptions: CallOptions): Promise<boolean> => {
     try {
       await requests.recordApiRequests(batch, callOptions);
@@ -224,7 +224,7 @@ export function createApiRequestLog(options: ApiRequestLogOptions): ApiRequestLo
   };
 }
 
-/** Nothing of a body that is nested deeper than it can be written: it was read without recursion. */
+/** The body as text; '' for a body that is nested too deeply to be written. Bodies are read without recursion. */
 function bodyText(body: unknown): string {
   try {
     return maskJson(JSON.stringify(body));

@@ -31,19 +31,19 @@ import { addVerifyEndpoint, verifyFields, verifyPath } from './verify-endpoint.t
 export interface RestFacadeOptions {
   readonly environment: 'production' | 'sandbox';
   readonly orders: Client<typeof OrderService>;
-  /** What both environments' orders travel on. */
+  /** The streams to core for both environments. */
   readonly streams: Pick<OrderStreams, 'send'>;
   readonly apiKeys: Client<typeof ApiKeyService>;
   readonly health: Client<typeof Health>;
-  /** The base URLs merchants use, for the reference; asked when it is first read. */
+  /** The public base URLs for the reference, read at its first request. */
   readonly publicUrls: () => PublicUrls;
   readonly rateLimits: RateLimitSettings;
-  /** Told of every answer, for merchants to look up later. */
+  /** Records every answer, so that merchants can see it later. */
   readonly apiRequestLog: ApiRequestLog;
-  /** Addresses and networks whose X-Forwarded-For says who the client is: balancers in front of this process. */
+  /** Addresses and networks of trusted balancers, whose X-Forwarded-For names the client. */
   readonly trustedProxies: readonly string[];
   readonly logger: Logger;
-  /** Aborted when the process is about to stop: from then on `/readyz` says 503 and connections are not kept alive. */
+  /** Aborts when the process begins to stop. From then on `/readyz` answers 503 and connections are not kept alive. */
   readonly draining: AbortSignal;
   /** A monotonic clock, in milliseconds. */
   readonly nowMs: () => number;
@@ -52,7 +52,7 @@ export interface RestFacadeOptions {
 
 const environments = { production: Environment.PRODUCTION, sandbox: Environment.SANDBOX } as const;
 
-/** After so many requests a connection is closed in order, which lets balancers spread long-lived clients anew. */
+/** A connection is closed gracefully after this many requests, so that balancers can redistribute long-lived clients. */
 const maxRequestsPerSocket = 10_000;
 
 const safeHeaders = {
@@ -69,7 +69,7 @@ const endpoints: ReadonlyMap<string, ApiEndpoint> = new Map<string, ApiEndpoint>
   ...[directPath, ...directAliases].map((path): [string, ApiEndpoint] => [path, ApiEndpoint.DIRECT]),
 ]);
 
-/** Fields a JSON body may have, by route: a key given twice is reported on its field. */
+/** The fields of a JSON body, by route, so that a duplicate key is reported on its field. */
 const fieldsByRoute: ReadonlyMap<string, readonly string[]> = new Map<string, readonly string[]>([
   [registerPath, registerFields],
   [verifyPath, verifyFields],
@@ -77,8 +77,8 @@ const fieldsByRoute: ReadonlyMap<string, readonly string[]> = new Map<string, re
 ]);
 
 /**
- * The merchant API of one environment, ready to listen or to be injected into. Stateless: it keeps nothing but
- * short-lived answers about keys and the counts of its rate limits. `close()` lets requests under way finish.
+ * The merchant API of one environment, ready to listen or for injected requests. Its only state is a short-lived cache of
+ * keys and the counts of its rate limits. `close()` waits for running requests.
  */
 export async function buildRestFacade(options: RestFacadeOptions): Promise<FastifyInstance> {
   const edge = { ...options, rawHeaders: safeHeaders };
@@ -95,7 +95,7 @@ export async function buildRestFacade(options: RestFacadeOptions): Promise<Fasti
         coerceTypes: false,
         removeAdditional: false,
         useDefaults: false,
-        // Formats tell readers what a field is; core decides whether a text is one.
+        // Formats are documentation. Core validates the texts.
         validateFormats: false,
       },
     },
@@ -121,8 +121,8 @@ export async function buildRestFacade(options: RestFacadeOptions): Promise<Fasti
 }
 
 /**
- * Whether a path is written with percent-encoding. No path of this API needs it, and whoever filters paths in front of
- * us must not be passed by another spelling of one.
+ * Whether a path contains percent-encoding. No path of this API needs it, and another spelling must not bypass a proxy that
+ * filters paths.
  */
 const isEncoded = (url: string): boolean => url.split('?', 1)[0]?.includes('%') ?? false;
 

@@ -5,7 +5,7 @@ import { RequestFailure } from './request-failure.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Whose key the request came with; null before it was asked for. */
+    /** The merchant and key of the request; null before authentication. */
     caller: Caller | null;
   }
 }
@@ -15,11 +15,11 @@ export interface Caller {
   readonly apiKeyId: string;
 }
 
-/** Keys are about 60 characters long; what is much longer is none and need not be asked for. */
+/** Keys have about 60 characters. A much longer text cannot be a key and is refused without a call to core. */
 const maxKeyLength = 256;
 const authenticationDeadlineMs = 2_000;
 
-/** Lets only requests with a good key through, before their bodies are read; spec, "Authentication". */
+/** Refuses requests without a valid key before their bodies are read; spec, "Authentication". */
 export function requireApiKey(app: FastifyInstance, authenticate: AuthenticateKey, limits: RateLimits): void {
   app.decorateRequest('caller', null);
   app.addHook('onRequest', async (request) => {
@@ -36,7 +36,7 @@ export function requireApiKey(app: FastifyInstance, authenticate: AuthenticateKe
   });
 }
 
-/** Whose key the request came with. */
+/** The merchant and key of the request. */
 export function callerOf(request: FastifyRequest): Caller {
   if (request.caller === null)
     throw new TypeError(`${request.method} ${request.routeOptions.url ?? ''} asks for no key`);
@@ -56,7 +56,7 @@ function verdictOn(request: FastifyRequest, authenticate: AuthenticateKey): Verd
   });
 }
 
-/** Node joins what is given several times by a comma, which no key has in it. */
+/** Node joins repeated headers by a comma, which no key contains. */
 const isGivenTwice = (apiKey: string, { raw }: FastifyRequest): boolean =>
   apiKey.includes(',') && (raw.headersDistinct['apikey'] ?? []).length > 1;
 
@@ -75,7 +75,7 @@ async function refusalOf(
     case 'missing':
       return new RequestFailure({ kind: 'unauthorized' }, verdict.reason);
     case 'refused': {
-      // Only what was refused is counted: a good key behind the same address must go on working.
+      // Only failures are counted, because a valid key behind the same address must continue to work.
       const retryAfterSeconds = await limits.countFailedKey(request.ip);
       return retryAfterSeconds === undefined
         ? new RequestFailure({ kind: 'unauthorized' }, verdict.reason)

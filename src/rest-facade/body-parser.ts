@@ -6,20 +6,20 @@ import { invalidRequest } from './request-failure.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Set once the body has been looked at; null while it has not, or when none was sent. */
+    /** Null before the body is read, and when none was sent. */
     bodyReading: BodyReading | null;
   }
 }
 
-/** Bytes a body may have; the longest legal registration needs about a quarter of it. */
+/** The largest body, in bytes. The longest valid registration has about a quarter of it. */
 export const maxBodyBytes = 32 * 1024;
 
 const jsonContentType =
   /^application\/json[ \t]*(?:;[ \t]*(?:charset[ \t]*=[ \t]*(?:utf-?8|"utf-?8")[ \t]*)?)?$/i;
 
 /**
- * Makes every body of the instance's routes a JSON object. A body that cannot be one is no error here: it becomes a
- * `bodyReading` with issues, for the handler to report together with everything else that is wrong with the request.
+ * Reads every body of the instance's routes as a JSON object. Another body is not an error here. It becomes a `bodyReading`
+ * with issues, which the handler reports together with all other problems of the request.
  */
 export function addJsonBodyParser(
   app: FastifyInstance,
@@ -32,8 +32,8 @@ export function addJsonBodyParser(
       headerProblem(request.headers) ??
       (await readBody(payload, (bytes) => readJsonObject(bytes, fieldsOf(request.routeOptions.url ?? ''))));
     request.bodyReading = reading;
-    // What is left of a refused body is read and dropped: a client that is still sending would otherwise lose the
-    // answer to a connection reset. The request timeout bounds how long that can go on.
+    // The rest of a refused body is read and dropped. Otherwise a connection reset could destroy the answer before a client
+    // that is still sending reads it. The request timeout limits the duration.
     payload.resume();
     return reading.readable ? reading.object : {};
   });
@@ -53,7 +53,7 @@ function headerProblem(headers: IncomingHttpHeaders): BodyReading | undefined {
 
 const tooLarge = (): BodyReading => unreadableBody(`must be at most ${maxBodyBytes} bytes`);
 
-/** @throws RequestFailure when the client goes away before its body is complete. */
+/** @throws RequestFailure when the client disconnects before its body is complete. */
 function readBody(payload: IncomingMessage, read: (bytes: Buffer) => BodyReading): Promise<BodyReading> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];

@@ -15,7 +15,7 @@ import { errorResponses, successResponse } from './openapi-responses.ts';
 import { logOrderNumber } from './request-log.ts';
 
 export const directPath = '/api/v1/direct';
-/** The ways in which the spec's base address and the listed path may be read together. */
+/** The paths that result from other readings of the spec's base address and path. */
 export const directAliases = ['/payment/v1/direct', '/api/v1/direct/payment/v1/direct'];
 export const directFields = fieldNames(directBodySchema);
 

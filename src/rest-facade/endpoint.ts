@@ -4,19 +4,19 @@ import type { Environment } from '../gen/gatehouse/v1/order_pb.js';
 import type { OrderService } from '../gen/gatehouse/v1/order_service_pb.js';
 import type { OrderCalls } from './order-calls.ts';
 
-/** What the merchant endpoints need to do their work. */
+/** The dependencies of the merchant endpoints. */
 export interface EndpointContext {
   readonly calls: OrderCalls;
-  /** For what is asked now and then only. */
+  /** For rare calls, which are not batched. */
   readonly orders: Client<typeof OrderService>;
   readonly environment: Environment;
-  /** Makes the hook of an endpoint whose calls are refused while there are too many. */
+  /** Creates the hook that refuses an endpoint's requests while too many wait. */
   readonly refuseWhen: (isFull: () => boolean) => onRequestHookHandler;
 }
 
 const checkDeadlineMs = 8_000;
 
-/** How a request that was refused anyway calls core to hear what else is wrong with it. */
+/** The call options for validating a request that will be refused in any case. */
 export function checkOptions(request: FastifyRequest): CallOptions {
   return { timeoutMs: checkDeadlineMs, headers: { 'x-request-id': request.id } };
 }

@@ -13,14 +13,14 @@ import { failureOfRpc } from './rpc-failure.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** In whose words a route's errors are; standard when it does not say. */
+    /** The form of a route's errors; standard by default. */
     errorDialect?: ErrorDialect;
   }
 }
 
 export const jsonType = 'application/json; charset=utf-8';
 
-/** Answers a request with the error that was thrown, and leaves the reason for the log. */
+/** Answers a request with the thrown error, and stores the reason for the log. */
 export function replyWithError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const { failure, reason, cause } = requestFailureOf(thrown);
   const { logged } = request;
@@ -35,7 +35,7 @@ export function replyWithError(thrown: unknown, request: FastifyRequest, reply: 
   reply.code(status).type(jsonType).send(body);
 }
 
-/** The documented error for a failure. Direct knows no 403: there a barred merchant's key counts as invalid. */
+/** The documented error for a failure. The direct endpoint has no 403: it treats the key of a suspended merchant as invalid. */
 function envelopeOf(failure: Failure, dialect: ErrorDialect): { status: ErrorStatus; body: ErrorEnvelope } {
   const plain = (status: ErrorStatus) => ({ status, body: errorEnvelope(dialect, status) });
   switch (failure.kind) {
@@ -61,7 +61,7 @@ function requestFailureOf(thrown: unknown): RequestFailure {
     if ('code' in thrown && thrown.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
       return invalidRequest(contentTypeProblem.issues);
     }
-    // The static files of the reference page: whatever is wrong with a path there, nothing is found at it.
+    // An invalid path to the static files of the reference page is answered with 404.
     if (typeof thrown.statusCode === 'number' && thrown.statusCode >= 400 && thrown.statusCode < 500)
       return notFound();
   }

@@ -4,15 +4,15 @@ import { invalidRequest } from './request-failure.ts';
 import type { RequestFailure } from './request-failure.ts';
 import { failureOfRpc } from './rpc-failure.ts';
 
-/** A request's fields as far as they can be used, and what the facade itself finds wrong with them. */
+/** The usable fields of a request, and the problems that the facade itself finds. */
 export interface FieldReading<F extends string> {
-  /** A field's text; '' when it was not sent, or is no text that could be sent on. */
+  /** A field's text; '' when it is missing or cannot be sent to core. */
   readonly text: (field: F) => string;
-  /** Whether any field has a text that core could look at. */
+  /** Whether any field has a text that core can check. */
   readonly usable: boolean;
-  /** Presence, type and readability: nobody knows better, so these stand whatever core says of the same field. */
+  /** Problems of presence, type and readability. They take precedence over core's issues, because only the facade sees the JSON. */
   readonly problems: readonly ErrorDetail[];
-  /** Lengths and patterns of the published schema: core says the same in better words, and its word is preferred. */
+  /** Problems with lengths and patterns of the schema. Core's issues take precedence, because their texts are better. */
   readonly schemaProblems: readonly ErrorDetail[];
 }
 
@@ -22,13 +22,13 @@ export function readFields<F extends string>(request: FastifyRequest, fields: re
   const body = reading === null ? {} : reading.readable ? reading.object : undefined;
   const problems: ErrorDetail[] = [...(reading?.issues ?? [])];
   const schemaProblems: ErrorDetail[] = [];
-  // Of a field that was given twice, nobody can say which value is meant: there is nothing more to say about it.
+  // The intended value of a field that was given twice is unknown, so it gets no further issues.
   const ambiguous = new Set(problems.map(({ field }) => field));
   for (const error of body === undefined ? [] : schemaErrors(request)) {
     const { detail, definite } = problemOf(error);
     if (ambiguous.has(detail.field)) continue;
     if (definite) problems.push(detail);
-    // What is too long or empty has not the right form either, which would not help anybody to know.
+    // A value that is too long or empty also violates the pattern. A second issue would not help.
     else if (!schemaProblems.some(({ field }) => field === detail.field)) schemaProblems.push(detail);
   }
   const texts = new Map<F, string>();
@@ -42,7 +42,7 @@ export function readFields<F extends string>(request: FastifyRequest, fields: re
   return { text: (field) => texts.get(field) ?? '', usable: texts.size > 0, problems, schemaProblems };
 }
 
-/** What ajv found wrong with the body. Fastify does not say what type that has. */
+/** The errors of ajv about the body. Fastify does not declare their type. */
 function schemaErrors(request: FastifyRequest): readonly FastifySchemaValidationError[] {
   const error = request.validationError;
   if (error?.validationContext !== 'body') return [];
@@ -86,9 +86,9 @@ function problemOf(error: FastifySchemaValidationError): { detail: ErrorDetail; 
 }
 
 /**
- * Finds out everything that is wrong with a request, not just what the facade sees, and gives the 400 that says so.
- * `ask` puts what is usable to core without changing anything there; it is not called when nothing is usable.
- * @throws RequestFailure with another answer when core refuses the request for something other than its fields.
+ * Collects all problems of a request, from the facade and from core, and returns the 400 with them. `ask` sends the usable
+ * fields to core with `validate_only`. It is not called when no field is usable.
+ * @throws RequestFailure with another answer when core refuses the request for another reason than its fields.
  */
 export async function refusal<F extends string>(
   reading: FieldReading<F>,
@@ -111,7 +111,7 @@ async function problemsCoreSees(ask: () => Promise<unknown>): Promise<readonly E
   }
 }
 
-/** Each field keeps what the first source that knows of it says; `order` first, then whatever else there is. */
+/** Keeps the first issue of each field. Fields in `order` come first, then all others. */
 function merge(sources: readonly (readonly ErrorDetail[])[], order: readonly string[]): ErrorDetail[] {
   const byField = new Map<string, readonly ErrorDetail[]>(order.map((field) => [field, []]));
   for (const source of sources) {

@@ -3,28 +3,28 @@ import { createScanner } from 'jsonc-parser';
 import type { ErrorDetail } from '../merchant-api/error-envelope.ts';
 
 /**
- * What became of a request's body. Unreadable: nothing can be said of its fields. Readable: there is an object, and
- * still there may be something wrong with the JSON it was written in.
+ * The result of reading a request's body. Unreadable: its fields are unknown. Readable: it is an object, but its JSON may
+ * still have issues.
  */
 export type BodyReading =
   | { readonly readable: true; readonly object: object; readonly issues: readonly ErrorDetail[] }
   | { readonly readable: false; readonly issues: readonly ErrorDetail[] };
 
-/** Deeper than any body of this API, and shallow enough for every JSON library a log or a queue may meet it with. */
+/** Deeper than any body of this API, and shallow enough for any JSON library that processes logs or queues. */
 export const maxJsonDepth = 16;
 
-/** The token kinds of jsonc-parser's scanner that matter here; its own `const enum` cannot be used by erased types. */
+/** The token kinds of jsonc-parser's scanner that are used here. Its `const enum` cannot be imported when types are erased. */
 const token = { openBrace: 1, closeBrace: 2, openBracket: 3, closeBracket: 4, comma: 5, string: 10, end: 17 };
 
-/** A body that cannot be read as an object, and why. */
+/** The result for a body that is not an object, with the issue. */
 export function unreadableBody(issue: string, field = 'body'): BodyReading {
   return { readable: false, issues: [{ field, issue }] };
 }
 
 /**
  * Reads a request body as one JSON object (RFC 8259), strictly: valid UTF-8 without a byte order mark, no key twice in
- * one object, no `__proto__`, at most 16 levels. No bytes at all count as `{}`, so that the answer names the fields
- * that are required. `fields` are the fields a duplicate can be reported on; others are reported on the body.
+ * one object, no `__proto__`, at most 16 levels. An empty body counts as `{}`, so that the answer names the
+ * required fields. A duplicate key is reported on its field if `fields` contains it, otherwise on the body.
  */
 export function readJsonObject(bytes: Buffer, fields: readonly string[]): BodyReading {
   if (bytes.length === 0) return { readable: true, object: {}, issues: [] };
@@ -44,16 +44,16 @@ function parseJson(text: string): { value: unknown } | { issue: string } {
   try {
     return { value: JSON.parse(text) };
   } catch (error) {
-    // The parser's message quotes the body, which may hold what does not belong into a reply.
+    // The parser's message quotes the body, which may contain sensitive data.
     const cutOff = error instanceof SyntaxError && error.message.includes('Unexpected end');
     return { issue: cutOff ? 'must be valid JSON; it ends too early' : 'must be valid JSON' };
   }
 }
 
 /**
- * Whether nothing but an object of texts can have been written, each key once: with every value a text, and nothing
- * escaped, each member has four quotation marks, and one that `JSON.parse` dropped would have added at least two. That is
- * how almost every body is, and quicker to see than to read it once more.
+ * A quick test for a simple object: every value is a text, nothing is escaped, and no key is duplicated. Each member then has
+ * four quotation marks, and a duplicate that `JSON.parse` dropped would add at least two. Almost every body passes, and
+ * needs no second scan.
  */
 function isPlain(text: string, object: object): boolean {
   if (text.includes('\\') || Object.hasOwn(object, '__proto__')) return false;
@@ -65,8 +65,8 @@ function isPlain(text: string, object: object): boolean {
 }
 
 /**
- * What `JSON.parse` lets pass and two readers may take for two different things. Iterative, so that no nesting can
- * exhaust the stack; the text has been parsed before, so the tokens are known to be in a legal order.
+ * Issues that `JSON.parse` accepts, but that two parsers may read differently. It is iterative, so that deep nesting cannot
+ * exhaust the stack. The text was parsed before, so the order of its tokens is valid.
  */
 function structureIssues(text: string, fields: readonly string[]): ErrorDetail[] {
   const issues = new Map<string, ErrorDetail>();

@@ -1,35 +1,34 @@
 import { maskPhone, maskSensitive } from '../platform/mask-sensitive.ts';
 import { loggablePath } from './request-log.ts';
 
-/** Characters of a body, and of a query, that are kept. */
+/** The number of characters of a body, and of a query, that are kept. */
 export const keptBodyLength = 4_096;
 const keptQueryLength = 120;
 
-/** So much more is looked at than is kept, since masking may shorten it. */
+/** The number of characters that are masked. It is larger, because masking may shorten the text. */
 const lookedAtLength = 3 * keptBodyLength;
 
-/** The inside of a string, up to its end or to where the text was cut. */
+/** The content of a string, up to its end or to the cut. */
 const string = String.raw`(?:[^"\\]|\\.)*`;
-/** A member's name with one of these in it. Bounded, so that no text takes long to look through. */
+/** A member's name that contains one of these words. Its length is bounded, so that matching is fast for any text. */
 const named = (names: string): string => String.raw`"[^"]{0,40}(?:${names})[^"]{0,40}"\s{0,8}:\s{0,8}`;
 
-/** The beginning of a key says which environment it is for and is no secret; see api_keys.prefix. */
+/** The prefix of a key names its environment and is not secret; see api_keys.prefix. */
 const apiKey = /svc_(live|test)_[\w%-]*/gi;
-/** A value that is named like a secret, to its end, or to where the text was cut. */
+/** The value of a member with the name of a secret, up to its end or to the cut. */
 const secretMember = new RegExp(
   `(${named('token|secret|passw|pin|credential|authorization|api_?-?key|signature')})("${string}"?|[^,}\\]\\s]+)`,
   'gi',
 );
 const phoneMember = new RegExp(`(${named('phone|msisdn|mobile')})("${string}"?|[^,}\\]\\s]+)`, 'gi');
-/** Whoever has it can pay, or cancel, in the customer's place. */
+/** The checkout link. A holder of the link can pay or cancel instead of the customer. */
 const checkoutLink = new RegExp(String.raw`("checkout_url"\s{0,8}:\s{0,8}"${string}/)[^/"]*`, 'g');
 const secretParameter =
   /([^&=]*(?:token|secret|passw|pin|credential|authorization|key|signature)[^&=]*=)[^&]*/gi;
 
 /**
- * Nine digits or more, of whatever script, with single separators between them or not: a phone number, perhaps. The
- * first alternative is a member whose digits are a merchant's own reference or an amount: `maskSensitive` masks there
- * what has the very form of a phone number.
+ * Nine or more digits of any script, with or without single separators, may be a phone number. The first alternative is a
+ * member that contains a merchant's own reference or an amount. There, `maskSensitive` masks only exact forms of phone numbers.
  */
 const phoneOrReference = new RegExp(
   String.raw`("(?:order_number|order_id|amount|deducted)"\s{0,8}:\s{0,8}"${string})|\+?\p{Nd}(?:(?:[\s().\-]|%[0-9a-f]{2}){0,2}\p{Nd}){8,}`,
@@ -43,12 +42,12 @@ const maskForms = (text: string): string =>
     ),
   );
 
-/** `+251 911 22 33 44` -> `+2519*****344`: enough to recognise one's own customer by. */
+/** `+251 911 22 33 44` -> `+2519*****344`: enough for a merchant to recognise its customer. */
 const maskDigits = (text: string): string => maskPhone(text.replace(/[^+\p{Nd}]/gu, ''));
 
 /**
- * A JSON text fit to be kept for a merchant's developers to read: without keys, secrets and checkout links, phone numbers
- * masked, whatever they are called and wherever they stand; cut to 4096 characters.
+ * Makes a JSON text safe to store for a merchant's developers. Keys, secrets, checkout links and phone numbers are masked, in
+ * members of any name and at any depth. The text is cut to 4096 characters.
  */
 export function maskJson(json: string): string {
   const isCut = json.length > lookedAtLength;
@@ -64,7 +63,7 @@ export function maskJson(json: string): string {
   return whole.length > keptBodyLength || isCut ? `${whole.slice(0, keptBodyLength - 1)}…` : whole;
 }
 
-/** A request's path as it may be kept, with its query. */
+/** A request's path and query, safe to store. */
 export function maskTarget(url: string): string {
   const path = loggablePath(url);
   const start = url.indexOf('?');

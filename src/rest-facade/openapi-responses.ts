@@ -22,7 +22,7 @@ const descriptions: Readonly<Record<ErrorStatus, string>> = {
   500: 'Something went wrong on our side. The request may be repeated as it was.',
 };
 
-/** A documented success, whose body is the schema published under that name. */
+/** A documented success. Its body is the published schema with that name. */
 export function successResponse(name: string, description: string) {
   return {
     description,
@@ -38,7 +38,7 @@ const transportDescriptions: Readonly<Record<keyof typeof transportErrors, strin
 
 const errorBody = (example: object) => ({ 'application/json': { schema: { $ref: 'Error#' }, example } });
 
-/** What every listener answers when HTTP itself is at fault, by status. */
+/** The answers of every listener to violations of HTTP, by status. */
 export const transportResponses = Object.fromEntries(
   Object.entries(transportErrors).map(([status, example]) => {
     const description = transportDescriptions[example.code];
@@ -46,7 +46,7 @@ export const transportResponses = Object.fromEntries(
   }),
 );
 
-/** The documented errors of an endpoint, by status; those of HTTP itself are always among them. */
+/** The documented errors of an endpoint, by status, including those of HTTP itself. */
 export function errorResponses(statuses: readonly ErrorStatus[], dialect: ErrorDialect = 'standard') {
   const responses = statuses.map((status) => {
     const example =

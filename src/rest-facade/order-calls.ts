@@ -20,7 +20,7 @@ type RegisterOrder = MessageInitShape<typeof RegisterOrderRequestSchema>;
 type StartDirectPayment = MessageInitShape<typeof StartDirectPaymentRequestSchema>;
 type GetOrder = MessageInitShape<typeof GetOrderRequestSchema>;
 
-/** What merchants ask of core. Each call answers, or fails, as the unary method of OrderService would. */
+/** The merchants' calls to core. Each call answers or fails like the unary method of OrderService. */
 export interface OrderCalls {
   readonly register: GatheredCall<RegisterOrder, RegisterOrderResponse>;
   readonly startDirectPayment: GatheredCall<StartDirectPayment, StartDirectPaymentResponse>;
@@ -29,16 +29,17 @@ export interface OrderCalls {
 
 export interface GatheredCall<Request, Response> {
   (request: Request, requestId: string): Promise<Response>;
-  /** Whether a request that came now would be refused, because too many of its kind wait. */
+  /** Whether a new request would be refused now, because too many of its kind wait. */
   readonly isFull: () => boolean;
 }
 
-/** Long enough for a core that is being restarted, and short enough to answer before a request times out. */
+/** Long enough for the restart of a core, and short enough to answer before a request times out. */
 const deadlineMs = 8_000;
 
 /**
- * Few batches on their way, so that what comes meanwhile makes the next one larger; several, and none so large that it holds
- * everything that is under way, so that facade, core and database work at the same time. Core gathers them anew. Beyond `maxWaiting` a request is refused at once.
+ * Few batches are in flight, so that the next one grows meanwhile. There are several, and none holds all requests, so that
+ * facade, core and database work at the same time. Core batches their items again. A request is refused at once when
+ * `maxWaiting` others wait.
  */
 const limits = { maxItems: 32, maxInFlight: 8, maxWaiting: 1_000 };
 
@@ -50,10 +51,10 @@ export interface OrderCallsOptions {
 }
 
 /**
- * Makes one batch of the requests that arrive in one turn of the event loop, or while others are on their way. It travels on
- * a stream that is open; when there is none, or the stream ends without an answer, as a call, which goes to whichever core
- * answers. None is cancelled when its client goes away: a write that is under way is finished, so that the merchant's retry
- * finds it done. Errors besides core's: RESOURCE_EXHAUSTED OVERLOADED.
+ * Combines the requests that arrive in one turn of the event loop, or while other batches are in flight, into one batch. A
+ * batch is sent on an open stream. Without one, or when the stream ends without an answer, it is sent as a call to any
+ * available core. A disconnected client does not cancel it: a running write finishes, so that the merchant's retry finds the
+ * result. Errors in addition to core's: RESOURCE_EXHAUSTED OVERLOADED.
  */
 export function createOrderCalls({ orders, streams, nowMs }: OrderCallsOptions): OrderCalls {
   return {
@@ -97,7 +98,7 @@ interface Result<Response> {
 
 interface Methods<Request, Response> {
   readonly nowMs: () => number;
-  /** Undefined when the batch has to take the other way. */
+  /** Undefined when the batch must be sent as a call. */
   readonly overStream: (
     requests: Request[],
     options: { readonly timeoutMs: number; readonly requestId: string },
@@ -150,7 +151,7 @@ function gather<Request extends object, Response>({
   return Object.assign(ask, { isFull: call.isFull });
 }
 
-/** A call to a core that cannot answer now is made again elsewhere; a batch on a stream likewise, as a call. */
+/** Returns undefined for errors of an unavailable core, after which another core is tried. Throws all other errors. */
 function retryable(error: unknown): undefined {
   if (error instanceof ConnectError && error.code === Code.Unavailable) return undefined;
   throw error;

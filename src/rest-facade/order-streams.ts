@@ -14,45 +14,45 @@ import { pause } from '../platform/pause.ts';
 import { fromStatus } from '../platform/rpc/rpc-error.ts';
 
 type StreamRequest = MessageInitShape<typeof StreamOrderBatchesRequestSchema>;
-/** What a stream carries to core at a time. */
+/** One message on a stream to core. */
 export type OrderBatch = NonNullable<StreamRequest['batch']>;
 export type OrderBatchOutcome = StreamOrderBatchesResponse['outcome'];
 
 export interface OrderStreams {
   /**
-   * Has core answer a batch over a stream that is open. Undefined when there is none, and when it ended without an answer:
-   * the batch may have been done, or not. @throws what core answered for the batch as a whole; DEADLINE_EXCEEDED
+   * Sends a batch over an open stream and gives core's answer. Undefined when no stream is open, or when it ended without an
+   * answer; then core may have processed the batch or not. @throws core's error for the whole batch; DEADLINE_EXCEEDED
    */
   readonly send: (
     batch: OrderBatch,
     options: { readonly timeoutMs: number; readonly requestId: string },
   ) => Promise<OrderBatchOutcome | undefined>;
-  /** Takes no more batches and ends the streams when those under way are answered. */
+  /** Accepts no more batches, and ends the streams when the running ones are answered. */
   readonly close: () => Promise<void>;
 }
 
 export interface OrderStreamsOptions {
-  /** Of a connection that goes round all cores. */
+  /** The client of a connection that is balanced over all cores. */
   readonly orders: Client<typeof OrderService>;
-  /** Where the cores are, for how many streams are kept open. */
+  /** The addresses of the cores, which determine the number of streams. */
   readonly addresses: readonly string[];
   readonly logger: Logger;
-  /** After so long a stream is replaced: a core that was added, or was away, gets its share again then. */
+  /** A stream is replaced after this time, so that an added or restarted core gets its share. */
   readonly lifetimeMs?: number;
 }
 
 const defaultLifetimeMs = 10_000;
-/** Between two attempts to open a stream. */
+/** The delay between two attempts to open a stream. */
 const reopenAfterMs = 250;
-/** Core answers in time, late or not; when it says nothing for so long after, it hangs. */
+/** Core always answers at the deadline at the latest. A core without an answer this long afterwards hangs. */
 const silenceMs = 500;
 const openTimeoutMs = 5_000;
 const streamsToName = 12;
 const maxBatchId = 2 ** 32 - 1;
 
 /**
- * Keeps streams open to the cores, on which batches travel for a fraction of a call's price
- * (docs/adr/0014). Whoever sends has another way for when no stream is open.
+ * Keeps streams open to the cores. A batch on a stream costs a fraction of a call (docs/adr/0014). The caller needs a fallback
+ * for the time without an open stream.
  */
 export function createOrderStreams(options: OrderStreamsOptions): OrderStreams {
   const { addresses, logger, lifetimeMs = defaultLifetimeMs } = options;
@@ -112,19 +112,19 @@ export function createOrderStreams(options: OrderStreamsOptions): OrderStreams {
   };
 }
 
-/** One for each core: two at least, so that one is there while another is opened anew. A name may stand for many cores. */
+/** One stream per core, and at least two, so that one is open while another is replaced. A name may stand for many cores. */
 const streamsTo = (addresses: readonly string[]): number =>
   addresses.some((address) => isIP(hostOf(address)) === 0) ? streamsToName : Math.max(2, addresses.length);
 
 const hostOf = (address: string): string => address.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
 
 interface OpenStream {
-  /** Whether it came so far that core takes batches. */
+  /** Resolves with whether core accepts batches on the stream. */
   readonly opened: Promise<boolean>;
-  /** Resolves when it has ended, with the error that ended it. Never rejects. */
+  /** Resolves at the end of the stream, with its error. Never rejects. */
   readonly ended: Promise<unknown>;
   readonly send: (request: StreamRequest, timeoutMs: number) => Promise<OrderBatchOutcome | undefined>;
-  /** Ends it when what is under way is answered. */
+  /** Ends the stream when its running batches are answered. */
   readonly retire: () => void;
 }
 
@@ -133,7 +133,7 @@ interface UnderWay {
   readonly fail: (error: ConnectError) => void;
 }
 
-/** @param leave - whoever opens it does not want it any more; of no effect once it is open */
+/** @param leave - aborts when the caller no longer needs the stream; without effect once it is open */
 function openStream(orders: Client<typeof OrderService>, leave: AbortSignal): OpenStream {
   const requests = pushable<StreamRequest>({ objectMode: true });
   const underWay = new Map<number, UnderWay>();
@@ -188,7 +188,7 @@ function openStream(orders: Client<typeof OrderService>, leave: AbortSignal): Op
       const timer = setTimeout(() => {
         end();
         reject(new ConnectError('core did not answer in time', Code.DeadlineExceeded));
-        // Nothing more is to be asked of a core that hangs, nor to be waited for.
+        // Send nothing more to a core that hangs, and do not wait for it.
         cut.abort();
       }, timeoutMs + silenceMs);
       underWay.set(batchId, {

@@ -3,18 +3,17 @@ import { LRUCache } from 'lru-cache';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 
 export interface RateLimitSettings {
-  /** Requests a second that one API key may make; 0 sets no limit. */
+  /** Requests per second and API key; 0 sets no limit. */
   readonly perKeyPerSecond: number;
   /**
-   * Failed keys a minute from one address; after that its failures are answered with 429 until
-   * the minute is over. 0 sets no limit.
+   * Failed keys per minute and address. Further failures get 429 until the minute is over. 0 sets no limit.
    */
   readonly failedKeysPerMinute: number;
 }
 
-/** Each gives undefined when the request may go on, otherwise the whole seconds after which to try again. */
+/** Each function gives undefined when the request may continue, otherwise the whole seconds until a retry. */
 export interface RateLimits {
-  /** `perSecond`: what this key is granted; what every key is when 0. */
+  /** `perSecond`: the limit of this key, or 0 for the standard limit. */
   readonly countRequest: (apiKeyId: string, perSecond: number) => Promise<number | undefined>;
   readonly countFailedKey: (ip: string) => Promise<number | undefined>;
 }
@@ -24,7 +23,7 @@ const maxOwnRates = 1_000;
 /** Counts in the memory of this process: with several facades behind a balancer, each allows its own share. */
 export function createRateLimits(settings: RateLimitSettings): RateLimits {
   const requests = new RateLimiterMemory({ points: settings.perKeyPerSecond, duration: 1 });
-  // Few merchants have a number of their own, and many of those the same one.
+  // Few merchants have their own limit, and many of these share the same one.
   const ownRates = new LRUCache<number, RateLimiterMemory>({
     max: maxOwnRates,
     memoMethod: (points) => new RateLimiterMemory({ points, duration: 1 }),
@@ -51,8 +50,8 @@ async function retryAfterSeconds(limiter: RateLimiterMemory, key: string): Promi
 }
 
 /**
- * What failures are counted by: the address itself for IPv4; the /64 for IPv6, which one subscriber has to itself and
- * can change within at will. A client that is gone already has no address; all of those are counted as one.
+ * The key for counting failures: the address for IPv4, and the /64 network for IPv6, because one subscriber has a whole /64.
+ * A client that has disconnected has no address. All such clients are counted together.
  */
 export function networkOf(ip: string): string {
   if (!ipaddr.isValid(ip)) return 'unknown';

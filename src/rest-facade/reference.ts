@@ -7,13 +7,13 @@ import { directReplySchema, registerReplySchema, verifyReplySchema } from '../me
 import { webhookSchema, webhooksDescription } from '../merchant-api/webhook-json.ts';
 import { directBodySchema, registerBodySchema, verifyBodySchema } from '../merchant-api/requests.ts';
 
-/** Where merchants reach the two environments, as the world outside sees it. */
+/** The public URLs of the two environments. */
 export interface PublicUrls {
   readonly production: string;
   readonly sandbox: string;
 }
 
-/** Published by name; routes refer to them. */
+/** Schemas that are published by name. Routes refer to them. */
 const schemas = [
   registerBodySchema,
   registerReplySchema,
@@ -27,7 +27,7 @@ const schemas = [
   errorDetailSchema,
 ];
 
-/** Everything the page loads comes from here. Swagger UI writes style attributes, hence the one exception. */
+/** The page loads only files of this process. Swagger UI writes style attributes, which need the only exception. */
 const pageSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -41,8 +41,8 @@ const pageSecurityPolicy = [
 ].join('; ');
 
 /**
- * The page sends no requests, so it does not ask for a key either. No reply has links: without their column, and with narrow first ones, a phone
- * shows the page in its width.
+ * The page sends no requests, so it needs no field for a key. No reply has links, so their column is hidden. With narrow first
+ * columns, the page fits a phone.
  */
 const narrowTables = `
 .swagger-ui .auth-wrapper, .swagger-ui .authorization__btn { display: none; }
@@ -63,8 +63,8 @@ requests.`;
 
 /**
  * Collects the schemas of the routes registered after it into an OpenAPI 3.1 document, served at /openapi.json, and a
- * page to read it at /docs. The page sends no requests: an API key has no business in a browser.
- * `urls` is asked when the document is first read, by when the listeners have their ports.
+ * page to read it at /docs. The page sends no requests, because an API key must not be used in a browser.
+ * `urls` is called when the document is first read. The listeners have their ports by then.
  */
 export async function addReference(
   app: FastifyInstance,
@@ -114,7 +114,7 @@ export async function addReference(
   });
 }
 
-/** Both environments, the one whose listener is asked first: the page shows that one's address. */
+/** Both environments, with the environment of this listener first, because the page shows the first address. */
 function servers({ production, sandbox }: PublicUrls, own: keyof PublicUrls) {
   const both = [
     { url: production, description: 'Production: live keys, real money' },

@@ -6,8 +6,8 @@ const refusedPerTurn = 24;
 const retryAfterSeconds = 1;
 
 /**
- * Hooks that answer 429 before a body is read when the request could only be refused: in an overload most requests are, and
- * what each of them costs is taken from those that are accepted.
+ * Hooks that answer 429 before the body is read, when the request would be refused in any case. In an overload most requests
+ * are refused, and their cost slows down the accepted ones.
  */
 export function createRefusals(): (isFull: () => boolean) => onRequestHookHandler {
   const refuse = createFewPerTurn(refusedPerTurn);

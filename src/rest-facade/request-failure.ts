@@ -1,6 +1,6 @@
 import type { ErrorDetail, ReachedLimit } from '../merchant-api/error-envelope.ts';
 
-/** Every way a request can fail, as far as the merchant is told. */
+/** Every failure of a request that a merchant can see. */
 export type Failure =
   | { readonly kind: 'invalid'; readonly details: readonly ErrorDetail[] }
   | { readonly kind: 'unauthorized' }
@@ -9,16 +9,16 @@ export type Failure =
   | {
       readonly kind: 'too_many_requests';
       readonly retryAfterSeconds: number;
-      /** That of requests when it does not say. */
+      /** The reached limit; by default that of requests. */
       readonly limit?: ReachedLimit;
     }
   | { readonly kind: 'internal' };
 
-/** A request that is answered with an error. The cause and the reason are for the log alone. */
+/** A request that is answered with an error. Only the log contains the cause and the reason. */
 export class RequestFailure extends Error {
   override readonly name = 'RequestFailure';
   readonly failure: Failure;
-  /** The UPPER_SNAKE reason core gave, or one of the facade's own. */
+  /** Core's UPPER_SNAKE reason, or one of the facade's own. */
   readonly reason: string;
 
   constructor(failure: Failure, reason: string, cause?: unknown) {

@@ -5,14 +5,14 @@ import { maskSensitive } from '../platform/mask-sensitive.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What the request's one log line will say besides what HTTP knows; null before the request has begun. */
+    /** Additional fields for the request's log line; null before the request has begun. */
     logged: RequestFacts | null;
   }
 }
 
-/** Found out on the way. No phone, no key, nothing a merchant sent that is not a reference of its own. */
+/** Facts about a request for its log line. It contains no phone number, no key, and of the merchant's data only references. */
 export interface RequestFacts {
-  /** When it came, on the monotonic clock. */
+  /** The arrival of the request, on the monotonic clock. */
   readonly startedMs: number;
   merchantId?: string;
   apiKeyId?: string;
@@ -21,13 +21,13 @@ export interface RequestFacts {
   reason?: string;
   /** The names of the fields that were refused. */
   issues?: readonly string[];
-  /** What went wrong inside; never shown to the merchant. */
+  /** The internal cause, never shown to the merchant. */
   cause?: unknown;
 }
 
 const maxPathLength = 128;
 
-/** As `logLineWhenOver`, for one environment's listener. */
+/** Like `logLineWhenOver`, for one environment's listener. */
 export function logWhenOver(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -49,20 +49,20 @@ export function logWhenOver(
 }
 
 /**
- * A path as it may be logged: without its query, bounded, and without what somebody may have put there by mistake:
- * whatever `maskSensitive` masks, and any run of seven digits, as no path of ours has one.
+ * A path that is safe to log: without its query, bounded, and masked, because a client may put sensitive data there by
+ * mistake. In addition to `maskSensitive`, any run of seven digits is masked, because no path of ours has one.
  */
 export function loggablePath(url: string): string {
   const [path = ''] = url.split(/[?#]/, 1);
   const masked = path
-    // What lies across the cut is masked before it.
+    // Mask a longer text, so that a value across the cut is masked completely.
     .slice(0, 2 * maxPathLength)
     .replace(/svc_(live|test)_[^/]*/gi, 'svc_$1_[masked]')
     .replace(/[0-9](?:[-.\s]|%[0-9a-f]{2})?(?:[0-9](?:[-.\s]|%[0-9a-f]{2})?){6,}/gi, '[digits]');
   return maskSensitive(masked).slice(0, maxPathLength);
 }
 
-/** Leaves a merchant's own reference for the log when it can be one: other texts do not belong there. */
+/** Stores a merchant's order_number for the log if it is valid. Other texts must not be logged. */
 export function logOrderNumber(request: FastifyRequest, orderNumber: string): void {
   if (request.logged !== null && /^[!-~]{1,64}$/.test(orderNumber)) request.logged.orderNumber = orderNumber;
 }

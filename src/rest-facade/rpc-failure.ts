@@ -9,7 +9,7 @@ import type { Failure } from './request-failure.ts';
 
 const internal = (): Failure => ({ kind: 'internal' });
 const forbidden = (): Failure => ({ kind: 'forbidden' });
-/** Core says what is wrong with the order of this order_number; `issue` is for a core that does not. */
+/** Core's text about the order with this order_number. `issue` is the text for a core without one. */
 const aboutOrderNumber =
   (issue: string) =>
   (error: ConnectError): Failure => {
@@ -18,8 +18,7 @@ const aboutOrderNumber =
   };
 
 /**
- * The reasons that a merchant can do something about. Every other is `internal`: the facade, not the merchant, has done
- * something wrong, or core cannot do its work.
+ * The reasons that a merchant can resolve. All others become `internal`: the facade made an error, or core cannot answer.
  */
 const failures: Readonly<Partial<Record<ErrorReason, (error: ConnectError) => Failure>>> = {
   INVALID_FIELDS: (error) => {
@@ -41,7 +40,7 @@ const failures: Readonly<Partial<Record<ErrorReason, (error: ConnectError) => Fa
   PHONE_LIMIT: (error) => ({ ...tooManyRequests(error), limit: 'recent_prompts' }),
 };
 
-/** What a merchant is told when a call to core threw. Never anything core did not mean for merchants. */
+/** The failure that a merchant sees when a call to core throws. It contains only texts for merchants. */
 export function failureOfRpc(thrown: unknown): RequestFailure {
   if (!(thrown instanceof ConnectError)) return new RequestFailure(internal(), 'UNEXPECTED', thrown);
   const reason = reasonOf(thrown);
@@ -53,7 +52,7 @@ export function failureOfRpc(thrown: unknown): RequestFailure {
 function failureOfReason(reason: string, error: ConnectError): Failure {
   const failure = isErrorReason(reason) ? failures[reason] : undefined;
   if (failure !== undefined) return failure(error);
-  // By the reason's status, or by that of a newer core's limit which this facade has not heard of.
+  // Use the reason's status, or the received status for a limit of a newer core that this facade does not know.
   const isLimit = isErrorReason(reason)
     ? errorReasons[reason].httpStatus === 429
     : error.code === Code.ResourceExhausted;
@@ -68,7 +67,7 @@ function violationsOf(error: ConnectError): ErrorDetail[] {
     .map(({ field, description }) => ({ field, issue: description }));
 }
 
-/** Fields that the facade fills in: a problem with one of them is not the merchant's. */
+/** False for fields that the facade fills in, because the merchant cannot correct them. */
 const isMerchants = ({ field }: ErrorDetail): boolean =>
   !['merchant_id', 'environment', 'payment_type', 'validate_only', 'order_id', ''].includes(field);
 

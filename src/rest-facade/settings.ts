@@ -10,7 +10,7 @@ const settings = {
   GATEHOUSE_REST_PRODUCTION_PORT: port({ default: 8080 }),
   GATEHOUSE_REST_SANDBOX_PORT: port({ default: 8081 }),
   GATEHOUSE_RATE_LIMIT_PER_KEY: wholeNumber({ default: 1000 }),
-  // Two a second: a misconfigured client stays under it, and nobody finds a 256-bit key at that pace.
+  // Two a second. A misconfigured client stays below it, and an attacker cannot find a 256-bit key at that rate.
   GATEHOUSE_RATE_LIMIT_FAILED_KEYS: wholeNumber({ default: 120 }),
   GATEHOUSE_REST_PRODUCTION_URL: httpUrl({ default: undefined }),
   GATEHOUSE_REST_SANDBOX_URL: httpUrl({ default: undefined }),
