@@ -5,9 +5,5 @@ await ensureInstalled({ withDevelopment: true });
 const prepared = spawnSync(pinnedNode, ['scripts/prepare-tests.ts'], { cwd: projectRoot, stdio: 'inherit' });
 if (prepared.status !== 0) process.exit(prepared.status ?? 1);
 
-const jest = [
-  '--experimental-vm-modules',
-  '--disable-warning=ExperimentalWarning',
-  'node_modules/jest/bin/jest.js',
-];
+const jest = ['--disable-warning=ExperimentalWarning', 'node_modules/jest/bin/jest.js'];
 runInForeground([...jest, ...process.argv.slice(2)], { ipc: false });
