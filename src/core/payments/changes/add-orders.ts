@@ -1,7 +1,7 @@
 import type { Pool, PoolClient } from 'pg';
 import { createBatcher } from '../../../platform/batcher.ts';
-import { isDataRefused } from '../../../platform/database/explain-error.ts';
 import { inTransaction } from '../../../platform/database/in-transaction.ts';
+import { batchLimits } from '../../database/batch-limits.ts';
 import { attemptValuesOf, orderValuesOf } from '../../database/order-rows.ts';
 import type { Changed, PaymentAttempt } from '../../domain/order.ts';
 import type { AskedPhone, PhoneAnswer, PhoneLimit } from '../phones/phone-limit.ts';
@@ -51,22 +51,18 @@ export function createAddOrders({ pool, phoneLimit, eventValuesOf, announce }: A
     <Rows extends NewOrderRows, Outcome>(insert: (items: readonly Rows[]) => Promise<Outcome[]>) =>
     async (items: readonly Rows[]): Promise<Outcome[]> => {
       const outcomes = await insert(items);
-      const isAdded = (_: Rows, index: number): boolean => outcomes[index] === 'added';
       announce({
-        hasEvents: items.some((item, index) => item.events.length > 0 && isAdded(item, index)),
-        hasDueAttempts: items.some((item, index) => item.attempt !== null && isAdded(item, index)),
+        hasEvents: items.some(({ events }, index) => outcomes[index] === 'added' && events.length > 0),
+        hasDueAttempts: items.some(({ attempt }, index) => outcomes[index] === 'added' && attempt !== null),
       });
       return outcomes;
     };
-  // What waits, with what is being written, stays below the calls that one connection to the gRPC server may have open:
-  // beyond those, calls would queue unseen in the client until their deadline, and nobody would be refused in time.
-  const limits = { isOneItemsFault: isDataRefused, maxItems: 500, maxInFlight: 3, maxWaiting: 2_000 };
   const add = createBatcher({
-    ...limits,
+    ...batchLimits,
     run: adding((items: readonly NewOrderRows[]) => insertEach(pool, items)),
   });
   const addPaying = createBatcher<PayingOrderRows, AddedPaying>({
-    ...limits,
+    ...batchLimits,
     run: adding((items: readonly PayingOrderRows[]) =>
       phoneLimit.isSet ? insertIfFree(pool, phoneLimit, items) : insertEach(pool, items),
     ),

@@ -1,7 +1,7 @@
 import { storedId } from '../../../contract/public-id.ts';
 import type { PublicId } from '../../../contract/public-id.ts';
 import { createBatcher } from '../../../platform/batcher.ts';
-import { isDataRefused } from '../../../platform/database/explain-error.ts';
+import { batchLimits } from '../../database/batch-limits.ts';
 import type { Database } from '../../database/database.ts';
 import { orderOf } from '../../database/order-rows.ts';
 import type { Environment, Order } from '../../domain/order.ts';
@@ -27,11 +27,7 @@ export type FindOrder = (
 export function createFindOrder(database: Database): FindOrder {
   const find = createBatcher<OrderKey, FoundOrder | 'none'>({
     run: async (keys) => (await findOrders(database.pool, keys)).map((found) => found ?? 'none'),
-    isOneItemsFault: isDataRefused,
-    // As few wait as in src/core/payments/changes/add-orders.ts, and for the same reason.
-    maxItems: 500,
-    maxInFlight: 3,
-    maxWaiting: 2_000,
+    ...batchLimits,
   });
   return async (name, { signal }) => {
     const key = {
