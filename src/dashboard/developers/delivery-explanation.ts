@@ -15,12 +15,15 @@ interface Step {
   readonly href?: string;
 }
 
-/** Why a delivery is in its state, and what the viewer can do. `path` is where the pages of webhooks are. */
-export function deliveryExplanation(
-  answer: ExplainDeliveryResponse,
-  writing: Writing,
-  { path, mayChange }: { readonly path: string; readonly mayChange: boolean },
-) {
+interface Page {
+  /** Of the pages of webhooks. */
+  readonly path: string;
+  /** Whether the viewer may change webhooks. */
+  readonly mayChange: boolean;
+}
+
+/** Why a delivery is in its state, and what the viewer can do. */
+export function deliveryExplanation(answer: ExplainDeliveryResponse, writing: Writing, page: Page) {
   const { language, timeZone, words } = writing;
   const next = momentOf(answer.nextAttemptTime, language, timeZone);
   return {
@@ -28,7 +31,7 @@ export function deliveryExplanation(
       ...causeTexts(answer, writing),
       ...(next === undefined ? [] : [words.delivery.why.next(next.text)]),
     ],
-    steps: mayChange ? stepsOf(answer, writing, path) : [],
+    steps: stepsOf(answer, writing, page),
   };
 }
 
@@ -84,10 +87,12 @@ function causeTexts(answer: ExplainDeliveryResponse, { words, language }: Writin
 function stepsOf(
   { explanation }: ExplainDeliveryResponse,
   { words }: Writing,
-  path: string,
+  { path, mayChange }: Page,
 ): readonly Step[] {
   const { steps } = words.delivery;
   return (explanation?.nextSteps ?? []).flatMap((step): readonly Step[] => {
+    // Everyone may look at another delivery.
+    if (!mayChange && step !== DeliveryNextStep.EXPLAIN_EARLIER) return [];
     switch (step) {
       case DeliveryNextStep.REDELIVER:
         // The page has a button for it. After a success it needs no recommendation.

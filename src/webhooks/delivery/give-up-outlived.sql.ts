@@ -34,7 +34,7 @@ where d.merchant_id = oldest.merchant_id and d.id = oldest.id and d.state = 'PEN
 returning d.id`;
 
 /** Stands where otherwise the latest attempt's outcome does. */
-const words = `given up unsent: its endpoint did not answer for ${roundMs / 3_600_000} hours`;
+const words = `abandoned before it was sent: its endpoint did not answer for ${roundMs / 3_600_000} hours`;
 
 /** Gives up deliveries of a lane of ours whose time ended before they had their turn; `limit` at most. Gives how many. */
 export async function giveUpOutlived(

@@ -8,7 +8,7 @@ set paused_at = coalesce(paused_at, now()), pause_reason = $4, paused_by_answer 
 where merchant_id = $1 and environment = $2::webhooks.environment and endpoint = $3
 returning merchant_id`;
 
-/** What becomes of the time that was spent paused is said by resumed_at: schedules count from it. */
+/** Schedules count from resumed_at, so that the time of the pause does not count. */
 const resumeStatement = `
 update webhooks.lanes
 set resumed_at = case when paused_at is null then resumed_at else now() end,
@@ -34,7 +34,7 @@ export async function pauseLane(client: Pool | PoolClient, lane: LaneKey, reason
 }
 
 /**
- * Lets a lane that is paused, or rests, send again: what is due goes out as soon as a dispatcher is woken or looks.
+ * Ends a pause of a lane, or closes its circuit. Due deliveries are sent as soon as a dispatcher is woken or polls.
  * Gives whether there is such a lane.
  */
 export async function resumeLane(client: Pool | PoolClient, lane: LaneKey): Promise<boolean> {

@@ -29,12 +29,15 @@ export async function settlePatiently(
         delivery_id: settlement.attempt?.delivery.id,
       };
       if (!isDatabaseUnavailable(error)) {
-        logger.error(line, 'what came of a webhook could not be written; it is sent again');
+        logger.error(
+          line,
+          'the result of a webhook attempt could not be stored, so the webhook is sent again',
+        );
         return undefined;
       }
       // Once for each, or an outage would fill the log with everything that is in hand, again and again.
       if (waitMs === firstWaitMs)
-        logger.warn(line, 'the database does not take what came of a webhook; it is tried again');
+        logger.warn(line, 'the result of a webhook attempt could not be stored yet; trying again');
     }
     await pause(waitMs, abandon);
   }

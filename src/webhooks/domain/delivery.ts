@@ -1,10 +1,10 @@
 /** Which of the two separate worlds a delivery belongs to. */
 export type Environment = 'SANDBOX' | 'PRODUCTION';
 
-/** Where a delivery stands. GIVEN_UP is the end of its schedule, not of it: it can be redelivered. */
+/** The state of a delivery. GIVEN_UP means abandoned: its schedule has ended, and it can be redelivered. */
 export type DeliveryState = 'PENDING' | 'DELIVERED' | 'GIVEN_UP';
 
-/** What merchants are told of. The last is sent on request only. */
+/** The events that merchants receive. The last one is sent on request only. */
 export type WebhookEventType = 'order.completed' | 'order.failed' | 'order.expired' | 'webhook.test';
 
 /** How an attempt ended. */
@@ -12,14 +12,14 @@ export type AttemptResult =
   | 'DELIVERED'
   /** Another status than 2xx; redirects are not followed. */
   | 'REFUSED'
-  /** 410: the receiver wants no more of them. */
+  /** 410: the receiver asks for no more webhooks. */
   | 'GONE'
   | 'TIMED_OUT'
   | 'CONNECTION_FAILED'
   /** An answer came that is not HTTP, too large in its headers, or not as long as it says. */
   | 'UNREADABLE'
   | 'TLS_FAILED'
-  /** The host name has no address, or none that is public: which of the two, the merchant must not learn. */
+  /** The host name has no address, or no public one. The merchant must not learn which. */
   | 'NAME_NOT_RESOLVED'
   /** The URL has a literal IP address that is not public: nothing was connected to. */
   | 'ADDRESS_NOT_ALLOWED';
@@ -50,7 +50,7 @@ export interface OutgoingDelivery extends LaneKey {
   readonly roundStartedAt: Date;
 }
 
-/** What an attempt came to, as it is stored. */
+/** The result of an attempt, as it is stored. */
 export interface AttemptReport {
   readonly startedAt: Date;
   readonly durationMs: number;

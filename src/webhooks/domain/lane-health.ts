@@ -1,15 +1,15 @@
-/** How a lane has done lately, as far as it decides what is sent on it. */
+/** The recent successes and failures of a lane, as far as they decide what is sent on it. */
 export interface LaneHealth {
   readonly consecutiveFailures: number;
-  /** Nothing is sent before; then one delivery probes the lane. */
+  /** While the circuit is open: nothing is sent before this time, and then one delivery probes the lane. */
   readonly restingUntil: Date | undefined;
 }
 
-/** So many failures in a row, and a lane rests. */
+/** So many failures in a row open the circuit of a lane. */
 export const failuresBeforeRest = 5;
 const firstRestMs = 5_000;
 const longestRestMs = 5 * 60_000;
-/** A rest is this part longer or shorter, so that lanes which failed together are not probed together. */
+/** Each wait varies by up to this part, so that lanes that failed together are not probed together. */
 const jitter = 0.2;
 
 /** How many deliveries a healthy lane has on their way at once, at most. */
@@ -24,9 +24,9 @@ export interface LaneAttempt {
 }
 
 /**
- * A lane's health after an attempt on it. One success opens it. From the fifth failure in a row on it rests: 5 seconds,
- * twice as long after each probe that fails, 5 minutes at most, give or take a fifth. Attempts that were under way when
- * the rest began, and fail during it, say nothing new and do not prolong it.
+ * A lane's health after an attempt on it. A success closes the circuit. The fifth failure in a row opens it for 5 seconds.
+ * Each failed probe doubles the wait, up to 5 minutes, give or take a fifth. Attempts that were under way when the circuit
+ * opened do not prolong the wait when they fail.
  */
 export function healthAfter(health: LaneHealth, { isDelivered, endedAt, random }: LaneAttempt): LaneHealth {
   if (isDelivered) return { consecutiveFailures: 0, restingUntil: undefined };

@@ -4,7 +4,7 @@ const second = 1000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
-/** How long is waited after each attempt of a round but the last. */
+/** The wait after each attempt of a round except the last. */
 export const waitsMs: readonly number[] = [
   5 * second,
   30 * second,
@@ -20,20 +20,20 @@ export const waitsMs: readonly number[] = [
   24 * hour,
 ];
 
-/** Somebody waits for what comes of a test, and sends another one when the receiver is mended. */
+/** A developer waits for the result of a test, and sends another test after repairing the receiver. */
 const testAttempts = 3;
 
-/** How often a delivery is sent in a round, at most. */
+/** The maximum number of attempts in a round. */
 export const attemptsInRound = (eventType: WebhookEventType): number =>
   eventType === 'webhook.test' ? testAttempts : waitsMs.length + 1;
 
-/** A round of attempts is over then, however many were made: all the waits together, and a little. */
+/** A round of attempts ends after this time, however many were made. It is a little more than the sum of the waits. */
 export const roundMs = 76 * hour;
 
-/** Each wait is this part longer or shorter than planned, so that what failed together does not come back together. */
+/** Each wait varies by up to this part, so that deliveries that failed together are not sent again together. */
 const jitter = 0.1;
 
-/** A receiver may ask for a longer wait than planned, but not for ever. */
+/** The longest wait that a receiver may ask for. */
 const longestRetryAfterMs = 24 * hour;
 
 export interface FailedAttempt {
@@ -51,9 +51,9 @@ export interface FailedAttempt {
 export type NextAttempt = { readonly type: 'at'; readonly at: Date } | { readonly type: 'give_up' };
 
 /**
- * When a delivery is tried again after an attempt that failed: 13 attempts within 76 hours, or 3 of a test. What the jitter adds up to
- * never costs the last attempt: a wait that would end after the round ends with it. A receiver that asks for longer than
- * the round lasts is not asked again. Never before `endedAt`.
+ * When a delivery is tried again after an attempt that failed: 13 attempts within 76 hours, or 3 of a test. The jitter
+ * never costs the last attempt: a wait that would end after the round ends with the round. If the receiver asks for a wait
+ * beyond the end of the round, there is no other attempt. Never before `endedAt`.
  */
 export function nextAttempt(failed: FailedAttempt): NextAttempt {
   const { eventType, roundAttempts, roundStartedAt, endedAt, retryAfterMs = 0, random } = failed;

@@ -102,12 +102,12 @@ const statusGauges: readonly StatusGauge[] = [
   },
   {
     name: 'deliveries_pending',
-    help: 'Deliveries neither delivered nor given up.',
+    help: 'Deliveries neither delivered nor abandoned.',
     read: ({ pendingCount }) => pendingCount,
   },
   {
     name: 'deliveries_given_up_lately',
-    help: 'Deliveries given up in the last 24 hours.',
+    help: 'Deliveries abandoned in the last 24 hours.',
     read: ({ givenUpCount }) => givenUpCount,
   },
   {
@@ -148,7 +148,7 @@ export function addPipelineMetrics(
     }));
     const endpoints = new Gauge({
       name: 'gatehouse_webhook_endpoints',
-      help: 'Endpoints that are active (open, with something to send now or later), resting or paused.',
+      help: 'Endpoints that are active (open, with something to send now or later), resting (circuit open) or paused.',
       labelNames: ['state'],
       registers,
     });

@@ -21,7 +21,7 @@ export interface StoredEndpoint extends LaneKey {
   readonly lastAttemptResult: AttemptResult | null;
   /** Since when attempts have failed without one that did not. */
   readonly failingSince: Date | null;
-  /** Whether it is paused for its answer, and not by somebody. */
+  /** Whether it is paused because it answered 410, and not by a person. */
   readonly pausedByAnswer: boolean;
   /** Whether some process sends to it just now. */
   readonly isHeld: boolean;
@@ -86,7 +86,7 @@ const list = (inTrouble: string): string =>
     limit $7
   )`);
 
-// Written, and in the order, as the partial index of those in trouble: a page reads no more of it than it gives.
+// The condition and the order are those of the partial index, so that a page reads only the rows that it returns.
 const listAll = list('true');
 const listInTrouble = list('(paused_at is not null or resting_until is not null)');
 

@@ -4,7 +4,7 @@ import type { MerchantService } from '../../gen/gatehouse/v1/merchant_service_pb
 import { rpcError } from '../../contract/error-reason.ts';
 import { reasonOf } from '../../platform/rpc/rpc-error.ts';
 
-/** Says of a failed call to core what whoever called us can do about it. Errors that core explains are passed on. */
+/** Explains a failed call to core to our caller. Errors that core explains are passed on. */
 export function explainCoreFailure(error: unknown): unknown {
   if (!(error instanceof ConnectError)) return error;
   const isAway = error.code === Code.Unavailable || error.code === Code.DeadlineExceeded;

@@ -58,7 +58,7 @@ export interface WebhookServiceParts {
 const readers = ['dashboard', 'operator', 'reader'] as const;
 const changers = ['dashboard', 'operator'] as const;
 
-/** Each has core look for its events twice a second: a convenience for developers must not become a load. */
+/** Each listener polls core twice a second. The limit keeps developers' listeners from becoming a load. */
 const maxListeners = 200;
 
 /** gatehouse.v1.WebhookService. */
@@ -266,5 +266,5 @@ const deliveryNotFound = ({ deliveryId }: requests.DeliveryKey) =>
 const endpointNotFound = ({ environment, endpoint }: LaneKey) =>
   rpcError(
     'ENDPOINT_NOT_FOUND',
-    `nothing was ever to be sent to ${endpoint} for the merchant in ${environment}`,
+    `the merchant has no endpoint ${endpoint} in ${environment}: there was never a delivery to it`,
   );

@@ -165,7 +165,7 @@ test('what was received while PostgreSQL was away is recorded when it is back, a
   await postgres.stop();
   shop.behave(answer(200));
   release();
-  const away = 'the database does not take what came of a webhook; it is tried again';
+  const away = 'the result of a webhook attempt could not be stored yet; trying again';
   await waitUntil('it notices', () => hasSaid(away));
   await postgres.start();
 

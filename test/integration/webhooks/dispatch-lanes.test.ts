@@ -227,7 +227,7 @@ describe('lanes', () => {
     expect((await desk.delivery(fresh!.id)).state).toBe('PENDING');
     expect(shop.webhooks.length).toBeLessThan(10);
     expect((await desk.deliveries()).map(({ last_result: words }) => words)).toContain(
-      'given up unsent: its endpoint did not answer for 76 hours',
+      'abandoned before it was sent: its endpoint did not answer for 76 hours',
     );
   });
 });

@@ -1,0 +1,108 @@
+import { create } from '@bufbuild/protobuf';
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { durationFromMs, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { describe, expect, test } from '@jest/globals';
+import { deliveryExplanation } from '../../../src/dashboard/developers/delivery-explanation.ts';
+import { webhooks as amharic } from '../../../src/dashboard/language/amharic/webhooks.ts';
+import { webhooks as english } from '../../../src/dashboard/language/english/webhooks.ts';
+import type { Language } from '../../../src/platform/language/language.ts';
+import {
+  DeliveryCause,
+  DeliveryCauseSchema,
+  DeliveryExplanationSchema,
+  DeliveryNextStep,
+  DeliveryNextStepSchema,
+  DeliveryState,
+  EndpointState,
+  ExplainDeliveryResponseSchema,
+} from '../../../src/gen/gatehouse/v1/webhook_service_pb.js';
+
+const path = '/m/mer_1/sandbox/webhooks';
+const dictionaries = { en: english, am: amharic };
+
+type Init = MessageInitShape<typeof ExplainDeliveryResponseSchema>;
+
+const shown = (
+  init: Init,
+  { language = 'en', mayChange = true }: { readonly language?: Language; readonly mayChange?: boolean } = {},
+) =>
+  deliveryExplanation(
+    create(ExplainDeliveryResponseSchema, init),
+    { words: dictionaries[language], language, timeZone: 'Africa/Addis_Ababa' },
+    { path, mayChange },
+  );
+
+const explained = (own: MessageInitShape<typeof DeliveryExplanationSchema>) => ({
+  sentences: ['It waits: gatehouse webhook resume mer_1 https://shop.example'],
+  explanation: create(DeliveryExplanationSchema, {
+    scheduleAttempts: 2,
+    scheduleMaxAttempts: 13,
+    scheduleDuration: durationFromMs(76 * 3_600_000),
+    ...own,
+  }),
+});
+
+test('an earlier delivery is linked, and what a viewer may not do is not recommended', () => {
+  const answer = explained({
+    cause: DeliveryCause.EARLIER_EVENT_PENDING,
+    nextSteps: [DeliveryNextStep.EXPLAIN_EARLIER],
+    earlierDeliveryId: 'whd_0',
+    earlierEventType: 'order.failed',
+  });
+
+  expect(shown(answer)).toEqual({
+    sentences: ['It waits for an earlier event of the same order: order.failed.'],
+    steps: [{ text: 'See why the earlier delivery waits.', href: `${path}/deliveries/whd_0` }],
+  });
+  const paused = explained({
+    cause: DeliveryCause.ENDPOINT_PAUSED,
+    nextSteps: [DeliveryNextStep.RESUME_ENDPOINT],
+  });
+  expect(shown(answer, { mayChange: false }).steps).toHaveLength(1);
+  expect(shown(paused, { mayChange: false }).steps).toEqual([]);
+});
+
+test('an open circuit is told with the time of the next attempt, and how to close it', () => {
+  const { sentences, steps } = shown({
+    ...explained({
+      cause: DeliveryCause.CIRCUIT_OPEN,
+      nextSteps: [DeliveryNextStep.REDELIVER, DeliveryNextStep.RESUME_ENDPOINT],
+    }),
+    endpoint: { consecutiveFailures: 7 },
+    nextAttemptTime: timestampFromDate(new Date('2026-11-21T03:02:00Z')),
+  });
+
+  expect(sentences[0]).toMatch(/^The circuit of its endpoint is open after 7 failures in a row\./);
+  expect(sentences.slice(1)).toEqual([
+    'The next attempt is number 3 of 13.',
+    expect.stringMatching(/^It is sent next on .*6:02.*\.$/),
+  ]);
+  expect(steps.map(({ href }) => href)).toEqual([undefined, path]);
+});
+
+describe.each(['en', 'am'] as const)('in %s', (language) => {
+  test('every cause has a sentence, and no page shows a command or the server’s own words', () => {
+    const nextSteps = DeliveryNextStepSchema.values.map(({ number }) => number as DeliveryNextStep);
+    for (const { number } of DeliveryCauseSchema.values) {
+      const { sentences, steps } = shown(explained({ cause: number, nextSteps }), { language });
+
+      expect(sentences.join('')).not.toBe('');
+      expect(JSON.stringify([sentences, steps])).not.toMatch(/gatehouse|It waits:/);
+    }
+  });
+
+  test.each([
+    [DeliveryState.DELIVERED, EndpointState.OPEN, 'delivered'],
+    [DeliveryState.PENDING, EndpointState.PAUSED, 'paused'],
+  ] as const)('a server of the version before tells by its states: %i, %i', (state, endpointState, why) => {
+    const { sentences, steps } = shown(
+      { sentences: ['not shown'], delivery: { state }, endpoint: { state: endpointState } },
+      { language },
+    );
+
+    expect({ sentences, steps }).toEqual({
+      sentences: [dictionaries[language].delivery.why[why]],
+      steps: [],
+    });
+  });
+});
