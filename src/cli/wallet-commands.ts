@@ -87,7 +87,7 @@ function rowsOf({ status, instance, reportTime, stale }: ReportedWalletStatus): 
 const workWords: Readonly<Record<WalletBreakerState, string>> = {
   [WalletBreakerState.UNSPECIFIED]: '',
   [WalletBreakerState.CLOSED]: 'all',
-  [WalletBreakerState.OPEN]: 'none: it rests',
+  [WalletBreakerState.OPEN]: 'none: circuit open',
   [WalletBreakerState.TRYING]: 'one trial request',
 };
 

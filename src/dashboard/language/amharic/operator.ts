@@ -180,7 +180,7 @@ export const operator: typeof english = {
       down: 'አይሠራም',
       untold: 'አይናገርም',
     },
-    breaker: { unknown: 'አልተነገረም', closed: 'ሁሉም', open: 'ምንም፤ አርፏል', trying: 'አንድ፣ ለሙከራ' },
+    breaker: { unknown: 'አልተነገረም', closed: 'ሁሉም', open: 'ምንም፤ ለጊዜው ተቋርጧል', trying: 'አንድ፣ ለሙከራ' },
     unknown: 'አይታወቅም',
     silent: (age) => `ለ${age} ሪፖርት አልመጣም። ፕሮሰሱ ቆሞ ሊሆን ይችላል፤ የዋሌቱ ሁኔታ አይታወቅም።`,
     places: (taken, all) => `${taken} ከ${all}`,
