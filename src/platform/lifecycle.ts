@@ -1,4 +1,5 @@
 import closeWithGrace from 'close-with-grace';
+import pTimeout from 'p-timeout';
 import type { Logger } from './logger.ts';
 
 /** A part of a process that can be stopped, and the time limit for stopping it. */
@@ -12,18 +13,12 @@ export interface Stoppable {
 const exitDeadlineMs = 9_500;
 
 async function stopWithin({ name, stop, timeoutMs }: Stoppable, logger: Logger): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const deadline = new Promise<'late'>((resolve) => {
-    timer = setTimeout(() => resolve('late'), timeoutMs);
-  });
+  const goOn = (): void =>
+    logger.warn({ part: name, timeout_ms: timeoutMs }, 'did not stop in time; going on without it');
   try {
-    const outcome = await Promise.race([Promise.resolve(stop()), deadline]);
-    if (outcome === 'late')
-      logger.warn({ part: name, timeout_ms: timeoutMs }, 'did not stop in time; going on without it');
+    await pTimeout(Promise.resolve(stop()), { milliseconds: timeoutMs, fallback: goOn });
   } catch (error) {
     logger.error({ part: name, err: error }, 'failed while stopping');
-  } finally {
-    clearTimeout(timer);
   }
 }
 

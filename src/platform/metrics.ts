@@ -1,3 +1,4 @@
+import pTimeout from 'p-timeout';
 import { Counter, Registry, collectDefaultMetrics } from 'prom-client';
 import type { Logger } from './logger.ts';
 
@@ -30,6 +31,7 @@ export interface MetricsOptions {
 /** A reading is reused for this time, so that frequent requests do not query the database each time. */
 const readingHoldsForMs = 2_000;
 const readingTimeoutMs = 3_000;
+const lateReading = `no answer within ${readingTimeoutMs / 1000} seconds`;
 
 /** Metrics of this process, with those of Node and the system: memory, CPU, event loop, garbage collection. */
 export function createMetrics({ logger, nowMs }: MetricsOptions): Metrics {
@@ -50,7 +52,7 @@ export function createMetrics({ logger, nowMs }: MetricsOptions): Metrics {
       const read = notOftener(prepare(own), nowMs);
       readings.push(async () => {
         try {
-          await inTime(read());
+          await pTimeout(read(), { milliseconds: readingTimeoutMs, message: lateReading });
           return own;
         } catch (error) {
           logger.warn({ err: error, reading: name }, 'metrics could not be read; they are left out');
@@ -81,17 +83,4 @@ function notOftener(read: () => Promise<void>, nowMs: () => number): () => Promi
     }
     return current;
   };
-}
-
-async function inTime(reading: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    const error = new Error(`no answer within ${readingTimeoutMs / 1000} seconds`);
-    timer = setTimeout(() => reject(error), readingTimeoutMs);
-  });
-  try {
-    await Promise.race([reading, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

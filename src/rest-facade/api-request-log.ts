@@ -3,6 +3,7 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError } from '@connectrpc/connect';
 import type { CallOptions, Client } from '@connectrpc/connect';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import pTimeout from 'p-timeout';
 import type { Environment } from '../gen/gatehouse/v1/order_pb.js';
 import type { ApiEndpoint } from '../gen/gatehouse/v1/request_log_service_pb.js';
 import type { ApiRequestSchema, RequestLogService } from '../gen/gatehouse/v1/request_log_service_pb.js';
@@ -204,7 +205,6 @@ export function createApiRequestLog(options: ApiRequestLogOptions): ApiRequestLo
     async close(signal) {
       isClosed = true;
       clearInterval(timer);
-      const gaveUp = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
       nextTryMs = 0;
       const rest = async (): Promise<void> => {
         await sending;
@@ -214,7 +214,9 @@ export function createApiRequestLog(options: ApiRequestLogOptions): ApiRequestLo
           unsent = undefined;
         }
       };
-      await Promise.race([rest(), gaveUp]);
+      await pTimeout(rest(), { milliseconds: Infinity, signal }).catch((error: unknown) => {
+        if (!signal.aborted) throw error;
+      });
       const lost = waiting.length + (unsent?.requests.length ?? 0);
       if (lost > 0)
         logger.warn({ lost }, 'requests are not in the request log: core did not take them before the end');

@@ -1,8 +1,5 @@
-/** Fails the test when it does not come within the ten seconds after which supervisors kill. */
-export function withinTenSeconds<T>(what: string, result: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`${what} took longer than 10 s`)), 10_000);
-  });
-  return Promise.race([result, late]).finally(() => clearTimeout(timer));
-}
+import pTimeout from 'p-timeout';
+
+/** Fails the test when the result takes longer than the ten seconds after which supervisors kill a process. */
+export const withinTenSeconds = <T>(what: string, result: Promise<T>): Promise<T> =>
+  pTimeout(result, { milliseconds: 10_000, message: `${what} took longer than 10 s` });

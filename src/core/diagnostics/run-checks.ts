@@ -10,6 +10,7 @@ import {
   StrayPaymentFactsSchema,
 } from '../../gen/gatehouse/v1/diagnostics_service_pb.js';
 import type { Check } from '../../gen/gatehouse/v1/diagnostics_service_pb.js';
+import pTimeout from 'p-timeout';
 import type { Database } from '../database/database.ts';
 import { readRelayLag } from '../events/relay-lag.ts';
 import { toleratedSilenceMs } from '../../platform/database/pool-watch.ts';
@@ -53,20 +54,15 @@ async function within(
   check: () => Promise<Check>,
   unchecked = failed,
 ): Promise<Check> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<Check>((resolve) => {
-    timer = setTimeout(() => {
-      const waited = durationFromMs(checkTimeoutMs);
-      resolve(unchecked(subject, CheckFinding.NO_ANSWER, { facts: { case: 'waited', value: waited } }));
-    }, checkTimeoutMs);
-  });
+  const late = (): Check =>
+    unchecked(subject, CheckFinding.NO_ANSWER, {
+      facts: { case: 'waited', value: durationFromMs(checkTimeoutMs) },
+    });
   try {
-    return await Promise.race([check(), late]);
+    return await pTimeout(check(), { milliseconds: checkTimeoutMs, fallback: late });
   } catch (error) {
     const message = error instanceof Error ? error.message : 'the check failed';
     return unchecked(subject, CheckFinding.ERROR, { facts: { case: 'error', value: message } });
-  } finally {
-    clearTimeout(timer);
   }
 }
 

@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import type { FastifyRequest } from 'fastify';
+import pTimeout from 'p-timeout';
 import type { Dashboard } from '../dashboard.ts';
 import { mails as amharic } from '../language/amharic/mails.ts';
 import { mails as english } from '../language/english/mails.ts';
@@ -44,7 +44,7 @@ export async function mailInvitation(
   const subject = invitation.subject(merchantName ?? 'Gatehouse');
   const text = invitation.text(invitationLink(dashboard, token), until);
   const sent = dashboard.mailer.send({ to, subject, text, requestId: request.id });
-  const isSent = await Promise.race([sent, delay(patienceMs, false, { ref: false })]);
+  const isSent = await pTimeout(sent, { milliseconds: patienceMs, fallback: () => false });
   return isSent ? 'sent' : 'not-known';
 }
 

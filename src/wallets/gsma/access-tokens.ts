@@ -1,3 +1,4 @@
+import pTimeout from 'p-timeout';
 import { Value } from '@sinclair/typebox/value';
 import type { NotSentWhy } from '../connector/outcomes.ts';
 import type { RawExchange } from '../connector/raw-exchange.ts';
@@ -107,23 +108,18 @@ function usableMs(lifetimeSeconds: number): number {
   return lifetimeMs - Math.min(longestMarginMs, lifetimeMs / 4);
 }
 
-function untilAborted(result: Promise<TokenResult>, signal: AbortSignal): Promise<TokenResult> {
-  return new Promise((resolve) => {
-    const stop = () => {
-      resolve({
-        kind: 'none',
-        why: isTimeout(signal.reason) ? 'timeout' : 'aborted',
-        detail: 'given up while waiting for an access token',
-        exchanges: [],
-      });
+async function untilAborted(result: Promise<TokenResult>, signal: AbortSignal): Promise<TokenResult> {
+  try {
+    return await pTimeout(result, { milliseconds: Infinity, signal });
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    return {
+      kind: 'none',
+      why: isTimeout(signal.reason) ? 'timeout' : 'aborted',
+      detail: 'abandoned while waiting for an access token',
+      exchanges: [],
     };
-    if (signal.aborted) stop();
-    signal.addEventListener('abort', stop);
-    void result.then((outcome) => {
-      signal.removeEventListener('abort', stop);
-      resolve(outcome);
-    });
-  });
+  }
 }
 
 /** What AbortSignal.timeout() aborts with (WHATWG DOM, section 3.2). */

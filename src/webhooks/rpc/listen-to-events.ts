@@ -1,7 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
 import type { Client } from '@connectrpc/connect';
-import { setTimeout as delay } from 'node:timers/promises';
+import pTimeout from 'p-timeout';
 import { Environment } from '../../gen/gatehouse/v1/order_pb.js';
 import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
 import type { OrderService } from '../../gen/gatehouse/v1/order_service_pb.js';
@@ -46,7 +46,10 @@ export async function* listenToEvents(
   let next = ask();
   try {
     while (!stop.aborted) {
-      const heard = await within(next, signOfLifeMs);
+      const heard = await pTimeout(next, {
+        milliseconds: signOfLifeMs,
+        fallback: () => 'nothing yet' as const,
+      });
       if (heard === 'nothing yet') {
         yield {};
         continue;
@@ -109,14 +112,4 @@ async function webhookOf(
     body,
     headers: signedHeaders({ eventId: event.eventId, body, at, secrets: live }),
   };
-}
-
-/** What the promise gives, unless that takes longer. */
-async function within<T>(promise: Promise<T>, ms: number): Promise<T | 'nothing yet'> {
-  const enough = new AbortController();
-  try {
-    return await Promise.race([promise, delay(ms, 'nothing yet' as const, { signal: enough.signal })]);
-  } finally {
-    enough.abort();
-  }
 }
