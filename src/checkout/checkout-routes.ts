@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { renderSVG } from 'uqr';
+import { toString as qrCodeOf } from 'qrcode';
 import { maskPhone } from '../platform/mask-sensitive.ts';
 import type { AwaitedOutcomes } from './awaited-outcome.ts';
 import type { BrowserSecrets } from './browser-secret.ts';
@@ -16,6 +16,9 @@ import type { FormFailure, PaymentForm } from './payment-form.ts';
 import { logFacts } from './request-log.ts';
 import { isFromOurPages } from '../platform/http/same-origin.ts';
 import type { SendPage } from './send-page.ts';
+
+/** The least error correction gives the largest modules, and a screen is neither torn nor stained. */
+const qrCodeForm = { type: 'svg', margin: 2, errorCorrectionLevel: 'L' } as const;
 
 export interface CheckoutRouteOptions {
   readonly checkouts: CheckoutAccess;
@@ -52,7 +55,7 @@ export function addCheckoutRoutes(app: FastifyInstance, options: CheckoutRouteOp
 
   app.get('/c/:token/qr.svg', async (request, reply) => {
     const address = `${baseUrl()}/c/${checkouts.tokenOf(request)}`;
-    return reply.type('image/svg+xml').send(renderSVG(address, { border: 2 }));
+    return reply.type('image/svg+xml').send(await qrCodeOf(address, qrCodeForm));
   });
 
   app.post('/c/:token', { onRequest: onlyOurForms }, async (request, reply) => {

@@ -1,4 +1,4 @@
-import { encode } from 'uqr';
+import { create } from 'qrcode';
 
 /** A QR code as a page draws it: the side of the square, and the path of its dark modules. */
 export interface QrCode {
@@ -10,9 +10,11 @@ export interface QrCode {
 const border = 4;
 
 export function qrCode(text: string): QrCode {
-  const { data, size } = encode(text, { border, ecc: 'M' });
-  const path = data
-    .flatMap((row, y) => row.map((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : '')))
-    .join('');
-  return { size, path };
+  const { size, data } = create(text, { errorCorrectionLevel: 'M' }).modules;
+  const path = Array.from(data, (isDark, index) => {
+    const x = border + (index % size);
+    const y = border + Math.floor(index / size);
+    return isDark ? `M${x} ${y}h1v1h-1z` : '';
+  }).join('');
+  return { size: size + 2 * border, path };
 }
