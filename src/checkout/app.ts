@@ -29,17 +29,17 @@ import { createUnknownLinkLimit } from './unknown-link-limit.ts';
 export interface CheckoutOptions {
   readonly checkout: Client<typeof CheckoutService>;
   readonly health: Client<typeof Health>;
-  /** Where customers reach the pages: scheme, host and, when a proxy takes it off, a path. Asked once it listens. */
+  /** The public URL of the pages: scheme, host and, if a proxy removes it, a path. Called after the listener has started. */
   readonly baseUrl: () => string;
-  /** Addresses and networks whose X-Forwarded-For says who the customer is: balancers in front of this process. */
+  /** Addresses and networks of trusted balancers, whose X-Forwarded-For names the customer. */
   readonly trustedProxies: readonly string[];
-  /** How many links that lead nowhere one address may open in a minute. */
+  /** How many unknown links one address may open per minute. */
   readonly unknownLinksPerMinute: number;
   readonly paymentLimits: PaymentLimitSettings;
-  /** In which the times on receipts are written: an IANA name. */
+  /** The time zone of receipts: an IANA name. */
   readonly timeZone: string;
   readonly logger: Logger;
-  /** Aborted when the process is about to stop: from then on `/readyz` says 503 and connections are not kept alive. */
+  /** Aborts when the process begins to stop. From then on `/readyz` answers 503 and connections are not kept alive. */
   readonly draining: AbortSignal;
   readonly now: () => Date;
   /** A monotonic clock, in milliseconds. */
@@ -50,12 +50,12 @@ export interface CheckoutOptions {
 
 const languageCookieName = 'gatehouse_language';
 
-/** The address of a page is all it takes to pay: it is never told to the shop or to anybody else. */
+/** A page's address is sufficient to pay, so it must not reach the shop or another site as a referrer. */
 const ownHeaders = { 'referrer-policy': 'no-referrer' };
 
 /**
- * The hosted checkout, ready to listen or to be injected into. Stateless: all it knows of a payment it asks core for.
- * `close()` lets requests under way finish.
+ * The hosted checkout, ready to listen or for injected requests. It is stateless: it reads all data of a payment from core.
+ * `close()` waits for running requests.
  */
 export async function buildCheckout(options: CheckoutOptions): Promise<FastifyInstance> {
   const { baseUrl } = options;

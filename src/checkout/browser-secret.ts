@@ -6,17 +6,17 @@ const secretForm = /^[A-Za-z0-9_-]{43}$/;
 /** Longer than any payment session, which ends within 24 hours. */
 const maxAgeSeconds = 2 * 24 * 60 * 60;
 
-/** The secret by which core knows one browser from another. It never reaches a script, and never leaves this host. */
+/** The secret by which core distinguishes browsers. Scripts and other hosts cannot read it. */
 export interface BrowserSecrets {
-  /** The secret of the browser that asks; '' when it has none. */
+  /** The secret of the requesting browser; '' when it has none. */
   readonly of: (request: FastifyRequest) => string;
-  /** The secret of the browser that asks, made and given to it now when it has none. */
+  /** The secret of the requesting browser. If it has none, a new one is created and set. */
   readonly ensure: (request: FastifyRequest, reply: FastifyReply) => string;
 }
 
 /**
- * `secure`: whether customers reach the pages over https. The `__Host-` prefix then keeps other hosts of the domain from
- * planting a secret they know (RFC 6265bis, section 4.1.3.2).
+ * `secure`: whether customers reach the pages over https. The `__Host-` prefix then prevents other hosts of the domain from
+ * setting a secret that they know (RFC 6265bis, section 4.1.3.2).
  */
 export function createBrowserSecrets(
   secure: () => boolean,

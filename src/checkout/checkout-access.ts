@@ -9,19 +9,19 @@ import { failureOfRpc } from './rpc-failure.ts';
 import type { CheckoutFailure } from './rpc-failure.ts';
 import type { CountUnknownLink } from './unknown-link-limit.ts';
 
-/** A customer waits for this answer. */
+/** The deadline of a call, for which a customer waits. */
 const deadlineMs = 10_000;
 
-/** At least 256 bits of base64url, and no more than the router takes: what else comes is not asked about. */
+/** At least 256 bits in base64url, and at most the length that the router accepts. Core is not called for other texts. */
 const tokenForm = /^[A-Za-z0-9_-]{43,100}$/;
 
-/** The checkouts of core, as the routes use them. */
+/** Access to core's checkouts for the routes. */
 export interface CheckoutAccess {
   /** The token in the request's path. @throws PageProblem when it cannot be one */
   readonly tokenOf: (request: FastifyRequest) => string;
-  /** @throws PageProblem when there is none, or core cannot say */
+  /** @throws PageProblem when there is no checkout, or core cannot answer */
   readonly get: (request: FastifyRequest, browserSecret: string) => Promise<OpenCheckout>;
-  /** Calls core; what may be wrong with the checkout comes back, what else fails is thrown. @throws PageProblem */
+  /** Calls core. Returns failures that concern the checkout, and throws all others. @throws PageProblem */
   readonly change: (
     request: FastifyRequest,
     call: (

@@ -24,16 +24,16 @@ import { maskedPhone, readablePhone } from './phone-text.ts';
 import { refusalCauseOf } from './refusal-cause.ts';
 
 /**
- * How long an outcome is shown before the customer is taken back to the shop: the 20 seconds that WCAG 2.2 (2.2.1) asks
- * for, in which the customer can decide to stay.
+ * How long an outcome is shown before the customer returns to the shop. WCAG 2.2 (2.2.1) requires 20 seconds, in which the
+ * customer can decide to stay.
  */
 const returnAfterSeconds = 20;
-/** An outcome that is older is not news: the page stays, however the customer comes to open it. */
+/** The page of an older outcome does not return to the shop by itself. */
 const isNewsForMs = 5 * 60_000;
-/** How often a browser without scripts looks at a payment. */
+/** How often a browser without scripts refreshes the page of a payment. */
 const refreshSeconds = 8;
 
-/** Why nothing was done that the customer asked for, and the form as it was sent, when it was one. */
+/** Why the customer's request was refused, and the sent form, if there was one. */
 export interface Refusal {
   readonly alert: Notice;
   readonly form?: {
@@ -44,7 +44,7 @@ export interface Refusal {
   };
 }
 
-/** One checkout on its way to a page. */
+/** The data for the page of one checkout. */
 export interface CheckoutPage {
   readonly checkout: Checkout;
   readonly order: Order;
@@ -53,13 +53,13 @@ export interface CheckoutPage {
   /** The page's own address. */
   readonly self: string;
   readonly nowMs: number;
-  /** In which the receipt is dated: an IANA name. */
+  /** The time zone of the receipt: an IANA name. */
   readonly timeZone: string;
-  /** Whether the customer asked that the page changes by itself no more. */
+  /** Whether the customer chose that the page must not change by itself. */
   readonly stay: boolean;
-  /** Whether the browser that paid or cancelled sees the outcome for the first time. */
+  /** Whether the paying or cancelling browser shows the outcome for the first time. */
   readonly isFirstSight: boolean;
-  /** When the customer asked for something that was not done. */
+  /** Set when the customer's request was refused. */
   readonly refused?: Refusal;
 }
 
@@ -156,7 +156,7 @@ function confirmPage(page: CheckoutPage, stage: StageNamed<'confirm'>): ConfirmV
   };
 }
 
-/** Says nothing about the payment: whoever looks may have no part in it. */
+/** A page without details of the payment, because its reader may not be the payer. */
 function inUsePage(page: CheckoutPage): OutcomeView {
   const { order, language, self, stage } = page;
   const messages = messagesIn(language);
@@ -178,7 +178,7 @@ function inUsePage(page: CheckoutPage): OutcomeView {
   };
 }
 
-/** Followed like the page to confirm: the customer may pay as soon as the money is back. */
+/** Refreshed like the page to confirm, because the customer may pay as soon as the money is returned. */
 function notReturnedPage(page: CheckoutPage, money: MoneyNotReturned): OutcomeView {
   const { order, language, self, stage } = page;
   const messages = messagesIn(language);
@@ -234,7 +234,7 @@ function finalPage(page: CheckoutPage, stage: keyof typeof tones): OutcomeView {
   };
 }
 
-/** That nothing was paid is not said while a wallet has money of the payer. */
+/** The text of an unpaid order. It does not claim that nothing was paid while a wallet holds the payer's money. */
 function unpaidText(
   { checkout: { moneyNotReturned: money }, language }: CheckoutPage,
   stage: 'failed' | 'cancelled' | 'expired',
@@ -255,7 +255,7 @@ function factsOf({ orderNumber, reason }: Order, amount: string, { labels }: Mes
   ];
 }
 
-/** All that a customer, a shop or a wallet needs to find the payment again. Another browser is not shown the number. */
+/** The data by which a customer, a shop or a wallet can find the payment. Another browser does not get the phone number. */
 function receiptOf(page: CheckoutPage, amount: string, shop: ShopView, messages: Messages): Fact[] {
   const { checkout, order, language, timeZone } = page;
   const { labels, wallets } = messages;
@@ -279,7 +279,7 @@ function receiptOf(page: CheckoutPage, amount: string, shop: ShopView, messages:
   return facts.filter((fact) => fact !== undefined);
 }
 
-/** How to reach the merchant; undefined when it has not said. */
+/** The merchant's contact; undefined when none is set. */
 function contactOf({ checkout }: CheckoutPage, shop: ShopView, messages: Messages): ContactView | undefined {
   const { phone = '', email = '' } = checkout.merchantContact ?? {};
   const ways = [
@@ -299,7 +299,7 @@ function shopOf({ checkout, order }: CheckoutPage, messages: Messages): ShopView
   };
 }
 
-/** The way back exactly as the merchant gave it. Only a web address is one: nothing else may become a link. */
+/** The merchant's return URL exactly as given. Only a web address may become a link. */
 function backToShop({ returnUrl }: Order, shop: ShopView, messages: Messages): OutcomeView['back'] {
   return /^https?:\/\//i.test(returnUrl) ? { href: returnUrl, text: messages.backTo(shop.name) } : undefined;
 }

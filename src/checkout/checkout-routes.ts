@@ -25,18 +25,18 @@ export interface CheckoutRouteOptions {
   readonly secrets: BrowserSecrets;
   readonly awaited: AwaitedOutcomes;
   readonly sendPage: SendPage;
-  /** The path of a checkout's page, as browsers see it. */
+  /** The path of a checkout's page as seen by browsers. */
   readonly pathOf: (token: string) => string;
-  /** Where customers reach this process, without a slash at the end. */
+  /** The public URL of this process, without a trailing slash. */
   readonly baseUrl: () => string;
-  /** In which receipts are dated: an IANA name. */
+  /** The time zone of receipts: an IANA name. */
   readonly timeZone: string;
-  /** Counts a payment form before core is asked. */
+  /** Counts a payment form before core is called. */
   readonly countPayment: CountPayment;
   readonly now: () => Date;
 }
 
-/** The pages of a checkout, what their forms send, and what their script asks. A GET changes nothing in Gatehouse. */
+/** The routes for the pages of a checkout, their forms and their script. A GET changes nothing in Gatehouse. */
 export function addCheckoutRoutes(app: FastifyInstance, options: CheckoutRouteOptions): void {
   const { checkouts, secrets, awaited, pathOf, baseUrl, now, countPayment } = options;
   const onlyOurForms = async (request: FastifyRequest): Promise<void> => {
@@ -90,16 +90,16 @@ export function addCheckoutRoutes(app: FastifyInstance, options: CheckoutRouteOp
   });
 }
 
-/** What was asked of a checkout and refused; nothing of it when the page was only opened. */
+/** A refused request of the customer; empty when the page was only opened. */
 interface Refused {
   readonly failure?: FormFailure;
-  /** The form that started nothing; absent after a cancellation. */
+  /** The refused form; absent after a refused cancellation. */
   readonly form?: PaymentForm;
-  /** As whose the form was sent: the request had no cookie when it was given out just now. */
+  /** The browser secret of the form, if it was created in this request and is not in its cookies. */
   readonly browserSecret?: string;
 }
 
-/** Shows a checkout as it is now, with why what the customer asked for was refused when the page still asks for it. */
+/** Shows the current state of a checkout. If the page still shows the refused form, it includes the reason. */
 async function showCheckout(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -113,9 +113,9 @@ async function showCheckout(
   const nowMs = now().getTime();
   const stage = stageOf(open.checkout, open.order, nowMs);
   logFacts(request, { stage: stage.name });
-  // The page has changed into one that explains itself: reloading it shall not send the form again.
+  // The page for the new stage needs no explanation. A redirect prevents that a reload sends the form again.
   if (failure !== undefined && !saysWhy(stage, form)) return reply.redirect(self, 303);
-  // Given out before the form is sent, so that two presses on its button come from one browser and not from two.
+  // The secret is set before the form is sent, so that a double click counts as one browser.
   if (stage.name === 'pay') secrets.ensure(request, reply);
   reply.code(stage.name === 'in_use' ? 409 : failure === undefined ? 200 : refusedStatus(failure));
   if (failure?.retryAfterSeconds !== undefined) reply.header('retry-after', failure.retryAfterSeconds);
@@ -129,7 +129,7 @@ async function showCheckout(
   return sendPage(request, reply, checkoutPage(page), self);
 }
 
-/** Whether the page of this stage says why a form was refused: the form again, or the payment that could not be cancelled. */
+/** Whether the page of this stage can show the refusal: the form itself, or the payment that could not be cancelled. */
 function saysWhy(stage: CheckoutStage, form: PaymentForm | undefined): boolean {
   switch (stage.name) {
     case 'pay':

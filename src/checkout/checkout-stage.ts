@@ -3,13 +3,13 @@ import type { Checkout, MoneyNotReturned } from '../gen/gatehouse/v1/checkout_se
 import { OrderStatus, PaymentAttemptStatus } from '../gen/gatehouse/v1/order_pb.js';
 import type { Order, PaymentAttempt } from '../gen/gatehouse/v1/order_pb.js';
 
-/** What a customer is to be shown of a checkout. Every order is in exactly one of these at a time. */
+/** The stage of a checkout, which selects its page. Every order is in exactly one stage at a time. */
 export type CheckoutStage =
-  /** Nothing runs: a payment may be started. `refused` is the try before, when there was one. */
+  /** No payment is in progress, and one may be started. `refused` is the previous attempt, if any. */
   | { readonly name: 'pay'; readonly refused: PaymentAttempt | undefined }
-  /** A wallet has been asked, or is about to be. `slow`: long enough ago for the customer to wonder. */
+  /** A request was sent to a wallet, or will be. `slow`: the customer has waited for long. */
   | { readonly name: 'confirm'; readonly attempt: PaymentAttempt; readonly slow: boolean }
-  /** Money of an earlier try is with the wallet and pays nothing: no other try until it is back with the payer. */
+  /** The wallet holds money of an earlier attempt that does not pay the order. No other attempt may start until it is returned. */
   | { readonly name: 'not_returned'; readonly money: MoneyNotReturned }
   | { readonly name: 'paid' }
   | { readonly name: 'failed' }
@@ -21,8 +21,8 @@ export type CheckoutStage =
 const slowAfterMs = 180_000;
 
 /**
- * Says what to show. Money comes first: while an attempt may still take some, the customer sees that attempt, however
- * late it is. Only an order whose outcome is settled, or that nobody can have paid, is called anything else.
+ * Selects the stage. Money comes first: while an attempt may still take money, the customer sees that attempt, even after the
+ * session. Only an order with a final outcome, or one that cannot have been paid, gets another stage.
  */
 export function stageOf(checkout: Checkout, order: Order, nowMs: number): CheckoutStage {
   switch (order.status) {
@@ -46,7 +46,7 @@ function openStage(checkout: Checkout, order: Order, nowMs: number): CheckoutSta
     const slow = attempt.status === PaymentAttemptStatus.UNKNOWN || nowMs - sinceMs >= slowAfterMs;
     return { name: 'confirm', attempt, slow };
   }
-  // Core will say so too, within seconds.
+  // Core will expire the order within seconds.
   if (secondsLeft(order, nowMs) === 0) return { name: 'expired' };
   const { moneyNotReturned: money } = checkout;
   if (money !== undefined) return { name: 'not_returned', money };
@@ -67,25 +67,25 @@ function mayHoldMoney({ status }: PaymentAttempt): boolean {
   }
 }
 
-/** Whether nothing more will happen to the order. */
+/** Whether the order will not change again. */
 export const isFinal = ({ name }: CheckoutStage): boolean =>
   name === 'paid' || name === 'failed' || name === 'cancelled' || name === 'expired';
 
 /**
- * Whether the customer may still cancel: while no wallet has been asked. Core decides again when it is asked to, because
- * the request may have gone out in between.
+ * Whether the customer may still cancel, which is possible until a request is sent to a wallet. Core decides again at the
+ * cancellation, because the request may have been sent in between.
  */
 export const isCancellable = (stage: CheckoutStage): boolean =>
   stage.name === 'pay' ||
   (stage.name === 'confirm' && stage.attempt.status === PaymentAttemptStatus.REQUESTED);
 
-/** Whole seconds until the payment session ends, rounded up; 0 once it has. */
+/** Whole seconds until the payment session expires, rounded up; 0 afterwards. */
 export function secondsLeft(order: Order, nowMs: number): number {
   if (order.expireTime === undefined) return 0;
   return Math.max(0, Math.ceil((timestampMs(order.expireTime) - nowMs) / 1000));
 }
 
-/** A name for what the page shows, which is another one as soon as it should show something else. */
+/** A version of the page's content, which changes when the page must show something else. */
 export function stageVersion(stage: CheckoutStage): string {
   switch (stage.name) {
     case 'pay':

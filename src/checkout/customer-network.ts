@@ -1,8 +1,8 @@
 import ipaddr from 'ipaddr.js';
 
 /**
- * The address itself for IPv4; the /64 for IPv6, which one subscriber has to itself and can change within at will. '' for what
- * is no address.
+ * The network of a customer: the address for IPv4, and the /64 network for IPv6, because one subscriber has a whole /64.
+ * '' for a text that is not an address.
  */
 export function networkOf(ip: string): string {
   if (!ipaddr.isValid(ip)) return '';

@@ -7,7 +7,7 @@ import type { SendPage } from './send-page.ts';
 
 export type ReplyWithError = (thrown: unknown, request: FastifyRequest, reply: FastifyReply) => void;
 
-/** Answers with what is wrong: a page, or JSON where a script asks. Nothing that is ours to know is in it. */
+/** Answers with the problem, as a page or as JSON for a script. The answer contains no internal details. */
 export function createErrorHandler(sendPage: SendPage, pathOf: (token: string) => string): ReplyWithError {
   return (thrown, request, reply) => {
     const { problem, reason, cause, retryAfterSeconds } = pageProblemOf(thrown);
@@ -26,7 +26,7 @@ export function createErrorHandler(sendPage: SendPage, pathOf: (token: string) =
   };
 }
 
-/** What Fastify refuses, and what went wrong in here, as a problem of the customer's words. */
+/** Translates Fastify's refusals and internal errors into a problem for the customer. */
 function pageProblemOf(thrown: unknown): PageProblem {
   if (thrown === undefined) return new PageProblem('unknownLink', 'ROUTE_NOT_FOUND');
   if (thrown instanceof PageProblem) return thrown;

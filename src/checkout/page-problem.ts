@@ -1,10 +1,10 @@
 import type { Problem } from './problem-page.ts';
 
-/** A request that ends in a page about what is wrong. Reason and cause are for the log alone. */
+/** A request that is answered with a problem page. Only the log contains reason and cause. */
 export class PageProblem extends Error {
   override readonly name = 'PageProblem';
   readonly problem: Problem;
-  /** The UPPER_SNAKE reason core gave, or one of our own. */
+  /** Core's UPPER_SNAKE reason, or one of our own. */
   readonly reason: string;
   readonly retryAfterSeconds: number | undefined;
 

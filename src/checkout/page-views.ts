@@ -1,19 +1,19 @@
-/** What the templates are given, one shape a template. Texts are finished: a template decides nothing but where they go. */
+/** The data of the templates, one type per template. Texts are complete: a template decides only their position. */
 export type PageView = PayView | ConfirmView | OutcomeView;
 
 interface AnyPage {
   readonly title: string;
   /** Whether to say that no real money moves. */
   readonly testPayment: boolean;
-  /** For browsers without scripts: when to load another address (this one when none is given). */
+  /** For browsers without scripts: when to load another address, by default this one. */
   readonly refresh?: { readonly seconds: number; readonly url?: string } | undefined;
 }
 
 export interface ShopView {
   readonly name: string;
-  /** The merchant behind a business of another name. */
+  /** The merchant's name, if the business has another name. */
   readonly byMerchant: string | undefined;
-  /** Stands for a logo. */
+  /** The letter that is shown instead of a logo. */
   readonly initial: string;
 }
 
@@ -57,19 +57,19 @@ export interface PayView extends AnyPage {
 export interface ConfirmView extends AnyPage {
   readonly template: 'confirm';
   readonly self: string;
-  /** Another one as soon as the page should show something else. */
+  /** Changes when the page must show something else. */
   readonly version: string;
   readonly shop: ShopView;
   readonly heading: string;
-  /** Given when the customer asked to cancel and could not. */
+  /** Set when a cancellation was refused. */
   readonly alert: { readonly title: string; readonly body: string } | undefined;
-  /** What happens next, in order. */
+  /** The next steps, in order. */
   readonly steps: readonly string[];
   readonly slow: string | undefined;
   readonly facts: readonly Fact[];
-  /** Whether no wallet has been asked yet; the script follows it. */
+  /** Whether no request was sent to a wallet yet. The script updates it. */
   readonly isCancellable: boolean;
-  /** What the customer can do once the wallet has been asked. */
+  /** What the customer can do after the request was sent to the wallet. */
   readonly cannotCancel: string;
   readonly contact: ContactView | undefined;
   readonly back: OutcomeView['back'];
@@ -86,12 +86,12 @@ export interface OutcomeView extends AnyPage {
   /** Whether the page is worth printing. */
   readonly isReceipt?: boolean;
   readonly contact?: ContactView | undefined;
-  /** Given when the page is followed, as on the page to confirm. */
+  /** Set when the page refreshes by itself, like the page to confirm. */
   readonly version?: string;
   readonly again?: { readonly href: string; readonly text: string };
   readonly back?: { readonly href: string; readonly text: string } | undefined;
-  /** After how many seconds to go back without being asked. */
+  /** The seconds after which the page returns to the shop by itself. */
   readonly returnSeconds?: number | undefined;
-  /** Nothing more will happen here. */
+  /** Whether the page will not change again. */
   readonly final: boolean;
 }

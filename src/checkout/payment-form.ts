@@ -9,13 +9,13 @@ import { withoutSeparators } from './phone-text.ts';
 import type { CheckoutFailure, CheckoutFailureKind } from './rpc-failure.ts';
 import { formField } from './submitted-form.ts';
 
-/** What a customer chose on the page to pay. Whether it can be used is for core to say. */
+/** The customer's input on the page to pay. Core validates it. */
 export interface PaymentForm {
   readonly paymentOption: PaymentOption;
   readonly phone: string;
 }
 
-/** The form of a request's body. */
+/** Reads the form in a request's body. */
 export function readPaymentForm(body: unknown): PaymentForm {
   return {
     paymentOption: optionNamed(formField(body, 'payment_option'))?.number ?? PaymentOption.UNSPECIFIED,
@@ -23,12 +23,12 @@ export function readPaymentForm(body: unknown): PaymentForm {
   };
 }
 
-/** A failure that comes back with the form: the others have pages of their own, or throw. */
+/** A failure that is shown with the form. Other failures have their own pages, or throw. */
 export type FormFailure = CheckoutFailure & {
   readonly kind: Exclude<CheckoutFailureKind, 'unknown_link' | 'unavailable'>;
 };
 
-/** What was refused, in the words of the page. `form` is absent when a cancellation was. */
+/** The refusal as text of the page. `form` is absent for a cancellation. */
 export function refusalOf(failure: FormFailure, form: PaymentForm | undefined, language: Language): Refusal {
   const messages = messagesIn(language);
   if (form === undefined) {
@@ -49,7 +49,7 @@ export function refusalOf(failure: FormFailure, form: PaymentForm | undefined, l
   };
 }
 
-/** Every kind of failure, and every cause of an order that is not payable, has its words: the compiler checks that. */
+/** The text for a failure. The compiler checks that every kind, and every cause of an unpayable order, has one. */
 function alertOf(failure: FormFailure, language: Language): Notice {
   const messages = messagesIn(language);
   const wait = (): string => durationText(failure.retryAfterSeconds ?? 60, language);

@@ -1,21 +1,21 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 
-/** Counts a payment form against its page and its customer's network. Gives the seconds to wait once there were too many. */
+/** Counts a payment form for its page and its customer's network. Gives the seconds to wait above a limit. */
 export type CountPayment = (page: string, network: string) => Promise<number | undefined>;
 
 export interface PaymentLimitSettings {
-  /** In ten minutes. An order takes five payments in all; more forms of one page are refused ones. */
+  /** Forms in ten minutes. An order accepts five payments in total, so further forms of a page are refused ones. */
   readonly perPage: number;
-  /** In ten minutes. High, because all customers of a mobile operator may share one address. */
+  /** Forms in ten minutes. The limit is high, because all customers of a mobile operator may share one address. */
   readonly perNetwork: number;
 }
 
 const windowSeconds = 10 * 60;
 
 /**
- * The first line against somebody who uses checkout pages to have strangers prompted: cheap, and before core is asked. How
- * often one phone is prompted is for core to decide. Counts in the memory of this process: with several behind a
- * balancer, each allows its own share. A limit of 0 is none.
+ * The first defence against a person who uses checkout pages to prompt strangers' phones. It is cheap and needs no call to
+ * core. Core limits the prompts of each phone. The counts are in the memory of this process, so each of several processes
+ * behind a balancer has its own limit. 0 sets no limit.
  */
 export function createPaymentLimit({ perPage, perNetwork }: PaymentLimitSettings): CountPayment {
   const limiters = [perPage, perNetwork].map((points) =>
@@ -27,7 +27,7 @@ export function createPaymentLimit({ perPage, perNetwork }: PaymentLimitSettings
       await limiters[1]?.consume(network);
       return undefined;
     } catch (exceeded) {
-      // In whole minutes: nobody is told the moment at which the next one is free.
+      // Whole minutes, so that no client learns the exact time at which the next form is allowed.
       if (exceeded instanceof RateLimiterRes)
         return Math.max(1, Math.ceil(exceeded.msBeforeNext / 60_000)) * 60;
       throw exceeded;

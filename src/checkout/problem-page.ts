@@ -2,7 +2,7 @@ import { messagesIn } from './language/dictionary.ts';
 import type { Language } from '../platform/language/language.ts';
 import type { OutcomeView } from './page-views.ts';
 
-/** Why there is no checkout to show, and the status code it comes under. */
+/** The problems that prevent showing a checkout, with their status codes. */
 export const problems = {
   unknownLink: 404,
   tooManyRequests: 429,
@@ -14,7 +14,7 @@ export const problems = {
 
 export type Problem = keyof typeof problems;
 
-/** A page that says what is wrong and what to do. `self` is the payment's address, when there is one to go back to. */
+/** A page with the problem and the next step. `self` is the payment's address, if the customer can return to it. */
 export function problemPage(problem: Problem, language: Language, self: string | undefined): OutcomeView {
   const messages = messagesIn(language);
   const { title, body } = messages[problem];

@@ -2,7 +2,7 @@ import { PaymentAttemptStatus } from '../gen/gatehouse/v1/order_pb.js';
 import type { PaymentAttempt } from '../gen/gatehouse/v1/order_pb.js';
 import type { RefusalCause } from './language/messages.ts';
 
-/** Reasons that a customer can do something about; the others are between us and the wallet. */
+/** Reasons that a customer can resolve. The others concern only us and the wallet. */
 const tellable: ReadonlySet<string> = new Set<RefusalCause>([
   'insufficient_funds',
   'wrong_pin',

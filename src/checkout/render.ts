@@ -6,19 +6,19 @@ import { languages } from '../platform/language/language.ts';
 import type { Language } from '../platform/language/language.ts';
 import type { PageView } from './page-views.ts';
 
-/** What every page has around it. */
+/** The data of the frame around every page. */
 export interface PageFrame {
   readonly language: Language;
-  /** What stands before every path as browsers see it; '' when nothing does. */
+  /** The prefix of every path as seen by browsers; may be ''. */
   readonly prefix: string;
-  /** The page's address without its query, so that the same page can be asked for in the other language. */
+  /** The page's path without its query, for the link to the other language. */
   readonly path: string;
 }
 
-/** Gives a page as HTML. Whatever is put into it is escaped by the templates. */
+/** Renders a page as HTML. The templates escape all values. */
 export type RenderPage = (page: PageView, frame: PageFrame) => string;
 
-/** Reads the templates on first use, and keeps them. */
+/** Reads the templates at first use and caches them. */
 export function createRenderer({ style, script, icon }: Assets): RenderPage {
   const eta = new Eta({ views: join(import.meta.dirname, 'templates'), cache: true, autoEscape: true });
   return (page, { language, prefix, path }) => {

@@ -4,26 +4,26 @@ import type { Logger } from '../platform/logger.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What the request's one log line will say besides what HTTP knows; null before the request has begun. */
+    /** Additional fields for the request's log line; null before the request has begun. */
     checkoutFacts: RequestFacts | null;
   }
 }
 
-/** Found out on the way. Never the token: whoever has it can pay, so only the order's id stands for it. */
+/** Facts about a request for its log line. The order's id replaces the token, because a holder of the token can pay. */
 export interface RequestFacts {
   orderId?: string;
   merchantId?: string;
-  /** What the page showed. */
+  /** The stage that the page showed. */
   stage?: string;
-  /** The phone asked to pay, masked. */
+  /** The phone of the payer, masked. */
   phone?: string;
   /** Why the request failed, as an UPPER_SNAKE word. */
   reason?: string;
-  /** What went wrong inside; never shown to the customer. */
+  /** The internal cause, never shown to the customer. */
   cause?: unknown;
 }
 
-/** As `logLineWhenOver`. The path is never in the line, because it has the token: the route stands for it. */
+/** Like `logLineWhenOver`. The line has the route instead of the path, because the path contains the token. */
 export function logWhenOver(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -38,7 +38,7 @@ export function logWhenOver(
   logLineWhenOver(request, reply, { logger, nowMs: monotonicMs, facts });
 }
 
-/** Adds what was found out to the request's log line. */
+/** Adds facts to the request's log line. */
 export function logFacts(request: FastifyRequest, facts: RequestFacts): void {
   if (request.checkoutFacts !== null) Object.assign(request.checkoutFacts, facts);
 }

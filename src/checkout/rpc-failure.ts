@@ -6,13 +6,13 @@ import { notPayableCauseOf } from '../contract/not-payable.ts';
 import type { NotPayableCause } from '../contract/not-payable.ts';
 import { reasonOf, retryAfterSecondsOf } from '../platform/rpc/rpc-error.ts';
 
-/** What a failed call to core comes to for the customer. */
+/** The kinds of failed calls to core that a customer can see. */
 export type CheckoutFailureKind =
   | 'unknown_link'
   | 'in_use'
-  /** A payment is under way, perhaps from another tab: the page shows that one. */
+  /** A payment is in progress, perhaps from another tab. The page shows that payment. */
   | 'payment_in_progress'
-  /** The order takes no payment now; `cause` says why. */
+  /** The order accepts no payment now. `cause` gives the reason. */
   | 'not_payable'
   | 'invalid_fields'
   | 'phone_busy'
@@ -22,16 +22,16 @@ export type CheckoutFailureKind =
 
 export interface CheckoutFailure {
   readonly kind: CheckoutFailureKind;
-  /** The UPPER_SNAKE reason core gave, or one made of the status code. */
+  /** Core's UPPER_SNAKE reason, or one derived from the status code. */
   readonly reason: string;
   /** The names of the fields that were refused. */
   readonly fields: readonly string[];
   readonly retryAfterSeconds: number | undefined;
-  /** Of `not_payable`; undefined for a cause that only a newer core knows. */
+  /** The cause of `not_payable`; undefined for a cause of a newer core. */
   readonly cause: NotPayableCause | undefined;
 }
 
-/** Everything else is `unavailable`: core cannot do its work, or this process or core is not set up as it should be. */
+/** All other reasons become `unavailable`: core cannot answer, or this process or core is configured incorrectly. */
 const kinds: Readonly<Partial<Record<ErrorReason, CheckoutFailureKind>>> = {
   CHECKOUT_NOT_FOUND: 'unknown_link',
   ORDER_NOT_FOUND: 'unknown_link',
@@ -46,7 +46,7 @@ const kinds: Readonly<Partial<Record<ErrorReason, CheckoutFailureKind>>> = {
   PRODUCTION_NOT_ACTIVATED: 'merchant_closed',
 };
 
-/** What the customer is told when a call to core threw. */
+/** The failure that the customer sees when a call to core throws. */
 export function failureOfRpc(thrown: unknown): CheckoutFailure {
   const none = { fields: [], retryAfterSeconds: undefined, cause: undefined };
   if (!(thrown instanceof ConnectError)) return { kind: 'unavailable', reason: 'UNEXPECTED', ...none };

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { PageView } from './page-views.ts';
 import type { RenderPage } from './render.ts';
 
-/** Answers with a page. `path` is the page's address, when it has one of its own. */
+/** Answers with a page. `path` is the page's address, if it has one. */
 export type SendPage = (
   request: FastifyRequest,
   reply: FastifyReply,
@@ -10,7 +10,7 @@ export type SendPage = (
   path?: string,
 ) => FastifyReply;
 
-/** `prefix` is asked for at each page: how customers reach this process is known once it listens. */
+/** `prefix` is called for each page, because the public URL is known only after the listener has started. */
 export function createSendPage(render: RenderPage, prefix: () => string): SendPage {
   return (request, reply, page, path = '') => {
     const { language } = request;

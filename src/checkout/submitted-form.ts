@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 
-/** Several times what the longest form comes to. */
+/** Several times the size of the longest form. */
 const bodyLimitBytes = 4 * 1024;
 
-/** Makes the bodies of requests what the pages' forms send, and no other. */
+/** Accepts only bodies in the format of the pages' forms. */
 export function addFormParser(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(
@@ -13,7 +13,7 @@ export function addFormParser(app: FastifyInstance): void {
   );
 }
 
-/** A field of a form as the customer left it; '' when there is none. */
+/** The value of a form field; '' when it is missing. */
 export function formField(body: unknown, name: string): string {
   return body instanceof URLSearchParams ? (body.get(name) ?? '').trim() : '';
 }

@@ -1,13 +1,13 @@
 import { networkOf } from './customer-network.ts';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 
-/** Counts a link that led nowhere against an address. Gives the seconds to wait once there were too many of them. */
+/** Counts an unknown link for an address. Gives the seconds to wait above the limit. */
 export type CountUnknownLink = (ip: string) => Promise<number | undefined>;
 
 /**
- * Nobody finds a 256-bit token by trying; the limit tells those who do so by mistake to stop, and keeps the noise down.
- * It is for unknown links alone, because many customers of one mobile operator may share an address. Counts in the memory
- * of this process: with several behind a balancer, each allows its own share.
+ * An attacker cannot guess a 256-bit token. The limit stops clients that try by mistake, and reduces load. It counts only
+ * unknown links, because many customers of one mobile operator may share an address. The counts are in the memory of this
+ * process, so each of several processes behind a balancer has its own limit.
  */
 export function createUnknownLinkLimit(perMinute: number): CountUnknownLink {
   const limiter = new RateLimiterMemory({ points: perMinute, duration: 60 });

@@ -4,7 +4,7 @@ import type { PaymentOption } from '../../gen/gatehouse/v1/order_pb.js';
 /** A payment option that can be chosen. */
 export type ChosenOption = Exclude<PaymentOption, PaymentOption.UNSPECIFIED>;
 
-/** Why a payment did not happen, as far as a customer can do something about it. */
+/** The causes of a failed payment that a customer can resolve. */
 export type RefusalCause =
   | 'insufficient_funds'
   | 'wrong_pin'
@@ -17,13 +17,13 @@ export type RefusalCause =
   | 'timed_out'
   | 'other';
 
-/** A heading and what it means for the customer. */
+/** A heading, and its meaning for the customer. */
 export interface Notice {
   readonly title: string;
   readonly body: string;
 }
 
-/** Every text of the pages. Amounts, names, times and numbers come in as texts of the same language. */
+/** Every text of the pages. Amounts, names, times and numbers are passed as texts of the same language. */
 export interface Messages {
   /** The language's own name, for the switch. */
   readonly languageName: string;
@@ -47,7 +47,7 @@ export interface Messages {
     readonly chooseWallet: string;
     readonly phoneHint: string;
     readonly submit: (amount: string) => string;
-    /** On the button while the request is on its way. */
+    /** The label of the button while the request is sent. */
     readonly submitting: string;
     readonly attemptsLeft: (count: number) => string;
     readonly phoneMissing: string;
@@ -58,17 +58,17 @@ export interface Messages {
   readonly cancel: { readonly open: string; readonly body: string; readonly confirm: string };
   readonly otherDevice: { readonly open: string; readonly body: string; readonly alt: string };
   readonly options: Readonly<Record<ChosenOption, { readonly name: string; readonly hint: string }>>;
-  /** The wallet as it stands within a sentence. */
+  /** The wallet's name within a sentence. */
   readonly wallets: Readonly<Record<ChosenOption, string>>;
   readonly confirm: {
     readonly title: string;
     readonly sentTo: (phone: string) => string;
     readonly how: Readonly<Record<ChosenOption, (amount: string) => string>>;
-    /** How long the customer has, and what the page does then. */
+    /** The time that the customer has, and what the page does afterwards. */
     readonly next: string;
     readonly wayOut: {
       readonly open: string;
-      /** While no wallet has been asked; above the button to cancel. */
+      /** Before the request is sent to a wallet; above the button to cancel. */
       readonly unsent: string;
       readonly sent: (phone: string) => string;
       readonly slow: (wallet: string) => string;
@@ -95,7 +95,7 @@ export interface Messages {
   readonly contact: (shop: string) => string;
   readonly toPayment: string;
   readonly backTo: (shop: string) => string;
-  /** `seconds` is the number alone, because the script counts it down; what stands before and after it. */
+  /** The text before and after the number of seconds. The number is separate because the script counts it down. */
   readonly returning: { readonly before: string; readonly after: string };
   readonly stay: string;
   readonly closePage: string;
@@ -103,14 +103,14 @@ export interface Messages {
   readonly refused: { readonly title: string; readonly why: Readonly<Record<RefusalCause, string>> };
   /** A payment waits for its confirmation on the phone. */
   readonly phoneBusy: { readonly title: string; readonly body: (wait: string) => string };
-  /** The phone has had all the prompts it is to have for now. */
+  /** The phone has reached its limit of prompts for now. */
   readonly phoneLimit: { readonly title: string; readonly body: (wait: string) => string };
   readonly merchantClosed: Notice;
   readonly paymentInProgress: Notice;
   readonly tooLateToCancel: Notice;
-  /** Why the order takes no payment, although the page still has its form. */
+  /** Why the order accepts no payment, although the page still shows its form. */
   readonly notPayable: Readonly<Record<NotPayableCause | 'other', Notice>>;
-  /** A wallet took money that does not pay the order. `refused`: it has not given it back by itself. */
+  /** A wallet debited money that does not pay the order. `refused`: the wallet refused to return it. */
   readonly notReturned: {
     readonly title: string;
     readonly returning: (taken: string) => string;
