@@ -11,15 +11,15 @@ import type { CallbackTokens } from './callback-token.ts';
 import { exchangeMessage } from './exchange-messages.ts';
 import type { WalletConnector } from './connector/wallet-connector.ts';
 
-/** A wallet that may call back, by the name in its callback URLs. */
+/** A wallet with callbacks, identified by the name in its callback URLs. */
 export interface CallbackWallet {
   readonly name: string;
   readonly connector: WalletConnector;
-  /** Those that its callback URLs are made with. */
+  /** The tokens of its callback URLs. */
   readonly tokens: CallbackTokens;
-  /** Addresses and networks that its callbacks come from; any when empty. */
+  /** The addresses and networks that may send its callbacks; any when empty. */
   readonly sources: readonly string[];
-  /** What its callbacks must carry in X-API-Key; nothing when undefined. */
+  /** The required X-API-Key of its callbacks; undefined when none is required. */
   readonly apiKey: string | undefined;
 }
 
@@ -33,13 +33,12 @@ export interface CallbackAppOptions {
   readonly isDraining: () => boolean;
 }
 
-/** Larger than any honest callback. */
+/** Larger than any genuine callback. */
 const bodyLimit = 64 * 1024;
 
 /**
- * Listens for wallets that say there is news: `PUT /callbacks/<wallet>/<our id>/<token>`. Nothing they say is believed;
- * an authentic one has the wallet asked at once, and every other is answered as if the address did not exist, or 401 when
- * all that it lacks is the wallet's key.
+ * Receives callbacks of wallets: `PUT /callbacks/<wallet>/<our id>/<token>`. Their content is never trusted. An authentic
+ * callback causes an immediate query. Any other gets the answer of an unknown path, or 401 if only the wallet's key is missing.
  */
 export function buildCallbackApp(options: CallbackAppOptions): FastifyInstance {
   const { wallets, payments, logger } = options;
@@ -53,10 +52,10 @@ export function buildCallbackApp(options: CallbackAppOptions): FastifyInstance {
   protectEdge(app, options, ({ field, issue }) =>
     Object.assign(new Error(`${field} ${issue}`), { statusCode: 400 }),
   );
-  // A callback is a hint: its bytes are kept as they came, whatever they claim to be.
+  // A callback is a hint. Its bytes are stored as received, whatever its content type.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
-  // One that names no type properly is a hint like any other.
+  // A callback without a valid content type is also a hint.
   app.addHook('onRequest', async (request) => {
     request.headers['content-type'] = 'application/octet-stream';
   });
@@ -86,7 +85,7 @@ export function buildCallbackApp(options: CallbackAppOptions): FastifyInstance {
         );
         return reply.code(404).send();
       }
-      // Who got this far knows the address: the wallet, set up otherwise than we are, is to hear what is amiss.
+      // The sender knows the secret address, so it is the wallet with another configuration. The answer tells it the problem.
       if (!carriesKey(request.headers, wallet.apiKey)) {
         logger.warn({ ...facts, merchant_id: merchantId, about: id, key_ok: false }, 'callback refused');
         return reply.code(401).send();
@@ -98,7 +97,7 @@ export function buildCallbackApp(options: CallbackAppOptions): FastifyInstance {
         body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
         receivedAt: options.now(),
       });
-      // Reversals are asked about on their own schedule; their callbacks need no answer but thanks.
+      // Reversals are queried on their own schedule, so their callbacks are only acknowledged.
       if (id.startsWith('pat_'))
         await hasten({ merchantId, paymentAttemptId: id, exchange: exchangeMessage(hint.exchange) });
       logger.info({ ...facts, merchant_id: merchantId, about: id, claim: hint.claim }, 'callback');
@@ -110,7 +109,7 @@ export function buildCallbackApp(options: CallbackAppOptions): FastifyInstance {
     try {
       await payments.hastenPaymentAttempt(request);
     } catch (error) {
-      // An attempt that is gone is nothing to call back about again; anything else is, and the wallet may.
+      // If the attempt does not exist, the wallet need not repeat the callback. After any other error it should.
       if (!(error instanceof ConnectError) || error.code !== Code.NotFound) throw error;
     }
   };

@@ -16,7 +16,7 @@ import type { StatementEntry, StatementPage, WalletConnector } from './connector
 import type { LeasedWork } from './lease-worker.ts';
 
 export interface ReconcileWorkParts {
-  /** Named in the log, such as "walleta-sandbox". */
+  /** The name in the log, such as "walleta-sandbox". */
   readonly name: string;
   readonly wallet: Wallet;
   readonly environment: Environment;
@@ -24,20 +24,20 @@ export interface ReconcileWorkParts {
   readonly reconciliations: Client<typeof ReconciliationService>;
   readonly newRequestId: () => string;
   readonly logger: Logger;
-  /** Ends the reading when the process must go. */
+  /** Aborts the reading when the process stops. */
   readonly stop: AbortSignal;
 }
 
-/** Longer than a page takes: the lease begins anew with each. */
+/** Longer than the time of a page. Each page renews the lease. */
 const leaseSeconds = 120n;
-/** Core compares in this time; it goes through every entry of the day. */
+/** The deadline of core's comparison, which covers every entry of the day. */
 const comparingMs = 120_000;
-/** What core takes at once. */
+/** The largest number of entries per call. */
 const entriesAtOnce = 1_000;
 
 type EntryMessage = MessageInitShape<typeof StatementEntrySchema>;
 
-/** Statements of one wallet: read to their end and handed to core, which compares them. */
+/** The work on statements of one wallet: they are read to their end and sent to core, which compares them. */
 export function reconcileWork(parts: ReconcileWorkParts): LeasedWork<LeasedReconciliation> {
   const { name, wallet, environment, reconciliations, logger, newRequestId } = parts;
   return {
@@ -54,7 +54,7 @@ export function reconcileWork(parts: ReconcileWorkParts): LeasedWork<LeasedRecon
       const { leaseId } = leased;
       const reconciliationId = leased.reconciliation?.reconciliationId ?? '';
       const error = await readStatement(parts, leased, requestId);
-      // The process goes: nothing is wrong with the statement, and whoever comes next reads it when the lease has ended.
+      // The process stops. The statement is not at fault, and another process reads it when the lease has expired.
       if (parts.stop.aborted) return true;
       const { reconciliation } = await reconciliations.completeReconciliation(
         { reconciliationId, leaseId, error },
@@ -78,7 +78,7 @@ export function reconcileWork(parts: ReconcileWorkParts): LeasedWork<LeasedRecon
   };
 }
 
-/** Hands over every page. Gives why the statement could not be read to its end, or '' when it was. */
+/** Sends every page to core. Gives why the statement could not be read to its end, or ''. */
 async function readStatement(
   { connector, reconciliations, stop }: ReconcileWorkParts,
   leased: LeasedReconciliation,
@@ -110,7 +110,7 @@ async function readStatement(
 const dateOf = (time: Timestamp | undefined): Date =>
   time === undefined ? new Date(NaN) : timestampDate(time);
 
-/** The entries of a page in the order of the statement, the unreadable ones in their places. */
+/** The entries of a page in the order of the statement, including the unreadable ones. */
 function entriesOf({ entries, unreadable }: StatementPage, first: number): EntryMessage[] {
   const problems = new Map(unreadable.map(({ position, why }) => [position, why]));
   const readable = entries[Symbol.iterator]();

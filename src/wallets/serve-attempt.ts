@@ -11,28 +11,28 @@ import type { Acknowledgement, PaymentOutcome, Recovery } from './connector/outc
 import type { RawExchange } from './connector/raw-exchange.ts';
 import type { CallOptions, WalletConnector } from './connector/wallet-connector.ts';
 
-/** What is to be recorded of an attempt, in the contract's words, but for the ids. */
+/** The report about an attempt in the terms of the contract, without the ids. */
 export type Outcome = NonNullable<MessageInitShape<typeof RecordPaymentOutcomeRequestSchema>['outcome']>;
 
 export interface Served {
   readonly outcome: Outcome;
   readonly exchanges: readonly RawExchange[];
-  /** Whether the wallet answered as a wallet should; what the circuit breaker counts by. */
+  /** Whether the wallet answered correctly, for the circuit breaker. */
   readonly isWell: boolean;
-  /** How long the wallet asked to be left alone; 0 when it did not. */
+  /** The wait that the wallet requested; 0 when it requested none. */
   readonly retryAfterMs: number;
 }
 
 export interface ServeAttemptParts {
   readonly connector: WalletConnector;
   readonly tokens: CallbackTokens;
-  /** By the clock that the attempt's own times are by. */
+  /** The time by the database's clock, like the attempt's own times. */
   readonly now: () => Date;
 }
 
 /**
- * Does for an attempt what is to be done next: sends it, asks what became of it, or finds out first whether the wallet
- * ever heard of it. Never throws for what the wallet does, and never says more than the wallet did.
+ * Executes the next step of an attempt: sends the request, queries its outcome, or first checks whether the wallet received
+ * it. It never throws because of the wallet, and never reports more than the wallet's answer.
  */
 export async function serveAttempt(
   parts: ServeAttemptParts,
@@ -45,7 +45,7 @@ export async function serveAttempt(
   return { outcome, exchanges, isWell, retryAfterMs };
 }
 
-/** One lease's worth of talking to the wallet. */
+/** The calls of the wallet under one lease. */
 class AttemptWork {
   readonly exchanges: RawExchange[] = [];
   isWell = true;
@@ -62,7 +62,7 @@ class AttemptWork {
     this.#attemptId = leased.paymentAttempt?.paymentAttemptId ?? '';
   }
 
-  /** The first request. What it says of itself is final for the wallet's no, and for nothing else. */
+  /** Sends the first request. Of its acknowledgements only a refusal is final. */
   async send(): Promise<Outcome> {
     const acknowledgement = await this.#initiate();
     switch (acknowledgement.kind) {
@@ -81,7 +81,7 @@ class AttemptWork {
     }
   }
 
-  /** The wallet may have been asked before. */
+  /** Continues an attempt whose request the wallet may have received. */
   async followUp(providerReference: string): Promise<Outcome> {
     const canQuery = providerReference !== '' || this.#parts.connector.capabilities.queryBy === 'attempt_id';
     return canQuery ? this.#query(providerReference) : this.#recover();
@@ -116,7 +116,7 @@ class AttemptWork {
     return outcomeOf(result, providerReference);
   }
 
-  /** The answer to the request was lost: does the wallet know the request? */
+  /** Checks whether the wallet knows the request, after its answer was lost. */
   async #recover(): Promise<Outcome> {
     const { connector, now } = this.#parts;
     if (!connector.capabilities.recovery)
@@ -133,20 +133,20 @@ class AttemptWork {
     }
   }
 
-  /** The wallet says that it does not know the request. */
+  /** Handles the wallet's answer that it does not know the request. */
   async #unheardOf(now: Date): Promise<Outcome> {
     const { idempotentInitiate } = this.#parts.connector.capabilities;
     const promptEndsMs = promptUntil(this.#leased).getTime();
-    // What has ended is asked about, never asked for: its order was told so, or is being paid in another way by now.
+    // An ended attempt is only queried and never sent, because its order has ended or may be paid by another attempt.
     const isOpen = openStatuses.has(this.#leased.paymentAttempt?.status ?? PaymentAttemptStatus.UNSPECIFIED);
-    // The same request once more charges once at most, and prompts nobody after the time to answer is over.
+    // A repeated request charges once at most, and does not prompt the payer after the prompt's time.
     if (isOpen && idempotentInitiate && now.getTime() < promptEndsMs) return this.#sendAgain();
-    // Long after anybody could have been prompted the wallet still does not know it: nothing was, or will be, paid.
+    // Long after the prompt's time, the wallet still does not know the request. So it was not paid and never will be.
     if (isOpen && now.getTime() > promptEndsMs + unheardOfForMs) return { case: 'timedOut', value: {} };
     return unknown('the wallet does not know the request');
   }
 
-  /** A no to a repeat says nothing of the first request, which may still be on its way. */
+  /** The refusal of a repeat does not decide the first request, which the wallet may still be processing. */
   async #sendAgain(): Promise<Outcome> {
     const acknowledgement = await this.#initiate();
     if (acknowledgement.kind === 'accepted') return pending(acknowledgement.providerReference);
@@ -192,7 +192,7 @@ function outcomeOf(result: PaymentOutcome, providerReference: string): Outcome {
   }
 }
 
-/** Answers, or the lack of them, that say the wallet itself is in trouble; the others are about one request. */
+/** Failures that count against the wallet's health. All others concern one request. */
 export function isUnwell(why: Extract<PaymentOutcome, { kind: 'unknown' }>['why']): boolean {
   switch (why) {
     case 'timeout':

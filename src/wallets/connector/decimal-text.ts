@@ -1,9 +1,9 @@
-/** Digits, and a point with more digits or not; the lengths no wallet exceeds. */
+/** Digits, with or without a point and more digits. No wallet exceeds these lengths. */
 const decimal = /^[0-9]{1,24}(?:\.[0-9]{1,12})?$/;
 
 /**
- * The one way to write a decimal: no leading zeros, no trailing zeros after the point, no point without digits after
- * it. Undefined when the text is no plain decimal: a sign, an exponent, spaces and digits of other scripts are none.
+ * The normal form of a decimal: no leading zeros, no trailing zeros after the point, and no point without digits after it.
+ * Undefined for other texts, such as those with a sign, an exponent, spaces or digits of other scripts.
  */
 export function canonicalDecimal(text: string): string | undefined {
   if (!decimal.test(text)) return undefined;
@@ -13,7 +13,7 @@ export function canonicalDecimal(text: string): string | undefined {
   return fractionDigits === '' ? wholeDigits : `${wholeDigits}.${fractionDigits}`;
 }
 
-/** Whether two texts are the same decimal, digit by digit: `100`, `100.0` and `100.00` are. False when one is none. */
+/** Whether two texts are the same decimal, such as `100`, `100.0` and `100.00`. False if one is not a decimal. */
 export function sameDecimal(a: string, b: string): boolean {
   const canonical = canonicalDecimal(a);
   return canonical !== undefined && canonical === canonicalDecimal(b);

@@ -1,6 +1,6 @@
 /**
- * Why a wallet refused or failed a payment, in Gatehouse's own words. Every connector maps its wallet's codes onto
- * these; what the wallet itself said stands beside them.
+ * The reasons for which a wallet refuses or fails a payment. Every connector maps its wallet's codes to these, and stores the
+ * wallet's own code and text beside them.
  */
 export const failureReasons = [
   'insufficient_funds',
@@ -17,10 +17,10 @@ export const failureReasons = [
 
 export type FailureReason = (typeof failureReasons)[number];
 
-/** A definite no, in our word and in the wallet's. */
+/** A definite refusal, with our reason and the wallet's code. */
 export interface Failure {
   readonly reason: FailureReason;
-  /** The wallet's code, at most 256 characters; for the operator and for support. Empty when it gave none. */
+  /** The wallet's code, at most 256 characters, for operators and support. Empty when the wallet sent none. */
   readonly providerCode: string;
   /** The wallet's explanation with phone numbers masked, at most 256 characters. Never shown to a customer. */
   readonly providerText: string;

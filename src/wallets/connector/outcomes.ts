@@ -1,128 +1,127 @@
 import type { Failure } from './failure-reason.ts';
 
-/** Why nothing reached the wallet. Sending the same request again, with the same id, is safe. */
+/** Why no request reached the wallet. Sending the same request again, with the same id, is safe. */
 export type NotSentWhy =
-  /** The wallet's name did not resolve, or nothing accepted the connection, or TLS was not agreed on. */
+  /** The wallet's host name did not resolve, or the connection or the TLS handshake failed. */
   | 'no_connection'
-  /** The call's time ran out while waiting for a connection or an access token. */
+  /** The time limit passed while the call waited for a connection or an access token. */
   | 'timeout'
-  /** The caller gave up before anything was sent. */
+  /** The caller cancelled before anything was sent. */
   | 'aborted'
-  /** The wallet gave no access token, without which the request was not worth sending. */
+  /** The wallet issued no access token, so the request was not sent. */
   | 'no_token';
 
-/** Why the wallet's answer settles nothing. It may have acted on the request all the same. */
+/** Why there is no definite answer. The wallet may have executed the request. */
 export type UnknownWhy =
-  /** Sent, and the call's time ran out before the whole answer was there. */
+  /** Sent, and the time limit passed before the answer was complete. */
   | 'timeout'
-  /** Sent, and the caller gave up before the whole answer was there. */
+  /** Sent, and the caller cancelled before the answer was complete. */
   | 'aborted'
-  /** Sent, and the connection broke before the whole answer was there. */
+  /** Sent, and the connection was lost before the answer was complete. */
   | 'connection_lost'
-  /** A question of ours did not reach the wallet. */
+  /** A query did not reach the wallet. */
   | 'not_asked'
-  /** The answer was longer than any honest one. */
+  /** The answer was longer than any genuine one. */
   | 'answer_too_large'
-  /** The answer is not JSON, or not of the shape the contract gives it. */
+  /** The answer is not JSON, or does not match the contract. */
   | 'unreadable_answer'
-  /** A status code the contract does not give this answer, redirects among them. */
+  /** The contract does not define this status code for the answer, such as a redirect. */
   | 'unexpected_status'
-  /** The wallet says the fault is on its side. */
+  /** The wallet reports an error of its own. */
   | 'server_error'
-  /** Too many requests; `retryAfterMs` is there when the wallet said how long to wait. */
+  /** Too many requests. `retryAfterMs` is set if the wallet requested a wait. */
   | 'rate_limited'
-  /** The wallet has seen this id before: `recover` finds what became of it. */
+  /** The wallet already knows this id. `recover` finds its request. */
   | 'duplicate_request'
-  /** The wallet does not know what it gave us a reference to, or this connector was given no reference. */
+  /** The wallet does not know its own reference, or the connector got no reference. */
   | 'not_found'
-  /** Our credentials were not accepted, with a new access token either. */
+  /** The wallet refused our credentials, even with a new access token. */
   | 'unauthenticated'
-  /** A state of the payment that the contract does not name. */
+  /** The contract does not define this state of the payment. */
   | 'unrecognised_status'
-  /** An error code that the contract does not name. */
+  /** The contract does not define this error code. */
   | 'unrecognised_code'
-  /** Parts of the answer contradict each other, or it is about another payment. */
+  /** The answer contradicts itself, or concerns another payment. */
   | 'inconsistent';
 
-/** What cannot be said yet. To be asked again; never taken for a failure, never answered by a new charge. */
+/** An open outcome. It must be queried again. It must never count as a failure or lead to a new charge. */
 export interface Unknown {
   readonly kind: 'unknown';
   readonly why: UnknownWhy;
   /** For the operator: one sentence without secrets or phone numbers. */
   readonly detail: string;
-  /** How long the wallet asked us to wait before the next request. */
+  /** The wait before the next request that the wallet requested. */
   readonly retryAfterMs?: number;
 }
 
-/** An amount and what it is an amount of. Decimal text, never a number; no trailing zeros after the point. */
+/** An amount with its currency. The amount is decimal text, never a number, without trailing zeros after the point. */
 export interface WalletMoney {
   readonly amount: string;
   /** ISO 4217 alphabetic code. */
   readonly currency: string;
 }
 
-/** What the wallet made of a request to pay or to reverse. */
+/** The wallet's acknowledgement of a request to pay or to reverse. */
 export type Acknowledgement =
   | {
       readonly kind: 'accepted';
-      /** Opaque; to be kept, and handed back to `query` or `queryReversal`. At most 800 characters. */
+      /** An opaque reference to store for `query` or `queryReversal`. At most 800 characters. */
       readonly providerReference: string;
-      /** The wallet says it is decided already. Only a query says how. */
+      /** The wallet has already decided. Only a query gives the outcome. */
       readonly lookNow: boolean;
     }
   /**
-   * A definite no to this request. After an earlier send of the same id whose outcome is unknown it settles nothing
-   * about that one.
+   * A definite refusal of this request. It does not decide an earlier request with the same id and an unknown outcome.
    */
   | ({ readonly kind: 'refused' } & Failure)
   | Unknown
   | { readonly kind: 'not_sent'; readonly why: NotSentWhy; readonly detail: string };
 
-/** Where a payment stands, as the wallet answered our own question. */
+/** The outcome of a payment, from the wallet's answer to a query. */
 export type PaymentOutcome =
   | {
       readonly kind: 'pending';
-      /** When the wallet itself will give up waiting for the payer, when it said so. */
+      /** When the wallet stops waiting for the payer, if it is known. */
       readonly expiresAt?: Date;
     }
-  /** Money moved. Whether it is the amount and currency that were asked for is for the caller to compare. */
+  /** Money moved. The caller must compare amount and currency with the request. */
   | ({
       readonly kind: 'completed';
       readonly providerTransactionId: string;
-      /** What the payer was charged on top, one entry a currency. */
+      /** The fees that the payer was charged in addition, one entry per currency. */
       readonly fees: readonly WalletMoney[];
     } & WalletMoney)
   | ({ readonly kind: 'declined' } & Failure)
-  /** The payer did not answer the prompt in time; no money moved. */
+  /** The payer did not answer the prompt in time. No money moved. */
   | { readonly kind: 'timed_out' }
   | Unknown;
 
-/** Where a reversal stands, as the wallet answered our own question. */
+/** The outcome of a reversal, from the wallet's answer to a query. */
 export type ReversalOutcome =
   | { readonly kind: 'pending' }
   | {
       readonly kind: 'completed';
       readonly providerTransactionId: string;
-      /** What was given back; absent when the wallet did not repeat it. */
+      /** The returned amount; absent if the wallet does not report it. */
       readonly money?: WalletMoney;
     }
   | ({ readonly kind: 'refused' } & Failure)
   | Unknown;
 
-/** What the wallet remembers of a request whose answer was lost. */
+/** The wallet's knowledge of a request whose answer was lost. */
 export type Recovery =
   | { readonly kind: 'found'; readonly providerReference: string }
   /**
-   * The wallet does not know the id now. Not a failure: the request may still be on its way. Where the wallet is
-   * idempotent the same request may be sent again.
+   * The wallet does not know the id at present. This is not a failure, because the request may still arrive. If the wallet is
+   * idempotent, the same request may be sent again.
    */
   | { readonly kind: 'not_found' }
   | Unknown;
 
-/** Whether the wallet takes requests. */
+/** Whether the wallet accepts requests. */
 export type Health =
   | { readonly kind: 'available' }
   | { readonly kind: 'degraded'; readonly detail: string }
   | { readonly kind: 'unavailable'; readonly detail: string }
-  /** The wallet is there and does not answer this question: it says nothing of itself, neither good nor bad. */
+  /** The wallet is reachable but has no health endpoint, so its health is unknown. */
   | { readonly kind: 'untold'; readonly detail: string };

@@ -1,4 +1,4 @@
-/** What an exchange was for. */
+/** The purpose of an exchange. */
 export type ExchangePurpose =
   | 'token'
   | 'initiate'
@@ -11,8 +11,8 @@ export type ExchangePurpose =
   | 'callback';
 
 /**
- * One request and what came back, to be kept with the attempt it was about. Safe to store: secrets are replaced, phone
- * numbers masked, headers limited to those that say something about the message, bodies cut.
+ * One request and its answer, to be stored with its attempt. It is safe to store: secrets are replaced, phone numbers masked,
+ * only headers that describe the message are kept, and bodies are cut.
  */
 export interface RawExchange {
   readonly purpose: ExchangePurpose;
@@ -20,17 +20,17 @@ export interface RawExchange {
   readonly url: string;
   readonly requestHeaders: Readonly<Record<string, string>>;
   readonly requestBody: string;
-  /** Absent when no answer began. */
+  /** Absent when no answer arrived. */
   readonly status?: number;
   readonly responseHeaders: Readonly<Record<string, string>>;
   readonly responseBody: string;
   readonly startedAt: Date;
   readonly endedAt: Date;
-  /** Why there is no whole answer; absent when there is one. */
+  /** Why the answer is incomplete or missing; absent for a complete one. */
   readonly problem?: string;
 }
 
-/** A result and every exchange that led to it, in order. */
+/** A result, and its exchanges in order. */
 export interface Answer<T> {
   readonly result: T;
   readonly exchanges: readonly RawExchange[];

@@ -9,101 +9,101 @@ import type {
 import type { Answer, RawExchange } from './raw-exchange.ts';
 
 /**
- * One wallet in one environment, spoken to in its own protocol and told of in ours.
+ * One wallet in one environment. A connector translates between the wallet's protocol and our types.
  *
- * What every connector promises, and the conformance suite checks:
- * - Calls do not reject because of anything the wallet or the network does; they give a result. They always end, within
- *   the time the connector was configured with, answer read to its end included.
- * - `refused`, `failed` and `expired` are given only on a definite word of the wallet's; `not_sent` only when not one
- *   byte of the request had left. All else is `unknown`.
- * - `completed` and `failed` come from a question of ours, never from a callback or an acknowledgement.
- * - No request is repeated with another id, and none is repeated at all except once after its access token was refused.
- * - The exchanges that come with a result hold no secret and no whole phone number.
+ * Every connector guarantees the following, and the conformance suite checks it:
+ * - Calls never reject because of the wallet or the network: they give a result. They always end within the configured time,
+ *   including the last byte of the answer.
+ * - `refused`, `failed` and `expired` require a definite answer from the wallet. `not_sent` requires that no byte of the
+ *   request was sent. Everything else is `unknown`.
+ * - `completed` and `failed` come from a query, never from a callback or an acknowledgement.
+ * - No request is repeated with another id. A request is repeated only once, after its access token was refused.
+ * - The exchanges of a result contain no secrets and no complete phone numbers.
  */
 export interface WalletConnector {
   readonly capabilities: WalletCapabilities;
 
-  /** Asks the wallet to ask the payer. The attempt must be committed before this is called. */
+  /** Requests a payment, for which the wallet prompts the payer. The attempt must be committed before this call. */
   initiate(request: PaymentRequest, options: CallOptions): Promise<Answer<Acknowledgement>>;
 
-  /** Asks where a payment stands. */
+  /** Queries the outcome of a payment. */
   query(payment: PaymentInquiry, options: CallOptions): Promise<Answer<PaymentOutcome>>;
 
   /**
-   * Asks what became of a request (a payment's or a reversal's, by our id) whose acknowledgement was lost. Gives the
-   * reference to query by, not the outcome.
+   * Finds a request (of a payment or a reversal, by our id) whose acknowledgement was lost. Gives the reference for a query,
+   * not the outcome.
    */
   recover(requestId: string, options: CallOptions): Promise<Answer<Recovery>>;
 
-  /** Reads what somebody sent to a callback URL. Whatever it says, it is at most a reason to query now. */
+  /** Reads a message to a callback URL. Its content is at most a reason to query now. */
   parseCallback(callback: CallbackRequest): CallbackHint;
 
-  /** Asks the wallet to give a payment back. */
+  /** Requests the reversal of a payment. */
   reverse(request: ReversalRequest, options: CallOptions): Promise<Answer<Acknowledgement>>;
 
-  /** Asks where a reversal stands. */
+  /** Queries the outcome of a reversal. */
   queryReversal(reversal: ReversalInquiry, options: CallOptions): Promise<Answer<ReversalOutcome>>;
 
   /**
-   * The payee account's transactions of a period, page by page, in the wallet's order. A statement that could not be
-   * read to its end throws, so that a part of one is never taken for the whole; what was yielded before is real.
+   * The payee account's transactions of a period, page by page, in the wallet's order. It throws if the statement cannot be
+   * read to its end, so that a part is never taken for the whole. Pages yielded before are valid.
    * @throws StatementError
    */
   statement(period: StatementPeriod, options: CallOptions): AsyncIterable<StatementPage>;
 
-  /** Asks whether the wallet takes requests. */
+  /** Checks whether the wallet accepts requests. */
   health(options: CallOptions): Promise<Answer<Health>>;
 
-  /** Closes the connections; calls under way end as aborted. */
+  /** Closes the connections and aborts running calls. */
   close(): Promise<void>;
 }
 
-/** What differs between wallets and matters to whoever drives a connector. */
+/** The differences between wallets that matter to the user of a connector. */
 export interface WalletCapabilities {
   /** Whether a payment request sent twice with one id charges once. If not, it must never be sent twice. */
   readonly idempotentInitiate: boolean;
-  /** What `query` needs: our attempt id, or the reference the wallet gave when it accepted. */
+  /** The id for `query`: our attempt id, or the wallet's reference from its acknowledgement. */
   readonly queryBy: 'attempt_id' | 'provider_reference';
   /** Whether `recover` can find a request by our id. */
   readonly recovery: boolean;
-  /** Whether less than the whole of a payment can be given back. */
+  /** Whether part of a payment can be reversed. */
   readonly partialReversal: boolean;
   readonly statement: boolean;
   readonly callbackMethod: 'PUT' | 'POST';
-  /** What vouches for a callback: nothing but the URL's secrecy, or something in the message. */
+  /** How a callback is authenticated: only by its secret URL, or also by its message. */
   readonly callbackAuthentication: 'unguessable_url' | 'credentials' | 'signature';
 }
 
 export interface CallOptions {
-  /** Ends the call early: as `not_sent` or `unknown`, whichever is true. */
+  /** Ends the call early, with the result `not_sent` or `unknown`. */
   readonly signal: AbortSignal;
 }
 
-/** How the payer is asked: by a USSD prompt, or in the wallet's own application. */
+/** How the payer is prompted: by USSD, or in the wallet's own application. */
 export type PromptChannel = 'ussd' | 'wallet_app';
 
 export interface PaymentRequest extends WalletMoney {
-  /** The wallet's name for this request, for ever: a TypeID such as `pat_…`, or a UUID. */
+  /** The permanent id of this request at the wallet: a TypeID such as `pat_…`, or a UUID. */
   readonly attemptId: string;
   /** E.164 with its plus. */
   readonly payerPhone: string;
   readonly channel: PromptChannel;
-  /** Shown to the payer; cut to what the wallet takes. */
+  /** The text for the payer, cut to the wallet's limit. */
   readonly description: string;
   readonly requestedAt: Date;
-  /** Unguessable, URL-safe, of this attempt alone; becomes part of the callback URL. */
+  /** An unguessable, URL-safe text for this attempt only. It becomes part of the callback URL. */
   readonly callbackToken: string;
 }
 
 export interface PaymentInquiry {
   readonly attemptId: string;
-  /** As `initiate` or `recover` gave it. Absent where the wallet is asked by attempt id. */
+  /** The reference from `initiate` or `recover`. Absent for wallets that are queried by attempt id. */
   readonly providerReference?: string;
 }
 
-/** `amount` and `currency` are what is to be given back. */
+/** `amount` and `currency` of the reversal. */
 export interface ReversalRequest extends WalletMoney {
-  /** The wallet's name for this reversal, for ever: a TypeID or a UUID, another than the attempt's. */
+  /** The permanent id of this reversal at the wallet: a TypeID or a UUID that differs from the attempt's. */
   readonly reversalId: string;
   readonly providerTransactionId: string;
   readonly description: string;
@@ -113,12 +113,12 @@ export interface ReversalRequest extends WalletMoney {
 
 export interface ReversalInquiry {
   readonly reversalId: string;
-  /** The transaction that is given back. */
+  /** The transaction to reverse. */
   readonly providerTransactionId: string;
   readonly providerReference?: string;
 }
 
-/** A request somebody made to a callback URL, its body cut off at a limit by whoever listens. */
+/** A request to a callback URL. The listener limits the length of its body. */
 export interface CallbackRequest {
   readonly method: string;
   /** Without the unguessable part. */
@@ -130,13 +130,13 @@ export interface CallbackRequest {
 }
 
 export interface CallbackHint {
-  /** All that may be done about it: ask the wallet. True of unreadable ones too, for a question harms nobody. */
+  /** The only possible effect: a query. Unreadable callbacks also cause one, because a query is harmless. */
   readonly lookNow: true;
-  /** What it claims, for the log. */
+  /** Its claim, for the log. */
   readonly claim: 'completed' | 'failed' | 'other' | 'unreadable';
-  /** The request it claims to be about, where the message says so: a pointer for URLs that do not name one. */
+  /** The id of its request, if the message contains one, for URLs without an id. */
   readonly claimedRequestId?: string;
-  /** What the wallet expects to be answered. */
+  /** The answer that the wallet expects. */
   readonly reply: { readonly status: number; readonly body: string };
   readonly exchange: RawExchange;
 }
@@ -144,13 +144,13 @@ export interface CallbackHint {
 export interface StatementPeriod {
   /** Inclusive. */
   readonly from: Date;
-  /** Inclusive, as the contract of every wallet known has it. */
+  /** Inclusive, as in the contracts of all known wallets. */
   readonly to: Date;
 }
 
 export interface StatementPage {
   readonly entries: readonly StatementEntry[];
-  /** Entries that could not be read: for the operator, never dropped in silence. */
+  /** Unreadable entries, which are reported to the operator. */
   readonly unreadable: readonly UnreadableEntry[];
   readonly exchanges: readonly RawExchange[];
 }
@@ -159,16 +159,16 @@ export interface StatementEntry extends WalletMoney {
   readonly providerTransactionId: string;
   readonly type: 'payment' | 'reversal' | 'other';
   readonly status: 'completed' | 'pending' | 'failed' | 'reversed' | 'other';
-  /** Our attempt or reversal id, when the wallet repeats it. */
+  /** Our attempt or reversal id, if the wallet returns it. */
   readonly requestId?: string;
-  /** The transaction a reversal gives back. */
+  /** The transaction that a reversal returns. */
   readonly originalTransactionId?: string;
   readonly occurredAt?: Date;
   readonly fees: readonly WalletMoney[];
 }
 
 export interface UnreadableEntry {
-  /** Where it stands in the whole statement, from 0. */
+  /** Its position in the whole statement, from 0. */
   readonly position: number;
   readonly why: string;
 }

@@ -12,9 +12,9 @@ export interface WalletRequest {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** An answer longer than this is not read to its end. */
+  /** The length at which reading of an answer stops. */
   readonly maxAnswerBytes: number;
-  /** Texts that must not be kept, wherever they turn up in the exchange. */
+  /** Secrets, which are removed from the exchange wherever they appear. */
   readonly secrets: readonly string[];
 }
 
@@ -27,9 +27,9 @@ export type WalletReply =
       readonly headers: Readonly<Record<string, string>>;
       readonly body: Buffer;
     }
-  /** Not one byte of the request left this process. */
+  /** No byte of the request was sent. */
   | { readonly kind: 'not_sent'; readonly why: Exclude<NotSentWhy, 'no_token'>; readonly detail: string }
-  /** It left, or part of it did, and there is no whole answer. */
+  /** At least part of the request was sent, and there is no complete answer. */
   | {
       readonly kind: 'lost';
       readonly why: 'timeout' | 'aborted' | 'connection_lost' | 'answer_too_large';
@@ -37,13 +37,13 @@ export type WalletReply =
     };
 
 export interface WalletHttpSettings {
-  /** How long to wait for a connection, name resolution and TLS included. */
+  /** The time limit for a connection, including name resolution and TLS. */
   readonly connectMs: number;
-  /** Connections to one origin; requests beyond it wait for one, within their own time. */
+  /** The largest number of connections to one origin. Further requests wait within their own time limit. */
   readonly maxConnections: number;
 }
 
-/** Headers that say something about a message and nothing about who may send it. */
+/** Headers that describe a message and contain no credentials. */
 const keptHeaders: ReadonlySet<string> = new Set([
   'accept',
   'content-encoding',
@@ -61,7 +61,7 @@ const keptHeaders: ReadonlySet<string> = new Set([
   'x-request-id',
 ]);
 
-/** The headers worth keeping, each cut to 512 characters. */
+/** The headers to store, each cut to 512 characters. */
 export function keepHeaders(
   headers: Readonly<Record<string, string | readonly string[] | undefined>>,
 ): Record<string, string> {
@@ -75,8 +75,8 @@ export function keepHeaders(
 }
 
 /**
- * The HTTP of one wallet: connections of its own, kept alive; no redirect followed, no answer unpacked, nothing sent
- * twice. What it adds to undici is the one distinction money hangs on: whether a request that failed had begun to leave.
+ * The HTTP client of one wallet, with its own kept-alive connections. It follows no redirects, decompresses no answers, and
+ * sends nothing twice. It adds to undici the fact that decides about money: whether a failed request was sent in part.
  */
 export class WalletHttp {
   readonly #agent: Agent;
@@ -88,15 +88,15 @@ export class WalletHttp {
       connections: settings.maxConnections,
       connect: { timeout: settings.connectMs },
       pipelining: 1,
-      // HTTP/2 multiplexes, so "has it begun to leave" would have another answer there.
+      // HTTP/2 multiplexes requests, so the check whether a request was sent would differ there.
       allowH2: false,
-      // A call has one time limit, over everything, in its signal.
+      // The signal carries the only time limit of a call.
       headersTimeout: 0,
       bodyTimeout: 0,
     });
   }
 
-  /** Sends a request and reads the whole answer, until `signal` says stop. Never rejects. */
+  /** Sends a request and reads the whole answer, until `signal` aborts. Never rejects. */
   async exchange(
     request: WalletRequest,
     signal: AbortSignal,
@@ -106,7 +106,7 @@ export class WalletHttp {
     return { reply, exchange: describe(request, reply, seen, startedAt, this.#now()) };
   }
 
-  /** Ends every exchange under way as aborted and closes the connections. */
+  /** Aborts every running exchange and closes the connections. */
   async close(): Promise<void> {
     await this.#agent.destroy(new DOMException('the connector was closed', 'AbortError'));
   }
@@ -145,8 +145,8 @@ export class WalletHttp {
       }
       signal.addEventListener('abort', stop);
       const handler: Dispatcher.DispatchHandler = {
-        // Called when a connection is there and the request is about to be written. Aborting here writes nothing: so a
-        // request that was given up while it waited, or that undici hands over a second time, does not leave.
+        // undici calls this when it has a connection and is about to write the request. Aborting here writes nothing. So a
+        // request that was cancelled while it waited, or that undici passes in a second time, is not sent.
         onRequestStart(started) {
           if (over || controller !== undefined) started.abort(new Error('given up before it was sent'));
           else controller = started;
@@ -196,7 +196,7 @@ export class WalletHttp {
   }
 }
 
-/** What came of an answer so far. */
+/** The received part of an answer. */
 interface Seen {
   status?: number;
   headers?: Record<string, string>;
@@ -214,7 +214,7 @@ function firstValues(
   );
 }
 
-/** For undici, which wants an Error to abort with. */
+/** The abort reason for undici, which requires an Error. */
 const asError = (reason: unknown): Error => (reason instanceof Error ? reason : new Error(explain(reason)));
 
 function failure(begun: boolean, reason: unknown): WalletReply {
@@ -226,13 +226,13 @@ function failure(begun: boolean, reason: unknown): WalletReply {
     : { kind: 'not_sent', why: stopped ?? 'no_connection', detail };
 }
 
-/** The code and the words of a failure; never what was sent. */
+/** The code and the message of a failure, without any sent data. */
 function explain(reason: unknown): string {
   const code = stringOf(reason, 'code') || stringOf(reason, 'name');
   return `${code}: ${stringOf(reason, 'message')}`.slice(0, 256);
 }
 
-/** Looks at what it is given, not at its class: an abort's reason is whatever the caller made of it. */
+/** Checks the value instead of its class, because the reason of an abort can be any value. */
 function stringOf(reason: unknown, property: 'name' | 'code' | 'message'): string {
   if (typeof reason !== 'object' || reason === null || !(property in reason)) return '';
   const value: unknown = Reflect.get(reason, property);
@@ -262,7 +262,7 @@ function describe(
   };
 }
 
-/** The beginning of a body as text, whatever it is. */
+/** The beginning of a body as text, for any bytes. */
 function readable(chunks: readonly Buffer[]): string {
   const kept: Buffer[] = [];
   let length = 0;

@@ -8,7 +8,7 @@ import { tokenAnswerSchema } from './messages.ts';
 import type { GsmaSettings } from './gsma-settings.ts';
 import { tokenUrl } from './gsma-settings.ts';
 
-/** An access token, or why there is none. The exchanges are empty when a token was there already. */
+/** An access token, or why there is none. The exchanges are empty when the token was cached. */
 export type TokenResult = { readonly exchanges: readonly RawExchange[] } & (
   | { readonly kind: 'token'; readonly token: string }
   | { readonly kind: 'none'; readonly why: NotSentWhy; readonly detail: string }
@@ -16,15 +16,15 @@ export type TokenResult = { readonly exchanges: readonly RawExchange[] } & (
 
 const maxTokenAnswerBytes = 64 * 1024;
 
-/** RFC 6749, section 5.1 recommends that the lifetime is told. A wallet that does not gets this one. */
+/** The lifetime of a token without `expires_in`, which RFC 6749, section 5.1 only recommends. */
 const assumedLifetimeSeconds = 300;
 
-/** How long before its end a token is no longer used: the requests it goes with must still find it valid. */
+/** How long before its expiry a token is no longer used, so that it is still valid when the request arrives. */
 const longestMarginMs = 30_000;
 
 /**
- * The access token of one wallet, by the client credentials grant (RFC 6749, section 4.4). Fetched when first needed,
- * once for all who wait for it, and again shortly before its lifetime is over.
+ * The access token of one wallet, by the client credentials grant (RFC 6749, section 4.4). It is fetched at first use, once
+ * for all waiting callers, and again shortly before it expires.
  */
 export class AccessTokens {
   readonly #settings: GsmaSettings;
@@ -39,7 +39,7 @@ export class AccessTokens {
     this.#now = now;
   }
 
-  /** The token to use now. `signal` ends the wait of this caller, not the fetching for the others. */
+  /** The current token. `signal` ends only the wait of this caller, not the fetch for others. */
   async get(signal: AbortSignal): Promise<TokenResult> {
     if (this.#cached !== undefined && this.#now().getTime() < this.#cached.staleAtMs) {
       return { kind: 'token', token: this.#cached.token, exchanges: [] };
@@ -50,7 +50,7 @@ export class AccessTokens {
     return untilAborted(this.#underWay, signal);
   }
 
-  /** Forgets a token that was refused; a newer one that has been fetched since stays. */
+  /** Drops a refused token, unless a newer one was fetched since. */
   drop(token: string): void {
     if (this.#cached?.token === token) this.#cached = undefined;
   }
@@ -122,6 +122,6 @@ async function untilAborted(result: Promise<TokenResult>, signal: AbortSignal): 
   }
 }
 
-/** What AbortSignal.timeout() aborts with (WHATWG DOM, section 3.2). */
+/** The abort reason of AbortSignal.timeout() (WHATWG DOM, section 3.2). */
 const isTimeout = (reason: unknown): boolean =>
   typeof reason === 'object' && reason !== null && 'name' in reason && reason.name === 'TimeoutError';

@@ -2,9 +2,9 @@ import { validate } from 'uuid';
 import { uuidOfId } from '../../contract/public-id.ts';
 
 /**
- * The UUID that the contract wants for X-CorrelationID: the one inside an id of ours, so that either can be found from the
- * other, or the request id itself if it is a UUID.
- * @throws TypeError for any other text: that is the caller's mistake, and no payment may go out under a made-up id
+ * The UUID for X-CorrelationID: the UUID inside our id, so that either can be derived from the other, or the request id itself
+ * if it is a UUID.
+ * @throws TypeError for any other text, because no payment may be sent with an invented id
  */
 export function correlationId(requestId: string): string {
   if (validate(requestId)) return requestId.toLowerCase();

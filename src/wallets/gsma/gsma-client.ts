@@ -18,13 +18,13 @@ export interface GsmaRequest {
     readonly body: string;
     readonly correlationId: string;
     readonly callbackUrl: string;
-    /** What is secret of the callback URL. */
+    /** The secret part of the callback URL. */
     readonly callbackToken: string;
   };
   readonly maxAnswerBytes: number;
 }
 
-/** What came back, read as far as it can be without knowing what it answers. */
+/** The answer, read as far as possible without knowing its request. */
 export type GsmaReply =
   GsmaAnswer | { readonly kind: 'not_sent'; readonly why: NotSentWhy; readonly detail: string } | Unknown;
 
@@ -36,7 +36,7 @@ export interface GsmaAnswer {
   readonly retryAfterMs?: number;
 }
 
-/** Sends requests of the contract with what vouches for them, and a second time when only the token was at fault. */
+/** Sends requests of the contract with their credentials. If only the token was refused, it sends a request a second time. */
 export class GsmaClient {
   readonly #settings: GsmaSettings;
   readonly #http: WalletHttp;
@@ -51,9 +51,8 @@ export class GsmaClient {
   }
 
   /**
-   * Sends a request with an access token. An answer 401 that decides nothing means that the token is no longer taken
-   * (revoked, or the wallet restarted): the request goes out once more, the same in every byte but the token and the
-   * time.
+   * Sends a request with an access token. A 401 that decides nothing means that the wallet no longer accepts the token, for
+   * example after a restart. The request is then sent once more. Only the token and the time differ.
    */
   async call(request: GsmaRequest, signal: AbortSignal): Promise<Answer<GsmaReply>> {
     const first = await this.#attempt(request, signal);
@@ -62,12 +61,12 @@ export class GsmaClient {
     }
     this.#tokens.drop(first.token);
     const second = await this.#attempt(request, signal);
-    // Something was sent before, so whatever kept the second from leaving leaves the first one's answer standing.
+    // The first request was sent. So if the second cannot be sent, the first answer counts.
     const reply = second.reply.kind === 'not_sent' ? first.reply : second.reply;
     return { result: reply, exchanges: [...first.exchanges, ...second.exchanges] };
   }
 
-  /** Sends a request to which the contract gives no access token. */
+  /** Sends a request without an access token, as the contract requires for it. */
   async callWithoutToken(request: GsmaRequest, signal: AbortSignal): Promise<Answer<GsmaReply>> {
     const { reply, exchange } = await this.#send(request, undefined, signal);
     return { result: readReply(reply, this.#now()), exchanges: [exchange] };

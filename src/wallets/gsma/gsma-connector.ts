@@ -51,7 +51,7 @@ const capabilities: WalletCapabilities = {
   callbackAuthentication: 'unguessable_url',
 };
 
-/** A wallet that speaks the GSMA Mobile Money API 1.2, as docs/wallets/gsma-profile.md reads it. */
+/** A wallet with the GSMA Mobile Money API 1.2, in the profile of docs/wallets/gsma-profile.md. */
 export class GsmaConnector implements WalletConnector {
   readonly capabilities = capabilities;
   readonly #settings: GsmaSettings;
@@ -158,7 +158,7 @@ export class GsmaConnector implements WalletConnector {
     return { result: readAcknowledgement(result), exchanges };
   }
 
-  /** How far a request is, or, when it is known by its transaction already, that the transaction tells. */
+  /** The state of a request. If its transaction is already known, the transaction decides. */
   async #readProgress(
     purpose: ExchangePurpose,
     providerReference: string | undefined,
@@ -188,7 +188,7 @@ export class GsmaConnector implements WalletConnector {
   }
 }
 
-/** By `GET /responses/{clientCorrelationId}`. Only a 404 in the contract's own words means that the id is not known. */
+/** By `GET /responses/{clientCorrelationId}`. Only a 404 with the contract's error means that the id is unknown. */
 function readRecovery(reply: GsmaReply): Recovery {
   if (reply.kind !== 'answered') return unansweredQuestion(reply);
   if (reply.status === 404 && reply.body.ok && readError(reply.body.json)?.category === 'identification') {
@@ -220,6 +220,6 @@ function readHealth(reply: GsmaReply): Health {
   return { kind, detail: `the wallet says it is ${status.slice(0, 64)}` };
 }
 
-/** Not every wallet has one: the answer says that the question, not the wallet, is amiss. */
+/** Whether the answer means that the wallet has no heartbeat, which is optional. */
 const offersNoHeartbeat = (status: number): boolean =>
   status === 501 || (status >= 400 && status < 500 && status !== 408 && status !== 429);

@@ -1,25 +1,25 @@
-/** How to reach one wallet that speaks the GSMA Mobile Money API 1.2, in one environment. */
+/** The settings of one wallet with the GSMA Mobile Money API 1.2, in one environment. */
 export interface GsmaSettings {
-  /** What all paths of the contract are appended to, such as `https://api.wallet.example/mm/v1.2`. */
+  /** The base of all paths of the contract, such as `https://api.wallet.example/mm/v1.2`. */
   readonly baseUrl: string;
-  /** Where access tokens are had (RFC 6749, section 4.4): a path appended to `baseUrl`, or a URL of its own. */
+  /** The token endpoint (RFC 6749, section 4.4): a path appended to `baseUrl`, or a separate URL. */
   readonly tokenPath: string;
   readonly clientId: string;
   readonly clientSecret: string;
   readonly apiKey: string;
-  /** The account that is paid, by one of the contract's identifier types, such as `accountid` and `2999`. */
+  /** The account that receives payments, with one of the contract's identifier types, such as `accountid` and `2999`. */
   readonly payee: { readonly type: string; readonly id: string };
-  /** Where the wallet can reach us; callbacks go to `<callbackBaseUrl>/<our id>/<callback token>`. */
+  /** Our URL for the wallet. Callbacks go to `<callbackBaseUrl>/<our id>/<callback token>`. */
   readonly callbackBaseUrl: string;
-  /** The ISO 4217 codes this wallet takes. */
+  /** The ISO 4217 codes that this wallet accepts. */
   readonly currencies: readonly string[];
   readonly timeouts: {
-    /** For a connection, name resolution and TLS included. */
+    /** The time limit for a connection, including name resolution and TLS. */
     readonly connectMs: number;
-    /** For a whole call: access token, every request of it, and the last byte of every answer. A statement: per page. */
+    /** The time limit for a call: the access token, all its requests, and the last byte of every answer. For a statement, per page. */
     readonly callMs: number;
   };
-  /** Connections to the wallet; requests beyond it wait, within their time. */
+  /** The largest number of connections to the wallet. Further requests wait within their time limit. */
   readonly maxConnections: number;
 }
 

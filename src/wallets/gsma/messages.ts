@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox';
 import type { Static } from '@sinclair/typebox';
 
-// What we send and what we read, in our own words; the page docs/wallets/gsma-profile.md says the same in prose.
-// Of an answer only what we use is described: a wallet may leave out or add what it likes besides.
+// The schemas of sent and received messages. docs/wallets/gsma-profile.md describes them in prose.
+// The schema of an answer contains only the properties that we use. A wallet may omit or add others.
 
 /** No trailing zeros, no leading ones, at most 18 digits before the point and 4 after it. */
 const SentAmount = Type.String({ pattern: '^(0|[1-9][0-9]{0,17})(\\.[0-9]{0,3}[1-9])?$' });
@@ -53,7 +53,7 @@ export const tokenAnswerSchema = Type.Object(
   { $id: 'GsmaTokenAnswer' },
 );
 
-/** How a request is going: the answer 202, and of `GET /requeststates/{serverCorrelationId}`. */
+/** The state of a request: in the answer 202, and from `GET /requeststates/{serverCorrelationId}`. */
 export const requestStateSchema = Type.Object(
   {
     serverCorrelationId: Type.String({ pattern: '^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$' }),
@@ -79,14 +79,14 @@ const transactionProperties = {
   metadata: Type.Optional(Type.Array(Type.Object({ key: Text(256), value: Text(256) }), { maxItems: 50 })),
 };
 
-/** A transaction: the answer 201, of `GET /transactions/{transactionReference}`, and an entry of a statement. */
+/** A transaction: in the answer 201, from `GET /transactions/{transactionReference}`, and in a statement. */
 export const transactionSchema = Type.Object(
   { ...transactionProperties, amount: ReadAmount, currency: Currency },
   { $id: 'GsmaTransaction' },
 );
 export type Transaction = Static<typeof transactionSchema>;
 
-/** A reversal, which need not repeat what it gives back. */
+/** A reversal. Its amount and currency may be missing. */
 export const reversalSchema = Type.Object(
   { ...transactionProperties, amount: Type.Optional(ReadAmount), currency: Type.Optional(Currency) },
   { $id: 'GsmaReversal' },

@@ -7,9 +7,9 @@ import { judgeAcknowledgementError, nameOf, readError } from './read-error.ts';
 import { unknown, unsettled } from './unsettled.ts';
 
 /**
- * What an answer to a request to pay or to reverse says. That it is accepted is all an acknowledgement can say for
- * good; even one that calls the transaction completed is only a reason to look. Only a 4xx with an error the contract
- * knows as a refusal is a refusal.
+ * Reads the answer to a request to pay or to reverse. An acknowledgement can only confirm that the request was accepted. Even
+ * a "completed" transaction in it is only a reason to query. Only a 4xx with an error that the contract defines as a refusal
+ * is a refusal.
  */
 export function readAcknowledgement(reply: GsmaReply): Acknowledgement {
   if (reply.kind !== 'answered') return reply;
@@ -32,7 +32,7 @@ function readRequestState({ body }: GsmaAnswer): Acknowledgement {
   };
 }
 
-/** A transaction that exists has a reference; the rest of it is read when it is asked for. */
+/** An existing transaction has a reference. A query reads its other values. */
 function readCreated({ body }: GsmaAnswer): Acknowledgement {
   if (!body.ok) return unknown('unreadable_answer', body.problem);
   if (!Value.Check(reversalSchema, body.json) || !isTransactionId(body.json.transactionReference)) {

@@ -7,9 +7,8 @@ import { readError } from './read-error.ts';
 import { readJson } from './read-json.ts';
 
 /**
- * Reads a callback: a transaction when the wallet means success, nothing but an error when it means failure. Anybody can
- * write either, so what it says is for the log, and what to do is the same for all: look.
- * `secrets` are kept out of the exchange.
+ * Reads a callback: a transaction for success, or only an error for failure. Its sender is not proved, so its content is only
+ * logged, and every callback has the same effect: a query. `secrets` are kept out of the exchange.
  */
 export function readCallback(callback: CallbackRequest, secrets: readonly string[]): CallbackHint {
   const headers = firstValues(callback.headers);

@@ -4,7 +4,7 @@ import type { UnknownWhy } from '../connector/outcomes.ts';
 import { maskProviderText } from '../connector/mask-text.ts';
 import { errorParameterSchema, errorSchema } from './messages.ts';
 
-/** An error of the contract: category and code in lower case, for that is how they are compared. */
+/** An error of the contract, with category and code in lower case for comparisons. */
 export interface GsmaError {
   readonly category: string;
   readonly code: string;
@@ -13,7 +13,7 @@ export interface GsmaError {
   readonly providerCode: string;
 }
 
-/** What an error says about money. */
+/** The meaning of an error for the payment. */
 export type ErrorVerdict =
   | ({ readonly kind: 'declined' } & Failure)
   | { readonly kind: 'timed_out' }
@@ -21,7 +21,7 @@ export type ErrorVerdict =
 
 /**
  * Finds the error in an answer: the answer itself, or its `error` or `errorReference`. The contract's prose and its
- * schema differ in the spelling of names, so names are compared without regard to case. Undefined when there is none.
+ * schema spell names differently, so case is ignored. Undefined when there is none.
  */
 export function readError(answer: unknown): GsmaError | undefined {
   const fields = lowerCaseNames(answer);
@@ -38,8 +38,8 @@ export function readError(answer: unknown): GsmaError | undefined {
 }
 
 /**
- * Finds the error in the metadata of a failed transaction, which has no field for one: the profile writes it there under
- * the names it has elsewhere. Undefined when there is none.
+ * Finds the error in the metadata of a failed transaction, which has no field for one. The profile uses the usual names there.
+ * Undefined when there is none.
  */
 export function readErrorMetadata(
   metadata: readonly { key: string; value: string }[],
@@ -54,7 +54,7 @@ export function readErrorMetadata(
   };
 }
 
-/** Properties by their names in lower case, those that are null left out: absent, in the contract's terms. */
+/** Properties by their names in lower case. Null counts as absent and is left out. */
 function lowerCaseNames(value: unknown): Record<string, unknown> | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
   return Object.fromEntries(
@@ -74,7 +74,7 @@ function findParameter(parameters: readonly unknown[], key: string): string {
   return '';
 }
 
-/** Categories in which an acknowledgement may refuse for good: those the contract answers with a 4xx. */
+/** Categories in which an acknowledgement may definitely refuse: those that the contract answers with a 4xx. */
 const refusingCategories: ReadonlySet<string> = new Set([
   'businessrule',
   'validation',
@@ -82,7 +82,7 @@ const refusingCategories: ReadonlySet<string> = new Set([
   'identification',
 ]);
 
-/** Every code of the contract that is an answer about this payment, in lower case, and our word for it. */
+/** Every code of the contract that decides a payment, in lower case, and our reason for it. */
 const reasons: ReadonlyMap<string, FailureReason> = new Map<string, FailureReason>([
   ['genericerror', 'provider_error'],
   ['dailyvolumelimitexceeded', 'limit_exceeded'],
@@ -121,14 +121,14 @@ const reasons: ReadonlyMap<string, FailureReason> = new Map<string, FailureReaso
   ['requestingpartyauthorisationerror', 'merchant_config'],
 ]);
 
-/** Codes that say something about the request's way to the wallet and nothing about the payment. */
+/** Codes that concern the transport of the request, not the payment. */
 const inconclusive: ReadonlyMap<string, UnknownWhy> = new Map<string, UnknownWhy>([
   ['duplicaterequest', 'duplicate_request'],
   ['ratelimiterror', 'rate_limited'],
   ['clientauthorisationerror', 'unauthenticated'],
 ]);
 
-/** What an error in an acknowledgement of status 4xx says: a refusal if code and category are ones that refuse. */
+/** The meaning of an error in an acknowledgement with 4xx: a refusal if both its code and its category can refuse. */
 export function judgeAcknowledgementError(error: GsmaError): ErrorVerdict {
   if (refusingCategories.has(error.category)) return judge(error);
   return {
@@ -139,8 +139,8 @@ export function judgeAcknowledgementError(error: GsmaError): ErrorVerdict {
 }
 
 /**
- * What the error of a request state says that the wallet, asked by us, calls failed. The category does not matter then;
- * a code nobody has heard of, or one about the request's way, leaves it open all the same.
+ * The meaning of the error in a request state that a query found to be failed. The category does not matter. An unknown code,
+ * or one that concerns the transport, leaves the outcome open.
  */
 export const judgeFailedState = (error: GsmaError): ErrorVerdict => judge(error);
 
@@ -165,7 +165,7 @@ function judge(error: GsmaError): ErrorVerdict {
   };
 }
 
-/** Where the contract has no code of its own for what happened, the profile adds a provider's code to a general one. */
+/** The profile's provider codes, which refine a general code when the contract has no specific one. */
 function refine(
   error: GsmaError,
   reason: FailureReason | undefined,

@@ -1,4 +1,4 @@
-/** An answer's body as JSON, or why it is none. */
+/** An answer's body as JSON, or the problem with it. */
 export type JsonReading =
   { readonly ok: true; readonly json: unknown } | { readonly ok: false; readonly problem: string };
 
@@ -31,7 +31,7 @@ export function readJson(
 
 const nameType = (type: string): string => (type === '' ? 'of no stated type' : type.slice(0, 64));
 
-/** The contract has no null; wallets that write one for a property they lack mean that they lack it. */
+/** The contract has no null. A wallet that sends null means that the property is absent. */
 function withoutNulls(json: unknown): unknown {
   if (typeof json !== 'object' || json === null) return json;
   if (Array.isArray(json))

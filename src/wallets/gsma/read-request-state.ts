@@ -7,16 +7,16 @@ import { isTransactionId } from './provider-reference.ts';
 import { judgeFailedState, readError } from './read-error.ts';
 import { unansweredQuestion, unknown } from './unsettled.ts';
 
-/** How a request is going, by `GET /requeststates/{serverCorrelationId}`. */
+/** The state of a request, from `GET /requeststates/{serverCorrelationId}`. */
 export type RequestProgress =
   | { readonly kind: 'pending'; readonly expiresAt?: Date }
-  /** Done, the wallet says; the transaction tells what. */
+  /** The wallet has finished the request. The transaction contains the outcome. */
   | { readonly kind: 'see_transaction'; readonly transactionReference: string }
   | ({ readonly kind: 'declined' } & Failure)
   | { readonly kind: 'timed_out' }
   | Unknown;
 
-/** Reads a request state that was asked for by its id. */
+/** Reads the request state with this id. */
 export function readRequestState(reply: GsmaReply, serverCorrelationId: string): RequestProgress {
   if (reply.kind !== 'answered' || reply.status !== 200) return unansweredQuestion(reply);
   if (!reply.body.ok) return unknown('unreadable_answer', reply.body.problem);
@@ -39,7 +39,7 @@ export function readRequestState(reply: GsmaReply, serverCorrelationId: string):
   }
 }
 
-/** Most wallets give the bare reference; some a path to it. */
+/** Most wallets send the reference itself, and some a path to it. */
 function readCompleted(objectReference: string): RequestProgress {
   const transactionReference = objectReference.replace(/^.*\/transactions\//, '');
   if (isTransactionId(transactionReference)) return { kind: 'see_transaction', transactionReference };
@@ -59,7 +59,7 @@ const hasError = (state: unknown): boolean =>
   state !== null &&
   Object.keys(state).some((name) => ['error', 'errorreference', 'errorcode'].includes(name.toLowerCase()));
 
-/** RFC 3339; a time that cannot be read is as good as none, for it only says when to look again. */
+/** An RFC 3339 time. An unreadable time is ignored, because it only affects the time of the next query. */
 function readExpiry(text: string | undefined): { expiresAt?: Date } {
   const expiresAt = new Date(text ?? Number.NaN);
   return Number.isNaN(expiresAt.getTime()) ? {} : { expiresAt };

@@ -10,15 +10,15 @@ import type { Transaction } from './messages.ts';
 import { readFees, readMoney } from './read-transaction.ts';
 import { unansweredQuestion, unknown } from './unsettled.ts';
 
-/** What a wallet gives when it is not told: every one can give that many. */
+/** The default page size of the contract, which every wallet supports. */
 const pageLimit = 50;
 const maxPageBytes = 1024 * 1024;
-/** More than any account has in a day; a wallet that goes on beyond it repeats itself. */
+/** More entries than any account has in a day. A longer statement means that the wallet repeats pages. */
 const maxEntries = 1_000_000;
 
 /**
- * Reads `GET /accounts/{type}/{id}/transactions` of the payee account page by page, until the wallet has no more and, if
- * it says how many there are, until there were as many.
+ * Reads `GET /accounts/{type}/{id}/transactions` of the payee account page by page, to the end. If the wallet states the number
+ * of entries, the statement must have that number.
  * @throws StatementError
  */
 export async function* readStatement(
@@ -56,7 +56,7 @@ export async function* readStatement(
   }
 }
 
-/** One page's answer, within a call's time. @throws StatementError when there is none */
+/** One page, within the time limit of a call. @throws StatementError when there is none */
 async function askForPage(
   client: GsmaClient,
   settings: GsmaSettings,

@@ -8,14 +8,14 @@ import { judgeFailedState, readErrorMetadata } from './read-error.ts';
 import type { ErrorVerdict } from './read-error.ts';
 import { unansweredQuestion, unknown } from './unsettled.ts';
 
-/** What a transaction must be to count as the one asked about. */
+/** The values that a transaction must have to be the requested one. */
 export interface Expected {
   readonly transactionReference: string;
-  /** Our id; a wallet that repeats another one is telling of somebody else's payment. */
+  /** Our id. A transaction with another one belongs to another payment. */
   readonly requestId: string;
 }
 
-/** Where a payment stands, by `GET /transactions/{transactionReference}`. */
+/** The outcome of a payment, from `GET /transactions/{transactionReference}`. */
 export function readPayment(reply: GsmaReply, expected: Expected): PaymentOutcome {
   if (reply.kind !== 'answered' || reply.status !== 200) return unansweredQuestion(reply);
   if (!reply.body.ok) return unknown('unreadable_answer', reply.body.problem);
@@ -42,7 +42,7 @@ export function readPayment(reply: GsmaReply, expected: Expected): PaymentOutcom
   }
 }
 
-/** Where a reversal stands, by `GET /transactions/{transactionReference}` of the transaction that it is. */
+/** The outcome of a reversal, from `GET /transactions/{transactionReference}` of its transaction. */
 export function readReversal(
   reply: GsmaReply,
   expected: Expected & { readonly originalTransactionReference: string },
@@ -75,7 +75,7 @@ export function readReversal(
   }
 }
 
-/** A reversal has no payer to wait for: the wallet refuses one that has expired. */
+/** A reversal waits for no payer, so an expired one counts as refused. */
 export function refusedReversal(verdict: ErrorVerdict): ReversalOutcome {
   switch (verdict.kind) {
     case 'declined':
@@ -87,18 +87,18 @@ export function refusedReversal(verdict: ErrorVerdict): ReversalOutcome {
   }
 }
 
-/** The wallet need not say why a transaction failed. */
+/** The reason of a failed transaction. The wallet may omit it. */
 function readFailure({ metadata }: Pick<Transaction, 'metadata'>): ErrorVerdict {
   const error = readErrorMetadata(metadata ?? []);
   if (error !== undefined) return judgeFailedState(error);
   return { kind: 'declined', reason: 'provider_error', providerCode: '', providerText: '' };
 }
 
-/** What the payer was charged on top. */
+/** The fees that the payer was charged in addition. */
 export const readFees = ({ fees }: Pick<Transaction, 'fees'>): readonly WalletMoney[] =>
   (fees ?? []).map(({ feeAmount, feeCurrency }) => readMoney(feeAmount, feeCurrency));
 
-/** An amount that its schema found to be a decimal, in the one way of writing it. */
+/** An amount in its normal form. Its schema has checked that it is a decimal. */
 export function readMoney(amount: string, currency: string): WalletMoney {
   return { amount: canonicalDecimal(amount) ?? amount, currency };
 }

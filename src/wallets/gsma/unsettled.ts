@@ -5,14 +5,14 @@ import { nameOf, readError } from './read-error.ts';
 /** An `unknown` for a reason found in an answer that is otherwise understood. */
 export const unknown = (why: UnknownWhy, detail: string): Unknown => ({ kind: 'unknown', why, detail });
 
-/** Why a question of ours was not answered: it did not leave, its answer was lost, or settles nothing. */
+/** Why a query has no definite answer: it was not sent, or its answer was lost or decides nothing. */
 export function unansweredQuestion(reply: GsmaReply): Unknown {
   if (reply.kind === 'unknown') return reply;
   if (reply.kind === 'not_sent') return unknown('not_asked', reply.detail);
   return unsettled(reply);
 }
 
-/** Why an answer that is not the one hoped for settles nothing, by its status. */
+/** Why an unexpected answer decides nothing, by its status. */
 export function unsettled(answer: GsmaAnswer): Unknown {
   const { why, detail } = judgeStatus(answer);
   return {

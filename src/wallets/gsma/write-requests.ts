@@ -8,7 +8,7 @@ import { paymentBodySchema, reversalBodySchema } from './messages.ts';
 import type { PaymentBody, ReversalBody } from './messages.ts';
 import { isTransactionId } from './provider-reference.ts';
 
-/** A body to send, or why there is no way to say it in the contract. */
+/** A body to send, or why the request does not fit the contract. */
 export type WrittenRequest =
   { readonly ok: true; readonly body: string } | { readonly ok: false; readonly failure: Failure };
 
@@ -48,10 +48,10 @@ export function writeReversal(request: ReversalRequest): WrittenRequest {
   return write(reversalBodySchema, body);
 }
 
-/** ITU-T E.164 without its plus, which is how mobile networks name a subscriber. */
+/** ITU-T E.164 without its plus, the MSISDN of mobile networks. */
 const msisdn = (phone: string): string => phone.replace(/^\+/, '');
 
-/** One line, cut between characters and not within one. */
+/** A single line, cut between characters and never within one. */
 function describe(description: string): { descriptionText?: string } {
   const line = description.replace(/[\s\p{Cc}]+/gu, ' ').trim();
   let text = '';
