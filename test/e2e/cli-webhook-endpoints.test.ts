@@ -151,7 +151,7 @@ describe('webhook endpoints, pause and resume', () => {
     );
 
     expect(exitCode).toBe(3);
-    expect(stderr).toContain('SANDBOX, unless --environment says PRODUCTION');
+    expect(stderr).toContain('SANDBOX unless you add --environment production');
     expect(stderr).toContain('webhook endpoints <merchant_id>');
   });
 
