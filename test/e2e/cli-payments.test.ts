@@ -22,7 +22,7 @@ let cli: CommandLine;
 let database: pg.Client;
 
 beforeAll(async () => {
-  stack = await startStack({ wallets: 1 });
+  stack = await startStack({ ownProcesses: true, wallets: 1 });
   merchant = await stack.createMerchant();
   cli = await openCommandLine({
     GATEHOUSE_CORE_ADDRESSES: stack.addresses.join(','),
@@ -176,7 +176,7 @@ describe('stray payments', () => {
     expect(listed.stdout).toContain('payment retry-reversal <merchant_id> <stray_payment_id>');
     expect(listed.stdout).toContain('wrong_amount');
     expect(widthOf(listed.stdout)).toBeLessThanOrEqual(100);
-    expect(doctor.stdout).toMatch(/warn +stray payments +1 that a wallet will not give back/);
+    expect(doctor.stdout).toMatch(/warn +stray payments +1 refused reversal/);
     expect(retried).toMatchObject({ exitCode: 0, stderr: '' });
     expect(retried.stdout).toMatch(/^Status +reversal_due$/m);
     expect(

@@ -211,7 +211,7 @@ describe('webhook secret', () => {
     await reader.stop();
 
     expect(refused.exitCode).toBe(4);
-    expect(refused.stderr).toContain('a role that may, such as operator');
+    expect(refused.stderr).toContain('a token of an allowed role, such as operator');
     expect(made).toMatchObject({
       environment: 'production',
       state: 'current',
