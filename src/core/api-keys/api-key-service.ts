@@ -25,7 +25,7 @@ import type { PublicId } from '../../contract/public-id.ts';
 
 export interface ApiKeyServiceParts {
   readonly store: ApiKeyStore;
-  /** As the database has it now: who may come in must not depend on a memory. */
+  /** Reads the database without a cache, because authentication must use the present state. */
   readonly findMerchant: FindMerchant;
   readonly pepper: Buffer;
   readonly randomBytes: (size: number) => Buffer;
@@ -154,7 +154,7 @@ export function apiKeyService({
   );
 }
 
-/** One answer for every kind of bad key, so that nothing can be learned from it. */
+/** The same answer for every kind of invalid key, so that it reveals nothing. */
 const invalidApiKey = () => rpcError('INVALID_API_KEY', 'the API key is not valid here');
 const apiKeyNotFound = (apiKeyId: PublicId<'key'>) =>
   rpcError('API_KEY_NOT_FOUND', `the merchant has no key ${apiKeyId}`);

@@ -12,7 +12,7 @@ import type { Environment } from '../domain/order.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
 
-/** What is known of a key; ids as they are shown. */
+/** The stored facts about a key, with public ids. */
 export interface ApiKey extends ApiKeyTimes {
   readonly id: PublicId<'key'>;
   readonly merchantId: PublicId<'mer'>;
@@ -23,7 +23,7 @@ export interface ApiKey extends ApiKeyTimes {
   readonly lastUsedAt: Date | null;
 }
 
-/** A key to store: what is left of it once it has been shown. */
+/** A key to store, without its secret, which is shown only once. */
 export interface NewApiKey {
   readonly prefix: string;
   readonly hash: Buffer;
@@ -55,7 +55,7 @@ export interface ApiKeyStore {
     apiKeyId: PublicId<'key'>,
     by: Actor,
   ) => Promise<ApiKey | undefined>;
-  /** Remembers, to the minute, that the key was accepted. */
+  /** Records the use of the key, to the minute. */
   readonly touch: (key: ApiKey) => Promise<void>;
 }
 
@@ -120,7 +120,7 @@ export function createApiKeyStore({ database, newId, now }: ApiKeyStoreOptions):
     async add(key, by) {
       return database.fork().transactional(async (em) => {
         const { merchantId, environment } = key;
-        // Two issued at once would each count one too few; one at a time per merchant and environment counts right.
+        // Two concurrent issues would each count one key too few. So issues are serialised per merchant and environment.
         await em.execute('select pg_advisory_xact_lock(hashtextextended(?, 0))', [
           `api-keys:${merchantId}:${environment}`,
         ]);

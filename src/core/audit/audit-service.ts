@@ -27,7 +27,7 @@ import { recordEntry } from './record-entry.sql.ts';
 import type { AuditEntry } from './record-entry.sql.ts';
 
 const maxText = 255;
-/** It may be an endpoint, which is as long as a webhook_url may be. */
+/** The target may be an endpoint, which may be as long as a webhook_url. */
 const maxTarget = 2048;
 
 /** gatehouse.v1.AuditService. */
@@ -75,7 +75,7 @@ export function auditService(database: Database): RpcService {
   );
 }
 
-/** What a page token is bound to. */
+/** The filter of a page token. */
 const filterKey = ({ merchantId, actionKind, fromTime, toTime }: ListAuditEntriesRequest): unknown => [
   merchantId,
   actionKind,
@@ -102,7 +102,7 @@ const parseKind = (kind: string): Result<string, Issue> =>
     ? ok(kind)
     : err({ field: 'action_kind', issue: 'must be the part of an action before its dot, such as api_key' });
 
-/** Ids sort by the time of what they name, so that a time needs no index of its own. */
+/** Ids sort by their creation time, so a filter by time needs no index. */
 function whereOf({ merchant, beforeId, kind, from, to }: Omit<ReturnType<typeof parseFilter>, 'limit'>) {
   const before = [
     ...(beforeId === undefined ? [] : [storedId('aud', beforeId)]),

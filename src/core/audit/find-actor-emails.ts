@@ -3,13 +3,13 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { isPublicId, publicId, storedId } from '../../contract/public-id.ts';
 import { UserRow } from '../database/account-entities.ts';
 
-/** The user behind an actor such as "dashboard:usr_…", as it is stored; undefined when it names none. */
+/** The stored id of the user in an actor such as "dashboard:usr_…"; undefined when there is none. */
 function userOf(actor: string): StoredId<'usr'> | undefined {
   const name = actor.slice(actor.indexOf(':') + 1);
   return isPublicId('usr', name) ? storedId('usr', name) : undefined;
 }
 
-/** The addresses of the users among the actors, by actor. */
+/** The e-mail addresses of the users among the actors, by actor. */
 export async function findActorEmails(
   em: EntityManager,
   actors: readonly string[],

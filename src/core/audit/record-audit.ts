@@ -5,16 +5,16 @@ import { storedId } from '../../contract/public-id.ts';
 import type { NewId, PublicId } from '../../contract/public-id.ts';
 
 export interface AuditedChange {
-  /** What is done, such as "merchant.suspend". */
+  /** The action, such as "merchant.suspend". */
   readonly action: string;
   /** Undefined when it concerns no merchant. */
   readonly merchantId: PublicId<'mer'> | undefined;
   readonly targetId: string;
-  /** What a reader needs to understand it. Never a secret. */
+  /** The details for a reader. They never contain a secret. */
   readonly details: Readonly<Record<string, string | number | boolean | null>>;
 }
 
-/** Adds the entry to the unit of work that makes the change, so that neither is ever there without the other. */
+/** Adds the entry to the unit of work of the change, so that both are committed together. */
 export function recordAudit(
   em: EntityManager,
   newId: NewId,

@@ -2,7 +2,7 @@ import type { Issue } from '../domain/issue.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
 
-/** A place in the list of all events: behind the event with this transaction id and position. Decimal text, both 64-bit. */
+/** A position in the list of all events: after the event with this transaction id and position. Both are 64-bit, as decimal text. */
 export interface EventCursor {
   readonly xid: string;
   readonly position: string;
@@ -13,12 +13,12 @@ export const beginning: EventCursor = { xid: '0', position: '0' };
 
 const maxValue = 2n ** 63n - 1n;
 
-/** Behind every event of the transactions that are older than this one. */
+/** After every event of older transactions. */
 export function behindTransactionsBefore(xid: string): EventCursor {
   return xid === '0' ? beginning : { xid: String(BigInt(xid) - 1n), position: String(maxValue) };
 }
 
-/** Whichever of the two is further on. */
+/** The later of two cursors. */
 export function laterCursor(a: EventCursor, b: EventCursor): EventCursor {
   const [x, y] = [BigInt(a.xid), BigInt(b.xid)];
   if (x !== y) return x > y ? a : b;
@@ -28,7 +28,7 @@ export function laterCursor(a: EventCursor, b: EventCursor): EventCursor {
 export const formatCursor = ({ xid, position }: EventCursor): string =>
   Buffer.from(`1.${xid}.${position}`).toString('base64url');
 
-/** Reads a cursor that was handed out before; the empty text is the beginning. */
+/** Reads an issued cursor. The empty text is the beginning. */
 export function parseCursor(text: string): Result<EventCursor, Issue> {
   if (text === '') return ok(beginning);
   const match = /^1\.([0-9]{1,19})\.([0-9]{1,19})$/.exec(Buffer.from(text, 'base64url').toString('latin1'));

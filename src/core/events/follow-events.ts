@@ -12,19 +12,19 @@ export type { EventCursor } from './event-cursor.ts';
 
 export interface EventPage {
   readonly events: readonly StoredEvent[];
-  /** Where to go on: behind everything this page covers. */
+  /** The cursor after everything that this page covers. */
   readonly next: EventCursor;
   readonly hasMore: boolean;
 }
 
 /**
- * The list of all committed events, for whoever catches up with it or follows it.
- * Errors: INVALID_ARGUMENT INVALID_FIELDS for a cursor that this database server cannot have given out.
+ * The list of all committed events, for readers that catch up or follow.
+ * Errors: INVALID_ARGUMENT INVALID_FIELDS for a cursor that this database server cannot have issued.
  */
 export interface EventFeed {
   readonly list: (after: EventCursor, limit: number, filter: EventFilter) => Promise<EventPage>;
   readonly latest: () => Promise<EventCursor>;
-  /** Pages behind the cursor, then new ones as they are committed; an empty page as a sign of life. Ends when `stop` aborts. */
+  /** Pages after the cursor, then new events when they are committed. Empty pages show that the stream works. Ends when `stop` aborts. */
   readonly follow: (after: EventCursor, filter: EventFilter, stop: AbortSignal) => AsyncIterable<EventPage>;
 }
 
@@ -34,19 +34,19 @@ const foreignCursor =
 const pageSize = 200;
 /** Promised at least every 15 seconds. */
 const signOfLifeMs = 10_000;
-/** How soon events are seen that no signal announced. */
+/** How soon events without a signal are found. */
 const idleMs = 500;
 
 export function createEventFeed(database: Database, signal: WakeSignal): EventFeed {
   const list = async (after: EventCursor, limit: number, filter: EventFilter): Promise<EventPage> => {
     const { events, horizon, isAhead } = await readEvents(database.pool, after, limit + 1, filter);
-    // Nothing would ever come behind it, and whoever follows would not know.
+    // No event would ever follow this cursor, and the reader would not notice.
     if (isAhead) throw invalidFields([{ field: 'after_cursor', issue: foreignCursor }]);
     const page = events.slice(0, limit);
     const last = page.at(-1);
     if (last !== undefined && events.length > limit)
       return { events: page, next: last.cursor, hasMore: true };
-    // Past all that the filter left out, too: it would be read again with every look otherwise.
+    // The cursor also passes the events that the filter left out. Otherwise every read would scan them again.
     return {
       events: page,
       next: laterCursor(laterCursor(after, horizon), last?.cursor ?? after),

@@ -23,22 +23,22 @@ export interface StoredEvent {
 
 export interface EventReading {
   readonly events: readonly StoredEvent[];
-  /** Behind every event that could be seen, whatever the filter: none can appear before it any more. */
+  /** The cursor after every visible event, whatever the filter. No event can appear before it any more. */
   readonly horizon: EventCursor;
-  /** Whether the cursor is of a transaction that this server has not begun: it was given out by another one. */
+  /** Whether the cursor names a transaction that this server has not begun, so that another server issued it. */
   readonly isAhead: boolean;
 }
 
 /**
- * Events in commit order, and always one row that says how far could be seen. A row is shown only when every transaction
- * that began before its own has ended (xid below the snapshot's xmin): from then on no row can appear before it, and a
- * cursor never skips one. Positions alone would not do, since a transaction that drew an earlier number may commit later.
+ * Events in commit order, and always one row with the horizon. An event is visible only when every transaction that began
+ * before its own has ended (xid below the snapshot's xmin). From then on no event can appear before it, so a cursor never
+ * skips one. Positions alone are not sufficient, because a transaction with an earlier number may commit later.
  *
- * One order's events are shown as soon as they are committed: whoever adds one locks the order first, so that none can
- * appear before it either, whatever other transactions are doing.
+ * The events of one order are visible as soon as they are committed. Every writer locks the order first, so no event can
+ * appear before them.
  */
 function statementFor(filter: EventFilter): { text: string; values: string[] } {
-  // Conditions are left out rather than made always true, so that the planner sees which index answers.
+  // Unused conditions are left out instead of made always true, so that the planner can select the index.
   const wanted: [column: string, value: string | undefined][] = [
     ['merchant_id', filter.merchantId],
     ['environment', filter.environment],
@@ -89,7 +89,7 @@ interface NoEventRow extends Reach {
   readonly xid: null;
 }
 
-/** Up to `limit` events behind the cursor. With a name, the server plans the statement once for each connection. */
+/** Up to `limit` events after the cursor. With a name, the server plans the statement once for each connection. */
 export async function readEvents(
   client: Pool | PoolClient,
   after: EventCursor,
@@ -121,7 +121,7 @@ const eventOf = (row: EventRow): StoredEvent => ({
   payload: row.payload,
 });
 
-/** The place behind every event that can be listed now. */
+/** The cursor after every event that can be listed now. */
 export async function latestCursor(client: Pool | PoolClient): Promise<EventCursor> {
   const rows = await runStatement<Horizon>(client, {
     text: 'select pg_snapshot_xmin(pg_current_snapshot())::text as horizon',

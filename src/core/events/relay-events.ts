@@ -20,23 +20,23 @@ export interface RelayOptions {
 }
 
 const batchSize = 500;
-/** How soon events are seen that no signal announced: those of other cores while the broker is down. */
+/** How soon events without a signal are found, such as those of other cores while the broker is unavailable. */
 const idleMs = 250;
 /**
- * Held by the one core that relays. PostgreSQL drops it with the session, so another core takes over when this one dies,
- * or is silent for longer than the broker may take to confirm a batch.
+ * The lock of the core that relays. PostgreSQL releases it with the session. So another core takes over when this one exits,
+ * or sends nothing for longer than the broker may take to confirm a batch.
  */
 const relayLock = { key: 7_142_002, silenceMs: 20_000 };
-/** While events keep coming they are fetched this often: a few at a time, they would cost several times as much. */
+/** How often events are read under load. Smaller batches would cost several times as much. */
 const restMs = 10;
-/** While events keep coming the cursor is kept this often: after a crash, what was published since is published again. */
+/** How often the cursor is stored under load. After a crash, events published since then are published again. */
 const keepCursorMs = 100;
-/** How soon a core that does not relay asks whether it may, and a relay that failed tries again. */
+/** How often a core without the lock tries to get it, and a failed relay tries again. */
 const standbyMs = 2_000;
 
 /**
- * Publishes committed events to the broker, in commit order, at least once, until `stop` aborts. One core relays at a
- * time; the cursor in the database says how far it got, and never runs ahead of what the broker has confirmed.
+ * Publishes committed events to the broker, in commit order, at least once, until `stop` aborts. One core relays at a time.
+ * The cursor in the database stores its position, and is never ahead of the events that the broker has confirmed.
  */
 export async function relayEvents(options: RelayOptions, stop: AbortSignal): Promise<void> {
   while (!stop.aborted) await relayOrStandBy(options, stop);
@@ -95,8 +95,8 @@ async function relayUntilStopped(
 }
 
 /**
- * The statement is planned once, perhaps while the table is so small that sorting it is cheap, and then used while it
- * grows: only the index, which has the events in order, is good for both.
+ * The statement is planned once, perhaps while the table is small and a sort is cheap, and reused while the table grows. Only
+ * the plan with the ordered index is good in both cases.
  */
 async function keepToTheIndex(client: PoolClient): Promise<void> {
   await client.query('set enable_sort = off');
@@ -104,7 +104,7 @@ async function keepToTheIndex(client: PoolClient): Promise<void> {
 
 const subjectWord = { SANDBOX: 'sandbox', PRODUCTION: 'production' } as const;
 
-/** With the event's place, and that of the one published before it: so a reader knows whether it has seen everything. */
+/** Adds the positions of the event and of its predecessor, so that a reader can detect a gap. */
 function messageOf(event: StoredEvent, previous: EventCursor) {
   return {
     subject: `orders.${subjectWord[event.environment]}.${publicId('mer', event.merchantId)}.${event.type.toLowerCase()}`,

@@ -1,15 +1,15 @@
 import type { Database } from '../database/database.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
 
-/** What the relay has not published yet. */
+/** The events that the relay has not published yet. */
 export interface RelayLag {
-  /** Committed events that wait, counted up to 10,000. */
+  /** The number of waiting events, counted up to 10,000. */
   readonly waiting: number;
-  /** When the oldest of them happened; undefined when none waits. */
+  /** The time of the oldest waiting event; undefined when none waits. */
   readonly oldestAt: Date | undefined;
 }
 
-/** Counts the events that are committed and not confirmed by the broker. */
+/** Counts committed events that the broker has not confirmed. */
 export async function readRelayLag(database: Database, stream: string): Promise<RelayLag> {
   const rows = await runStatement<{ waiting: string; oldest: Date | null }>(database.pool, {
     text: `

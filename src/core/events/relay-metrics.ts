@@ -9,7 +9,7 @@ export interface RelayMetricsParts {
   readonly now: () => Date;
 }
 
-/** Shows how far the broker is behind the database. Every core shows the same: only one of them relays. */
+/** Adds metrics of the broker's lag behind the database. All cores show the same values, because only one of them relays. */
 export function addRelayMetrics(metrics: Metrics, { database, stream, now }: RelayMetricsParts): void {
   metrics.addReading('event relay', (registry) => {
     const registers = [registry];

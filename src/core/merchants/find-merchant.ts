@@ -7,29 +7,29 @@ import type { Environment } from '../domain/order.ts';
 import type { AgreedTerms } from '../domain/merchant-terms.ts';
 import type { PublicId } from '../../contract/public-id.ts';
 
-/** How customers reach a merchant; '' for what the merchant has not given. */
+/** A merchant's contact for customers; '' for missing values. */
 export interface MerchantContact {
   readonly phone: string;
   readonly email: string;
 }
 
-/** What has to be known of a merchant before anything is done for it. */
+/** The facts about a merchant that every request needs. */
 export interface MerchantTerms extends AgreedTerms, MerchantStanding {
   readonly name: string;
   readonly contact: MerchantContact;
   readonly sessionLifetimeMs: number;
 }
 
-/** The terms of a merchant, by its id as it is shown; undefined when there is no such merchant. */
+/** The terms of a merchant, by its public id; undefined when there is no such merchant. */
 export type FindMerchant = (merchantId: PublicId<'mer'>) => Promise<MerchantTerms | undefined>;
 
-/** A suspension is in force everywhere within 5 seconds: this, the facades' own 3 and the way between them. */
+/** A suspension is effective everywhere within 5 seconds: this time, the facades' own 3 seconds, and the calls between. */
 const maxAgeMs = 1_500;
 const maxMerchants = 50_000;
 
-/** Looks merchants up, and answers from memory for a moment: every registration asks. */
+/** Finds merchants, and caches them briefly, because every registration needs its merchant. */
 export function createFindMerchant(read: FindMerchant): FindMerchant {
-  // What was not found is not kept: a merchant just made must work at once.
+  // A missing merchant is not cached, because a new merchant must work at once.
   const cache = new LRUCache<PublicId<'mer'>, MerchantTerms>({
     max: maxMerchants,
     ttl: maxAgeMs,
@@ -38,7 +38,7 @@ export function createFindMerchant(read: FindMerchant): FindMerchant {
   return async (merchantId) => cache.get(merchantId) ?? cache.fetch(merchantId);
 }
 
-/** Why a merchant may not use an environment now, if it may not. `metadata`: what the caller may learn beside that. */
+/** The error if a merchant may not use an environment now. `metadata`: additional facts for the caller. */
 export function refuseMerchant(
   terms: MerchantTerms,
   environment: Environment,

@@ -29,7 +29,7 @@ const minSessionSeconds = 5 * 60;
 const maxSessionSeconds = 24 * 60 * 60;
 const maxRequestsPerSecond = 100_000;
 
-/** Seconds; 30 minutes when nothing is said. */
+/** In seconds. The default is 30 minutes. */
 export function parseSessionLifetime(duration: Duration | undefined): Result<number, Issue> {
   if (duration === undefined) return ok(standardSessionSeconds);
   const seconds = Number(duration.seconds);
@@ -42,7 +42,7 @@ export function parseSessionLifetime(duration: Duration | undefined): Result<num
   return ok(seconds);
 }
 
-/** Reads what is to change about a merchant; `accepted` are the currencies of this deployment. @throws INVALID_FIELDS */
+/** Reads the requested changes of a merchant; `accepted` are the currencies of this deployment. @throws INVALID_FIELDS */
 export function parseUpdate(request: UpdateMerchantRequest, accepted: readonly string[]): MerchantUpdate {
   const { name, sessionLifetime, terms, contact, expectedUpdateTime } = request;
   const values = valuesOrThrow(
@@ -73,7 +73,7 @@ export function parseUpdate(request: UpdateMerchantRequest, accepted: readonly s
 
 const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-/** As the audit log has it: what is set now, in one word or line. */
+/** The new values in the form of the audit log: one word or line each. */
 function shown(
   value: string | number | readonly string[] | Readonly<Record<string, string>>,
 ): string | number {
@@ -99,7 +99,7 @@ function termFields(terms: TermsMessage, accepted: readonly string[]) {
 
 /** Digits as people dial them: a number of the country, an international one with +, or a short number such as 8118. */
 const contactPhone = /^\+?[0-9](?: ?[0-9]){2,19}$/;
-/** Enough to tell an address from anything else; whether it exists only a message can tell. */
+/** Distinguishes an address from other texts. Only a message can show whether the address exists. */
 const contactEmail = /^[^\s@<>"',;:]+@[^\s@<>"',;:]+\.[^\s@<>"',;:.]+$/;
 const emailLength = 254;
 
@@ -157,7 +157,7 @@ const parseRequestsPerSecond = (count: number): Result<number, Issue> =>
         issue: `must be from 1 to ${maxRequestsPerSecond}, or 0 for what every key is granted`,
       });
 
-/** The terms in the contract's words. */
+/** The terms as a message of the contract. */
 export function termsMessage(terms: AgreedTerms): TermsMessage {
   const { paymentOptions: options, currencies, largestAmounts, requestsPerSecond } = terms;
   return create(MerchantTermsSchema, {

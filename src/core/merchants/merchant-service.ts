@@ -24,7 +24,7 @@ import type { Merchant, MerchantStore, StandingAction } from './merchant-store.t
 
 const suspensionReasonLength = 255;
 
-/** gatehouse.v1.MerchantService. `currencies`: ISO 4217 codes this deployment takes. */
+/** gatehouse.v1.MerchantService. `currencies`: ISO 4217 codes of this deployment. */
 export function merchantService(store: MerchantStore, currencies: readonly string[]): RpcService {
   const changeStanding = async (
     merchantId: string,

@@ -18,7 +18,7 @@ import type { MerchantStanding } from '../domain/merchant-life-cycle.ts';
 import type { MerchantContact, MerchantTerms } from './find-merchant.ts';
 import type { AgreedTerms } from '../domain/merchant-terms.ts';
 
-/** A merchant as it stands; the id as it is shown. */
+/** The state of a merchant, with its public id. */
 export type Merchant = Omit<MerchantRow, symbol | 'id'> & { readonly id: PublicId<'mer'> };
 
 export interface NewMerchant {
@@ -37,11 +37,11 @@ export type StandingAction = keyof typeof standingCommands;
 
 type AuditDetails = Readonly<Record<string, string | number>>;
 
-/** Fields of a merchant to set. */
+/** The fields of a merchant to set. */
 export interface MerchantUpdate {
   readonly set: Partial<Omit<Merchant, 'id' | 'createdAt' | 'updatedAt' | keyof MerchantStanding>>;
   readonly details: AuditDetails;
-  /** The merchant's `updatedAt` that the update was made from; any when absent. */
+  /** The `updatedAt` of the merchant that the editor read; if absent, any version is accepted. */
   readonly expectedAt?: Date;
 }
 
@@ -77,7 +77,7 @@ export function createMerchantStore({ database, newId, now }: MerchantStoreOptio
     const row = await database.fork().findOne(MerchantRow, { id: storedId('mer', merchantId) });
     return row === null ? undefined : merchantOf(row);
   };
-  /** Locks the merchant, lets `decide` say what becomes of it, and writes that with its audit entry unless nothing changes. */
+  /** Locks the merchant, calls `decide` for its next state, and writes that with its audit entry unless nothing changes. */
   const change = <Rejection>(
     merchantId: PublicId<'mer'>,
     action: string,
@@ -150,7 +150,7 @@ export const contactOf = ({ contactPhone, contactEmail }: Merchant): MerchantCon
   email: contactEmail,
 });
 
-/** What is agreed with the merchant. */
+/** The merchant's terms. */
 export const termsOf = (merchant: Merchant): AgreedTerms => ({
   paymentOptions: {
     SANDBOX: merchant.sandboxPaymentOptions,

@@ -12,20 +12,20 @@ export interface EventGroup {
   readonly type: OrderEventType;
   readonly quarter: Date;
   readonly events: string;
-  /** As the events were stored; null for those that are only counted. */
+  /** The stored events; null for events of which only the number matters. */
   readonly payloads: Buffer[] | null;
 }
 
 export interface EventGroups {
   readonly groups: readonly EventGroup[];
   readonly eventCount: number;
-  /** Behind the last of these events; undefined when there are none. */
+  /** The cursor after the last of these events; undefined when there are none. */
   readonly next: EventCursor | undefined;
 }
 
 /**
- * The next events in commit order, below the snapshot's horizon like every reader of events (docs/adr/0004). Of those of
- * which only the number is wanted, the database gives no more than that: they are the most by far.
+ * The next events in commit order, below the snapshot's horizon like every reader of events (docs/adr/0004). For events of
+ * which only the number matters, which are most of them, the database returns only the number.
  */
 export async function nextEventGroups(
   client: PoolClient,
@@ -58,13 +58,13 @@ group by merchant_id, environment, type, quarter, last_xid, last_position`,
   };
 }
 
-/** What is added to one row of the counts. */
+/** The numbers to add to one row of the counts. */
 export interface CountedEvents {
   readonly merchantId: StoredId<'mer'>;
   readonly environment: Environment;
   readonly type: OrderEventType;
   readonly quarter: Date;
-  /** Empty where it does not matter. */
+  /** Empty for events without it. */
   readonly currency: string;
   readonly paymentOption: string;
   readonly reason: string;
@@ -94,7 +94,7 @@ on conflict (merchant_id, environment, type, quarter, currency, payment_option, 
 do update set events = c.events + excluded.events, minor_units = c.minor_units + excluded.minor_units`,
 );
 
-/** Adds to the counts, in the order of their key. */
+/** Adds to the counts, in key order. */
 export async function addToCounts(client: PoolClient, added: readonly CountedEvents[]): Promise<void> {
   await client.query(addition.with({ counted: added }));
 }

@@ -15,10 +15,10 @@ import type { CountedEvents, EventGroup } from './count-events.sql.ts';
 
 const pageSize = 2_000;
 
-/** Times as long as a page took: many events, as after a restore, are counted beside the payments, not before them. */
+/** The pause after a page, as a multiple of its duration. So counting many events, as after a restore, does not delay payments. */
 const restsPerPage = 4;
 
-/** Locked for as long as the counts change: one core counts at a time, and the others go on with something else. */
+/** Locked while the counts change, so that one core counts at a time. The others skip the task. */
 const takeCursor = `
 select xid::text as xid, position::text as position, xid >= pg_snapshot_xmax(pg_current_snapshot()) as is_ahead
 from core.order_counts_cursor for update skip locked`;
@@ -26,9 +26,9 @@ from core.order_counts_cursor for update skip locked`;
 type CursorRow = EventCursor & { readonly is_ahead: boolean };
 
 /**
- * Counts the events that are not counted yet, until there are none, another core does it, or `stop` aborts. The counts
- * and the place up to which events are in them are committed together: so each event counts once, whatever crashes.
- * A place that this server has not reached is of another server, from a backup: everything is counted anew then.
+ * Counts new events until there are none, another core counts, or `stop` aborts. The counts and their position are committed
+ * together, so each event counts once, even after a crash. A position that this server has not reached comes from another
+ * server's backup. Then all events are counted again.
  */
 export async function countEvents({ pool }: Pick<Database, 'pool'>, stop: AbortSignal): Promise<void> {
   for (;;) {
@@ -38,7 +38,7 @@ export async function countEvents({ pool }: Pick<Database, 'pool'>, stop: AbortS
   }
 }
 
-/** Gives whether more can be counted at once. */
+/** Counts one page, and gives whether more events are waiting. */
 const countPage = (pool: Database['pool']): Promise<boolean> =>
   inTransaction(pool, [takeCursor], async (client, [rows = []]) => {
     const [cursor] = rows as CursorRow[];
@@ -59,7 +59,7 @@ async function moveCursor(client: PoolClient, { xid, position }: EventCursor): P
   await client.query('update core.order_counts_cursor set xid = $1::xid8, position = $2', [xid, position]);
 }
 
-/** What the events of a group add; a payment that has begun is counted when it is known how it ended. */
+/** The numbers that a group of events adds. A started payment is counted when its outcome is known. */
 function countedOf(group: EventGroup): CountedEvents[] {
   const { environment, type, quarter } = group;
   const common = { merchantId: group.merchant_id, environment, type, quarter };
@@ -95,7 +95,7 @@ function detailsOf(type: EventGroup['type'], { order, paymentAttempt }: OrderEve
   };
 }
 
-/** One item for each row of the counts: a statement can change a row only once. Sorted, so that nobody waits in a circle. */
+/** One item per row of the counts, because a statement can change a row only once. They are sorted to avoid deadlocks. */
 function added(items: readonly CountedEvents[]): CountedEvents[] {
   const byKey = new Map<string, CountedEvents>();
   for (const item of items) {

@@ -15,7 +15,7 @@ export interface OrderCounts {
   readonly completed: bigint;
   readonly failed: bigint;
   readonly expired: bigint;
-  /** Of the failed ones, those that no payment ended. */
+  /** The failed orders that ended without a failed payment. */
   readonly cancelled: bigint;
   /** By currency code. */
   readonly collected: readonly CollectedAmount[];
@@ -35,16 +35,16 @@ export interface ReasonCount {
 
 export interface OrderReport {
   readonly total: OrderCounts;
-  /** One for each step, from the first. */
+  /** One item per step, in order. */
   readonly steps: readonly OrderCounts[];
-  /** Why payments failed; the most frequent reason first. */
+  /** The reasons of failed payments, the most frequent first. */
   readonly failures: readonly ReasonCount[];
-  /** Why orders ended without a payment that failed; the most frequent reason first. */
+  /** The reasons of orders that ended without a failed payment, the most frequent first. */
   readonly abandoned: readonly ReasonCount[];
   readonly options: readonly OptionCounts[];
 }
 
-/** Puts the rows of a span together, in as many steps as it has. */
+/** Combines the rows of a period into its steps. */
 export function orderReport(rows: readonly ReportRow[], stepCount: number): OrderReport {
   const byStep = Map.groupBy(rows, ({ step }) => step);
   return {
@@ -59,7 +59,7 @@ export function orderReport(rows: readonly ReportRow[], stepCount: number): Orde
   };
 }
 
-/** Whether these orders ended without a payment that failed: cancelled, or open until their time was over. */
+/** Whether these orders ended without a failed payment: they were cancelled or expired. */
 const isAbandonment = ({ type, payment_option }: ReportRow): boolean =>
   type === 'EXPIRED' || (type === 'FAILED' && payment_option === '');
 

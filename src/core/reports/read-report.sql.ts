@@ -7,7 +7,7 @@ import type { StoredId } from '../../contract/public-id.ts';
 export interface ReportSpan {
   readonly merchantId: StoredId<'mer'>;
   readonly environment: Environment;
-  /** When each step begins, in order: full quarters of an hour, as is the end. */
+  /** The start of each step, in order. The starts and the end are full quarters of an hour. */
   readonly starts: readonly Date[];
   readonly to: Date;
 }
@@ -24,7 +24,7 @@ export interface ReportRow {
   readonly minor_units: string;
 }
 
-/** The counts of a span of time, from the rows of its quarters of an hour alone. */
+/** The counts of a period, from the rows of its quarters of an hour. */
 export const readReport = (pool: Pool, span: ReportSpan): Promise<ReportRow[]> =>
   runStatement<ReportRow>(pool, {
     text: `
@@ -37,7 +37,7 @@ group by 1, 2, 3, 4, 5`,
     values: [span.merchantId, span.environment, span.starts, span.to],
   });
 
-/** When the oldest event happened that is not counted yet; null when all are. */
+/** The time of the oldest event that is not counted yet; null when all are counted. */
 export async function readBehindSince(pool: Pool): Promise<Date | null> {
   const [row] = await runStatement<{ occurred_at: Date }>(pool, {
     text: `
@@ -56,7 +56,7 @@ export interface FirstSteps {
   readonly first_completed: Date | null;
 }
 
-/** How far a merchant has come, each from the beginning of an index. */
+/** The merchant's progress in the setup. Each value reads only the first entry of an index. */
 export async function readFirstSteps(
   pool: Pool,
   merchantId: StoredId<'mer'>,

@@ -126,6 +126,6 @@ const optionMessage = ({ option, collected, ...counts }: OptionCounts) => ({
   collected: collected.map((amount) => ({ ...amount })),
 });
 
-/** A time that is left out when there is none. */
+/** An optional time, left out when there is none. */
 const timeField = <Name extends string>(name: Name, at: Date | null): Partial<Record<Name, Timestamp>> =>
   at === null ? {} : ({ [name]: timestampFromDate(at) } as Partial<Record<Name, Timestamp>>);

@@ -11,8 +11,8 @@ export interface StepSpan {
 }
 
 /**
- * When the steps of a span begin. Hours are 60 minutes each, from the first on. Days are those of the time zone, of 23 or
- * 25 hours when clocks are set; the first begins where the span does.
+ * The start times of a report's steps. Hours have 60 minutes, counted from the start. Days are those of the time zone, with 23
+ * or 25 hours when clocks change. The first day begins at the start of the report.
  */
 export function stepStarts({ from, to, step, timeZone }: StepSpan): Date[] {
   const first = DateTime.fromJSDate(from, { zone: timeZone });
