@@ -2,11 +2,11 @@ import { retryAfterMs } from '../../platform/http/retry-after.ts';
 import type { AttemptReport, AttemptResult, OutgoingDelivery } from '../domain/delivery.ts';
 import { nextAttempt } from '../domain/retry-schedule.ts';
 
-/** What becomes of a delivery after an attempt. */
+/** What happens to a delivery after an attempt. */
 export type NextStep =
   | { readonly type: 'delivered' }
   | { readonly type: 'again'; readonly at: Date }
-  /** The receiver answered 410: it is sent again once the endpoint is resumed. */
+  /** The receiver answered 410. The delivery is sent again after the endpoint is resumed. */
   | { readonly type: 'pause'; readonly at: Date }
   | { readonly type: 'give_up' };
 
@@ -33,10 +33,13 @@ export function afterAttempt(
 const isAnswered = (result: AttemptResult): boolean =>
   result === 'DELIVERED' || result === 'REFUSED' || result === 'GONE';
 
-/** The result of an attempt as deliveries and lanes store it: the status of a whole answer, else the start of the reason. */
+/**
+ * The result of an attempt as stored on deliveries and lanes. It is the status of a complete response, else the start
+ * of the reason.
+ */
 export const shortResult = ({ result, statusCode, detail }: AttemptReport): string =>
   isAnswered(result) ? String(statusCode) : detail.slice(0, 200);
 
-/** The status in a stored result, of which `result` says whether it is one; else 0. The inverse of `shortResult`. */
+/** The status in a stored result; 0 if the result contains none. The inverse of `shortResult`. */
 export const statusOf = (result: AttemptResult | null, stored: string): number =>
   result !== null && isAnswered(result) ? Number(stored) : 0;

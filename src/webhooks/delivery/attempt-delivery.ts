@@ -14,9 +14,9 @@ export interface AttemptParts {
 }
 
 export interface AttemptTerms {
-  /** Whether the attempt may still begin: asked last thing before it does. */
+  /** Whether the attempt may still begin. Called immediately before it begins. */
   readonly mayBegin: () => boolean;
-  /** The database's clock, by which schedules count. */
+  /** The database's clock, which all schedules use. */
   readonly databaseTime: () => Date;
   /** Ends the attempt without an outcome. */
   readonly cut: AbortSignal;
@@ -25,9 +25,9 @@ export interface AttemptTerms {
 export type Attempted =
   | { readonly type: 'ended'; readonly attempt: EndedAttempt }
   | { readonly type: 'not_begun' }
-  /** Nobody knows what the receiver made of it: it is sent again. */
+  /** It is unknown whether the receiver got it, so it is sent again. */
   | { readonly type: 'cut' }
-  /** It could not be signed, or there is a mistake in the program. */
+  /** The delivery could not be signed, or the program has a defect. */
   | { readonly type: 'failed'; readonly error: unknown };
 
 /** Signs a delivery and sends it once. Never rejects. */
@@ -55,7 +55,7 @@ export async function attemptDelivery(
   }
 }
 
-/** The one line that says all of an attempt. Neither path nor query of the URL: they may hold secrets. */
+/** One log line per attempt. It omits the path and query of the URL, which may contain secrets. */
 export function logAttempt(
   logger: Logger,
   { delivery, report, next }: EndedAttempt,
@@ -77,7 +77,7 @@ export function logAttempt(
     ...(next.type === 'again' ? { next_attempt_at: next.at.toISOString() } : {}),
     ...(next.type === 'give_up' ? { given_up: true } : {}),
     ...(next.type === 'pause' ? { endpoint_paused: true } : {}),
-    // Another process has the lane, or the database refused it: the delivery may be sent again.
+    // Another process holds the lane, or the database refused the result. The delivery may be sent again.
     ...(isRecorded ? {} : { not_recorded: true }),
     detail: report.detail,
     ...(report.hiddenCause === undefined ? {} : { name_failure: report.hiddenCause }),

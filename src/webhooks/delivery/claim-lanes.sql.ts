@@ -7,24 +7,24 @@ import type { HeadRow } from './head-rows.sql.ts';
 import { laneOf, laneText } from './lane-arrays.ts';
 
 export interface ClaimRequest {
-  /** At most so many lanes that have answered well, and did so last. */
+  /** The limit for lanes whose last attempt succeeded. */
   readonly lanes: number;
-  /** And so many of those that failed last, or of which nobody knows yet whether they answer at all. */
+  /** The limit for lanes whose last attempt failed and for new lanes, which are unproven. */
   readonly lanesInTrouble: number;
   readonly exceptMerchantIds: readonly string[];
   readonly leaseId: string;
   readonly leaseMs: number;
 }
 
-/** A lane that is ours for as long as its lease, and what is to be sent on it first. */
+/** A lane that this process has leased, with its first deliveries. */
 export interface ClaimedLane {
   readonly lane: LaneKey;
   readonly leaseId: string;
   readonly health: LaneHealth;
-  /** Whether it has ever answered well. */
+  /** Whether the endpoint has ever answered 2xx. */
   readonly isProven: boolean;
   readonly heads: readonly OutgoingDelivery[];
-  /** Whether there are as many as were asked for, and so perhaps more. */
+  /** Whether the limit was reached, so that more lanes may be due. */
   readonly isFilled: boolean;
 }
 
@@ -34,7 +34,7 @@ export interface Claimed {
   readonly now: Date | undefined;
 }
 
-/** How many heads come with a lane. One that is in trouble is given one delivery to prove itself. */
+/** The number of deliveries read with a claimed lane. An unhealthy lane gets one delivery as a probe. */
 const headsWithClaim = 8;
 
 const dueLanes = (health: string, limit: string): string => `
@@ -49,11 +49,10 @@ const dueLanes = (health: string, limit: string): string => `
   for no key update skip locked`;
 
 /**
- * Takes lanes and their first deliveries in one round trip: that is all that stands between a commit and its webhook.
- * Lanes are found by their own index, so that what is due on a lane costs nothing until the lane has its turn.
- *
- * By ctid: a lane that somebody changed since this statement began is not taken, because the deliveries that are read
- * with it would be those from before the change. It is taken the next time.
+ * Claims lanes and their first deliveries in one round trip, the only one between a commit and its webhook. The claim
+ * uses an index over lanes, so a lane's due deliveries cost nothing until its turn.
+ * The update matches rows by ctid. A lane that another transaction changed after the statement's snapshot is skipped,
+ * because its deliveries were read from that snapshot. The next claim gets it.
  */
 const statement = `
 with healthy as (${dueLanes('l.consecutive_failures = 0 and l.last_success_at is not null', '$1::int')}

@@ -12,30 +12,30 @@ import type { Settled, Settlement } from './settle-lanes.ts';
 import { takeHeads } from './take-heads.sql.ts';
 import type { HeadRequest } from './take-heads.sql.ts';
 
-/** How many results one transaction writes. One that waits for another's commit waits with all that came meanwhile. */
+/** The number of results that one transaction writes. A result that waits for another's commit joins the next batch. */
 const maxSettlements = 500;
-/** More than there can be: as many as a process may have on their way, and a release for each of its lanes. */
+/** An upper bound that is never reached: all deliveries in flight and one release per lane stay below it. */
 const maxWaitingSettlements = 100_000;
 
 /**
- * Lanes and their deliveries, for who sends them. Leases and due times count by the database's clock. Rejects when the
- * database does; nothing of what was asked for is done then, or all of it.
+ * The store of lanes and deliveries for the dispatcher. Leases and due times use the database's clock. A method rejects
+ * when the database fails. Each call is applied completely or not at all.
  */
 export interface DeliveryStore {
   readonly leaseMs: number;
-  /** Takes lanes that are due, with their first deliveries. */
+  /** Claims due lanes with their first deliveries. */
   readonly claim: (request: Omit<ClaimRequest, 'leaseId' | 'leaseMs'>) => Promise<Claimed>;
-  /** Reads more deliveries of held lanes. Lanes that are left out of the answer are not ours, or paused. */
+  /** Reads more deliveries of held lanes. A lane that is missing from the result is paused or held by another process. */
   readonly take: (
     requests: readonly HeadRequest[],
   ) => Promise<ReadonlyMap<string, readonly OutgoingDelivery[]>>;
-  /** Holds lanes for longer. Lanes that are left out of the answer are not ours. */
+  /** Extends leases. A lane that is missing from the result is held by another process. */
   readonly renew: (
     leases: readonly HeldLease[],
   ) => Promise<ReadonlyMap<string, { readonly isPaused: boolean }>>;
-  /** Writes an attempt's outcome, gives up a lane, or both; together with what others write at the same time. */
+  /** Writes the outcome of an attempt, releases a lane, or both. Concurrent calls share one transaction. */
   readonly settle: (settlement: Settlement, signal: AbortSignal) => Promise<Settled>;
-  /** Gives up deliveries of a held lane that outlived their round without their turn. Gives how many, `limit` at most. */
+  /** Abandons at most `limit` deliveries of a held lane whose schedule ended before they were sent. Returns their number. */
   readonly giveUpOutlived: (lease: HeldLease, limit: number) => Promise<number>;
 }
 
@@ -44,7 +44,7 @@ export interface DeliveryStoreParts {
   /** A UUID. */
   readonly newLeaseId: () => string;
   readonly random: () => number;
-  /** How long a lane stays with a process that says nothing more. Longer than an attempt may take. */
+  /** The lease time of a lane without renewal. It is longer than an attempt may take. */
   readonly leaseMs: number;
 }
 
@@ -60,7 +60,7 @@ export function createDeliveryStore(parts: DeliveryStoreParts): DeliveryStore {
       isOneItemsFault: isDataRefused,
       run: (settlements) => settleLanes(pool, settlements, { leaseMs, random }),
       maxItems: maxSettlements,
-      // A lane's release comes after its last result.
+      // One batch at a time, so that a lane's release is written after its last result.
       maxInFlight: 1,
       maxWaiting: maxWaitingSettlements,
     }),

@@ -6,21 +6,21 @@ import { createLaneRunner } from './lane-runner.ts';
 import type { LaneRunner, LaneRunnerParts } from './lane-runner.ts';
 
 export interface DispatchParts extends Omit<LaneRunnerParts, 'cut' | 'abandon' | 'onLanesDue'> {
-  /** Rung when deliveries have become due. */
+  /** Signalled when deliveries become due. */
   readonly signal: WakeSignal;
 }
 
-/** How long until somebody looks when nobody rings: retries that become due are this late at most. */
+/** The poll interval without a signal. Retries are late by this at most. */
 const idleMs = 500;
-/** Leases are renewed so often in their time that a lane may always be sent on while the database answers. */
+/** The number of renewals per lease time. It is high enough that a held lane may always send while the database answers. */
 const renewalsPerLease = 10;
-/** What is on its way when the process is to stop gets its answer if that comes soon. */
+/** How long the process waits at shutdown for responses to attempts under way. */
 const graceMs = 4_000;
 const lastWritesMs = 1_000;
 
 /**
- * Sends what is due, until `stop` aborts; then begins nothing more, and resolves within 5 seconds. What was cut short is
- * not recorded, and is sent again by whoever takes its lane next.
+ * Sends due deliveries until `stop` aborts. Then it begins no attempt and resolves within 5 seconds. An interrupted
+ * attempt is not recorded, so the next process with the lane sends the delivery again.
  */
 export async function dispatchDeliveries(parts: DispatchParts, stop: AbortSignal): Promise<void> {
   const { store, signal, logger, deadlineMs } = parts;
@@ -40,7 +40,7 @@ export async function dispatchDeliveries(parts: DispatchParts, stop: AbortSignal
     claimWhatIsDue(parts, runner, stop),
     repeatEvery(renewal, () => runner.renew()),
   ]).then(() => runner.whenEmpty());
-  // A database that does not even answer is not waited for.
+  // An unresponsive database does not delay the shutdown.
   await Promise.race([done, late]);
   over.abort();
 }
@@ -50,7 +50,7 @@ async function claimWhatIsDue(
   runner: LaneRunner,
   stop: AbortSignal,
 ): Promise<void> {
-  // Waiting begins before anything is asked: what becomes due while the database answers rings, and must be heard.
+  // The wait begins before the query. A delivery that becomes due during the query sends a signal, which must not be missed.
   let rung: Promise<void> | undefined;
   while (!stop.aborted) {
     rung ??= signal.wait(idleMs, stop).then(() => {
@@ -82,7 +82,7 @@ interface Stopping {
   readonly over: AbortSignal;
 }
 
-/** From the stop on: begins nothing more, a while later cuts short what still goes on, and then gives up writing. */
+/** At shutdown, no attempt begins. After a grace period, it interrupts the attempts under way, and finally the writes. */
 async function stopInTime(runner: LaneRunner, { stop, cut, abandon, over }: Stopping): Promise<void> {
   if (!stop.aborted) await once(stop, 'abort');
   runner.stop();

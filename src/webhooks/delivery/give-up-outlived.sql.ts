@@ -4,9 +4,9 @@ import { roundMs } from '../domain/retry-schedule.ts';
 import type { HeldLease } from './renew-leases.sql.ts';
 
 /**
- * Only those that have been due for longest are looked at, however many there are: what has had its turn since then is
- * given up by its own next attempt, or comes to the front in time. A delivery is given up only if the lane failed while
- * it waited: nobody's webhooks end because Gatehouse did not run.
+ * The statement examines only the oldest due deliveries, however many there are. A delivery that was sent since then is
+ * abandoned by its own next attempt. A delivery is abandoned only if the lane failed while it waited. So downtime of
+ * Gatehouse abandons no webhook.
  */
 const statement = `
 with lane as (
@@ -33,10 +33,10 @@ where d.merchant_id = oldest.merchant_id and d.id = oldest.id and d.state = 'PEN
   and oldest.last_failure_at >= oldest.round_started_at
 returning d.id`;
 
-/** Stands where otherwise the latest attempt's outcome does. */
+/** Stored in place of the latest attempt's outcome. */
 const words = `abandoned before it was sent: its endpoint did not answer for ${roundMs / 3_600_000} hours`;
 
-/** Gives up deliveries of a lane of ours whose time ended before they had their turn; `limit` at most. Gives how many. */
+/** Abandons at most `limit` deliveries of a held lane whose schedule ended before they were sent. Returns their number. */
 export async function giveUpOutlived(
   client: Pool | PoolClient,
   { lane, leaseId }: HeldLease,

@@ -3,11 +3,10 @@ import { laneOf } from './lane-arrays.ts';
 import type { LaneRow } from './lane-arrays.ts';
 
 /**
- * Deliveries of a lane that may be sent now: due, and the first of their order that is still pending. They are read in
- * the order of `deliveries_due`, so that a lane with a million due rows costs no more than one with ten. What is before a
- * delivery in its order is asked for row by row: as a join it could become one over everything that is pending.
- *
- * `lane` is a row with the lane's key and resumed_at; `limit` and `except` (ids that are not wanted) are expressions.
+ * Deliveries of a lane that may be sent now. They are due and the first pending ones of their order. They are read in
+ * the order of `deliveries_due`, so a lane with a million due rows costs no more than one with ten. Earlier deliveries
+ * of an order are looked up row by row, because a join could scan all pending deliveries.
+ * `lane` is a row with the lane's key and resumed_at. `limit` and `except` (ids to leave out) are SQL expressions.
  */
 export const headsOf = (lane: string, limit: string, except: string): string => `
   select
@@ -20,7 +19,7 @@ export const headsOf = (lane: string, limit: string, except: string): string => 
   order by d.due_at, d.id
   limit ${limit}`;
 
-/** Whether nothing before delivery `d` in its order is still to be sent. */
+/** Whether no earlier delivery of the order of `d` is still pending. */
 export const isFirstOfItsOrder = `(d.order_id = '' or (
       select true from webhooks.deliveries e
       where e.merchant_id = d.merchant_id and e.order_id = d.order_id and e.order_id <> ''
@@ -28,7 +27,7 @@ export const isFirstOfItsOrder = `(d.order_id = '' or (
       limit 1
     ) is null)`;
 
-/** A row of `headsOf`; of a lane without any, all is null. */
+/** A row of `headsOf`. All columns are null for a lane without deliveries. */
 export interface HeadRow extends LaneRow {
   readonly id: string | null;
   readonly event_id: string;

@@ -1,7 +1,7 @@
 import { column, rowList } from '../../platform/database/bulk-statement.ts';
 import type { Environment, LaneKey } from '../domain/delivery.ts';
 
-/** A lane's key as the columns of a row have it. */
+/** The columns of a lane's key. */
 export interface LaneRow {
   readonly merchant_id: string;
   readonly environment: Environment;
@@ -14,23 +14,23 @@ export const laneOf = ({ merchant_id: merchantId, environment, endpoint }: LaneR
   endpoint,
 });
 
-/** The columns of a lane's key, of rows that have a lane or are one. */
+/** The columns of lane keys, for rows that are or contain a lane. */
 export const laneColumns = <Row>(laneOfRow: (row: Row) => LaneKey) => ({
   merchant_id: column<Row>('text', (row) => laneOfRow(row).merchantId),
   environment: column<Row>('webhooks.environment', (row) => laneOfRow(row).environment),
   endpoint: column<Row>('text', (row) => laneOfRow(row).endpoint),
 });
 
-/** Lanes by their keys alone. */
+/** The parameters of a list of lane keys. */
 export const laneList = rowList<LaneKey>(laneColumns<LaneKey>((lane) => lane));
 
-/** A lane as it stands in the log. */
+/** The fields of a lane in the log. */
 export const laneFields = ({ merchantId, environment, endpoint }: LaneKey) => ({
   merchant_id: merchantId,
   environment: environment.toLowerCase(),
   endpoint,
 });
 
-/** A lane as the key of a Map. An endpoint has no spaces, nor has anything before it. */
+/** A lane as the key of a Map. It is unambiguous because no part contains a space. */
 export const laneText = ({ merchantId, environment, endpoint }: LaneKey): string =>
   `${merchantId} ${environment} ${endpoint}`;

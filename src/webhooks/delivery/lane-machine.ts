@@ -19,10 +19,10 @@ import type { EndedAttempt } from './write-attempts.sql.ts';
  * if another process has taken the lane, and records them if none has.
  */
 
-/** Which part of its life a lane is in. */
+/** The stage of a lane's life cycle. */
 export type LaneStage = 'SENDING' | 'DRAINING' | 'RELEASING' | 'RELEASED';
 
-/** A lane as it stands. Who changes a field: the events in brackets. */
+/** The state of a lane. Brackets name the events that change a field. */
 export interface Lane {
   readonly stage: LaneStage;
   /** [attempt_ended] */
@@ -41,7 +41,7 @@ export interface Lane {
   readonly ended: readonly EndedAttempt[];
   /** [record_began, recorded] */
   readonly recordingIds: ReadonlySet<string>;
-  /** [read_began, heads_read, read_failed] */
+  /** [read_began, heads_read, read_refused, read_failed] */
   readonly isReading: boolean;
   /** Whether the last read returned all that was asked for, so that there may be more. [heads_read, send_not_begun] */
   readonly hasMore: boolean;
@@ -55,57 +55,57 @@ export interface Lane {
 export type LaneEvent =
   | { readonly type: 'send_began'; readonly deliveryId: string }
   | { readonly type: 'attempt_ended'; readonly attempt: EndedAttempt; readonly random: () => number }
-  /** The lease would have ended before the attempt. */
+  /** The lease would have expired before the attempt's deadline. */
   | { readonly type: 'send_not_begun'; readonly deliveryId: string }
-  /** The process stops. The receiver may or may not have got it: the next holder sends it again. */
+  /** The process stops. It is unknown whether the receiver got the delivery, so the next holder sends it again. */
   | { readonly type: 'send_cut'; readonly deliveryId: string }
-  /** The delivery could not be signed, or the program has a mistake. */
+  /** The delivery could not be signed, or the program has a defect. */
   | { readonly type: 'send_failed'; readonly deliveryId: string }
   | { readonly type: 'read_began' }
   | { readonly type: 'heads_read'; readonly heads: readonly OutgoingDelivery[]; readonly asked: number }
-  /** The lane is paused, or another process has it. */
+  /** The lane is paused, or another process holds it. */
   | { readonly type: 'read_refused' }
   /** The database did not answer. */
   | { readonly type: 'read_failed' }
   | { readonly type: 'record_began'; readonly deliveryId: string; readonly isRelease: boolean }
-  /** Whether the database took the outcome or not: `lease` says what became of the lane. */
+  /** Whether or not the outcome was written, `lease` is the state of the lane's lease. */
   | { readonly type: 'recorded'; readonly deliveryId: string; readonly lease: LeaseState }
   | { readonly type: 'release_began' }
-  /** The release was written, or could not be: then the lease expires by itself. */
+  /** The release was written, or it failed and the lease expires by itself. */
   | { readonly type: 'released' }
-  /** Another process has the lease. */
+  /** Another process holds the lease. */
   | { readonly type: 'lost' }
   /** `mustDrain`: the lane is paused, or other lanes wait for their turn. */
   | { readonly type: 'renewed'; readonly beginUntilMs: number; readonly mustDrain: boolean }
   | { readonly type: 'may_have_new' }
   | { readonly type: 'stop' };
 
-/** What the database says of a lease. `over`: it was given back, is another process's, or cannot be used any more. */
+/** The state of a lease. `over`: it was released, belongs to another process, or is unusable. */
 export type LeaseState = 'held' | 'paused' | 'over';
 
-/** What to do next on a lane. */
+/** The next action on a lane. */
 export type LaneAction =
   | { readonly type: 'send'; readonly delivery: OutgoingDelivery }
   | { readonly type: 'read' }
-  /** `isRelease`: nothing is left to do on the lane, so its release is written in the same transaction. */
+  /** `isRelease`: the lane has nothing left to do, so its release is written in the same transaction. */
   | { readonly type: 'record'; readonly attempt: EndedAttempt; readonly isRelease: boolean }
   /** `abandonOutlived`: deliveries that outlived their schedule behind an open circuit are abandoned first. */
   | { readonly type: 'release'; readonly abandonOutlived: boolean };
 
-/** The terms under which the next action is chosen. */
+/** The conditions under which the next action is chosen. */
 export interface LaneTerms {
   /** performance.now() */
   readonly nowMs: number;
-  /** How many deliveries of this lane may be under way, by what other lanes need. */
+  /** The number of deliveries of this lane that may be in flight, given the demand of other lanes. */
   readonly share: number;
-  /** Whether one more delivery may go out now. */
+  /** Whether a concurrency slot is free. */
   readonly hasPlace: boolean;
 }
 
-/** What could not even be sent waits so long, or it would be tried without a pause. */
+/** The delay after a delivery that could not be sent. It prevents a busy loop. */
 const delayAfterFailureMs = 5_000;
 
-/** A lane that has just been claimed. */
+/** The state of a lane immediately after its claim. */
 export const claimedLane = (claimed: {
   readonly health: LaneHealth;
   readonly isProven: boolean;
@@ -128,7 +128,7 @@ export const claimedLane = (claimed: {
   releaseDelayMs: 0,
 });
 
-/** The lane after an event. Total over every stage and event. */
+/** The lane after an event. It is defined for every stage and event. */
 export function laneAfter(lane: Lane, event: LaneEvent): Lane {
   switch (event.type) {
     case 'send_began':
@@ -183,7 +183,7 @@ export function laneAfter(lane: Lane, event: LaneEvent): Lane {
   }
 }
 
-/** The next thing to do on a lane; undefined while it only waits for something to happen. */
+/** The next action on a lane; undefined while the lane waits for an event. */
 export function nextAction(lane: Lane, terms: LaneTerms): LaneAction | undefined {
   const [delivery] = lane.ready;
   if (delivery !== undefined && terms.hasPlace && wantsPlace(lane, terms)) return { type: 'send', delivery };
@@ -199,7 +199,7 @@ export function nextAction(lane: Lane, terms: LaneTerms): LaneAction | undefined
   return undefined;
 }
 
-/** Whether a delivery of the lane would go out now if there were a place for it. */
+/** Whether the lane would send a delivery now if a slot were free. */
 export const wantsPlace = (
   { stage, ready, sendingIds, inFlightLimit, beginUntilMs }: Lane,
   { share, nowMs }: Pick<LaneTerms, 'share' | 'nowMs'>,
@@ -213,7 +213,7 @@ export const wantsPlace = (
 export const mayBegin = ({ stage, beginUntilMs }: Lane, nowMs: number): boolean =>
   stage === 'SENDING' && nowMs < beginUntilMs;
 
-/** How many more deliveries to read, beside those that are under way already. */
+/** The number of further deliveries to read, not counting those in flight. */
 export const wantedHeads = ({
   inFlightLimit,
   ready,
@@ -230,13 +230,13 @@ export const wantedHeads = ({
   ],
 });
 
-/** Whether the endpoint failed so often that only a probe is sent from time to time. */
+/** Whether the endpoint failed so often that only an occasional probe is sent. */
 export const isCircuitOpen = ({ health }: Pick<Lane, 'health'>): boolean =>
   health.restingUntil !== undefined && health.consecutiveFailures >= failuresBeforeRest;
 
 /**
- * Reads ahead of what runs out as long as there is more, and when something may be new while other deliveries of the lane
- * are under way. Otherwise the lane is released, and claimed again if it is due.
+ * Reads ahead while there may be more deliveries. It also reads when new ones may have arrived while others are in
+ * flight. Otherwise the lane is released, and claimed again if it is due.
  */
 function wantsHeads({
   stage,
@@ -272,7 +272,7 @@ function afterAttemptEnded(
   return attempt.next.type === 'pause' || isCircuitOpen(after) ? draining(after) : after;
 }
 
-/** Begins nothing more on the lane. Its end is near already from RELEASING on. */
+/** Begins no further attempt on the lane. From RELEASING on, the lane is ending already. */
 const draining = (lane: Lane): Lane => ({ ...atLeast(lane, 'DRAINING'), ready: [] });
 
 const released = (lane: Lane): Lane => ({ ...lane, stage: 'RELEASED', ready: [] });

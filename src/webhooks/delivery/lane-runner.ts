@@ -33,29 +33,29 @@ export interface LaneRunnerParts extends AttemptParts {
   readonly metrics: AttemptMetrics;
   readonly logger: Logger;
   readonly maxInFlight: number;
-  /** An attempt takes no longer than this. */
+  /** The longest time that an attempt may take. */
   readonly deadlineMs: number;
-  /** Called when there may be a lane to claim. */
+  /** Called when a lane may be due. */
   readonly onLanesDue: () => void;
-  /** Ends the attempts that are under way. */
+  /** Interrupts the attempts that are under way. */
   readonly cut: AbortSignal;
-  /** Ends the tries to record outcomes. */
+  /** Stops the retries of writes. */
   readonly abandon: AbortSignal;
 }
 
 /** Sends on the lanes that this process holds. */
 export interface LaneRunner {
-  /** How many more lanes can be claimed, and of which merchants none. */
+  /** How many more lanes can be claimed, and the merchants whose lanes must be left out. */
   readonly room: () => { lanes: number; lanesInTrouble: number; exceptMerchantIds: string[] };
-  /** Begins to send on lanes that were asked for at `askedAtMs` (performance.now). */
+  /** Begins to send on claimed lanes. The claim was requested at `askedAtMs` (performance.now). */
   readonly adopt: (claimed: Claimed, askedAtMs: number) => void;
-  /** Deliveries may have been added to the lanes that are held. */
+  /** Announces that deliveries may have been added to the held lanes. */
   readonly refresh: () => void;
-  /** Extends the leases, and learns which lanes are paused or lost. */
+  /** Extends the leases and finds paused and lost lanes. */
   readonly renew: () => Promise<void>;
-  /** Begins nothing more from now on. */
+  /** Begins no further attempt. */
   readonly stop: () => void;
-  /** After `stop`: resolves when no lane is held and every outcome is recorded, or abandoned. */
+  /** After `stop`: resolves when no lane is held and all writes have ended. */
   readonly whenEmpty: () => Promise<void>;
 }
 
@@ -68,27 +68,27 @@ interface HeldLane {
   state: Lane;
 }
 
-/** How long a lane is worked on when others wait for their turn. */
+/** How long a lane is served while others wait for their turn. */
 const sliceMs = 1_000;
 const outlivedAtOnce = 1_000;
 const outlivedRounds = 20;
 
 /**
- * One loop over events: each is applied to its lane by the machine, and then what the machine says comes next is begun.
- * What was begun ends as another event.
+ * One event loop. The machine applies each event to its lane and returns the next action. The action begins, and its
+ * end is another event.
  */
 export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
   const { store, metrics, logger, random, maxInFlight, deadlineMs, onLanesDue, cut, abandon } = parts;
   const places = createPlaces(maxInFlight);
   const lanes = new Map<string, HeldLane>();
-  /** Lanes with something to send and no place for it, longest waiting first. */
+  /** Lanes that want to send and wait for a slot, in order of waiting time. */
   const waiting = new Set<HeldLane>();
   const toRead = new Set<HeldLane>();
   const events: { readonly held: HeldLane; readonly event: LaneEvent }[] = [];
   let isHandling = false;
   let isReading = false;
   let isStopping = false;
-  /** Settlements that the database has not answered yet. */
+  /** The number of settlements without a result from the database. */
   let unsettled = 0;
   let databaseOffsetMs = 0;
   let onEmpty = (): void => {};
@@ -243,7 +243,7 @@ export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
     }
   };
 
-  /** Reads more deliveries for every lane that wants some, one statement at a time. */
+  /** Reads more deliveries for all lanes that want some, one statement at a time. */
   const readAll = async (): Promise<void> => {
     if (isReading) return;
     isReading = true;
@@ -264,7 +264,7 @@ export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
       return undefined;
     });
     if (taken === undefined) {
-      // No action follows, or the same read would begin at once. Lanes that asked meanwhile wait for the refresh, too.
+      // No action follows, or the same read would begin at once. Lanes that joined meanwhile also wait for the refresh.
       const failed = [...batch, ...toRead];
       toRead.clear();
       for (const held of failed) held.state = laneAfter(held.state, { type: 'read_failed' });
@@ -282,7 +282,7 @@ export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
     waiting.delete(held);
     toRead.delete(held);
     const madeRoom = places.lanesLeft() === 0 || places.isFull(merchantId);
-    // This process may have claimed the lane anew before it learned that its earlier release was written.
+    // This process may have claimed the lane again before the result of its earlier release arrived.
     if (lanes.get(held.text) === held) lanes.delete(held.text);
     places.removeLane(merchantId);
     if (madeRoom) onLanesDue();
@@ -297,7 +297,7 @@ export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
   return {
     room() {
       const left = places.lanesLeft();
-      // A lane that does not answer holds its place for a whole deadline: half of the places are only for proven ones.
+      // A silent endpoint occupies its slot for the whole deadline. So half of the slots are reserved for proven lanes.
       const unhealthyLeft = Math.max(0, Math.floor(maxInFlight / 2) - countUnhealthy());
       return {
         lanes: left,
@@ -357,7 +357,7 @@ export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
   };
 }
 
-/** An outcome that could not be written leaves a lease that nobody extends: it expires, and the delivery is sent again. */
+/** After a failed write, the lease is not extended. It expires, and the delivery is sent again. */
 const leaseAfter = (settled: Settled | undefined): LeaseState => {
   if (settled?.isHeld !== true) return 'over';
   return settled.isPaused ? 'paused' : 'held';

@@ -8,13 +8,16 @@ import type { LaneRow } from './lane-arrays.ts';
 
 export interface LockedLane {
   readonly lane: LaneKey;
-  /** Empty when nobody has it. */
+  /** Empty when the lane has no holder. */
   readonly leaseId: string;
   readonly health: LaneHealth;
   readonly isPaused: boolean;
 }
 
-/** In the order in which everybody locks several lanes. New deliveries, which only refer to lanes, are not held up. */
+/**
+ * All writers lock lanes in this order, which prevents deadlocks. The lock does not block inserts of deliveries that
+ * refer to a lane.
+ */
 const statement = bulkStatement(
   'lock-lanes',
   { wanted: laneList },
@@ -35,7 +38,7 @@ interface LaneLockRow extends LaneRow {
   readonly is_paused: boolean;
 }
 
-/** Locks lanes, each given once, until the transaction ends. Gives those that there are, by `laneText`. */
+/** Locks distinct lanes until the transaction ends. Returns the existing ones by `laneText`. */
 export async function lockLanes(
   client: PoolClient,
   lanes: readonly LaneKey[],

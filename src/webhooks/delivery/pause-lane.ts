@@ -8,7 +8,7 @@ set paused_at = coalesce(paused_at, now()), pause_reason = $4, paused_by_answer 
 where merchant_id = $1 and environment = $2::webhooks.environment and endpoint = $3
 returning merchant_id`;
 
-/** Schedules count from resumed_at, so that the time of the pause does not count. */
+/** Schedules count from resumed_at, so the pause does not use up their time. */
 const resumeStatement = `
 update webhooks.lanes
 set resumed_at = case when paused_at is null then resumed_at else now() end,
@@ -25,8 +25,9 @@ const laneValues = ({ merchantId, environment, endpoint }: LaneKey): string[] =>
 ];
 
 /**
- * Begins no more attempts on a lane until it is resumed; a process that sends on it just now hears of it within seconds,
- * and what it has on its way is recorded. Deliveries stay as they are. Gives whether there is such a lane.
+ * Pauses a lane, which begins no attempt until it is resumed. A process that serves the lane learns of the pause within
+ * seconds. The results of its attempts under way are recorded. Deliveries do not change. Returns whether the lane
+ * exists.
  */
 export async function pauseLane(client: Pool | PoolClient, lane: LaneKey, reason: string): Promise<boolean> {
   const rows = await runStatement(client, { text: pauseStatement, values: [...laneValues(lane), reason] });
@@ -35,7 +36,7 @@ export async function pauseLane(client: Pool | PoolClient, lane: LaneKey, reason
 
 /**
  * Ends a pause of a lane, or closes its circuit. Due deliveries are sent as soon as a dispatcher is woken or polls.
- * Gives whether there is such a lane.
+ * Returns whether the lane exists.
  */
 export async function resumeLane(client: Pool | PoolClient, lane: LaneKey): Promise<boolean> {
   const rows = await runStatement(client, { text: resumeStatement, values: laneValues(lane) });

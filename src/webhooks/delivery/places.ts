@@ -1,23 +1,23 @@
-/** A merchant's deliveries that are on their way at once, over all its lanes. */
+/** The number of deliveries of one merchant that may be in flight, over all its lanes. */
 const maxPerMerchant = 16;
 
-/** Lanes share this part of the places, so that one that has just become due does not wait for another to finish. */
+/** Lanes share this part of the slots. The rest lets a newly due lane begin without waiting. */
 const sharedPart = 0.75;
 
-/** How many deliveries this process has on their way, and whose they are. */
+/** The concurrency slots of this process, by merchant. */
 export interface Places {
   readonly addLane: (merchantId: string) => void;
   readonly removeLane: (merchantId: string) => void;
-  /** Merchants who have as many lanes here as one may have. */
+  /** The merchants that have reached their limit of lanes in this process. */
   readonly fullMerchants: () => string[];
   readonly isFull: (merchantId: string) => boolean;
-  /** How many more lanes can be taken. */
+  /** How many more lanes this process can hold. */
   readonly lanesLeft: () => number;
-  /** Whether there are so many lanes that each must make way for another after a while. */
+  /** Whether so many lanes are held that each must yield to another after a while. */
   readonly isCrowded: () => boolean;
-  /** How many deliveries one lane of a merchant may have on their way. */
+  /** How many deliveries of one of the merchant's lanes may be in flight. */
   readonly share: (merchantId: string) => number;
-  /** Whether one more delivery of the merchant may go. */
+  /** Whether one more delivery of the merchant may be sent. */
   readonly isFree: (merchantId: string) => boolean;
   readonly take: (merchantId: string) => void;
   readonly giveBack: (merchantId: string) => void;

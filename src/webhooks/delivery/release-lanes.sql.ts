@@ -6,16 +6,16 @@ import { isFirstOfItsOrder } from './head-rows.sql.ts';
 import { laneColumns, laneOf, laneText } from './lane-arrays.ts';
 import type { LaneRow } from './lane-arrays.ts';
 
-/** A lane to give up, and how long it is to be left alone at least. */
+/** A lane to release, and the minimum time before its next claim. */
 export interface LaneRelease {
   readonly lane: LaneKey;
   readonly delayMs: number;
 }
 
 /**
- * What is left on the lane is read by a statement of its own, after another one has locked the lane: deliveries that were
- * committed while it was worked on have either been seen by now, or wake the lane after this transaction. A lane with
- * something left to send is due from now on, not since the delivery was: lanes that have waited longer come first.
+ * The remaining deliveries are read by a separate statement, after another one has locked the lane. A delivery
+ * committed earlier is visible to that statement. A delivery committed later wakes the lane after this transaction. A
+ * lane with deliveries left becomes due now, not at their due time. So lanes that have waited longer come first.
  */
 const statement = bulkStatement(
   'release-lanes',
@@ -49,7 +49,7 @@ interface ReleasedRow extends LaneRow {
   readonly is_due: boolean | null;
 }
 
-/** Gives up lanes that this transaction has locked and found to be its own. Gives those that are due (`laneText`). */
+/** Releases lanes that this transaction has locked and verified as its own. Returns those that are due (`laneText`). */
 export async function releaseLanes(
   client: PoolClient,
   releases: readonly LaneRelease[],

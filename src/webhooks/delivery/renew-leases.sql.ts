@@ -5,15 +5,15 @@ import type { LaneKey } from '../domain/delivery.ts';
 import { laneColumns, laneOf, laneText } from './lane-arrays.ts';
 import type { LaneRow } from './lane-arrays.ts';
 
-/** A lane and the lease it was taken with. */
+/** A lane and the id of its lease. */
 export interface HeldLease {
   readonly lane: LaneKey;
   readonly leaseId: string;
 }
 
 /**
- * A lease that ended and that nobody took up is as good as one that did not: whoever takes a lane writes a new id. The
- * rows are locked in the order in which everybody locks several lanes.
+ * An expired lease is still valid while no other process has claimed the lane, because each claim writes a new id. All
+ * writers lock lanes in the same order, which prevents deadlocks.
  */
 const statement = bulkStatement(
   'renew-leases',
@@ -44,7 +44,7 @@ interface RenewedRow extends LaneRow {
   readonly is_paused: boolean;
 }
 
-/** Holds lanes for longer. Gives those that are still ours (`laneText`), and whether they are paused. */
+/** Extends leases. Returns the lanes that are still held (`laneText`), and whether they are paused. */
 export async function renewLeases(
   pool: Pool,
   leases: readonly HeldLease[],

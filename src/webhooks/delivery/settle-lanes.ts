@@ -10,30 +10,30 @@ import { releaseLanes } from './release-lanes.sql.ts';
 import { writeAttempts } from './write-attempts.sql.ts';
 import type { EndedAttempt, LaneOutcome } from './write-attempts.sql.ts';
 
-/** Something to write of a lane that is held: an attempt that ended, that the lane is given up, or both. */
+/** A write for a held lane: the outcome of an attempt, a release, or both. */
 export interface Settlement {
   readonly lane: LaneKey;
   readonly leaseId: string;
   readonly attempt?: EndedAttempt;
-  /** Given: the lane is given up, and left alone for so long at least. */
+  /** Present: the lane is released and stays unclaimed for at least `delayMs`. */
   readonly release?: { readonly delayMs: number };
 }
 
 export type Settled =
   | {
       readonly isHeld: true;
-      /** Nothing more is to be sent on it. */
+      /** Nothing more may be sent on the lane. */
       readonly isPaused: boolean;
-      /** After a release: whether there is something to send at once. */
+      /** After a release: whether the lane has deliveries to send now. */
       readonly isDue: boolean;
     }
-  /** Somebody else has the lane, or it is gone: nothing was written. */
+  /** Another process holds the lane, or the lane was removed. Nothing was written. */
   | { readonly isHeld: false };
 
 /**
- * Writes all of it in one transaction, and what belongs to a lane only if the lane's lease is still the one it was taken
- * with. Whether the lease's time is over does not matter as long as nobody has taken the lane: after a database's
- * restart, what was sent before is recorded and not sent again.
+ * Writes all settlements in one transaction. A lane's part is written only if its lease id is still the claimed one. An
+ * expired lease does not matter while no other process has claimed the lane. So attempts made before a database restart
+ * are recorded and not sent again.
  */
 export function settleLanes(
   pool: Pool,
@@ -74,7 +74,7 @@ async function release(client: PoolClient, held: readonly Settlement[]): Promise
   return releases.length === 0 ? new Set() : releaseLanes(client, releases);
 }
 
-/** What the attempts of one lane mean for it, in the order in which they ended; nothing when there are none. */
+/** The combined result of a lane's attempts, in the order in which they ended; undefined without attempts. */
 function outcomeOf(
   { lane, health }: LockedLane,
   settlements: readonly Settlement[],

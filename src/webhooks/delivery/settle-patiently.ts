@@ -9,8 +9,9 @@ const firstWaitMs = 50;
 const longestWaitMs = 1_000;
 
 /**
- * Writes what came of an attempt, again and again while the database is away: what was delivered is not to be sent twice
- * for that. Undefined when it cannot be written, which is logged, or `abandon` aborted; then the lease ends by itself.
+ * Retries the write of an outcome while the database is unavailable, because a lost outcome would send the webhook
+ * twice. Returns undefined after a logged permanent failure or when `abandon` aborted. Then the lease expires by
+ * itself.
  */
 export async function settlePatiently(
   store: Pick<DeliveryStore, 'settle'>,
@@ -35,7 +36,7 @@ export async function settlePatiently(
         );
         return undefined;
       }
-      // Once for each, or an outage would fill the log with everything that is in hand, again and again.
+      // Logged once per settlement. Otherwise an outage would fill the log with repeated entries.
       if (waitMs === firstWaitMs)
         logger.warn(line, 'the result of a webhook attempt could not be stored yet; trying again');
     }

@@ -6,16 +6,16 @@ import { headOf, headsOf } from './head-rows.sql.ts';
 import type { HeadRow } from './head-rows.sql.ts';
 import { laneColumns, laneOf, laneText } from './lane-arrays.ts';
 
-/** A lane that is ours, and what is wanted of it. */
+/** A held lane, and how many of its deliveries to read. */
 export interface HeadRequest {
   readonly lane: LaneKey;
   readonly leaseId: string;
   readonly limit: number;
-  /** Deliveries that are on their way. */
+  /** Deliveries in flight. */
   readonly exceptIds: readonly string[];
 }
 
-/** Reads only: nothing is written for having looked. Lanes that are not ours any more, or paused, are left out. */
+/** A pure read. Lanes that are paused or held by another process are left out. */
 const statement = bulkStatement(
   'take-heads',
   {
@@ -35,7 +35,7 @@ left join lateral (${headsOf('lane', 'wanted.heads', "string_to_array(wanted.exc
 where lane.paused_at is null`,
 );
 
-/** More deliveries of lanes that are ours, by lane (`laneText`). A lane that is missing is not ours, or paused. */
+/** More deliveries of held lanes, by lane (`laneText`). A missing lane is paused or held by another process. */
 export async function takeHeads(
   client: Pool | PoolClient,
   requests: readonly HeadRequest[],

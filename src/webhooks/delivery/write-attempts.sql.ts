@@ -7,33 +7,33 @@ import { shortResult } from './after-attempt.ts';
 import type { NextStep } from './after-attempt.ts';
 import { laneColumns } from './lane-arrays.ts';
 
-/** An attempt that has ended, and what becomes of its delivery. */
+/** An attempt that has ended, and the next step of its delivery. */
 export interface EndedAttempt {
   readonly delivery: OutgoingDelivery;
-  /** Its times by the database's clock. */
+  /** Its times are of the database's clock. */
   readonly report: AttemptReport;
   readonly endedAt: Date;
   readonly next: NextStep;
 }
 
-/** What attempts mean for their lane. */
+/** The effect of attempts on their lane. */
 export interface LaneOutcome {
   readonly lane: LaneKey;
   readonly health: LaneHealth;
-  /** Null when no attempt went so. */
+  /** Null when no attempt succeeded. */
   readonly lastSuccessAt: Date | null;
   readonly lastFailureAt: Date | null;
-  /** When the first that failed after the last success ended; null when none has failed since. */
+  /** The end of the first failed attempt after the last success; null without such a failure. */
   readonly failingSince: Date | null;
   readonly lastAttemptResult: AttemptResult;
   readonly lastResult: string;
-  /** Not empty: the lane is to be paused for it. */
+  /** Not empty: the lane is paused for this reason. */
   readonly pauseReason: string;
 }
 
 const states = { delivered: 'DELIVERED', again: 'PENDING', pause: 'PENDING', give_up: 'GIVEN_UP' } as const;
 
-/** PostgreSQL's text has no such character, and an answer's headers may. */
+/** A text in PostgreSQL cannot contain NUL, but response headers can. */
 const withoutNul = (text: string): string => text.replaceAll('\0', '\uFFFD');
 
 const attempt = rowList<EndedAttempt>({
@@ -67,14 +67,14 @@ const outcome = rowList<LaneOutcome>({
   pause_reason: column('text', ({ pauseReason }) => pauseReason),
 });
 
-/** Whether an attempt `a` says what becomes of its delivery `d`. */
+/** Whether an attempt `a` determines the state of its delivery `d`. */
 const decides = `a.state = 'DELIVERED' or (d.state = 'PENDING' and d.round_attempts = a.round_attempts)`;
 
 /**
- * An attempt is written once: where its number is not the next one it has been written before, by a commit whose answer
- * was lost. What was redelivered or given up meanwhile stays so, unless it is delivered now: an attempt of one round does
- * not end or put off the next. Writing renews the lease, so that a lane whose lease had just ended is not taken with what
- * its deliveries were before.
+ * Each attempt is written once. An unexpected attempt number means that an earlier commit wrote it and its answer was
+ * lost. A delivery that was redelivered or abandoned meanwhile keeps that state, unless it is delivered now. An attempt
+ * of one round does not end or delay the next round. The write also renews the lease. So a lane with a just expired
+ * lease is not claimed with outdated deliveries.
  */
 const statement = bulkStatement(
   'write-attempts',
@@ -126,7 +126,7 @@ from outcome o
 where l.merchant_id = o.merchant_id and l.environment = o.environment and l.endpoint = o.endpoint`,
 );
 
-/** Writes what came of attempts on lanes that this transaction has locked and found to be its own. */
+/** Writes the results of attempts on lanes that this transaction has locked and verified as its own. */
 export async function writeAttempts(
   client: PoolClient,
   attempts: readonly EndedAttempt[],

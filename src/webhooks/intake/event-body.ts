@@ -15,14 +15,14 @@ const environmentWords: Readonly<Record<Environment, 'sandbox' | 'production'>> 
   PRODUCTION: 'production',
 };
 
-/** What merchants are told of, by the events of core; the others are steps on the way. */
+/** The webhook types of core's events. Other events are intermediate steps, of which merchants are not notified. */
 const typesOfEnds = new Map<OrderEventType, WebhookEventType>([
   [OrderEventType.COMPLETED, 'order.completed'],
   [OrderEventType.FAILED, 'order.failed'],
   [OrderEventType.EXPIRED, 'order.expired'],
 ]);
 
-/** The type under which merchants are told of an event; undefined when it did not end the order. */
+/** The webhook type of an event; undefined when the event did not end the order. */
 export const webhookEventType = ({ type }: OrderEvent): WebhookEventType | undefined => typesOfEnds.get(type);
 
 /** @throws TypeError when the event has no order in an environment, which no stored event lacks. */
@@ -33,9 +33,9 @@ export function environmentOf({ eventId, order }: OrderEvent): Environment {
 }
 
 /**
- * The bytes that tell a merchant of an order's event: frozen with the delivery, never written a second time. `data` is
- * exactly what verify answers for the order as the event left it.
- * @throws TypeError when the event lacks what every stored event has, or is of a type merchants are not told of.
+ * The body of the webhook for an order's event. It is stored with the delivery and never generated again. `data` equals
+ * the answer of verify for the order at the time of the event.
+ * @throws TypeError when the event is incomplete, which no stored event is, or has no webhook type.
  */
 export function eventBody(event: OrderEvent): Buffer {
   const type = webhookEventType(event);
@@ -55,12 +55,12 @@ export function eventBody(event: OrderEvent): Buffer {
   });
 }
 
-/** Sorts before every order there is, and is none. */
+/** Sorts before every real order id. */
 const noOrder = 'ord_00000000000000000000000000';
 
 /**
- * The bytes of a `webhook.test`: shaped like any other event, about an order that does not exist and that nothing
- * happened to, so that a receiver which forgets to look at the type takes no harm from it.
+ * The body of a `webhook.test`. It has the form of any other event, but its order does not exist and has not changed.
+ * So a receiver that ignores the type does no harm.
  */
 export function testEventBody(event: {
   readonly eventId: string;

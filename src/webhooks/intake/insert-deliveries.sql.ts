@@ -3,7 +3,7 @@ import { bulkStatement, column, rowList, scalar } from '../../platform/database/
 import { runStatement } from '../../platform/database/run-statement.ts';
 import type { LaneKey, WebhookEventType } from '../domain/delivery.ts';
 
-/** A delivery that is to be made, due at once. Ids as they are shown. */
+/** A new delivery, due at once, with public ids. */
 export interface NewDelivery extends LaneKey {
   readonly id: string;
   readonly eventId: string;
@@ -17,7 +17,7 @@ export interface NewDelivery extends LaneKey {
   readonly body: Buffer;
 }
 
-/** Where a reader of core's list of events has got to. */
+/** The new position of a reader of core's event list. */
 export interface ReaderMove {
   readonly reader: string;
   /** The cursor of the last event that was read; empty before the first. */
@@ -39,11 +39,10 @@ const input = rowList<NewDelivery>({
 });
 
 /**
- * One statement, one commit, as short as can be: core's event list waits for the oldest transaction that writes. Sorted
- * by key, so that two writers of the same events wait for each other instead of deadlocking.
- *
- * A lane is woken only by deliveries that are new, and not before it has rested. Its row is locked even when it is due
- * already: who releases a lane locks the row before it looks for what is left, and so sees these deliveries.
+ * One short statement and commit, because core's event list waits for the oldest writing transaction. Rows are sorted
+ * by key, so that concurrent writers of the same events do not deadlock.
+ * Only new deliveries wake a lane, and not before its back-off ends. The lane's row is locked even if it is due
+ * already. A release locks the row before it reads the remaining deliveries, so it sees these.
  */
 const statement = bulkStatement(
   'insert-deliveries',
@@ -80,8 +79,8 @@ select event_id from inserted`,
 );
 
 /**
- * Makes the deliveries whose event has none yet, with their lanes, and moves the reader. Gives the event ids of the
- * deliveries that are new. What came of it is committed together, or not at all.
+ * Creates missing deliveries of events with their lanes, and moves the reader, in one transaction. Returns the event
+ * ids of the new deliveries.
  */
 export async function insertDeliveries(
   client: Pool | PoolClient,

@@ -13,8 +13,9 @@ export const listPageSize = 500;
 const listTimeoutMs = 5_000;
 
 /**
- * The events behind a cursor, or 'no such place' when core has never given out that cursor: its database was restored
- * into another server, where events have other places. @throws ConnectError when core does not answer.
+ * The events after a cursor. Returns 'no such place' when core never issued the cursor. That happens after its database
+ * was restored into another server, which assigns other cursors.
+ * @throws ConnectError when core does not answer.
  */
 export async function listEvents(
   orders: Client<typeof OrderService>,
@@ -29,7 +30,7 @@ export async function listEvents(
     const events = entries.flatMap(({ cursor, event }) => (event === undefined ? [] : [{ cursor, event }]));
     return { events, hasMore };
   } catch (error) {
-    // All else in the request is right, and no cursor is no wrong one.
+    // The other fields of the request are valid, so the error must concern the cursor.
     if (afterCursor !== '' && ConnectError.from(error).code === Code.InvalidArgument) return 'no such place';
     throw error;
   }

@@ -4,41 +4,44 @@ import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import type { DeliveryWriter } from './write-deliveries.ts';
 
-/** An event and its place in core's list. */
+/** An event and its cursor in core's list. */
 export interface PlacedEvent {
   readonly cursor: string;
   readonly event: OrderEvent;
 }
 
-/** How far a reader of core's list has got, in memory as in the database. */
+/** The position of a reader of core's list, in memory and in the database. */
 export interface ReaderPosition {
-  /** Of the last event that was read; empty before the first. */
+  /** The cursor of the last read event; empty before the first. */
   readonly cursor: () => string;
-  /** Whether the event there is surely among those that were read. Only the latest are remembered. */
+  /** Whether the event at this cursor was certainly read. Only the latest cursors are remembered. */
   readonly isKnown: (cursor: string) => boolean;
-  /** Writes the deliveries of the events that come next in the list, and moves behind them. Gives how many are new. */
+  /** Writes the deliveries of the next events in the list, and moves past them. Returns the number of new deliveries. */
   readonly advance: (events: readonly PlacedEvent[]) => Promise<number>;
-  /** Writes the deliveries of events that are elsewhere in the list, and stays where it is. Gives how many are new. */
+  /** Writes the deliveries of events elsewhere in the list, without moving. Returns the number of new deliveries. */
   readonly add: (events: readonly PlacedEvent[]) => Promise<number>;
-  /** Goes back to before the first event. What was read before makes no second delivery. */
+  /** Returns to the start of the list. Events that were read before create no second delivery. */
   readonly restart: () => Promise<void>;
-  /** Says that there was nothing more to read just now. */
+  /** Records that the list had no more events. */
   readonly touch: () => Promise<void>;
-  /** Keeps the connection, and the lock with it, while there is nothing to write or to say. */
+  /** Keeps the connection and its lock alive while there is nothing to write. */
   readonly keep: () => Promise<void>;
 }
 
-/** What all readers are called by, in the table that keeps their positions. */
+/** The name of this reader in the table of positions. */
 export const intakeReader = 'intake';
 export const reconcileReader = 'reconcile';
 
-/** Half a minute of a busy system: what the broker brings after core's list did is recognised without asking again. */
+/** Covers half a minute of a busy system. Events that the broker brings after core's list are recognised without a query. */
 const remembered = 50_000;
 
-/** How often it is written down that there is nothing new: twice as often as anybody relies on. */
+/** How often an idle reader records that it is alive. This is twice as often as its watchers need. */
 const touchEveryMs = 5_000;
 
-/** Reads and writes over the connection that holds the reader's lock: who has lost the lock can move nothing. */
+/**
+ * Reads and writes over the connection that holds the reader's lock. So a process that lost the lock cannot move the
+ * reader.
+ */
 export async function openReaderPosition(
   reader: string,
   client: PoolClient,

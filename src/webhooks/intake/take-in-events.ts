@@ -23,29 +23,31 @@ export interface IntakeParts {
   readonly writer: DeliveryWriter;
   readonly consumer: EventConsumer;
   readonly orders: Client<typeof OrderService>;
-  /** There are new deliveries to send. */
+  /** Called when there are new deliveries to send. */
   readonly onDeliveries: () => void;
   readonly logger: Logger;
   readonly now: () => Date;
 }
 
-/** Held by the one process that takes in events. PostgreSQL drops it with the session, and another process takes over. */
+/**
+ * Held by the one process that ingests events. PostgreSQL releases it when the connection ends, and another process
+ * takes over.
+ */
 const intakeLock = { key: 7_142_102, silenceMs: 20_000 };
-/** How soon a process that does not take in asks whether it may, and one that failed tries again. */
+/** How often a standby process tries to get the lock, and how soon a failed one tries again. */
 const standbyMs = 1_000;
-/** When the broker has brought nothing for this long, core is asked whether there is something; and now and then anyway. */
+/** Core is queried after the broker has been silent for this long, and periodically in any case. */
 const quietMs = 2_000;
 const lookEveryMs = 10_000;
-/** What is younger is left to the broker, which is on its way with it. */
+/** Younger events are left to the broker, which is about to deliver them. */
 const graceMs = 1_000;
-/** How often core is asked while the broker is away. */
+/** How often core is queried while the broker is unavailable. */
 const awayMs = 300;
 
 /**
- * Makes deliveries of committed events until `stop` aborts. One process at a time takes in. The broker brings most of
- * them, each with the place of the one before it; wherever that chain does not go on behind what was read last, and
- * whenever the broker is silent or away, core's own list is read instead. So no event is missed, whatever the broker
- * loses, repeats or brings in another order.
+ * Creates deliveries of committed events until `stop` aborts. One process at a time ingests events. The broker delivers
+ * most events, each with the cursor of the event before it. When this chain has a gap, or the broker is silent or
+ * unavailable, core's own list is read. So no event is missed, even if the broker loses, repeats or reorders events.
  */
 export async function takeInEvents(parts: IntakeParts, stop: AbortSignal): Promise<void> {
   while (!stop.aborted) await takeInOrStandBy(parts, stop);
@@ -92,7 +94,7 @@ async function takeInUntilStopped(
   }
 }
 
-/** What the broker may bring again is acknowledged only when it is written. */
+/** An event is acknowledged to the broker only after its delivery is written. */
 async function takeInBatch(
   received: ReceivedEvents,
   position: ReaderPosition,
@@ -109,8 +111,8 @@ async function takeInBatch(
 }
 
 /**
- * Whatever was published can be listed, but not always behind the place that was reached: after core's database lost its
- * latest transactions (a restore, a failover to a replica that was behind), new events have places that others had before.
+ * Every published event can be listed, but not always after the reader's cursor. When core's database loses its latest
+ * transactions (a restore, a lagging replica after failover), new events reuse earlier cursors.
  */
 async function takeInUnlisted(
   links: readonly ReturnType<typeof linkOf>[],
@@ -136,7 +138,7 @@ const linkOf = (received: ReceivedEvent) => ({
   previous: received.header('Gatehouse-Previous-Cursor'),
 });
 
-/** Undefined for bytes that are no event: then core's list says what it was. */
+/** Undefined for bytes that are not an event. The event is then read from core's list. */
 function placedEvent({ cursor, received }: ReturnType<typeof linkOf>): PlacedEvent | undefined {
   try {
     return { cursor, event: fromBinary(OrderEventSchema, received.body) };
@@ -156,7 +158,7 @@ async function lookForMore(
   await pause(standbyMs, stop);
 }
 
-/** Reads core's list to its end, or to what is younger than that. Gives false when it did not get there. */
+/** Reads core's list to its end, or to the first event that is too young. Returns false when it did not get there. */
 async function catchUp(
   youngestMs: number,
   position: ReaderPosition,
@@ -182,8 +184,8 @@ async function catchUp(
 }
 
 /**
- * Core's clock says when an event happened, and this process's what time it is. What seems to be still to come is as old
- * as anything for all one can tell: an event must not wait until two clocks agree.
+ * The event time is from core's clock, and the current time from this process's clock. An event in the future counts as
+ * old, because it must not wait for clocks to agree.
  */
 function isYoung(event: OrderEvent, now: Date, youngestMs: number): boolean {
   const ageMs = now.getTime() - occurredAt(event);
@@ -202,7 +204,7 @@ async function advance(
   if (deliveries > 0) onDeliveries();
 }
 
-/** Undefined when core does not answer: the broker may still bring what comes next. */
+/** Undefined when core does not answer. The broker may still deliver the next events. */
 async function askCore(
   afterCursor: string,
   { orders, logger }: IntakeParts,

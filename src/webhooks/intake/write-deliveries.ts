@@ -7,19 +7,19 @@ import { environmentOf, eventBody, webhookEventType } from './event-body.ts';
 import { insertDeliveries } from './insert-deliveries.sql.ts';
 import type { NewDelivery, ReaderMove } from './insert-deliveries.sql.ts';
 
-/** What came of a batch of events. */
+/** The result of writing a batch of events. */
 export interface WrittenDeliveries {
-  /** The events whose deliveries are new, by their ids. */
+  /** The ids of the events whose deliveries are new. */
   readonly created: ReadonlySet<string>;
 }
 
-/** Turns events into deliveries. */
+/** Writes deliveries of events. */
 export interface DeliveryWriter {
   /**
-   * Makes a delivery of each event that ended an order with a webhook_url, unless there is one, and moves the reader:
-   * all in one short transaction. What is older than the retention is left alone: it may have been delivered, and
-   * forgotten. Safe to repeat. Written over `client` when given, else over any connection.
-   * @throws TypeError for an event that this build cannot tell; nothing is written then.
+   * Creates a missing delivery for each event that ended an order with a webhook_url, and moves the reader. Both happen
+   * in one short transaction. Events older than the retention are skipped, because their delivery may have been sent
+   * and removed. Safe to repeat. Written over `client` when given, else over any connection.
+   * @throws TypeError for an event that this version does not know; nothing is written then.
    */
   readonly write: (
     events: readonly OrderEvent[],
@@ -52,11 +52,11 @@ export function createDeliveryWriter(parts: DeliveryWriterParts): DeliveryWriter
   };
 }
 
-/** Whether a merchant is told of the event: it ended an order, and somebody wants to know. */
+/** Whether the merchant is notified of the event: it ended an order that has a webhook_url. */
 export const isTold = (event: OrderEvent): boolean =>
   webhookEventType(event) !== undefined && (event.order?.webhookUrl ?? '') !== '';
 
-/** In milliseconds; before everything for an event without a time, which no stored event is. */
+/** In milliseconds. An event without a time, which no stored event is, counts as the oldest. */
 export const occurredAt = ({ occurTime }: OrderEvent): number =>
   occurTime === undefined ? -Infinity : timestampMs(occurTime);
 

@@ -6,12 +6,12 @@ import type { Environment } from '../domain/delivery.ts';
 import { SecretUnusableError } from './secret-cipher.ts';
 import type { SecretCipher } from './secret-cipher.ts';
 
-/** What came of a round. */
+/** The result of one pass. */
 export interface Resealed {
   readonly resealed: number;
-  /** Secrets that could not be opened, and so stay as they are. */
+  /** The number of secrets that could not be decrypted and remain unchanged. */
   readonly unusable: number;
-  /** The first of them. */
+  /** The first error. */
   readonly problem?: SecretUnusableError;
 }
 
@@ -32,7 +32,7 @@ where key_id <> $1 and (merchant_id, environment, id) > ($2, $3, $4)
 order by merchant_id, environment, id
 limit ${batchSize}`;
 
-// What changed meanwhile is left to the round after.
+// A secret that changed meanwhile is left to the next pass.
 const replace = bulkStatement(
   undefined,
   {
@@ -54,7 +54,7 @@ where (secrets.merchant_id, secrets.environment, secrets.id) = (fresh.merchant_i
 returning secrets.id`,
 );
 
-/** Goes once through all secrets that are not encrypted with the cipher's own key, in small batches. */
+/** Passes once over all secrets that are not encrypted with the first key, in small batches. */
 export async function resealSecrets(pool: Pool, cipher: SecretCipher): Promise<Resealed> {
   let resealed = 0;
   let unusable = 0;
@@ -90,7 +90,7 @@ export async function resealSecrets(pool: Pool, cipher: SecretCipher): Promise<R
   return { resealed, unusable, ...(problem === undefined ? {} : { problem }) };
 }
 
-/** Logs the result of a round, unless there was nothing to do. */
+/** Logs the result of a pass, unless it found nothing to do. */
 export function logResealed(logger: Logger, { resealed, unusable, problem }: Resealed): void {
   if (resealed > 0) logger.info({ resealed }, 'signing secrets were encrypted again with the first key');
   if (problem !== undefined)

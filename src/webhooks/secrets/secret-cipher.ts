@@ -3,7 +3,10 @@ import type { NamedKey } from './secret-keys.ts';
 import type { Environment } from '../domain/delivery.ts';
 import type { SecretProblem } from '../domain/explain-delivery.ts';
 
-/** Which secret it is: bound to what is sealed, so that a row copied to another merchant opens for nobody. */
+/**
+ * The identity of a secret. It is authenticated with the ciphertext, so a row copied to another merchant cannot be
+ * decrypted.
+ */
 export interface SecretName {
   readonly merchantId: string;
   readonly environment: Environment;
@@ -28,22 +31,26 @@ export class SecretUnusableError extends Error {
 }
 
 export interface SecretCipher {
-  /** The key that seals. */
+  /** The id of the encrypting key. */
   readonly keyId: string;
   readonly seal: (text: string, name: SecretName) => SealedSecret;
-  /** @throws SecretUnusableError when the key is not among the settings, or what is stored was not sealed with it as this. */
+  /**
+   *
+   * @throws SecretUnusableError when the key is not in the settings, or the ciphertext does not match the key or the
+   * name.
+   */
   readonly open: (stored: SealedSecret, name: SecretName) => string;
 }
 
 const algorithm = 'aes-256-gcm';
-/** NIST SP 800-38D, 8.2: 96 bits, made anew by chance for each of the few secrets there are. */
+/** NIST SP 800-38D, 8.2: 96 random bits. That is enough, because there are few secrets. */
 const nonceBytes = 12;
 const tagBytes = 16;
 
 const boundTo = ({ merchantId, environment, id }: SecretName): Buffer =>
   Buffer.from(`${merchantId}|${environment}|${id}`);
 
-/** AES-256-GCM with the first key; whatever any of the keys sealed can be opened. */
+/** AES-256-GCM with the first key. Secrets encrypted with any of the keys can be decrypted. */
 export function createSecretCipher(
   keys: readonly [NamedKey, ...NamedKey[]],
   randomBytes: (length: number) => Buffer,

@@ -1,6 +1,6 @@
 import { EnvError, makeExactValidator } from 'envalid';
 
-/** A key and the name that what it encrypted remembers it by. */
+/** A key and the name that is stored with the secrets it encrypted. */
 export interface NamedKey {
   readonly name: string;
   readonly key: Buffer;

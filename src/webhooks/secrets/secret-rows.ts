@@ -3,17 +3,17 @@ import { inTransaction } from '../../platform/database/in-transaction.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import type { Environment } from '../domain/delivery.ts';
 
-/** Whose secrets: each merchant has its own in each environment. */
+/** The owner of secrets. Each merchant has its own in each environment. */
 export interface SecretOwner {
   readonly merchantId: string;
   readonly environment: Environment;
 }
 
-/** A secret as it is stored. */
+/** A stored secret. */
 export interface StoredSecret extends SecretOwner {
   readonly id: string;
   readonly isCurrent: boolean;
-  /** Which key it is encrypted with. */
+  /** The id of the encrypting key. */
   readonly keyId: string;
   readonly sealed: Buffer;
   readonly ending: string;
@@ -22,13 +22,16 @@ export interface StoredSecret extends SecretOwner {
   readonly promoteAt: Date | null;
 }
 
-/** What signs: the current secret and, beside it, the next one. */
+/** The secrets that sign: the current one and the optional next one. */
 export interface LiveRows {
   readonly current: StoredSecret;
   readonly next?: StoredSecret;
 }
 
-/** What signs at a time. A next secret whose time has come is current, whether the database says so yet or not. */
+/**
+ * The secrets that sign at a time. A next secret counts as current from its promotion time, even before the database is
+ * updated.
+ */
 export function liveRows(rows: readonly StoredSecret[], at: Date): LiveRows | undefined {
   const current = rows.find(({ isCurrent }) => isCurrent);
   const next = rows.find(({ isCurrent }) => !isCurrent);
@@ -67,14 +70,14 @@ export const findSecrets = (
 ): Promise<StoredSecret[]> =>
   runStatement(client, { text: select, values: [merchantId, environment ?? null] });
 
-/** Owners of next secrets whose time has come by `at`. */
+/** Owners of next secrets whose promotion time is at or before `at`. */
 export const findDue = (pool: Pool, at: Date, limit: number): Promise<SecretOwner[]> =>
   runStatement(pool, {
     text: `select merchant_id as "merchantId", environment from webhooks.signing_secrets where promote_at <= $1 limit $2`,
     values: [at, limit],
   });
 
-/** Changes the secrets of one owner; whoever else wants to change them waits, in any process. */
+/** Changes the secrets of one owner. Concurrent changes wait, also in other processes. */
 export function changeSecrets<T>(
   pool: Pool,
   { merchantId, environment }: SecretOwner,
@@ -102,7 +105,7 @@ export async function removeSecrets(
   await runStatement(client, { text: remove, values: [merchantId, environment, states] });
 }
 
-/** Makes the next secret the current one; the one before is gone. */
+/** Makes the next secret the current one, and deletes the previous one. */
 export async function makeCurrent(client: PoolClient, next: StoredSecret): Promise<StoredSecret> {
   await removeSecrets(client, next, { current: true, next: false });
   await runStatement(client, { text: promote, values: [next.merchantId, next.environment, next.id] });

@@ -1,22 +1,22 @@
 import { createHmac } from 'node:crypto';
 
-/** The secrets a merchant's webhooks are signed with, as they were shown: "whsec_" and base64. */
+/** The secrets that sign a merchant's webhooks, in their displayed form: "whsec_" and base64. */
 export interface LiveSecrets {
   readonly current: string;
-  /** While a rotation is under way: the secret that will be current. */
+  /** The next secret, during a rotation. */
   readonly next?: string;
 }
 
 const prefix = 'whsec_';
 
 /**
- * What one attempt to send `body` says about itself: its type, its event, its time and its signatures.
+ * The headers of one attempt to send `body`: type, event, time and signatures.
  *
- * - `X-SVC-HMAC-Signature`: lowercase hexadecimal HMAC-SHA256 of the body, keyed with the current secret's whole text. It
- *   holds one signature, so receivers see a rotation in it only when the next secret becomes current.
- * - `webhook-id`, `webhook-timestamp` (Unix seconds) and `webhook-signature` as Standard Webhooks defines them: `v1,` and
- *   the base64 HMAC-SHA256 of id, timestamp and body joined by full stops, keyed with the bytes behind "whsec_", once for
- *   each live secret, the current one first.
+ * - `X-SVC-HMAC-Signature`: lowercase hexadecimal HMAC-SHA256 of the body. The key is the current secret's whole text.
+ * The header holds one signature, so receivers see a rotation in it only when the next secret becomes current.
+ * - `webhook-id`, `webhook-timestamp` (Unix seconds) and `webhook-signature` follow Standard Webhooks. A signature is
+ * `v1,` and the base64 HMAC-SHA256 of id, timestamp and body joined by full stops. Its key is the bytes after "whsec_".
+ * There is one for each live secret, the current one first.
  *
  * @see https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
  */

@@ -21,49 +21,50 @@ import {
 import type { LiveRows, SecretOwner, StoredSecret } from './secret-rows.ts';
 import type { LiveSecrets } from './sign.ts';
 
-/** A merchant's secret, without the secret. */
+/** The public facts about a merchant's signing secret, without its text. */
 export interface SigningSecret extends SecretOwner {
   readonly id: string;
   readonly state: 'CURRENT' | 'NEXT';
   /** Its last four characters. */
   readonly ending: string;
-  /** False when it was made because something had to be signed, and nobody has seen it. */
+  /** False for a secret that was created to sign a webhook and was never displayed. */
   readonly shown: boolean;
   readonly createdAt: Date;
-  /** When a next secret becomes current by itself. */
+  /** When a next secret becomes current automatically. */
   readonly promoteAt: Date | null;
 }
 
 export interface SigningSecrets {
   /**
-   * What signs now: as stored at most 5 seconds ago. Makes a secret when there is none.
-   * @throws SecretUnusableError naming the key that is missing or wrong.
+   * The signing secrets, at most 5 seconds old. Creates a secret when there is none.
+   * @throws SecretUnusableError with the name of the missing or wrong key.
    */
   readonly live: (merchantId: string, environment: Environment) => Promise<LiveSecrets>;
-  /** Why the stored secrets cannot be decrypted; undefined when they can, or none is stored yet. Changes nothing. */
+  /** Why the stored secrets cannot be decrypted; undefined when they can, or none is stored. Changes nothing. */
   readonly problem: (merchantId: string, environment: Environment) => Promise<SecretProblem | undefined>;
-  /** The current one before the next one, sandbox before production. */
+  /** The current secret before the next one, sandbox before production. */
   readonly list: (merchantId: string, environment: Environment | undefined) => Promise<SigningSecret[]>;
   /**
-   * Makes a secret; its text is given here and never again. Current at once: the first, one in place of a secret that
-   * nobody was shown, or any when `promoteAfterMs` is 0; else next, until it is promoted or that time has passed.
+   * Creates a secret and returns its text, which is never displayed again. The first secret is current at once, as is
+   * the replacement of a secret that was never displayed. With `promoteAfterMs` 0 every secret is. Any other secret is
+   * next until it is promoted or that time has passed.
    */
   readonly rotate: (
     owner: SecretOwner,
     promoteAfterMs: number,
     by: Actor,
   ) => Promise<{ readonly secret: SigningSecret; readonly text: string }>;
-  /** Makes the next secret the current one; undefined when there is none that waits. */
+  /** Makes the next secret the current one; undefined when there is no next secret. */
   readonly promote: (owner: SecretOwner, by: Actor) => Promise<SigningSecret | undefined>;
-  /** Makes current in the database what has become so by the passing of time. Gives how many. */
+  /** Promotes next secrets whose time has come. Returns their number. */
   readonly promoteDue: () => Promise<number>;
-  /** Encrypts with the first key what is still encrypted with another. */
+  /** Encrypts all secrets with the first key that use another. */
   readonly reseal: () => Promise<Resealed>;
 }
 
 export interface SigningSecretsParts {
   readonly database: Database;
-  /** The first encrypts; the others still decrypt. */
+  /** The first encrypts. The others only decrypt. */
   readonly keys: readonly [NamedKey, ...NamedKey[]];
   readonly newId: NewId;
   readonly randomBytes: (length: number) => Buffer;
@@ -76,7 +77,7 @@ const maxOwners = 10_000;
 const secretBytes = 32;
 const dueBatch = 100;
 
-/** Secrets as they were read, opened: which of them is current depends on when they are asked for. */
+/** Decrypted secrets with their rows. The time of use decides which one is current. */
 interface Opened {
   readonly rows: LiveRows;
   readonly textOf: (row: StoredSecret) => string;
@@ -105,7 +106,7 @@ export function createSigningSecrets(parts: SigningSecretsParts): SigningSecrets
     return { text, row };
   };
 
-  /** Something has to be signed before anybody asked for a secret. */
+  /** A webhook has to be signed before a secret was requested. */
   const makeFirst = (owner: SecretOwner): Promise<LiveRows> =>
     changeSecrets(pool, owner, async (client, rows) => {
       const at = now();
@@ -136,7 +137,7 @@ export function createSigningSecrets(parts: SigningSecretsParts): SigningSecrets
       if (opened === undefined) {
         opened = open(owner);
         cache.set(name, opened);
-        // The next one who asks tries again.
+        // A failure is not cached, so the next call tries again.
         opened.catch(() => cache.peek(name) === opened && cache.delete(name));
       }
       const { rows, textOf } = await opened;
@@ -217,7 +218,7 @@ export function createSigningSecrets(parts: SigningSecretsParts): SigningSecrets
       let count = 0;
       for (const { merchantId, environment } of due) {
         count += await changeSecrets(pool, { merchantId, environment }, async (client, rows) => {
-          // Another process may have been here, or an operator with a newer secret.
+          // Another process may have created a secret, or an operator rotated it.
           const current = liveRows(rows, now())?.current;
           if (current === undefined || current.isCurrent) return 0;
           await makeCurrent(client, current);

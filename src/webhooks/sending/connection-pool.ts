@@ -1,21 +1,21 @@
 import type { PinnedConnection } from './pinned-connection.ts';
 
-/** Merchants come and go by the ten thousand; the connections kept to them do not. */
+/** Limits the idle connections, because there may be tens of thousands of merchants. */
 const maxIdle = 512;
-/** So that a name's new address is used soon, however busy the connection to the old one is. */
+/** Limits a connection's age, so that a changed DNS record takes effect soon. */
 const maxAgeMs = 60_000;
 
-/** A connection and what decides who may have it next, and for how long. */
+/** A connection with its pool key and its expiry. */
 export interface PooledConnection {
   readonly connection: PinnedConnection;
   readonly key: string;
   readonly openedAt: Date;
 }
 
-/** Connections that have carried a request and may carry another. Each leaves by itself when it is closed. */
+/** Idle connections that can carry another request. A connection leaves the pool when it closes. */
 export class ConnectionPool {
   readonly #now: () => Date;
-  /** Idle ones by key; in each set, and in all, the one that was used last is last. */
+  /** Idle connections by key. The most recently used one is last in each set, and its set is last in the map. */
   readonly #byKey = new Map<string, Set<PooledConnection>>();
   readonly #all = new Map<PinnedConnection, PooledConnection>();
 
@@ -23,14 +23,14 @@ export class ConnectionPool {
     this.#now = now;
   }
 
-  /** An idle connection of this key, which is nobody else's then. The one used last is the least likely to be gone. */
+  /** Removes and returns an idle connection of this key. The most recently used one is the least likely to be closed. */
   take(key: string): PooledConnection | undefined {
     const kept = [...(this.#byKey.get(key) ?? [])].at(-1);
     if (kept !== undefined) this.remove(kept.connection);
     return kept;
   }
 
-  /** Keeps a connection for later; closes it when it is too old, and the one unused for longest when there are too many. */
+  /** Keeps a connection for reuse. Closes it if it is too old. Closes the least recently used one if there are too many. */
   give(kept: PooledConnection): void {
     if (!kept.connection.isOpen) return;
     if (this.#now().getTime() - kept.openedAt.getTime() > maxAgeMs) {
@@ -44,7 +44,7 @@ export class ConnectionPool {
     this.#byKey.set(kept.key, ofKey.add(kept));
   }
 
-  /** Forgets a connection, if it knows it. */
+  /** Removes a connection, if present. */
   remove(connection: PinnedConnection): void {
     const kept = this.#all.get(connection);
     if (kept === undefined) return;
@@ -54,7 +54,7 @@ export class ConnectionPool {
     if (ofKey?.size === 0) this.#byKey.delete(kept.key);
   }
 
-  /** Closes all that it holds. */
+  /** Closes all idle connections. */
   close(): void {
     for (const connection of [...this.#all.keys()]) this.#drop(connection);
   }

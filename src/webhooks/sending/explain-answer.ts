@@ -2,13 +2,16 @@ import { STATUS_CODES } from 'node:http';
 import type { AttemptResult } from '../domain/delivery.ts';
 import type { Exchange } from './pinned-connection.ts';
 
-/** How an attempt ended, and why, in a sentence for the merchant's developer; no sentence when it was delivered. */
+/**
+ * The result of an attempt, and its explanation for the merchant's developer. The explanation is empty when the webhook
+ * was delivered.
+ */
 export interface AttemptWords {
   readonly result: AttemptResult;
   readonly detail: string;
 }
 
-/** What a developer would look for first. */
+/** The most likely cause of each status. */
 const hints: Readonly<Record<number, string>> = {
   401: "the URL must take webhooks without a login, and know them by their signature; has it the merchant's current signing secret?",
   403: 'the URL must take webhooks without a login, and know them by their signature; is a firewall or bot filter before it?',
@@ -17,8 +20,9 @@ const hints: Readonly<Record<number, string>> = {
 };
 
 /**
- * What a whole answer means. Its status alone decides: 2xx is delivered, whatever the page says; 410 asks for an end;
- * all else, redirects among it, is refused. The words quote nothing of the answer, which may hold secrets.
+ * The result of a complete response, by its status alone. 2xx means delivered, whatever the body says. 410 pauses the
+ * endpoint. Everything else is refused, redirects included. The explanation quotes no part of the response, which may
+ * contain secrets.
  */
 export function explainAnswer(answer: Pick<Exchange, 'status' | 'location'>, url: URL): AttemptWords {
   const { status } = answer;
@@ -43,13 +47,13 @@ export function explainAnswer(answer: Pick<Exchange, 'status' | 'location'>, url
   };
 }
 
-/** "404 Not Found", or the number alone when it has no name. */
+/** "404 Not Found", or only the number of an unknown status. */
 export function nameStatus(status: number): string {
   const name = STATUS_CODES[status];
   return name === undefined ? String(status) : `${status} ${name}`;
 }
 
-/** Where a redirect points, as far as it may be told: paths and queries can hold secrets, so the difference is named. */
+/** The target of a redirect. Paths and queries may contain secrets, so only the difference is described. */
 function target(location: string, from: URL): string {
   if (!URL.canParse(location, from.href)) return 'something that is not a URL';
   const to = new URL(location, from);

@@ -5,14 +5,14 @@ import type { ConnectPhase } from './open-socket.ts';
 import { ConnectTimeoutError } from './open-socket.ts';
 import { AddressNotAllowedError, hiddenCauseOf, NameNotResolvedError } from './resolve-host.ts';
 
-/** What is known of an attempt that brought no whole answer. */
+/** An attempt without a complete response. */
 export interface FailedAttempt {
   readonly url: URL;
-  /** Of the answer that had begun; 0 when none had. */
+  /** The status of an incomplete response; 0 without one. */
   readonly status: number;
-  /** How far the connection had got. */
+  /** The phase that the connection reached. */
   readonly phase: ConnectPhase | 'connected';
-  /** Whether its time was over. */
+  /** Whether the attempt reached its time limit. */
   readonly isTooLate: boolean;
   readonly totalMs: number;
   readonly connectMs: number;
@@ -20,13 +20,13 @@ export interface FailedAttempt {
 
 const lostCodes: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 
-/** Whether the other side, or something on the way, closed a connection that had been there. */
+/** Whether the receiver or the network closed an established connection. */
 export const isConnectionLost = (error: unknown): boolean => lostCodes.has(codeOf(error));
 
 /**
- * Explains a failure to the merchant's developer. The words hold nothing of what was sent or answered, nor what a name
- * resolved to. A name that does not exist and a name with a private address read the same: a merchant could otherwise use
- * a webhook_url to find the names of the operator's own network.
+ * Explains a failure to the merchant's developer. The text contains no part of the request, the response, or the
+ * resolved addresses. An unknown name and a name with a private address give the same text. Otherwise a merchant could
+ * discover names in the operator's network with a webhook_url.
  */
 export function explainFailure(error: unknown, attempt: FailedAttempt): AttemptWords {
   const { url, phase } = attempt;
@@ -59,7 +59,7 @@ export function explainFailure(error: unknown, attempt: FailedAttempt): AttemptW
     case 'handshaking':
       return { result: 'TLS_FAILED', detail: untrusted(code, url) };
     case 'connected':
-      // With TLS 1.3 a server refuses the client when the client already takes the connection for made.
+      // With TLS 1.3, a server rejects the client after the client considers the connection established.
       return code.startsWith('ERR_SSL_')
         ? { result: 'TLS_FAILED', detail: untrusted(code, url) }
         : broken(error, code, attempt);
@@ -148,7 +148,7 @@ function untrusted(code: string, url: URL): string {
   }
 }
 
-/** What ended a connection that had been made. An answer that came and cannot be read is no lost connection. */
+/** Explains the failure of an established connection. An unreadable response does not count as a lost connection. */
 function broken(error: unknown, code: string, { url, status }: FailedAttempt): AttemptWords {
   const begun = status === 0 ? '' : `answered ${nameStatus(status)}, but `;
   const unreadable = (detail: string): AttemptWords => ({ result: 'UNREADABLE', detail });
@@ -183,7 +183,7 @@ function broken(error: unknown, code: string, { url, status }: FailedAttempt): A
   }
 }
 
-/** A TLS server tells whoever speaks HTTP to it by an alert record: type 21, version 3. */
+/** A TLS server answers plain HTTP with an alert record: type 21, version 3. */
 function hintAtTls(error: unknown, url: URL): string {
   if (url.protocol !== 'http:' || !isError(error) || !('data' in error)) return '';
   return String(error.data).startsWith('\u0015\u0003') ? ': it speaks TLS, so is the URL an https one?' : '';

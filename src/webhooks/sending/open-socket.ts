@@ -6,28 +6,28 @@ import type { AddressGuard } from './public-address.ts';
 import type { Resolve } from './resolve-host.ts';
 import { addressIn, allowedAddresses } from './resolve-host.ts';
 
-/** How connections are made. */
+/** Settings for new connections. */
 export interface ConnectSettings {
   readonly resolve: Resolve;
   readonly isAllowed: AddressGuard;
-  /** How long a connection may take: name, TCP and TLS together. */
+  /** The time limit for a connection: DNS, TCP and TLS together. */
   readonly connectMs: number;
-  /** Certificate authorities to trust; those that come with Node.js when absent. */
+  /** Trusted certificate authorities; Node.js's own when absent. */
   readonly ca?: ConnectionOptions['ca'];
 }
 
-/** What a connection is being made of. */
+/** The phase of a connection attempt. */
 export type ConnectPhase = 'resolving' | 'connecting' | 'handshaking';
 
-/** The connection was not there in time. */
+/** The connection reached its time limit. */
 export class ConnectTimeoutError extends Error {}
 
 /**
- * Connects to a URL's host, with TLS when it is https: to addresses that were looked at right before and to no others,
- * whatever the name resolves to a moment later.
+ * Connects to a URL's host, with TLS for https. It connects only to addresses that were just checked. A later change of
+ * the DNS name has no effect.
  *
- * @throws NameNotResolvedError, AddressNotAllowedError, ConnectTimeoutError, the signal's reason, or what Node.js has to
- * say of TCP and TLS
+ * @throws NameNotResolvedError, AddressNotAllowedError, ConnectTimeoutError, the signal's reason, or a TCP or TLS error
+ * of Node.js
  */
 export async function openSocket(
   url: URL,
@@ -63,17 +63,17 @@ function startSocket(url: URL, addresses: readonly string[], settings: ConnectSe
   const options = {
     host: literal ?? url.hostname,
     port: Number(url.port || (isSecure ? 443 : 80)),
-    // Not asked about an IP address, which was looked at all the same.
+    // Node.js does not call this for an IP address, which was checked as well.
     lookup: answering(addresses),
     autoSelectFamily: true,
-    // Node.js leaves an address for the next one after this long; its own 250 ms are less than some countries' round trip.
+    // Node.js tries the next address after this time. Its default of 250 ms is shorter than some countries' round trip.
     autoSelectFamilyAttemptTimeout: Math.max(10, Math.floor(settings.connectMs / 5)),
     noDelay: true,
   };
   if (!isSecure) return connectTcp(options);
   return connectTls({
     ...options,
-    // RFC 6066, 3: a name without its final dot, and never an address.
+    // RFC 6066, 3: SNI is a name without its final dot, never an address.
     ...(literal === undefined ? { servername: url.hostname.replace(/\.$/, '') } : {}),
     ...(settings.ca === undefined ? {} : { ca: settings.ca }),
     ALPNProtocols: ['http/1.1'],
@@ -93,7 +93,7 @@ const answering =
 function connected(socket: Socket, onPhase: (phase: ConnectPhase) => void): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const isSecure = 'encrypted' in socket;
-    // Stays for as long as the socket does: whoever has given up on it does not want to hear of its end.
+    // The listener stays for the socket's lifetime, because an error after an abort must not be unhandled.
     socket.on('error', reject);
     socket.once('close', () => reject(Object.assign(new Error('closed'), { code: 'ECONNRESET' })));
     socket.once('connect', () => {

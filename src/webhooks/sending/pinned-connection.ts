@@ -12,31 +12,31 @@ export interface PinnedRequest {
   readonly body: Buffer;
 }
 
-/** What came back, as far as it came. */
+/** The response, as far as it arrived. */
 export interface Exchange {
-  /** 0 when no answer began. */
+  /** 0 without a response. */
   readonly status: number;
-  /** The answer's header; empty when there was none. */
+  /** The response header; empty when absent. */
   readonly location: string;
-  /** The answer's header; empty when there was none. */
+  /** The response header; empty when absent. */
   readonly retryAfter: string;
-  /** The first bytes of the answer's body, as they were sent. */
+  /** The first bytes of the response body, unmodified. */
   readonly body: Buffer;
-  /** Why there is no whole answer; absent when there is one, or as much of it as is read. */
+  /** Why the response is incomplete; absent when it is complete or was read up to the limit. */
   readonly failure?: { readonly error: unknown };
 }
 
 const maxReadBytes = 16 * 1024;
 const maxKeptBytes = 2 * 1024;
 const maxHeaderBytes = 16 * 1024;
-/** Below the five seconds after which many servers close an idle connection without having said so. */
+/** Shorter than five seconds, after which many servers close an idle connection without notice. */
 const idleMs = 4_000;
-/** However long a server offers to keep one. */
+/** The upper limit for a server's keep-alive offer. */
 const maxIdleMs = 30_000;
 
 /**
- * One HTTP/1.1 connection, made once: to an address that was looked at right before. When it is gone it stays gone, and
- * the next one looks anew. It carries one request at a time, follows no redirect, unpacks no answer, sends nothing twice.
+ * One HTTP/1.1 connection to an address that was just checked. It never reconnects. A new connection checks the address
+ * again. It carries one request at a time. It follows no redirects, decompresses nothing and never repeats a request.
  */
 export class PinnedConnection {
   readonly #url: URL;
@@ -48,7 +48,7 @@ export class PinnedConnection {
   #phase: ConnectPhase | 'connected' = 'resolving';
   #remoteAddress = '';
 
-  /** Connects with the first request. `onClosed` is called when a connection that was made is gone. */
+  /** Connects with the first request. `onClosed` is called when an established connection closes. */
   constructor(url: URL, settings: ConnectSettings, onClosed: () => void) {
     this.#url = url;
     this.#onClosed = onClosed;
@@ -64,18 +64,18 @@ export class PinnedConnection {
       maxHeaderSize: maxHeaderBytes,
       keepAliveTimeout: idleMs,
       keepAliveMaxTimeout: maxIdleMs,
-      // A request has one time limit, over everything, in its signal.
+      // The signal carries the one time limit of a request.
       headersTimeout: 0,
       bodyTimeout: 0,
     });
   }
 
-  /** How far it has got. */
+  /** The phase that the connection reached. */
   get phase(): ConnectPhase | 'connected' {
     return this.#phase;
   }
 
-  /** The IP address connected to; empty before. */
+  /** The connected IP address; empty before. */
   get remoteAddress(): string {
     return this.#remoteAddress;
   }
@@ -86,8 +86,8 @@ export class PinnedConnection {
   }
 
   /**
-   * Posts, and reads the answer to its end or 16 kB of it: then the connection is closed, and the status counts. It is
-   * closed, too, when `signal` says stop. Never rejects.
+   * Posts, and reads the response to its end or to 16 kB. At that limit, the connection closes and the status counts.
+   * It also closes when `signal` aborts. Never rejects.
    */
   post(request: PinnedRequest, signal: AbortSignal): Promise<Exchange> {
     return new Promise((resolve) => {
@@ -107,7 +107,7 @@ export class PinnedConnection {
       const handler: Dispatcher.DispatchHandler = {
         onRequestStart() {},
         onResponseStart(_controller, status, headers) {
-          // Before 200 it is an announcement, not an answer.
+          // A status below 200 is informational. The response follows.
           if (status < 200) return;
           answer = {
             status,
@@ -139,7 +139,7 @@ export class PinnedConnection {
     });
   }
 
-  /** Closes it, whatever it is doing. */
+  /** Closes the connection, even during a request. */
   destroy(): void {
     const error = new DOMException('the connection was closed', 'AbortError');
     this.#closing.abort(error);
@@ -147,7 +147,7 @@ export class PinnedConnection {
   }
 
   async #connect(settings: ConnectSettings): Promise<Socket> {
-    // undici connects again for a request that it was given when the connection had just gone.
+    // undici reconnects for a request that arrives just after the connection closed.
     if (this.#isAsked) throw Object.assign(new Error('the connection is gone'), { code: 'ECONNRESET' });
     this.#isAsked = true;
     const socket = await openSocket(this.#url, settings, this.#closing.signal, (phase) => {

@@ -4,19 +4,19 @@ import ipaddr from 'ipaddr.js';
 /** Whether a connection to an IP address may be made. */
 export type AddressGuard = (address: string) => boolean;
 
-/** All of IPv6 that is assigned as global unicast: what is outside of it either is not routed or embeds an IPv4 address. */
+/** All IPv6 addresses that are assigned as global unicast. Others are not routed or embed an IPv4 address. */
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
 
-/** A public address by number only: inside Azure it is the host's own service (WireServer), which hands out credentials. */
+/** This address is public only by number. Inside Azure it is the host's own service (WireServer), which returns credentials. */
 const wireServer = '168.63.129.16';
 
 /**
- * Whether an IP address is one that the public internet routes to somebody else.
+ * Whether an IP address belongs to another host on the public internet.
  *
- * False for every special-purpose range of the IANA registries: this host, loopback, private, shared (RFC 6598), link-local
- * with or without a zone, multicast, broadcast, documentation, benchmarking, reserved, and for all addresses that carry an
- * IPv4 address inside (mapped, compatible, translated, NAT64, 6to4, Teredo), whatever that one is. False as well for
- * everything that is not an IP address in its one usual spelling.
+ * False for every special-purpose range of the IANA registries: this host, loopback, private, shared (RFC 6598),
+ * link-local with or without a zone, multicast, broadcast, documentation, benchmarking and reserved. False for all
+ * addresses that embed an IPv4 address (mapped, compatible, translated, NAT64, 6to4, Teredo), whichever it is. False
+ * for everything that is not an IP address in its canonical form.
  *
  * @see https://www.iana.org/assignments/iana-ipv4-special-registry and iana-ipv6-special-registry
  */
@@ -27,10 +27,10 @@ export function isPublicAddress(text: string): boolean {
 }
 
 /**
- * A guard that lets public addresses pass, and those in `networks`: addresses, or networks such as 10.0.0.0/8. An IPv4
- * network does not extend to the IPv6 addresses that carry its addresses inside.
+ * A guard that allows public addresses and those in `networks`, which are addresses or networks such as 10.0.0.0/8. An
+ * IPv4 network does not include the IPv6 addresses that embed its addresses.
  *
- * @throws when a network cannot be read
+ * @throws when a network is invalid
  */
 export function guardAddresses(networks: readonly string[]): AddressGuard {
   const allowed = networks.map((network) =>
@@ -43,7 +43,7 @@ export function guardAddresses(networks: readonly string[]): AddressGuard {
   };
 }
 
-/** Strict: ipaddr.js alone would take 010.0.0.1 for 8.0.0.1, and who connects might take it for 10.0.0.1. */
+/** Strict parsing. ipaddr.js alone reads 010.0.0.1 as 8.0.0.1, while the connecting code might read it as 10.0.0.1. */
 function readAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
   return isIP(text) === 0 ? undefined : ipaddr.parse(text);
 }

@@ -3,10 +3,10 @@ import { isIP } from 'node:net';
 import { codeOf } from './error-code.ts';
 import type { AddressGuard } from './public-address.ts';
 
-/** Finds a host name's IP addresses. Rejects with a `code` as node:dns gives it when there are none. */
+/** Resolves a host name to its IP addresses. Rejects with a `code` of node:dns when there are none. */
 export type Resolve = (hostname: string) => Promise<readonly string[]>;
 
-/** A host name has no address, or nobody could tell. `code` is that of node:dns. */
+/** A host name has no address, or its lookup failed. `code` is that of node:dns. */
 export class NameNotResolvedError extends Error {
   readonly code: string;
 
@@ -16,21 +16,21 @@ export class NameNotResolvedError extends Error {
   }
 }
 
-/** None of a host's addresses may be connected to. */
+/** None of a host's addresses is allowed. */
 export class AddressNotAllowedError extends Error {}
 
 /** The codes of node:dns for a name that does not exist, or that has no address. */
 const unknownCodes: readonly string[] = ['ENOTFOUND', 'ENODATA'];
 
 /**
- * Asks the name servers directly. The system's own lookup would block one of a handful of threads for each name whose
- * servers are silent, and a few dead merchants would hold up everybody's deliveries; it is asked only about names that
- * the name servers know nothing of, which may be in this machine's hosts file.
+ * Queries the name servers directly. The system's lookup blocks one of few threads for each unresponsive name server. A
+ * few unreachable merchants would delay all deliveries. The system's lookup is used only for names unknown to the name
+ * servers, which may be in the hosts file.
  */
 export function createResolve(resolver = new Resolver({ timeout: 1_500, tries: 2 })): Resolve {
   return async (hostname) => {
     const name = hostname.toLowerCase().replace(/\.$/, '');
-    // RFC 6761, 6.3: never a question for name servers.
+    // RFC 6761, 6.3: localhost names are never sent to name servers.
     if (name === 'localhost' || name.endsWith('.localhost')) return ['127.0.0.1', '::1'];
     const answers = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
     const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
@@ -43,10 +43,10 @@ export function createResolve(resolver = new Resolver({ timeout: 1_500, tries: 2
 }
 
 /**
- * The addresses of a URL's host (`URL.hostname`: brackets around IPv6) that may be connected to.
+ * The allowed addresses of a URL's host (`URL.hostname`: brackets around IPv6).
  *
- * Of a name that has allowed and other addresses, the allowed ones: only they are ever connected to, so the others do no
- * harm, and some come by no fault of the merchant's. Where a network translates (DNS64), every name has one of 64:ff9b::/96.
+ * If a name has both kinds of addresses, only the allowed ones are returned. The others do no harm, and some are not
+ * the merchant's fault. In a network with DNS64, every name also has an address in 64:ff9b::/96.
  *
  * @throws NameNotResolvedError, AddressNotAllowedError
  */
@@ -62,7 +62,7 @@ export async function allowedAddresses(
   return allowed;
 }
 
-/** The IP address that a URL's host is, or undefined when it is a name. */
+/** The IP address in a URL's host; undefined for a name. */
 export function addressIn(host: string): string | undefined {
   const text = host.startsWith('[') ? host.slice(1, -1) : host;
   return isIP(text) === 0 ? undefined : text;
@@ -81,13 +81,12 @@ async function resolveName(hostname: string, resolve: Resolve): Promise<readonly
 
 const isUnknown = (error: unknown): boolean => unknownCodes.includes(codeOf(error));
 
-/** Why a host name leads to no address that may be connected to. Only for the operator's log. */
+/** Why a host name has no allowed address. Only for the operator's log. */
 export type HiddenCause = 'address_not_allowed' | 'name_unknown';
 
 /**
- * Tells the operator why a host name leads nowhere; undefined for every other failure. The merchant must not learn the
- * difference: a merchant could otherwise ask, name by name, which hosts the operator's own network has. A literal IP
- * address tells the merchant nothing new.
+ * The cause of a failed host name, for the operator's log; undefined for other failures. The merchant must not see the
+ * difference, because it would reveal hosts in the operator's network. A literal IP address reveals nothing new.
  */
 export function hiddenCauseOf(error: unknown, host: string): HiddenCause | undefined {
   if (addressIn(host) !== undefined) return undefined;

@@ -13,51 +13,52 @@ import type { Resolve } from './resolve-host.ts';
 /** Sends webhooks. */
 export interface WebhookSender {
   /**
-   * Makes one attempt and says what came of it, at most `totalMs` later. Headers are sent as given, and `user-agent`.
+   * Makes one attempt and returns its result within `totalMs`. Headers are sent as given, with a `user-agent` added.
    *
-   * @throws the reason of `stop` when it aborts, or an AbortError after `close`: what came of the attempt is not known then
+   * @throws the reason of `stop` when it aborts, or an AbortError after `close`. The result of the attempt is unknown
+   * then
    */
   send(
     delivery: OutgoingDelivery,
     headers: Readonly<Record<string, string>>,
     stop: AbortSignal,
   ): Promise<AttemptReport>;
-  /** Ends what is under way and closes all connections. */
+  /** Ends the attempts under way and closes all connections. */
   close(): Promise<void>;
 }
 
 export interface WebhookSenderOptions {
   /**
-   * IP addresses and networks that sandbox webhooks may go to although they are not public. For production there is no
-   * such thing: a merchant's URL must never reach into the network that Gatehouse runs in.
+   * Non-public IP addresses and networks that sandbox webhooks may use. Production has no such setting, because a
+   * merchant's URL must never reach Gatehouse's own network.
    */
   readonly sandboxNetworks: readonly string[];
-  /** Of Gatehouse, for the user agent. */
+  /** The version of Gatehouse, for the user agent. */
   readonly version: string;
-  /** How long an attempt may take, from looking up the name to the last byte that is read of the answer. */
+  /** The time limit of an attempt, from the DNS lookup to the last byte read. */
   readonly totalMs: number;
-  /** How long a connection may take, within that. */
+  /** The part of that limit for the connection. */
   readonly connectMs: number;
   readonly now: () => Date;
   readonly resolve: Resolve;
   /** Resolves after `ms`, or when `stop` aborts. */
   readonly pause: (ms: number, stop: AbortSignal) => Promise<void>;
-  /** Certificate authorities to trust; those that come with Node.js when absent. */
+  /** Trusted certificate authorities; Node.js's own when absent. */
   readonly ca?: ConnectSettings['ca'];
 }
 
 /**
- * An attempt whose host name leads nowhere ends a whole multiple of this after it began, and reports that time. The time
- * that the lookup took would tell a name that does not exist from a name with a private address.
+ * An attempt to an unresolvable host name ends after a whole multiple of this time, and reports that time. The duration
+ * of the lookup would otherwise distinguish an unknown name from a private address.
  */
 const nameFailureStepMs = 1_000;
 
-/** The attempt has taken as long as it may. */
+/** The attempt reached its time limit. */
 class DeadlineError extends Error {}
 
 /**
- * A sender with connections of its own, kept for a few seconds between two webhooks to the same origin. The environments
- * share none, because not every address is allowed in both.
+ * A sender with its own connections, which stay open for a few seconds between webhooks to the same origin. The
+ * environments share no connections, because they allow different addresses.
  */
 export function createWebhookSender(options: WebhookSenderOptions): WebhookSender {
   const { now, totalMs, connectMs, resolve, pause } = options;
@@ -77,7 +78,7 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
     return { connection, key: `${environment} ${url.origin}`, openedAt: now() };
   };
 
-  /** The answer, and the connection that it came over, or should have. */
+  /** The response, and its connection. */
   const exchange = async (
     url: URL,
     environment: Environment,
@@ -88,8 +89,9 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
     if (kept !== undefined) {
       const answer = await kept.connection.post(request, signal);
       pool.give(kept);
-      // The receiver closed the idle connection while the request was on its way. No receiver should have to wait for the
-      // next attempt because of that; in the rare case that it had read it, it gets the same event twice, as it may.
+      // The receiver closed the idle connection while the request was under way. The request is repeated at once, so
+      // the receiver need not wait for the next attempt. If the receiver had read it, it gets the event twice, which
+      // the contract allows.
       const isStale = answer.status === 0 && isConnectionLost(answer.failure?.error);
       if (!isStale) return { answer, over: kept.connection };
     }
@@ -155,7 +157,7 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
 
 const isDeadline = (signal: AbortSignal): boolean => signal.reason instanceof DeadlineError;
 
-/** A signal that aborts with the first of `signals`, or with a DeadlineError. Nothing is left of it after `clear`. */
+/** A signal that aborts with the first of `signals`, or with a DeadlineError. `clear` removes its timer and listeners. */
 function limitedBy(
   signals: readonly AbortSignal[],
   afterMs: number,
