@@ -15,7 +15,7 @@ export interface PooledConnection {
 /** Idle connections that can carry another request. A connection leaves the pool when it closes. */
 export class ConnectionPool {
   readonly #now: () => Date;
-  /** Idle connections by key. The most recently used one is last in each set, and its set is last in the map. */
+  /** Idle connections by key. The most recently used one is last in each set, and in `#all`. */
   readonly #byKey = new Map<string, Set<PooledConnection>>();
   readonly #all = new Map<PinnedConnection, PooledConnection>();
 

@@ -13,10 +13,10 @@ export interface AttemptWords {
 
 /** The most likely cause of each status. */
 const hints: Readonly<Record<number, string>> = {
-  401: "the URL must take webhooks without a login, and know them by their signature; has it the merchant's current signing secret?",
-  403: 'the URL must take webhooks without a login, and know them by their signature; is a firewall or bot filter before it?',
-  404: 'is the path of the webhook_url right?',
-  405: 'the URL must take POST',
+  401: "the URL must accept webhooks without a login and verify their signature with the merchant's current signing secret",
+  403: 'the URL must accept webhooks without a login and verify their signature. Check for a firewall or bot filter',
+  404: 'check the path of the webhook_url',
+  405: 'the URL must accept POST',
 };
 
 /**
@@ -37,7 +37,7 @@ export function explainAnswer(answer: Pick<Exchange, 'status' | 'location'>, url
   if (status >= 300 && status < 400 && answer.location !== '') {
     return {
       result: 'REFUSED',
-      detail: `${answered}, a redirect to ${target(answer.location, url)}; redirects are not followed: register orders with the address that takes webhooks itself`,
+      detail: `${answered}, a redirect to ${target(answer.location, url)}; redirects are not followed: register orders with the final URL as webhook_url`,
     };
   }
   const hint = hints[status];
@@ -55,7 +55,7 @@ export function nameStatus(status: number): string {
 
 /** The target of a redirect. Paths and queries may contain secrets, so only the difference is described. */
 function target(location: string, from: URL): string {
-  if (!URL.canParse(location, from.href)) return 'something that is not a URL';
+  if (!URL.canParse(location, from.href)) return 'an invalid URL';
   const to = new URL(location, from);
   const isSamePage = to.pathname === from.pathname && to.search === from.search;
   if (to.origin === from.origin) {

@@ -45,7 +45,7 @@ export function explainFailure(error: unknown, attempt: FailedAttempt): AttemptW
   if (error instanceof NameNotResolvedError) {
     return {
       result: 'NAME_NOT_RESOLVED',
-      detail: `the name servers did not say which address ${url.hostname} has (${error.code})`,
+      detail: `the DNS lookup of ${url.hostname} failed (${error.code})`,
     };
   }
   const isLate = attempt.isTooLate || error instanceof ConnectTimeoutError;
@@ -72,21 +72,21 @@ function tooLate({ url, phase, status, totalMs }: FailedAttempt, ms: number): At
     case 'resolving':
       return {
         result: 'NAME_NOT_RESOLVED',
-        detail: `the name servers did not say ${within} which address ${url.hostname} has`,
+        detail: `the DNS lookup of ${url.hostname} did not finish ${within}`,
       };
     case 'connecting':
       return {
         result: 'CONNECTION_FAILED',
-        detail: `no connection to ${hostAndPort(url)} ${within}: is the host up, and does its firewall let Gatehouse in?`,
+        detail: `no connection to ${hostAndPort(url)} ${within}: check that the host is up and that its firewall allows Gatehouse`,
       };
     case 'handshaking':
-      return { result: 'TLS_FAILED', detail: `${hostAndPort(url)} did not agree on TLS ${within}` };
+      return { result: 'TLS_FAILED', detail: `${hostAndPort(url)} did not complete the TLS handshake ${within}` };
     case 'connected':
       return {
         result: 'TIMED_OUT',
         detail:
           status === 0
-            ? `no answer within ${totalMs / 1000} s: answer 2xx as soon as the webhook is stored, and work on it afterwards`
+            ? `no response within ${totalMs / 1000} s: answer 2xx as soon as the webhook is stored, and process it afterwards`
             : `answered ${nameStatus(status)}, but its body did not end within ${totalMs / 1000} s`,
       };
   }
@@ -96,18 +96,18 @@ function unconnected(code: string, url: URL): string {
   const there = hostAndPort(url);
   switch (code) {
     case 'ECONNREFUSED':
-      return `${there} refused the connection: nothing listens on that port, or a firewall says no`;
+      return `${there} refused the connection: nothing listens on that port, or a firewall rejects connections`;
     case 'ECONNRESET':
     case 'ECONNABORTED':
     case 'EPIPE':
-      return `${there} closed the connection while it was being made`;
+      return `${there} closed the connection before it was established`;
     case 'EHOSTUNREACH':
     case 'ENETUNREACH':
     case 'EHOSTDOWN':
     case 'ENETDOWN':
-      return `there is no way to ${there} (${code})`;
+      return `there is no route to ${there} (${code})`;
     case 'ETIMEDOUT':
-      return `no connection to ${there}: is the host up, and does its firewall let Gatehouse in?`;
+      return `no connection to ${there}: check that the host is up and that its firewall allows Gatehouse`;
     case 'EACCES':
     case 'EPERM':
     case 'EADDRNOTAVAIL':
@@ -116,7 +116,7 @@ function unconnected(code: string, url: URL): string {
     case 'ENFILE':
     case 'ENOBUFS':
     case 'ENOMEM':
-      return `Gatehouse could not open a connection (${code}). The receiver was not asked`;
+      return `Gatehouse could not open a connection (${code}). Nothing was sent to the receiver`;
     default:
       return `no connection to ${there} (${code})`;
   }
@@ -132,17 +132,17 @@ function untrusted(code: string, url: URL): string {
       return `the certificate is not for ${url.hostname}: it must name the host of the webhook_url`;
     case 'DEPTH_ZERO_SELF_SIGNED_CERT':
     case 'SELF_SIGNED_CERT_IN_CHAIN':
-      return `the certificate of ${url.hostname} is signed by itself: get one from a public authority`;
+      return `the certificate of ${url.hostname} is self-signed: get one from a public certificate authority`;
     case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
     case 'UNABLE_TO_GET_ISSUER_CERT':
     case 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY':
-      return `the certificate of ${url.hostname} is by no authority that is trusted publicly, or the server does not send the intermediate certificates with it`;
+      return `the certificate of ${url.hostname} was not issued by a publicly trusted authority, or the server does not send the intermediate certificates`;
     case 'ERR_SSL_WRONG_VERSION_NUMBER':
     case 'ERR_SSL_PACKET_LENGTH_TOO_LONG':
     case 'ERR_SSL_HTTP_REQUEST':
-      return `${hostAndPort(url)} does not speak TLS: is it plain HTTP, or another port?`;
+      return `${hostAndPort(url)} does not speak TLS: check the scheme and port of the webhook_url`;
     case 'ECONNRESET':
-      return `${hostAndPort(url)} closed the connection before TLS was agreed on`;
+      return `${hostAndPort(url)} closed the connection during the TLS handshake`;
     default:
       return `TLS with ${hostAndPort(url)} failed (${code})`;
   }
@@ -154,14 +154,14 @@ function broken(error: unknown, code: string, { url, status }: FailedAttempt): A
   const unreadable = (detail: string): AttemptWords => ({ result: 'UNREADABLE', detail });
   const lost = (detail: string): AttemptWords => ({ result: 'CONNECTION_FAILED', detail });
   if (code.startsWith('HPE_') || code === 'HTTPParserError')
-    return unreadable(`${begun}what ${hostAndPort(url)} sent is not HTTP${hintAtTls(error, url)}`);
+    return unreadable(`${begun}the response of ${hostAndPort(url)} is not HTTP${hintAtTls(error, url)}`);
   switch (code) {
     case 'UND_ERR_HEADERS_OVERFLOW':
       return unreadable(
-        'it answered, but the headers of the answer are too large: longer than 16 kB. Send fewer or smaller headers',
+        'the response headers are larger than 16 kB: send fewer or smaller headers',
       );
     case 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH':
-      return unreadable(`${begun}its body is not as long as its Content-Length says`);
+      return unreadable(`${begun}the length of its body differs from its Content-Length`);
     case 'UND_ERR_SOCKET':
     case 'UND_ERR_CLOSED':
     case 'UND_ERR_DESTROYED':
@@ -170,7 +170,7 @@ function broken(error: unknown, code: string, { url, status }: FailedAttempt): A
     case 'EPIPE':
       return lost(
         status === 0
-          ? `${hostAndPort(url)} closed the connection without an answer that can be used`
+          ? `${hostAndPort(url)} closed the connection without a usable response`
           : `${begun}the connection was closed before the end of the body`,
       );
     case 'ETIMEDOUT':
@@ -186,7 +186,7 @@ function broken(error: unknown, code: string, { url, status }: FailedAttempt): A
 /** A TLS server answers plain HTTP with an alert record: type 21, version 3. */
 function hintAtTls(error: unknown, url: URL): string {
   if (url.protocol !== 'http:' || !isError(error) || !('data' in error)) return '';
-  return String(error.data).startsWith('\u0015\u0003') ? ': it speaks TLS, so is the URL an https one?' : '';
+  return String(error.data).startsWith('\u0015\u0003') ? ': the server speaks TLS, so use https in the webhook_url' : '';
 }
 
 const hostAndPort = (url: URL): string =>

@@ -61,11 +61,11 @@ describe('answers', () => {
     [400, 'answered 400 Bad Request; only 2xx counts as received'],
     [
       401,
-      'answered 401 Unauthorized; only 2xx counts as received: the URL must take webhooks without a login',
+      'answered 401 Unauthorized; only 2xx counts as received: the URL must accept webhooks without a login',
     ],
-    [403, 'is a firewall or bot filter before it?'],
-    [404, 'is the path of the webhook_url right?'],
-    [405, 'the URL must take POST'],
+    [403, 'Check for a firewall or bot filter'],
+    [404, 'check the path of the webhook_url'],
+    [405, 'the URL must accept POST'],
     [418, "answered 418 I'm a Teapot; only 2xx counts as received"],
     [500, 'answered 500 Internal Server Error; only 2xx counts as received'],
     [599, 'answered 599; only 2xx counts as received'],
@@ -143,7 +143,7 @@ describe('redirects', () => {
     ['/hook?shop=1', 'itself;'],
     ['//evil.example', 'http://evil.example;'],
     ['file:///etc/passwd', 'a file: URL;'],
-    ['http://[', 'something that is not a URL;'],
+    ['http://[', 'an invalid URL;'],
   ])('the detail tells where %s points, without path and query', async (location, words) => {
     const report = await sendOnce(answer(302, { location }));
 
@@ -154,13 +154,13 @@ describe('redirects', () => {
 
 describe('broken answers', () => {
   test.each([
-    ['a reset instead of an answer', reset(), 0, 'closed the connection without an answer'],
-    ['a close instead of an answer', raw(''), 0, 'closed the connection without an answer'],
+    ['a reset instead of an answer', reset(), 0, 'closed the connection without a usable response'],
+    ['a close instead of an answer', raw(''), 0, 'closed the connection without a usable response'],
     [
       'a reset in the headers',
       reset('HTTP/1.1 200 OK\r\ncontent-'),
       0,
-      'closed the connection without an answer',
+      'closed the connection without a usable response',
     ],
     [
       'a reset after the headers',
@@ -180,12 +180,12 @@ describe('broken answers', () => {
       410,
       'answered 410 Gone, but the connection was closed before the end of the body',
     ],
-    ['headers of 64 kB', answer(200, { 'x-long': 'x'.repeat(64 * 1024) }), 0, 'longer than 16 kB'],
+    ['headers of 64 kB', answer(200, { 'x-long': 'x'.repeat(64 * 1024) }), 0, 'larger than 16 kB'],
     [
       'a thousand headers',
       answer(200, Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [`x-${n}`, 'a'.repeat(40)]))),
       0,
-      'longer than 16 kB',
+      'larger than 16 kB',
     ],
     ['HTTP/0.9', raw('<html>hello</html>'), 0, 'is not HTTP'],
     ['another protocol', raw('SSH-2.0-OpenSSH_9.2\r\n'), 0, 'is not HTTP'],
@@ -196,7 +196,7 @@ describe('broken answers', () => {
       'two lengths',
       raw('HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\nok'),
       0,
-      'its body is not as long as its Content-Length says',
+      'the length of its body differs from its Content-Length',
     ],
     [
       'a length and chunks',
@@ -209,7 +209,7 @@ describe('broken answers', () => {
       'chunks that are none',
       raw('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nnonsense'),
       200,
-      'answered 200 OK, but what',
+      'answered 200 OK, but the response of',
     ],
     [
       'chunks that stop',
@@ -229,7 +229,7 @@ describe('broken answers', () => {
     async (_name, behaviour, statusCode, detail) => {
       const report = await sendOnce(behaviour);
 
-      const isUnreadable = /is not HTTP|headers of the answer are too large|Content-Length/.test(
+      const isUnreadable = /is not HTTP|response headers are larger|Content-Length/.test(
         report.detail,
       );
       const result = isUnreadable ? 'UNREADABLE' : 'CONNECTION_FAILED';
@@ -246,7 +246,7 @@ describe('receivers that take their time', () => {
 
     expect(report).toMatchObject({ result: 'TIMED_OUT', statusCode: 0, remoteAddress: '127.0.0.1' });
     expect(report.detail).toBe(
-      'no answer within 1.5 s: answer 2xx as soon as the webhook is stored, and work on it afterwards',
+      'no response within 1.5 s: answer 2xx as soon as the webhook is stored, and process it afterwards',
     );
   });
 
@@ -290,7 +290,7 @@ describe('receivers that take their time', () => {
     const report = await sendTo(openSender(impatient), `https://127.0.0.1:${server.port}/hook`);
 
     expect(report).toMatchObject({ result: 'TLS_FAILED', statusCode: 0, remoteAddress: '' });
-    expect(report.detail).toBe(`127.0.0.1:${server.port} did not agree on TLS within 1 s`);
+    expect(report.detail).toBe(`127.0.0.1:${server.port} did not complete the TLS handshake within 1 s`);
   });
 
   test('name servers that do not answer: the name is not resolved', async () => {
@@ -299,7 +299,7 @@ describe('receivers that take their time', () => {
     const report = await sendTo(sender, 'https://shop.example/hook');
 
     expect(report).toMatchObject({ result: 'NAME_NOT_RESOLVED', remoteAddress: '' });
-    expect(report.detail).toBe('the name servers did not say within 1 s which address shop.example has');
+    expect(report.detail).toBe('the DNS lookup of shop.example did not finish within 1 s');
   });
 
   test('a connection that hung up on is not used again', async () => {
@@ -326,7 +326,7 @@ describe('receivers that are not there', () => {
 
     expect(report).toMatchObject({ result: 'CONNECTION_FAILED', statusCode: 0, remoteAddress: '' });
     expect(report.detail).toBe(
-      `127.0.0.1:${port} refused the connection: nothing listens on that port, or a firewall says no`,
+      `127.0.0.1:${port} refused the connection: nothing listens on that port, or a firewall rejects connections`,
     );
   });
 
@@ -350,7 +350,7 @@ describe('receivers that are not there', () => {
   test.each([
     ['ENOTFOUND', noPublicAddress],
     ['ENODATA', noPublicAddress],
-    ['ESERVFAIL', 'the name servers did not say which address shop.example has (ESERVFAIL)'],
+    ['ESERVFAIL', 'the DNS lookup of shop.example failed (ESERVFAIL)'],
   ])('a name that gives %s', async (code, detail) => {
     const resolve = () => Promise.reject(Object.assign(new Error('query failed'), { code }));
 

@@ -68,7 +68,7 @@ test.each([
   [
     'one signed by itself',
     () => authority.selfSigned(name),
-    'the certificate of shop.example is signed by itself: get one from a public authority',
+    'the certificate of shop.example is self-signed: get one from a public certificate authority',
   ],
 ])('%s: nothing is sent', async (_name, makeCertificate, detail) => {
   const { receiver, report } = await sendOver(makeCertificate());
@@ -84,7 +84,7 @@ test('one of an authority that nobody knows', async () => {
   const report = await sendTo(sender, `https://shop.example:${receiver.port}/hook`);
 
   expect(report.result).toBe('TLS_FAILED');
-  expect(report.detail).toContain('by no authority that is trusted publicly');
+  expect(report.detail).toContain('was not issued by a publicly trusted authority');
   expect(receiver.webhooks).toEqual([]);
 });
 
@@ -103,7 +103,7 @@ test('plain HTTP on a URL that says https', async () => {
 
   expect(report).toMatchObject({ result: 'TLS_FAILED', statusCode: 0 });
   expect(report.detail).toBe(
-    `127.0.0.1:${receiver.port} does not speak TLS: is it plain HTTP, or another port?`,
+    `127.0.0.1:${receiver.port} does not speak TLS: check the scheme and port of the webhook_url`,
   );
 });
 
@@ -114,7 +114,7 @@ test('a server that hangs up instead of agreeing on TLS', async () => {
   const report = await sendTo(openSender(), `https://127.0.0.1:${server.port}/hook`);
 
   expect(report).toMatchObject({ result: 'TLS_FAILED', statusCode: 0 });
-  expect(report.detail).toContain('closed the connection before TLS was agreed on');
+  expect(report.detail).toContain('closed the connection during the TLS handshake');
 });
 
 test('TLS on a URL that says http: the connection failed', async () => {
@@ -132,5 +132,5 @@ test('a TLS alert on a URL that says http gets the hint', async () => {
   const report = await sendTo(openSender(), `${receiver.origin}/hook`);
 
   expect(report.result).toBe('UNREADABLE');
-  expect(report.detail).toContain('is not HTTP: it speaks TLS, so is the URL an https one?');
+  expect(report.detail).toContain('is not HTTP: the server speaks TLS, so use https in the webhook_url');
 });

@@ -18,12 +18,12 @@ const explain = (code: string, attempt: Partial<FailedAttempt> = {}) =>
 
 /** What undici may throw while it reads an answer, and what each means. */
 const fromUndici: readonly (readonly [code: string, result: string, words: RegExp])[] = [
-  ['UND_ERR_HEADERS_OVERFLOW', 'UNREADABLE', /headers of the answer are too large/],
-  ['UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'UNREADABLE', /not as long as its Content-Length says/],
+  ['UND_ERR_HEADERS_OVERFLOW', 'UNREADABLE', /response headers are larger than 16 kB/],
+  ['UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'UNREADABLE', /length of its body differs from its Content-Length/],
   ['HPE_INVALID_CONSTANT', 'UNREADABLE', /is not HTTP/],
-  ['UND_ERR_SOCKET', 'CONNECTION_FAILED', /closed the connection without an answer/],
-  ['UND_ERR_CLOSED', 'CONNECTION_FAILED', /closed the connection without an answer/],
-  ['UND_ERR_DESTROYED', 'CONNECTION_FAILED', /closed the connection without an answer/],
+  ['UND_ERR_SOCKET', 'CONNECTION_FAILED', /closed the connection without a usable response/],
+  ['UND_ERR_CLOSED', 'CONNECTION_FAILED', /closed the connection without a usable response/],
+  ['UND_ERR_DESTROYED', 'CONNECTION_FAILED', /closed the connection without a usable response/],
 ];
 
 /**
@@ -77,18 +77,18 @@ test.each(fromUndici)('%s while an answer is read: %s', (code, result, words) =>
 /** What Node.js gives of TCP (libuv's names), while the connection is made and while it is used. */
 test.each<[string, RegExp, RegExp]>([
   ['ECONNREFUSED', /refused the connection/, /failed \(ECONNREFUSED\)/],
-  ['ECONNRESET', /closed the connection while it was being made/, /closed the connection without an answer/],
+  ['ECONNRESET', /closed the connection before it was established/, /closed the connection without a usable response/],
   [
     'ECONNABORTED',
-    /closed the connection while it was being made/,
-    /closed the connection without an answer/,
+    /closed the connection before it was established/,
+    /closed the connection without a usable response/,
   ],
-  ['EPIPE', /closed the connection while it was being made/, /closed the connection without an answer/],
-  ['EHOSTUNREACH', /there is no way to/, /the network lost the connection/],
-  ['ENETUNREACH', /there is no way to/, /the network lost the connection/],
-  ['ENETDOWN', /there is no way to/, /the network lost the connection/],
-  ['EHOSTDOWN', /there is no way to/, /failed \(EHOSTDOWN\)/],
-  ['ETIMEDOUT', /is the host up/, /the network lost the connection/],
+  ['EPIPE', /closed the connection before it was established/, /closed the connection without a usable response/],
+  ['EHOSTUNREACH', /there is no route to/, /the network lost the connection/],
+  ['ENETUNREACH', /there is no route to/, /the network lost the connection/],
+  ['ENETDOWN', /there is no route to/, /the network lost the connection/],
+  ['EHOSTDOWN', /there is no route to/, /failed \(EHOSTDOWN\)/],
+  ['ETIMEDOUT', /check that the host is up/, /the network lost the connection/],
   ['EMFILE', /Gatehouse could not open a connection/, /failed \(EMFILE\)/],
   ['ENFILE', /Gatehouse could not open a connection/, /failed \(ENFILE\)/],
   ['ENOBUFS', /Gatehouse could not open a connection/, /failed \(ENOBUFS\)/],
