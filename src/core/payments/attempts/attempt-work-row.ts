@@ -2,7 +2,7 @@ import type { PaymentAttemptRow } from '../../database/entities.ts';
 import { attemptOf } from '../../database/order-rows.ts';
 import type { AttemptWork } from '../../domain/attempt-work.ts';
 
-/** The work on an attempt, as its row has it. */
+/** The work on an attempt, from its row. */
 export const workOf = (row: PaymentAttemptRow): AttemptWork => ({
   attempt: attemptOf(row),
   dueAt: row.dueAt ?? null,

@@ -27,9 +27,9 @@ export interface HastenAttemptParts {
 }
 
 /**
- * Has the wallet asked soon, because somebody said there is news; what they said is not believed. A worker that holds the
- * attempt at the moment records what it sees first; then the attempt is due at once. Undefined when there is no such
- * attempt.
+ * Makes an attempt due soon after a hint that the wallet has news. The hint itself is not trusted. A worker that holds
+ * the attempt records its own result first, and then the attempt is due at once. Undefined when the attempt does not
+ * exist.
  */
 export function createHastenAttempt({ changes, newId }: HastenAttemptParts): HastenAttempt {
   return async ({ merchantId, attemptId, exchange }) => {

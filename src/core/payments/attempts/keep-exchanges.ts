@@ -8,22 +8,22 @@ import type { PaymentAttemptRow } from '../../database/entities.ts';
 import { storedId } from '../../../contract/public-id.ts';
 import type { NewId, StoredId } from '../../../contract/public-id.ts';
 
-/** How many of an attempt's exchanges are kept whatever they are: how it began, and how it stands. */
+/** The number of an attempt's first exchanges that are always kept, besides the latest ones. */
 const firstKept = 20;
 const latestKept = 30;
 
 export interface KeptExchanges {
   readonly exchanges: readonly WalletExchange[];
-  /** Whether they decided something, and are kept for good. */
+  /** Whether they decided the attempt, and so are kept permanently. */
   readonly areDecisive: boolean;
   readonly newId: NewId;
   readonly at: Date;
 }
 
 /**
- * Keeps what went over the wire with the attempt, whose order the transaction has locked; ids sort by time, and within the
- * transaction by order. A wallet that never decides is asked for ever, and anybody it calls may call often: of very many
- * exchanges those in the middle are dropped and counted, but for requests to pay and what decided.
+ * Stores wire exchanges with the attempt, whose order the transaction has locked. Ids sort by time, and within the
+ * transaction by order. A wallet that never decides is queried without end, and callbacks may come often. So exchanges
+ * in the middle are dropped and counted. Payment requests and decisive exchanges are always kept.
  */
 export async function keepExchanges(
   em: EntityManager,
@@ -55,7 +55,7 @@ async function dropMiddle(
   ).map((row) => ({ row, exchange: fromBinary(WalletExchangeSchema, row.payload) }));
   const counted = middle.find(({ exchange }) => exchange.omitted > 0);
   const dropped = middle.filter(({ exchange }) => exchange.omitted === 0 && !isKeptForGood(exchange));
-  // The entry that counts the others takes the place of the first of them.
+  // The entry that counts the dropped exchanges replaces the first of them.
   const counting = counted ?? dropped.shift();
   if (counting === undefined) return;
   const { startTime, omitted } = counting.exchange;

@@ -12,7 +12,7 @@ import { lockDueAttempts } from './lock-due-attempts.sql.ts';
 export interface LeaseRequest {
   readonly environment: Environment;
   readonly paymentOptions: readonly PaymentOption[];
-  /** Merchants whose attempts are left where they are. */
+  /** Merchants whose attempts are left out. */
   readonly exceptMerchantIds: readonly PublicId<'mer'>[];
   readonly limit: number;
   readonly leaseMs: number;
@@ -22,12 +22,12 @@ export interface LeasedAttempt {
   readonly order: Order;
   readonly attempt: PaymentAttempt;
   readonly leaseId: string;
-  /** Whether the wallet may have been asked before. */
+  /** Whether an earlier request may have reached the wallet. */
   readonly sentBefore: boolean;
   readonly providerReference: string;
   readonly leases: number;
   readonly promptUntil: Date;
-  /** By the database's clock. */
+  /** The time of the database's clock. */
   readonly leasedAt: Date;
 }
 
@@ -44,8 +44,8 @@ interface DueLocked extends Locked {
 }
 
 /**
- * Takes attempts that are due. One that was never sent becomes SENT in the same transaction: whatever happens to the
- * caller from now on, the record says that a wallet may have been asked. Leases count by the database's clock.
+ * Leases due attempts. A new attempt becomes SENT in the same transaction. So if the caller exits afterwards, the
+ * record shows that the wallet may have received a request. Leases use the database's clock.
  */
 export function createLeaseAttempts({ changes, newLeaseId }: LeaseAttemptsParts): LeaseAttempts {
   const take = async (em: EntityManager, request: LeaseRequest): Promise<DueLocked[]> => {

@@ -2,7 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Environment, PaymentOption } from '../../domain/order.ts';
 import type { StoredId } from '../../../contract/public-id.ts';
 
-/** Stored ids of an attempt that is due and of its order, whose row this transaction has locked. */
+/** Stored ids of a due attempt and its order, whose row this transaction has locked. */
 export interface DueAttempt {
   readonly merchantId: StoredId<'mer'>;
   readonly orderId: StoredId<'ord'>;
@@ -10,8 +10,8 @@ export interface DueAttempt {
 }
 
 /**
- * Locks the orders of attempts that are due and that nobody has. Orders that somebody else has locked are passed over:
- * they are looked at the next time, and nobody waits in a circle.
+ * Locks the orders of due attempts without a lease. Orders locked by other transactions are skipped until the next
+ * call, which also prevents deadlocks.
  */
 const statement = `
 select a.merchant_id as "merchantId", a.order_id as "orderId", a.id as "attemptId"
@@ -40,5 +40,5 @@ export async function lockDueAttempts(em: EntityManager, filter: DueAttemptFilte
   return em.execute<DueAttempt[]>(statement, values);
 }
 
-/** An array as PostgreSQL reads it; the elements have nothing in them that would need quotes. */
+/** A PostgreSQL array literal. The elements contain nothing that needs quotes. */
 const listOf = (elements: readonly string[]): string => `{${elements.join(',')}}`;

@@ -40,7 +40,7 @@ export interface PaymentAttemptServiceParts {
 
 const maxReference = 800;
 const maxDetail = 512;
-/** More than any amount or currency has; whatever else is said there is money all the same. */
+/** More than any amount or currency code needs. A longer text still describes money that was received. */
 const maxMoney = 64;
 
 /** gatehouse.v1.PaymentAttemptService. */

@@ -21,7 +21,7 @@ export interface PaymentAttemptFilter {
   readonly merchantId: PublicId<'mer'>;
   readonly environment: Environment;
   readonly statuses: readonly PaymentAttemptStatus[];
-  /** Only attempts of this order. */
+  /** Restricts the list to one order. */
   readonly orderId: PublicId<'ord'> | undefined;
   readonly beforeId: PublicId<'pat'> | undefined;
   readonly limit: number;
@@ -33,7 +33,7 @@ export interface ListedAttempt {
   readonly attempt: PaymentAttempt;
 }
 
-/** Payment attempts for people to read. */
+/** Payment attempts for display. */
 export interface PaymentReader {
   readonly get: (
     merchantId: PublicId<'mer'>,
@@ -44,10 +44,10 @@ export interface PaymentReader {
 }
 
 const maxExchanges = 200;
-/** Well under the limit on messages, for what else the answer holds. */
+/** Leaves room for the rest of the response below the message limit. */
 const maxExchangeBytes = 3 * 1024 * 1024;
 
-/** Newest first comes in, oldest first goes out; the oldest are left out when all would be too much. */
+/** Takes newest first and returns oldest first. Leaves out the oldest ones beyond the limit. */
 function latestThatFit(payloads: readonly Uint8Array[]): Uint8Array[] {
   let bytes = 0;
   const kept = payloads.filter(({ length }) => (bytes += length) <= maxExchangeBytes);
@@ -67,7 +67,7 @@ export function createPaymentReader(database: Database): PaymentReader {
         environment,
         id: orderId,
       });
-      // It has one: this attempt is the order's.
+      // An attempt exists, because this attempt belongs to the order.
       const latest = await em.findOne(PaymentAttemptRow, {
         merchantId: key.merchantId,
         id: order.latestAttemptId ?? key.id,

@@ -25,7 +25,7 @@ export interface RecordedOutcome {
   readonly order: Order;
   readonly attempt: PaymentAttempt;
   readonly dueAt: Date | null;
-  /** The stray payment that the money became; '' when it did not. */
+  /** The stray payment that recorded the money; '' when there is none. */
   readonly strayPaymentId: string;
 }
 
@@ -43,8 +43,8 @@ interface Reported {
 }
 
 /**
- * Records what a wallet said and what follows from it, in one transaction. A report is recorded once: its repeat, sent
- * because the first answer was lost, finds what the first one decided.
+ * Records a wallet's report and its consequences in one transaction. A report is recorded once. A repeat after a lost
+ * answer gets the first decision.
  */
 export function createRecordOutcome({ changes, newId }: RecordOutcomeParts): RecordOutcome {
   return async (report) => {
@@ -79,7 +79,7 @@ export function createRecordOutcome({ changes, newId }: RecordOutcomeParts): Rec
   };
 }
 
-/** One transaction of a wallet pays one order: the same one twice is a mistake of the wallet's, or worse. */
+/** One wallet transaction pays one order. A second use is an error of the wallet or fraud. */
 async function hasPaidAnother(
   em: EntityManager,
   row: PaymentAttemptRow,

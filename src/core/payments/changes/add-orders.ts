@@ -9,13 +9,13 @@ import { insertOrders } from './insert-orders.sql.ts';
 import type { NewOrderRows } from './insert-orders.sql.ts';
 import type { OrderEventValuesOf } from './order-event-values.ts';
 
-/** Who makes a call, for the history and for dropping work that nobody waits for. */
+/** The origin of a call, for the history and for dropping abandoned work. */
 export interface CallScope {
   readonly requestId: string;
   readonly signal: AbortSignal;
 }
 
-/** What a commit holds that others wait for. */
+/** The parts of a commit for which other components wait. */
 export interface News {
   /** Whether it added events. */
   readonly hasEvents: boolean;
@@ -23,11 +23,11 @@ export interface News {
   readonly hasDueAttempts: boolean;
 }
 
-/** Orders that do not exist yet. Many calls share a statement and a commit. */
+/** Inserts new orders. Concurrent calls share a statement and a commit. */
 export interface AddOrders {
-  /** Commits a new order; 'taken' when the merchant has used its order_number before. Errors: OVERLOADED. */
+  /** Commits a new order; 'taken' when the merchant has already used its order_number. Errors: OVERLOADED. */
   readonly add: (changed: Changed, scope: CallScope) => Promise<'added' | 'taken'>;
-  /** The same for an order with an attempt; gives the answer of the phone limit when the phone is not free. */
+  /** The same for an order with an attempt. Returns the answer of the phone limit when the phone is not free. */
   readonly addPaying: (changed: Changed, attempt: PaymentAttempt, scope: CallScope) => Promise<AddedPaying>;
 }
 
@@ -40,13 +40,13 @@ export interface AddOrdersParts {
   readonly announce: (news: News) => void;
 }
 
-/** A new order whose attempt asks a phone. */
+/** A new order whose attempt prompts a phone. */
 interface PayingOrderRows extends NewOrderRows {
   readonly asked: AskedPhone;
 }
 
 export function createAddOrders({ pool, phoneLimit, eventValuesOf, announce }: AddOrdersParts): AddOrders {
-  /** One batch: the rows, their commit, and what it has to tell. */
+  /** One batch: its rows, its commit and its news. */
   const adding =
     <Rows extends NewOrderRows, Outcome>(insert: (items: readonly Rows[]) => Promise<Outcome[]>) =>
     async (items: readonly Rows[]): Promise<Outcome[]> => {
@@ -66,7 +66,7 @@ export function createAddOrders({ pool, phoneLimit, eventValuesOf, announce }: A
     run: adding((items: readonly PayingOrderRows[]) =>
       phoneLimit.isSet ? insertIfFree(pool, phoneLimit, items) : insertEach(pool, items),
     ),
-    // A lock each: PostgreSQL has room for some thousand, of all cores together.
+    // Each item takes one lock. PostgreSQL has room for a few thousand, over all cores.
     maxItems: 100,
   });
 
@@ -92,7 +92,7 @@ async function insertEach(
   return items.map(({ order }) => (inserted.has(order.id) ? 'added' : 'taken'));
 }
 
-/** Inserts the orders whose phones may be asked, and keeps other transactions from asking them meanwhile. */
+/** Inserts the orders whose phones may be prompted. Blocks other transactions from prompting them meanwhile. */
 function insertIfFree(
   pool: Pool,
   phoneLimit: PhoneLimit,

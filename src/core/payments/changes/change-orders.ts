@@ -15,11 +15,11 @@ import type { LockOrder } from './read-order.ts';
 import { writeOrder } from './write-order.ts';
 import type { ChangeRows } from './write-order.ts';
 
-/** What a decision makes of an order. */
+/** The result of a decision about an order. */
 export interface Decision {
-  /** The order after it; undefined when the order itself stays as it is. */
+  /** The changed order; undefined when the order does not change. */
   readonly changed: Changed | undefined;
-  /** Whether the caller's own write makes an attempt due. A new attempt is due anyway. */
+  /** Whether the caller's own write makes an attempt due. A new attempt is always due. */
   readonly makesDue?: boolean;
 }
 
@@ -28,7 +28,7 @@ export interface Locked {
   readonly row: OrderRow;
 }
 
-/** What the steps of a change have found. */
+/** What the steps of a change have read under the lock. */
 export interface UnderLock<Taken extends Locked, Context> {
   readonly taken: Taken;
   readonly context: Context;
@@ -37,17 +37,17 @@ export interface UnderLock<Taken extends Locked, Context> {
   readonly now: Date;
 }
 
-/** A change of an order that exists. The three steps run under the order's lock, and are committed together. */
+/** A change of an existing order. The three steps run under the order's lock and are committed together. */
 export interface OrderChange<Taken extends Locked, Context, Decided extends Decision, Refusal, Answer> {
-  /** Of the call that makes the change; '' when the gateway makes it by itself. */
+  /** The request id of the call; '' for a change by the gateway itself. */
   readonly requestId: string;
-  /** The network of the customer who pays; null for everybody else. */
+  /** The network of the paying customer; null for all other callers. */
   readonly network?: string | null;
   /** Reads the caller's own rows that the decision needs. */
   readonly read: (em: EntityManager, taken: Taken) => Context | Promise<Context>;
-  /** Decides, without I/O. A refusal leaves everything as it is. */
+  /** Decides, without I/O. A refusal changes nothing. */
   readonly decide: (order: OrderInFull, context: Context, now: Date) => Result<Decided, Refusal>;
-  /** Writes the caller's own rows, after those of the order, and gives the caller's answer. */
+  /** Writes the caller's own rows, after those of the order, and returns the caller's answer. */
   readonly write: (
     em: EntityManager,
     decided: Decided,
@@ -56,19 +56,19 @@ export interface OrderChange<Taken extends Locked, Context, Decided extends Deci
 }
 
 /**
- * The only way in which an order changes: lock the order, decide, write its rows and events, commit, and tell who waits
- * for events or for attempts. An order and its events are committed together or not at all.
+ * The only way to change an order. It locks the order, decides, writes rows and events, commits, and notifies those who
+ * wait for events or attempts. An order and its events are committed together.
  */
 export interface OrderChanges extends AddOrders {
   /**
-   * Changes the order that `lock` gives. Refusals: those of `decide`, and `not_found`.
-   * @throws PHONE_BUSY, PHONE_LIMIT when the phone of a new attempt may not be asked now.
+   * Changes the order that `lock` returns. Refusals: those of `decide`, and `not_found`.
+   * @throws PHONE_BUSY, PHONE_LIMIT when the phone of a new attempt may not be prompted now.
    */
   readonly change: <Context, Decided extends Decision, Refusal, Answer>(
     lock: LockOrder,
     change: OrderChange<Locked, Context, Decided, Refusal, Answer>,
   ) => Promise<Result<Answer, Refusal | 'not_found'>>;
-  /** Changes each order that `take` locks, in one transaction and at one time, which is the database's. */
+  /** Changes each order that `take` locks, in one transaction, with one time from the database's clock. */
   readonly changeEach: <Taken extends Locked, Context, Decided extends Decision, Refusal, Answer>(
     take: (em: EntityManager) => Promise<readonly Taken[]>,
     change: OrderChange<Taken, Context, Decided, Refusal, Answer>,
@@ -165,7 +165,7 @@ function newAttemptOf({ latestAttempt: before }: OrderInFull, { latestAttempt }:
   return latestAttempt === null || latestAttempt.id === before?.id ? undefined : latestAttempt;
 }
 
-/** The decision to do what a command makes of an order, or its rejection. */
+/** The decision for a command's result on an order, or its rejection. */
 export const decisionOf = <Refusal>(
   result: Result<Changed, Refusal>,
 ): Result<{ readonly changed: Changed }, Refusal> => (result.ok ? ok({ changed: result.value }) : result);

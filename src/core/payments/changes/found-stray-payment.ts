@@ -7,7 +7,7 @@ import type { FoundMoney } from '../../domain/wallet-outcome.ts';
 import { beginReversal } from '../../domain/reversal.ts';
 import { reversalColumns } from './reversal-row.ts';
 
-/** The stray payment that a transaction of an attempt is on record as; its id as it is shown. */
+/** The public id of the stray payment that recorded a transaction of an attempt. */
 export async function findStrayPayment(
   em: EntityManager,
   { merchantId, id: paymentAttemptId }: Pick<PaymentAttemptRow, 'merchantId' | 'id'>,
@@ -18,8 +18,8 @@ export async function findStrayPayment(
 }
 
 /**
- * Puts money that an order could not take on record, due to be sent back at once, with the transaction that found it.
- * The same money found again gives the same stray payment. Gives its id as it is shown.
+ * Records money that an order could not accept, with the transaction that found it. Its reversal is due at once. The
+ * same money found again returns the same stray payment. Returns its public id.
  */
 export async function recordStrayPayment(
   em: EntityManager,

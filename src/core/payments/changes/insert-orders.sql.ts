@@ -6,11 +6,11 @@ import type { OrderValues, PaymentAttemptValues } from '../../database/order-row
 import type { PromptPlace } from '../../domain/prompt-allowance.ts';
 import type { OrderEventValues } from './order-event-values.ts';
 
-/** A new order with everything that is committed together with it. */
+/** A new order with all rows that are committed with it. */
 export interface NewOrderRows {
   readonly order: OrderValues;
   readonly attempt: PaymentAttemptValues | null;
-  /** Of the attempt's prompt; null without a limit on prompts. */
+  /** The slot of the attempt's prompt; null without a limit on prompts. */
   readonly promptPlace: PromptPlace | null;
   readonly events: readonly OrderEventValues[];
 }
@@ -58,8 +58,8 @@ const event = rowList<OrderEventValues & { readonly orderId: string }>({
 });
 
 /**
- * One statement, one commit: the orders whose order_number is still free, their events and their attempts. Sorted by
- * key, so that two batches with the same keys wait for each other instead of deadlocking.
+ * One statement and one commit: the orders whose order_number is free, their events and their attempts. Rows are sorted
+ * by key, so that concurrent batches with the same keys do not deadlock.
  */
 const statement = bulkStatement(
   'insert-orders',
@@ -99,7 +99,7 @@ with inserted as (
 select id from inserted`,
 );
 
-/** Inserts what can be inserted and gives the ids of those orders; the others' order_numbers were taken. */
+/** Inserts the possible orders and returns their ids. The order_numbers of the others were taken. */
 export async function insertOrders(
   client: Pool | PoolClient,
   items: readonly NewOrderRows[],

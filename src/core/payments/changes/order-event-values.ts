@@ -5,7 +5,7 @@ import { encodeMessage } from '../../../platform/rpc/message-bytes.ts';
 import type { OrderEvent } from '../../domain/order.ts';
 import { eventMessage } from '../../rpc/order-messages.ts';
 
-/** The columns of an event that do not come from its order. */
+/** The columns of an event that are not copied from its order. */
 export interface OrderEventValues {
   readonly sequence: number;
   readonly id: StoredId<'evt'>;
@@ -16,7 +16,7 @@ export interface OrderEventValues {
 
 export type OrderEventValuesOf = (event: OrderEvent, requestId: string) => OrderEventValues;
 
-/** Gives each event its id, and the bytes that its readers get. */
+/** Assigns each event its id and serialises it for readers. */
 export const createOrderEventValues =
   (newId: NewId): OrderEventValuesOf =>
   (event, requestId) => {

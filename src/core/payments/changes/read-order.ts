@@ -15,15 +15,15 @@ import { isInFlight } from '../../domain/order.ts';
 /** Finds the row of one order and locks it until the transaction ends; undefined when there is none. */
 export type LockOrder = (em: EntityManager) => Promise<OrderRow | undefined>;
 
-/** The order's own row; ids as they are shown. */
+/** Locks an order by its public id. */
 export const orderOfId =
   ({ merchantId, environment, id }: Pick<Order, 'merchantId' | 'environment' | 'id'>): LockOrder =>
   (em) =>
     lockRow(em, { merchantId: storedId('mer', merchantId), environment, id: storedId('ord', id) });
 
 /**
- * The row of an attempt's order; ids as they are stored. Which order that is, is read as plain values, not as an entity:
- * the ORM would keep what it read before the lock and not read it again under the lock.
+ * Locks the order of an attempt, by the attempt's stored id. The order's id is read as a plain value, not as an entity.
+ * Otherwise the ORM would reuse the entity from before the lock.
  */
 export const orderOfAttempt =
   ({ merchantId, id }: Pick<PaymentAttemptRow, 'merchantId' | 'id'>): LockOrder =>
@@ -40,7 +40,7 @@ async function lockRow(em: EntityManager, key: Pick<OrderRow, 'merchantId' | 'en
   return (await em.findOne(OrderRow, key, { lockMode: LockMode.PESSIMISTIC_WRITE })) ?? undefined;
 }
 
-/** The order of a row with everything that its attempts left behind. */
+/** The order of a row, with the facts about its attempts. */
 export async function readOrder(em: EntityManager, row: OrderRow): Promise<OrderInFull> {
   const { merchantId, latestAttemptId: id } = row;
   const attempt = id == null ? null : await em.findOneOrFail(PaymentAttemptRow, { merchantId, id });
@@ -51,15 +51,15 @@ export async function readOrder(em: EntityManager, row: OrderRow): Promise<Order
 type Past = Pick<OrderInFull, 'earlierAttempts' | 'strayMoney'>;
 
 /**
- * What an order's attempts left behind. Under the order's lock it stays true: stray money is recorded under that lock, and
- * money that is back with the payer never becomes stray again.
+ * The facts about an order's earlier attempts. They stay true under the order's lock, because stray payments are
+ * recorded under that lock. A completed reversal never becomes stray again.
  */
 async function readPast(
   em: EntityManager,
   { merchantId, environment, id: orderId }: OrderRow,
   { attemptCount, latestAttempt }: Order,
 ): Promise<Past> {
-  // An order's only attempt has left nothing while it runs: most orders cost no further statement.
+  // A single attempt in flight has left no facts. So most orders need no further statement.
   if (latestAttempt === null || (attemptCount === 1 && isInFlight(latestAttempt)))
     return { earlierAttempts: [], strayMoney: [] };
   const attempts =

@@ -17,7 +17,7 @@ type ReversalColumns = Pick<
   | 'updatedAt'
 >;
 
-/** The reversal in a stray payment's row; its name is the id as it is stored. Throws TypeError when the row has no such state. */
+/** The reversal in a stray payment's row. Its name is the stored id. Throws TypeError for a row with an impossible state. */
 export function reversalOf(row: ReversalColumns): Reversal {
   const { status, reversalId: name, tries, maybeSent, detail, refusalReason, updatedAt, dueAt } = row;
   const providerReference = row.providerReference ?? null;
@@ -43,7 +43,7 @@ export function reversalColumns(reversal: Reversal): ReversalColumns {
   } = reversal;
   const dueAt = reversal.status === 'REVERSAL_DUE' ? reversal.dueAt : null;
   const leasedUntil = reversal.status === 'REVERSAL_DUE' && reversal.isLeased ? reversal.dueAt : null;
-  // The domain has no ids: to its rules this is a name that the wallet knows the request by.
+  // The domain has no ids. To its rules, this is the name of the request at the wallet.
   const id = reversalId as StoredId<'stp'>;
   const request = {
     status,

@@ -6,10 +6,10 @@ import type { Order, PaymentAttempt } from '../../domain/order.ts';
 import type { PromptPlace } from '../../domain/prompt-allowance.ts';
 import type { OrderEventValues } from './order-event-values.ts';
 
-/** What a change writes beside the order itself. */
+/** The rows that a change writes besides the order. */
 export interface ChangeRows {
   readonly events: readonly OrderEventValues[];
-  /** Of a new attempt's prompt. */
+  /** The prompt of a new attempt. */
   readonly prompt: { readonly network: string | null; readonly place: PromptPlace } | undefined;
 }
 

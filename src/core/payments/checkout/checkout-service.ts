@@ -70,7 +70,7 @@ function parseBrowserSecret(secret: string): Result<string, Issue> {
   return ok(secret);
 }
 
-/** What the checkout process makes of the customer's address. */
+/** The customer's network, as the checkout process derived it from the address. */
 function parseNetwork(network: string): Result<string, Issue> {
   if (!/^[0-9a-f.:]{0,64}$/.test(network))
     return err({ field: 'customer_network', issue: 'must be an IP address or the beginning of one' });

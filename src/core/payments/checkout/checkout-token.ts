@@ -3,7 +3,7 @@ import { publicId, storedId } from '../../../contract/public-id.ts';
 import type { IdPrefix, PublicId, StoredId } from '../../../contract/public-id.ts';
 import type { Environment, Order } from '../../domain/order.ts';
 
-/** The order that a checkout token names; ids as they are shown. */
+/** The order in a checkout token, with public ids. */
 export interface TokenSubject {
   readonly environment: Environment;
   readonly merchantId: PublicId<'mer'>;
@@ -11,11 +11,11 @@ export interface TokenSubject {
 }
 
 export interface CheckoutTokens {
-  /** The one-time checkout URL of an order: the same one whenever it is asked again. */
+  /** The one-time checkout URL of an order. It is the same at each call. */
   readonly urlOf: (order: Pick<Order, 'id' | 'merchantId' | 'environment'>) => string;
-  /** The checkout URL of an order that can be paid there; empty for one that is DIRECT or not PENDING. */
+  /** The checkout URL of an order that can be paid there; empty when it is DIRECT or not PENDING. */
   readonly openUrlOf: (order: Order) => string;
-  /** What a token names, or undefined when we did not make it. */
+  /** The order in a token; undefined for a token that Gatehouse did not issue. */
   readonly open: (token: string) => TokenSubject | undefined;
 }
 
@@ -28,11 +28,11 @@ const uuidOf = <P extends IdPrefix>(bytes: Buffer): StoredId<P> =>
   bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5') as StoredId<P>;
 
 /**
- * The token in the URL names the order and carries a 256-bit HMAC over that name, so nothing about it is stored: it can
- * be made again for a merchant that lost our answer, and nobody can make one without the key (docs/adr/0003).
+ * The token in the URL contains the order's id and a 256-bit HMAC over it, so nothing is stored. A merchant that lost
+ * the answer gets the same token again. Without the key, nobody can make one (docs/adr/0003).
  */
 export function createCheckoutTokens(baseUrl: string, key: Buffer): CheckoutTokens {
-  // Prepared once: from a Buffer, every HMAC makes its key anew, which takes five times as long as the HMAC itself.
+  // Prepared once. With a Buffer, every HMAC derives its key again, which takes five times as long as the HMAC.
   const secret = createSecretKey(key);
   const macOf = (name: Buffer): Buffer => createHmac('sha256', secret).update(name).digest();
   const urlOf: CheckoutTokens['urlOf'] = ({ id, merchantId, environment }) => {
@@ -49,7 +49,7 @@ export function createCheckoutTokens(baseUrl: string, key: Buffer): CheckoutToke
     open(token) {
       if (!tokenForm.test(token)) return undefined;
       const bytes = Buffer.from(token, 'base64url');
-      // One spelling a token: base64url leaves bits of the last character unused.
+      // Each token has one spelling. base64url leaves bits of the last character unused.
       if (bytes.length !== nameLength + macLength || bytes.toString('base64url') !== token) return undefined;
       const name = bytes.subarray(0, nameLength);
       if (!timingSafeEqual(macOf(name), bytes.subarray(nameLength))) return undefined;

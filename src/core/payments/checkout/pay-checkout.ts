@@ -23,23 +23,23 @@ import type { Decision, OrderChanges } from '../changes/change-orders.ts';
 import { orderOfId, readOrder } from '../changes/read-order.ts';
 import type { PhoneLimit } from '../phones/phone-limit.ts';
 
-/** What a customer's page shows. */
+/** The contents of a customer's page. */
 export interface Checkout {
   readonly order: OrderInFull;
   readonly merchant: MerchantTerms;
   readonly attemptsLeft: number;
-  /** Whether the browser that asks may pay: it is the bound one, or none is bound yet. */
+  /** Whether the requesting browser may pay: it is bound, or no browser is bound yet. */
   readonly usableHere: boolean;
-  /** Whether the browser that asks is the bound one. */
+  /** Whether the requesting browser is the bound one. */
   readonly boundHere: boolean;
-  /** The wallet's own number of the transaction that paid; '' until COMPLETED. */
+  /** The wallet's number of the transaction that paid; '' until COMPLETED. */
   readonly providerTransactionId: string;
   /** The options the customer may choose from. */
   readonly paymentOptions: readonly PaymentOption[];
 }
 
 export interface CheckoutPayment {
-  /** Where the customer's request came from: an IPv4 address or an IPv6 network; '' when it is not known. */
+  /** The network of the customer's request: an IPv4 address or an IPv6 network; '' when unknown. */
   readonly customerNetwork: string;
   readonly paymentOption: PaymentOption;
   readonly phone: PhoneNumber;
@@ -63,12 +63,12 @@ export interface CheckoutParts {
   readonly database: Database;
   readonly changes: Pick<OrderChanges, 'change'>;
   readonly tokens: CheckoutTokens;
-  /** As the database has it now: a suspension just made counts for the next payment. */
+  /** Reads the database without a cache, so that a suspension takes effect at the next payment. */
   readonly findMerchant: FindMerchant;
   readonly phoneLimit: PhoneLimit;
-  /** A keyed hash: networks are personal data, and equal ones only have to be known as equal. */
+  /** A keyed hash. Networks are personal data, and only their equality matters. */
   readonly hashNetwork: (network: string) => string;
-  /** The payment options that wallets are set up for. */
+  /** The payment options that have a wallet. */
   readonly offeredOptions: Readonly<Record<Environment, readonly PaymentOption[]>>;
   readonly newId: NewId;
 }
@@ -103,7 +103,10 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
     return { ...seen, order, merchant, attemptsLeft, paymentOptions };
   };
 
-  /** Lets `decide` change the order of a checkout that this browser may use. A payment, which has a network, binds it. */
+  /**
+   * Applies `decide` to the order of a checkout that this browser may use. A payment, which has a network, binds the
+   * browser.
+   */
   const change = async <Command extends 'start_payment' | 'cancel'>(
     { environment, merchantId, orderId: id }: TokenSubject,
     { browserSecret, requestId, network }: CheckoutCall,
@@ -121,7 +124,7 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
       },
     });
     if (!changed.ok) throw refusal(changed.error);
-    // What this changed is not COMPLETED: no transaction has paid it.
+    // This change never results in COMPLETED, so no transaction has paid the order.
     return describe(changed.value.order, {
       usableHere: true,
       boundHere: changed.value.boundHere,
@@ -175,7 +178,7 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
   };
 }
 
-/** Which browser changes a checkout, in which call, and the customer's network when the customer pays. */
+/** The browser and the call that change a checkout, with the customer's network when the customer pays. */
 interface CheckoutCall {
   readonly browserSecret: string;
   readonly requestId: string;
@@ -187,13 +190,13 @@ function isUsableBy({ checkoutBrowserHash }: OrderRow, browserSecret: string): b
   return browserSecret !== '' && hashOf(browserSecret).equals(checkoutBrowserHash);
 }
 
-/** The wallet's own number of the transaction that paid an order; '' while none has. */
+/** The wallet's number of the transaction that paid an order; '' until it is paid. */
 async function paidBy(em: EntityManager, { status, merchantId, latestAttemptId: id }: OrderRow) {
   if (status !== 'COMPLETED' || id == null) return '';
   return (await em.findOneOrFail(PaymentAttemptRow, { merchantId, id })).providerTransactionId ?? '';
 }
 
-/** A double click, or a form sent again: the payment it asks for runs already. */
+/** A double click or a repeated form: the requested payment is already in flight. */
 function isSamePayment({ latestAttempt }: Order, option: PaymentOption, { e164 }: PhoneNumber): boolean {
   if (latestAttempt === null) return false;
   const { paymentOption, phone } = latestAttempt;

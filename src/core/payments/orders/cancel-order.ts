@@ -9,7 +9,7 @@ import { decisionOf } from '../changes/change-orders.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
 import { orderOfId } from '../changes/read-order.ts';
 
-/** Ends an order that shall not be paid any more. Errors: ORDER_NOT_FOUND, PAYMENT_IN_PROGRESS, ORDER_NOT_PAYABLE. */
+/** Cancels an order. Errors: ORDER_NOT_FOUND, PAYMENT_IN_PROGRESS, ORDER_NOT_PAYABLE. */
 export type CancelOrder = (
   name: Pick<Order, 'merchantId' | 'environment' | 'id'>,
   by: Actor,

@@ -9,9 +9,9 @@ import type { AskedOfTerms } from './order-requests.ts';
 export type CheckRequest = (parsed: Result<unknown, readonly Issue[]>, asked: AskedOfTerms) => Promise<void>;
 
 /**
- * Says all that is wrong with a request at once: what cannot be read, and what the merchant's terms leave out of the
- * rest. Whether the merchant is there, or may use the environment, is not asked: its fields are told first.
- * Errors: INVALID_FIELDS.
+ * Returns all errors of a request at once: invalid fields, and violations of the merchant's terms by the valid ones. It
+ * does not check whether the merchant exists or may use the environment, because field errors come first. Errors:
+ * INVALID_FIELDS.
  */
 export function createCheckRequest(findMerchant: FindMerchant): CheckRequest {
   return async (parsed, asked) => {

@@ -7,10 +7,10 @@ import type { Locked, OrderChanges } from '../changes/change-orders.ts';
 
 const batchSize = 200;
 
-/** An order whose attempt is with the wallet cannot expire; it is tried again after this long. */
+/** An order whose attempt is in flight cannot expire. Its expiry is tried again after this time. */
 const retryAfterMs = 15_000;
 
-/** Orders whose sweep is due by the database's clock, and that no other transaction has locked. */
+/** Orders whose expiry check is due by the database's clock, and which no other transaction has locked. */
 async function takeDueOrders(em: EntityManager): Promise<Locked[]> {
   const rows = await em.find(
     OrderRow,
@@ -20,7 +20,10 @@ async function takeDueOrders(em: EntityManager): Promise<Locked[]> {
   return rows.map((row) => ({ row }));
 }
 
-/** Expires the orders whose session has ended, a small batch at a time, until none is left. Gives how many it tried. */
+/**
+ * Expires the orders whose session has expired, in small batches, until none is left. Returns the number of orders it
+ * tried.
+ */
 export async function expireOrders(
   { changeEach }: Pick<OrderChanges, 'changeEach'>,
   signal: AbortSignal,

@@ -12,7 +12,7 @@ import type { EventFilter } from '../../events/follow-events.ts';
 import { parseOptionalEnvironment } from '../../rpc/environment.ts';
 import { parseOptionalId } from '../../rpc/request-fields.ts';
 
-/** Which merchant's and which environment's events; each may be left out. */
+/** The optional merchant and environment of the events. */
 export function parseEventFilter(
   request: ListOrderEventsRequest | WatchOrderEventsRequest,
 ): Result<EventFilter, readonly Issue[]> {

@@ -23,9 +23,9 @@ import { paymentOptionOf, paymentTypeOf } from '../../rpc/order-messages.ts';
 import type { PublicId } from '../../../contract/public-id.ts';
 import type { NameInEnvironment, OrderName } from '../search/find-order.ts';
 
-/** What a merchant says of an order; the rest of its facts are ours. */
+/** The facts about an order that come from the merchant. Gatehouse adds the others. */
 export interface Registration extends Omit<OrderFacts, 'id' | 'createdAt' | 'expiresAt'> {
-  /** How long the payment session lasts; the merchant's own when undefined. */
+  /** The length of the payment session; the merchant's default when undefined. */
   readonly sessionLifetimeMs: number | undefined;
 }
 
@@ -38,7 +38,7 @@ export interface DirectPayment {
   readonly paymentOption: PaymentOption;
 }
 
-/** The payment options that wallets are set up for, by environment. */
+/** The payment options that have a wallet, by environment. */
 export type OfferedOptions = Readonly<Record<Environment, readonly PaymentOption[]>>;
 
 type Parsed<T> = Result<T, readonly Issue[]>;
@@ -46,7 +46,7 @@ type Parsed<T> = Result<T, readonly Issue[]>;
 const reasonLength = 255;
 const businessNameLength = 128;
 
-/** What of a request the merchant's terms speak of, as far as it can be read. */
+/** The valid values of a request that the merchant's terms restrict. */
 export interface AskedOfTerms {
   readonly merchantId: PublicId<'mer'> | undefined;
   readonly environment: Environment | undefined;
@@ -55,7 +55,7 @@ export interface AskedOfTerms {
   readonly paymentOption: PaymentOption | undefined;
 }
 
-/** Says what is wrong with the amount even when the currency is wrong too. */
+/** Also reports an invalid amount when the currency is invalid. */
 function parseMoney(amount: string, currency: string, accepted: readonly string[]): Parsed<Money> {
   const parsed = Currency.parse(currency, 'currency', accepted);
   if (parsed.ok) {
@@ -96,13 +96,13 @@ function parsePaymentOption(
 const isLink = ({ paymentType }: RegisterOrderRequest): boolean =>
   paymentType === PaymentTypeMessage.LINK || paymentType === PaymentTypeMessage.QR;
 
-/** Whoever makes a link need not know who will pay by it: the customer says so at checkout. */
+/** The creator of a link need not know the payer, who enters the phone number at checkout. */
 function parseCustomerPhone(request: RegisterOrderRequest): Result<PhoneNumber, Issue> {
   if (request.customerPhone === '' && isLink(request)) return ok({ asGiven: '', e164: '' });
   return PhoneNumber.parse(request.customerPhone, 'customer_phone');
 }
 
-/** A link may be sent by mail or be printed: there is not always a page to go back to. */
+/** A link may be sent by mail or printed, so a return page is optional. */
 function parseReturnUrl(request: RegisterOrderRequest, environment: Environment): Result<string, Issue> {
   if (request.returnUrl === '' && isLink(request)) return ok('');
   return HttpUrl.parse(request.returnUrl, 'return_url', environment);
@@ -122,13 +122,13 @@ function parseLifetime(request: RegisterOrderRequest): Result<number | undefined
   return ok(lifetimeMs);
 }
 
-/** Reads an order to register, with everything that is wrong with it. */
+/** Parses an order to register, and reports all invalid fields. */
 export function parseRegistration(
   request: RegisterOrderRequest,
   currencies: readonly string[],
 ): Parsed<Registration> {
   const environment = parseEnvironment(request.environment);
-  // While the environment is not known, the stricter rule of production would blame the wrong field.
+  // While the environment is unknown, production's stricter rule would report the wrong field.
   const urlsIn = environment.ok ? environment.value : 'SANDBOX';
   return combine({
     merchantId: parseId('mer', request.merchantId, 'merchant_id'),
@@ -148,7 +148,7 @@ export function parseRegistration(
   });
 }
 
-/** Reads a direct payment, with everything that is wrong with it. */
+/** Parses a direct payment, and reports all invalid fields. */
 export function parseDirectPayment(
   request: StartDirectPaymentRequest,
   currencies: readonly string[],
@@ -164,7 +164,7 @@ export function parseDirectPayment(
   });
 }
 
-/** Reads what the merchant's terms speak of, however wrong the rest is. */
+/** Parses the values that the merchant's terms restrict, even if other fields are invalid. */
 export function readForTerms(
   request: RegisterOrderRequest | StartDirectPaymentRequest,
   accepted: readonly string[],
@@ -182,7 +182,7 @@ export function readForTerms(
   };
 }
 
-/** Reads which order is asked for. */
+/** Parses the name of the requested order. */
 export function parseOrderName(request: GetOrderRequest): Parsed<OrderName> {
   const named = combine({
     merchantId: parseId('mer', request.merchantId, 'merchant_id'),

@@ -63,10 +63,10 @@ export interface OrderServiceParts {
   readonly feed: EventFeed;
   readonly checkoutUrlOf: CheckoutTokens['urlOf'];
   readonly openCheckoutUrlOf: CheckoutTokens['openUrlOf'];
-  /** ISO 4217 codes this deployment takes. */
+  /** The ISO 4217 codes that this deployment accepts. */
   readonly currencies: readonly string[];
   readonly offeredOptions: OfferedOptions;
-  /** Aborts when the process begins to stop: streams end, so that their callers go on elsewhere. */
+  /** Aborts when the process begins to stop. Streams then end, and callers reconnect to another process. */
   readonly draining: AbortSignal;
 }
 
@@ -83,10 +83,10 @@ const readers = [
 ] as const;
 const followers = ['webhooks', 'operator', 'reader'] as const;
 const defaultEventPageSize = 100;
-/** A page of the largest orders stays under the limit on messages. */
+/** A page of this many orders of maximum size stays below the message limit. */
 const maxEventPageSize = 500;
 
-/** gatehouse.v1.OrderService: parses a request, calls one function, and translates its result into the contract. */
+/** gatehouse.v1.OrderService. Each method parses a request, calls one function and translates its result into the contract. */
 export function orderService(parts: OrderServiceParts): RpcService {
   const { findOrder, feed, draining } = parts;
 
@@ -273,7 +273,7 @@ function scopeOf(context: CallContext): CallScope {
   return { requestId: callerOf(context).requestId, signal: context.signal };
 }
 
-/** An item of a batch may say which request it is of. */
+/** Each item of a batch may carry its own request id. */
 function scopeFor({ requestId }: { readonly requestId: string }, scope: CallScope): CallScope {
   return isRequestId(requestId) ? { ...scope, requestId } : scope;
 }
@@ -281,7 +281,7 @@ function scopeFor({ requestId }: { readonly requestId: string }, scope: CallScop
 type Asked = { readonly merchantId: string };
 type Answered = { readonly order?: { readonly orderId: string } | undefined };
 
-/** How many, and for a batch of one what its own method would have said. */
+/** Logs the size of a batch. A batch of one also logs the fields of the single method. */
 function annotateBatch(
   context: CallContext,
   requests: readonly Asked[],

@@ -14,7 +14,7 @@ import type { FindOrder } from '../search/find-order.ts';
 
 export interface Registered {
   readonly order: Order;
-  /** Whether the merchant had registered it before, with the same values. */
+  /** Whether the merchant had already registered it with the same values. */
   readonly repeated: boolean;
 }
 
@@ -29,10 +29,10 @@ export interface RegisterOrderParts {
 }
 
 /**
- * Registers an order for the hosted checkout. A repeat with the same values gives the order again while it is PENDING or
- * COMPLETED: a merchant that lost the answer sends the request again, even when the merchant's terms have changed since.
- * Errors: MERCHANT_NOT_FOUND, MERCHANT_SUSPENDED, PRODUCTION_NOT_ACTIVATED, INVALID_FIELDS by the merchant's terms,
- * ORDER_NUMBER_TAKEN, OVERLOADED.
+ * Registers an order for the hosted checkout. A repeat with the same values returns the order while it is PENDING or
+ * COMPLETED. So a merchant that lost the answer can send the request again, even if the merchant's terms have changed
+ * since. Errors: MERCHANT_NOT_FOUND, MERCHANT_SUSPENDED, PRODUCTION_NOT_ACTIVATED, INVALID_FIELDS by the merchant's
+ * terms, ORDER_NUMBER_TAKEN, OVERLOADED.
  */
 export function createRegisterOrder(parts: RegisterOrderParts): RegisterOrder {
   const { changes, findOrder, findMerchant, newId, now } = parts;
@@ -60,7 +60,7 @@ export function createRegisterOrder(parts: RegisterOrderParts): RegisterOrder {
   };
 }
 
-/** The order again when the registration repeats it. @throws ORDER_NUMBER_TAKEN */
+/** The existing order if the registration repeats it. @throws ORDER_NUMBER_TAKEN */
 function repeatedOrThrow(order: Order, asked: AskedRegistration): Registered {
   const answer = answerRegistration(order, asked);
   switch (answer.type) {
@@ -73,7 +73,7 @@ function repeatedOrThrow(order: Order, asked: AskedRegistration): Registered {
   }
 }
 
-/** The order that holds an order_number which could not be inserted. Orders are never deleted, so there is one. */
+/** The order that holds a taken order_number. It exists, because orders are never deleted. */
 export async function findTaken(findOrder: FindOrder, facts: OrderFacts, scope: CallScope): Promise<Order> {
   const { merchantId, environment, orderNumber } = facts;
   const existing = await findOrder(
@@ -87,11 +87,11 @@ export async function findTaken(findOrder: FindOrder, facts: OrderFacts, scope: 
 export const orderNumberTaken = (issue: string): Error =>
   rpcError('ORDER_NUMBER_TAKEN', `order_number ${issue}`, { issues: [{ field: 'order_number', issue }] });
 
-/** Says of an order_number that its order has ended. */
+/** The error text for an order_number whose order has ended. */
 export const issueOfEnded = (status: OrderStatus): string =>
   `belongs to an order that is ${status}; use a new order_number`;
 
-/** Says of an order_number in which fields its order differs from the request. */
+/** The error text for an order_number whose order differs from the request. */
 export function issueOfDifferent(order: Order, { fields }: DiffersFromOrder): string {
   const advice = 'use a new order_number, or send the same values to repeat the first request';
   if (!fields.includes('payment_type')) return `was used with another ${listOf(fields)}; ${advice}`;

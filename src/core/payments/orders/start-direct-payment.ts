@@ -23,7 +23,7 @@ import { findTaken, issueOfDifferent, issueOfEnded, orderNumberTaken } from './r
 export interface StartedPayment {
   readonly order: Order;
   readonly attempt: PaymentAttempt;
-  /** Whether the same call had started the attempt before; then nobody is prompted again. */
+  /** Whether an identical call had already started the attempt. The customer is then not prompted again. */
   readonly repeated: boolean;
 }
 
@@ -39,22 +39,22 @@ export interface StartDirectPaymentParts {
 }
 
 /**
- * Commits a payment attempt: on a new DIRECT order, or on the PENDING order that has this order_number, amount and
- * currency and nothing in flight. A repeat gives the attempt that the first call started and the order as it stands now.
- * Errors: those of registering an order; INVALID_FIELDS for an option that the merchant's terms leave out;
- * PAYMENT_IN_PROGRESS; MONEY_NOT_RETURNED; ORDER_NOT_PAYABLE; PHONE_BUSY, PHONE_LIMIT.
+ * Commits a payment attempt on a new DIRECT order. If a PENDING order with this order_number, amount and currency
+ * exists and nothing is in flight, the attempt belongs to that order. A repeat returns the attempt of the first call
+ * and the order's present state. Errors: those of registering an order; INVALID_FIELDS for an option outside the
+ * merchant's terms; PAYMENT_IN_PROGRESS; MONEY_NOT_RETURNED; ORDER_NOT_PAYABLE; PHONE_BUSY, PHONE_LIMIT.
  */
 export function createStartDirectPayment(parts: StartDirectPaymentParts): StartDirectPayment {
   const { changes, findOrder, findMerchant, phoneLimit, newId, now } = parts;
 
-  /** The attempt on an order that exists already. Without `start` only a repeat has one. */
+  /** The attempt on an existing order. Without `start`, it only finds a repeat. */
   const startOn = async (
     existing: Order,
     payment: DirectPayment,
     start: StartPayment | undefined,
     { requestId }: CallScope,
   ): Promise<Result<StartedPayment, StartRefusal>> => {
-    // Most of these calls need no lock: what an order says of a call never changes back.
+    // Most of these calls need no lock, because the order's answer to a call never changes back.
     const known = answerDirectPayment(existing, [], payment);
     if (known.type === 'repeat') return ok({ order: existing, attempt: known.attempt, repeated: true });
     if (known.type === 'differs') return err({ type: 'differs', issue: issueOfDifferent(existing, known) });
@@ -103,7 +103,7 @@ export function createStartDirectPayment(parts: StartDirectPaymentParts): StartD
       const added = await changes.addPaying(created, attempt, scope);
       if (added === 'added') return { order: created.order, attempt, repeated: false };
 
-      // A phone that is not free holds up new prompts only: a repeat, or an order that refuses, hears of itself instead.
+      // A busy phone blocks new prompts only. A repeat or a refusal by the order gets its own answer.
       const existing = added === 'taken' ? await findTaken(findOrder, facts, scope) : await findExisting();
       if (existing === undefined) throw added === 'taken' ? notThere(facts) : phoneLimit.refusal(added);
       const started = await startOn(existing, payment, start, scope);
@@ -117,9 +117,9 @@ type StartPayment = CommandOf<'start_payment'>;
 type StartRejection = RejectionOf<'start_payment'>;
 type StartRefusal =
   | StartRejection
-  /** The order_number is that of an order with other values. */
+  /** The order_number belongs to an order with other values. */
   | { readonly type: 'differs'; readonly issue: string }
-  /** The call repeats none, and was not to start a payment. */
+  /** The call is not a repeat, and starting a payment was not allowed. */
   | { readonly type: 'new_call' };
 type DecidedStart =
   | { readonly changed: Changed; readonly repeat?: undefined }
@@ -145,7 +145,7 @@ function decideStart(
 const notThere = ({ id }: OrderFacts): Error =>
   new Error(`order ${id} could not be inserted, and no other explains it`);
 
-/** A direct payment says no more of its order than this: there is no page to show a reason on or to return from. */
+/** The facts of a direct payment's order. It has no page, so it needs no reason and no return URL. */
 function directOrderFacts(
   payment: DirectPayment,
   id: PublicId<'ord'>,

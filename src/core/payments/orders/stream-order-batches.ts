@@ -23,7 +23,7 @@ import { untilAborted } from '../../../platform/until-aborted.ts';
 
 type Answer<Request, Response> = (request: Request, context: CallContext) => Promise<Response>;
 
-/** The methods whose requests a stream carries. */
+/** The methods that a stream can call. */
 export interface BatchMethods {
   readonly registerOrders: Answer<
     BatchRegisterOrdersRequest,
@@ -40,10 +40,10 @@ type StreamResponse = MessageInitShape<typeof StreamOrderBatchesResponseSchema>;
 type Outcome = NonNullable<StreamResponse['outcome']>;
 
 const maxUnderWay = 32;
-/** What a timer can hold. */
+/** The maximum delay of a timer. */
 const maxTimeoutMs = 2 ** 31 - 1;
 
-/** OrderService.StreamOrderBatches: each batch is answered as by its own method, and when it is done. */
+/** OrderService.StreamOrderBatches. Each batch gets the answer of its own method, as soon as it is ready. */
 export function streamOrderBatches(methods: BatchMethods, draining: AbortSignal) {
   const outcomeOf = async (request: StreamOrderBatchesRequest, stream: HandlerContext): Promise<Outcome> => {
     const { batch } = request;
@@ -101,7 +101,7 @@ export function streamOrderBatches(methods: BatchMethods, draining: AbortSignal)
     yield* parallel(calls(), { concurrency: maxUnderWay });
     if (draining.aborted)
       throw rpcError('SERVER_DRAINING', 'this server is stopping; open a stream to another');
-    // Each batch has had its line.
+    // Each batch has its own log line.
     markUneventful(stream);
   };
 }

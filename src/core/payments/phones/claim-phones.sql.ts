@@ -6,28 +6,28 @@ import type { Environment } from '../../domain/order.ts';
 import { promptWindowMs } from '../../domain/prompt-allowance.ts';
 import type { PastPrompt } from '../../domain/prompt-allowance.ts';
 
-/** A phone in E.164 form, and for whom it would be asked; ids as they are shown. */
+/** A phone in E.164 form, and its payment's merchant and environment, with public ids. */
 export interface ClaimedPhone {
   readonly phone: string;
   readonly environment: Environment;
   readonly merchantId: PublicId<'mer'>;
-  /** The number of its advisory lock. */
+  /** The key of its advisory lock. */
   readonly lock: bigint;
 }
 
-/** What the database says of a phone, for the merchant that asks. */
+/** The stored state of a phone, for the requesting merchant. */
 export interface PhoneState {
-  /** False when another transaction has its lock, or it was named before in the same claim. */
+  /** False when another transaction holds its lock, or when the same claim named it before. */
   readonly isLocked: boolean;
   /** Whether the phone has confirmed a payment to the merchant in the last 180 days. */
   readonly hasPaid: boolean;
-  /** The prompts that it has had in the window; stored ids. */
+  /** The phone's prompts in the window, with stored ids. */
   readonly past: readonly PastPrompt[];
 }
 
 /**
- * Two statements with their values in them, to go on one trip together with the transaction's beginning. Two, because
- * only a statement that begins under the locks sees what their last owners committed. Times are the database's.
+ * Two statements with inlined values, for one round trip with the start of the transaction. The second statement begins
+ * under the locks, so it sees the commits of the previous holders. Times are the database's.
  */
 export function claimStatements(
   phones: readonly ClaimedPhone[],
@@ -47,7 +47,7 @@ select has_paid, prompts from core.phone_prompts(
   ];
 }
 
-/** Reads the rows of both statements. */
+/** Parses the rows of both statements. */
 export function readPhoneStates(
   phones: readonly ClaimedPhone[],
   [locks = [], states = []]: readonly QueryResultRow[][],

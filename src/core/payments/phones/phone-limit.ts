@@ -11,57 +11,57 @@ import type { PromptDecision, PromptPlace } from '../../domain/prompt-allowance.
 import { claimStatements, readPhoneStates } from './claim-phones.sql.ts';
 
 export interface PhoneLimitSettings {
-  /** The share of `placesOf`: prompts of one kind that a phone gets in ten minutes; 0 sets no limit of any kind. */
+  /** The number of prompts of one kind that a phone gets in ten minutes (see `placesOf`); 0 disables all limits. */
   readonly promptsPerTenMinutes: number;
-  /** A number from 0 to 1, by chance. */
+  /** A random number from 0 to 1. */
   readonly random: () => number;
 }
 
-/** The phone that a payment would ask, in E.164 form, and for whom. */
+/** The phone that a payment would prompt, in E.164 form, with its merchant and environment. */
 export interface AskedPhone {
   readonly phone: string;
   readonly environment: Environment;
   readonly merchantId: PublicId<'mer'>;
-  /** The customer's network for a checkout page, '' when it is not known; null for a direct payment. */
+  /** The customer's network for a checkout page, '' when unknown; null for a direct payment. */
   readonly network: string | null;
 }
 
-/** Allowed means: until the transaction ends. Elsewhere: another transaction is about to have the phone asked. */
+/** `allowed` holds until the transaction ends. `elsewhere`: another transaction is about to have the phone prompted. */
 export type PhoneAnswer = PromptDecision | { readonly type: 'elsewhere' };
 
-/** To be run in the transaction that commits the attempts, before it does. */
+/** Statements for the transaction that commits the attempts. They run before the commit. */
 export interface PhoneClaim {
   readonly statements: readonly string[];
-  /** What each phone's answer is, by the rows of each statement. */
+  /** The answer for each phone, from the rows of each statement. */
   readonly answers: (rows: readonly QueryResultRow[][]) => readonly PhoneAnswer[];
 }
 
 /**
- * Who may have a phone asked now: docs/adr/0018. In production the prompts of all merchants count together. In the sandbox
- * each merchant counts for itself, since all use the same test numbers.
+ * The limit on prompts of a phone: docs/adr/0018. In production the prompts of all merchants count together. In the
+ * sandbox each merchant counts separately, because all use the same test numbers.
  */
 export interface PhoneLimit {
   readonly isSet: boolean;
   /**
-   * Says of each phone whether this transaction may have it asked; whoever commits an attempt claims its phone before.
-   * Holds across all cores, by a lock for each phone that ends with the transaction. Nobody ever waits for one.
+   * Decides for each phone whether this transaction may prompt it. Each attempt must claim its phone before the commit.
+   * The claim holds across all cores, by an advisory lock until the transaction ends. It never waits for a lock.
    */
   readonly claim: (asked: readonly AskedPhone[]) => PhoneClaim;
-  /** Claims one phone in a transaction of the ORM and gives its place. @throws `refusal` of any other answer. */
+  /** Claims one phone in an ORM transaction and returns its slot. @throws `refusal` of any other answer. */
   readonly demand: (em: EntityManager, asked: AskedPhone) => Promise<PromptPlace>;
-  /** What is thrown for a phone that may not be asked now: RESOURCE_EXHAUSTED, PHONE_BUSY or PHONE_LIMIT. */
+  /** The error for a phone that may not be prompted now: RESOURCE_EXHAUSTED, PHONE_BUSY or PHONE_LIMIT. */
   readonly refusal: (answer: Exclude<PhoneAnswer, { readonly type: 'allowed' }>) => Error;
   /**
-   * Starts a payment when those before it for the same phone have ended in this process, and again a moment later when
-   * it found the phone with another core. @throws RESOURCE_EXHAUSTED PHONE_BUSY when it was so for too long.
+   * Runs the payments of a phone in this process one after another. Retries shortly after when another core holds the
+   * phone. @throws RESOURCE_EXHAUSTED PHONE_BUSY when the phone stays busy for too long.
    */
   readonly inTurn: <T>(asked: AskedPhone, start: () => Promise<T>) => Promise<T>;
 }
 
 const busyRetryMs = 2_000;
-/** Another core is done with a phone in a few milliseconds, unless it hangs. */
+/** Another core holds a phone for a few milliseconds only, unless it hangs. */
 const waitsForOtherCoreMs = [5, 10, 20, 40, 80, 160, 320];
-/** Payments of one asker for one phone that wait for each other: an honest asker has one, and no asker fills it for others. */
+/** The queue limit per phone and origin. An honest customer has one waiting payment, and cannot be blocked by other origins. */
 const maxQueued = 20;
 
 export function createPhoneLimit({ promptsPerTenMinutes: share, random }: PhoneLimitSettings): PhoneLimit {
@@ -137,16 +137,16 @@ export function createPhoneLimit({ promptsPerTenMinutes: share, random }: PhoneL
 
 const unlimited = { type: 'allowed', place: 'COMMON' } as const;
 
-/** Never leaves `inTurn`. */
+/** Thrown and caught only within `inTurn`. */
 class PhoneElsewhere extends Error {
   override readonly name = 'PhoneElsewhere';
 }
 
-/** Who counts together waits together, and nobody else: a sandbox never holds up real payments. */
+/** Payments that share a count share a queue, so a sandbox never delays real payments. */
 const counterOf = ({ phone, environment, merchantId }: Omit<AskedPhone, 'network'>): string =>
   environment === 'PRODUCTION' ? phone : `${merchantId} ${phone}`;
 
-/** The advisory lock of a phone. 64 bits: no phone meets another one's lock, or another use of such locks, by chance. */
+/** The advisory lock of a phone. Its 64 bits make a collision with another lock improbable. */
 export const phoneLockOf = (asked: Omit<AskedPhone, 'network'>): bigint =>
   createHash('sha256')
     .update(`phone ${counterOf(asked)}`)

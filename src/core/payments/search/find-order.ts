@@ -8,7 +8,7 @@ import type { Environment, Order } from '../../domain/order.ts';
 import { findOrders } from './find-orders.sql.ts';
 import type { FoundOrder, OrderKey } from './find-orders.sql.ts';
 
-/** How an order is named by whoever asks for it; ids as they are shown. */
+/** The name of an order in a request, with public ids. */
 export type OrderName = {
   readonly merchantId: PublicId<'mer'>;
   readonly environment: Environment;
@@ -18,7 +18,7 @@ export type NameInEnvironment =
   | { readonly by: 'order_number'; readonly value: string }
   | { readonly by: 'id'; readonly value: PublicId<'ord'> };
 
-/** The order of a name, undefined when there is none. Many calls share a statement. Errors: OVERLOADED. */
+/** The order of a name; undefined when it does not exist. Concurrent calls share a statement. Errors: OVERLOADED. */
 export type FindOrder = (
   name: OrderName,
   scope: { readonly signal: AbortSignal },

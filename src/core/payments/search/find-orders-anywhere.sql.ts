@@ -3,7 +3,7 @@ import { runStatement } from '../../../platform/database/run-statement.ts';
 import type { Environment } from '../../domain/order.ts';
 import type { StoredId } from '../../../contract/public-id.ts';
 
-/** What orders of all merchants are found by: whichever of these applies. Stored ids. */
+/** The search values over all merchants. An order matches if any of them applies. Stored ids. */
 export interface AnywhereFilter {
   readonly orderId: StoredId<'ord'> | undefined;
   readonly orderNumber: string | undefined;
@@ -20,12 +20,12 @@ export interface FoundAnywhere {
   readonly id: StoredId<'ord'>;
 }
 
-/** A phone that has been asked more often than this is found by its newest payments, and by the orders that name it. */
+/** The limit of attempts per phone. Beyond it, the phone's newest payments and the orders that name it are searched. */
 const mostAttempts = 10_000;
 
 /**
- * Gives up to `limit` orders, newest first. Indexes of orders begin with the merchant, so each merchant's index is asked: some
- * steps a merchant, and none of its orders but those that match (docs/adr/0021).
+ * Returns up to `limit` orders, newest first. Indexes of orders begin with the merchant, so each merchant's index is
+ * searched. That costs a few steps per merchant and reads only matching orders (docs/adr/0021).
  */
 export async function findOrdersAnywhere(
   pool: Pool,
@@ -35,7 +35,7 @@ export async function findOrdersAnywhere(
   const values: unknown[] = [];
   const bind = (value: unknown): string => `$${values.push(value)}`;
   const below = (column: string): string => (belowId === undefined ? '' : `and ${column} < ${bind(belowId)}`);
-  // The limit within keeps the planner to one descent into the index a merchant.
+  // The inner limit keeps the planner to one index lookup per merchant.
   const ofEachMerchant = (condition: string): string => `
 select found.* from core.merchants m
 cross join unnest(enum_range(null::core.environment)) as e (environment)

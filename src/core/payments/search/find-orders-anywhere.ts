@@ -5,7 +5,7 @@ import { findOrdersAnywhere } from './find-orders-anywhere.sql.ts';
 import { readFoundOrders } from './read-found-orders.ts';
 import type { FoundOrders } from './read-found-orders.ts';
 
-/** What is looked for over all merchants: an order is found by any of these. Ids as they are shown. */
+/** A search over all merchants. An order matches if any value applies. Public ids. */
 export interface AnywhereSearch {
   readonly orderId: PublicId<'ord'> | undefined;
   readonly orderNumber: string | undefined;
@@ -18,7 +18,7 @@ export interface AnywhereSearch {
 }
 
 export interface FoundAnywherePage extends FoundOrders {
-  /** The id of the last order when others follow. */
+  /** The id of the last order when more follow. */
   readonly lastId: PublicId<'ord'> | undefined;
 }
 

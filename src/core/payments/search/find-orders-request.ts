@@ -8,7 +8,7 @@ import { parsePageSize, parsePageToken } from '../../rpc/page-token.ts';
 import type { AnywhereSearch } from './find-orders-anywhere.ts';
 import { readPhone } from './list-orders-request.ts';
 
-/** Reads what is looked for over all merchants; `key` is what a page token is bound to. */
+/** Parses a search over all merchants. A page token is bound to `key`. */
 export function parseFindOrders(
   request: FindOrdersRequest,
 ): Result<{ search: AnywhereSearch; key: unknown }, readonly Issue[]> {

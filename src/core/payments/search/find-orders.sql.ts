@@ -5,7 +5,7 @@ import type { Environment } from '../../domain/order.ts';
 import type { OrderValues, PaymentAttemptValues } from '../../database/order-rows.ts';
 import type { StoredId } from '../../../contract/public-id.ts';
 
-/** Which order: of whom, where, and by the merchant's reference or by the stored id. */
+/** The key of an order: its owner and environment, with the merchant's reference or the stored id. */
 export interface OrderKey {
   readonly merchantId: StoredId<'mer'>;
   readonly environment: Environment;
@@ -16,7 +16,7 @@ export interface OrderKey {
 export interface FoundOrder {
   readonly order: OrderValues;
   readonly latestAttempt: PaymentAttemptValues | null;
-  /** The wallet's number of the transaction that paid the order; '' while none has. */
+  /** The wallet's number of the transaction that paid the order; '' until it is paid. */
   readonly providerTransactionId: string;
 }
 
@@ -28,7 +28,7 @@ const columns = `
   a.created_at as attempt_created_at, a.updated_at as attempt_updated_at,
   case when a.status = 'SUCCEEDED' then a.provider_transaction_id end as provider_transaction_id`;
 
-/** Keys of one kind, numbered. `type`: of their values. */
+/** The parameters of one kind of keys, numbered. `type` is the type of their values. */
 const keys = (type: 'text' | 'uuid') =>
   rowList<OrderKey>(
     {
@@ -95,7 +95,7 @@ interface FoundRow {
   readonly provider_transaction_id: string | null;
 }
 
-/** Looks up all keys in at most two statements; undefined for those that name no order. */
+/** Looks up all keys in at most two statements; undefined for a key without an order. */
 export async function findOrders(pool: Pool, keys: readonly OrderKey[]): Promise<(FoundOrder | undefined)[]> {
   const found: (FoundOrder | undefined)[] = keys.map(() => undefined);
   for (const by of ['order_number', 'id'] as const) {

@@ -15,7 +15,7 @@ import { parseId } from '../../rpc/request-fields.ts';
 import { parseTime, timeKey } from '../../rpc/time-fields.ts';
 import type { OrderFilter } from './search-orders.ts';
 
-/** Reads which orders to list; `key` is what a page token is bound to. */
+/** Parses the filter of a list of orders. A page token is bound to `key`. */
 export function parseOrderFilter(
   request: ListOrdersRequest,
   currencies: readonly string[],
@@ -58,7 +58,7 @@ export function parseOrderFilter(
   return ok({ filter: { ...filter, ...money }, key });
 }
 
-/** Everything that decides which orders are wanted. */
+/** All fields that select orders. */
 const keyOf = (request: ListOrdersRequest): unknown => [
   request.merchantId,
   request.environment,
@@ -97,10 +97,10 @@ function parsePrefix(prefix: string): Result<string | undefined, Issue> {
   return ok(prefix);
 }
 
-/** How people write numbers down: "+251 (91) 122-33.44". */
+/** Punctuation in written phone numbers: "+251 (91) 122-33.44". */
 const phonePunctuation = /[\s().\-/]/g;
 
-/** A phone as people write it. */
+/** Parses a phone number with punctuation. */
 export const readPhone = (text: string): Result<PhoneNumber, Issue> =>
   PhoneNumber.parse(text.replace(phonePunctuation, '').replace(/^00/, '+'), 'customer_phone');
 
@@ -110,7 +110,7 @@ function parsePhone(text: string): Result<string | undefined, Issue> {
   return phone.ok ? ok(phone.value.e164) : phone;
 }
 
-/** As long as the wallets' numbers may be. */
+/** The maximum length of a wallet's transaction number. */
 const longestTransaction = 800;
 
 function parseTransaction(text: string): Result<string | undefined, Issue> {

@@ -14,11 +14,11 @@ export interface FoundOrderKey {
 
 export interface FoundOrders {
   readonly orders: readonly Order[];
-  /** By the id of each order that is paid: the wallet's number of the transaction. */
+  /** The wallet's transaction number, by the id of each paid order. */
   readonly providerTransactionIds: ReadonlyMap<string, string>;
 }
 
-/** The orders that a search has found, in the order of their keys. */
+/** The orders found by a search, in the order of their keys. */
 export async function readFoundOrders(pool: Pool, keys: readonly FoundOrderKey[]): Promise<FoundOrders> {
   const found = await findOrders(
     pool,

@@ -3,7 +3,7 @@ import { runStatement } from '../../../platform/database/run-statement.ts';
 import type { Environment, OrderStatus, PaymentOption, PaymentType } from '../../domain/order.ts';
 import type { StoredId } from '../../../contract/public-id.ts';
 
-/** What orders are searched by; stored ids. What is undefined, or an empty list, narrows nothing down. */
+/** The stored ids and values that orders are searched by. Undefined or an empty list means no filter. */
 export interface StoredOrderFilter {
   readonly merchantId: StoredId<'mer'>;
   readonly environment: Environment;
@@ -12,7 +12,7 @@ export interface StoredOrderFilter {
   /** Only orders with this id or a higher one. */
   readonly fromId: StoredId<'ord'> | undefined;
   readonly orderNumber: string | undefined;
-  /** The first order_number that is wanted, and the first one behind those. */
+  /** The first matching order_number, and the first one after all matches. */
   readonly orderNumbers: { readonly from: string; readonly to: string } | undefined;
   readonly phone: string | undefined;
   readonly providerTransactionId: string | undefined;
@@ -27,22 +27,22 @@ export interface StoredOrderFilter {
 export interface FoundOrderIds {
   /** Highest first, so newest first. */
   readonly ids: readonly StoredId<'ord'>[];
-  /** The id down to which orders were looked at; undefined when there are no others. */
+  /** The id down to which orders were examined; undefined when none is left. */
   readonly searchedTo: StoredId<'ord'> | undefined;
 }
 
-/** How many orders one call looks at, of those that an index narrows down to: some 50 ms of a core of PostgreSQL. */
+/** The number of orders that one call examines, after the index. It takes about 50 ms of a PostgreSQL core. */
 const walkedRows = 50_000;
-/** For each of these, its latest attempt is looked up as well. */
+/** A lower limit, because the latest attempt of each order is looked up as well. */
 const walkedRowsWithAttempts = 10_000;
-/** More order_numbers of one beginning than this are found as well by walking through all orders. */
+/** With more matches of a prefix than this, a walk through all orders is as fast. */
 const sortedRows = 20_000;
 
 /**
- * Gives up to `limit` ids of the orders that match, newest first, from one walk. An index finds an order_number, the
- * beginning of one that few have, a phone, a wallet's transaction and payment links. For everything else the statement walks
- * from the newest order back, through a bounded number of them (docs/adr/0010). `begins` is what `areFew` answers for the
- * filter. The statement is planned anew each time, since the values decide which index is the better one.
+ * Returns up to `limit` ids of matching orders, newest first, from one walk. An index finds an order_number, a rare
+ * prefix of one, a phone, a wallet's transaction and payment links. For other filters, the statement walks back from
+ * the newest order, through a bounded number of orders (docs/adr/0010). `begins` is the result of `areFew` for the
+ * filter. The statement is planned each time, because its values determine the better index.
  */
 export async function searchOrderIds(
   pool: Pool,
@@ -77,7 +77,7 @@ limit ${limit}`,
 
 type Bind = (value: unknown) => string;
 
-/** The orders among which to look, which an index gives newest first, or which are few. */
+/** The orders to examine. An index returns them newest first, or they are few. */
 function sourceOf(filter: StoredOrderFilter, begins: boolean, bind: Bind): string {
   const { belowId, fromId, orderNumber, orderNumbers, phone, providerTransactionId: transaction } = filter;
   const owner = `o.merchant_id = ${bind(filter.merchantId)} and o.environment = ${bind(filter.environment)}`;
@@ -91,16 +91,16 @@ function sourceOf(filter: StoredOrderFilter, begins: boolean, bind: Bind): strin
     ...(transaction === undefined ? [] : [`o.id in (${ordersOfTransaction(filter, transaction, bind)})`]),
   ];
   if (!begins || orderNumbers === undefined) return `core.orders o where ${conditions.join(' and ')}`;
-  // Kept apart, so that the planner cannot take the walk for the shorter way.
+  // Kept as a separate query, so that the planner does not choose the walk.
   const few = `select o.* from core.orders o where ${owner} and ${rangeOf(orderNumbers, bind)} offset 0`;
   return `(${few}) o where ${conditions.join(' and ')}`;
 }
 
-/** Whether only payment links match. They have an index of their own, which is named by its very condition. */
+/** Whether only payment links match. Their index is used only under exactly this condition. */
 const areLinks = ({ paymentTypes }: StoredOrderFilter): boolean =>
   paymentTypes.length > 0 && paymentTypes.every((type) => type === 'LINK' || type === 'QR');
 
-/** The orders of the payments, kept or gone astray, that a wallet reported under this number. */
+/** The orders of the payments and stray payments that a wallet reported under this number. */
 function ordersOfTransaction(filter: StoredOrderFilter, transaction: string, bind: Bind): string {
   const [merchantId, environment, number] = [filter.merchantId, filter.environment, transaction].map(bind);
   return ['payment_attempts', 'stray_payments']
@@ -112,7 +112,7 @@ where environment = ${environment} and provider_transaction_id = ${number} and m
     .join(' union ');
 }
 
-/** What is asked of each order that is looked at. */
+/** The conditions for each examined order. */
 function wantedOf(filter: StoredOrderFilter, begins: boolean, bind: Bind): string[] {
   const { currency, minMinorUnits, maxMinorUnits, statuses, paymentTypes, paymentOptions } = filter;
   const optionOf =
@@ -137,7 +137,7 @@ type OrderNumbers = NonNullable<StoredOrderFilter['orderNumbers']>;
 const rangeOf = ({ from, to }: OrderNumbers, bind: Bind, row = 'o'): string =>
   `${row}.order_number >= ${bind(from)} and ${row}.order_number < ${bind(to)}`;
 
-/** Whether an order_number begins so for so few orders that all of them can be read and sorted. */
+/** Whether so few orders match an order_number prefix that all can be read and sorted. */
 export async function areFew(pool: Pool, filter: StoredOrderFilter): Promise<boolean> {
   const { merchantId, environment, orderNumbers } = filter;
   if (orderNumbers === undefined) return false;

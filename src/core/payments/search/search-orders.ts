@@ -6,7 +6,7 @@ import { readFoundOrders } from './read-found-orders.ts';
 import { areFew, searchOrderIds } from './search-orders.sql.ts';
 import type { StoredOrderFilter } from './search-orders.sql.ts';
 
-/** Which orders are wanted; ids as they are shown. What is undefined, or an empty list, narrows nothing down. */
+/** The filter of a search, with public ids. Undefined or an empty list means no filter. */
 export interface OrderFilter {
   readonly merchantId: PublicId<'mer'>;
   readonly environment: Environment;
@@ -17,7 +17,7 @@ export interface OrderFilter {
   readonly orderNumberPrefix: string | undefined;
   /** In E.164 form. */
   readonly phone: string | undefined;
-  /** As the wallet gave it. */
+  /** In the wallet's own form. */
   readonly providerTransactionId: string | undefined;
   readonly currency: string | undefined;
   readonly minMinorUnits: bigint | undefined;
@@ -30,31 +30,31 @@ export interface OrderFilter {
 }
 
 export interface OrderSearchPage {
-  /** Newest first; fewer than the limit although others follow only when one call could not look at more. */
+  /** Newest first. A page below the limit with more to come means that the call reached its bounds. */
   readonly orders: readonly Order[];
-  /** By the id of each order that is paid: the wallet's number of the transaction. */
+  /** The wallet's transaction number, by the id of each paid order. */
   readonly providerTransactionIds: ReadonlyMap<string, string>;
-  /** The id down to which the search has got; undefined when it is over. */
+  /** The id down to which the search has come; undefined at the end. */
   readonly searchedTo: PublicId<'ord'> | undefined;
 }
 
 export type SearchOrders = (filter: OrderFilter) => Promise<OrderSearchPage>;
 
 export interface SearchBounds {
-  /** How many walks one call takes at most. Each is a short statement, so that payments get their turn in between. */
+  /** The maximum number of walks per call. Each is a short statement, so that payments are not delayed. */
   readonly walks: number;
-  /** No walk begins later than this, in milliseconds: whoever waits gives up after five seconds. */
+  /** No walk begins after this time, in milliseconds, because callers time out after five seconds. */
   readonly beginWithinMs: number;
   /** A monotonic clock, in milliseconds. */
   readonly monotonicMs: () => number;
 }
 
-/** Up to a million orders, in about a second of a core of PostgreSQL. */
+/** Covers up to a million orders, in about a second of a PostgreSQL core. */
 export const searchBounds = { walks: 20, beginWithinMs: 1_500 } as const;
 
 /**
- * Searches a merchant's orders, newest first, and reads a bounded number of them in one call. The page is full or the last
- * unless the bounds end the call first.
+ * Searches a merchant's orders, newest first, and examines a bounded number of them per call. A page is full or the
+ * last, unless the bounds end the call first.
  */
 export function createSearchOrders(
   { pool }: Pick<Database, 'pool'>,
@@ -88,7 +88,7 @@ export function createSearchOrders(
 
 function storedFilterOf(filter: OrderFilter): StoredOrderFilter {
   const { beforeId, createdFrom, createdTo, orderNumberPrefix: prefix } = filter;
-  // Ids sort by creation time, so a span of time is a span of the primary key.
+  // Ids sort by creation time, so a time range is a range of the primary key.
   const above = [
     beforeId === undefined ? undefined : storedId('ord', beforeId),
     createdTo === undefined ? undefined : lowestStoredIdAt(createdTo),
@@ -102,7 +102,7 @@ function storedFilterOf(filter: OrderFilter): StoredOrderFilter {
   };
 }
 
-/** The first text after all that start with this prefix, in the byte order that order numbers are stored in. */
+/** The first text after all texts with this prefix, in the byte order of stored order numbers. */
 function afterPrefix(prefix: string): string {
   return prefix.slice(0, -1) + String.fromCharCode(prefix.charCodeAt(prefix.length - 1) + 1);
 }

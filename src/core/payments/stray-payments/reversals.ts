@@ -16,7 +16,7 @@ import type { WalletExchange } from '../../../gen/gatehouse/v1/payment_attempt_s
 import { keepExchanges } from '../attempts/keep-exchanges.ts';
 import { reversalColumns, reversalOf } from '../changes/reversal-row.ts';
 
-/** A stray payment as it stands; the row itself, with the ids as they are stored. */
+/** The present state of a stray payment: the row itself, with stored ids. */
 export type StrayPayment = Omit<StrayPaymentRow, symbol>;
 
 export interface LeasedReversal {
@@ -25,16 +25,16 @@ export interface LeasedReversal {
   readonly sentBefore: boolean;
 }
 
-/** The return of stray money through the wallet that took it. Each function is one transaction. */
+/** The return of stray payments through the wallet that received them. Each function is one transaction. */
 export interface Reversals {
-  /** Gives a worker up to `limit` reversals that are due, for `leaseMs`. */
+  /** Leases up to `limit` due reversals to a worker, for `leaseMs`. */
   readonly lease: (
     environment: Environment,
     options: readonly PaymentOption[],
     limit: number,
     leaseMs: number,
   ) => Promise<LeasedReversal[]>;
-  /** Records the wallet's answer under a lease. Its repeat changes nothing. */
+  /** Records the wallet's answer under a lease. A repeat changes nothing. */
   readonly record: (
     key: StrayPaymentKey,
     leaseId: string,
@@ -42,8 +42,8 @@ export interface Reversals {
     exchanges: readonly WalletExchange[],
   ) => Promise<Result<StrayPayment, 'not_found' | 'lease_lost'>>;
   /**
-   * Makes a refused reversal due again. Refusals: `under_way` while the wallet has not decided, `reversed` when the payer
-   * has the money.
+   * Makes a refused reversal due again. Refusals: `under_way` while the wallet has not decided, `reversed` when the
+   * payer has the money.
    */
   readonly retry: (
     key: StrayPaymentKey,
@@ -51,7 +51,7 @@ export interface Reversals {
   ) => Promise<Result<StrayPayment, 'not_found' | 'under_way' | 'reversed'>>;
 }
 
-/** Ids as they are shown. */
+/** Public ids. */
 export interface StrayPaymentKey {
   readonly merchantId: PublicId<'mer'>;
   readonly strayPaymentId: PublicId<'stp'>;
@@ -132,6 +132,6 @@ export function createReversals({ database, newId, newLeaseId, now, onDue }: Rev
   };
 }
 
-/** What the wallet knows the reversal by. */
+/** The name of the reversal at the wallet. */
 export const reversalName = ({ reversalId }: Pick<StrayPayment, 'reversalId'>): string =>
   publicId('stp', reversalId);
