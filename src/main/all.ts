@@ -1,4 +1,4 @@
-/** Everything on this machine: PostgreSQL, NATS, core and the REST facade, until a signal stops them. */
+/** Runs all of Gatehouse on this machine until a signal: PostgreSQL, NATS, core and the other processes. */
 import { join, resolve } from 'node:path';
 import { SettingsError } from '../platform/settings/read-settings.ts';
 import { readLocalSettings } from './local/settings.ts';
@@ -8,7 +8,7 @@ import { describeRunning } from './local/summary.ts';
 
 const projectRoot = resolve(import.meta.dirname, '../..');
 
-/** A signal asked for the end. */
+/** A signal requested the stop. */
 class Interrupted extends Error {
   override readonly name = 'Interrupted';
   readonly exitCode: number;
@@ -27,7 +27,7 @@ for (const [signal, number] of [
 ] as const) {
   process.on(signal, () => interrupt.abort(new Interrupted(128 + number)));
 }
-// The terminal, or what stdout was piped to, may go away: the processes are stopped all the same.
+// The terminal or the pipe behind stdout may close. The processes are still stopped in order.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 
 async function run(signal: AbortSignal): Promise<void> {

@@ -1,4 +1,4 @@
-/** The hosted checkout: the pages on which customers pay, in front of the cores. */
+/** The hosted checkout: the pages on which customers pay. It is a client of core. */
 import { randomBytes } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
 import { v7 as uuidv7 } from 'uuid';
@@ -12,9 +12,9 @@ import { createGrpcTransport } from '../contract/grpc-transport.ts';
 import { readSettingsOrExit } from './read-settings.ts';
 import { startLogging } from './start-logging.ts';
 
-/** One every two seconds: more than a customer with a broken link opens, and useless for finding a 256-bit token. */
+/** One every two seconds. A customer with a broken link stays below it, and it is useless for guessing a 256-bit token. */
 const unknownLinksPerMinute = 30;
-/** In ten minutes: four times as many forms as an order takes payments. */
+/** The limit of forms in ten minutes. It is four times as many as an order allows payments. */
 const paymentsPerPage = 20;
 
 const config = readSettingsOrExit(readCheckoutSettings);

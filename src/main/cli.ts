@@ -1,4 +1,4 @@
-/** The command line client: one command, its output, its exit code. */
+/** The command line client. It runs one command and exits with its code. */
 import { randomUUID } from 'node:crypto';
 import { userInfo } from 'node:os';
 import { resolve } from 'node:path';
@@ -9,17 +9,17 @@ import { readCliSettings } from '../cli/settings.ts';
 
 const projectRoot = resolve(import.meta.dirname, '../..');
 
-/** Who runs this, for the audit log, in the characters that a header may have. */
+/** The user that runs this, for the audit log, in the characters that a header allows. */
 function actorName(): string {
   try {
     return userInfo().username.replace(/[^\x21-\x7e]/g, '_');
   } catch {
-    // A container's user need not have a name.
+    // A container's user may have no name.
     return `uid ${process.getuid?.() ?? 'unknown'}`;
   }
 }
 
-// Whoever reads the output, `head` say, may have seen enough.
+// The reader of the output, such as `head`, may close the pipe early.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
@@ -41,7 +41,7 @@ process.exitCode = await runCli(process.argv.slice(2), {
   now: () => new Date(),
   interruption: () => {
     const interruption = new AbortController();
-    // Once: whoever asks a second time is not to wait.
+    // Only once, so that a second signal ends the process at once.
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interruption.abort());
     return interruption.signal;
   },

@@ -230,7 +230,7 @@ const services = [
   sessionService(createSessionStore(accountParts), now),
   walletStatusService({ store: createWalletStatusStore({ database, now }), now }),
   requestLogService(createRequestLogStore({ database, newId, now }), addRequestLogMetrics(metrics)),
-  // Compares the two clocks, so it has to have this machine's own.
+  // Compares the two clocks, so it needs this machine's own.
   diagnosticsService(instance, {
     database,
     isBrokerConnected: bus.isConnected,

@@ -1,4 +1,4 @@
-/** The dashboard: the pages on which merchants and operators work, in front of the cores and of what sends webhooks. */
+/** The dashboard: the pages for merchants and operators. It is a client of core and of the webhooks process. */
 import { randomBytes } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 import { buildDashboard } from '../dashboard/app.ts';
@@ -14,9 +14,9 @@ import { readSettingsOrExit } from './read-settings.ts';
 import { startLogging } from './start-logging.ts';
 
 const minutes = 60_000;
-/** A working day at most, and an hour's break. */
-/** How long a user waits for a mail that an operator asked for, at most. */
+/** The longest wait of a user for a mail that an operator requested. */
 const accountMailsEveryMs = 2_000;
+/** A session lasts a working day at most, and survives an hour without use. */
 const sessionLimits = { idleMs: 60 * minutes, absoluteMs: 12 * 60 * minutes, codeMs: 10 * minutes };
 
 const config = readSettingsOrExit(readDashboardSettings);
@@ -49,7 +49,7 @@ const dashboard = await buildDashboard({
 });
 
 const stopping = new AbortController();
-/** Set once the dashboard listens: links in mails need its address. */
+/** Filled once the dashboard listens, because links in mails need its address. */
 const mailing: Promise<void>[] = [];
 
 stopOnSignal(logger, [

@@ -1,4 +1,4 @@
-/** Plays three payments against the Gatehouse that `npm start` runs here, and tells what happens at each hop. */
+/** Plays three payments against the Gatehouse that `npm start` runs here, and prints what happens at each hop. */
 import { resolve } from 'node:path';
 import { styleText } from 'node:util';
 import { readCliSettings } from '../cli/settings.ts';
@@ -19,7 +19,7 @@ const style = {
 };
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
-// Whoever reads the output may have seen enough.
+// The reader of the output may close the pipe early.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
 });

@@ -7,8 +7,8 @@ const retryMs = 1_000;
 const tries = 60;
 
 /**
- * Brings the schema up to date, waiting up to a minute for a database that is still starting.
- * @throws the last error when it does not come, and any other error at once.
+ * Migrates the schema, and waits up to a minute for a database that is still starting.
+ * @throws the last error when the database stays unavailable, and any other error at once.
  */
 export async function migrateWhenReachable(database: Database, logger: Logger): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {

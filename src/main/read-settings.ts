@@ -1,7 +1,7 @@
 import { SettingsError } from '../platform/settings/read-settings.ts';
 import type { ProcessEnvironment } from '../platform/settings/read-settings.ts';
 
-/** Reads a process's settings from its environment; when one is wrong, says so in plain words and ends the process. */
+/** Reads a process's settings from its environment. If one is invalid, it prints the reason and ends the process. */
 export function readSettingsOrExit<Config>(read: (environment: ProcessEnvironment) => Config): Config {
   try {
     return read(process.env);

@@ -1,7 +1,10 @@
 import { Currency } from '../core/domain/currency.ts';
 import { SettingsError } from '../platform/settings/read-settings.ts';
 
-/** @throws SettingsError for a currency that could be configured but never accepted. */
+/**
+ *
+ * @throws SettingsError for a configured currency that Gatehouse cannot accept.
+ */
 export function requireKnownCurrencies(codes: readonly string[]): void {
   for (const code of codes) {
     try {

@@ -1,4 +1,4 @@
-/** The REST facade: the merchant API of both environments, each on its own listener, in front of the cores. */
+/** The REST facade: the merchant API. Each environment has its own listener. It is a client of core. */
 import { randomFillSync } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
 import { v7 as uuidv7 } from 'uuid';
@@ -18,14 +18,14 @@ import { createGrpcTransport } from '../contract/grpc-transport.ts';
 import { readSettingsOrExit } from './read-settings.ts';
 import { startLogging } from './start-logging.ts';
 
-/** What is left of the request log has so long to reach core. */
+/** The time limit at shutdown for sending the rest of the request log to core. */
 const lastEntriesMs = 500;
 
 const config = readSettingsOrExit(readRestFacadeSettings);
 const { logger } = startLogging('rest-facade', config);
 const cores = { addresses: config.GATEHOUSE_CORE_ADDRESSES, token: config.GATEHOUSE_SERVICE_TOKEN };
 const transport = createGrpcTransport(cores);
-// Of its own, so that streams alone are counted as they go round the cores.
+// A separate transport, so that its rotation over the cores counts streams only.
 const streamTransport = createGrpcTransport(cores);
 const streams = createOrderStreams({
   orders: createClient(OrderService, streamTransport),

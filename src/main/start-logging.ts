@@ -5,14 +5,14 @@ import { createLogger, standardOutput } from '../platform/logger.ts';
 import type { Logger } from '../platform/logger.ts';
 
 export interface Logging {
-  /** Which of several processes of that name this is, as its logs and its peers have it. */
+  /** Distinguishes processes with the same name, in logs and to peers. */
   readonly instance: string;
   readonly logger: Logger;
 }
 
 /**
- * Has a process log to its standard output under its own name, such as "core". From then on an error that nothing
- * handles is in that log before it ends the process.
+ * Makes a process log to its standard output under its name, such as "core". An unhandled error is then logged before
+ * it ends the process.
  */
 export function startLogging(
   name: string,
@@ -33,5 +33,5 @@ export function startLogging(
   return { instance, logger };
 }
 
-/** The first words of a complaint of grpc-js. What follows quotes the caller, whose headers may hold secrets. */
+/** The first words of a message of grpc-js. The rest quotes the caller, whose headers may contain secrets. */
 const withoutQuotes = (text: unknown): string => String(text).split(/[:"]/, 1)[0]?.slice(0, 100) ?? '';

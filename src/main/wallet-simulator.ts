@@ -1,4 +1,4 @@
-/** The wallet simulator: both wallets of the sandbox on one listener, with the page that shows what they do. */
+/** The wallet simulator: both sandbox wallets on one listener, with a page that shows their activity. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -50,7 +50,7 @@ function openJournal(wallet: string): Journal | undefined {
   return folder === undefined ? undefined : openFileJournal(join(folder, `${wallet}.jsonl`));
 }
 
-/** Whether --interactive was given; ends the process on anything else. */
+/** Whether --interactive was given. Any other argument ends the process. */
 function asksForPerson(args: readonly string[]): boolean {
   try {
     const { values } = parseArgs({ args: [...args], options: { interactive: { type: 'boolean' } } });

@@ -1,5 +1,8 @@
 import { optionsOfWallet, walletNamed } from '../contract/payment-options.ts';
-/** Talks to the wallets: brings them the attempts that core has due, hears their callbacks, and tells core what they say. */
+/**
+ * The connector of wallets. It sends due attempts to the wallets, receives their callbacks, and reports the results to
+ * core.
+ */
 import { createClient } from '@connectrpc/connect';
 import { v7 } from 'uuid';
 import { Environment } from '../gen/gatehouse/v1/order_pb.js';
@@ -27,14 +30,14 @@ import { readSettingsOrExit } from './read-settings.ts';
 import { startLogging } from './start-logging.ts';
 
 const idleMs = 500;
-/** Statements are read once a day; who starts one by hand rings. */
+/** Statements are read once a day. A manual start wakes this worker at once. */
 const reconcileIdleMs = 10_000;
 const standardMaxInFlight = 32;
 const standardCallTimeoutMs = 20_000;
 const breaking = { restMs: 5_000, threshold: 8 };
-/** A wallet that does not say soon how it is, is not well. */
+/** A wallet without an answer after this time counts as unhealthy. */
 const healthTimeoutMs = 5_000;
-/** For an access token, the heartbeat and a page of the statement, beside the payments and reversals. */
+/** For an access token, the heartbeat and a page of the statement, besides payments and reversals. */
 const connectionsBeside = 3;
 
 const { config, wallets } = readSettingsOrExit((environment) => {
@@ -53,13 +56,13 @@ const statuses = createClient(WalletStatusService, transport);
 const bus = openEventBus({ url: config.GATEHOUSE_NATS_URL, name: `wallets ${instance}`, logger });
 const now = (): Date => new Date();
 
-/** No new work is taken. */
+/** Aborts when no new work is taken. */
 const stopping = new AbortController();
-/** What is still being said to a wallet is cut short. */
+/** Aborts the requests that are still under way. */
 const leaving = new AbortController();
 
 const environments = { sandbox: Environment.SANDBOX, production: Environment.PRODUCTION } as const;
-// The callbacks' address is known once the listener has a port; connectors are first used after that.
+// The callback address is known once the listener has a port. Connectors are used only after that.
 const listening: { callbackBaseUrl: string } = {
   callbackBaseUrl: config.GATEHOUSE_WALLET_CALLBACK_BASE_URL ?? '',
 };
@@ -81,7 +84,7 @@ const served = wallets.map((settings) => {
       },
       currencies: settings.currencies,
       timeouts: { connectMs: 5_000, callMs: settings.call_timeout_ms ?? standardCallTimeoutMs },
-      // However many requests hang, nothing that is begun waits for a connection.
+      // Hanging requests never delay a new one, because there is a connection for each slot.
       maxConnections: 2 * maxInFlight + connectionsBeside,
     },
     now,
@@ -147,11 +150,11 @@ const workers = served.flatMap(({ name, tokens, settings, connector, breaker, ma
       {
         maxInFlight: 1,
         idleMs: reconcileIdleMs,
-        // A statement that cannot be read says nothing about payments.
+        // A separate circuit breaker, because an unreadable statement says nothing about payments.
         breaker: createWalletBreaker({
           logger,
           wallet: `${name} statement`,
-          // How the wallet is says nothing of its statements: only reading one does.
+          // A wallet's status says nothing about its statements. Only reading one does.
           ask: () => Promise.resolve({ kind: 'untold', detail: 'statements have no heartbeat' }),
           ...breaking,
         }),
@@ -172,7 +175,7 @@ const reporting = reportWalletStatus(
       environment: environments[settings.environment],
       meter,
       breaker,
-      // So many payments, and beside them so many reversals.
+      // The slots for payments, and as many for reversals.
       places: 2 * maxInFlight,
       ask: () => askUntil(stopping.signal),
     })),
@@ -186,7 +189,7 @@ stopOnSignal(logger, [
     name: 'work',
     stop: async () => {
       stopping.abort();
-      // A request that is on its way gets its answer if that comes soon; else the lease ends and another asks.
+      // A request under way has this long to finish. Otherwise its lease expires, and another worker queries the wallet.
       const timer = setTimeout(() => leaving.abort(), 4_000);
       await Promise.all([...workers, reporting]);
       clearTimeout(timer);

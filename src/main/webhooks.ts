@@ -1,4 +1,7 @@
-/** Tells merchants of their orders' ends: turns events into deliveries, sends them, and says what came of it. */
+/**
+ * The webhooks process. It notifies merchants of ended orders: it turns events into deliveries, sends them and records
+ * the results.
+ */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
 import { v7 } from 'uuid';
@@ -41,12 +44,12 @@ import { migrateWhenReachable } from './migrate-when-reachable.ts';
 import { readSettingsOrExit } from './read-settings.ts';
 import { startLogging } from './start-logging.ts';
 
-/** An attempt ends after this long, whatever the receiver does. */
+/** The time limit of an attempt, whatever the receiver does. */
 const attemptMs = 15_000;
 const connectMs = 5_000;
-/** How long a lane stays with a process that says nothing more. */
+/** How long a process keeps a lane without renewing its lease. */
 const leaseMs = 20_000;
-/** Until the broker brings an event again that was not acknowledged. */
+/** The broker redelivers an unacknowledged event after this time. */
 const ackWaitMs = 30_000;
 const clockIntervalMs = 5_000;
 const auditIntervalMs = 1_000;
@@ -55,7 +58,7 @@ const resealIntervalMs = 60_000;
 const reconcileIntervalMs = 60_000;
 const forgetIntervalMs = 60 * 60_000;
 const redeliveryIdleMs = 1_000;
-/** Whoever listens gives up after a minute or so of silence. */
+/** Clients of a stream disconnect after about a minute of silence. */
 const signOfLifeMs = 15_000;
 
 const config = readSettingsOrExit(readWebhooksSettings);

@@ -1,4 +1,4 @@
-/** The demo cannot go on; the message says what to do. */
+/** The demo cannot continue. The message says what to do. */
 export class DemoStopped extends Error {
   override readonly name = 'DemoStopped';
 }

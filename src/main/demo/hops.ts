@@ -6,16 +6,16 @@ import type { Prompt } from './observer.ts';
 import type { ShopCall } from './sandbox-shop.ts';
 import type { ShopWebhook } from './webhook-receiver.ts';
 
-/** Something that happened between two, or at one. */
+/** Something that happened at a participant or between two. */
 export interface Hop {
   readonly at: Date;
   readonly where: string;
   readonly what: string;
-  /** More about it, in faint letters. */
+  /** More details, printed in a faint colour. */
   readonly details: readonly string[];
 }
 
-/** A call of the shop's to the facade, as two hops: there, and back with what the answer means. */
+/** A call of the shop to the facade, as two hops: the request, and the response with its meaning. */
 export function shopHops(call: ShopCall, meaning: string): readonly Hop[] {
   const back = new Date(call.startedAt.getTime() + call.tookMs);
   return [
@@ -34,7 +34,7 @@ export function shopHops(call: ShopCall, meaning: string): readonly Hop[] {
   ];
 }
 
-/** An event that core committed, and then published on NATS. */
+/** An event that core committed and then published to NATS. */
 export function eventHop(event: OrderEvent): Hop {
   const { type, sequence, occurTime, order, paymentAttempt } = event;
   const status = OrderStatus[order?.status ?? 0];
@@ -62,7 +62,7 @@ const meanings: Readonly<Record<string, string>> = {
   query_reversal: 'asks whether it went back',
 };
 
-/** A request to the wallet, or from it. */
+/** A request to or from the wallet. */
 export function exchangeHop(exchange: WalletExchange): Hop {
   const { purpose, startTime, method, url, status, responseBody, requestBody, error } = exchange;
   const at = startTime === undefined ? new Date(0) : timestampDate(startTime);
@@ -83,7 +83,7 @@ export function exchangeHop(exchange: WalletExchange): Hop {
   };
 }
 
-/** The shop hears of its order's end. */
+/** The webhook that notifies the shop of its order's end. */
 export const webhookHop = ({ at, type, eventId, isGenuine, signature, body }: ShopWebhook): Hop => ({
   at,
   where: 'webhooks → shop',

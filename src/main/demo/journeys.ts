@@ -2,15 +2,15 @@
 export interface Journey {
   readonly title: string;
   readonly amount: string;
-  /** Phones of the payer, with the option each is asked through; the first that may be asked is. */
+  /** The payer's phones with their payment options. The first phone that may be prompted is used. */
   readonly payers: readonly { readonly phone: string; readonly option: string }[];
-  /** Whether the order is registered with a webhook_url before it is paid, and the shop told of its end. */
+  /** Whether the order has a webhook_url, so that the shop gets a webhook. */
   readonly isTold: boolean;
-  /** Whether money comes in that has to go back. */
+  /** Whether the payment becomes a stray payment, which must be reversed. */
   readonly isStray: boolean;
 }
 
-/** Numbers of the simulated wallets that always end in one way: docs/operating/wallet-simulator.md. */
+/** Simulated phone numbers with a fixed outcome: docs/operating/wallet-simulator.md. */
 const endingIn = (outcome: string): Journey['payers'] => [
   { phone: `+2519000000${outcome}`, option: 'walleta_ussd' },
   { phone: `+2517000000${outcome}`, option: 'walletb_ussd' },

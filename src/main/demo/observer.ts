@@ -40,7 +40,7 @@ const prompts = Type.Object({
 });
 export type Prompt = Static<typeof prompts>['prompts'][number];
 
-/** Looks at the running system from behind: core over gRPC, the wallet by its own ledger. */
+/** Observes the running system: core over gRPC, and the wallet by its ledger. */
 export interface Observer {
   readonly order: (orderNumber: string) => Promise<{ orderId: string; events: readonly OrderEvent[] }>;
   readonly attempt: (paymentAttemptId: string) => Promise<GetPaymentAttemptResponse>;

@@ -25,7 +25,7 @@ const lookIntervalMs = 100;
 const whereWidth = 18;
 const detailWidth = 90;
 
-/** Plays one payment to its end and prints every hop of it, in the order in which they happened. @throws DemoStopped */
+/** Plays one payment to its end and prints all its hops in the order of their times. @throws DemoStopped */
 export async function playJourney(journey: Journey, parts: JourneyParts): Promise<void> {
   const { shop, receiver, observer, now, print } = parts;
   const orderNumber = `demo-${now()
@@ -100,7 +100,7 @@ async function register(
   throw new DemoStopped(`${call.path} answered ${call.status} ${JSON.stringify(call.answer)}`);
 }
 
-/** Undefined when no phone may be asked now, which has been said then. */
+/** Undefined when no phone may be prompted now. The reason has been printed then. */
 async function startPayment(
   { payers, amount }: Journey,
   orderNumber: string,
@@ -155,7 +155,7 @@ function printHop(
     print(style.faint(`  ${''.padStart(9)}  ${''.padEnd(whereWidth)}${line}`));
 }
 
-/** Lines that an ordinary terminal has room for; JSON is broken behind its commas. */
+/** Wraps text to the width of an ordinary terminal. JSON breaks after its commas. */
 function wrap(text: string): string[] {
   const lines = [''];
   for (const part of text.split(/(?<=,)(?=")/)) {

@@ -5,7 +5,7 @@ import { Value } from '@sinclair/typebox/value';
 import { readIfThere } from '../local/private-file.ts';
 import { DemoStopped } from './demo-stopped.ts';
 
-/** The part of `demo.json` that is of use here. */
+/** The part of `demo.json` that the demo needs. */
 const demoFile = Type.Object({
   rest: Type.Object({ sandbox: Type.String() }),
   simulator: Type.String(),
@@ -20,7 +20,7 @@ const demoFile = Type.Object({
 
 const probeTimeoutMs = 3_000;
 
-/** Where the Gatehouse is that `npm start` runs on a data folder. @throws DemoStopped when none does */
+/** Finds the Gatehouse that `npm start` runs on a data folder. @throws DemoStopped when none runs */
 export async function findRunning(dataFolder: string): Promise<{ demo: Static<typeof demoFile> }> {
   const path = join(dataFolder, 'demo.json');
   const text = await readIfThere(path);

@@ -3,7 +3,7 @@ import type { TSchema } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { DemoStopped } from './demo-stopped.ts';
 
-/** One call to the merchant API, and what came back. */
+/** One call to the merchant API, and its response. */
 export interface ShopCall {
   readonly path: string;
   readonly body: object;
@@ -14,7 +14,7 @@ export interface ShopCall {
   readonly tookMs: number;
 }
 
-/** A merchant's server: it knows an address, an API key, and nothing of what is behind. */
+/** A merchant's server. It has only an address and an API key. */
 export interface SandboxShop {
   readonly register: (body: object) => Promise<ShopCall>;
   readonly startPayment: (option: string, body: object) => Promise<ShopCall>;

@@ -4,19 +4,19 @@ import { createServer } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { DemoStopped } from './demo-stopped.ts';
 
-/** A webhook that the shop's server was sent. */
+/** A webhook that the shop's server received. */
 export interface ShopWebhook {
   readonly at: Date;
   readonly orderNumber: string;
   readonly type: string;
   readonly eventId: string;
   readonly signature: string;
-  /** Whether the signature is that of these bytes with the merchant's secret. */
+  /** Whether the signature matches the body and the merchant's secret. */
   readonly isGenuine: boolean;
   readonly body: string;
 }
 
-/** The part of a merchant's server that hears of orders' ends. */
+/** The part of a merchant's server that receives webhooks. */
 export interface WebhookReceiver {
   readonly url: string;
   readonly webhooks: readonly ShopWebhook[];

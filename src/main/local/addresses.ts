@@ -1,7 +1,7 @@
 import type { LocalSettings } from './settings.ts';
 import { choosePorts } from './free-port.ts';
 
-/** Where everything of one machine listens, and how its clients reach it. */
+/** The addresses of all listeners on this machine, and how clients reach them. */
 export interface Addresses {
   readonly ports: {
     readonly restProduction: number;
@@ -20,17 +20,17 @@ export interface Addresses {
   /** host:port */
   readonly grpc: string;
   readonly connect: string;
-  /** The process that sends webhooks, as it is called by clients: gRPC as host:port, Connect as a URL. */
+  /** The webhooks process for its clients: gRPC as host:port, Connect as a URL. */
   readonly webhooks: { readonly grpc: string; readonly connect: string };
   readonly rest: { readonly production: string; readonly sandbox: string };
   readonly checkout: string;
   readonly dashboard: string;
-  /** Where wallets say that there is news. */
+  /** The address for callbacks of wallets. */
   readonly walletCallback: string;
   readonly simulator: string;
 }
 
-/** PostgreSQL and NATS serve only this machine, whatever GATEHOUSE_HOST says. */
+/** PostgreSQL and NATS are reachable only from this machine, whatever GATEHOUSE_HOST is. */
 const loopback = '127.0.0.1';
 
 function reachable(host: string): string {
@@ -40,8 +40,8 @@ function reachable(host: string): string {
 }
 
 /**
- * Makes sure that every configured port is free, and fills in those that are 0. A server that runs elsewhere is given
- * a port here that goes unused.
+ * Checks that every configured port is free, and replaces 0 by free ports. A server that runs elsewhere also gets a
+ * port here, which stays unused.
  * @throws StartError
  */
 export async function chooseAddresses(config: LocalSettings): Promise<Addresses> {

@@ -8,9 +8,9 @@ import { MerchantService } from '../../gen/gatehouse/v1/merchant_service_pb.js';
 import { Environment } from '../../gen/gatehouse/v1/order_pb.js';
 
 const DemoMerchant = Type.Object({ id: Type.String(), test_key: Type.String(), live_key: Type.String() });
-/** The merchant to try things with, and its keys. */
+/** The demo merchant, and its keys. */
 export type DemoMerchant = Static<typeof DemoMerchant>;
-/** What an earlier start kept of it. Before there were webhooks, they had no secrets. */
+/** The demo merchant of an earlier start. Files from versions without webhooks lack its secrets. */
 const KeptMerchant = Type.Composite([
   DemoMerchant,
   Type.Object({
@@ -24,7 +24,7 @@ const name = 'Demo merchant';
 const keyLabel = 'demo.json';
 const mostMerchants = 500;
 
-/** Finds the demo merchant in what an earlier start left in demo.json; undefined when it is not there. */
+/** Reads the demo merchant of an earlier start from demo.json; undefined when it is absent. */
 export function readDemoMerchant(text: string | undefined): KeptMerchant | undefined {
   try {
     const content: unknown = JSON.parse(text ?? '');
@@ -49,7 +49,7 @@ async function opens(facade: Client<typeof ApiKeyService>, apiKey: string, envir
     return true;
   } catch (error) {
     if (!(error instanceof ConnectError)) throw error;
-    // The key is good; its merchant was suspended, by somebody who will know why.
+    // The key is valid, but an operator has suspended its merchant.
     if (error.code === Code.PermissionDenied) return true;
     if (error.code === Code.Unauthenticated) return false;
     throw error;
@@ -64,8 +64,8 @@ async function findMerchant(merchants: Client<typeof MerchantService>, kept: Dem
 }
 
 /**
- * Makes sure there is a demo merchant with a working test key and live key: the one known from an earlier start with
- * the same keys, else the one in the database with new keys, else a new one.
+ * Ensures that there is a demo merchant with a working test key and live key. It reuses the one of an earlier start
+ * with its keys, else the one in the database with new keys. Otherwise it creates a merchant.
  */
 export async function ensureDemoMerchant(options: {
   readonly operator: Transport;

@@ -8,13 +8,13 @@ import { reasonOf } from '../../platform/rpc/rpc-error.ts';
 
 const Login = Type.Object({ email: Type.String(), password: Type.String() });
 const DemoUsers = Type.Object({ owner: Login, operator: Login });
-/** Whom to sign in to the dashboard as: the demo merchant's owner, and somebody who runs the gateway. */
+/** The dashboard's demo users: the demo merchant's owner and an operator. */
 export type DemoUsers = Static<typeof DemoUsers>;
 
 const emails = { owner: 'owner@demo.example', operator: 'operator@demo.example' } as const;
 const names = { owner: 'Demo owner', operator: 'Demo operator' } as const;
 
-/** Finds the users in what an earlier start left in demo.json; undefined when they are not there. */
+/** Reads the users of an earlier start from demo.json; undefined when they are absent. */
 export function readDemoUsers(text: string | undefined): DemoUsers | undefined {
   try {
     const content: unknown = JSON.parse(text ?? '');
@@ -25,8 +25,8 @@ export function readDemoUsers(text: string | undefined): DemoUsers | undefined {
 }
 
 /**
- * Makes sure that the demo merchant's owner and an operator can sign in to the dashboard. Logins of an earlier start are
- * kept, and so is a password that its user has changed since. A login that is not known any more gets a new password.
+ * Ensures that the demo merchant's owner and an operator can sign in to the dashboard. Logins of an earlier start
+ * remain, even with a password that the user has changed. A lost login gets a new password.
  */
 export async function ensureDemoUsers(options: {
   readonly operator: Transport;
@@ -55,7 +55,7 @@ export async function ensureDemoUsers(options: {
     try {
       await accept();
     } catch (error) {
-      // The address has an account without this role. An invitation says so only to a wrong password.
+      // The address has an account without this role. Only a wrong password makes an invitation return this error.
       if (reasonOf(ConnectError.from(error)) !== 'WRONG_CREDENTIALS') throw error;
       await reset(who, password);
       await accept();

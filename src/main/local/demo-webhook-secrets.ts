@@ -4,15 +4,15 @@ import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import { Environment } from '../../gen/gatehouse/v1/order_pb.js';
 import { WebhookService } from '../../gen/gatehouse/v1/webhook_service_pb.js';
 
-/** What the demo merchant's webhooks are signed with. */
+/** The signing secrets of the demo merchant. */
 export interface WebhookSecrets {
   readonly test_webhook_secret: string;
   readonly live_webhook_secret: string;
 }
 
 /**
- * Makes sure that the demo merchant has a known signing secret in each environment: the one kept from an earlier start
- * while it signs, else a new one that signs at once.
+ * Ensures that the demo merchant has a known signing secret in each environment. It keeps the one of an earlier start
+ * while that signs. Otherwise it creates one that signs at once.
  */
 export async function ensureWebhookSecrets(options: {
   readonly webhooks: Transport;

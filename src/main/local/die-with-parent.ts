@@ -3,9 +3,8 @@ import { existsSync } from 'node:fs';
 const setpriv = '/usr/bin/setpriv';
 
 /**
- * The command line that runs a program so that the kernel sends it `signal` when the process that starts it is gone,
- * however that ended. Without setpriv (util-linux, essential in Debian) the program is run as it is: the next start
- * ends what was left.
+ * The command line that makes the kernel send `signal` to a program when its parent exits for any reason. Without
+ * setpriv (util-linux, essential in Debian) the program runs unchanged, and the next start ends leftovers.
  */
 export function dieWithParent(signal: NodeJS.Signals, command: string, args: readonly string[]) {
   return existsSync(setpriv)

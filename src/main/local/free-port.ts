@@ -4,17 +4,14 @@ import { hasCode } from './error-code.ts';
 import { findPortHolder } from './port-holder.ts';
 import { StartError } from './start-error.ts';
 
-/** A listener to be: the setting its port comes from, and where it will listen. Port 0 stands for any free one. */
+/** A requested listener: the setting of its port, and its address. Port 0 means any free port. */
 export interface PortRequest {
   readonly setting: string;
   readonly host: string;
   readonly port: number;
 }
 
-/**
- * Below the range the system gives to outgoing connections, so that none of those takes the port between its choice
- * here and its use.
- */
+/** Below the range for outgoing connections, which could otherwise take the port between its choice here and its use. */
 const freeRange = { from: 20_000, to: 32_000 };
 const attempts = 100;
 
@@ -27,7 +24,7 @@ async function listen(host: string, port: number): Promise<Server> {
   return server;
 }
 
-/** Why a port cannot be listened on, and what to do. `others` are the settings that were given the same port. */
+/** Explains why a port is unusable, and what to do. `others` are the settings with the same port. */
 async function whyNot(request: PortRequest, error: unknown, others: readonly string[]): Promise<string> {
   const { setting, host, port } = request;
   const [other] = others;
@@ -45,7 +42,7 @@ async function whyNot(request: PortRequest, error: unknown, others: readonly str
   return `Cannot listen on ${host}:${port} (GATEHOUSE_HOST, ${setting}): ${String(error)}`;
 }
 
-/** All that is wrong with the ports at once, and one command that starts with others. */
+/** All problems with ports in one error, and one command that starts with other ports. */
 function refuse(problems: readonly { readonly setting: string; readonly reason: string }[]): StartError {
   const settings = problems.map(({ setting }) => `${setting}=0`).join(' ');
   const all = problems.length === 1 ? 'it' : 'all of them';
@@ -71,10 +68,10 @@ async function open(request: PortRequest): Promise<{ server: Server; port: numbe
 }
 
 /**
- * Makes sure that every port can be listened on, and chooses the free ones. They are all held at once, so two of them
- * are never the same, and let go before this returns.
- * @returns the ports, in the order asked
- * @throws StartError with every port that cannot be used, its setting and, where that can be told, who holds it
+ * Ensures that every port can be used, and chooses the free ones. All are bound at the same time, so that they differ,
+ * and released before this returns.
+ * @returns the ports, in the requested order
+ * @throws StartError with every unusable port, its setting and, if known, the process that uses it
  */
 export async function choosePorts(requests: readonly PortRequest[]): Promise<number[]> {
   const held: { readonly server: Server; readonly port: number; readonly setting: string }[] = [];

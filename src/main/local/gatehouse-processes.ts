@@ -13,7 +13,7 @@ import { heapEnvironment, heapFlags } from './heap-flags.ts';
 import type { Secrets } from './secrets.ts';
 import type { ProcessSpec } from './supervisor.ts';
 
-/** What core and the facade are told when they run on one machine. Settings not named here are those of `environment`. */
+/** The settings of the processes on one machine. Settings that are not named here come from `environment`. */
 export interface LocalSettings {
   readonly environment: ProcessEnvironment;
   readonly projectRoot: string;
@@ -24,7 +24,7 @@ export interface LocalSettings {
   readonly addresses: Addresses;
 }
 
-/** Within ten seconds everything is gone: this much for the facade, then core, and 2.5 s for the servers behind them. */
+/** All processes stop within ten seconds: this long for the facade, as long for core, and 2.5 s for the servers behind them. */
 const stopTimeoutMs = 3_500;
 
 const saysReady = (log: string): boolean => /^\{.*"msg":"ready".*\}$/m.test(log);
@@ -42,7 +42,7 @@ function nodeProcess(
     command: process.execPath,
     args: [...nodeFlags, '--import', './src/main/local/stop-with-parent.ts', `src/main/${name}.ts`],
     cwd: settings.projectRoot,
-    // What Node compiles is kept, in a folder of ours alone: each process starts sooner and holds less (docs/adr/0001).
+    // Compiled code is cached in a private folder. So each process starts sooner and uses less memory (docs/adr/0001).
     env: {
       NODE_COMPILE_CACHE: join(settings.dataFolder, 'compile-cache'),
       ...env,
@@ -55,7 +55,7 @@ function nodeProcess(
   };
 }
 
-/** Who may call, as core and webhooks are told it. */
+/** The permitted callers, in the form of core's and webhooks' setting. */
 const serviceTokens = ({ service_tokens: tokens }: Secrets): string =>
   Object.entries(tokens)
     .map(([role, token]) => `${role}:${token}`)
@@ -101,7 +101,7 @@ export function restFacadeProcess(settings: LocalSettings): ProcessSpec {
   return nodeProcess('rest-facade', `sandbox ${sandbox}, production ${production}`, settings, env, heapFlags);
 }
 
-/** The pages on which customers pay. @throws SettingsError */
+/** The hosted checkout. @throws SettingsError */
 export function checkoutProcess(settings: LocalSettings): ProcessSpec {
   const { secrets, addresses } = settings;
   const env = {
@@ -115,7 +115,7 @@ export function checkoutProcess(settings: LocalSettings): ProcessSpec {
   return nodeProcess('checkout', addresses.checkout, settings, env);
 }
 
-/** The pages on which merchants and operators work. @throws SettingsError */
+/** The dashboard. @throws SettingsError */
 export function dashboardProcess(settings: LocalSettings): ProcessSpec {
   const { environment, secrets, addresses } = settings;
   const env = {
@@ -131,21 +131,21 @@ export function dashboardProcess(settings: LocalSettings): ProcessSpec {
   return nodeProcess('dashboard', addresses.dashboard, settings, env);
 }
 
-/** The wallets of the sandbox. @throws SettingsError */
+/** The simulated wallets of the sandbox. @throws SettingsError */
 export function walletSimulatorProcess(settings: LocalSettings): ProcessSpec {
   const { secrets, addresses } = settings;
   const env = {
     ...settings.environment,
     GATEHOUSE_SIMULATOR_PORT: String(addresses.ports.simulator),
     GATEHOUSE_SIMULATOR_CREDENTIALS: JSON.stringify(secrets.simulated_wallets),
-    // Payments outlive a restart: so must the wallets that are asked about them.
+    // Payments survive a restart, so the simulated wallets must survive it too.
     GATEHOUSE_SIMULATOR_JOURNAL_DIR: join(settings.dataFolder, 'wallet-simulator'),
   };
   readWalletSimulatorSettings(env);
   return nodeProcess('wallet-simulator', addresses.simulator, settings, env);
 }
 
-/** What talks to the wallets: those of the settings, or else the simulated ones of the sandbox. @throws SettingsError */
+/** The wallets process, with the configured wallets or else the simulated ones of the sandbox. @throws SettingsError */
 export function walletsProcess(settings: LocalSettings): ProcessSpec {
   const { secrets, addresses } = settings;
   const simulated = (['walleta', 'walletb'] as const).map((wallet) => ({
@@ -153,7 +153,7 @@ export function walletsProcess(settings: LocalSettings): ProcessSpec {
     environment: 'sandbox',
     base_url: `${addresses.simulator}/${wallet}`,
     ...secrets.simulated_wallets[wallet],
-    // The simulated wallets call back with the key that they are called with.
+    // The simulated wallets use the same key for callbacks as for requests.
     callback_api_key: secrets.simulated_wallets[wallet].api_key,
     payee: { type: 'accountid', id: '2999' },
     currencies: (settings.environment['GATEHOUSE_CURRENCIES'] || 'ETB,USD')
@@ -175,10 +175,10 @@ export function walletsProcess(settings: LocalSettings): ProcessSpec {
   return nodeProcess('wallets', `callbacks ${addresses.walletCallback}`, settings, env);
 }
 
-/** Whoever develops a shop on this machine has it on this machine. */
+/** A shop in development usually runs on this machine. */
 const thisMachine = '127.0.0.0/8,::1/128';
 
-/** What tells merchants of their orders' ends. @throws SettingsError */
+/** The webhooks process. @throws SettingsError */
 export function webhooksProcess(settings: LocalSettings): ProcessSpec {
   const { environment, secrets, addresses } = settings;
   const { grpc, connect } = addresses.webhooks;

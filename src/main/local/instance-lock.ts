@@ -2,12 +2,12 @@ import { stat } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { hasCode } from './error-code.ts';
 
-/** Held until the process ends, however it ends. */
+/** Held until the process exits for any reason. */
 export interface InstanceLock {
   readonly release: () => Promise<void>;
 }
 
-/** Somebody else holds it. `pid` is undefined when that process ended or is too busy to say. */
+/** Another process holds the lock. `pid` is undefined when that process exited or is too busy to answer. */
 export interface LockedBy {
   readonly pid: number | undefined;
 }
@@ -27,8 +27,8 @@ async function askForPid(path: string): Promise<number | undefined> {
 }
 
 /**
- * One Gatehouse per folder. The lock is a socket in Linux's abstract namespace: taking it is atomic, and the
- * kernel lets go of it when its holder dies, so a lock is never left behind as a file would be.
+ * One Gatehouse per folder. The lock is a socket in Linux's abstract namespace. Taking it is atomic, and the kernel
+ * releases it when its holder exits. So no lock is left behind, as a file would be.
  */
 export async function lockFolder(folder: string): Promise<InstanceLock | LockedBy> {
   const { dev, ino } = await stat(folder);

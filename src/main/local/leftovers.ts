@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { hasCode } from './error-code.ts';
 import { StartError } from './start-error.ts';
 
-/** Set in the environment of every process that is started for a data folder, so that it can be found again. */
+/** An environment variable of every process that is started for a data folder, which identifies it later. */
 export const dataFolderMarker = 'GATEHOUSE_STARTED_FOR';
 
 interface Leftover {
@@ -13,15 +13,15 @@ interface Leftover {
 }
 
 const pollMs = 50;
-/** How long a killed process may take to be gone before something is wrong with the machine. */
+/** The time limit for a killed process to exit. Beyond it, the machine has a problem. */
 const killDeadlineMs = 5_000;
 
 async function attempt<T>(read: Promise<T>): Promise<T | undefined> {
-  // Gone in the meantime, or another user's, which is never ours.
+  // The process exited meanwhile, or belongs to another user and so is not ours.
   return read.catch(() => undefined);
 }
 
-/** The name of the program a process runs; undefined for a zombie, which has none and holds nothing any more. */
+/** The name of a process's program; undefined for a zombie, which has none and holds no resources. */
 async function programOf(pid: number): Promise<string | undefined> {
   const executable = await attempt(readlink(`/proc/${pid}/exe`));
   return executable === undefined ? undefined : basename(executable).replace(/ \(deleted\)$/, '');
@@ -32,8 +32,8 @@ async function isOurs(
   dataFolder: string,
   postgresData: string | undefined,
 ): Promise<boolean> {
-  // PostgreSQL writes its process titles over its environment, but works in its data folder. So may the shell of
-  // somebody who looks around there.
+  // PostgreSQL overwrites its environment with process titles, but its working folder is its data folder. A person's
+  // shell may have the same working folder, so the program's name is checked as well.
   if (
     postgresData !== undefined &&
     name === 'postgres' &&
@@ -71,13 +71,13 @@ const cannotEnd = (left: readonly Leftover[]) =>
   `Processes of an earlier start cannot be ended: ${list(left)}. Look at them with: ps -o pid,stat,wchan,cmd -p <pid>`;
 
 /**
- * Ends what an earlier Gatehouse that was killed left running for this data folder: asks once (PostgreSQL by a fast
- * shutdown), waits, and kills what is still there at the deadline. Found by what the processes hold, not by pid files,
- * which lie after a crash. Call it only while holding the data folder's lock.
+ * Ends processes that an earlier, killed Gatehouse left running for this data folder. It sends one signal (a fast
+ * shutdown to PostgreSQL), waits, and kills the rest at the deadline. It finds them by what they hold, because pid
+ * files are unreliable after a crash. Call it only while holding the data folder's lock.
  */
 export async function endLeftovers(options: {
   readonly dataFolder: string;
-  /** Undefined: its database runs elsewhere. */
+  /** Undefined when the database runs elsewhere. */
   readonly postgresData: string | undefined;
   readonly report: (line: string) => void;
   readonly deadlineMs: number;
@@ -86,7 +86,8 @@ export async function endLeftovers(options: {
   const first = await findLeftovers(dataFolder, postgresData);
   if (first.length === 0) return;
   report(`Ending what an earlier start left running: ${list(first)}`);
-  // Of PostgreSQL only the postmaster: the same signals mean other things to its children, and it ends them in order.
+  // Only PostgreSQL's postmaster gets the signal. The same signals mean other things to its children, and it ends them
+  // in order.
   const pidFile = (await attempt(readFile(join(postgresData ?? '', 'postmaster.pid'), 'utf8'))) ?? '';
   const postmaster = Number.parseInt(pidFile, 10);
   for (const { pid, name } of first) {

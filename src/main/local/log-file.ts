@@ -2,16 +2,16 @@ import { copyFile, open, rename, stat, truncate } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { hasCode } from './error-code.ts';
 
-/** The log of one process: written by that process itself, kept from growing without bound here. */
+/** The log of one process. The process writes it, and this module bounds its size. */
 export interface LogFile {
   readonly path: string;
-  /** Opens it for a process that is about to start, and begins a new reading for `readNew`. */
+  /** Opens it for a process that is about to start. `readNew` reads from here. */
   readonly open: () => Promise<FileHandle>;
-  /** What has been written since `open`. */
+  /** The text written since `open`. */
   readonly readNew: () => Promise<string>;
   /** The last lines. */
   readonly tail: () => Promise<string>;
-  /** Moves the content to `<path>.1` when there is too much of it. */
+  /** Moves the content to `<path>.1` when the log is too large. */
   readonly bound: () => Promise<void>;
 }
 
@@ -34,7 +34,7 @@ async function readFrom(path: string, position: number): Promise<string> {
   }
 }
 
-/** Begins a log; that of the run before, if there is one, is kept beside it as `<path>.1`. */
+/** Starts a log. The log of the previous run, if any, is kept as `<path>.1`. */
 export async function beginLog(path: string, largestBytes = defaultLargestBytes): Promise<LogFile> {
   await rename(path, `${path}.1`).catch((error: unknown) => {
     if (!hasCode(error, 'ENOENT')) throw error;
@@ -52,7 +52,7 @@ export async function beginLog(path: string, largestBytes = defaultLargestBytes)
       const text = await readFrom(path, Math.max(0, (await sizeOf(path)) - tailBytes));
       return text.trimEnd().split('\n').slice(-tailLines).join('\n');
     },
-    // The process appends, so it writes on at the beginning; lines of the instant between the two calls are lost.
+    // The process appends, so it continues at the beginning. Lines written between the two calls are lost.
     bound: async () => {
       if ((await sizeOf(path)) < largestBytes) return;
       await copyFile(path, `${path}.1`);

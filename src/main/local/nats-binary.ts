@@ -37,7 +37,7 @@ async function runInstaller(command: string, args: readonly string[], { report, 
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  // apt-get ends a download at this signal, but lets dpkg finish: nothing is left for the operator to mend.
+  // At this signal apt-get stops a download, but lets dpkg finish. So no package is left half-installed.
   const interrupt = () => child.kill('SIGINT');
   signal.addEventListener('abort', interrupt, { once: true });
   let output = '';
@@ -58,10 +58,10 @@ async function runInstaller(command: string, args: readonly string[], { report, 
 }
 
 /**
- * Finds nats-server on PATH (and in the system's own folders, which ordinary users' PATH leaves out), or, as root on
- * Debian, installs it. The service that the package starts is turned off: it would be an open broker on port 4222.
+ * Finds nats-server on PATH and in system folders that ordinary users' PATH omits. As root on Debian, installs it if it
+ * is absent. The service of the package is disabled, because it would be an open broker on port 4222.
  * @returns the program's path
- * @throws StartError that says how to get one
+ * @throws StartError that says how to get the program
  */
 export async function findOrInstallNatsServer(search: NatsSearch): Promise<string> {
   const found = find();
@@ -70,7 +70,7 @@ export async function findOrInstallNatsServer(search: NatsSearch): Promise<strin
   if (process.getuid?.() !== 0 || !isDebian) throw new StartError(howToGetOne);
   search.report(`Installing ${program} with apt-get (once)`);
   const install = ['install', '--yes', '--no-install-recommends', '-o', 'DPkg::Lock::Timeout=60', program];
-  // A fresh machine has no package lists, or old ones.
+  // A fresh machine has no package lists, or outdated ones.
   const failure =
     (await runInstaller('apt-get', ['update'], search)) ?? (await runInstaller('apt-get', install, search));
   const installed = find();

@@ -8,11 +8,11 @@ import type { ProcessSpec } from './supervisor.ts';
 export interface NatsOptions {
   /** The nats-server program. */
   readonly program: string;
-  /** Keeps the streams and the configuration; may be deleted while stopped. */
+  /** Contains the streams and the configuration. It may be deleted while the server is stopped. */
   readonly folder: string;
   readonly port: number;
   readonly password: string;
-  /** Added to the environment, by which a later start recognises the process. */
+  /** Added to the environment, so that a later start recognises the process. */
   readonly marker: Readonly<Record<string, string>>;
 }
 
@@ -21,7 +21,7 @@ const host = '127.0.0.1';
 const stopTimeoutMs = 2_500;
 const greetingTimeoutMs = 1_000;
 
-/** Where clients reach it. */
+/** The URL for clients. */
 export const natsUrl = ({ port, password }: Pick<NatsOptions, 'port' | 'password'>): string =>
   `nats://${user}:${encodeURIComponent(password)}@${host}:${port}`;
 
@@ -38,7 +38,7 @@ jetstream {
 }
 `;
 
-/** It greets its clients as soon as it serves them, which is after it has read its streams. */
+/** The server greets clients once it is ready, after it has read its streams. */
 async function greets(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host, port });
@@ -53,7 +53,7 @@ async function greets(port: number): Promise<boolean> {
   });
 }
 
-/** A nats-server with JetStream, listening on the loopback address only, opened by a password. */
+/** A nats-server with JetStream, on the loopback address only, with a password. */
 export function natsProcess(options: NatsOptions): ProcessSpec {
   const configurationFile = join(options.folder, 'nats-server.conf');
   return {

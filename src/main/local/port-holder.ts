@@ -26,8 +26,8 @@ async function holds(pid: string, inodes: ReadonlySet<string>): Promise<boolean>
 }
 
 /**
- * The process that listens on this TCP port, as "nginx, process 4711". Undefined when it cannot be told: processes of other
- * users show their sockets to root alone, and those of other containers are not seen.
+ * The process that listens on this TCP port, as "nginx, process 4711". Undefined when it is unknown. Sockets of other
+ * users' processes are visible to root only, and those of other containers are not visible.
  */
 export async function findPortHolder(port: number): Promise<string | undefined> {
   const inodes = await inodesOf(port);

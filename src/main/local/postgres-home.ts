@@ -7,22 +7,22 @@ import { basename, dirname, join } from 'node:path';
 import { StartError } from './start-error.ts';
 import { systemPath } from './system-path.ts';
 
-/** The user a process runs as when it is not the one that starts it. */
+/** The user of a process that differs from the starting user. */
 export interface SystemUser {
   readonly uid: number;
   readonly gid: number;
 }
 
-/** Where the embedded PostgreSQL's programs and its data are, and who runs it. */
+/** The programs and the data of the embedded PostgreSQL, and its user. */
 export interface PostgresHome {
   /** Folder with `bin`, `lib` and `share`. */
   readonly programs: string;
   readonly data: string;
-  /** Undefined: whoever runs Gatehouse. */
+  /** Undefined for the user that runs Gatehouse. */
   readonly user: SystemUser | undefined;
 }
 
-/** Where root keeps what PostgreSQL's user must reach when the project's folder keeps it out. */
+/** The folder for PostgreSQL under root, used when PostgreSQL's user cannot enter the project's folder. */
 export const sharedFolder = '/var/lib/gatehouse';
 const account = 'gatehouse';
 const pointerFile = 'postgres.path';
@@ -44,8 +44,8 @@ export function installedPostgres(): string {
 }
 
 /**
- * The package's libraries are found under names that are symbolic links, which npm cannot carry: its install script
- * makes them. Makes them here when that script was not allowed to run.
+ * Creates the symbolic links of the package's libraries. npm cannot carry links, so the package's install script
+ * creates them. That script may not have been allowed to run.
  */
 async function completeLinks(native: string): Promise<void> {
   const links: unknown = JSON.parse(await readFile(join(native, 'pg-symlinks.json'), 'utf8'));
@@ -61,7 +61,10 @@ function idOf(flag: '-u' | '-g', name: string): number | undefined {
   return status === 0 ? Number(stdout) : undefined;
 }
 
-/** The account that runs PostgreSQL for root, which PostgreSQL refuses to run as. Made when neither is there. */
+/**
+ * The account that runs PostgreSQL for root, because PostgreSQL refuses to run as root. Created when neither account
+ * exists.
+ */
 function unprivilegedUser(report: (line: string) => void): SystemUser {
   for (const create of [false, true]) {
     if (create) {
@@ -80,7 +83,7 @@ function unprivilegedUser(report: (line: string) => void): SystemUser {
   );
 }
 
-/** Whether the user may enter the folder, or run the program, at this path. */
+/** Whether the user can enter this folder or run this program. */
 function canReach(user: SystemUser, path: string): boolean {
   return spawnSync('test', ['-x', path], { ...user, cwd: '/' }).status === 0;
 }
@@ -90,7 +93,7 @@ async function ownerOf(path: string): Promise<SystemUser | undefined> {
   return uid === 0 ? undefined : { uid, gid };
 }
 
-/** Copies the programs to where any user can run them; whole or not at all, and once for each version. */
+/** Copies the programs to a folder where any user can run them. The copy is atomic, and is made once per version. */
 async function copyPrograms(native: string, shared: string, report: (line: string) => void): Promise<string> {
   const manifest: unknown = JSON.parse(await readFile(join(native, '..', 'package.json'), 'utf8'));
   const version = (manifest as { version: string }).version;
@@ -101,7 +104,7 @@ async function copyPrograms(native: string, shared: string, report: (line: strin
   await mkdir(shared, { recursive: true });
   await chmod(shared, 0o755);
   await cp(native, draft, { recursive: true, verbatimSymlinks: true });
-  // Root's umask may have kept others out of the originals.
+  // Root's umask may have denied others access to the originals.
   spawnSync('chmod', ['-R', 'a+rX', draft]);
   await rename(draft, copy).catch(async (error: unknown) => {
     await rm(draft, { recursive: true });
@@ -111,8 +114,8 @@ async function copyPrograms(native: string, shared: string, report: (line: strin
 }
 
 /**
- * Decides where the database of a data folder lives. Once decided it stays: a folder elsewhere is remembered by a
- * pointer file in the data folder.
+ * Decides where the database of a data folder is. The decision is permanent. A pointer file in the data folder names a
+ * folder elsewhere.
  */
 async function findData(dataFolder: string, user: SystemUser | undefined, shared: string): Promise<string> {
   const inside = join(dataFolder, 'postgres');
@@ -130,8 +133,8 @@ async function findData(dataFolder: string, user: SystemUser | undefined, shared
 }
 
 /**
- * Finds a home for PostgreSQL that the user who runs it can reach. For root that takes another user, and, when that one
- * cannot enter the project's folder (a home of mode 0700), copies of the programs and a data folder under `shared`.
+ * Finds programs and a data folder that PostgreSQL's user can access. For root that is another user. If that user
+ * cannot enter the project's folder (a home of mode 0700), programs and data are placed under `shared`.
  * @param dataFolder absolute and existing
  * @throws StartError
  */
@@ -159,7 +162,7 @@ export async function findPostgresHome(options: {
   return { programs, data, user };
 }
 
-/** Leaves word in the data folder of where its database is, and beside the database of whose it is. */
+/** Records the database's folder in the data folder, and the data folder beside the database. */
 export async function rememberPostgresHome(dataFolder: string, { data }: PostgresHome): Promise<void> {
   if (data === join(dataFolder, 'postgres')) return;
   await writeFile(join(dirname(data), 'data-folder'), `${dataFolder}\n`);

@@ -12,11 +12,11 @@ export interface PostgresOptions {
   readonly home: PostgresHome;
   readonly port: number;
   readonly password: string;
-  /** Added to the environment, by which a later start recognises the process. */
+  /** Added to the environment, so that a later start recognises the process. */
   readonly marker: Readonly<Record<string, string>>;
-  /** False gives up durability for speed: for data that is thrown away. */
+  /** False trades durability for speed, for temporary data. */
   readonly durable: boolean;
-  /** Instead of what it is delivered with. Nothing of durability belongs here. */
+  /** Overrides of the default settings. None of them may concern durability. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
@@ -25,27 +25,30 @@ const database = 'gatehouse';
 const host = '127.0.0.1';
 const stopTimeoutMs = 2_500;
 
-/** Where clients reach it. */
+/** The URL for clients. */
 export const databaseUrl = ({ port, password }: Pick<PostgresOptions, 'port' | 'password'>): string =>
   `postgres://${superuser}:${encodeURIComponent(password)}@${host}:${port}/${database}`;
 
-/** Nothing of the caller's: PG* variables and locales would change what the programs do. */
+/** Contains nothing of the caller's environment. PG* variables and locales would change the programs' behaviour. */
 const environment = { LC_ALL: 'C', TZ: 'UTC', PATH: '/usr/bin:/bin' };
 
-/** Everything that is not PostgreSQL's default, and why. Durability is as delivered: fsync, full pages, synchronous commit. */
+/**
+ * All settings that differ from PostgreSQL's defaults, with their reasons. Durability keeps its defaults: fsync, full
+ * pages, synchronous commit.
+ */
 const settings = {
   listen_addresses: host,
-  // Over TCP only: a socket's folder would be one more place that several users must reach.
+  // TCP only. A socket would need one more folder that several users can access.
   unix_socket_directories: '',
-  // Room for the working set of a busy shop on a machine of a few GB.
+  // The working set of a busy shop on a machine with a few GB.
   shared_buffers: '256MB',
-  // Orders are many small commits: fewer checkpoints write fewer full pages. Recovery still takes seconds.
+  // Orders are many small commits. Fewer checkpoints write fewer full pages, and recovery still takes seconds.
   max_wal_size: '2GB',
   checkpoint_timeout: '15min',
-  // Solid-state disks; and compiling a query never pays for lookups by key.
+  // For solid-state disks. JIT compilation never pays off for lookups by key.
   random_page_cost: '1.1',
   jit: 'off',
-  // Every query here is short: what runs for minutes in a transaction is a bug that would hold back vacuum.
+  // All queries are short. A transaction idle for a minute is a defect, and would hold back vacuum.
   idle_in_transaction_session_timeout: '60s',
   timezone: 'UTC',
   log_timezone: 'UTC',
@@ -74,8 +77,8 @@ async function run(home: PostgresHome, program: string, args: readonly string[],
 }
 
 /**
- * Makes the database cluster: whole, or (after an interruption) not at all.
- * UTF-8 with PostgreSQL's own C.UTF-8 collation: the same order on every machine, whatever its C library.
+ * Creates the database cluster atomically. Its encoding is UTF-8 with PostgreSQL's own C.UTF-8 collation, so the sort
+ * order does not depend on the C library.
  */
 async function createCluster(home: PostgresHome, password: string): Promise<void> {
   const draft = `${home.data}.draft`;
@@ -117,8 +120,8 @@ function isAlive(pid: number): boolean {
 }
 
 /**
- * PostgreSQL ignores the pid file of a crash, unless its number has meanwhile been given to another process of the same
- * user, as it soon is in containers. Whoever that is, it is not a PostgreSQL on this folder: those have been ended.
+ * After a crash, PostgreSQL ignores its pid file, unless another process of the same user now has that pid. In
+ * containers this happens soon. That process is not a PostgreSQL on this folder, because those have been ended.
  */
 async function removeMisleadingPidFile(data: string): Promise<void> {
   const path = join(data, 'postmaster.pid');
@@ -126,15 +129,15 @@ async function removeMisleadingPidFile(data: string): Promise<void> {
   if (isAlive(pid)) await rm(path);
 }
 
-/** As pg_ctl finds it out: the postmaster writes its state into line 8 of its pid file. */
+/** Checks like pg_ctl: the postmaster writes its state into line 8 of its pid file. */
 async function isReady(data: string, pid: number): Promise<boolean> {
   const lines = ((await readIfThere(join(data, 'postmaster.pid'))) ?? '').split('\n');
   return Number(lines[0]) === pid && lines[7]?.trim() === 'ready';
 }
 
 /**
- * An embedded PostgreSQL with one database, listening on the loopback address only, opened by a password.
- * No other process may be running on its data (see `endLeftovers`).
+ * An embedded PostgreSQL with one database, on the loopback address only, with a password. No other process may use its
+ * data (see `endLeftovers`).
  */
 export function postgresProcess(options: PostgresOptions): ProcessSpec {
   const { home, port } = options;
@@ -157,7 +160,7 @@ export function postgresProcess(options: PostgresOptions): ProcessSpec {
     cwd: '/',
     user: home.user,
     isReady: ({ pid }) => isReady(home.data, pid),
-    // "Fast shutdown": ends the sessions, writes a checkpoint.
+    // "Fast shutdown": disconnects clients and writes a checkpoint.
     stopSignal: 'SIGINT',
     stopTimeoutMs,
   };

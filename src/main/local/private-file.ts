@@ -2,7 +2,7 @@ import { open, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { hasCode } from './error-code.ts';
 
-/** Replaces a file that only its owner may read: whole and on disk, or not at all. */
+/** Replaces a private file atomically and durably. Only its owner may read it. */
 export async function writePrivateFile(path: string, text: string): Promise<void> {
   const draft = `${path}.new`;
   await writeFile(draft, text, { mode: 0o600, flush: true });
@@ -11,7 +11,7 @@ export async function writePrivateFile(path: string, text: string): Promise<void
   await folder.sync().finally(() => folder.close());
 }
 
-/** The file's text, or undefined when there is no such file. */
+/** The file's text; undefined when the file does not exist. */
 export async function readIfThere(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');

@@ -5,17 +5,17 @@ import type { LogFile } from './log-file.ts';
 import { supervise } from './supervisor.ts';
 import type { ProcessSpec, SupervisedProcess } from './supervisor.ts';
 
-/** The processes of one machine, each needing those started before it. */
+/** The processes of one machine. Each may need those started before it. */
 export interface ProcessStack {
-  /** Starts processes that do not need each other, and returns when all are ready. */
+  /** Starts independent processes, and returns when all are ready. */
   readonly start: (...specs: readonly ProcessSpec[]) => Promise<void>;
-  /** Stops all, the last started first. */
+  /** Stops all processes in reverse order. */
   readonly stop: () => Promise<void>;
 }
 
 const logCheckMs = 10_000;
 
-/** An empty stack whose processes write their logs to `<logFolder>/<name>.log`. */
+/** An empty stack. Its processes log to `<logFolder>/<name>.log`. */
 export async function stackProcesses(options: {
   readonly logFolder: string;
   readonly report: (line: string) => void;

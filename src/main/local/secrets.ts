@@ -9,19 +9,19 @@ import { StartError } from './start-error.ts';
 const Secret = Type.String({ minLength: 24 });
 const WalletCredentials = Type.Object({ client_id: Secret, client_secret: Secret, api_key: Secret });
 const SecretsFile = Type.Object({
-  /** Pepper of key hashes and tokens: without it every API key in the database is dead. */
+  /** The pepper of key hashes and tokens. Without it, every API key in the database is invalid. */
   master_key: Type.String({ pattern: '^[0-9a-f]{64}$' }),
   database_password: Secret,
   nats_password: Secret,
-  /** What the wallets' callback URLs are made unguessable with. Files of before the wallets lack it and the next. */
+  /** Makes the wallets' callback URLs unguessable. Files from versions without wallets lack it and the next. */
   wallet_callback_key: Type.Optional(Type.String({ pattern: '^[0-9a-f]{64}$' })),
-  /** What the simulated wallets and the process that talks to them know each other by. */
+  /** The credentials between the simulated wallets and the wallets process. */
   simulated_wallets: Type.Optional(Type.Object({ walleta: WalletCredentials, walletb: WalletCredentials })),
-  /** What the merchants' signing secrets are encrypted with at rest. Files of before the webhooks lack it. */
+  /** Encrypts the merchants' signing secrets at rest. Files from versions without webhooks lack it. */
   webhook_secret_key: Type.Optional(Type.String({ pattern: '^[0-9a-f]{64}$' })),
   service_tokens: Type.Record(Type.String(), Secret),
 });
-/** What the processes of this machine prove themselves with, as kept in `secrets.json`. */
+/** The secrets of the processes on this machine, as stored in `secrets.json`. */
 export type Secrets = Required<Static<typeof SecretsFile>>;
 type KeptSecrets = Static<typeof SecretsFile>;
 
@@ -44,9 +44,8 @@ function parse(text: string, path: string): KeptSecrets {
 }
 
 /**
- * Reads the secrets of a data folder, or makes them on the first start. What came with a newer Gatehouse is
- * added.
- * @param hasDatabase whether the folder already has a database, which new secrets would not open
+ * Reads the secrets of a data folder, or creates them on the first start. Secrets that a newer version needs are added.
+ * @param hasDatabase whether the folder already has a database, which new secrets would not match
  * @param randomBytes a source of cryptographically random bytes
  * @throws StartError
  */

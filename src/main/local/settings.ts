@@ -23,6 +23,6 @@ const settings = {
   GATEHOUSE_NATS_PORT: port({ default: 4222 }),
 };
 
-/** Settings of the one command that runs everything on this machine. @throws SettingsError */
+/** Settings of the command that runs everything on this machine. @throws SettingsError */
 export const readLocalSettings = (environment: ProcessEnvironment) => readSettings(environment, settings);
 export type LocalSettings = ReturnType<typeof readLocalSettings>;

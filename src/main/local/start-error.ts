@@ -1,4 +1,4 @@
-/** Something that keeps Gatehouse from starting. The message says what it is and what to do about it. */
+/** An error that prevents Gatehouse from starting. The message says what it is and what to do. */
 export class StartError extends Error {
   override readonly name = 'StartError';
 }

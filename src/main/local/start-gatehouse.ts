@@ -35,23 +35,23 @@ import type { ProcessSpec } from './supervisor.ts';
 
 export interface StartOptions {
   readonly config: LocalSettings;
-  /** Passed on to the processes, for the settings they read themselves. */
+  /** Passed to the processes, which read their own settings from it. */
   readonly environment: ProcessEnvironment;
   readonly projectRoot: string;
-  /** Absolute. */
+  /** An absolute path. */
   readonly dataFolder: string;
-  /** Takes a line about what has been done. */
+  /** Called with a line about each finished step. */
   readonly report: (line: string) => void;
-  /** Takes a line about what went wrong. */
+  /** Called with a line about each problem. */
   readonly warn: (line: string) => void;
-  /** Gives up the start when it fires. */
+  /** Aborts the start. */
   readonly signal: AbortSignal;
 }
 
 /** A Gatehouse whose processes are all running. */
 export interface Gatehouse {
   readonly demo: DemoFile;
-  /** Stops the processes, clients before servers. Takes less than ten seconds; kills what is slower. */
+  /** Stops the processes, clients before servers. Takes less than ten seconds, because it kills slow ones. */
   readonly stop: () => Promise<void>;
 }
 
@@ -126,7 +126,7 @@ async function seed(
 }
 
 /**
- * Starts everything Gatehouse is on this machine, in order, and returns when it can be used.
+ * Starts all of Gatehouse on this machine, and returns when it can be used.
  * @throws StartError, SettingsError or the signal's reason; nothing is left running then
  */
 export async function startGatehouse(options: StartOptions): Promise<Gatehouse> {
@@ -140,7 +140,7 @@ export async function startGatehouse(options: StartOptions): Promise<Gatehouse> 
   };
   try {
     const home = await findHome(config, dataFolder, report);
-    // A copied data folder points to the database of the one it was copied from.
+    // A copied data folder still points to the database of the original.
     if (home !== undefined && existsSync(home.data)) locks.push(await lock(home.data));
     await endLeftovers({ dataFolder, postgresData: home?.data, report, deadlineMs: leftoversDeadlineMs });
     const hasDatabase = home !== undefined && existsSync(home.data);
@@ -160,7 +160,7 @@ export async function startGatehouse(options: StartOptions): Promise<Gatehouse> 
       databaseUrl: config.GATEHOUSE_DATABASE_URL ?? databaseUrl(database),
       natsUrl: config.GATEHOUSE_NATS_URL ?? natsUrl(broker),
     };
-    // All read their settings before anything is started: a bad one is found now.
+    // All processes read their settings before any of them starts, so that an invalid one is found early.
     const core = coreProcess(settings);
     const clients = [
       restFacadeProcess(settings),

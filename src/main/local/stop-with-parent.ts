@@ -1,6 +1,6 @@
 /**
- * Preloaded (`node --import`) into the processes that another one starts and holds by an IPC channel: when that one is
- * gone, however it ended, this process is asked to stop, and made to if it does not.
+ * Preloaded (`node --import`) into child processes that have an IPC channel to their parent. When the parent exits for
+ * any reason, this process begins to stop, and exits at the deadline.
  */
 const exitDeadlineMs = 10_000;
 
@@ -8,7 +8,7 @@ process.once('disconnect', () => {
   setTimeout(() => process.kill(process.pid, 'SIGKILL'), exitDeadlineMs).unref();
   process.kill(process.pid, 'SIGTERM');
 });
-// Listening must not be what keeps this process alive.
+// The channel must not keep this process alive.
 process.channel?.unref();
 
 export {};

@@ -2,36 +2,36 @@ import type { DemoMerchant } from './demo-merchant.ts';
 import type { DemoUsers } from './demo-users.ts';
 import type { WebhookSecrets } from './demo-webhook-secrets.ts';
 
-/** What `demo.json` holds: everything a script needs to use the running Gatehouse. */
+/** The content of `demo.json`, which a script needs to use the running Gatehouse. */
 export interface DemoFile {
   readonly rest: { readonly production: string; readonly sandbox: string };
   readonly checkout: string;
   readonly dashboard: string;
   readonly simulator: string;
-  /** Where the process that talks to wallets answers. */
+  /** The address of the wallets process. */
   readonly wallets: string;
   readonly grpc: string;
   readonly connect: string;
-  /** Where the process that sends webhooks is called. */
+  /** The addresses of the webhooks process. */
   readonly webhooks: { readonly grpc: string; readonly connect: string };
   readonly merchant: DemoMerchant & WebhookSecrets;
-  /** Who can sign in to the dashboard. */
+  /** The users that can sign in to the dashboard. */
   readonly users: DemoUsers;
   readonly tokens: { readonly operator: string; readonly reader: string };
 }
 
-/** The last words of a successful start: where everything is, and what to paste next. */
+/** The final output of a successful start: all addresses, and the next commands to try. */
 export function describeRunning(options: {
   readonly demo: DemoFile;
   readonly dataFolder: string;
-  /** Where the command `gatehouse` is. */
+  /** The folder of the command `gatehouse`. */
   readonly commandFolder: string;
   readonly seconds: number;
-  /** Makes the order number of the example one that was not used before. */
+  /** Makes the example's order number unique. */
   readonly now: Date;
 }): string {
   const { demo, dataFolder, commandFolder } = options;
-  // The command line looks in the usual folder by itself.
+  // The command line finds the usual folder by itself.
   const folder = dataFolder.endsWith('/.gatehouse') ? '' : `GATEHOUSE_DATA_DIR=${dataFolder} `;
   const orderNumber = `demo-${options.now
     .toISOString()

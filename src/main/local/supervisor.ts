@@ -8,9 +8,9 @@ import { StartError } from './start-error.ts';
 
 /** A process to keep running. */
 export interface ProcessSpec {
-  /** Names it in messages and its log. */
+  /** The name in messages and of the log. */
   readonly name: string;
-  /** Where it will listen, for messages. */
+  /** The listening address, for messages. */
   readonly address: string;
   /** Run before every start. */
   readonly prepare?: () => Promise<void>;
@@ -19,28 +19,28 @@ export interface ProcessSpec {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly user?: SystemUser | undefined;
-  /** Whether it is a Node process that holds an IPC channel to notice when this process is gone. */
+  /** Whether it is a Node process with an IPC channel, by which it detects this process's exit. */
   readonly ipc?: boolean;
-  /** Whether it can be used; asked again and again. `log` reads what it has written since it was started. */
+  /** Whether the process is ready; polled. `log` returns its output since the start. */
   readonly isReady: (started: { pid: number; log: () => Promise<string> }) => Promise<boolean>;
   readonly stopSignal: NodeJS.Signals;
-  /** How long it may take after that signal before it is killed. */
+  /** The time limit after that signal, before it is killed. */
   readonly stopTimeoutMs: number;
 }
 
-/** A process that is kept running until it is stopped. */
+/** A process that is restarted until it is stopped. */
 export interface SupervisedProcess {
   readonly name: string;
-  /** Of the process as it is now; another one after a restart. */
+  /** The present pid, which changes at a restart. */
   readonly pid: () => number | undefined;
   readonly stop: () => Promise<void>;
 }
 
 export interface SupervisorOptions {
   readonly log: LogFile;
-  /** Takes sentences about what went wrong and what was done. */
+  /** Called with sentences about problems and restarts. */
   readonly warn: (line: string) => void;
-  /** Gives up the start when it fires. */
+  /** Aborts the start. */
   readonly signal: AbortSignal;
 }
 
@@ -60,9 +60,9 @@ async function launch(spec: ProcessSpec, log: LogFile): Promise<Running> {
       cwd: spec.cwd,
       env: spec.env,
       ...spec.user,
-      // A group of its own: Ctrl-C in a terminal reaches only this process, which stops the others in order.
+      // A separate process group. Ctrl-C in a terminal reaches only this process, which stops the others in order.
       detached: true,
-      // The file itself, not a pipe: nothing that happens to this process can block or break the child's output.
+      // A file, not a pipe, so that the child's output never depends on this process.
       stdio: ['ignore', output.fd, output.fd, ...(spec.ipc === true ? (['ipc'] as const) : [])],
     });
     let ended = false;
@@ -109,9 +109,10 @@ async function untilReady(spec: ProcessSpec, running: Running, options: Supervis
 }
 
 /**
- * Starts a process and returns when it is ready. From then on it is started again whenever it ends by itself, at
- * once or after the delay that `restartDelayMs` gives, and `warn` says so.
- * @throws StartError when the first start fails, the signal's reason when the signal fires; nothing is left running then
+ * Starts a process and returns when it is ready. Whenever it exits, it is restarted after the delay of
+ * `restartDelayMs`, and `warn` is called.
+ * @throws StartError when the first start fails, the signal's reason when the signal aborts; nothing is left running
+ * then
  */
 export async function supervise(spec: ProcessSpec, options: SupervisorOptions): Promise<SupervisedProcess> {
   const { log, warn } = options;
@@ -133,7 +134,7 @@ export async function supervise(spec: ProcessSpec, options: SupervisorOptions): 
 
   const keepRunning = async (): Promise<void> => {
     let delayMs: number | undefined;
-    // A monotonic clock: an operator who sets the machine's clock does not make a process healthy or ill.
+    // A monotonic clock, because a change of the system clock must not affect a process's health.
     let readyAt: number | undefined = performance.now();
     let why = await running?.exited;
     while (!stopping.signal.aborted) {

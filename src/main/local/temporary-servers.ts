@@ -11,7 +11,7 @@ import type { PostgresOptions } from './postgres.ts';
 import { supervise } from './supervisor.ts';
 import type { ProcessSpec } from './supervisor.ts';
 
-/** A server in a folder of its own, on a free port. */
+/** A server in its own folder, on a free port. */
 export interface TemporaryServer {
   readonly url: string;
   /** Stops it and removes its folder. */
@@ -19,10 +19,10 @@ export interface TemporaryServer {
 }
 
 const ignore = () => undefined;
-/** Only this machine's processes reach these servers, and only for as long as their data does not matter. */
+/** The servers accept only connections from this machine, and hold only temporary data. */
 const password = 'temporary-and-on-loopback-only';
 
-/** Runs a server in a new folder, which is gone again when the server stops or does not start. */
+/** Runs a server in a new folder. The folder is removed when the server stops or fails to start. */
 async function startIn(
   prefix: string,
   describe: (folder: string) => Promise<{ url: string; spec: ProcessSpec }>,
@@ -45,7 +45,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** Starts an empty PostgreSQL, one that trades durability for speed unless told not to. The URL is a superuser's. */
+/** Starts an empty PostgreSQL, by default with durability traded for speed. The URL is a superuser's. */
 export async function startTemporaryPostgres({
   durable = false,
   settings = {},
