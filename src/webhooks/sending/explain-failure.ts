@@ -80,7 +80,10 @@ function tooLate({ url, phase, status, totalMs }: FailedAttempt, ms: number): At
         detail: `no connection to ${hostAndPort(url)} ${within}: check that the host is up and that its firewall allows Gatehouse`,
       };
     case 'handshaking':
-      return { result: 'TLS_FAILED', detail: `${hostAndPort(url)} did not complete the TLS handshake ${within}` };
+      return {
+        result: 'TLS_FAILED',
+        detail: `${hostAndPort(url)} did not complete the TLS handshake ${within}`,
+      };
     case 'connected':
       return {
         result: 'TIMED_OUT',
@@ -157,9 +160,7 @@ function broken(error: unknown, code: string, { url, status }: FailedAttempt): A
     return unreadable(`${begun}the response of ${hostAndPort(url)} is not HTTP${hintAtTls(error, url)}`);
   switch (code) {
     case 'UND_ERR_HEADERS_OVERFLOW':
-      return unreadable(
-        'the response headers are larger than 16 kB: send fewer or smaller headers',
-      );
+      return unreadable('the response headers are larger than 16 kB: send fewer or smaller headers');
     case 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH':
       return unreadable(`${begun}the length of its body differs from its Content-Length`);
     case 'UND_ERR_SOCKET':
@@ -186,7 +187,9 @@ function broken(error: unknown, code: string, { url, status }: FailedAttempt): A
 /** A TLS server answers plain HTTP with an alert record: type 21, version 3. */
 function hintAtTls(error: unknown, url: URL): string {
   if (url.protocol !== 'http:' || !isError(error) || !('data' in error)) return '';
-  return String(error.data).startsWith('\u0015\u0003') ? ': the server speaks TLS, so use https in the webhook_url' : '';
+  return String(error.data).startsWith('\u0015\u0003')
+    ? ': the server speaks TLS, so use https in the webhook_url'
+    : '';
 }
 
 const hostAndPort = (url: URL): string =>

@@ -229,9 +229,7 @@ describe('broken answers', () => {
     async (_name, behaviour, statusCode, detail) => {
       const report = await sendOnce(behaviour);
 
-      const isUnreadable = /is not HTTP|response headers are larger|Content-Length/.test(
-        report.detail,
-      );
+      const isUnreadable = /is not HTTP|response headers are larger|Content-Length/.test(report.detail);
       const result = isUnreadable ? 'UNREADABLE' : 'CONNECTION_FAILED';
       expect(report).toMatchObject({ result, statusCode, remoteAddress: '127.0.0.1' });
       expect(report.detail).toContain(detail);

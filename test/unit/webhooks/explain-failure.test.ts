@@ -77,13 +77,21 @@ test.each(fromUndici)('%s while an answer is read: %s', (code, result, words) =>
 /** What Node.js gives of TCP (libuv's names), while the connection is made and while it is used. */
 test.each<[string, RegExp, RegExp]>([
   ['ECONNREFUSED', /refused the connection/, /failed \(ECONNREFUSED\)/],
-  ['ECONNRESET', /closed the connection before it was established/, /closed the connection without a usable response/],
+  [
+    'ECONNRESET',
+    /closed the connection before it was established/,
+    /closed the connection without a usable response/,
+  ],
   [
     'ECONNABORTED',
     /closed the connection before it was established/,
     /closed the connection without a usable response/,
   ],
-  ['EPIPE', /closed the connection before it was established/, /closed the connection without a usable response/],
+  [
+    'EPIPE',
+    /closed the connection before it was established/,
+    /closed the connection without a usable response/,
+  ],
   ['EHOSTUNREACH', /there is no route to/, /the network lost the connection/],
   ['ENETUNREACH', /there is no route to/, /the network lost the connection/],
   ['ENETDOWN', /there is no route to/, /the network lost the connection/],
