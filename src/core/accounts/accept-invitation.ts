@@ -33,7 +33,7 @@ export interface Acceptance {
 export const nameLength = 128;
 
 /**
- * Takes an invitation up. The password is hashed before the transaction, which holds no lock for as long as that takes.
+ * Accepts an invitation. The password is hashed before the transaction, which therefore holds no lock meanwhile.
  * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND LINK_NOT_USABLE; UNAUTHENTICATED WRONG_CREDENTIALS;
  * RESOURCE_EXHAUSTED TOO_MANY_TRIES, OVERLOADED.
  */
@@ -50,19 +50,19 @@ export async function acceptInvitation(
   try {
     return await takePlace(parts, acceptance.token, proof, by);
   } catch (error) {
-    // The same address has taken another invitation up at this very moment: now it has an account, and a password.
+    // A concurrent call accepted another invitation of this address. The address now has an account and a password.
     if (account === null && error instanceof UniqueConstraintViolationException)
       return acceptInvitation(parts, acceptance, by, signal);
     throw error;
   }
 }
 
-/** An account to make, or one whose owner has shown the password. */
+/** The values of a new account, or an account whose owner has proved the password. */
 type Proof = Pick<UserRow, 'name' | 'language' | 'passwordHash'> | 'has_account';
 
 /**
- * Judges name and password. With an account and without one, the same steps are taken and the same is answered, until
- * either would succeed: a password is counted and compared, and what no new account could have is refused.
+ * Checks name and password. With or without an account, the steps and the answers are the same until the call would
+ * succeed. A password is counted and compared. A password that a new account could not have is refused.
  */
 async function prove(
   parts: AccountParts,
@@ -107,7 +107,7 @@ async function takePlace(parts: AccountParts, token: string, proof: Proof, by: A
         ? await lockUserByEmail(em, link.emailKey)
         : await addUser(em, parts, link, proof, at);
     if (user === undefined || user.disabledAt != null) throw linkNotUsable();
-    // It could, when it was invited; by now it may have got another place.
+    // The account was eligible when it was invited. It may have joined another merchant or the operators since.
     if ((await whyNot(em, user, place)) !== undefined) throw linkNotUsable();
     if (place === undefined) em.assign(user, { isOperator: true, operatorSince: at, updatedAt: at });
     else

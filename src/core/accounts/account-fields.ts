@@ -17,7 +17,7 @@ const roles: Readonly<Partial<Record<RoleMessage, MemberRole>>> = {
   [RoleMessage.VIEWER]: 'VIEWER',
 };
 
-/** Reads a role that has to be said. */
+/** Parses a required role. */
 export function parseRole(role: RoleMessage, field: string): Result<MemberRole, Issue> {
   const known = roles[role];
   return known === undefined ? err({ field, issue: 'must be owner, developer or viewer' }) : ok(known);
@@ -28,7 +28,7 @@ const helpKinds: Readonly<Partial<Record<HelpMessage, HelpKind>>> = {
   [HelpMessage.REMOVE_SECOND_FACTOR]: 'REMOVE_SECOND_FACTOR',
 };
 
-/** Reads what an operator asks for, which has to be said. */
+/** Parses a required kind of help. */
 export function parseHelpKind(help: HelpMessage): Result<HelpKind, Issue> {
   const known = helpKinds[help];
   return known === undefined
@@ -36,7 +36,7 @@ export function parseHelpKind(help: HelpMessage): Result<HelpKind, Issue> {
     : ok(known);
 }
 
-/** Reads where somebody is invited to: a merchant with a role, or the operators with neither. */
+/** Parses the place of an invitation: a merchant with a role, or the operators with neither. */
 export function parsePlace(request: {
   readonly merchantId: string;
   readonly role: RoleMessage;
@@ -56,7 +56,7 @@ export function parsePlace(request: {
   return ok({ merchantId: place.value, role: known.value });
 }
 
-/** Reads a language of the pages; English when it is not said and need not be. */
+/** Parses an optional language of the pages. The default is English. */
 export function parseLanguage(
   text: string,
   { required }: { readonly required: boolean },
@@ -66,7 +66,7 @@ export function parseLanguage(
   return err({ field: 'language', issue: 'must be en or am' });
 }
 
-/** Reads how long a link works, in milliseconds. */
+/** Parses the validity of a link, in milliseconds. */
 export function parseValidity(
   validFor: Duration | undefined,
   { standardSeconds, maxSeconds }: { readonly standardSeconds: number; readonly maxSeconds: number },
@@ -79,7 +79,7 @@ export function parseValidity(
 
 const hashBytes = 32;
 
-/** Reads the hash of a session's id. */
+/** Parses the hash of a session id. */
 export function parseSessionHash(hash: Uint8Array, field: string): Result<Buffer, Issue> {
   if (hash.length === 0) return err({ field, issue: requiredIssue });
   return hash.length === hashBytes
@@ -87,6 +87,6 @@ export function parseSessionHash(hash: Uint8Array, field: string): Result<Buffer
     : err({ field, issue: 'must be a SHA-256, 32 bytes' });
 }
 
-/** As `parseSessionHash`; empty when no session is named. */
+/** As `parseSessionHash`; empty when the session is absent. */
 export const parseOptionalSessionHash = (hash: Uint8Array, field: string): Result<Buffer, Issue> =>
   hash.length === 0 ? ok(Buffer.alloc(0)) : parseSessionHash(hash, field);

@@ -21,18 +21,24 @@ import { addResetLink, removeTotp } from './reset-password.ts';
 const hour = 3_600_000;
 const helpLifeMs = 24 * hour;
 const approvedLinkLifeMs = hour;
-/** An operator who invites a second account could else approve what the first one asked for, at once. */
+/**
+ * The minimum age of an approving operator's account. Otherwise an operator could invite a second account and approve
+ * with it at once.
+ */
 const operatorAgeMs = 24 * hour;
-/** A dashboard that sends mail says so every few seconds; a restart must not look like a gateway without mail. */
+/**
+ * How long a dashboard counts as able to send mail. It reports this every few seconds, so a restart must not look like
+ * a gateway without mail.
+ */
 const mailKnownSeconds = 24 * 3_600;
 const mailKey = 'a dashboard sends mail';
 const maxMails = 50;
 const maxListed = 500;
 
-/** An operator of the gateway who helps a user. */
+/** An operator who helps a user. */
 export interface Helper {
   readonly by: Actor;
-  /** The operator's account: "usr_…". Undefined for the holder of an operator service token, who proves no name. */
+  /** The operator's account: "usr_…". Undefined for the holder of an operator service token, which names no person. */
   readonly userId: PublicId<'usr'> | undefined;
 }
 
@@ -58,10 +64,9 @@ const askEvents = {
 } as const;
 
 /**
- * An operator asks for help for a user. The first request stays until it ends: a second operator approves it and does not
- * replace it. Gives when it ends, and whether a dashboard mails the link.
- * Errors: NOT_FOUND USER_NOT_FOUND; FAILED_PRECONDITION TOTP_NOT_ENABLED, SECOND_OPERATOR_NEEDED; PERMISSION_DENIED
- * NOT_AN_OPERATOR.
+ * Requests help for a user. An existing request stays until it expires; a second operator approves it and cannot
+ * replace it. Returns its expiry, and whether a dashboard mails the link. Errors: NOT_FOUND USER_NOT_FOUND;
+ * FAILED_PRECONDITION TOTP_NOT_ENABLED, SECOND_OPERATOR_NEEDED; PERMISSION_DENIED NOT_AN_OPERATOR.
  */
 export async function requestHelp(
   { database, newId, now }: AccountParts,
@@ -98,9 +103,9 @@ export async function requestHelp(
 }
 
 /**
- * A second operator approves. Gives the link to a new password; undefined after the removal of a second factor.
- * Errors: NOT_FOUND ACCOUNT_HELP_NOT_FOUND; FAILED_PRECONDITION SECOND_OPERATOR_NEEDED, OPERATOR_TOO_NEW, MAILED_TO_USER;
- * PERMISSION_DENIED NOT_AN_OPERATOR.
+ * Approves a request of another operator. Returns the password reset link; undefined after the removal of a second
+ * factor. Errors: NOT_FOUND ACCOUNT_HELP_NOT_FOUND; FAILED_PRECONDITION SECOND_OPERATOR_NEEDED, OPERATOR_TOO_NEW,
+ * MAILED_TO_USER; PERMISSION_DENIED NOT_AN_OPERATOR.
  */
 export async function approveHelp(
   { database, newId, now, randomBytes }: AccountParts,
@@ -112,7 +117,8 @@ export async function approveHelp(
   return database.fork().transactional(async (em) => {
     const at = now();
     const approver = await requireOperator(em, helper);
-    // The user's row is locked first, as for a request: two who approve at once wait here, and one finds nothing.
+    // The user's row is locked first, as for a request. Of two concurrent approvals, the second waits here and then
+    // finds no request.
     const user = await lockUserByEmail(em, email.key);
     const asked = user === undefined ? null : await em.findOne(AccountHelpRow, { userId: user.id, kind });
     if (user === undefined || user.disabledAt != null || asked === null || asked.expiresAt <= at)
@@ -149,7 +155,7 @@ export async function approveHelp(
   });
 }
 
-/** Withdraws a request, whoever asked. Errors: PERMISSION_DENIED NOT_AN_OPERATOR. */
+/** Withdraws a request of any operator. Errors: PERMISSION_DENIED NOT_AN_OPERATOR. */
 export async function rejectHelp(
   { database, newId, now }: AccountParts,
   email: EmailAddress,
@@ -168,7 +174,7 @@ export async function rejectHelp(
   });
 }
 
-/** The requests that wait for a second operator, the oldest first. */
+/** The requests that wait for a second operator, oldest first. */
 export async function listHelp({ database, now }: AccountParts): Promise<readonly HelpAsked[]> {
   const em = database.fork();
   const rows = await em.find(
@@ -193,8 +199,9 @@ export async function listHelp({ database, now }: AccountParts): Promise<readonl
 }
 
 /**
- * Takes the mails that are due: a link for each request of a new password, and notices. Each is given once, so a mail that
- * its dashboard could not send is lost; the user still sees the notice after signing in, and can ask for a link again.
+ * Claims the due mails: a link for each password reset, and notices. Each is returned once, so a mail that its
+ * dashboard could not send is lost. The user still sees the notice after the next sign-in, and can request a link
+ * again.
  */
 export async function takeMails({
   database,

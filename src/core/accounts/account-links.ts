@@ -5,19 +5,19 @@ import { rpcError } from '../../contract/error-reason.ts';
 import { AccountLinkRow } from '../database/account-entities.ts';
 import type { LinkKind } from '../database/account-entities.ts';
 
-/** 256 bits: nobody finds one by trying, and what is stored of one need not be hashed slowly. */
+/** 256 bits. The token cannot be guessed, so its stored hash can be a fast one. */
 const tokenBytes = 32;
 const form = /^[A-Za-z0-9_-]{43}$/;
 
 const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();
 
-/** A link to give to somebody, and what is stored of it. */
+/** A new link token, and its stored form. */
 export function makeLinkToken(randomBytes: (length: number) => Buffer): { token: string; hash: Buffer } {
   const token = randomBytes(tokenBytes).toString('base64url');
   return { token, hash: hashOf(token) };
 }
 
-/** The link of a token, if it can be used now. @throws NOT_FOUND LINK_NOT_USABLE */
+/** The link of a token, if it is usable now. @throws NOT_FOUND LINK_NOT_USABLE */
 export async function requireLink(
   em: EntityManager,
   kind: LinkKind,
@@ -36,7 +36,7 @@ export async function requireLink(
   return link;
 }
 
-/** One answer for every reason, so that nothing can be learned from it. */
+/** The same answer for every reason, so that it reveals nothing. */
 export const linkNotUsable = () =>
   rpcError(
     'LINK_NOT_USABLE',

@@ -6,20 +6,20 @@ import { AccountNoticeRow } from '../database/account-entities.ts';
 import type { NoticeEvent } from '../database/account-entities.ts';
 
 const day = 86_400_000;
-/** A notice is mailed only while it is news: a mail server that is set up later sends no old ones. */
+/** A notice is mailed only while it is recent. So a mail server that is set up later sends no old notices. */
 const mailedWithinMs = day;
 const shownForMs = 7 * day;
 const keptForMs = 30 * day;
 const maxShown = 5;
 
-/** What happened to an account without its user. */
+/** A change of an account that its user did not make. */
 export interface AccountNotice {
   readonly event: NoticeEvent;
   readonly createdAt: Date;
   readonly subject: string;
 }
 
-/** Adds a notice to the unit of work that makes the change, so that the user is told of every change that was made. */
+/** Adds a notice to the unit of work of the change, so that the user is notified of every committed change. */
 export function addNotice(
   em: EntityManager,
   newId: NewId,
@@ -38,7 +38,7 @@ export function addNotice(
   });
 }
 
-/** The newest notices of the last 7 days. They are shown after each sign-in, so that nobody can read them away. */
+/** The newest notices of the last 7 days. They are shown after each sign-in, so that an intruder cannot hide them. */
 export async function listNotices(
   em: EntityManager,
   userId: PublicId<'usr'>,
@@ -52,7 +52,7 @@ export async function listNotices(
   );
 }
 
-/** Takes notices that are due to be mailed, each once, however many dashboards ask. */
+/** Claims notices to be mailed. Each is returned once, to any number of dashboards. */
 export async function takeDueNotices(
   em: EntityManager,
   now: Date,

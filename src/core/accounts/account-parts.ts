@@ -6,7 +6,7 @@ import type { RecoveryCodes } from './recovery-codes.ts';
 import type { SecretSeal } from './secret-seal.ts';
 import type { SignInTries } from './sign-in-tries.ts';
 
-/** What the RPCs of accounts need. */
+/** The dependencies of the account RPCs. */
 export interface AccountParts {
   readonly database: Database;
   readonly newId: NewId;

@@ -38,7 +38,7 @@ const hour = 3_600;
 const invitationLife = { standardSeconds: 72 * hour, maxSeconds: 14 * 24 * hour };
 const resetLife = { standardSeconds: hour, maxSeconds: 72 * hour };
 
-/** Who helps: a person who has signed in to the dashboard, or the holder of an operator service token. */
+/** The helper: a person who has signed in to the dashboard, or the holder of an operator service token. */
 function helperOf(context: HandlerContext): Helper {
   const { role, actor } = callerOf(context);
   if (role !== 'dashboard') return { by: actorOf(context), userId: undefined };
@@ -52,7 +52,7 @@ const parseHelp = (request: { readonly email: string; readonly help: HelpMessage
 const requireUserId = (userId: string): PublicId<'usr'> => valuesOrThrow(parseId('usr', userId, 'user_id'));
 const noteUser = (context: HandlerContext, userId: string): void => annotate(context, { user_id: userId });
 
-/** gatehouse.v1.AccountService. Addresses are not in the log: they are people's, and who reads it has no need of them. */
+/** gatehouse.v1.AccountService. E-mail addresses are personal data that log readers do not need, so the log omits them. */
 export function accountService(parts: AccountParts): RpcService {
   return rpcService(
     AccountService,

@@ -16,15 +16,15 @@ export interface RoleChange {
   readonly merchantId: PublicId<'mer'>;
   readonly userId: PublicId<'usr'>;
   readonly role: MemberRole;
-  /** The role the caller saw. */
+  /** The role that the caller saw. */
   readonly expectedRole: MemberRole;
 }
 
 type Parts = Pick<AccountParts, 'database' | 'newId' | 'now'>;
 
 /**
- * Gives a user another role at a merchant.
- * Errors: NOT_FOUND USER_NOT_FOUND; FAILED_PRECONDITION LAST_OWNER; ABORTED CHANGED_MEANWHILE.
+ * Changes a user's role at a merchant. Errors: NOT_FOUND USER_NOT_FOUND; FAILED_PRECONDITION LAST_OWNER; ABORTED
+ * CHANGED_MEANWHILE.
  */
 export async function changeMembership(
   { database, newId, now }: Parts,
@@ -53,8 +53,8 @@ export async function changeMembership(
 }
 
 /**
- * Takes whoever has the address off a merchant, and takes an invitation of the address to it back. Without a merchant it
- * is an invitation of an operator. Errors: FAILED_PRECONDITION LAST_OWNER.
+ * Removes the user with this address from a merchant, and revokes invitations of the address to it. Without a merchant,
+ * it revokes an operator's invitation. Errors: FAILED_PRECONDITION LAST_OWNER.
  */
 export async function removeMembership(
   { database, newId, now }: Parts,
@@ -92,8 +92,8 @@ export async function removeMembership(
 }
 
 /**
- * The owners who may sign in, each locked, in an order that is always the same: two that are about to leave at once wait
- * for each other, and the second sees that it is the last.
+ * Locks the owners who can sign in, always in the same order. Of two owners who leave concurrently, the second waits
+ * and sees that it is the last.
  */
 async function lockOwners(em: EntityManager, merchantId: PublicId<'mer'>): Promise<ReadonlySet<string>> {
   const rows = await em.find(

@@ -13,7 +13,7 @@ import type { PublicId } from '../../contract/public-id.ts';
 
 type Parts = Pick<AccountParts, 'database' | 'newId' | 'now'>;
 
-/** Changes what a user says of themselves. Errors: NOT_FOUND USER_NOT_FOUND. */
+/** Changes a user's own profile. Errors: NOT_FOUND USER_NOT_FOUND. */
 export async function updateProfile(
   { database, newId, now }: Parts,
   userId: PublicId<'usr'>,
@@ -36,8 +36,8 @@ export async function updateProfile(
 }
 
 /**
- * Keeps a user out, ends their sessions and their links to a new password; or lets them in again.
- * Errors: NOT_FOUND USER_NOT_FOUND; FAILED_PRECONDITION LAST_OPERATOR.
+ * Disables a user and ends their sessions and password reset links, or enables the user again. Errors: NOT_FOUND
+ * USER_NOT_FOUND; FAILED_PRECONDITION LAST_OPERATOR.
  */
 export async function setUserDisabled(
   { database, newId, now }: Parts,
@@ -46,7 +46,7 @@ export async function setUserDisabled(
   by: Actor,
 ): Promise<User> {
   return database.fork().transactional(async (em) => {
-    // All of them, in one order: two operators who keep each other out at once wait here.
+    // Locks all operators in one order. Two operators who disable each other concurrently wait here.
     const operators = await em.find(
       UserRow,
       { isOperator: true, disabledAt: null },

@@ -16,14 +16,14 @@ export interface Credentials {
   readonly email: string;
   readonly password: string;
   readonly remoteAddress: string;
-  /** They have signed in before, and prove who they are once more. */
+  /** The user is signed in and confirms their identity. */
   readonly isConfirmation: boolean;
 }
 
 /**
- * Whose the credentials are. Who has no account, or is kept out, is answered as for a wrong password, and as late. With
- * no second factor to follow, it is the sign-in, and goes on record.
- * Errors: UNAUTHENTICATED WRONG_CREDENTIALS; RESOURCE_EXHAUSTED TOO_MANY_TRIES, OVERLOADED.
+ * The user with these credentials. An unknown address and a disabled account get the answer of a wrong password, after
+ * the same time. Without a second factor, this is the sign-in, which is recorded. Errors: UNAUTHENTICATED
+ * WRONG_CREDENTIALS; RESOURCE_EXHAUSTED TOO_MANY_TRIES, OVERLOADED.
  */
 export async function checkPassword(
   parts: AccountParts,
@@ -57,14 +57,14 @@ export interface PasswordChange {
   readonly userId: PublicId<'usr'>;
   readonly currentPassword: string;
   readonly newPassword: string;
-  /** The session that goes on; none does when empty. */
+  /** The session to keep; none when empty. */
   readonly keepHash: Uint8Array;
 }
 
 /**
- * Changes a password for who has the current one, and ends the other sessions.
- * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND USER_NOT_FOUND; UNAUTHENTICATED WRONG_CREDENTIALS;
- * RESOURCE_EXHAUSTED TOO_MANY_TRIES, OVERLOADED; ABORTED CHANGED_MEANWHILE.
+ * Changes a password after a check of the current one, and ends the other sessions. Errors: INVALID_ARGUMENT
+ * INVALID_FIELDS; NOT_FOUND USER_NOT_FOUND; UNAUTHENTICATED WRONG_CREDENTIALS; RESOURCE_EXHAUSTED TOO_MANY_TRIES,
+ * OVERLOADED; ABORTED CHANGED_MEANWHILE.
  */
 export async function changePassword(
   { database, newId, now, passwords, parsePassword, tries }: AccountParts,
@@ -84,7 +84,7 @@ export async function changePassword(
   await database.fork().transactional(async (em) => {
     const at = now();
     const user = await lockUser(em, userId);
-    // Whoever has reset it in the meantime did so because somebody else may know the one that was shown here.
+    // The password was reset meanwhile, perhaps because the old one is known to others.
     if (user.passwordHash !== before.passwordHash)
       throw rpcError('CHANGED_MEANWHILE', 'the password was changed in the meantime');
     em.assign(user, { passwordHash, updatedAt: at });
@@ -93,5 +93,5 @@ export async function changePassword(
   });
 }
 
-/** One answer whether or not there is such an account. */
+/** The same answer with or without an account. */
 const wrongCredentials = () => rpcError('WRONG_CREDENTIALS', 'the address or the password is not right');

@@ -2,15 +2,15 @@ import { createHash } from 'node:crypto';
 import type { Pool } from 'pg';
 import { runStatement } from '../../platform/database/run-statement.ts';
 
-/** How often something may be tried in a time. */
+/** A limit of tries per time. */
 export interface TryLimit {
-  /** What is tried and by whom; kept as a hash. */
+  /** The action and the person, stored as a hash. */
   readonly what: string;
   readonly max: number;
   readonly windowSeconds: number;
 }
 
-// The database's clock and its row lock count right for every core there is.
+// The database's clock and row lock make the count correct over all cores.
 const countText = `
 insert into core.account_tries as t (key, tries, ends_at) values ($1, 1, now() + make_interval(secs => $2))
 on conflict (key) do update set
@@ -28,35 +28,35 @@ const isRememberedText = `select from core.account_tries where key = $1 and ends
 
 const keyOf = (what: string): Buffer => createHash('sha256').update(what).digest();
 
-/** Counts a try before it is made. Gives how long to wait, in milliseconds, when there were too many; else undefined. */
+/** Counts a try before it is made. Above the limit, returns the wait in milliseconds; else undefined. */
 export async function countTry(pool: Pool, limit: TryLimit): Promise<number | undefined> {
   const values = [keyOf(limit.what), limit.windowSeconds];
   const [row] = await runStatement<{ tries: number; left_ms: number }>(pool, { text: countText, values });
   return row === undefined || row.tries <= limit.max ? undefined : row.left_ms;
 }
 
-/** How many tries are counted now. */
+/** The present count of tries. */
 export async function countedTries(pool: Pool, { what }: TryLimit): Promise<number> {
   const [row] = await runStatement<{ tries: number }>(pool, { text: countedText, values: [keyOf(what)] });
   return row?.tries ?? 0;
 }
 
-/** Takes back a try that was counted. */
+/** Takes one try back. */
 export async function giveTryBack(pool: Pool, { what }: TryLimit): Promise<void> {
   await runStatement(pool, { text: giveBackText, values: [keyOf(what)] });
 }
 
-/** Begins to count anew. */
+/** Resets the count. */
 export async function forgetTries(pool: Pool, { what }: TryLimit): Promise<void> {
   await runStatement(pool, { text: forgetText, values: [keyOf(what)] });
 }
 
-/** Keeps in mind, for a time, that something was so. */
+/** Records a fact for a limited time. */
 export async function remember(pool: Pool, what: string, seconds: number): Promise<void> {
   await runStatement(pool, { text: rememberText, values: [keyOf(what), seconds] });
 }
 
-/** Whether it is still kept in mind. */
+/** Whether the fact is still recorded. */
 export async function isRemembered(pool: Pool, what: string): Promise<boolean> {
   return (await runStatement(pool, { text: isRememberedText, values: [keyOf(what)] })).length > 0;
 }

@@ -3,21 +3,21 @@ import { requiredIssue } from '../domain/issue.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
 
-/** An address people sign in with. */
+/** An e-mail address for sign-in. */
 export interface EmailAddress {
-  /** As it was written. */
+  /** The address as entered. */
   readonly text: string;
-  /** The same for every way to write it: without regard to case. */
+  /** The address in lower case, for comparison. */
   readonly key: string;
 }
 
 /** RFC 5321, 4.5.3.1: 64 for the local part; 254 for the whole (RFC 3696, erratum 1690). */
 const maxLength = 254;
-/** A dot-atom (RFC 5322, 3.2.3) at a host name; neither quoted local parts nor address literals. */
+/** A dot-atom (RFC 5322, 3.2.3) at a host name. Quoted local parts and address literals are not accepted. */
 const form =
   /^[a-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/i;
 
-/** Reads an e-mail address. Issue: empty, longer than 254 characters, or not of the form name@host. */
+/** Parses an e-mail address. Issue: empty, longer than 254 characters, or not of the form name@host. */
 export function parseEmail(text: string, field = 'email'): Result<EmailAddress, Issue> {
   if (text === '') return err({ field, issue: requiredIssue });
   if (text.length > maxLength || !form.test(text))

@@ -2,10 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { DashboardSessionRow } from '../database/account-entities.ts';
 import type { StoredId } from '../../contract/public-id.ts';
 
-/**
- * Ends the sessions of a user, by the id as it is stored, but for the one with the hash to keep. Gives how many there
- * were.
- */
+/** Ends all sessions of a user, by stored id, except the one to keep. Returns their number. */
 export async function endUserSessions(
   em: EntityManager,
   userId: StoredId<'usr'>,

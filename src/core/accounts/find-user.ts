@@ -10,13 +10,13 @@ export async function requireUser(em: EntityManager, userId: PublicId<'usr'>): P
   return required(await em.findOne(UserRow, { id: storedId('usr', userId) }), userId);
 }
 
-/** As `requireUser`, with nobody else changing it until the transaction ends. */
+/** As `requireUser`, with the row locked until the transaction ends. */
 export async function lockUser(em: EntityManager, userId: PublicId<'usr'>): Promise<UserRow> {
   const where = { id: storedId('usr', userId) };
   return required(await em.findOne(UserRow, where, { lockMode: LockMode.PESSIMISTIC_WRITE }), userId);
 }
 
-/** The row of whoever has the address, locked; undefined when nobody has it. */
+/** The locked row of the user with this address; undefined when there is none. */
 export async function lockUserByEmail(em: EntityManager, emailKey: string): Promise<UserRow | undefined> {
   return (await em.findOne(UserRow, { emailKey }, { lockMode: LockMode.PESSIMISTIC_WRITE })) ?? undefined;
 }

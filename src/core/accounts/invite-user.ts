@@ -12,7 +12,7 @@ import { makeLinkToken, requireLink } from './account-links.ts';
 import type { AccountParts } from './account-parts.ts';
 import type { EmailAddress } from './email-address.ts';
 
-/** A merchant with a role; undefined stands for the operators. */
+/** A merchant with a role; undefined means the operators. */
 export type Place = { readonly merchantId: PublicId<'mer'>; readonly role: MemberRole } | undefined;
 
 export interface LinkMade {
@@ -31,15 +31,15 @@ export interface InvitationTerms {
   readonly email: EmailAddress;
   readonly place: Place;
   readonly validForMs: number;
-  /** Whether an operator invites, who belongs to no merchant: the owners are told of another owner then. */
+  /** Whether an operator invites. Operators belong to no merchant, so the owners are notified of a new owner. */
   readonly isByOperator: boolean;
 }
 
 type Parts = Pick<AccountParts, 'database' | 'newId' | 'now' | 'randomBytes'>;
 
 /**
- * Invites an address to a place, and ends the invitation of the same address to the same place before.
- * Errors: NOT_FOUND MERCHANT_NOT_FOUND; ALREADY_EXISTS ALREADY_A_MEMBER.
+ * Invites an address to a place, and revokes its earlier invitation to the same place. Errors: NOT_FOUND
+ * MERCHANT_NOT_FOUND; ALREADY_EXISTS ALREADY_A_MEMBER.
  */
 export async function inviteUser(
   { database, newId, now, randomBytes }: Parts,
@@ -47,7 +47,7 @@ export async function inviteUser(
   by: Actor,
 ): Promise<LinkMade> {
   return database.fork().transactional(async (em) => {
-    // Two made at once would each find none to end.
+    // Concurrent invitations would not find each other, so they are serialised.
     const where = `invitations:${place?.merchantId ?? ''}:${email.key}`;
     await em.execute('select pg_advisory_xact_lock(hashtextextended(?, 0))', [where]);
     if (place !== undefined) await requireMerchantRow(em, place.merchantId);
@@ -79,7 +79,7 @@ export async function inviteUser(
   });
 }
 
-/** An operator who invites an owner can act as the merchant by that: its owners must hear of it. */
+/** An operator who invites an owner could thereby act as the merchant, so its owners are notified. */
 async function tellOwners(
   em: EntityManager,
   newId: NewId,
@@ -91,7 +91,7 @@ async function tellOwners(
   for (const { userId } of owners) addNotice(em, newId, at, userId, 'OWNER_INVITED', merchant?.name ?? '');
 }
 
-/** What a link invites to. Errors: NOT_FOUND LINK_NOT_USABLE. */
+/** The place of an invitation. Errors: NOT_FOUND LINK_NOT_USABLE. */
 export async function readInvitation({ database, now }: Parts, token: string): Promise<InvitationSeen> {
   const em = database.fork();
   const { email, merchantId, role, expiresAt } = await requireLink(em, 'INVITATION', token, now());
@@ -105,8 +105,8 @@ async function requireMerchantRow(em: EntityManager, merchantId: PublicId<'mer'>
 }
 
 /**
- * Refuses an address that the inviter sees in the list of users already. Every other address is invited alike, so that an
- * invitation to a merchant does not tell which addresses have an account. Operators see all users of all merchants.
+ * Refuses an address that the inviter already sees in the list of users. All other addresses are invited in the same
+ * way, so an invitation does not reveal which addresses have an account. Operators see the users of all merchants.
  */
 async function refuseMember(em: EntityManager, { key, text }: EmailAddress, place: Place): Promise<void> {
   const user = await em.findOne(UserRow, { emailKey: key });
@@ -115,7 +115,7 @@ async function refuseMember(em: EntityManager, { key, text }: EmailAddress, plac
   if (refusal !== undefined) throw rpcError('ALREADY_A_MEMBER', `${text} ${refusal}`);
 }
 
-/** Why an account cannot take a place, if it cannot. */
+/** Why an account cannot join a place; undefined when it can. */
 export async function whyNot(em: EntityManager, user: UserRow, place: Place): Promise<string | undefined> {
   if (user.isOperator)
     return place === undefined

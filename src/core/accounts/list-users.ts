@@ -9,7 +9,7 @@ export type OpenInvitation = Pick<AccountLinkRow, 'email' | 'role' | 'createdAt'
 
 const most = 500;
 
-/** A merchant's users, or the operators, and the invitations that can still be taken up; all by address. */
+/** A merchant's users, or the operators, with the usable invitations, sorted by address. */
 export async function listUsers(
   database: Database,
   merchantId: PublicId<'mer'> | undefined,

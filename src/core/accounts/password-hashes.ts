@@ -4,20 +4,20 @@ import type { Leaving } from '../../platform/batcher.ts';
 import { normalPassword } from './password-rules.ts';
 
 export interface PasswordHashes {
-  /** The hash of a password that keeps the rules. Errors: RESOURCE_EXHAUSTED OVERLOADED. */
+  /** The hash of a password that follows the rules. Errors: RESOURCE_EXHAUSTED OVERLOADED. */
   readonly hash: (password: string, signal: Leaving) => Promise<string>;
   /**
-   * Whether the password is the one that was hashed; without a hash it takes as long, and is not.
-   * Errors: RESOURCE_EXHAUSTED OVERLOADED.
+   * Whether the password matches the hash. Without a hash, it takes as long and returns false. Errors:
+   * RESOURCE_EXHAUSTED OVERLOADED.
    */
   readonly matches: (password: string, known: string | undefined, signal: Leaving) => Promise<boolean>;
 }
 
 /** OWASP Password Storage Cheat Sheet: Argon2id with 19 MiB, two passes, one lane. */
 const cost = { memoryCost: 19 * 1024, timeCost: 2, parallelism: 1 } as const;
-/** One at a time takes one processor's time at most, whatever is tried at the door; payments have the others. */
+/** One at a time uses at most one processor, however many sign-ins are tried. The others remain for payments. */
 const atATime = 1;
-/** More than can be hashed before the caller has lost patience are refused at once. */
+/** Requests beyond this number are refused at once, because their callers would time out first. */
 const maxWaiting = 64;
 
 /** Argon2id (RFC 9106), on threads of libuv's pool, one at a time. */

@@ -5,36 +5,39 @@ import { requiredIssue } from '../domain/issue.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
 
-/** Reads a password to have; what it gives is what is hashed. `about` is what an attacker knows of its owner. */
+/**
+ * Parses a new password. The returned text is the one to hash. `about` contains facts about its owner that an attacker
+ * knows.
+ */
 export type ParsePassword = (text: string, field: string, about: readonly string[]) => Result<string, Issue>;
 
 const minLength = 12;
 const maxLength = 256;
-/** Code units before composing: enough for 256 characters of any script, however they were typed. */
+/** Code units before normalisation. This is enough for 256 characters of any script and keyboard. */
 const maxTyped = 2048;
-/** Words of an address shorter than this are in too many passwords by chance. */
+/** Shorter words of an address occur in too many passwords by chance. */
 const telling = 4;
 const leastDifferent = 5;
 
-/** Read when the first password is chosen: most cores never see one, and it takes 20 MB. */
+/** Read at the first new password, because most cores need none and the list takes 20 MB. */
 function readCommonPasswords(): ReadonlySet<string> {
   const { dictionary } = createRequire(import.meta.url)('@zxcvbn-ts/language-common') as typeof Language;
   return new Set(dictionary['passwords-common']);
 }
 
-/** The same for every way that a keyboard may compose a character (NIST SP 800-63B, 3.1.1.2). */
+/** The same text for every way to compose a character on a keyboard (NIST SP 800-63B, 3.1.1.2). */
 export const normalPassword = (text: string): string => text.slice(0, maxTyped + 1).normalize('NFKC');
 
-/** What is left of a word when digits and signs around it are taken away: they are the first thing tried around it. */
+/** A word without surrounding digits and signs, which attackers add first. */
 const bare = (text: string): string => text.replace(/^[\d\W_]+|[\d\W_]+$/g, '');
 
-/** The shortest text that, repeated, gives this one. */
+/** The shortest text whose repetition is this text. */
 const period = (text: string): string => text.slice(0, (text + text).indexOf(text, 1));
 
 /**
- * Long rather than intricate (NIST SP 800-63B, 3.1.1): 12 to 256 characters of any kind, but nothing that everybody tries
- * first: no common password, alone, repeated or with digits around it, no few characters repeated, nothing made of its
- * owner's own name or address.
+ * Length counts, not complexity (NIST SP 800-63B, 3.1.1): 12 to 256 characters of any kind. Passwords that attackers
+ * try first are refused. These are common passwords (alone, repeated or with digits around them), repetitions of few
+ * characters, and the owner's name or address.
  */
 export function createPasswordRules(): ParsePassword {
   let common: ReadonlySet<string> | undefined;

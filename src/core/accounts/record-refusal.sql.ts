@@ -5,21 +5,21 @@ import { publicId } from '../../contract/public-id.ts';
 import type { Actor } from '../../platform/rpc/actor.ts';
 import type { UserRow } from '../database/account-entities.ts';
 
-/** Why somebody was not let in. */
+/** Why a sign-in was refused. */
 export type RefusalReason = 'WRONG_PASSWORD' | 'WRONG_CODE' | 'KEPT_OUT' | 'TOO_MANY_TRIES';
 
 export interface Refusal {
   readonly reason: RefusalReason;
-  /** The address that was tried without regard to case, whether or not anybody has it. */
+  /** The tried address in lower case, whether or not it has an account. */
   readonly emailKey: string;
-  /** Who has it; null when nobody does. */
+  /** The account of the address; null when there is none. */
   readonly user: Pick<UserRow, 'id'> | null;
-  /** What else is known, such as where it came from. */
+  /** Other details, such as the origin. */
   readonly details: Readonly<Record<string, string>>;
 }
 
-// One statement, which counts and commits whether or not anybody has the address: who measures how long a refusal takes
-// learns nothing of who has an account. The id's time is the database's, as is the hour's.
+// One statement, which always counts and commits. So the duration of a refusal does not reveal whether an account
+// exists. The times of the id and of the hour are the database's.
 const text = `
 with counted as (
   insert into core.account_tries as t (key, tries, ends_at) values ($1, 1, now() + interval '1 hour')
@@ -34,10 +34,10 @@ from counted, core.users u left join core.memberships m on m.user_id = u.id
 where counted.tries = 1 and u.id = $7`;
 
 /**
- * Puts on record that somebody was not let in as a user, with every merchant of the user, for its owners to see; nothing
- * when nobody has the address. The log is for ever, and anybody who knows an address can fail without end: so the first
- * refusal of an hour for each user and reason is recorded, at most four an hour, and the others are lines in core's own
- * log. That one is the one to see: it says that it began, and TOO_MANY_TRIES that it went on.
+ * Records a refused sign-in with every merchant of the user, for its owners. Does nothing for an address without an
+ * account. The log is permanent, and anyone who knows an address can fail without end. So only the first refusal per
+ * user, reason and hour is recorded, at most four an hour. The others are lines in core's own log. The first one shows
+ * the start of an attack, and TOO_MANY_TRIES shows that it continued.
  */
 export async function recordRefusal(
   pool: Pool,

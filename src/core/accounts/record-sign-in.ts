@@ -9,13 +9,13 @@ import { recordRefusal } from './record-refusal.sql.ts';
 import type { RefusalReason } from './record-refusal.sql.ts';
 import { actingForThemselves, recordUserAudit } from './record-user-audit.ts';
 
-/** By what somebody came in. */
+/** The proof of identity at a sign-in. */
 export type SignInProof = 'PASSWORD' | 'ONE_TIME_CODE' | 'RECOVERY_CODE';
 
 const placeOf = (remoteAddress: string): Readonly<Record<string, string>> =>
   ipaddr.isValid(remoteAddress) ? { remote_address: ipaddr.process(remoteAddress).toString() } : {};
 
-/** Puts on record that a user came in, and from where, in the unit of work that notes when they did. */
+/** Records a sign-in with its origin, in the unit of work that stores its time. */
 export async function recordSignIn(
   em: EntityManager,
   { newId }: Pick<AccountParts, 'newId'>,
@@ -30,7 +30,7 @@ export async function recordSignIn(
   });
 }
 
-/** As whom somebody would come in. */
+/** The account that someone tries to use. */
 export interface Suspect {
   readonly emailKey: string;
   readonly user: UserRow | null;
@@ -43,7 +43,7 @@ const refusals: ReadonlyMap<string | undefined, RefusalReason> = new Map([
   ['TOO_MANY_TRIES', 'TOO_MANY_TRIES'],
 ]);
 
-/** Makes a check of who somebody is, and puts its refusal on record before it is passed on. */
+/** Runs an identity check, and records its refusal before it is thrown. */
 export async function recordingRefusal<T>(
   { database, now }: Pick<AccountParts, 'database' | 'now'>,
   by: Actor,

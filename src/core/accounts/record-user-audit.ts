@@ -8,8 +8,8 @@ import { MembershipRow } from '../database/account-entities.ts';
 import type { UserRow } from '../database/account-entities.ts';
 
 /**
- * Puts a change of somebody's account on record with every merchant they belong to, for its owners to see; with none
- * when they belong to none.
+ * Records a change of a user's account with every merchant of the user, for its owners. Without a merchant, it is
+ * recorded once.
  */
 export async function recordUserAudit(
   em: EntityManager,
@@ -33,7 +33,7 @@ export async function recordUserAudit(
   }
 }
 
-/** Whoever proves by a link or a password who they are acts for themselves. */
+/** A person who proves their identity with a link or a password acts as themselves. */
 export const actingForThemselves = ({ actor, requestId }: Actor, userId: StoredId<'usr'>): Actor => ({
   actor: actor.includes(':') ? actor : `${actor}:${publicId('usr', userId)}`,
   requestId,

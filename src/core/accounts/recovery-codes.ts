@@ -1,20 +1,20 @@
 import { createHmac } from 'node:crypto';
 
-/** Codes that each work once in the place of one from an authenticator. */
+/** Single-use codes that replace a code from an authenticator. */
 export interface RecoveryCodes {
-  /** Ten of them, as they are shown. */
+  /** Ten codes, in their displayed form. */
   readonly make: () => readonly string[];
-  /** What is stored of one, however it is typed; undefined for a text that can be none. */
+  /** The stored hash of a code in any typed form; undefined for a text that cannot be a code. */
   readonly hashOf: (typed: string) => Buffer | undefined;
 }
 
 const howMany = 10;
 const groups = 3;
 const groupLength = 4;
-/** Crockford's base32, without the letters that are taken for digits or each other. */
+/** Crockford's base32, without letters that look like digits or each other. */
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 
-/** 60 random bits each, kept as a keyed hash: a copy of the database without the key opens nothing. */
+/** Each code has 60 random bits and is stored as a keyed hash. A copy of the database without the key is useless. */
 export function createRecoveryCodes(key: Buffer, randomBytes: (length: number) => Buffer): RecoveryCodes {
   const make = (): string =>
     Array.from({ length: groups }, () =>

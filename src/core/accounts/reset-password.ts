@@ -21,8 +21,8 @@ export interface ResetWish {
 }
 
 /**
- * Makes a link to a new password. Without an account, or with one that is disabled, the token is empty. The same statements
- * run in every case, so that the time an answer takes does not tell which addresses have an account.
+ * Creates a password reset link. The token is empty without an account or for a disabled one. All cases run the same
+ * statements, so the duration does not reveal which addresses have an account.
  */
 export async function startPasswordReset(
   { database, newId, now, randomBytes }: AccountParts,
@@ -33,7 +33,7 @@ export async function startPasswordReset(
     const at = now();
     const user = await em.findOne(UserRow, { emailKey: email.key });
     const mayReset = user !== null && user.disabledAt == null;
-    // Without an account, a link is made as well, told to nobody and removed again.
+    // Without an account, a link is created as well, and removed again without being sent.
     const holder = user ?? { id: storedId('usr', newId('usr', at)), email: email.text, emailKey: email.key };
     const { token, expiresAt } = addResetLink(em, holder, { at, validForMs, randomBytes });
     if (mayReset) {
@@ -48,7 +48,7 @@ export async function startPasswordReset(
   });
 }
 
-/** Adds a link to a new password to the unit of work. */
+/** Adds a password reset link to the unit of work. */
 export function addResetLink(
   em: EntityManager,
   { email, emailKey }: Pick<UserRow, 'email' | 'emailKey'>,
@@ -73,9 +73,9 @@ export function addResetLink(
 }
 
 /**
- * Sets a new password by a link, and ends the user's sessions, other such links, and counts of wrong passwords. The second
- * factor stays: a link proves that somebody reads the user's mail, and no more.
- * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND LINK_NOT_USABLE; RESOURCE_EXHAUSTED OVERLOADED.
+ * Sets a new password with a link. Ends the user's sessions, other reset links and counts of wrong passwords. The
+ * second factor stays, because the link proves only access to the user's mail. Errors: INVALID_ARGUMENT INVALID_FIELDS;
+ * NOT_FOUND LINK_NOT_USABLE; RESOURCE_EXHAUSTED OVERLOADED.
  */
 export async function resetPassword(
   parts: AccountParts,
@@ -90,7 +90,7 @@ export async function resetPassword(
   const passwordHash = await passwords.hash(password, signal);
   const reset = await database.fork().transactional(async (em) => {
     const at = now();
-    // Before the link: a second link of the same user waits here, and is gone then.
+    // Locked before the link. A second link of the same user waits here, and is removed then.
     const user = await lockUserByEmail(em, asked.emailKey);
     await requireLink(em, 'RESET', token, at, { locked: true });
     if (user === undefined || user.disabledAt != null) throw linkNotUsable();
@@ -108,7 +108,7 @@ export async function resetPassword(
   return reset;
 }
 
-/** Takes the second factor away, with all that belongs to it. */
+/** Removes the second factor and its data. */
 export async function removeTotp(em: EntityManager, user: UserRow): Promise<void> {
   em.assign(user, { totpSecret: null, totpEnabledAt: null, totpLastStep: null });
   await em.nativeDelete(RecoveryCodeRow, { userId: user.id });

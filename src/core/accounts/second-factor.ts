@@ -16,7 +16,10 @@ export interface TotpBegun {
   readonly uri: string;
 }
 
-/** Makes a secret, which counts once a code of it was shown. Errors: NOT_FOUND USER_NOT_FOUND; FAILED_PRECONDITION TOTP_ENABLED. */
+/**
+ * Creates a secret, which takes effect after the first correct code. Errors: NOT_FOUND USER_NOT_FOUND;
+ * FAILED_PRECONDITION TOTP_ENABLED.
+ */
 export async function beginTotp(
   { database, now, randomBytes, totpSeal }: AccountParts,
   userId: PublicId<'usr'>,
@@ -31,9 +34,8 @@ export async function beginTotp(
 }
 
 /**
- * Turns the second factor on. Gives the recovery codes, which are shown once.
- * Errors: NOT_FOUND USER_NOT_FOUND; UNAUTHENTICATED WRONG_CODE; FAILED_PRECONDITION TOTP_NOT_BEGUN, TOTP_ENABLED;
- * RESOURCE_EXHAUSTED TOO_MANY_TRIES.
+ * Enables the second factor. Returns the recovery codes, which are displayed once. Errors: NOT_FOUND USER_NOT_FOUND;
+ * UNAUTHENTICATED WRONG_CODE; FAILED_PRECONDITION TOTP_NOT_BEGUN, TOTP_ENABLED; RESOURCE_EXHAUSTED TOO_MANY_TRIES.
  */
 export async function confirmTotp(
   parts: AccountParts,
@@ -73,14 +75,13 @@ export interface CodeShown {
   readonly code: string;
   /** An IP address, or empty. */
   readonly remoteAddress: string;
-  /** They have signed in before, and prove who they are once more. */
+  /** The user is signed in and confirms their identity. */
   readonly isConfirmation: boolean;
 }
 
 /**
- * Takes a code, once; the sign-in that it is goes on record. Two that come at the same time wait for each other at the
- * user's row.
- * Errors: NOT_FOUND USER_NOT_FOUND; UNAUTHENTICATED WRONG_CODE; FAILED_PRECONDITION TOTP_NOT_ENABLED;
+ * Accepts a code once. If this completes a sign-in, the sign-in is recorded. Concurrent calls wait for each other at
+ * the user's row. Errors: NOT_FOUND USER_NOT_FOUND; UNAUTHENTICATED WRONG_CODE; FAILED_PRECONDITION TOTP_NOT_ENABLED;
  * RESOURCE_EXHAUSTED TOO_MANY_TRIES.
  */
 export async function verifyTotp(parts: AccountParts, shown: CodeShown, by: Actor): Promise<CodeTaken> {
@@ -95,7 +96,7 @@ export async function verifyTotp(parts: AccountParts, shown: CodeShown, by: Acto
   return taken;
 }
 
-/** One from the authenticator, or else a recovery code. */
+/** A code from the authenticator, or else a recovery code. */
 async function takeEitherCode(
   parts: AccountParts,
   { userId, code, remoteAddress, isConfirmation }: CodeShown,
@@ -126,7 +127,7 @@ async function takeEitherCode(
   });
 }
 
-/** Turns the second factor off; a secret that was only begun goes too. Errors: NOT_FOUND USER_NOT_FOUND. */
+/** Disables the second factor, and removes an unconfirmed secret. Errors: NOT_FOUND USER_NOT_FOUND. */
 export async function disableTotp(
   { database, newId, now }: AccountParts,
   userId: PublicId<'usr'>,
@@ -142,7 +143,7 @@ export async function disableTotp(
   });
 }
 
-/** RFC 6238, 5.2: the second use of a code is refused, and with it every code before it. */
+/** RFC 6238, 5.2: a used code is refused, as is every earlier one. */
 function takeCode({ totpSeal }: AccountParts, user: UserRow, code: string, at: Date): boolean {
   if (user.totpSecret == null) return false;
   const step = stepOfTotp(totpSeal.open(user.totpSecret, user.id), code.replace(/\s/g, ''), at);

@@ -1,19 +1,22 @@
 import { createCipheriv, createDecipheriv } from 'node:crypto';
 
-/** Encrypts what has to be read again. */
+/** Encrypts values that must be readable later. */
 export interface SecretSeal {
-  /** `owner` is bound to what is sealed: copied to another's row it does not open. */
+  /** `owner` is authenticated with the ciphertext, so a copy in another owner's row cannot be decrypted. */
   readonly seal: (text: string, owner: string) => Buffer;
-  /** @throws when it was not sealed with this key for this owner */
+  /**
+   *
+   * @throws when the value was not encrypted with this key for this owner
+   */
   readonly open: (sealed: Uint8Array, owner: string) => string;
 }
 
 const algorithm = 'aes-256-gcm';
-/** NIST SP 800-38D, 8.2: 96 bits, made anew by chance for each of the few secrets there are. */
+/** NIST SP 800-38D, 8.2: 96 random bits. That is enough, because there are few secrets. */
 const nonceBytes = 12;
 const tagBytes = 16;
 
-/** AES-256-GCM; what is sealed is the nonce, the ciphertext and the tag. */
+/** AES-256-GCM. The result is the nonce, the ciphertext and the tag. */
 export const createSecretSeal = (key: Buffer, randomBytes: (length: number) => Buffer): SecretSeal => ({
   seal(text, owner) {
     const nonce = randomBytes(nonceBytes);

@@ -10,21 +10,21 @@ import { actingForThemselves, recordUserAudit } from './record-user-audit.ts';
 import { readUser } from './user-reader.ts';
 import type { User } from './user-reader.ts';
 
-/** What the dashboard keeps of somebody's visit. */
+/** A session of a dashboard visitor. */
 export interface Session {
-  /** Undefined before anybody has signed in. */
+  /** Undefined before the sign-in. */
   readonly userId: PublicId<'usr'> | undefined;
   readonly data: Uint8Array;
   readonly expiresAt: Date;
 }
 
 export interface SessionStore {
-  /** Undefined when there is none that goes on, or its user is kept out. */
+  /** Undefined for a session that does not exist or has ended, and for a disabled user. */
   readonly read: (hash: Buffer) => Promise<{ session: Session; user: User | undefined } | undefined>;
-  /** A session that has ended stays ended. Errors: NOT_FOUND USER_NOT_FOUND. */
+  /** An ended session stays ended. Errors: NOT_FOUND USER_NOT_FOUND. */
   readonly write: (hash: Buffer, session: Session) => Promise<void>;
   readonly end: (hash: Buffer) => Promise<void>;
-  /** Ends it as its user wishes, and puts that on record. */
+  /** Ends the session at its user's request, and records that. */
   readonly signOut: (hash: Buffer, by: Actor) => Promise<void>;
   /** Errors: NOT_FOUND USER_NOT_FOUND. */
   readonly endAllBut: (userId: PublicId<'usr'>, keepHash: Buffer, by: Actor) => Promise<void>;

@@ -5,37 +5,37 @@ import { countTry, countedTries, forgetTries, giveTryBack, isRemembered, remembe
 import type { TryLimit } from './count-try.sql.ts';
 import type { PublicId, StoredId } from '../../contract/public-id.ts';
 
-/** Who tries to be whom, from where. */
+/** The account of a sign-in try, and its origin. */
 export interface Trial {
-  /** The address without regard to case, whether or not anybody has it. */
+  /** The address in lower case, whether or not it has an account. */
   readonly emailKey: string;
   /** An IP address, or empty. */
   readonly remoteAddress: string;
 }
 
-/** Who invites which address to which place. */
+/** The inviter, the invited address and its place. */
 export interface InvitationTry {
-  /** The person who invites: "usr_…"; empty for a program, whose service token names no person. */
+  /** The inviting person: "usr_…"; empty for a program, whose service token names no person. */
   readonly inviter: string;
   readonly emailKey: string;
   /** Empty for the operators. */
   readonly merchantId: PublicId<'mer'> | '';
 }
 
-/** Keeps passwords and codes from being found by trying, and never keeps anybody out for good: every count ends by itself. */
+/** Limits guesses of passwords and codes. No account is locked permanently, because every count expires. */
 export interface SignInTries {
-  /** Counts a password before it is looked at. Errors: RESOURCE_EXHAUSTED TOO_MANY_TRIES with RetryInfo. */
+  /** Counts a password before it is checked. Errors: RESOURCE_EXHAUSTED TOO_MANY_TRIES with RetryInfo. */
   readonly countPassword: (trial: Trial) => Promise<void>;
-  /** The password was right: the count begins anew, and the place is known. */
+  /** The password was correct. The count is reset, and the network is remembered as known. */
   readonly passwordWasRight: (trial: Trial) => Promise<void>;
-  /** The user has a new password: what was counted of tries at the old one holds nobody up, wherever they are. */
+  /** The user has a new password. Earlier tries with the old one no longer count, from any network. */
   readonly passwordIsNew: (emailKey: string) => Promise<void>;
   /** Counts a one-time code. Errors: RESOURCE_EXHAUSTED TOO_MANY_TRIES with RetryInfo. */
   readonly countCode: (userId: StoredId<'usr'>) => Promise<void>;
   readonly codeWasRight: (userId: StoredId<'usr'>) => Promise<void>;
   /** Counts an invitation before it is made. Errors: RESOURCE_EXHAUSTED TOO_MANY_TRIES with RetryInfo. */
   readonly countInvitation: (invitation: InvitationTry) => Promise<void>;
-  /** Counts a link that somebody asks for. Errors: RESOURCE_EXHAUSTED TOO_MANY_TRIES with RetryInfo. */
+  /** Counts a requested link. Errors: RESOURCE_EXHAUSTED TOO_MANY_TRIES with RetryInfo. */
   readonly countReset: (trial: Trial) => Promise<void>;
 }
 
@@ -43,18 +43,18 @@ const minute = 60;
 const hour = 60 * minute;
 const knownSeconds = 30 * 24 * hour;
 
-/** The address itself for IPv4; the /64 for IPv6, which one subscriber has to itself and can change within at will. */
+/** The address itself for IPv4. For IPv6 the /64, because one subscriber owns it and can use any of its addresses. */
 function networkOf(ip: string): string {
   if (!ipaddr.isValid(ip)) return '';
   const address = ipaddr.process(ip);
   return address.kind() === 'ipv4' ? address.toString() : address.toByteArray().slice(0, 8).join('.');
 }
 
-/** How often the account got a new password lately: each begins counts of its own. */
+/** The number of recent new passwords of the account. Each starts separate counts. */
 const renewals = (emailKey: string): TryLimit => ({
   what: `renewals/${emailKey}`,
   max: Infinity,
-  // Longer than any count of passwords lasts, so that none is found again.
+  // Longer than any count of passwords, so that an old count is never used again.
   windowSeconds: 24 * hour,
 });
 
@@ -67,16 +67,19 @@ const limitsOf = ({ emailKey, remoteAddress }: Trial, renewed: number) => {
   return { network, known, here, place, account };
 };
 
-/** Three in 1,000,000 codes are right at a time: 40 tries a day take 15 years to even odds, and the password first. */
+/**
+ * Three of 1,000,000 codes are valid at a time. With 40 tries a day, a 50 % chance takes 15 years, and the password is
+ * needed first.
+ */
 const codeLimits = (userId: StoredId<'usr'>): readonly TryLimit[] => [
   { what: `code/${userId}`, max: 5, windowSeconds: 15 * minute },
   { what: `codes/${userId}`, max: 40, windowSeconds: 24 * hour },
 ];
 
 /**
- * Counted in this order, so that who is refused by one count does not fill the next: this account from this place; this
- * place, whatever the account; this account, wherever from. The last one does not hold for places that the account was
- * signed in from lately, or anybody could keep its owner out by failing on purpose.
+ * The limits apply in this order, so that a try refused by one does not fill the next: this account from this network;
+ * this network for all accounts; this account from all networks. The last one does not apply to networks from which the
+ * account signed in recently. Otherwise anyone could lock out its owner by failing on purpose.
  */
 export function createSignInTries(pool: Pool): SignInTries {
   const count = async (limit: TryLimit): Promise<void> => {
@@ -97,7 +100,7 @@ export function createSignInTries(pool: Pool): SignInTries {
     async passwordWasRight(trial) {
       const { network, known, here, place, account } = limitsOf(trial, await renewedTimes(trial));
       await forgetTries(pool, here);
-      // Nobody makes room for trying others' accounts by signing in to their own.
+      // A sign-in to one's own account gives no more tries at other accounts.
       if (network !== '') await giveTryBack(pool, place);
       if (!(await isRemembered(pool, known))) await giveTryBack(pool, account);
       if (network !== '') await remember(pool, known, knownSeconds);
@@ -112,7 +115,7 @@ export function createSignInTries(pool: Pool): SignInTries {
       for (const limit of codeLimits(userId)) await forgetTries(pool, limit);
     },
     async countInvitation({ inviter, emailKey, merchantId }) {
-      // One merchant alone cannot use up what an address may get in an hour.
+      // A separate limit, so that one merchant alone cannot use up an address's hourly limit.
       const here = `${merchantId}/${emailKey}`;
       await count({ what: `invitations here/${here}`, max: 5, windowSeconds: hour });
       if (inviter !== '') await count({ what: `invitations by/${inviter}`, max: 20, windowSeconds: hour });

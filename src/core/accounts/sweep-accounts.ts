@@ -10,14 +10,14 @@ const tables = [
   ['account_notices', 'expires_at'],
 ] as const;
 
-// Several cores may sweep at once: each takes what no other has taken.
+// Several cores may run this concurrently. Each takes rows that no other has locked.
 const sweepText = (table: string, end: string): string => `
 delete from core.${table} where ctid = any (array(
   select ctid from core.${table} where ${end} < now() order by ${end} limit ${batch} for update skip locked
 ))
 returning 1`;
 
-/** Removes sessions, links and counts that are over, a batch at a time. Gives how many there were. */
+/** Removes expired sessions, links and counts, in batches. Returns their number. */
 export async function sweepAccounts(pool: Pool, stop: Pick<AbortSignal, 'aborted'>): Promise<number> {
   let swept = 0;
   for (const [table, end] of tables) {

@@ -32,7 +32,7 @@ const eventNumbers = {
   OWNER_INVITED: AccountNoticeEvent.OWNER_INVITED,
 } as const satisfies Record<NoticeEvent, AccountNoticeEvent>;
 
-/** A notice as it is sent. */
+/** A notice in the contract's form. */
 export const noticeMessage = ({ event, createdAt, subject }: AccountNotice) =>
   create(AccountNoticeSchema, {
     event: eventNumbers[event],
@@ -40,7 +40,7 @@ export const noticeMessage = ({ event, createdAt, subject }: AccountNotice) =>
     subject,
   });
 
-/** A user as they are sent. */
+/** A user in the contract's form. */
 export function userMessage(user: User): UserMessage {
   const message = create(UserSchema, {
     userId: user.id,

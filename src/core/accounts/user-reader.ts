@@ -11,7 +11,7 @@ export interface Membership {
   readonly role: MemberRole;
 }
 
-/** Somebody who uses the dashboard, without what proves who they are; ids as they are shown. */
+/** A dashboard user without credentials, with public ids. */
 export interface User {
   readonly id: PublicId<'usr'>;
   readonly email: string;
@@ -25,7 +25,7 @@ export interface User {
   readonly lastSignInAt: Date | null;
 }
 
-/** The users of these rows, in their order; with their places at one merchant alone, when one is named. */
+/** The users of these rows, in the same order. If a merchant is given, only their memberships there. */
 export async function readUsers(
   em: EntityManager,
   rows: readonly UserRow[],
@@ -58,7 +58,7 @@ export async function readUsers(
   }));
 }
 
-/** As `readUsers`, for one. */
+/** As `readUsers`, for one user. */
 export async function readUser(em: EntityManager, row: UserRow, merchantId?: PublicId<'mer'>): Promise<User> {
   const [user] = await readUsers(em, [row], merchantId);
   if (user === undefined) throw new Error('a row comes to a user');

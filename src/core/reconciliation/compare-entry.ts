@@ -6,7 +6,7 @@ import { isOn } from './reconciliation-day.ts';
 import type { Day } from './reconciliation-day.ts';
 import { sameDecimal } from './same-decimal.ts';
 
-/** An entry of a wallet's statement. Texts the wallet did not give are ''. */
+/** An entry of a wallet's statement. Absent texts are ''. */
 export interface Entry {
   readonly position: number;
   readonly type: StatementEntryType;
@@ -27,36 +27,36 @@ interface KnownFacts {
   readonly providerTransactionId: string;
   readonly amount: string;
   readonly currency: string;
-  /** When it last changed. */
+  /** The time of its last change. */
   readonly updatedAt: Date;
 }
 
-/** Money that we have on record, or a payment attempt that may become some. */
+/** Recorded money, or a payment attempt that may still become a payment. */
 export type KnownMoney =
   | (KnownFacts & { readonly what: 'attempt'; readonly status: PaymentAttemptStatus })
   | (KnownFacts & {
       readonly what: 'stray';
       readonly status: StrayPaymentStatus;
       readonly strayPaymentId: StoredId<'stp'>;
-      /** What the wallet knows the reversal by; stored. */
+      /** The stored name of the reversal at the wallet. */
       readonly reversalId: string;
     });
 
-/** What we have on record that an entry may be about. */
+/** The records that may match an entry. */
 export interface Records {
-  /** Known by the wallet's id of this transaction. */
+  /** Found by the wallet's transaction id. */
   readonly byTransaction: KnownMoney | undefined;
-  /** Known by our own id, which the wallet repeats. */
+  /** Found by our own id, which the wallet repeats. */
   readonly byRequest: KnownMoney | undefined;
-  /** What a reversal gives back. */
+  /** The payment that a reversal returns. */
   readonly original: KnownMoney | undefined;
-  /** Whether the same statement has a reversal of this payment. */
+  /** Whether the same statement contains a reversal of this payment. */
   readonly hasReversal: boolean;
 }
 
 export interface ComparedPeriod {
   readonly day: Day;
-  /** Until when the statement was read. */
+  /** The end of the period that was read. */
   readonly readUntil: Date;
 }
 
@@ -67,13 +67,13 @@ export interface FoundDifference {
   readonly advice: string;
 }
 
-/** Money that the wallet took for an attempt that did not succeed here: only the wallet can say what it is. */
+/** The wallet took money for an attempt that did not succeed here. Only the wallet can explain it. */
 export const isDoubtful = ({ kind, known }: FoundDifference): boolean =>
   kind === 'STATUS_DIFFERS' && known?.what === 'attempt' && known.status !== 'SUCCEEDED';
 
 /**
- * What is wrong about one entry of a statement; undefined when it agrees with our records, or belongs to another day.
- * Only money counts: payments that failed on both sides are nobody's difference.
+ * The difference of one entry; undefined when it matches the records or belongs to another day. Only money counts. A
+ * payment that failed on both sides is no difference.
  */
 export function compareEntry(
   entry: Entry,
@@ -97,7 +97,7 @@ export function compareEntry(
   }
 }
 
-/** Money that we have on record and the whole statement has not. */
+/** Recorded money that the whole statement does not contain. */
 export const missingInStatement = (known: KnownMoney): FoundDifference => ({
   kind: 'MISSING_IN_STATEMENT',
   entry: undefined,
@@ -190,7 +190,7 @@ function compareStatus(
       : undefined;
   if (!moved)
     return differs(`the wallet told us that it is paid; ask it what became of it since. ${look(known)}`);
-  // A reversal that is an entry of its own is told of there.
+  // A reversal with its own entry is reported there.
   if (entry.status === 'REVERSED' && !hasReversal)
     return differs(
       `the payer got a payment back whose order is COMPLETED; tell the merchant, and ask the wallet why. ${look(known)}`,

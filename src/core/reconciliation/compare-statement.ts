@@ -10,8 +10,8 @@ import type { WalletScope } from './known-money.sql.ts';
 const batchSize = 500;
 
 /**
- * Compares a statement that was read to its end with our records, entry by entry and then the other way round. Gives
- * the differences in the order of the statement, what is missing in it last.
+ * Compares a complete statement with the records: first each entry, then the records without an entry. Returns the
+ * differences in the order of the statement, with missing entries last.
  */
 export async function* compareStatement(
   em: EntityManager,
@@ -50,7 +50,7 @@ async function* readEntries(
   }
 }
 
-/** What we have on record about some entries, read at once. */
+/** The records for some entries, read in one step. */
 async function findRecords(
   em: EntityManager,
   scope: WalletScope,
@@ -58,7 +58,7 @@ async function findRecords(
   reversed: ReadonlySet<string>,
 ): Promise<(entry: Entry) => Records> {
   const transactions = await findByTransaction(em, scope, textsOf(entries, transactionIdsOf));
-  // Our own ids are looked up only where the wallet's say nothing: that is rare, and costs more.
+  // Our ids are looked up only when the wallet's id is unknown. That is rare, and costs more.
   const strangers = entries.filter(
     (entry) => isMoney(entry) && knownUnder(transactions, entry) === undefined,
   );
@@ -86,13 +86,13 @@ const textsOf = (entries: readonly Entry[], of: (entry: Entry) => string | strin
   ...new Set(entries.flatMap(of).filter((text) => text !== '')),
 ];
 
-/** The stored id of an attempt, a stray payment or a reversal of ours; undefined when the wallet repeats something else. */
+/** The stored id of an attempt, stray payment or reversal; undefined when the wallet repeats another text. */
 function storedRequestId(requestId: string): string | undefined {
   if (isPublicId('pat', requestId)) return storedId('pat', requestId);
   return isPublicId('stp', requestId) ? storedId('stp', requestId) : undefined;
 }
 
-/** Which payments the statement has a reversal of. They are few beside the payments: read once, not with every batch. */
+/** The payments with a reversal in the statement. They are few, so they are read once for all batches. */
 async function findReversed(
   em: EntityManager,
   reconciliationId: StoredId<'rec'>,

@@ -7,7 +7,7 @@ import type { Environment, PaymentOption } from '../domain/order.ts';
 import { beginRun } from '../domain/reconciliation-run.ts';
 
 export interface NewReconciliation {
-  /** As it is stored. */
+  /** The stored id. */
   readonly id: string;
   readonly wallet: WalletWord;
   readonly environment: Environment;
@@ -60,8 +60,8 @@ on conflict do nothing returning id`,
 );
 
 /**
- * Makes a reconciliation that is due, unless one of that day is under way; a scheduled one also not when there was one
- * already, or when nothing had ever been paid by then. Gives whether it did.
+ * Creates a due reconciliation, unless one of that day is under way. A scheduled one is also skipped if the day has one
+ * already, or if there was no payment before the day's end. Returns whether it was created.
  */
 export async function insertReconciliation(database: Database, made: NewReconciliation): Promise<boolean> {
   const { id, wallet, environment, date, scheduled, startedBy, at } = made;

@@ -11,7 +11,7 @@ import type { KnownMoney } from './compare-entry.ts';
 import type { Day } from './reconciliation-day.ts';
 import type { StoredId } from '../../contract/public-id.ts';
 
-/** Whose records are looked at: those of one wallet in one environment, whatever the merchant. */
+/** One wallet in one environment, for all merchants. */
 export interface WalletScope {
   readonly environment: Environment;
   readonly options: readonly PaymentOption[];
@@ -52,7 +52,7 @@ select s.merchant_id, s.payment_attempt_id, s.id as stray_payment_id, s.reversal
 from core.stray_payments s
 where s.environment = ?::core.environment and s.payment_option = any(?::core.payment_option[])`;
 
-/** An array as PostgreSQL writes one. */
+/** A PostgreSQL array literal. */
 const list = (items: readonly string[]): string =>
   `{${items.map((item) => `"${item.replace(/["\\]/g, '\\$&')}"`).join(',')}}`;
 const scopeValues = ({ environment, options }: WalletScope): string[] => [environment, list(options)];
@@ -66,11 +66,11 @@ async function read(
   const all = [...scopeValues(scope), ...values];
   const found = await em.execute<AttemptRow[]>(`${attempts} and ${where.attempts}`, all);
   const stray = await em.execute<StrayRow[]>(`${strays} and ${where.strays}`, all);
-  // A payment that became stray is known by its attempt too: what is stray about it comes last, and counts.
+  // A stray payment is also found by its attempt. The stray payment comes last, because it takes precedence.
   return [...found.map(attemptMoney), ...stray.map(strayMoney)];
 }
 
-/** What we know under these transaction ids of the wallet's. */
+/** The records with these transaction ids of the wallet. */
 export async function findByTransaction(
   em: EntityManager,
   scope: WalletScope,
@@ -81,7 +81,7 @@ export async function findByTransaction(
   return new Map(known.map((money) => [money.providerTransactionId, money]));
 }
 
-/** Attempts and stray payments by our own stored ids, those of a reversal tried again included. */
+/** Attempts and stray payments by stored ids, including earlier reversals that were retried. */
 export async function findByRequest(
   em: EntityManager,
   scope: WalletScope,
@@ -98,14 +98,14 @@ export async function findByRequest(
 const idsOf = (money: KnownMoney): string[] =>
   money.what === 'stray' ? [money.strayPaymentId, money.reversalId] : [money.paymentAttemptId];
 
-/** What we learned of between two instants and the statement that was read does not have. */
+/** Money recorded between two times that the statement does not contain. */
 export function findMissing(
   em: EntityManager,
   scope: WalletScope,
   reconciliationId: StoredId<'rec'>,
   { from, until }: Day,
 ): Promise<KnownMoney[]> {
-  // Looked for first and by itself (offset 0), so that only what is missing is joined with anything.
+  // Evaluated first and separately (offset 0), so that only missing records are joined.
   const isUnlisted = (
     row: string,
     table: string,
@@ -131,7 +131,7 @@ export function findMissing(
   );
 }
 
-/** When the oldest payment began of those that ended on a day; undefined when none did. */
+/** The start of the oldest payment that ended on a day; undefined without one. */
 export async function oldestBegun(
   em: EntityManager,
   scope: WalletScope,

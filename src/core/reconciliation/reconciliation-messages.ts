@@ -67,14 +67,14 @@ function wordOf<Word extends string>(
   return (Object.keys(table) as Word[]).find((word) => table[word] === number);
 }
 
-/** The wallet a caller named. Issue: none, or one this build does not know. */
+/** Parses a required wallet. Issue: absent, or unknown to this version. */
 export function parseWallet(number: WalletMessage): Result<WalletWord, Issue> {
   const wallet = walletOfNumber(number)?.word;
   const issue = `must be ${wallets.map(({ word }) => word).join(' or ')}`;
   return wallet === undefined ? err({ field: 'wallet', issue }) : ok(wallet);
 }
 
-/** As `parseWallet`, for requests where leaving it out means all. */
+/** As `parseWallet`, for requests without a wallet that mean all wallets. */
 export function parseOptionalWallet(number: WalletMessage): Result<WalletWord | undefined, Issue> {
   return number === WalletMessage.UNSPECIFIED ? ok(undefined) : parseWallet(number);
 }
@@ -82,7 +82,7 @@ export function parseOptionalWallet(number: WalletMessage): Result<WalletWord | 
 const maxEntries = 1_000;
 const maxText = 800;
 
-/** A page of a statement. Texts that are too long are cut: they are a wallet's, and no reason to lose the page. */
+/** Parses a page of a statement. Long texts are cut, because they come from the wallet and must not fail the page. */
 export function parseEntries(messages: readonly StatementEntryMessage[]): Result<Entry[], Issue> {
   if (messages.length > maxEntries)
     return err({ field: 'entries', issue: `must be at most ${maxEntries} at once` });
@@ -118,10 +118,10 @@ function parseEntry(message: StatementEntryMessage): Entry | undefined {
   };
 }
 
-/** Without the one character that PostgreSQL stores nowhere. */
+/** Removes NUL, the only character that PostgreSQL cannot store. */
 const cut = (text: string): string => text.replaceAll('\0', '').slice(0, maxText);
 
-/** `emails`: of the people who may have started it, by actor. */
+/** `emails`: the e-mail addresses of possible starters, by actor. */
 export function reconciliationMessage(
   reconciliation: Reconciliation,
   emails?: ReadonlyMap<string, string>,

@@ -17,7 +17,7 @@ type RunColumns = Pick<
   | 'updatedAt'
 >;
 
-/** The run in a reconciliation's row. Throws TypeError when the row is in no state that a run can have. */
+/** The run in a reconciliation's row. Throws TypeError for a row with an impossible state. */
 export function runOf(row: RunColumns): ReconciliationRun {
   const { status, dueAt, leaseId, periodFrom, periodTo } = row;
   const { tries, entries, otherEntries, differences, detail, leaseMs, updatedAt } = row;

@@ -29,7 +29,7 @@ import type { Reconciliation, ReconciliationStore } from './reconciliation-store
 
 export interface ReconciliationServiceParts {
   readonly store: ReconciliationStore;
-  /** The addresses of the people among the actors. */
+  /** The e-mail addresses of the users among the actors. */
   readonly emailsOf: (actors: readonly string[]) => Promise<ReadonlyMap<string, string>>;
   readonly now: () => Date;
 }
@@ -153,7 +153,7 @@ const parseLeaseKey = (request: { readonly reconciliationId: string; readonly le
   leaseId: request.leaseId === '' ? err({ field: 'lease_id', issue: 'is required' }) : ok(request.leaseId),
 });
 
-/** A day that has begun: of one that has not ended yet, what there is so far is compared. */
+/** Parses a day that has begun. For a day that has not ended, the payments so far are compared. */
 function parseDate(date: string, now: Date): Result<string, Issue> {
   const day = parseDay(date);
   if (day === undefined) return err({ field: 'date', issue: 'must be a date (UTC) such as 2026-01-31' });

@@ -28,7 +28,7 @@ import type { WalletScope } from './known-money.sql.ts';
 import { dayOf, periodToRead } from './reconciliation-day.ts';
 import { runColumns, runOf } from './reconciliation-row.ts';
 
-/** A reconciliation and a difference as they stand; the rows themselves, with the ids as they are stored. */
+/** The present state of a reconciliation and of a difference: the rows themselves, with stored ids. */
 export type Reconciliation = Omit<ReconciliationRow, symbol>;
 export type Difference = Omit<ReconciliationDifferenceRow, symbol>;
 
@@ -53,9 +53,9 @@ export interface ReconciliationFilter {
 
 type LeaseRefusal = 'not_found' | 'lease_lost';
 
-/** Ids are as they are shown. */
+/** Ids are public ids. */
 export interface ReconciliationStore {
-  /** Starts one, or gives the one of that day that is under way, due now. */
+  /** Starts a reconciliation that is due now, or returns the one of that day that is under way. */
   readonly start: (key: WalletKey, date: string, startedBy: string) => Promise<Reconciliation>;
   readonly lease: (key: WalletKey, leaseMs: number) => Promise<LeasedReconciliation | undefined>;
   readonly record: (
@@ -63,7 +63,7 @@ export interface ReconciliationStore {
     leaseId: string,
     entries: readonly Entry[],
   ) => Promise<Result<Reconciliation, LeaseRefusal>>;
-  /** Compares, or, when there is an error, has it tried again later. */
+  /** Compares the statement. After a reading error, schedules another try instead. */
   readonly complete: (
     id: PublicId<'rec'>,
     leaseId: string,
@@ -81,16 +81,16 @@ export interface ReconciliationStoreOptions {
   readonly newId: NewId;
   readonly newLeaseId: () => string;
   readonly now: () => Date;
-  /** Called when one became due. */
+  /** Called when a reconciliation became due. */
   readonly onDue: () => void;
-  /** Has the wallet asked about an attempt, of which it has said something else than we have on record. */
+  /** Makes an attempt due at once, because the statement contradicts its record. */
   readonly hasten: (attempt: {
     readonly merchantId: PublicId<'mer'>;
     readonly attemptId: PublicId<'pat'>;
   }) => Promise<unknown>;
 }
 
-/** A wrong account gives a difference for each of its entries: more than anybody reads are counted and not kept. */
+/** A wrong account gives a difference for each entry. Differences beyond this number are counted, not stored. */
 const mostKept = 10_000;
 
 export function createReconciliationStore(options: ReconciliationStoreOptions): ReconciliationStore {
@@ -108,7 +108,7 @@ export function createReconciliationStore(options: ReconciliationStoreOptions): 
     return held.ok ? ok({ row, run: held.value }) : held;
   };
 
-  /** Makes a run due now, without a lock. False when the run has ended or a worker has changed it since `found` was read. */
+  /** Makes a run due now, without a lock. Returns false when the run has ended or was changed since `found` was read. */
   const hastenFound = async (found: ReconciliationRow, at: Date): Promise<boolean> => {
     const run = runOf(found);
     const hastened = hastenRun(run, at);
@@ -150,7 +150,7 @@ export function createReconciliationStore(options: ReconciliationStoreOptions): 
         const period = periodToRead(day, await oldestBegun(em, scopeOf(row), day), at);
         const leased = leaseRun(runOf(row), { leaseId: newLeaseId(), leaseMs, period }, at);
         if (!leased.ok) return undefined;
-        // The pages of an earlier reading: the statement is read anew.
+        // Removes the pages of an earlier reading, because the statement is read again.
         await em.nativeDelete(StatementEntryRow, { reconciliationId: row.id });
         em.assign(row, runColumns(leased.value));
         return { reconciliation: { ...row }, leaseId: leased.value.leaseId, ...period };
@@ -228,7 +228,7 @@ const scopeOf = ({ wallet, environment }: ReconciliationRow): WalletScope => ({
   options: optionsOfWallet(wallet).map(({ word }) => word),
 });
 
-/** Adds the entries that are not there yet, and gives those. */
+/** Adds the entries that are not stored yet, and returns those. */
 async function addEntries(
   em: EntityManager,
   reconciliationId: StoredId<'rec'>,

@@ -1,4 +1,4 @@
-/** Digits, and a point with more digits or not; the lengths no wallet exceeds. */
+/** Digits, with or without a point and more digits. No wallet exceeds these lengths. */
 const decimal = /^[0-9]{1,24}(?:\.[0-9]{1,12})?$/;
 
 function canonical(text: string): string | undefined {
@@ -7,7 +7,7 @@ function canonical(text: string): string | undefined {
   return `${whole.replace(/^0+(?=[0-9])/, '')}.${fraction.replace(/0+$/, '')}`;
 }
 
-/** Whether two texts are the same decimal, digit by digit: `100`, `100.0` and `0100.00` are. False when one is none. */
+/** Whether two texts are the same decimal, such as `100`, `100.0` and `0100.00`. False if one is not a decimal. */
 export function sameDecimal(a: string, b: string): boolean {
   const written = canonical(a);
   return written !== undefined && written === canonical(b);

@@ -6,7 +6,7 @@ import { insertReconciliation } from './insert-reconciliation.sql.ts';
 import { dateOf } from './reconciliation-day.ts';
 import { walletOfOption } from '../../contract/payment-options.ts';
 
-/** How long after midnight, UTC, a wallet is trusted to have written the day down. */
+/** How long after midnight, UTC, a wallet's statement of the day counts as complete. */
 const settleMs = 60 * 60_000;
 const dayMs = 24 * 60 * 60_000;
 const mostDays = 7;
@@ -16,13 +16,13 @@ export interface ScheduleParts {
   readonly offeredOptions: Readonly<Record<Environment, readonly PaymentOption[]>>;
   readonly newId: NewId;
   readonly now: () => Date;
-  /** Called when one became due. */
+  /** Called when a reconciliation became due. */
   readonly onDue: () => void;
 }
 
 /**
- * Starts a reconciliation of every wallet and environment for each of the last seven days that was not scheduled yet,
- * yesterday's from an hour after midnight, UTC. Any number of cores may do this at once. Gives how many were started.
+ * Starts the missing reconciliations of the last seven days, for every wallet and environment. Yesterday's starts an
+ * hour after midnight, UTC. Several cores may run this concurrently. Returns the number of started ones.
  */
 export async function scheduleReconciliations(parts: ScheduleParts): Promise<number> {
   const { database, offeredOptions, newId, now, onDue } = parts;

@@ -61,8 +61,8 @@ on conflict (merchant_id, environment, hour) do update set count = known.count +
 );
 
 /**
- * One commit, which is not waited for until it is on disk: a crash of the server may cost the last moments of this log,
- * and never makes it, or anything else, inconsistent. Payments share the disk and need not stand behind it.
+ * An asynchronous commit, which does not wait for the disk. A server crash may lose the last moments of this log, but
+ * never makes data inconsistent. So payments on the same disk do not wait for the log.
  */
 export async function insertRequests(
   pool: Pool,
@@ -76,7 +76,7 @@ export async function insertRequests(
   });
 }
 
-/** How many requests of a merchant were not kept since then. */
+/** The number of a merchant's requests that were not stored since then. */
 export async function countUnkept(
   pool: Pool,
   merchantId: StoredId<'mer'>,

@@ -7,23 +7,23 @@ export interface RequestDaysParts {
   readonly now: () => Date;
 }
 
-/** Whole days for which requests are kept, beside the day that runs. */
+/** The number of whole days for which requests are kept, besides the current day. */
 export const keptDays = 7;
-/** How far a facade's clock may be from the database's for its times to be believed. */
+/** The tolerated difference between a facade's clock and the database's. */
 export const toleratedSkewMs = 24 * 60 * 60_000;
 
 const dayMs = 24 * 60 * 60_000;
-/** Tables are there before their day comes, however long no core ran this in time. */
+/** Tables are created this many days ahead, in case no core runs this in time. */
 const daysAhead = 3;
-/** Any number that no other user of the database's advisory locks takes. */
+/** An arbitrary number that no other advisory lock of this database uses. */
 const lockKey = 7_142_005;
 
 const startOfDay = (at: Date): number => Math.floor(at.getTime() / dayMs) * dayMs;
 const nameOf = (day: Date): string => `api_requests_${day.toISOString().slice(0, 10).replaceAll('-', '')}`;
 
 /**
- * Makes the tables of the days to come and drops those of days that are no longer kept. Safe from several cores at once,
- * and repeating it changes nothing. Dropping waits for whoever reads the log, for a moment only: it is tried again.
+ * Creates the tables of coming days, and drops those of expired days. Safe to run concurrently and repeatedly. A drop
+ * waits only briefly for readers of the log, and is retried later.
  */
 export async function keepRequestDays({ database, now }: RequestDaysParts): Promise<void> {
   const today = startOfDay(now());
@@ -40,7 +40,7 @@ export async function keepRequestDays({ database, now }: RequestDaysParts): Prom
     const there = new Set(rows.map(({ name }) => name));
     for (const { name, from, to } of kept) {
       if (there.has(name)) continue;
-      // Neither names nor bounds can be parameters; all of them are made of a date.
+      // DDL takes no parameters for names or bounds. All of these derive from a date.
       const bounds = `from ('${lowestStoredIdAt(from)}') to ('${lowestStoredIdAt(to)}')`;
       await client.query(`create table core.${name} partition of core.api_requests for values ${bounds}`);
     }

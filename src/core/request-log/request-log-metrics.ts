@@ -2,7 +2,7 @@ import { Counter } from 'prom-client';
 import type { Metrics } from '../../platform/metrics.ts';
 import type { RequestLogMetrics } from './request-log-service.ts';
 
-/** Counts what facades tell this core of the requests they answered; the sum over the cores is all of them. */
+/** Counts the requests that facades reported to this core. The sum over all cores is the total. */
 export function addRequestLogMetrics({ registry }: Pick<Metrics, 'registry'>): RequestLogMetrics {
   const registers = [registry];
   return {

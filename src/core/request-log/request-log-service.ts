@@ -93,7 +93,7 @@ export function requestLogService(store: RequestLogStore, metrics: RequestLogMet
 const endpointOf = (number: EndpointMessage): ApiEndpoint | undefined =>
   (Object.keys(apiEndpoints) as ApiEndpoint[]).find((word) => apiEndpoints[word] === number);
 
-/** PostgreSQL has no NUL in texts, and nobody a reason to send one. */
+/** PostgreSQL cannot store NUL, and no legitimate request contains it. */
 const text = (value: string, max = 255): string => value.replaceAll('\0', '\uFFFD').slice(0, max);
 
 function parseReport({ requests, unkept }: RecordApiRequestsRequest): RequestReport {
@@ -176,7 +176,7 @@ function parseFilter(request: ListApiRequestsRequest): { filter: RequestFilter; 
       ...parsed,
       merchantId: storedId('mer', parsed.merchantId),
       beforeId,
-      // As facades send them: one that has the form of a phone number or a key is masked in the log.
+      // Masked like the stored values, in which a text with the form of a phone number or key is masked.
       orderNumber: maskSensitive(parsed.orderNumber),
     },
     key,
@@ -206,7 +206,7 @@ function parseEndpoint(number: EndpointMessage): Result<ApiEndpoint | undefined,
     : ok(endpoint);
 }
 
-/** Texts that can be in the log at all; what cannot be would only be looked for in vain. */
+/** Only texts that the log can contain. A search for others would always be empty. */
 function parseExact(value: string, field: string): Result<string, Issue> {
   if (value.length <= maxFilterText && !value.includes('\0')) return ok(value);
   return err({ field, issue: `must be at most ${maxFilterText} characters, without NUL` });

@@ -15,7 +15,7 @@ import { keptDays, toleratedSkewMs } from './request-days.ts';
 export type ApiRequest = Omit<ApiRequestRow, symbol>;
 export type ListedRequest = Omit<ApiRequest, 'requestBody' | 'responseBody'>;
 
-/** What a facade tells at a time; ids as they are stored. */
+/** One report of a facade, with stored ids. */
 export interface RequestReport {
   readonly requests: readonly RequestValues[];
   readonly unkept: readonly UnkeptValues[];
@@ -24,14 +24,14 @@ export interface RequestReport {
 export interface RequestFilter {
   readonly merchantId: StoredId<'mer'>;
   readonly environment: Environment;
-  /** The statuses asked for, from the first up to and without the second. */
+  /** The range of statuses; the end is exclusive. */
   readonly statuses: readonly [from: number, to: number] | undefined;
   readonly endpoint: ApiEndpoint | undefined;
   readonly orderNumber: string;
   readonly requestId: string;
   readonly createdFrom: Date | undefined;
   readonly createdTo: Date | undefined;
-  /** Older than this one. */
+  /** Only requests before this one. */
   readonly beforeId: StoredId<'req'> | undefined;
   readonly limit: number;
 }
@@ -55,12 +55,12 @@ export interface RequestLogStoreParts {
   readonly now: () => Date;
 }
 
-/** One write at a time, whatever the number of facades: the log has one of the pool's connections and no more. */
+/** One write at a time for all facades, so that the log uses one connection of the pool. */
 const limits = { maxItems: 10, maxInFlight: 1, maxWaiting: 50 };
 const dayMs = 24 * 60 * 60_000;
 
 export function createRequestLogStore({ database, newId, now }: RequestLogStoreParts): RequestLogStore {
-  /** The id's own time when it can be true; another id of now when a facade's clock is wrong by more than that. */
+  /** The id's own time if it is plausible. If the facade's clock is too wrong, a new id with the present time. */
   const idNear = (at: Date, id: StoredId<'req'>): StoredId<'req'> => {
     const lowest = lowestStoredIdAt(new Date(at.getTime() - toleratedSkewMs));
     const highest = lowestStoredIdAt(new Date(at.getTime() + toleratedSkewMs));
@@ -98,7 +98,7 @@ export function createRequestLogStore({ database, newId, now }: RequestLogStoreP
           environment,
           ...(statuses === undefined ? {} : { status: { $gte: statuses[0], $lt: statuses[1] } }),
           ...(endpoint === undefined ? {} : { endpoint }),
-          // Said twice, so that the database sees that its index of those that have one will do.
+          // Both conditions, so that the planner can use the partial index of requests with an order_number.
           ...(orderNumber === '' ? {} : { orderNumber: { $eq: orderNumber, $ne: '' } }),
           ...(requestId === '' ? {} : { requestId }),
           ...(ids.length === 0 ? {} : { $and: ids }),
