@@ -1,8 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 
 /**
- * Whether a callback carries the key agreed on with its wallet, in the header that the GSMA contract gives callbacks for
- * it, X-API-Key. True when none was agreed on. Digests are compared, so that the time it takes says nothing of the key.
+ * Whether a callback carries the API key of its wallet in the X-API-Key header, which the GSMA contract defines for
+ * callbacks. True when no key is configured. Digests are compared, so that the duration reveals nothing about the key.
  */
 export function carriesKey(
   headers: Readonly<Record<string, string | readonly string[] | undefined>>,

@@ -1,18 +1,19 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
 /**
- * The unguessable part of the callback URLs of one wallet in one environment. It names the merchant, and proves that we
- * made it for this attempt or reversal at this wallet.
+ * The unguessable part of the callback URLs of one wallet in one environment. It contains the merchant, and proves that
+ * Gatehouse issued it for this attempt or reversal at this wallet.
  */
 export interface CallbackTokens {
   readonly make: (merchantId: string, requestId: string) => string;
-  /** The merchant, or undefined when we did not make the token for this request. */
+  /** The merchant; undefined for a token that was not issued for this request. */
   readonly merchantOf: (requestId: string, token: string) => string | undefined;
 }
 
 /**
- * @param wallet the wallet's name in callback URLs, such as `walleta-sandbox`. The token of one wallet or environment is
- *   no token of another, whose operator may not be trusted with it.
+ *
+ * @param wallet the wallet's name in callback URLs, such as `walleta-sandbox`. A token is valid only for one wallet and
+ * environment, because another one's operator may not be trusted with it.
  */
 export function createCallbackTokens(key: Buffer, wallet: string): CallbackTokens {
   const macOf = (merchantId: string, requestId: string): string =>

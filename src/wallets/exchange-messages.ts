@@ -4,7 +4,7 @@ import { WalletExchangeSchema } from '../gen/gatehouse/v1/payment_attempt_servic
 import type { WalletExchange } from '../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import type { RawExchange } from './connector/raw-exchange.ts';
 
-/** An exchange in the contract's words. Connectors have masked it already. */
+/** An exchange in the contract's form. Connectors have already masked it. */
 export function exchangeMessage(exchange: RawExchange): WalletExchange {
   return create(WalletExchangeSchema, {
     purpose: exchange.purpose,

@@ -4,25 +4,28 @@ import type { Logger } from '../platform/logger.ts';
 import type { WakeSignal } from '../platform/wake-signal.ts';
 import type { WalletBreaker } from './wallet-breaker.ts';
 
-/** Work that is leased from core, a piece at a time. */
+/** Work that is leased from core, one item at a time. */
 export interface LeasedWork<Item> {
-  /** Named in the log. */
+  /** The name in the log. */
   readonly name: string;
   readonly lease: (limit: number) => Promise<readonly Item[]>;
-  /** Does one piece and records its outcome. Gives whether the wallet is well. */
+  /** Executes one item and records its outcome. Returns whether the wallet is healthy. */
   readonly serve: (item: Item) => Promise<boolean>;
 }
 
 export interface LeaseWorkerOptions {
   readonly maxInFlight: number;
-  /** How long to wait when there was nothing to do and no signal came. */
+  /** The poll interval without work and without a signal. */
   readonly idleMs: number;
   readonly breaker: WalletBreaker;
   readonly signal: WakeSignal;
   readonly logger: Logger;
 }
 
-/** Takes due work and does it, a bounded number of pieces at a time, until `stop` aborts; then ends what it has begun. */
+/**
+ * Leases due work and executes a bounded number of items at a time, until `stop` aborts. Then it finishes the items it
+ * has begun.
+ */
 export async function runLeaseWorker<Item>(
   work: LeasedWork<Item>,
   options: LeaseWorkerOptions,
@@ -33,7 +36,7 @@ export async function runLeaseWorker<Item>(
   const begin = (item: Item): void => {
     const running = breaker
       .watch(() => work.serve(item))
-      // What was leased and not done is due again when the lease ends.
+      // An item that was leased but not done is due again when its lease expires.
       .catch((error: unknown) =>
         logger.warn({ err: error, work: work.name }, 'failed; it is done again when its lease ends'),
       )
@@ -50,7 +53,7 @@ export async function runLeaseWorker<Item>(
 
   const takeWork = createWorkTaker(work, logger);
 
-  // Waiting begins before core is asked: what becomes due while it answers rings, and must not go unheard.
+  // The wait begins before the query to core. Work that becomes due during the query sends a signal, which must not be missed.
   let rung: Promise<void> | undefined;
   while (!stop.aborted) {
     rung ??= signal.wait(idleMs, stop).then(() => {
@@ -64,7 +67,7 @@ export async function runLeaseWorker<Item>(
   await Promise.all(inFlight);
 }
 
-/** Takes work; none while core gives none. Core is asked several times a second, and what it says in return is told once. */
+/** Leases work; returns none while core fails. Core is called several times a second, so a repeated error is logged once. */
 function createWorkTaker<Item>(work: LeasedWork<Item>, logger: Logger) {
   let told: Code | undefined;
   return async (limit: number): Promise<readonly Item[]> => {

@@ -1,16 +1,16 @@
-/** How many of a wallet's places each merchant has. */
+/** How many of a wallet's slots each merchant uses. */
 export interface MerchantShare {
-  /** Merchants who have as many as one may have. */
+  /** Merchants that have reached their limit. */
   readonly full: () => string[];
-  /** How many of `places` can be given to whoever is not full, without anybody getting more than one may have. */
+  /** How many of `places` can be used by the other merchants, without any of them exceeding its limit. */
   readonly free: (places: number) => number;
   readonly take: (merchantId: string) => void;
   readonly giveBack: (merchantId: string) => void;
 }
 
 /**
- * Keeps a quarter of a wallet's places from whoever has all the others: what one merchant's payments hang on must not
- * keep another's waiting.
+ * Reserves a quarter of a wallet's slots from the merchant that has all the others. So one merchant's hanging payments
+ * do not block another's.
  */
 export function createMerchantShare(places: number): MerchantShare {
   const most = Math.max(1, Math.floor(places * 0.75));

@@ -78,7 +78,7 @@ export function reconcileWork(parts: ReconcileWorkParts): LeasedWork<LeasedRecon
   };
 }
 
-/** Sends every page to core. Gives why the statement could not be read to its end, or ''. */
+/** Sends every page to core. Returns why the statement could not be read to its end, or ''. */
 async function readStatement(
   { connector, reconciliations, stop }: ReconcileWorkParts,
   leased: LeasedReconciliation,

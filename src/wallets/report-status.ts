@@ -11,15 +11,15 @@ import type { WalletBreaker } from './wallet-breaker.ts';
 import { meterWindowMs } from './wallet-meter.ts';
 import type { WalletMeter } from './wallet-meter.ts';
 
-/** A wallet that this process talks to. */
+/** A wallet that this process is connected to. */
 export interface ReportedWallet {
   readonly wallet: Wallet;
   readonly environment: Environment;
   readonly meter: WalletMeter;
   readonly breaker: WalletBreaker;
-  /** Pieces of work that may be under way at once. */
+  /** The number of work items that may run concurrently. */
   readonly places: number;
-  /** Asks the wallet how it is, soon. Never rejects. */
+  /** Checks the wallet's health, within a short time. Never rejects. */
   readonly ask: () => Promise<Health>;
 }
 
@@ -33,7 +33,7 @@ export interface ReportStatusParts {
 const intervalMs = 5_000;
 const deadlineMs = 4_000;
 
-/** Tells core every few seconds how the wallets are, until `stop` aborts. */
+/** Reports the wallets' status to core every few seconds, until `stop` aborts. */
 export function reportWalletStatus(parts: ReportStatusParts, stop: AbortSignal): Promise<void> {
   const { statuses, instance, wallets, logger } = parts;
   return repeatEvery({ task: 'telling core how the wallets are', intervalMs, logger, stop }, async () => {

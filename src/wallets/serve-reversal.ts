@@ -32,8 +32,8 @@ const pending = (providerReference: string, detail: string): ReversalReport => (
 });
 
 /**
- * Has stray money sent back, or finds out what became of that. Each reversal has one name at the wallet, which core gives
- * and changes only when nothing asked for under the old one can still be carried out.
+ * Sends a reversal, or queries its outcome. Each reversal has one name at the wallet. Core issues the name, and changes
+ * it only when no request with the old one can still be executed.
  */
 export async function serveReversal(
   parts: ServeReversalParts,
@@ -108,12 +108,12 @@ export async function serveReversal(
   return { outcome, exchanges, isWell };
 }
 
-/** How often a reversal whose repeat is refused is looked for before a person has to. */
+/** How many queries follow a refused repeat before the reversal counts as refused and needs a person. */
 const looksBeforeRefused = 8;
 
 /**
- * A no to the first request is a no. A no to a repeat says nothing of the first one, which may have gone through: it is
- * looked for some more, and whoever settles it by hand is warned.
+ * A refusal of the first request is final. A refusal of a repeat does not decide the first request, which may have
+ * succeeded. So it is queried several more times, and an operator who settles it by hand is warned.
  */
 function refusedAtSending(
   { sentBefore, strayPayment }: LeasedReversal,

@@ -3,9 +3,9 @@ import type { Health } from './connector/outcomes.ts';
 
 /** The circuit breaker of one wallet. */
 export interface WalletBreaker {
-  /** How much work the wallet may be given. Circuit closed: all. Half-open: one request. Open: nothing. */
+  /** How much work may be sent to the wallet. Circuit closed: all. Half-open: one request. Open: nothing. */
   readonly allows: () => 'all' | 'one' | 'nothing';
-  /** Runs a piece of work, whatever is allowed by now, and counts whether the wallet answered as a wallet should. */
+  /** Runs an item, whatever is allowed by now, and counts whether the wallet answered correctly. */
   readonly watch: (work: () => Promise<boolean>) => Promise<void>;
 }
 
@@ -16,11 +16,11 @@ export interface WalletBreakerOptions {
   readonly restMs: number;
   /** Failures in a row after which the wallet's health is checked. */
   readonly threshold: number;
-  /** Checks the wallet's health, apart from any payment. Never rejects. */
+  /** Checks the wallet's health, without a payment. Never rejects. */
   readonly ask: () => Promise<Health>;
 }
 
-/** After so many waits in a row one request is let through: the wallet may be better than its health check says. */
+/** After this many waits in a row one request is sent, because the wallet's health check may be wrong. */
 const restsBetweenTries = 12;
 
 /**
@@ -76,7 +76,7 @@ export function createWalletBreaker(options: WalletBreakerOptions): WalletBreake
       return mayTry ? 'one' : 'nothing';
     },
     async watch(work) {
-      // Work that was leased just before the circuit opened is done all the same: otherwise it waits for its lease's end.
+      // Work that was leased just before the circuit opened is still done. Otherwise it would wait until its lease expires.
       const isTry = isOpen && mayTry;
       if (isTry) mayTry = false;
       if (await work()) {

@@ -2,7 +2,7 @@ import type { Answer } from './connector/raw-exchange.ts';
 import type { WalletConnector } from './connector/wallet-connector.ts';
 import type { WalletBreaker } from './wallet-breaker.ts';
 
-/** What a wallet did within the window. */
+/** A wallet's figures within the window. */
 export interface WalletReading {
   readonly calls: number;
   readonly failures: number;
@@ -13,26 +13,26 @@ export interface WalletReading {
 }
 
 export interface WalletMeter {
-  /** The same connector, whose calls are counted. */
+  /** The same connector, with its calls counted. */
   readonly measured: (connector: WalletConnector) => WalletConnector;
-  /** The same breaker, whose pieces of work are counted while they run. */
+  /** The same breaker, with its running items counted. */
   readonly counted: (breaker: WalletBreaker) => WalletBreaker;
   readonly read: () => WalletReading;
 }
 
-/** How far back a reading looks. */
+/** The length of the window. */
 export const meterWindowMs = 5 * 60_000;
-/** The latest of a very busy wallet's, which say the same. */
+/** The limit for a very busy wallet. The latest calls are representative. */
 const maxCalls = 5_000;
 
 interface Call {
   readonly atMs: number;
   readonly isFailure: boolean;
-  /** Undefined when no answer came. */
+  /** Undefined without an answer. */
   readonly latencyMs: number | undefined;
 }
 
-/** Counts what is said to one wallet, heartbeats and callbacks left out. `nowMs`: a monotonic clock, in milliseconds. */
+/** Counts the calls to one wallet, except heartbeats and callbacks. `nowMs` is a monotonic clock, in milliseconds. */
 export function createWalletMeter(nowMs: () => number): WalletMeter {
   const calls: Call[] = [];
   let inFlight = 0;
@@ -83,7 +83,7 @@ export function createWalletMeter(nowMs: () => number): WalletMeter {
       const latencies = calls
         .flatMap(({ latencyMs }) => (latencyMs === undefined ? [] : [latencyMs]))
         .sort((a, b) => a - b);
-      // The least that so large a share of them is not above.
+      // The smallest latency that this share of the calls does not exceed.
       const share = (part: number): number | undefined => latencies[Math.ceil(part * latencies.length) - 1];
       const failures = calls.filter(({ isFailure }) => isFailure).length;
       return { calls: calls.length, failures, p50Ms: share(0.5), p99Ms: share(0.99), inFlight };

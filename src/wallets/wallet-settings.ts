@@ -21,23 +21,23 @@ const walletSettings = Type.Object(
     payee: Type.Object({ type: text, id: text }, { additionalProperties: false }),
     currencies: Type.Array(Type.String({ pattern: '^[A-Z]{3}$' }), { minItems: 1 }),
     callback_sources: Type.Optional(Type.Array(text)),
-    // Not to be guessed, and fit for a header.
+    // Unguessable, and valid in a header.
     callback_api_key: Type.Optional(Type.String({ pattern: '^[\\x21-\\x7e]{16,256}$' })),
     max_in_flight: Type.Optional(Type.Integer({ minimum: 1, maximum: 500 })),
-    // Below the time that all calls under one lease have together.
+    // Below the time limit of all calls under one lease.
     call_timeout_ms: Type.Optional(Type.Integer({ minimum: 100, maximum: 30_000 })),
   },
   { additionalProperties: false },
 );
 
-/** One wallet in one environment: where it is, what it knows us by, and how hard it may be worked. */
+/** One wallet in one environment: its address, our credentials and its limits. */
 export type WalletSettings = Static<typeof walletSettings>;
 
 const list = Type.Array(walletSettings);
 
 /**
- * Reads GATEHOUSE_WALLETS, a JSON array with an object for each wallet and environment.
- * @throws SettingsError naming the place that is wrong; never with a value, which may be a secret.
+ * Parses GATEHOUSE_WALLETS, a JSON array with an object for each wallet and environment.
+ * @throws SettingsError that names the invalid field, never its value, which may be a secret.
  */
 export function parseWalletSettings(json: string): readonly WalletSettings[] {
   const value = parseJson(json);

@@ -17,7 +17,7 @@ import { serveAttempt } from './serve-attempt.ts';
 import { serveReversal } from './serve-reversal.ts';
 
 export interface WalletWorkParts {
-  /** Named in the log, such as "walleta". */
+  /** The name in the log, such as "walleta". */
   readonly wallet: string;
   readonly environment: Environment;
   readonly paymentOptions: readonly PaymentOption[];
@@ -28,20 +28,20 @@ export interface WalletWorkParts {
   readonly now: () => Date;
   readonly newRequestId: () => string;
   readonly logger: Logger;
-  /** Pieces of each kind of work that are under way at once. */
+  /** The number of items of each kind of work that run concurrently. */
   readonly maxInFlight: number;
-  /** Ends the calls to the wallet when the process must go. */
+  /** Aborts the calls to the wallet at shutdown. */
   readonly stop: AbortSignal;
 }
 
-/** What a worker that died had taken waits this long: short enough that its orders are decided within a minute. */
+/** The lease of a worker. If the worker exits, its items wait this long, so their orders are still decided within a minute. */
 const leaseSeconds = 45n;
 
-/** All calls for one lease are cut off then: nobody else begins while they may still speak. */
+/** The time limit for all calls under one lease, so that no other worker begins meanwhile. */
 const workMs = 40_000;
 const workSignal = (stop: AbortSignal): AbortSignal => AbortSignal.any([stop, AbortSignal.timeout(workMs)]);
 
-/** Payment attempts of one wallet: taken from core, brought to the wallet, its word brought back. */
+/** The payment attempts of one wallet. They are leased from core and sent to the wallet, and the results are reported. */
 export function attemptWork(parts: WalletWorkParts): LeasedWork<LeasedPaymentAttempt> {
   const { wallet, environment, paymentOptions, payments, logger, newRequestId } = parts;
   const share = createMerchantShare(parts.maxInFlight);
@@ -98,14 +98,17 @@ export function attemptWork(parts: WalletWorkParts): LeasedWork<LeasedPaymentAtt
   };
 }
 
-/** The time by the clock that the attempt's times are by, whatever this machine's says; that one without a lease time. */
+/**
+ * The time by the clock of the attempt's own times, which may differ from this machine's. Without a lease time, this
+ * machine's clock.
+ */
 function timeSinceLease({ leaseTime }: LeasedPaymentAttempt, ownTime: () => Date): () => Date {
   const startedAt = performance.now();
   const leasedAt = leaseTime === undefined ? ownTime() : timestampDate(leaseTime);
   return () => new Date(leasedAt.getTime() + performance.now() - startedAt);
 }
 
-/** Stray money of one wallet: sent back, and followed until the wallet says it went. */
+/** The reversals of one wallet. They are sent, and queried until the wallet has decided. */
 export function reversalWork(parts: WalletWorkParts): LeasedWork<LeasedReversal> {
   const { wallet, environment, paymentOptions, strayPayments, logger, newRequestId } = parts;
   return {
