@@ -5,7 +5,7 @@ import type { Credentials } from './callbacks.ts';
 export interface AccessTokens {
   readonly issue: () => string;
   readonly isValid: (token: string) => boolean;
-  /** Makes every token issued so far worthless, as a wallet that restarts does. */
+  /** Invalidates all tokens issued so far, like a restart of a wallet. */
   readonly expireAll: () => void;
 }
 
@@ -32,7 +32,7 @@ export function createAccessTokens({ lifetimeSeconds, now, randomBytes }: Access
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
 
-/** Compares secrets in a time that tells nothing about them. */
+/** Compares secrets in constant time. */
 export const equalSecrets = (a: string, b: string): boolean => timingSafeEqual(digest(a), digest(b));
 
 interface TokenRequest {
@@ -42,8 +42,8 @@ interface TokenRequest {
 }
 
 /**
- * POST /v1/oauth/accesstoken: the client credentials grant (RFC 6749, section 4.4), the client naming itself by HTTP
- * Basic or in the form (section 2.3.1). Its errors are OAuth's own (section 5.2), not the contract's error object.
+ * POST /v1/oauth/accesstoken: the client credentials grant (RFC 6749, section 4.4). The client identifies itself by
+ * HTTP Basic or in the form (section 2.3.1). Errors have OAuth's form (section 5.2), not the contract's error object.
  */
 export function addTokenEndpoint(
   app: FastifyInstance,
@@ -100,7 +100,7 @@ function readTokenRequest(body: string, authorization: string | undefined): Toke
   return { grantType, clientId: formDecoded(clientId), clientSecret: formDecoded(secret.join(':')) };
 }
 
-/** Both halves are form-encoded before Basic encodes them (RFC 6749, section 2.3.1). */
+/** Both parts are form-encoded before Basic encodes them (RFC 6749, section 2.3.1). */
 const formDecoded = (text: string): string => {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));

@@ -11,7 +11,7 @@ import type { Transaction } from './transaction.ts';
 import { unknownTransaction } from './wallet.ts';
 import type { Wallet } from './wallet.ts';
 
-/** An account is named by one identifier, or by several in one segment. */
+/** One identifier of an account, or several in one path segment. */
 interface AccountParams {
   readonly accountId?: string;
   readonly identifierType?: string;
@@ -24,10 +24,10 @@ interface CodeParams extends AccountParams {
 
 const accountPaths = ['/accounts/:accountId', '/accounts/:identifierType/:identifier'] as const;
 
-/** The currency of balances: the contract's balance has one only. */
+/** The currency of balances. The contract's balance has only one. */
 const homeCurrency = 'ETB';
 
-/** Records returned when a client names no limit. */
+/** The number of records when a client gives no limit. */
 const standardLimit = 50;
 
 /** @throws RefusedError */
@@ -131,11 +131,11 @@ function balanceOf({ ledger }: Wallet, account: string): object {
   };
 }
 
-/** All of an account's transactions, whatever became of them, as the wallet's records show them. */
+/** All transactions of an account in any state, like the wallet's records. */
 const recordsOf = ({ book }: Wallet, account: string): readonly Transaction[] =>
   book.ofAccount(account).flatMap((transaction) => onStatement(transaction) ?? []);
 
-/** Those that moved money. */
+/** The transactions that moved money. */
 const statementOf = (wallet: Wallet, account: string): readonly Transaction[] =>
   recordsOf(wallet, account).filter(({ state }) => state.status === 'completed');
 

@@ -9,21 +9,21 @@ export interface Party {
 /** The merchant account that every simulated wallet has. */
 export const merchantParty: Party = { key: 'accountid', value: '2999' };
 
-/** What the ledger calls the merchant's account. */
+/** The merchant's account in the ledger. */
 export const merchantAccount = 'accountid@2999';
 
-/** What the ledger calls a subscriber's account. */
+/** A subscriber's account in the ledger. */
 export const subscriberAccount = (msisdn: string): string => `msisdn@${msisdn}`;
 
-/** The digits of a number by which a wallet knows a subscriber, or undefined when it is none (E.164: 15 at most). */
+/** The digits of a subscriber's phone number; undefined for other texts (E.164: 15 digits at most). */
 export function readMsisdn(text: string): string | undefined {
   return /^\+?([1-9][0-9]{7,14})$/.exec(text)?.[1];
 }
 
 /**
- * The payer's number, digits only, with or without plus. Other identifiers beside it are ignored: this wallet knows
+ * The payer's number, digits only, with or without plus. Other identifiers are ignored, because this wallet identifies
  * its customers by their numbers.
- * @throws RefusedError validation: no msisdn among the identifiers, or not one.
+ * @throws RefusedError validation: there is no msisdn, or it is invalid.
  */
 export function payerMsisdn(parties: readonly Party[] | undefined): string {
   const given = parties?.find(({ key }) => key === 'msisdn');
@@ -42,7 +42,7 @@ export function payerMsisdn(parties: readonly Party[] | undefined): string {
 }
 
 /**
- * The account that the identifiers name: the merchant's, or a subscriber's; every phone number is a subscriber's.
+ * The account of the identifiers: the merchant's, or a subscriber's. Every phone number has a subscriber.
  * @throws RefusedError identification: no such account.
  */
 export function findAccount(parties: readonly Party[], field: string): string {
@@ -57,7 +57,7 @@ export function findAccount(parties: readonly Party[], field: string): string {
   });
 }
 
-/** Reads the several identifiers of one path segment: `accountid@2999$organisationid@7`. @throws RefusedError */
+/** Parses several identifiers in one path segment: `accountid@2999$organisationid@7`. @throws RefusedError */
 export function parseAccountId(text: string): readonly Party[] {
   const identifiers = text.split('$').map((part) => /^([a-z]+)@(.+)$/.exec(part));
   return identifiers.map((match) => {

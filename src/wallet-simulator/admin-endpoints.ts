@@ -27,12 +27,12 @@ interface Filter {
   readonly correlation_id?: string;
 }
 
-/** A plus in a query string that nobody encoded arrives as a space. */
+/** An unencoded plus in a query string arrives as a space. */
 const payerOf = ({ payer }: Filter): string | undefined => payer?.replace(' ', '+');
 
 /**
- * What a test asks and a person does: charges, prompts, requests, accounts; approving and declining. Not part of the
- * wallet's contract, and without authentication: whoever reaches the simulator may.
+ * The admin API for tests and people: charges, prompts, requests, accounts, approving and declining. It is not part of
+ * the wallet's contract and has no authentication.
  */
 export function addAdminEndpoints(app: FastifyInstance, { wallets, tokens, received }: AdminOptions): void {
   const chosen = ({ wallet }: Filter): readonly Wallet[] =>
@@ -87,7 +87,7 @@ export function addAdminEndpoints(app: FastifyInstance, { wallets, tokens, recei
   }
 }
 
-/** Another site's page, open in the same browser, must not press the buttons. */
+/** Other sites in the same browser must not be able to send the forms. */
 async function refuseForeignPages(request: FastifyRequest, reply: FastifyReply): Promise<void> {
   const { origin, host = '' } = request.headers;
   const own = origin === undefined || [`http://${host}`, `https://${host}`].includes(origin);

@@ -18,26 +18,26 @@ import type { Timers } from './request-course.ts';
 import { addWalletApi } from './wallet-api.ts';
 import { createWallet } from './wallet.ts';
 
-/** One wallet and where it is mounted. */
+/** One wallet and its base path. */
 export interface MountedWallet {
   readonly wallet: WalletName;
-  /** Such as `/walleta`; anything but `/` and `/simulator`, which are the page's and the admin API's. */
+  /** Such as `/walleta`, but not `/` or `/simulator`, which belong to the page and the admin API. */
   readonly basePath: string;
   readonly credentials: Credentials;
-  /** Empty: what the journal has is posted to it first. */
+  /** Empty at first. The journal's entries are posted to it. */
   readonly ledger: Ledger;
-  /** What the wallet knew before, and where it writes what comes to pass; without one it forgets with the process. */
+  /** The wallet's earlier state, and where it writes new entries. Without a journal, a restart loses the state. */
   readonly journal?: Journal | undefined;
 }
 
 export interface WalletSimulatorOptions {
   readonly wallets: readonly MountedWallet[];
-  /** Whether payers whose number fixes no outcome wait for somebody to approve or decline. */
+  /** Whether payers without a fixed outcome wait for a person to approve or decline. */
   readonly interactive: boolean;
   readonly delaysMs: DelaysMs;
-  /** How long an access token is good for. */
+  /** The lifetime of an access token. */
   readonly tokenLifetimeSeconds: number;
-  /** How long a callback may take, in real milliseconds. */
+  /** The time limit of a callback, in real milliseconds. */
   readonly callbackTimeoutMs: number;
   readonly after: Timers;
   readonly now: () => Date;
@@ -49,8 +49,8 @@ export interface WalletSimulatorOptions {
 const maxBodyBytes = 64 * 1024;
 
 /**
- * The wallets, the admin API under /simulator and the page, ready to listen. What the journals have, it
- * knows again. `close()` calls off everything that was still to happen and drops connections that hang.
+ * The wallets, the admin API under /simulator and the page, ready to listen. The state is restored from the journals.
+ * `close()` cancels all pending events and closes hanging connections.
  */
 export async function buildWalletSimulator(options: WalletSimulatorOptions): Promise<FastifyInstance> {
   const { logger, now, after, randomBytes, interactive } = options;
@@ -66,7 +66,7 @@ export async function buildWalletSimulator(options: WalletSimulatorOptions): Pro
         coerceTypes: false,
         removeAdditional: false,
         useDefaults: false,
-        // Lets an error tell a negative amount from a malformed one.
+        // Lets an error distinguish a negative amount from a malformed one.
         verbose: true,
       },
     },
@@ -112,7 +112,10 @@ export async function buildWalletSimulator(options: WalletSimulatorOptions): Pro
   return app;
 }
 
-/** @throws RangeError when a wallet cannot be mounted there. */
+/**
+ *
+ * @throws RangeError for an invalid base path.
+ */
 function requireBasePath(path: string): string {
   if (/^(\/[a-z0-9._-]+)+$/.test(path) && path !== '/simulator') return path;
   throw new RangeError(`a wallet cannot be mounted at "${path}": give it a path such as /walleta`);
@@ -121,7 +124,7 @@ function requireBasePath(path: string): string {
 /** Clients send UUIDs. */
 const maxCorrelationIdLength = 64;
 
-/** One line a request, by the route's pattern: paths and bodies have phone numbers in them. */
+/** One line per request, with the route's pattern, because paths and bodies contain phone numbers. */
 function logWhenAnswered(app: FastifyInstance, logger: Logger): void {
   app.addHook('onResponse', async (request, reply) => {
     const route = request.routeOptions.url;

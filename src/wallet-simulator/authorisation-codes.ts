@@ -4,20 +4,20 @@ import { isCurrency, parseAmount } from './amount.ts';
 import { refuse } from './refusal.ts';
 import type { AuthorisationCodeBody } from './schemas.ts';
 
-/** A payer's promise to pay, made in advance and redeemed by whoever presents the code. */
+/** A payer's advance approval, which is used by presenting the code. */
 export interface AuthorisationCode {
   readonly code: string;
-  /** As the ledger calls the payer's account. */
+  /** The payer's account in the ledger. */
   readonly account: string;
   readonly terms: AuthorisationCodeBody;
   readonly createdAt: Date;
   readonly expiresAt: Date;
   modifiedAt: Date;
-  /** Set once it cannot be redeemed any more; time is looked at separately. */
+  /** Set once the code is used or cancelled. Its expiry is checked separately. */
   ended: 'redeemed' | 'cancelled' | undefined;
 }
 
-/** What a code is redeemed for. */
+/** The payment for which a code is used. */
 export interface Redemption {
   readonly amount: bigint;
   readonly currency: string;
@@ -26,20 +26,29 @@ export interface Redemption {
 }
 
 export interface AuthorisationCodes {
-  /** @throws RefusedError when an amount comes without currency, or in none that exists. */
+  /**
+   *
+   * @throws RefusedError when an amount has no currency, or an unknown one.
+   */
   readonly issue: (account: string, terms: AuthorisationCodeBody) => AuthorisationCode;
-  /** @throws RefusedError identification when the account has no such code. */
+  /**
+   *
+   * @throws RefusedError identification when the account has no such code.
+   */
   readonly find: (account: string, code: string) => AuthorisationCode;
   /** Newest first. */
   readonly ofAccount: (account: string) => readonly AuthorisationCode[];
-  /** @throws RefusedError when it is not active any more. */
+  /**
+   *
+   * @throws RefusedError when the code is no longer active.
+   */
   readonly cancel: (code: AuthorisationCode) => void;
-  /** Uses the code up and gives the account to charge. @throws RefusedError when its terms do not allow it. */
+  /** Uses the code and returns the account to charge. @throws RefusedError when its terms do not allow the payment. */
   readonly redeem: (code: string, redemption: Redemption) => string;
   readonly stateOf: (code: AuthorisationCode) => 'active' | 'expired' | 'cancelled';
 }
 
-/** For a code whose terms name no lifetime. */
+/** The lifetime of a code whose terms give none. */
 const standardLifetimeSeconds = 600;
 
 interface CodeOptions {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** What a wallet and its client share. */
+/** The credentials between a wallet and its client. */
 export interface Credentials {
   readonly clientId: string;
   readonly clientSecret: string;
@@ -10,13 +10,13 @@ export interface Credentials {
 export interface CallbackSenderOptions {
   readonly credentials: Credentials;
   readonly now: () => Date;
-  /** In real milliseconds, however fast the wallet's own time goes. */
+  /** In real milliseconds, independent of the wallet's time scale. */
   readonly timeoutMs: number;
-  /** Aborts every callback under way. */
+  /** Aborts all callbacks under way. */
   readonly closing: AbortSignal;
 }
 
-/** PUTs a body to a client's URL. Resolves with the status of the answer, or with why there was none. */
+/** PUTs a body to a client's URL. Resolves with the status of the answer, or the reason of a failure. */
 export type CallbackSender = (
   url: string,
   correlationId: string | undefined,
@@ -24,8 +24,8 @@ export type CallbackSender = (
 ) => Promise<number | string>;
 
 /**
- * Calls back as the contract says: a PUT with the wallet's credentials, the date and the hash of the body. Each is
- * sent once; whether to send another is the outcome's business, and clients must not rely on it.
+ * Sends callbacks as in the contract: a PUT with the wallet's credentials, the date and the hash of the body. Each is
+ * sent once. The outcome determines repetitions, on which clients must not rely.
  */
 export function createCallbackSender(options: CallbackSenderOptions): CallbackSender {
   const { credentials, now, timeoutMs, closing } = options;

@@ -11,8 +11,8 @@ const header = (request: FastifyRequest, name: string): string => {
 };
 
 /**
- * Lets through requests that carry the client's id and API key and, except for the heartbeat, a valid access token.
- * Others are refused with authorisation/clientAuthorisationError, which names the header that is wrong.
+ * Accepts requests with the client's id and API key and, except for the heartbeat, a valid access token. Others are
+ * refused with authorisation/clientAuthorisationError, which names the wrong header.
  */
 export function requireClient(
   app: FastifyInstance,
@@ -36,7 +36,7 @@ export function requireClient(
   });
 }
 
-/** Reads JSON bodies, and refuses those that are not what their X-Content-Hash says; without one, any is taken. */
+/** Parses JSON bodies, and refuses bodies that do not match their X-Content-Hash. Without the header, any body is accepted. */
 export function readHashedJson(app: FastifyInstance): void {
   const parseJson = app.getDefaultJsonParser('error', 'error');
   app.removeAllContentTypeParsers();

@@ -1,6 +1,6 @@
 import { EnvError, makeExactValidator } from 'envalid';
 
-/** What a wallet and its client share, as the simulator is told it. */
+/** The credentials between a wallet and its client, from the simulator's setting. */
 export interface SimulatorCredentials {
   readonly clientId: string;
   readonly clientSecret: string;
@@ -34,7 +34,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** The text at a path of own properties, or undefined when there is none, or an empty one. */
+/** The text at a path of own properties; undefined when it is absent or empty. */
 function textAt(value: unknown, ...path: readonly string[]): string | undefined {
   for (const name of path) {
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;

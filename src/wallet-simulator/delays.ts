@@ -1,18 +1,18 @@
-/** How long the simulated wallet takes over things, in milliseconds. */
+/** The delays of the simulated wallet, in milliseconds. */
 export interface DelaysMs {
   /** From the prompt to the payer's answer. */
   readonly payerAnswer: number;
-  /** From the prompt to its expiry when nobody answers. */
+  /** From the prompt to its expiry without an answer. */
   readonly promptExpiry: number;
-  /** From the prompt to a success so late that whoever asked has given up: the platform's prompt lasts 3 minutes. */
+  /** From the prompt to a late success, after the client's time limit. The platform's prompt lasts 3 minutes. */
   readonly lateSuccess: number;
-  /** From accepting a reversal to the money being back. */
+  /** From accepting a reversal to returning the money. */
   readonly reversal: number;
-  /** How long an acknowledgement that never comes keeps its connection open. */
+  /** How long the connection of a withheld acknowledgement stays open. */
   readonly hang: number;
 }
 
-/** The delays of a wallet used by people. */
+/** The delays for use by people. */
 export const standardDelaysMs: DelaysMs = {
   payerAnswer: 1_000,
   promptExpiry: 120_000,
@@ -21,7 +21,7 @@ export const standardDelaysMs: DelaysMs = {
   hang: 120_000,
 };
 
-/** All delays, longer or shorter by the same factor. */
+/** All delays, multiplied by the same factor. */
 export function scaleDelays(delays: DelaysMs, scale: number): DelaysMs {
   return {
     payerAnswer: delays.payerAnswer * scale,

@@ -12,7 +12,7 @@ function codeOf(error: FastifySchemaValidationError & { readonly data?: unknown 
   return negative && /amount$/i.test(error.instancePath) ? 'negativeValue' : 'formatError';
 }
 
-/** Where the problem is, as a client would say it: `debitParty.0.key`. */
+/** The place of the problem in the client's terms: `debitParty.0.key`. */
 function fieldOf({ instancePath, keyword, params }: FastifySchemaValidationError, context: string): string {
   const path = instancePath.split('/').slice(1);
   const missing = keyword === 'required' ? params['missingProperty'] : undefined;
@@ -20,7 +20,7 @@ function fieldOf({ instancePath, keyword, params }: FastifySchemaValidationError
   return field === '' ? context : field;
 }
 
-/** All that a schema found, in one validation error; its code is that of the first problem. */
+/** All problems found by a schema, in one validation error with the code of the first. */
 function invalidRequest(problems: readonly FastifySchemaValidationError[], context: string): Refusal {
   const [first] = problems;
   const named = problems.map((problem): [string, string] => [
@@ -31,7 +31,7 @@ function invalidRequest(problems: readonly FastifySchemaValidationError[], conte
   return refusal('validation', first ? codeOf(first) : 'formatError', description, Object.fromEntries(named));
 }
 
-/** What the client is told of an error, or undefined for one that is the simulator's own. */
+/** The refusal to send to the client; undefined for an error of the simulator itself. */
 function refusalOf(error: FastifyError): Refusal | undefined {
   if (error instanceof RefusedError) return error.refusal;
   if (error.validation !== undefined)
@@ -44,7 +44,7 @@ function refusalOf(error: FastifyError): Refusal | undefined {
   return clientsFault ? refusal('validation', 'formatError', error.message) : undefined;
 }
 
-/** Answers with the contract's error object and the status of its category; an unforeseen error is logged. */
+/** Answers with the contract's error object and the status of its category. Logs unexpected errors. */
 export function replyWithErrorObject(now: () => Date) {
   return (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const known = refusalOf(error);

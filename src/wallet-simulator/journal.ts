@@ -10,7 +10,7 @@ import { descriptionSchema } from './schemas.ts';
 const text = Type.String();
 const party = Type.Object({ key: text, value: text });
 
-/** Its date was checked when it came, by a validator that knows formats; the one here does not. */
+/** The date was validated on arrival. The validator here does not know date formats. */
 const description = Type.Object({ ...descriptionSchema.properties, requestDate: Type.Optional(text) });
 
 /** A payment or a reversal was accepted. */
@@ -35,7 +35,7 @@ const opened = Type.Object({
   }),
 });
 
-/** It ended: failed when there is a refusal, completed when there is none. */
+/** The request ended. It failed if there is a refusal, and completed otherwise. */
 const ended = Type.Object({
   kind: Type.Literal('ended'),
   serverCorrelationId: text,
@@ -55,24 +55,25 @@ const journalEntry = Type.Union([opened, ended]);
 export type OpenedEntry = Static<typeof opened>;
 export type JournalEntry = Static<typeof journalEntry>;
 
-/** What a wallet remembers when it is started again. */
+/** The state of a wallet that survives a restart. */
 export interface Journal {
-  /** Everything written before, oldest first. */
+  /** All earlier entries, oldest first. */
   readonly entries: () => readonly JournalEntry[];
-  /** Has written when it returns. */
+  /** The entry is written when this returns. */
   readonly append: (entry: JournalEntry) => void;
 }
 
-/** A journal that is forgotten with the process. */
+/** A journal in memory, which ends with the process. */
 export function createMemoryJournal(): Journal {
   const entries: JournalEntry[] = [];
   return { entries: () => [...entries], append: (entry) => void entries.push(entry) };
 }
 
 /**
- * A journal in a file, a line of JSON for each entry, which outlives the process however it ends (and not the machine:
- * nothing is synced to the disk). A last line that was cut off was never answered for, and is dropped.
- * @throws Error naming the line when the file is something else.
+ * A journal in a file, with a line of JSON for each entry. It survives any exit of the process. It may not survive a
+ * crash of the machine, because it is not synced to disk. An incomplete last line was never acknowledged, and is
+ * dropped.
+ * @throws Error with the line number when the file is not a journal.
  */
 export function openFileJournal(path: string): Journal {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });

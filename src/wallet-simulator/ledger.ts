@@ -1,37 +1,37 @@
-/** The account that money comes from when a customer needs some; the only one that may go below zero. */
+/** The account that supplies customers with money. Only this one may be negative. */
 export const issuerAccount = 'wallet@issuer';
 
 /** One movement of money between two accounts. */
 export interface Posting {
   readonly from: string;
   readonly to: string;
-  /** Ten-thousandths of the currency's unit, more than zero. */
+  /** Ten-thousandths of the currency's unit, positive. */
   readonly amount: bigint;
   readonly currency: string;
-  /** The transaction it belongs to. */
+  /** The transaction of the posting. */
   readonly reference: string;
 }
 
 /**
- * Double-entry accounts of one wallet. What one account loses another gains, so the balances of all accounts in a
- * currency always sum to zero.
+ * The double-entry accounts of one wallet. Each posting subtracts from one account and adds to another, so all balances
+ * in a currency sum to zero.
  */
 export interface Ledger {
   /**
-   * Moves money, whole or not at all.
-   * @throws RangeError when the amount is not above zero, when both accounts are the same, or when an account other
-   * than the issuer's would go below zero.
+   * Moves money atomically.
+   * @throws RangeError when the amount is not positive, both accounts are the same, or an account other than the
+   * issuer's would become negative.
    */
   readonly post: (posting: Posting) => void;
-  /** In ten-thousandths of the currency's unit; 0 for an account that never moved any. */
+  /** In ten-thousandths of the currency's unit; 0 for an account without postings. */
   readonly balance: (account: string, currency: string) => bigint;
-  /** Every account that ever moved money. */
+  /** Every account with postings. */
   readonly accounts: () => readonly {
     readonly account: string;
     readonly currency: string;
     readonly balance: bigint;
   }[];
-  /** Every movement, oldest first. */
+  /** All postings, oldest first. */
   readonly postings: () => readonly Posting[];
 }
 

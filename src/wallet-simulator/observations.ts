@@ -5,7 +5,7 @@ import { shownStatus } from './transaction.ts';
 import type { PaymentRequest } from './transaction.ts';
 import type { Wallet } from './wallet.ts';
 
-/** Money that was really taken from a payer. */
+/** Money that was charged to a payer. */
 export interface ChargeView {
   readonly wallet: string;
   readonly transaction_reference: string;
@@ -16,11 +16,11 @@ export interface ChargeView {
   readonly amount: string;
   readonly currency: string;
   readonly charged_at: string;
-  /** What the payer has got back of it. */
+  /** The amount that was returned to the payer. */
   readonly reversed: string;
 }
 
-/** A payment that was asked for, and what became of it. */
+/** A requested payment and its state. */
 export interface PromptView {
   readonly id: string;
   readonly wallet: string;
@@ -30,13 +30,13 @@ export interface PromptView {
   readonly currency: string;
   readonly description: string;
   readonly status: 'open' | 'completed' | 'failed';
-  /** The status that queries report. */
+  /** The status that queries return. */
   readonly shown_status: string;
-  /** The code of the error, and its providerCode, of a failed one. */
+  /** The code and providerCode of a failed payment's error. */
   readonly error: { readonly code: string; readonly provider_code: string | null } | null;
-  /** What the payer's number asks for, in words. */
+  /** A description of the outcome that the payer's number selects. */
   readonly outcome: string;
-  /** Whether it is open until somebody approves or declines it. */
+  /** Whether it waits for a person to approve or decline it. */
   readonly awaits_person: boolean;
   readonly transaction_reference: string;
   readonly correlation_id: string | null;
@@ -57,7 +57,7 @@ const byPayer =
   (account: string): boolean =>
     payer === undefined || account === subscriberAccount(readMsisdn(payer) ?? payer);
 
-/** Payments asked for, newest first. */
+/** Requested payments, newest first. */
 export function listPrompts({ name, book }: Wallet, payer?: string): readonly PromptView[] {
   return book
     .requests()
@@ -99,8 +99,8 @@ export function promptView(wallet: string, request: PaymentRequest): PromptView 
 }
 
 /**
- * Who was charged what, newest first, by the ledger and by nothing else: money that went from a subscriber to the
- * merchant, less what came back. Payments the wallet started with are left out.
+ * The charges of payers, newest first, from the ledger only: money from a subscriber to the merchant, minus reversals.
+ * The wallet's seed payments are left out.
  */
 export function listCharges({ name, book, ledger }: Wallet, payer?: string): readonly ChargeView[] {
   const postings = ledger.postings();
@@ -132,7 +132,7 @@ export function listCharges({ name, book, ledger }: Wallet, payer?: string): rea
     .reverse();
 }
 
-/** Every account and its balance; an issuer's is below zero by all that its customers hold. */
+/** Every account with its balance. An issuer's is negative by the sum of its customers' balances. */
 export function listBalances({ name, ledger }: Wallet): readonly object[] {
   return ledger.accounts().map(({ account, currency, balance }) => ({
     wallet: name,

@@ -4,24 +4,24 @@ import type { Refusal } from './refusal.ts';
 
 export type WalletName = 'walleta' | 'walletb';
 
-/** What the client hears when it asks for a payment. */
+/** The client's answer to a payment request. */
 export type Acknowledgement =
   | { readonly kind: 'accepted' }
-  /** Accepted, but the answer leaves only when the callback has been answered. */
+  /** Accepted, but the answer is sent only after the callback was answered. */
   | { readonly kind: 'accepted-late' }
   | { readonly kind: 'hangs'; readonly creates: boolean }
   | { readonly kind: 'refused'; readonly creates: boolean; readonly refusal: Refusal }
-  /** Refused the first time a correlation id is seen, accepted afterwards. */
+  /** Refused for the first request with a correlation id, and accepted afterwards. */
   | { readonly kind: 'refused-once'; readonly refusal: Refusal };
 
-/** What becomes of a payment once it exists. */
+/** How an accepted payment ends. */
 export type Ending =
   | { readonly status: 'completed'; readonly after: keyof DelaysMs }
   | { readonly status: 'failed'; readonly after: keyof DelaysMs; readonly refusal: Refusal }
-  /** Nothing, ever; `shownAs` is the status that queries report. */
+  /** The payment stays open permanently. `shownAs` is the status that queries return. */
   | { readonly status: 'open'; readonly shownAs: string; readonly forgedCallback: boolean };
 
-/** Everything in which one payment can differ from another. */
+/** Everything that can vary between payments. */
 export interface Outcome {
   readonly summary: string;
   readonly acknowledgement: Acknowledgement;
@@ -44,7 +44,7 @@ const success: Outcome = {
   statement: 'true',
 };
 
-/** What happens to payers whose number says nothing else. */
+/** The outcome of payers whose number selects none. */
 export const ordinaryOutcome: Outcome = success;
 
 const reversalDone: Outcome = { ...success, ending: { status: 'completed', after: 'reversal' } };
@@ -58,11 +58,11 @@ const reversalFailed: Outcome = {
   },
 };
 
-/** A reversal's own course, once it has been accepted; by what is reversed, and whether that was tried before. */
+/** The course of an accepted reversal. It depends on the reversed payment, and on whether this is the first try. */
 export const outcomeOfReversal = ({ reversal }: Outcome, isFirst: boolean): Outcome =>
   reversal === 'failed-once' && isFirst ? reversalFailed : reversalDone;
 
-/** No answer in time. The contract has no code for it; the profile marks it with `providerCode`. */
+/** The payer did not answer in time. The contract has no code for this, so the profile uses `providerCode`. */
 export const promptExpired: Refusal = refusal(
   'businessRule',
   'genericError',
@@ -70,7 +70,7 @@ export const promptExpired: Refusal = refusal(
   { providerCode: 'expired' },
 );
 
-/** The payer said no. */
+/** The payer declined. */
 export const declinedByPayer: Refusal = refusal(
   'authorisation',
   'requestDeclined',
@@ -95,7 +95,7 @@ const acknowledged = (summary: string, acknowledgement: Acknowledgement): Outcom
   acknowledgement,
 });
 
-/** By the last two digits of the payer's number; the index is the number. */
+/** The outcomes by the last two digits of the payer's number, which are the index. */
 const outcomes: readonly Outcome[] = [
   success,
   failure(
@@ -171,7 +171,7 @@ const numbers: Readonly<Record<WalletName, RegExp>> = {
   walletb: /^2517000000([0-9]{2})$/,
 };
 
-/** The outcome that a payer's number asks for, or undefined for a number that asks for none. Digits only, no plus. */
+/** The outcome that a payer's number selects; undefined when it selects none. Digits only, no plus. */
 export function outcomeOfNumber(wallet: WalletName, msisdn: string): Outcome | undefined {
   const digits = numbers[wallet].exec(msisdn)?.[1];
   return digits === undefined ? undefined : outcomes[Number(digits)];

@@ -9,12 +9,12 @@ const headers = {
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; form-action 'self'; " +
     "base-uri 'none'; frame-ancestors 'none'",
   'cache-control': 'no-store',
-  // Not no-referrer: with it, browsers hide where the page's own forms come from, and they would be refused.
+  // Not no-referrer, because browsers would then hide the origin of the page's own forms, which would be refused.
   'referrer-policy': 'same-origin',
   'x-content-type-options': 'nosniff',
 };
 
-/** As much as somebody watching can take in; the admin API has the rest. */
+/** The number of rows on the page. The admin API returns all. */
 const maxShown = 50;
 
 export interface PageOptions {
@@ -22,7 +22,7 @@ export interface PageOptions {
   readonly interactive: boolean;
 }
 
-/** GET /: prompts and charges as they happen, with buttons for prompts that wait for a person. */
+/** GET /: live prompts and charges, with buttons for prompts that wait for a person. */
 export async function addPage(app: FastifyInstance, options: PageOptions): Promise<void> {
   const [script, style] = await Promise.all(
     ['page.js', 'page.css'].map((name) => readFile(new URL(name, import.meta.url), 'utf8')),

@@ -25,12 +25,12 @@ const originOf = ({ headers }: FastifyRequest): RequestOrigin => ({
   callbackUrl: single(headers['x-callback-url']),
 });
 
-/** Payments, reversals, and what became of them. */
+/** Payments, reversals and their states. */
 export function addPaymentEndpoints(app: FastifyInstance, options: PaymentEndpointOptions): void {
   const { wallet, received, after, hangMs, now } = options;
   const { book } = wallet;
 
-  /** Notes how it was answered, then answers. @throws RefusedError */
+  /** Records the answer of a request, then sends it. @throws RefusedError */
   async function answer(
     kind: 'payment' | 'reversal',
     subject: string,
@@ -61,7 +61,7 @@ export function addPaymentEndpoints(app: FastifyInstance, options: PaymentEndpoi
   function send(decision: Answer, request: FastifyRequest, reply: FastifyReply): FastifyReply {
     switch (decision.kind) {
       case 'accepted':
-        // Written when the request came in, before anything became of it.
+        // Written with the state of the request on arrival, before any change.
         return reply.code(202).send(requestStateObject(decision.request, 'pending'));
       case 'completed':
         return reply.code(201).send(transactionObject(decision.transaction));
@@ -158,7 +158,7 @@ const unsupportedType = (type: string): RefusedError =>
     transactionType: type.slice(0, 256) || 'empty',
   });
 
-/** The one change that a client may make is to cancel. @throws RefusedError */
+/** Cancelling is the only change that a client may make. @throws RefusedError */
 export function requireOnlyChange(body: PatchBody, path: string): void {
   const [change] = body;
   if (body.length === 1 && change?.op === 'replace' && change.path === path && change.value === 'cancelled')

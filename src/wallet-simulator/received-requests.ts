@@ -1,16 +1,16 @@
-/** A request to pay or to reverse, as it came in, whatever was answered. */
+/** A received payment or reversal request, whatever the answer was. */
 export interface ReceivedRequest {
   readonly at: Date;
   readonly wallet: string;
   readonly kind: 'payment' | 'reversal';
   readonly correlationId: string | undefined;
-  /** The payer's number as sent, or the reference of the payment to reverse; empty when there was none. */
+  /** The payer's number as sent, or the reference of the payment to reverse; empty when absent. */
   readonly subject: string;
-  /** "accepted", "completed", "hangs", or the code of the error. */
+  /** "accepted", "completed", "hangs", or the error code. */
   readonly answer: string;
 }
 
-/** Counts what clients send, repetitions and refusals included: the ledger knows only what came of it. */
+/** Records all requests, including repeats and refusals, because the ledger shows only their effects. */
 export interface ReceivedRequests {
   readonly add: (request: ReceivedRequest) => void;
   /** Newest first. */
@@ -19,7 +19,7 @@ export interface ReceivedRequests {
 
 const maxKept = 10_000;
 
-/** Keeps the newest ten thousand. */
+/** Keeps the newest ten thousand requests. */
 export function createReceivedRequests(): ReceivedRequests {
   const received: ReceivedRequest[] = [];
   return {

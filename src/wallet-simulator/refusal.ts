@@ -1,4 +1,4 @@
-/** Diagnostic details of an error; the contract allows twenty. */
+/** Diagnostic details of an error. The contract allows twenty. */
 export interface ErrorParameter {
   readonly key: string;
   readonly value: string;
@@ -16,7 +16,7 @@ export const errorCategories = [
 
 export type ErrorCategory = (typeof errorCategories)[number];
 
-/** The HTTP status that each category is answered with. */
+/** The HTTP status of each category. */
 export const statusByCategory: Readonly<Record<ErrorCategory, number>> = {
   businessRule: 400,
   validation: 400,
@@ -52,7 +52,7 @@ export const errorCodes = [
 
 export type ErrorCode = (typeof errorCodes)[number];
 
-/** Why the wallet does not do what it was asked. */
+/** The reason for which the wallet refuses a request. */
 export interface Refusal {
   readonly category: ErrorCategory;
   readonly code: ErrorCode;
@@ -60,7 +60,7 @@ export interface Refusal {
   readonly parameters: readonly ErrorParameter[];
 }
 
-/** Thrown by whatever finds out that a request is refused; answered as the contract's error object. */
+/** Thrown when a request is refused. The answer is the contract's error object. */
 export class RefusedError extends Error {
   override readonly name = 'RefusedError';
   readonly refusal: Refusal;
@@ -71,7 +71,7 @@ export class RefusedError extends Error {
   }
 }
 
-/** Makes the error to throw. `parameters` by name: `{ amount: '0' }`. */
+/** Creates the error to throw. `parameters` by name: `{ amount: '0' }`. */
 export function refuse(
   category: ErrorCategory,
   code: ErrorCode,
@@ -98,7 +98,7 @@ export function refusal(
 const maxDescriptionLength = 256;
 const maxParameters = 20;
 
-/** The contract's error object, as an answer, in a request state, or as the whole body of a failure callback. */
+/** The contract's error object. It is used as an answer, in a request state, and as the body of a failure callback. */
 export function errorObject({ category, code, description, parameters }: Refusal, at: Date): object {
   return {
     errorCategory: category,

@@ -12,7 +12,7 @@ import type { TransactionBook } from './transaction-book.ts';
 import { transactionObject } from './transaction.ts';
 import type { PaymentRequest, Transaction } from './transaction.ts';
 
-/** Runs a task after so many milliseconds; gives the function that calls it off. */
+/** Runs a task after a delay. Returns the function that cancels it. */
 export type Timers = (delayMs: number, task: () => void) => () => void;
 
 export interface RequestCourseOptions {
@@ -27,17 +27,17 @@ export interface RequestCourseOptions {
 
 /** The course of accepted requests, from the prompt to the callbacks. */
 export interface RequestCourse {
-  /** Puts an accepted request on record. */
+  /** Stores an accepted request. */
   readonly open: (request: PaymentRequest) => void;
-  /** Lets it come to the end its outcome has in store, when the time has come; at once if that was in the past. */
+  /** Ends the request with its outcome at the right time; at once if that time has passed. */
   readonly letTimePass: (request: PaymentRequest) => void;
-  /** Ends it: completed, or failed because of something. False, and nothing done, when it has ended already. */
+  /** Ends the request: completed, or failed with `because`. Returns false without effect when it has already ended. */
   readonly end: (request: PaymentRequest, because?: Refusal) => boolean;
-  /** Sends the callbacks its outcome has in store, one after another. */
+  /** Sends the callbacks of the request's outcome, one after another. */
   readonly callBack: (request: PaymentRequest) => Promise<void>;
-  /** `end`, and then the callbacks, which nobody waits for. */
+  /** `end`, and then the callbacks, without waiting for them. */
   readonly endAndCallBack: (request: PaymentRequest, because?: Refusal) => boolean;
-  /** Calls off everything that was still to happen. */
+  /** Cancels all pending events. */
   readonly close: () => void;
 }
 
@@ -112,7 +112,7 @@ export function createRequestCourse(options: RequestCourseOptions): RequestCours
   };
 }
 
-/** The end of a transaction, on record already: moves the money if it completed. */
+/** Applies the recorded end of a transaction: moves the money if it completed. */
 export function conclude(transaction: Transaction, ledger: Ledger, at: Date, because?: Refusal): void {
   transaction.modifiedAt = at;
   if (because !== undefined) {
@@ -124,7 +124,7 @@ export function conclude(transaction: Transaction, ledger: Ledger, at: Date, bec
   transaction.state = { status: 'completed' };
 }
 
-/** Customers never lack money, except where their number says so: the issuer tops them up. */
+/** Customers always have enough money, unless their number says otherwise. The issuer supplies it. */
 function moveMoney(transaction: Transaction, ledger: Ledger): void {
   const { debitAccount, creditAccount, amount, currency, reference } = transaction;
   const missing = amount - ledger.balance(debitAccount, currency);

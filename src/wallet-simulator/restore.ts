@@ -15,7 +15,7 @@ export interface RestoreOptions {
   readonly promptExpiryMs: number;
 }
 
-/** Does again what the journal says was done, without telling anybody, and gives the requests that are still open. */
+/** Replays the journal without callbacks, and returns the requests that are still open. */
 export function restore({
   wallet,
   ledger,
@@ -55,13 +55,13 @@ function revive(entry: OpenedEntry, outcome: Outcome, promptExpiryMs: number): P
   };
 }
 
-/** The state of a transaction that nothing has become of yet. */
+/** The initial state of a transaction. */
 export const openState = ({ ending }: Outcome): Transaction['state'] => ({
   status: 'open',
   shownAs: ending.status === 'open' ? ending.shownAs : 'pending',
 });
 
-/** A payment by authorisation code has no prompt for its payer's number to decide about. */
+/** A payment by authorisation code has no prompt, so the payer's number selects no outcome. */
 function outcomeOf(
   { type, debitAccount, description, originalReference = '' }: OpenedEntry['transaction'],
   wallet: WalletName,

@@ -9,7 +9,7 @@ const dateTime = Type.String({ format: 'date-time' });
 const keyAndValue = Type.Object({ key: text(1, 256), value: text(1, 256) });
 const parties = Type.Array(keyAndValue, { minItems: 1, maxItems: 10 });
 
-/** What a client may say about a payment or a reversal that the wallet keeps and tells back. */
+/** The fields of a payment or reversal that the wallet stores and returns unchanged. */
 const descriptive = {
   requestingOrganisationTransactionReference: Type.Optional(text(0, 256)),
   subType: Type.Optional(text(0, 256)),
@@ -89,11 +89,11 @@ export const patchBody = Type.Array(
 
 const uuid = '^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$';
 
-/** An RFC 3339 date-time as the contract's schema has it, or an RFC 9110 date as its prose has it. */
+/** An RFC 3339 date-time as in the contract's schema, or an RFC 9110 date as in its prose. */
 const eitherDate =
   '^([0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9:.]+([Zz]|[+-][0-9]{2}:[0-9]{2})|[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9:]{8} GMT)$';
 
-/** Headers of any request; credentials and the content's hash are looked at elsewhere. */
+/** The headers of every request. Credentials and the content hash are checked elsewhere. */
 export const requestHeaders = Type.Object({
   'x-correlationid': Type.Optional(Type.String({ pattern: uuid })),
   'x-date': Type.Optional(Type.String({ pattern: eitherDate })),
@@ -103,7 +103,7 @@ export const requestHeaders = Type.Object({
 
 const wholeNumber = Type.Optional(Type.String({ pattern: '^[0-9]{1,9}$' }));
 
-/** Which transactions of an account to list. */
+/** The filter of an account's transactions. */
 export const listQuery = Type.Object({
   limit: wholeNumber,
   offset: wholeNumber,
@@ -132,7 +132,7 @@ export type ListQuery = Static<typeof listQuery>;
 export type CodeListQuery = Static<typeof codeListQuery>;
 export type UuidParams = Static<typeof uuidParams>;
 
-/** The schemas of a route: every one reads the same headers. */
+/** The schemas of a route. All routes have the same headers. */
 export const requestSchema = (
   parts: Readonly<Partial<Record<'body' | 'params' | 'querystring', TSchema>>> = {},
 ) => ({

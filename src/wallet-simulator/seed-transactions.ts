@@ -7,12 +7,12 @@ import type { Transaction } from './transaction.ts';
 const count = 20;
 const dayMs = 24 * 60 * 60 * 1_000;
 
-/** Long past, so that no day's reconciliation finds payments that nobody asked for. */
+/** Long past, so that no reconciliation of a recent day contains these payments. */
 const firstAt = Date.UTC(2024, 0, 1, 9);
 
 /**
- * The payments the merchant's account starts with: one a day from 1 January 2024, 09:00 UTC, of 100 ETB, 101 ETB and
- * so on, each from another subscriber; oldest first, not settled yet.
+ * The seed payments of the merchant's account: one a day from 1 January 2024, 09:00 UTC. Their amounts are 100 ETB, 101
+ * ETB and so on, each from a different subscriber. They are oldest first and not posted yet.
  */
 export function seedTransactions(wallet: WalletName): readonly Transaction[] {
   const [prefix, number] = wallet === 'walleta' ? ['WA', '25191100'] : ['WB', '25171100'];

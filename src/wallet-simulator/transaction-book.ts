@@ -1,6 +1,6 @@
 import type { PaymentRequest, Transaction } from './transaction.ts';
 
-/** Every transaction and every request for one, found by each of their names. */
+/** All transactions and requests, by each of their ids. */
 export interface TransactionBook {
   readonly addTransaction: (transaction: Transaction) => void;
   readonly addRequest: (request: PaymentRequest) => void;
@@ -9,9 +9,9 @@ export interface TransactionBook {
   readonly requestOfClient: (clientCorrelationId: string) => PaymentRequest | undefined;
   /** Newest first. */
   readonly requests: () => readonly PaymentRequest[];
-  /** Those that give a payment back, whatever became of them. */
+  /** The reversals of a payment, in any state. */
   readonly reversalsOf: (reference: string) => readonly Transaction[];
-  /** Those that debit or credit the account, newest first, as the contract wants statements. */
+  /** The transactions of an account, newest first, as in the contract's statements. */
   readonly ofAccount: (account: string) => readonly Transaction[];
 }
 

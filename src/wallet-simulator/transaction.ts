@@ -10,11 +10,11 @@ export type TransactionState =
   | { readonly status: 'completed' }
   | { readonly status: 'failed'; readonly refusal: Refusal };
 
-/** A payment or a reversal. Money has moved if, and only if, its state is completed. */
+/** A payment or a reversal. Money has moved if and only if its state is completed. */
 export interface Transaction {
   readonly reference: string;
   readonly type: 'merchantpay' | 'reversal' | 'adjustment';
-  /** As the ledger calls the accounts. */
+  /** The names of the accounts in the ledger. */
   readonly debitAccount: string;
   readonly creditAccount: string;
   readonly debitParty: readonly Party[];
@@ -25,21 +25,21 @@ export interface Transaction {
   readonly originalReference: string | undefined;
   readonly outcome: Outcome;
   readonly createdAt: Date;
-  /** In ten-thousandths; what was asked for until completed, then what was charged. */
+  /** In ten-thousandths. The requested amount until completed, then the charged amount. */
   amount: bigint;
   modifiedAt: Date;
   state: TransactionState;
 }
 
-/** One callback that was tried, and what came of it. */
+/** One sent callback and its result. */
 export interface CallbackRecord {
   readonly at: Date;
   readonly tells: 'success' | 'failure';
-  /** The HTTP status of the answer, or why there was none. */
+  /** The HTTP status of the answer, or the reason of a failure. */
   readonly answer: number | string;
 }
 
-/** A request for a transaction: what the contract calls a request state. */
+/** A request for a transaction. The contract calls it a request state. */
 export interface PaymentRequest {
   readonly serverCorrelationId: string;
   readonly clientCorrelationId: string | undefined;
@@ -47,7 +47,7 @@ export interface PaymentRequest {
   readonly expiresAt: Date;
   readonly transaction: Transaction;
   readonly callbacks: CallbackRecord[];
-  /** Whether a person has to approve or decline it. */
+  /** Whether a person must approve or decline it. */
   readonly awaitsPerson: boolean;
 }
 
@@ -72,8 +72,8 @@ export function requestStateObject(request: PaymentRequest, shownAs?: string): o
 }
 
 /**
- * The contract's transaction. It has no field for an error, so a failed one tells why in its metadata: who lost the
- * acknowledgement finds the transaction through /responses and never sees the request state.
+ * The contract's transaction. It has no field for an error, so the metadata of a failed one contains it. A client that
+ * lost the acknowledgement finds the transaction through /responses and never sees the request state.
  */
 export function transactionObject(transaction: Transaction): object {
   const { description, state, originalReference } = transaction;
@@ -103,7 +103,7 @@ const failureMetadata = ({ category, code, description, parameters }: Refusal): 
   ...parameters,
 ];
 
-/** The transaction as the account's statement has it, or undefined when the statement has lost it. */
+/** The transaction as in the account's statement; undefined when the statement omits it. */
 export function onStatement(transaction: Transaction): Transaction | undefined {
   const { outcome, state } = transaction;
   if (state.status !== 'completed' || outcome.statement === 'true') return transaction;
@@ -112,7 +112,7 @@ export function onStatement(transaction: Transaction): Transaction | undefined {
     : { ...transaction, amount: transaction.amount + oneUnit };
 }
 
-/** The contract's statement entry: the same facts, with fewer fields, made for showing. */
+/** The contract's statement entry, which has the same values in fewer fields. */
 export function statementEntryObject(transaction: Transaction): object {
   const { description } = transaction;
   return {

@@ -17,8 +17,8 @@ export interface WalletApiOptions extends PaymentEndpointOptions {
 }
 
 /**
- * The GSMA Mobile Money API 1.2 for merchant payments, at the base path the instance is mounted under. Gives the
- * access tokens it issues, for whoever wants to see how a client takes their end.
+ * The GSMA Mobile Money API 1.2 for merchant payments, at the base path of the instance. Returns its access tokens, so
+ * that a test can expire them.
  */
 export async function addWalletApi(app: FastifyInstance, options: WalletApiOptions): Promise<AccessTokens> {
   const { wallet, credentials, tokenLifetimeSeconds: lifetimeSeconds, now } = options;

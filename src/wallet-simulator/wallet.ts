@@ -24,7 +24,7 @@ export interface WalletOptions {
   readonly wallet: WalletName;
   readonly ledger: Ledger;
   readonly delaysMs: DelaysMs;
-  /** Whether payers whose number fixes no outcome are asked through the page. */
+  /** Whether payers without a fixed outcome are prompted on the page. */
   readonly interactive: boolean;
   readonly journal: Journal;
   readonly after: Timers;
@@ -34,7 +34,7 @@ export interface WalletOptions {
   readonly callBack: CallbackSender;
 }
 
-/** Where a request came from, besides its body. */
+/** The origin of a request, besides its body. */
 export interface RequestOrigin {
   readonly correlationId: string | undefined;
   readonly callbackUrl: string | undefined;
@@ -45,21 +45,24 @@ export type Answer =
   | { readonly kind: 'completed'; readonly transaction: Transaction }
   | { readonly kind: 'hangs' };
 
-/** A simulated wallet, whatever it is reached by. Its decisions take no time; its payers do. */
+/** A simulated wallet, independent of its API. Its decisions take no time, but its payers do. */
 export interface Wallet {
   readonly name: WalletName;
   readonly ledger: Ledger;
   readonly book: TransactionBook;
   readonly codes: AuthorisationCodes;
-  /** @throws RefusedError, also where the payer's number asks for it. */
+  /**
+   *
+   * @throws RefusedError, also when the payer's number selects a refusal.
+   */
   readonly pay: (body: PaymentBody, origin: RequestOrigin) => Promise<Answer>;
-  /** Gives back all or a part of a completed payment. @throws RefusedError */
+  /** Returns a completed payment in full or in part. @throws RefusedError */
   readonly reverse: (reference: string, body: ReversalBody, origin: RequestOrigin) => Answer;
-  /** Ends an open payment as if the payer had agreed; false when it is not open. */
+  /** Ends an open payment as approved; returns false when it is not open. */
   readonly approve: (request: PaymentRequest) => boolean;
-  /** Ends an open payment as if the payer had declined; false when it is not open. */
+  /** Ends an open payment as declined; returns false when it is not open. */
   readonly decline: (request: PaymentRequest) => boolean;
-  /** Calls off everything that was to happen. */
+  /** Cancels all pending events. */
   readonly close: () => void;
 }
 
