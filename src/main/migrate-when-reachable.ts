@@ -19,7 +19,7 @@ export async function migrateWhenReachable(database: Database, logger: Logger): 
       if (attempt === tries || !isDatabaseUnavailable(error)) throw error;
       logger.warn(
         { err: error, attempt },
-        'the database does not answer yet; check GATEHOUSE_DATABASE_URL if this goes on',
+        'the database does not answer yet; check GATEHOUSE_DATABASE_URL if this continues',
       );
       await delay(retryMs);
     }

@@ -28,7 +28,7 @@ export function startLogging(
   );
   exitOnUnhandledErrors(process, logger);
   const complain = (text: unknown): void =>
-    logger.warn({ complaint: withoutQuotes(text) }, 'grpc-js complains');
+    logger.warn({ complaint: withoutQuotes(text) }, 'grpc-js reported an error');
   setLogger({ error: complain, info: complain, debug: complain });
   return { instance, logger };
 }

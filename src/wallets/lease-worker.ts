@@ -38,7 +38,7 @@ export async function runLeaseWorker<Item>(
       .watch(() => work.serve(item))
       // An item that was leased but not done is due again when its lease expires.
       .catch((error: unknown) =>
-        logger.warn({ err: error, work: work.name }, 'failed; it is done again when its lease ends'),
+        logger.warn({ err: error, work: work.name }, 'work failed; it is repeated when its lease expires'),
       )
       .finally(() => {
         inFlight.delete(running);
@@ -79,7 +79,7 @@ function createWorkTaker<Item>(work: LeasedWork<Item>, logger: Logger) {
     } catch (error) {
       const { code } = ConnectError.from(error);
       const level = code === told ? 'debug' : 'warn';
-      logger[level]({ err: error, work: work.name }, 'core gave no work; it is asked again');
+      logger[level]({ err: error, work: work.name }, 'core gave no work; trying again');
       told = code;
       return [];
     }

@@ -77,7 +77,7 @@ describe('the one command refuses to start, and says what to do', () => {
     first.process.kill('SIGTERM');
     await first.ended;
     await rm(join(dataFolder, 'secrets.json'));
-    await expectRefusal(start({ dataFolder }), 'secrets.json is missing', 'Put it back from a backup');
+    await expectRefusal(start({ dataFolder }), 'secrets.json is missing', 'Restore it from a backup');
   });
 
   test('when its database does not start, with the end of the log', async () => {
@@ -123,7 +123,7 @@ describe('the one command refuses to start, and says what to do', () => {
       await mkdir(join(folder, 'of-root'), { mode: 0o755 });
       const dataFolder = join(folder, 'of-root', '.gatehouse');
       const run = start({ dataFolder, spawn: nobody });
-      await expectRefusal(run, `${dataFolder} cannot be made`);
+      await expectRefusal(run, `${dataFolder} cannot be created`);
     });
   }
 

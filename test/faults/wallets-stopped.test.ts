@@ -83,7 +83,7 @@ test('wallets that cannot reach core, at start or later, go on trying, and end w
   const started = await startMany(desk, merchantId, 10, PaymentOption.WALLETA_USSD, 'C');
   await core?.stop('SIGKILL');
   await waitUntil('it has noticed', () =>
-    wallets.log.some(({ msg }) => msg === 'core gave no work; it is asked again'),
+    wallets.log.some(({ msg }) => msg === 'core gave no work; trying again'),
   );
   const lonely = await side.startWallets();
 

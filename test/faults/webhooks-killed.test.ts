@@ -79,7 +79,7 @@ const has =
 async function strike({ at, which, endsLeases }: Blow): Promise<void> {
   const webhooks = site.webhooks[which];
   const core = site.cores[which];
-  const intake = site.webhooks.find(has('taking in events')) ?? webhooks;
+  const intake = site.webhooks.find(has('ingesting events')) ?? webhooks;
   const relay = site.cores.find(has('relaying events')) ?? core;
   const dead = {
     'a webhooks process': [webhooks],

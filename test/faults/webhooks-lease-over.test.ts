@@ -80,7 +80,7 @@ test('frozen for longer than its lease: another goes on with everything, and not
   take(trade);
   const other = await site.stack.startWebhooks();
   await waitUntil('it is told again', () => timesTold(trade, eventId) > 1);
-  await waitUntil('the other takes in events', () => other.log.some(({ msg }) => msg === 'taking in events'));
+  await waitUntil('the other takes in events', () => other.log.some(({ msg }) => msg === 'ingesting events'));
   await trade.arrival(20);
   frozen!.signal('SIGCONT');
   for (const receiver of trade.receivers) receiver.release();

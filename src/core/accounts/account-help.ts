@@ -122,22 +122,19 @@ export async function approveHelp(
     const user = await lockUserByEmail(em, email.key);
     const asked = user === undefined ? null : await em.findOne(AccountHelpRow, { userId: user.id, kind });
     if (user === undefined || user.disabledAt != null || asked === null || asked.expiresAt <= at)
-      throw rpcError('ACCOUNT_HELP_NOT_FOUND', `no operator has asked for this for ${email.text}`);
+      throw rpcError('ACCOUNT_HELP_NOT_FOUND', `there is no such request for ${email.text}`);
     refuseOwnAccount(user, helper);
     const asker = asked.askedByUserId == null ? undefined : await em.findOne(UserRow, asked.askedByUserId);
     if (asker?.id === approver?.id)
       throw rpcError(
         'SECOND_OPERATOR_NEEDED',
         approver === undefined
-          ? 'this was asked for with an operator service token: an operator has to approve it in the dashboard'
+          ? 'this was requested with an operator service token; an operator must approve it in the dashboard'
           : 'you asked for this yourself: another operator has to approve it',
       );
     for (const operator of [asker, approver]) if (operator != null) requireAge(operator, at);
     if (isMailed)
-      throw rpcError(
-        'MAILED_TO_USER',
-        'a dashboard sends mail: the link is mailed to the user, and to nobody else',
-      );
+      throw rpcError('MAILED_TO_USER', 'a dashboard sends mail, so the link is mailed to the user only');
     await em.nativeDelete(AccountHelpRow, { userId: user.id, kind });
     const details = { asked_by: asked.askedBy };
     if (kind === 'REMOVE_SECOND_FACTOR') {
@@ -251,13 +248,13 @@ async function requireOperator(em: EntityManager, { userId }: Helper): Promise<U
 
 function refuseOwnAccount(user: UserRow, { userId }: Helper): void {
   if (userId === undefined || storedId('usr', userId) !== user.id) return;
-  throw rpcError('SECOND_OPERATOR_NEEDED', 'operators do not help themselves: ask another operator');
+  throw rpcError('SECOND_OPERATOR_NEEDED', 'operators cannot help themselves; ask another operator');
 }
 
 function requireAge({ operatorSince, updatedAt, email }: UserRow, at: Date): void {
   if (at.getTime() - (operatorSince ?? updatedAt).getTime() >= operatorAgeMs) return;
   throw rpcError(
     'OPERATOR_TOO_NEW',
-    `${email} has been an operator for less than 24 hours, and cannot take part in this yet`,
+    `${email} has been an operator for less than 24 hours, and cannot request or approve this yet`,
   );
 }

@@ -38,7 +38,4 @@ export async function requireLink(
 
 /** The same answer for every reason, so that it reveals nothing. */
 export const linkNotUsable = () =>
-  rpcError(
-    'LINK_NOT_USABLE',
-    'this link is not known, was used, was replaced or is too old; ask for a new one',
-  );
+  rpcError('LINK_NOT_USABLE', 'this link is unknown, used, replaced or expired; request a new one');

@@ -37,7 +37,7 @@ export async function changeMembership(
     const membership = await lockMembership(em, merchantId, user.id);
     if (membership === null) throw userNotFound(userId);
     if (membership.role !== expectedRole)
-      throw rpcError('CHANGED_MEANWHILE', 'somebody else has changed the role in the meantime', {
+      throw rpcError('CHANGED_MEANWHILE', 'another user changed the role in the meantime', {
         metadata: { role: membership.role },
       });
     if (membership.role !== role) {
@@ -119,5 +119,5 @@ const lockMembership = (
 
 function refuseLastOwner(owners: ReadonlySet<string>, userId: StoredId<'usr'>): void {
   if ([...owners].some((owner) => owner !== userId)) return;
-  throw rpcError('LAST_OWNER', 'this is the last owner of the merchant; make somebody else an owner first');
+  throw rpcError('LAST_OWNER', 'this is the last owner of the merchant; make another user an owner first');
 }

@@ -56,7 +56,7 @@ export async function setUserDisabled(
     if (user === undefined) throw userNotFound(emailKey);
     if ((user.disabledAt != null) === isDisabled) return readUser(em, user);
     if (isDisabled && user.isOperator && operators.every(({ id }) => id === user.id))
-      throw rpcError('LAST_OPERATOR', 'this is the last operator who may sign in; invite another one first');
+      throw rpcError('LAST_OPERATOR', 'this is the last operator who can sign in; invite another one first');
     const at = now();
     em.assign(user, { disabledAt: isDisabled ? at : null, updatedAt: at });
     if (isDisabled) {

@@ -94,4 +94,4 @@ export async function changePassword(
 }
 
 /** The same answer with or without an account. */
-const wrongCredentials = () => rpcError('WRONG_CREDENTIALS', 'the address or the password is not right');
+const wrongCredentials = () => rpcError('WRONG_CREDENTIALS', 'wrong email or password');

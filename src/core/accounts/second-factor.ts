@@ -49,7 +49,8 @@ export async function confirmTotp(
   const shown = await database.fork().transactional(async (em) => {
     const user = await lockUser(em, userId);
     if (user.totpEnabledAt != null) throw totpEnabled();
-    if (user.totpSecret == null) throw rpcError('TOTP_NOT_BEGUN', 'there is no secret yet; begin with that');
+    if (user.totpSecret == null)
+      throw rpcError('TOTP_NOT_BEGUN', 'there is no secret yet; call BeginTotp first');
     const at = now();
     if (!takeCode(parts, user, code, at)) throw wrongCode();
     em.assign(user, { totpEnabledAt: at, updatedAt: at });
@@ -105,8 +106,7 @@ async function takeEitherCode(
   const { database, newId, now } = parts;
   return database.fork().transactional(async (em) => {
     const user = await lockUser(em, userId);
-    if (user.totpEnabledAt == null)
-      throw rpcError('TOTP_NOT_ENABLED', 'no one-time codes are asked of this user');
+    if (user.totpEnabledAt == null) throw rpcError('TOTP_NOT_ENABLED', 'this user has no second factor');
     const at = now();
     const isDisabled = user.disabledAt != null;
     const wasRecoveryCode = !isDisabled && !takeCode(parts, user, code, at);
@@ -162,5 +162,5 @@ async function takeRecoveryCode(
   return hash !== undefined && (await em.nativeDelete(RecoveryCodeRow, { userId, hash })) === 1;
 }
 
-const totpEnabled = () => rpcError('TOTP_ENABLED', 'one-time codes are asked of this user already');
-const wrongCode = () => rpcError('WRONG_CODE', 'the code is not right, or was used before');
+const totpEnabled = () => rpcError('TOTP_ENABLED', 'this user already has a second factor');
+const wrongCode = () => rpcError('WRONG_CODE', 'the code is wrong or was already used');

@@ -85,7 +85,7 @@ export function createSignInTries(pool: Pool): SignInTries {
   const count = async (limit: TryLimit): Promise<void> => {
     const waitMs = await countTry(pool, limit);
     if (waitMs === undefined) return;
-    throw rpcError('TOO_MANY_TRIES', 'there were too many tries; wait before the next one', {
+    throw rpcError('TOO_MANY_TRIES', 'too many tries; wait before the next one', {
       retryAfterMs: waitMs,
     });
   };

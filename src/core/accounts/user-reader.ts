@@ -61,6 +61,6 @@ export async function readUsers(
 /** As `readUsers`, for one user. */
 export async function readUser(em: EntityManager, row: UserRow, merchantId?: PublicId<'mer'>): Promise<User> {
   const [user] = await readUsers(em, [row], merchantId);
-  if (user === undefined) throw new Error('a row comes to a user');
+  if (user === undefined) throw new Error('the user has no row');
   return user;
 }

@@ -141,7 +141,7 @@ async function getOrThrow(store: ReconciliationStore, id: PublicId<'rec'>): Prom
 function answered(result: Result<Reconciliation, 'not_found' | 'lease_lost'>, id: string) {
   if (result.ok) return reconciliationMessage(result.value);
   if (result.error === 'not_found') throw notFound(id);
-  throw rpcError('LEASE_LOST', 'the lease has ended and the statement is read anew, or has been read by now');
+  throw rpcError('LEASE_LOST', 'the lease has expired, and another worker reads or has read the statement');
 }
 
 const parseKey = (request: { readonly reconciliationId: string }) => ({

@@ -113,9 +113,7 @@ async function startPayment(
     if (call.status !== 429)
       throw new DemoStopped(`${call.path} answered ${call.status} ${JSON.stringify(call.answer)}`);
   }
-  print(
-    '  The phones of this one have been asked too often: at most 5 times in 10 minutes. Try again a little later.',
-  );
+  print('  The phones of this payment got too many prompts. The limit is 5 in 10 minutes. Try again later.');
   return undefined;
 }
 
@@ -139,7 +137,9 @@ async function until<T>(what: string, now: () => Date, look: () => Promise<T | u
     const found = await look();
     if (found !== undefined) return found;
     if (now().getTime() > deadline)
-      throw new DemoStopped(`waited a minute in vain until ${what}. See what is wrong: gatehouse doctor`);
+      throw new DemoStopped(
+        `timed out after a minute of waiting until ${what}. To find the cause, run: gatehouse doctor`,
+      );
     await delay(lookIntervalMs);
   }
 }

@@ -85,7 +85,7 @@ export async function endLeftovers(options: {
   const { dataFolder, postgresData, report } = options;
   const first = await findLeftovers(dataFolder, postgresData);
   if (first.length === 0) return;
-  report(`Ending what an earlier start left running: ${list(first)}`);
+  report(`Stopping processes that an earlier start left running: ${list(first)}`);
   // Only PostgreSQL's postmaster gets the signal. The same signals mean other things to its children, and it ends them
   // in order.
   const pidFile = (await attempt(readFile(join(postgresData ?? '', 'postmaster.pid'), 'utf8'))) ?? '';

@@ -125,7 +125,7 @@ async function findData(dataFolder: string, user: SystemUser | undefined, shared
     if (existsSync(elsewhere)) return elsewhere;
     throw new StartError(
       `The database of ${dataFolder} is in ${elsewhere} (see ${pointer}), and that folder is gone. Put it back.\n` +
-        `To begin again without any of the data, remove the folder ${dataFolder}.`,
+        `To start over without any of the data, remove the folder ${dataFolder}.`,
     );
   }
   if (existsSync(inside) || user === undefined || canReach(user, dataFolder)) return inside;

@@ -28,7 +28,7 @@ export async function stackProcesses(options: {
   const logs: LogFile[] = [];
   const checkLogs = () => {
     for (const log of logs)
-      log.bound().catch((error: unknown) => warn(`${log.path} cannot be kept short: ${String(error)}`));
+      log.bound().catch((error: unknown) => warn(`${log.path} cannot be rotated: ${String(error)}`));
   };
   const logCheck = setInterval(checkLogs, logCheckMs);
 

@@ -28,8 +28,8 @@ type KeptSecrets = Static<typeof SecretsFile>;
 function parse(text: string, path: string): KeptSecrets {
   const unusable = (why: string) =>
     new StartError(
-      `${path} is not usable (${why}). Put it back from a backup: without it no API key in the database works.\n` +
-        `To begin again without any of the data, remove the folder it is in.`,
+      `${path} is not usable (${why}). Restore it from a backup, because no API key in the database works without it.\n` +
+        `To start over without any of the data, remove the folder it is in.`,
     );
   let content: unknown;
   try {
@@ -58,8 +58,8 @@ export async function readOrMakeSecrets(
   const text = await readIfThere(path);
   if (text === undefined && hasDatabase)
     throw new StartError(
-      `${path} is missing, but there is a database beside it that only its secrets open. Put it back from a backup.\n` +
-        `To begin again without any of the data, remove the folder ${folder}.`,
+      `${path} is missing, but the database beside it needs its secrets. Restore it from a backup.\n` +
+        `To start over without any of the data, remove the folder ${folder}.`,
     );
   const makeSecret = () => randomBytes(32).toString('base64url');
   const makeWallet = () => ({ client_id: makeSecret(), client_secret: makeSecret(), api_key: makeSecret() });

@@ -61,7 +61,7 @@ async function makeDataFolder(path: string): Promise<string> {
   const orElse = 'or with a folder of your own: GATEHOUSE_DATA_DIR=<folder> npm start';
   await mkdir(path, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
     throw new StartError(
-      `${path} cannot be made (${String(error)}).\nStart Gatehouse as a user who may, ${orElse}`,
+      `${path} cannot be created (${String(error)}).\nStart Gatehouse as a user who may, ${orElse}`,
     );
   });
   const { uid } = await stat(path);

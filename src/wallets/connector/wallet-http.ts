@@ -148,7 +148,7 @@ export class WalletHttp {
         // undici calls this when it has a connection and is about to write the request. Aborting here writes nothing. So a
         // request that was cancelled while it waited, or that undici passes in a second time, is not sent.
         onRequestStart(started) {
-          if (over || controller !== undefined) started.abort(new Error('given up before it was sent'));
+          if (over || controller !== undefined) started.abort(new Error('aborted before it was sent'));
           else controller = started;
         },
         onResponseStart(_controller, status, headers) {

@@ -42,7 +42,10 @@ async function sendBatch(
       });
     } catch (error) {
       if (!(error instanceof ConnectError) || error.code !== Code.InvalidArgument) throw error;
-      logger.error({ err: error, audit_entry_id: id }, 'core does not take an audit entry; it is sent again');
+      logger.error(
+        { err: error, audit_entry_id: id },
+        'an audit entry could not be sent to core; trying again',
+      );
       continue;
     }
     await em.nativeDelete(AuditOutboxRow, { id });

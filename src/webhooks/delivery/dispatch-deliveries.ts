@@ -67,7 +67,7 @@ async function claimWhatIsDue(
           return claimed.lanes.length >= room.lanes;
         },
         (error: unknown) => {
-          logger.warn({ err: error }, 'the database gives no lanes to work on; it is asked again');
+          logger.warn({ err: error }, 'lanes could not be claimed; trying again');
           return false;
         },
       ));

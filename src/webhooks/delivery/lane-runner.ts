@@ -194,7 +194,7 @@ export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
   const logUnsent = ({ key }: HeldLane, { id }: OutgoingDelivery, attempted: Attempted): void => {
     const line = { ...laneFields(key), delivery_id: id };
     if (attempted.type === 'cut')
-      logger.info(line, 'webhook attempt cut short by the stop of this process; it is sent again');
+      logger.info(line, 'webhook attempt interrupted by shutdown; the webhook is sent again');
     if (attempted.type === 'failed')
       logger.error(
         { err: attempted.error, ...line },
@@ -238,7 +238,7 @@ export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
     } catch (error) {
       logger.warn(
         { err: error, ...laneFields(lane) },
-        'outlived webhooks were not abandoned; the next probe of the endpoint does it',
+        'expired webhooks could not be abandoned; trying again at the next probe of the endpoint',
       );
     }
   };
@@ -257,10 +257,7 @@ export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
   const readFor = async (batch: readonly HeldLane[]): Promise<void> => {
     const requests = batch.map(({ key: lane, leaseId, state }) => ({ lane, leaseId, ...wantedHeads(state) }));
     const taken = await store.take(requests).catch((error: unknown) => {
-      logger.warn(
-        { err: error },
-        'the database did not return webhooks to send; the next refresh asks again',
-      );
+      logger.warn({ err: error }, 'due webhooks could not be read; trying again at the next refresh');
       return undefined;
     });
     if (taken === undefined) {

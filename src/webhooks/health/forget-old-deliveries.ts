@@ -73,7 +73,7 @@ export async function forgetOldDeliveries(parts: ForgetParts, stop: AbortSignal)
     const lanes = await deleteInBatches(client, ended, deleteLanes, [before]);
     const redeliveries = await deleteInBatches(client, ended, deleteRedeliveries, [before]);
     if (deliveries + lanes + redeliveries > 0)
-      logger.info({ deliveries, lanes, redeliveries }, 'forgot what ended long ago');
+      logger.info({ deliveries, lanes, redeliveries }, 'removed old deliveries, lanes and redeliveries');
   });
 }
 

@@ -29,7 +29,7 @@ export const webhookEventType = ({ type }: OrderEvent): WebhookEventType | undef
 export function environmentOf({ eventId, order }: OrderEvent): Environment {
   if (order?.environment === EnvironmentMessage.SANDBOX) return 'SANDBOX';
   if (order?.environment === EnvironmentMessage.PRODUCTION) return 'PRODUCTION';
-  throw new TypeError(`event ${eventId} has no order in an environment that this build knows`);
+  throw new TypeError(`event ${eventId} has no order in an environment that this version knows`);
 }
 
 /**
@@ -42,7 +42,7 @@ export function eventBody(event: OrderEvent): Buffer {
   const { order, occurTime } = event;
   if (type === undefined || order === undefined || occurTime === undefined)
     throw new TypeError(
-      `event ${event.eventId} cannot be told: it ended no order, or lacks the order or the time`,
+      `event ${event.eventId} has no webhook: it did not end the order, or lacks the order or its time`,
     );
   return bytesOf({
     id: event.eventId,

@@ -77,7 +77,7 @@ async function takeInUntilStopped(
   const leaving = new AbortController();
   const ended = AbortSignal.any([stop, lost, leaving.signal]);
   const position = await openReaderPosition(intakeReader, client, writer, now);
-  logger.info('taking in events');
+  logger.info('ingesting events');
   const inbox = consumer.listen(ended);
   let lookedAt = 0;
   try {
@@ -169,7 +169,7 @@ async function catchUp(
     const page = await askCore(position.cursor(), parts, stop);
     if (page === 'no such place') {
       parts.logger.error(
-        'core does not know the place that was reached, as after a restore: its list is read from the beginning',
+        'core does not know the last cursor, as after a restore; reading its event list from the start',
       );
       await position.restart();
       continue;
@@ -200,7 +200,7 @@ async function advance(
 ): Promise<void> {
   if (events.length === 0) return;
   const deliveries = await position.advance(events);
-  logger.debug({ events: events.length, deliveries, source }, 'took in events');
+  logger.debug({ events: events.length, deliveries, source }, 'ingested events');
   if (deliveries > 0) onDeliveries();
 }
 
@@ -213,7 +213,8 @@ async function askCore(
   try {
     return await listEvents(orders, afterCursor, signal);
   } catch (error) {
-    if (!signal.aborted) logger.warn({ err: error }, 'core does not list its events; it is asked again');
+    if (!signal.aborted)
+      logger.warn({ err: error }, 'the event list of core could not be read; trying again');
     return undefined;
   }
 }

@@ -64,7 +64,7 @@ function newDelivery(event: OrderEvent, id: string): NewDelivery {
   const { order } = event;
   const eventType = webhookEventType(event);
   if (order === undefined || eventType === undefined)
-    throw new TypeError(`event ${event.eventId} is none that a merchant is told of`);
+    throw new TypeError(`event ${event.eventId} has no webhook`);
   return {
     merchantId: order.merchantId,
     id,

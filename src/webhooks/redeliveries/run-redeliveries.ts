@@ -32,7 +32,7 @@ export async function runRedeliveries(parts: RunRedeliveriesParts, stop: AbortSi
   const { database, signal, onDue, logger, idleMs } = parts;
   while (!stop.aborted) {
     const worked = await redeliverBatch(database.pool).catch((error: unknown) => {
-      logger.warn({ err: error }, 'redelivering failed; it is tried again');
+      logger.warn({ err: error }, 'redelivery failed; trying again');
       return undefined;
     });
     if (worked === undefined) {

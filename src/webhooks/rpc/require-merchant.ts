@@ -9,7 +9,10 @@ export function explainCoreFailure(error: unknown): unknown {
   if (!(error instanceof ConnectError)) return error;
   const isAway = error.code === Code.Unavailable || error.code === Code.DeadlineExceeded;
   if (!isAway && reasonOf(error) !== undefined) return error;
-  if (!isAway) return rpcError('INTERNAL', 'core did not do its part; the log says why', { cause: error });
+  if (!isAway)
+    return rpcError('INTERNAL', 'a call to core failed; see the log of the webhooks process', {
+      cause: error,
+    });
   return rpcError('CORE_UNAVAILABLE', 'core does not answer; try again in a moment', {
     cause: error,
     retryAfterMs: 1000,

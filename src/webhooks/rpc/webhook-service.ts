@@ -220,7 +220,7 @@ export function webhookService(parts: WebhookServiceParts): RpcService {
         if (listeners >= maxListeners)
           throw rpcError(
             'OVERLOADED',
-            `${maxListeners} programs listen on this server; listen on another, or later`,
+            `${maxListeners} clients already listen on this server; listen on another, or try again later`,
             {
               retryAfterMs: 10_000,
             },

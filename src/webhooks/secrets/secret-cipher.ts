@@ -70,12 +70,12 @@ export function createSecretCipher(
       if (known === undefined) {
         throw new SecretUnusableError(
           `the signing secret ${name.id} is encrypted with the key "${keyId}", which is not in GATEHOUSE_WEBHOOK_SECRET_KEYS; ` +
-            'put that key back behind the others',
+            'add that key again after the others',
           { kind: 'KEY_MISSING', secretId: name.id, keyName: keyId },
         );
       }
       try {
-        if (sealed.length < nonceBytes + tagBytes) throw new Error('too short to be sealed');
+        if (sealed.length < nonceBytes + tagBytes) throw new Error('the ciphertext is too short');
         const nonce = sealed.subarray(0, nonceBytes);
         const decipher = createDecipheriv(algorithm, known.key, nonce, { authTagLength: tagBytes });
         decipher.setAAD(boundTo(name));

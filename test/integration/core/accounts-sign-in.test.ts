@@ -66,9 +66,7 @@ describe('a password', () => {
       calls.map((call) => call.catch((error: unknown) => (error as Error).message)),
     );
 
-    expect(new Set(failures)).toEqual(
-      new Set(['[unauthenticated] the address or the password is not right']),
-    );
+    expect(new Set(failures)).toEqual(new Set(['[unauthenticated] wrong email or password']));
   });
 
   test('is hashed for nobody too: an address nobody has takes the same work', async () => {

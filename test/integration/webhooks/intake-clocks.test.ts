@@ -68,7 +68,7 @@ describe.each([-3_600_000, 3_600_000])('an intake whose clock is %i ms off', (cl
     const desk = (opened = await openIntakeDesk());
     const { id: merchantId } = await desk.stack.createMerchant();
     const { log } = startIntake(desk, clockOffMs);
-    await waitUntil('it takes in', () => log.some(({ msg }) => msg === 'taking in events'));
+    await waitUntil('it takes in', () => log.some(({ msg }) => msg === 'ingesting events'));
     await desk.broker.stop();
     await desk.broker.wipe();
     await desk.expireOrders(merchantId, numbered('LOST', 3));

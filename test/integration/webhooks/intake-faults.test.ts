@@ -110,7 +110,7 @@ describe('the intake misses nothing', () => {
 
     const rows = await untilAllTakenIn(40 + more);
     expect(eventIdsOf(rows)).toEqual([...(await toldEvents())].sort());
-    expect(intake.log.filter(({ msg }) => msg === 'taking in events')).toHaveLength(1);
+    expect(intake.log.filter(({ msg }) => msg === 'ingesting events')).toHaveLength(1);
   });
 
   test('when the broker is killed while events come', async () => {
@@ -251,7 +251,7 @@ describe('the intake misses nothing', () => {
     });
     await stack.cores[0]?.stop('SIGKILL');
     await waitUntil('core is missed', () =>
-      intake.log.some(({ msg }) => msg === 'core does not list its events; it is asked again'),
+      intake.log.some(({ msg }) => msg === 'the event list of core could not be read; trying again'),
     );
 
     // The one that the intake knows stays dead; another one ends the order, and publishes that.

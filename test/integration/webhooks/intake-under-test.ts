@@ -201,7 +201,7 @@ function runIntake({ bus, ackWaitMs, databaseUrl, orders, onDeliveries }: Intake
       log
         .filter(({ source }) => source === 'the broker')
         .reduce((sum, { events }) => sum + Number(events), 0),
-    isTakingIn: () => log.some(({ msg }) => msg === 'taking in events'),
+    isTakingIn: () => log.some(({ msg }) => msg === 'ingesting events'),
     async stop() {
       stopping.abort();
       await running;

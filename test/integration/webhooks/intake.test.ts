@@ -172,7 +172,7 @@ describe('of two intakes', () => {
     const rows = await untilAllTakenIn(30);
     expect(eventIdsOf(rows)).toEqual([...(await toldEvents())].sort());
     expect(
-      second.log.filter(({ msg }) => msg === 'taking in events').length + Number(third.isTakingIn()),
+      second.log.filter(({ msg }) => msg === 'ingesting events').length + Number(third.isTakingIn()),
     ).toBe(2);
   });
 });

@@ -32,7 +32,7 @@ describe('what an earlier start left running', () => {
     const exited = once(child, 'exit');
     const reports = await end(folder);
     expect(await exited).toEqual([null, 'SIGTERM']);
-    expect(reports).toEqual([`Ending what an earlier start left running: node ${child.pid}`]);
+    expect(reports).toEqual([`Stopping processes that an earlier start left running: node ${child.pid}`]);
   });
 
   test('is killed when it does not end', async () => {

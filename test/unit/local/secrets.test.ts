@@ -59,7 +59,7 @@ describe('the secrets of a data folder', () => {
 
   test('without them an existing database is not started with new ones', async () => {
     const reading = readOrMakeSecrets(await newFolder(), true, randomBytes);
-    await expect(reading).rejects.toThrow(/secrets\.json is missing.*Put it back/s);
+    await expect(reading).rejects.toThrow(/secrets\.json is missing.*Restore it from a backup/s);
   });
 
   test.each([

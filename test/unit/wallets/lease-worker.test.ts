@@ -168,7 +168,7 @@ test('that core gives no work is logged once, however often it is asked, and so 
 
   await waitUntil('it has asked in vain and then not', () => asked > 6);
 
-  expect(lines).toEqual(['warn: core gave no work; it is asked again', 'info: core gives work again']);
+  expect(lines).toEqual(['warn: core gave no work; trying again', 'info: core gives work again']);
 });
 
 test('told to stop, it takes nothing new and ends what it has begun', async () => {

@@ -89,7 +89,7 @@ describe('several keys', () => {
     const without = createSecretCipher([key('other')], randomBytes);
     expect(() => without.open(stored, name)).toThrow(
       'the signing secret whs_1 is encrypted with the key "first", which is not in GATEHOUSE_WEBHOOK_SECRET_KEYS; ' +
-        'put that key back behind the others',
+        'add that key again after the others',
     );
   });
 

@@ -189,7 +189,7 @@ function refusal(refused: OutcomeRefusal, attemptId: PublicId<'pat'>) {
     case 'not_found':
       return rpcError('PAYMENT_ATTEMPT_NOT_FOUND', `the merchant has no payment attempt ${attemptId}`);
     case 'lease_lost':
-      return rpcError('LEASE_LOST', 'the lease has ended and somebody else has the attempt by now');
+      return rpcError('LEASE_LOST', 'the lease has expired, and another worker holds the attempt');
     case 'sent_before':
       return invalidFields([
         { field: 'not_reached', issue: 'is possible only under a lease whose sent_before is false' },

@@ -24,7 +24,7 @@ export function reversalOf(row: ReversalColumns): Reversal {
   const leaseId = row.leaseId ?? null;
   const request = { name, providerReference, tries, maybeSent, detail, refusalReason, leaseId, updatedAt };
   if (status !== 'REVERSAL_DUE') return { ...request, status };
-  if (dueAt == null) throw new TypeError(`the reversal ${name} is due and its row says no time`);
+  if (dueAt == null) throw new TypeError(`the reversal ${name} is due but its row has no time`);
   return { ...request, status, dueAt, isLeased: row.leasedUntil != null };
 }
 

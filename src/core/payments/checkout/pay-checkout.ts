@@ -76,7 +76,7 @@ export interface CheckoutParts {
 const hashOf = (secret: string): Buffer => createHash('sha256').update(secret).digest();
 const notOffered = () =>
   invalidFields([{ field: 'payment_option', issue: 'is not one of the options that this merchant offers' }]);
-const notFound = () => rpcError('CHECKOUT_NOT_FOUND', 'this checkout link is not one of ours');
+const notFound = () => rpcError('CHECKOUT_NOT_FOUND', 'this checkout link is not valid');
 
 export function createCheckouts(parts: CheckoutParts): Checkouts {
   const { database, changes, tokens, findMerchant, phoneLimit, newId } = parts;
@@ -206,14 +206,14 @@ function isSamePayment({ latestAttempt }: Order, option: PaymentOption, { e164 }
 function refusal(rejection: RejectionOf<'start_payment' | 'cancel'> | 'in_use' | 'not_found') {
   if (rejection === 'not_found') return notFound();
   if (rejection === 'in_use')
-    return rpcError('CHECKOUT_IN_USE', 'this checkout was begun in another browser');
+    return rpcError('CHECKOUT_IN_USE', 'this checkout is in use in another browser');
   switch (rejection.type) {
     case 'payment_in_progress':
       return rpcError('PAYMENT_IN_PROGRESS', 'a payment is under way; wait for its outcome');
     case 'money_not_returned':
       return rpcError(
         'MONEY_NOT_RETURNED',
-        'an earlier payment took money that is not back with the payer; pay again once it is',
+        'an earlier payment took money that has not been returned; pay again after it is returned',
       );
     case 'order_is_final':
       return notPayable(rejection.type, `the order is ${rejection.status}`);

@@ -74,7 +74,7 @@ export function strayPaymentService({ listStrayPayments, reversals }: StrayPayme
         const recorded = await reversals.record(key, leaseId, outcome, request.exchanges);
         if (recorded.ok) return { strayPayment: strayPaymentMessage(recorded.value) };
         if (recorded.error === 'not_found') throw notFound(key.strayPaymentId);
-        throw rpcError('LEASE_LOST', 'the lease has ended and somebody else has the reversal by now');
+        throw rpcError('LEASE_LOST', 'the lease has expired, and another worker holds the reversal');
       },
       async retryReversal(request, context) {
         const key = valuesOrThrow(combine(parseKey(request)));
