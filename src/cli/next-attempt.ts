@@ -4,27 +4,27 @@ import { environmentWord } from './options.ts';
 import { answered } from './output.ts';
 import { showTime } from './time.ts';
 
-/** What happens next to a delivery that has failed, by its state and that of its endpoint. */
+/** The next step of a failed delivery, by the states of the delivery and its endpoint. */
 export function showNextAttempt(explained: ExplainDeliveryResponse): string {
   const { merchantId, deliveryId, environment, state } = answered(explained.delivery);
   const endpoint = answered(explained.endpoint);
   const why = `gatehouse webhook explain ${merchantId} ${deliveryId}`;
-  if (state === DeliveryState.DELIVERED) return 'It was sent again meanwhile, and is delivered.';
+  if (state === DeliveryState.DELIVERED) return 'It has been delivered since then.';
   if (state === DeliveryState.GIVEN_UP)
-    return `It is abandoned, and is not sent again by itself. See why:\n${why}`;
+    return `It is abandoned, and Gatehouse does not send it again automatically. To see why:\n${why}`;
   const next = showTime(explained.nextAttemptTime);
   switch (endpoint.state) {
     case EndpointState.PAUSED:
       return [
-        'It is not sent again while its endpoint is paused. Once the receiver works:',
+        'It is not sent while its endpoint is paused. When the receiver works, run:',
         `gatehouse webhook resume ${merchantId} ${endpoint.endpoint} --environment ${environmentWord(environment)}`,
       ].join('\n');
     case EndpointState.RESTING:
-      return `The circuit of its endpoint is open, so it is sent again at ${next} or later. See why it fails:\n${why}`;
+      return `The circuit of its endpoint is open, so it is sent again at ${next} or later. To see why it fails:\n${why}`;
     case EndpointState.UNSPECIFIED:
     case EndpointState.OPEN:
       return next === ''
-        ? `Another delivery must end first. See which:\n${why}`
-        : `It is sent again at ${next}. See why it fails:\n${why}`;
+        ? `Another delivery must end first. To see which:\n${why}`
+        : `It is sent again at ${next}. To see why it fails:\n${why}`;
   }
 }

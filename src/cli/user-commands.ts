@@ -72,7 +72,7 @@ export function addUserCommands(
     .addOption(operatorOption())
     .addOption(validityOption('72h'))
     .action(async (email: string, options: PlaceOptions & { role?: MemberRole; validFor?: Duration }) => {
-      if (options.role === undefined && options.operator === undefined) throw whatMayTheyDo();
+      if (options.role === undefined && options.operator === undefined) throw missingRole();
       const dashboard = await findDashboard();
       const howToName = `gatehouse user invite ${email} --merchant <merchant_id> --role <role>`;
       const merchantId = await merchantIdOf(options, find, howToName);
@@ -185,9 +185,9 @@ function addHelp(user: Command, run: Runner, findDashboard: FindDashboard): void
         const { requests } = await accounts.listAccountHelp({});
         const columns = [
           { head: 'USER', gives: true },
-          { head: 'WHAT' },
-          { head: 'ASKED BY' },
-          { head: 'ENDS' },
+          { head: 'REQUEST' },
+          { head: 'REQUESTED BY' },
+          { head: 'EXPIRES' },
         ];
         const rows = requests.map(({ email, help, askedBy, askedByEmail, expireTime }) => [
           email,
@@ -219,7 +219,7 @@ function addSwitch(
     );
 }
 
-const whatMayTheyDo = (): CliError =>
+const missingRole = (): CliError =>
   new CliError(
     exitCodes.invalidInput,
     'the role is missing: neither --role nor --operator is given',
@@ -248,7 +248,7 @@ function showLink({ email, path, expireTime }: Link, dashboard: string): Output 
 const roleOf = ({ isOperator, memberships }: User): string =>
   isOperator ? 'operator' : memberships.map(({ role }) => wordOf(MemberRoleSchema, role) ?? '').join(', ');
 
-const stateOf = ({ isDisabled }: User): string => (isDisabled ? 'kept out' : 'may sign in');
+const stateOf = ({ isDisabled }: User): string => (isDisabled ? 'disabled' : 'enabled');
 
 const describe = (user: User): Output => ({
   json: plainJson(UserSchema, user),

@@ -45,16 +45,17 @@ async function list(
     { head: 'FAILED', right: true },
     { head: 'P50', right: true },
     { head: 'P99', right: true },
-    { head: 'UNDER WAY', right: true },
+    { head: 'IN FLIGHT', right: true },
     { head: 'REPORTED', gives: true },
   ];
   const [first] = statuses;
-  const nobody = 'No wallets process has reported within a day. Start one, or see: gatehouse doctor';
+  const noReports =
+    'No wallets process has sent a report in the last 24 hours. Start one, or run: gatehouse doctor';
   return {
     json: { statuses: statuses.map((each) => plainJson(ReportedWalletStatusSchema, each)) },
     text: (width) =>
       first === undefined
-        ? nobody
+        ? noReports
         : `${table(columns, statuses.flatMap(rowsOf), width)}\n\nCalls and durations are from the last ${showDuration(first.window)}.`,
   };
 }
@@ -70,7 +71,7 @@ function rowsOf({ status, instance, reportTime, stale }: ReportedWalletStatus): 
   return [
     [
       ...wallet,
-      [wordOf(WalletHealthSchema, status.health) ?? 'not asked yet', status.healthDetail]
+      [wordOf(WalletHealthSchema, status.health) ?? 'not checked yet', status.healthDetail]
         .filter((part) => part !== '')
         .join(': '),
       workWords[status.breaker],

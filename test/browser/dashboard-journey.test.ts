@@ -42,11 +42,11 @@ test('a key is made and revoked without a script', async () => {
     await signIn(page, site, site.owner);
     await page.goto(at('sandbox/keys'));
     await page.locator('#label').fill('by hand');
-    await page.getByRole('button', { name: 'Make key' }).click();
+    await page.getByRole('button', { name: 'Create key' }).click();
     expect(await page.locator('#secret').textContent()).toMatch(/^svc_test_/);
-    await page.getByRole('link', { name: 'I have kept it' }).click();
+    await page.getByRole('link', { name: 'I have saved it' }).click();
     await page.locator('summary', { hasText: 'Revoke: by hand' }).click();
-    await page.getByRole('button', { name: 'Revoke for good' }).first().click();
+    await page.getByRole('button', { name: 'Revoke permanently' }).first().click();
     expect(await page.locator('.alert-good').textContent()).toContain('by hand is revoked.');
   });
 });

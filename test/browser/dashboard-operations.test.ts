@@ -157,8 +157,8 @@ test('an operator finds who is not told, and why money does not go back, and has
 
   await page.goto(`${origin}/operator/stray-payments`);
   await page.locator('tbody', { hasText: 'This payment cannot be reversed' }).waitFor();
-  await page.locator('summary', { hasText: 'Try again' }).click();
-  await page.locator('button', { hasText: 'Ask the wallet again' }).click();
+  await page.locator('summary', { hasText: 'Retry' }).click();
+  await page.locator('button', { hasText: 'Retry the reversal' }).click();
   await page.locator('.alert-good').waitFor();
   await page.context().close();
 });

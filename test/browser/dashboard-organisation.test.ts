@@ -85,7 +85,7 @@ describe('the team', () => {
     await heading(page, 'The link for the invitation');
     const link = (await page.locator('#link').textContent()) ?? '';
     await page.getByRole('link', { name: 'I have passed it on' }).click();
-    await page.getByText('Invitations nobody has taken up').waitFor();
+    await page.getByText('Open invitations').waitFor();
 
     const guest = await browser.newContext({ locale: 'en-GB' });
     const guestPage = await guest.newPage();
@@ -97,12 +97,12 @@ describe('the team', () => {
     await guest.close();
 
     await page.reload();
-    expect(await page.getByText('Invitations nobody has taken up').count()).toBe(0);
+    expect(await page.getByText('Open invitations').count()).toBe(0);
     const row = page.getByRole('row').filter({ hasText: 'sara@shop.example' });
     await row.getByText('Change role').first().click();
     await row.getByLabel('New role').selectOption('developer');
     await row.getByRole('button', { name: 'Change role' }).click();
-    await page.getByText('the role is Developer now').waitFor();
+    await page.getByText('is now Developer').waitFor();
     expect(await page.locator('main').textContent()).toContain('Sara <script>alert(1)</script>');
     await context.close();
   });
@@ -127,7 +127,7 @@ describe('the team', () => {
     await row.getByLabel('New role').selectOption('developer');
     await row.getByRole('button', { name: 'Change role' }).click();
 
-    await page.getByText('Somebody else has changed this in the meantime').waitFor();
+    await page.getByText('Somebody else changed this first').waitFor();
     expect(await page.getByRole('row').filter({ hasText: other.email }).textContent()).toContain('Owner');
     await context.close();
   });
@@ -163,7 +163,7 @@ describe('the account', () => {
     await here.page.getByLabel('Current password').fill('not this one');
     await here.page.getByLabel('New password').fill('a quiet river at dawn');
     await here.page.getByRole('button', { name: 'Change password' }).click();
-    await here.page.getByText('This is not your current password').waitFor();
+    await here.page.getByText('The current password is wrong.').waitFor();
     await here.page.getByLabel('Current password').fill(user.password);
     await here.page.getByLabel('New password').fill('passwordpassword');
     await here.page.getByRole('button', { name: 'Change password' }).click();
@@ -189,7 +189,7 @@ describe('the account', () => {
     expect(await problemsOf(page)).toEqual([]);
     await page.locator('#code').fill('000000');
     await page.getByRole('button', { name: 'Turn on' }).click();
-    await page.getByText('That code is not right').waitFor();
+    await page.getByText('Wrong code').waitFor();
     const secret = (await page.locator('#secret').textContent()) ?? '';
     await page.locator('#code').fill(totpOf(secret).generate());
     await page.getByRole('button', { name: 'Turn on' }).click();
@@ -198,7 +198,7 @@ describe('the account', () => {
     expect(await problemsOf(page)).toEqual([]);
     const codes = ((await page.locator('#codes').textContent()) ?? '').trim().split('\n');
     expect(codes).toHaveLength(10);
-    await page.getByRole('link', { name: 'I have kept them' }).click();
+    await page.getByRole('link', { name: 'I have saved them' }).click();
     await context.close();
 
     const again = await browser.newContext({ locale: 'en-GB' });
@@ -240,13 +240,13 @@ describe('the audit log', () => {
     await page.getByLabel('Kind of change').selectOption('api_key');
     await page.getByRole('button', { name: 'Show', exact: true }).click();
     await page
-      .getByText(/The API key .* was made for sandbox/)
+      .getByText(/The API key .* was created for sandbox/)
       .first()
       .waitFor();
     expect(await page.getByText('was invited as').count()).toBe(0);
     await page.getByLabel('To (inclusive)').fill('2020-01-31');
     await page.getByRole('button', { name: 'Show', exact: true }).click();
-    await page.getByText('No change matches').waitFor();
+    await page.getByText('No entries match').waitFor();
     await context.close();
   });
 });
@@ -264,11 +264,11 @@ describe('operators', () => {
     await page.getByRole('link', { name: 'I have passed it on' }).click();
     await page.getByText('ops2@gateway.example').first().waitFor();
     await page.locator('#help-email').fill('nobody@shop.example');
-    await page.getByRole('button', { name: 'Ask for a new password' }).click();
-    await page.getByText('Nobody with this address').waitFor();
+    await page.getByRole('button', { name: 'Request a new password' }).click();
+    await page.getByText('No account has this e-mail address').waitFor();
     await page.locator('#help-email').fill(member.email);
-    await page.getByRole('button', { name: 'Ask for a new password' }).click();
-    await page.getByText(`Another operator has to approve the help for ${member.email}`).waitFor();
+    await page.getByRole('button', { name: 'Request a new password' }).click();
+    await page.getByText(`Another operator must approve the request for ${member.email}`).waitFor();
     expect(await page.getByRole('button', { name: 'Approve' }).count()).toBe(0);
     await keepPicture(page, 'operator-asked-1280-en');
     expect(await problemsOf(page)).toEqual([]);
@@ -280,11 +280,11 @@ describe('operators', () => {
     await second.page.getByRole('link', { name: 'I have passed it on' }).click();
     await page.goto(`${origin}/operator/users`);
     await page.locator('#help-email').fill(member.email);
-    await page.getByRole('button', { name: 'Keep out' }).click();
-    await page.getByText('is kept out').waitFor();
+    await page.getByRole('button', { name: 'Disable account' }).click();
+    await page.getByText('is disabled').waitFor();
     await page.locator('#help-email').fill(member.email);
-    await page.getByRole('button', { name: 'Let in again' }).click();
-    await page.getByText('may sign in again').waitFor();
+    await page.getByRole('button', { name: 'Enable account' }).click();
+    await page.getByText('can sign in again').waitFor();
     await Promise.all([first.context.close(), second.context.close()]);
   });
 });

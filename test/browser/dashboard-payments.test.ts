@@ -168,10 +168,10 @@ test('a merchant makes a payment link, a customer pays by it, and the page says 
   try {
     await page.goto(inSandbox(''));
     await page.getByRole('link', { name: 'Payment links' }).first().click();
-    await page.getByRole('link', { name: 'Make a payment link' }).click();
+    await page.getByRole('link', { name: 'Create a payment link' }).click();
     await page.locator('#amount').fill('75.50');
     await page.locator('#reason').fill('Coffee for the team');
-    await page.getByRole('button', { name: 'Make the link' }).click();
+    await page.getByRole('button', { name: 'Create the link' }).click();
     await page.locator('.qr img').waitFor();
     expect(await problemsOf(page)).toEqual([]);
     if (shots !== undefined) await page.screenshot({ path: join(shots, 'link-en-1280.png'), fullPage: true });
@@ -187,9 +187,9 @@ test('a merchant makes a payment link, a customer pays by it, and the page says 
     await checkout.locator('input[type=radio]').first().check({ force: true });
     await checkout.locator('main form button[type=submit]').first().click();
 
-    await page.getByText('It is paid.').waitFor();
+    await page.getByText('The link is paid.').waitFor();
     await customer.close();
-    await page.getByRole('link', { name: 'The whole story of the order' }).click();
+    await page.getByRole('link', { name: 'The history of the order' }).click();
     expect(await page.locator('.story-wallet').count()).toBeGreaterThan(0);
     expect(await page.locator('.facts').textContent()).toContain('0911000002');
   } finally {

@@ -47,7 +47,7 @@ async function sendFrom(host: string, order: CheckoutOrder, to: string, head = '
      <input name="phone" value="0911223344"><button>Win a phone</button></form>`,
   );
   await page.getByRole('button').click();
-  await page.getByRole('heading', { name: 'This did not come from our page' }).waitFor();
+  await page.getByRole('heading', { name: 'This request did not come from our page' }).waitFor();
 }
 
 describe('a form on another page starts nothing:', () => {

@@ -127,7 +127,7 @@ describe('user list, disable, enable and remove', () => {
 
     expect(await cli.json('user', 'disable', 'first@shop.example')).toMatchObject({ is_disabled: true });
     const { stdout } = await cli.run('user', 'list', '--merchant', merchant);
-    expect(stdout).toMatch(/first@shop\.example +owner +kept out/);
+    expect(stdout).toMatch(/first@shop\.example +owner +disabled/);
     expect(stdout).toMatch(/third@shop\.example +viewer +invited until/);
     expect(widthOf(stdout)).toBeLessThanOrEqual(100);
     expect(await cli.json('user', 'enable', 'first@shop.example')).toMatchObject({ is_disabled: false });

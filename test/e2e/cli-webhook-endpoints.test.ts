@@ -134,7 +134,7 @@ describe('webhook endpoints, pause and resume', () => {
     const { stdout: listed } = await desk.cli.run('webhook', 'deliveries', desk.merchant.id);
     const { exitCode, stdout: resumed } = await desk.cli.run(...advised.split(' '));
 
-    expect(tested).toContain('It is not sent again while its endpoint is paused.');
+    expect(tested).toContain('It is not sent while its endpoint is paused.');
     expect(tested).not.toContain('It is sent again');
     expect(listed.replace(/\s+/g, ' ')).toContain('due when its endpoint, which is paused, is resumed');
     expect(stdout).toContain('answered 410');

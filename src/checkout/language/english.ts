@@ -128,7 +128,7 @@ export const english: Messages = {
     body: 'Please wait a minute, then go back to the shop and start the payment from there.',
   },
   foreignForm: {
-    title: 'This did not come from our page',
+    title: 'This request did not come from our page',
     body: 'For your safety we accept payments only from this page itself, and have done nothing. Open the payment and try again.',
   },
   badRequest: {

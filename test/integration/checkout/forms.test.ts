@@ -54,7 +54,7 @@ describe('a form is taken from our own pages alone:', () => {
     const cancelled = await customer.post(`${order.url}/cancel`, {}, headers);
 
     expect([paid.status, cancelled.status]).toEqual([403, 403]);
-    expect(headingOf(paid)).toBe('This did not come from our page');
+    expect(headingOf(paid)).toBe('This request did not come from our page');
     expect(await orders.rows(order)).toEqual(before);
   });
 

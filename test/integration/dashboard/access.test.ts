@@ -104,5 +104,5 @@ test('the 404 of a foreign merchant does not say whether there is one', async ()
 
   const shown = (answer: PageAnswer | undefined) => /<h1>[^]*<\/main>/.exec(answer?.body ?? '')?.[0];
   expect(shown(foreign)).toBe(shown(unknown));
-  expect(shown(foreign)).toContain('There is nothing here');
+  expect(shown(foreign)).toContain('Page not found');
 });

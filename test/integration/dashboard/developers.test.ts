@@ -88,7 +88,7 @@ describe('keys', () => {
 
     const second = await visitor.post(at(`keys/${id}/rotate`), { overlap: 'day' });
 
-    expect([second.status, headingOf(second)]).toEqual([409, 'Somebody changed this meanwhile']);
+    expect([second.status, headingOf(second)]).toEqual([409, 'Somebody else changed this first']);
   });
 
   test("another merchant's key is not there, whoever's path it is put into", async () => {
@@ -268,7 +268,7 @@ describe('signing secrets', () => {
 
     const second = await visitor.post(at('webhooks/secrets/rotate'), { seen: '', after: 'now' });
 
-    expect([second.status, headingOf(second)]).toEqual([409, 'Somebody changed this meanwhile']);
+    expect([second.status, headingOf(second)]).toEqual([409, 'Somebody else changed this first']);
   });
 });
 

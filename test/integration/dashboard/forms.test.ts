@@ -32,7 +32,7 @@ describe('a form is taken from our own pages alone:', () => {
 
     const answer = await visitor.post(keysPage(), { label: 'foreign' }, headers);
 
-    expect([answer.status, headingOf(answer)]).toEqual([403, 'This did not come from our page']);
+    expect([answer.status, headingOf(answer)]).toEqual([403, 'This request did not come from our page']);
     expect((await visitor.get(keysPage())).body).not.toContain('foreign');
   });
 
@@ -97,7 +97,7 @@ describe('a form that comes too late', () => {
     const sent = await visitor.post(hiddenTarget(shown.body), { label: 'Kept <b>label</b>' });
 
     expect([late.status, headingOf(late)]).toEqual([401, 'Sign in']);
-    expect(late.body).toContain('What you were sending is kept');
+    expect(late.body).toContain('Your entries are kept');
     expect(Buffer.from(carried, 'base64url').toString()).not.toMatch(/never kept|_csrf/);
     expect(entered.headers.get('location')).toBe('/carry-on');
     expect(shown.body).toContain('Kept &lt;b&gt;label&lt;/b&gt;');
@@ -116,10 +116,7 @@ describe('a form that comes too late', () => {
     await visitor.get('/carry-on?leave');
     const over = await visitor.get('/carry-on');
 
-    expect([headingOf(first), headingOf(again)]).toEqual([
-      'Carry on where you were',
-      'Carry on where you were',
-    ]);
+    expect([headingOf(first), headingOf(again)]).toEqual(['Continue your action', 'Continue your action']);
     expect(over.status).toBe(303);
   });
 
@@ -158,7 +155,7 @@ describe('what opens the way to payments', () => {
 
     expect(asked.headers.get('location')).toBe('/confirm');
     expect(wrong.status).toBe(401);
-    expect(wrong.body).toContain('That is not your password');
+    expect(wrong.body).toContain('Wrong password');
     expect(right.headers.get('location')).toBe('/carry-on');
     expect(headingOf(made)).toBe('Your new key');
   });

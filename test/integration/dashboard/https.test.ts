@@ -201,7 +201,7 @@ describe('around the proxy', () => {
     const page = await intruder.get('/sign-in');
     const answer = await intruder.post('/sign-in', { ...user });
 
-    expect(headingOf(answer)).toBe('The connection cannot be told to be secure');
+    expect(headingOf(answer)).toBe('The connection is not known to be secure');
     expect(answer.status).toBeGreaterThanOrEqual(400);
     expect(intruder.cookies.has(sessionCookie)).toBe(false);
     for (const line of [page, answer].flatMap(({ headers }) => headers.getSetCookie()))
@@ -227,7 +227,7 @@ describe('around the proxy', () => {
       const visitor = browserAt('127.0.0.10');
       await visitor.get(link);
       const taken = await visitor.post(link, fields);
-      expect(headingOf(refused)).toBe('The connection cannot be told to be secure');
+      expect(headingOf(refused)).toBe('The connection is not known to be secure');
       expect(taken.status).toBe(303);
     }
   });
@@ -239,8 +239,7 @@ describe('around the proxy', () => {
       await intruderAt('127.0.0.1', { 'x-forwarded-proto': 'http' }).post('/sign-in', { ...user }),
       await intruderAt('127.0.0.1', { 'x-forwarded-proto': 'https, http' }).post('/sign-in', { ...user }),
     ];
-    for (const answer of answers)
-      expect(headingOf(answer)).toBe('The connection cannot be told to be secure');
+    for (const answer of answers) expect(headingOf(answer)).toBe('The connection is not known to be secure');
   });
 });
 

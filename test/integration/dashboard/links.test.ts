@@ -79,7 +79,7 @@ describe('an invitation', () => {
     expect(short.body).toContain('value="Almaz"');
     expect(joined.status).toBe(303);
     expect((await visitor.get(`/m/${merchant.id}/sandbox/keys`)).status).toBe(200);
-    expect([again.status, headingOf(again)]).toEqual([404, 'This link does not work any more']);
+    expect([again.status, headingOf(again)]).toEqual([404, 'This link is no longer valid']);
   });
 
   test('adds a place to an account that is there, for its own password alone', async () => {
@@ -102,7 +102,7 @@ describe('an invitation', () => {
   ])('one that is %s leads nowhere', async (_name, token) => {
     const answer = await desk.visitor().get(`/invitation/${encodeURIComponent(token)}`);
 
-    expect([answer.status, headingOf(answer)]).toEqual([404, 'This link does not work any more']);
+    expect([answer.status, headingOf(answer)]).toEqual([404, 'This link is no longer valid']);
   });
 });
 
@@ -123,9 +123,9 @@ describe('a forgotten password', () => {
       password: 'another four unrelated words',
     });
 
-    expect(asked.body).toContain('If that address has an account');
+    expect(asked.body).toContain('If this address has an account');
     expect(set.headers.get('location')).toBe('/sign-in?set=1');
-    expect([again.status, headingOf(again)]).toEqual([404, 'This link does not work any more']);
+    expect([again.status, headingOf(again)]).toEqual([404, 'This link is no longer valid']);
     expect(entered.status).toBe(303);
     expect((await before.get(`/m/${merchant.id}/sandbox/keys`)).status).toBe(303);
   });
@@ -169,7 +169,7 @@ test('an operator who helps with a password is shown no link: the user is mailed
     false,
     false,
   ]);
-  await mailOf('an operator asked');
+  await mailOf('an operator requested');
   await mailOf('a new password was set');
 });
 

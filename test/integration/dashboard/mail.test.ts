@@ -149,7 +149,7 @@ const linkIn = (text: string): string =>
 async function expectLinkShown(answer: PageAnswer): Promise<void> {
   expect(answer.status).toBe(200);
   expect(headingOf(answer)).toBe('The link for the invitation');
-  expect(answer.body).toContain('The mail has not gone out');
+  expect(answer.body).toContain('The mail was not sent');
   const visitor = createDashboardVisitor(
     new URL(/http:[^<]*\/invitation\//.exec(answer.body)?.[0] ?? '').origin,
   );
@@ -172,7 +172,7 @@ describe('mails go out', () => {
 
           const mail = server.mails.find((each) => each.to === to);
           expect(answer.status).toBe(303);
-          expect(page.body).toContain(`${to} is invited: the link is on its way by mail.`);
+          expect(page.body).toContain(`${to} is invited. The link is sent by mail.`);
           expect(mail).toMatchObject({ to, isSecure: true, user: login.user });
           expect((await owner.get(linkIn(mail?.text ?? ''))).status).toBe(200);
           expect(await lineOf(process, 'mail sent')).toMatchObject({
@@ -311,7 +311,7 @@ test('who asks for a new password is answered alike when the mail does not go ou
     const answer = await owner.post('/reset', { email: user.email });
     const line = await lineOf(process, 'a mail was not sent');
 
-    expect(answer.body).toContain('If that address has an account');
+    expect(answer.body).toContain('If this address has an account');
     expect(line['request_id']).toBe(answer.headers.get('x-request-id'));
     expect(JSON.stringify(process.log)).not.toMatch(/\/reset\/[\w-]{43}/);
   });

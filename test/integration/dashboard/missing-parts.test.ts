@@ -7,7 +7,7 @@ import type { Stack } from '../../support/stack.ts';
 import { openDashboardDesk } from './dashboard-desk.ts';
 import type { DashboardDesk } from './dashboard-desk.ts';
 
-const missing = 'This part is missing at the moment';
+const missing = 'This part is unavailable at the moment';
 
 describe('without a process that sends webhooks', () => {
   let stack: Stack;
@@ -30,7 +30,7 @@ describe('without a process that sends webhooks', () => {
     const story = await visitor.get(`/m/${merchant.id}/sandbox/orders/${order?.orderId ?? ''}`);
     const ready = await visitor.get('/readyz');
 
-    expect(story.body).toContain('Webhook deliveries cannot be shown at the moment.');
+    expect(story.body).toContain('Webhook deliveries are unavailable at the moment.');
     expect(story.body).toContain('story-event');
     expect(webhooks.status).toBe(200);
     expect(webhooks.body.split(missing)).toHaveLength(3);

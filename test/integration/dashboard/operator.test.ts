@@ -70,7 +70,7 @@ test('a wallet whose process is silent is not known to be well: neither on its p
   expect(after.body).not.toContain('badge-good');
   expect(after.body).toContain('class="badge">Unknown<');
   expect(after.body).toMatch(/No report for 1[01] minutes\./);
-  expect(overview.body).toContain('Unknown, no recent report: Wallet A (Sandbox).');
+  expect(overview.body).toContain('Unknown, because no recent report exists: Wallet A (Sandbox).');
 });
 
 describe('orders of all merchants', () => {

@@ -248,7 +248,7 @@ describe('one order', () => {
     }
     const page = at(`orders/${order.orderId}`);
     await waitUntil('the money is back', async () =>
-      (await developer.get(page)).body.includes('It was sent back'),
+      (await developer.get(page)).body.includes('It was reversed'),
     );
     await checkout.cancelCheckout({ token, browserSecret });
     const tried = await waitUntil('a delivery was tried', async () => {
@@ -281,9 +281,9 @@ describe('one order', () => {
     ]);
     const { body } = view;
     expect(body.match(/Payment started: Wallet A/g)).toHaveLength(3);
-    expect(body.match(/Asked for the payment/g)).toHaveLength(3);
+    expect(body.match(/Payment request/g)).toHaveLength(3);
     expect(body).toContain('A payment of');
-    expect(body).toContain('It was sent back.');
+    expect(body).toContain('It was reversed.');
     expect(body).toContain('order.failed, try 1');
   });
 
@@ -308,7 +308,7 @@ describe('one order', () => {
     await developer.post(at(`orders/${orderId}/cancel`));
 
     const { body } = await developer.get(at(`orders/${orderId}`));
-    expect(body).toContain('The order has ended meanwhile.');
+    expect(body).toContain('The order has already ended.');
     expect(body).toContain('badge-bad">Failed');
   });
 });
@@ -366,7 +366,7 @@ describe('payment links', () => {
     ['amount', '1234567890123', 'Enter at most 12 digits before the point.'],
     ['amount', 'ETB 150', 'Enter digits only, with a point before decimals, such as 1500 or 99.50.'],
     ['currency', 'XYZ', 'Enter a currency that can be paid here'],
-    ['order_number', 'with blank', 'Enter up to 64 letters'],
+    ['order_number', 'with blank', 'Enter at most 64 letters'],
     ['customer_phone', '12', 'Enter a phone number'],
   ])('a %s of %s is told at the field, with all that was filled in', async (name, value, problem) => {
     const { status, body } = await developer.post(at('links'), {
@@ -478,7 +478,7 @@ describe('payment links', () => {
     await developer.post(page.replace('/links/', '/orders/') + '/cancel');
 
     expect((await developer.get(`${page}/qr.svg`)).status).toBe(404);
-    expect((await developer.get(page)).body).toContain('It can not be paid any more.');
+    expect((await developer.get(page)).body).toContain('The link can no longer be paid.');
   });
 });
 
@@ -503,7 +503,7 @@ describe('home', () => {
       return isCounted && /Abandoned<\/dt><dd class="tile-value">1</.test(answer.body) ? answer : undefined;
     });
 
-    expect(body).toContain('1 of 1 payment that was tried');
+    expect(body).toContain('1 of 1 payment attempt');
     expect(body).toContain('No payment failed.');
     expect(body).toContain('The order was cancelled');
 
@@ -543,7 +543,7 @@ describe('home', () => {
 
     expect(status).toBe(200);
     // One panel, and not the first steps, of which core tells all the others.
-    expect(body.split('This part is missing at the moment')).toHaveLength(2);
+    expect(body.split('This part is unavailable at the moment')).toHaveLength(2);
     expect(body).toContain('tile-value');
   });
 });

@@ -70,10 +70,10 @@ describe('the audit log tells an owner', () => {
       statuses.push((await stranger.post('/sign-in', { email: user.email, password: 'guess' })).status);
 
     expect(statuses).toEqual([401, 401, 401, 401, 401, 429, 429, 429]);
-    const who = 'Somebody who was not let in';
+    const who = 'Somebody who could not sign in';
     expect(await signInsOf(user)).toEqual([
-      { who, what: `Somebody was not let in as ${user.email}: the password was wrong.` },
-      { who, what: `Somebody was not let in as ${user.email}: there were too many tries.` },
+      { who, what: `A sign-in as ${user.email} was denied, because the password was wrong.` },
+      { who, what: `A sign-in as ${user.email} was denied, because there were too many attempts.` },
     ]);
     const { body } = await owner.get(`/m/${merchant.id}/audit?kind=session`);
     expect(body).toContain('<dt>remote_address</dt><dd><bdi>127.0.0.1</bdi></dd>');
@@ -97,10 +97,10 @@ describe('the audit log tells an owner', () => {
 
     expect((await signInsOf(user, '')).map(({ what }) => what.replace(user.email, 'Sara'))).toEqual([
       'Sara was invited as viewer.',
-      'Sara took the invitation up and is viewer now.',
+      'Sara accepted the invitation and became viewer.',
       'Sara signed in by their password.',
       'Sara turned one-time codes on.',
-      'Somebody was not let in as Sara: the password was right, and the code was wrong.',
+      'A sign-in as Sara was denied, because the password was right, and the code was wrong.',
       'Sara signed in by their password and a one-time code.',
       'Sara turned one-time codes off.',
       'Sara changed their password.',

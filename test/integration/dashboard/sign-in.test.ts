@@ -62,8 +62,8 @@ describe('signing in', () => {
     });
 
     expect([wrong.status, unknown.status]).toEqual([401, 401]);
-    expect(wrong.body).toContain('That address and password do not belong together');
-    expect(unknown.body).toContain('That address and password do not belong together');
+    expect(wrong.body).toContain('Wrong e-mail address or password');
+    expect(unknown.body).toContain('Wrong e-mail address or password');
     expect(wrong.body).toContain(`value="${user.email}"`);
     expect(wrong.body).not.toContain('not the password');
   });

@@ -118,7 +118,7 @@ describe('one-time codes are turned on', () => {
     });
 
     expect(wrong.status).toBe(400);
-    expect(wrong.body).toContain('That code is not right');
+    expect(wrong.body).toContain('Wrong code');
     expect(setUpOn(wrong).secret).toBe(secret);
     expect(headingOf(right)).toBe('One-time codes are on');
   });
@@ -158,7 +158,7 @@ describe('one-time codes are turned on', () => {
     const account = await visitor.get('/account');
 
     expect([answer.status, answer.headers.get('location')]).toEqual([303, '/account']);
-    expect(account.body).toContain('Turn one-time codes on once more');
+    expect(account.body).toContain('Turn one-time codes on again to get a new one');
   });
 });
 
@@ -240,7 +240,7 @@ describe('a code', () => {
     const right = await visitor.post('/sign-in/code', { code: codeOf(secret) });
 
     expect(wrong.status).toBe(401);
-    expect(wrong.body).toContain('That code is not right');
+    expect(wrong.body).toContain('Wrong code');
     expect(stillOut).toBe(false);
     expect(right.status).toBe(303);
   });
@@ -297,7 +297,7 @@ describe('without the authenticator', () => {
     const second = await again.post('/sign-in/code', { code });
 
     expect(entered.status).toBe(303);
-    expect(page.body).toContain('You used a recovery code; 9 are left.');
+    expect(page.body).toContain('You used a recovery code. 9 are left.');
     expect(second.status).toBe(401);
     expect(await isIn(again)).toBe(false);
   });

@@ -25,10 +25,12 @@ describe('a sentence', () => {
   test('names roles and environments in the words of its language, and others’ words as they are', () => {
     const change = { email: 'sara@shop.example', from: 'VIEWER', to: 'OWNER' };
     const changed = entry({ action: 'user.change_role', details: change });
-    expect(auditSentence(changed, english)).toBe('sara@shop.example became owner, and was viewer before.');
+    expect(auditSentence(changed, english)).toBe(
+      'The role of sara@shop.example was changed from viewer to owner.',
+    );
     expect(auditSentence(changed, amharic)).toContain('ባለቤት');
     const odd = entry({ action: 'user.change_role', details: { ...change, to: 'constructor' } });
-    expect(auditSentence(odd, english)).toContain('became constructor');
+    expect(auditSentence(odd, english)).toContain('to constructor');
   });
 
   test('of an action that is newer than these pages is the action and what it was done to', () => {
@@ -41,8 +43,8 @@ test.each([
   [{ actor: 'operator:alice' }, 'Operator at the command line: alice'],
   [{ actor: 'operator:a:b' }, 'Operator at the command line: a:b'],
   [{ actor: 'operator' }, 'A program'],
-  [{ actor: 'dashboard' }, 'By a link or a password'],
-  [{ actor: 'dashboard', action: 'session.refuse' }, 'Somebody who was not let in'],
+  [{ actor: 'dashboard' }, 'The user, by a link or a password'],
+  [{ actor: 'dashboard', action: 'session.refuse' }, 'Somebody who could not sign in'],
 ])('who did it is told: %j', (own, text) => {
   expect(auditActor(entry(own), english)).toBe(text);
 });

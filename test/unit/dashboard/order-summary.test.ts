@@ -46,13 +46,13 @@ test.each<[OrderStatus, PaymentAttemptStatus | undefined, string, string]>([
     PENDING,
     SENT,
     '',
-    'A payment is under way: +251911223344 was asked by Wallet A, USSD and has not confirmed yet.',
+    'A payment is in progress. Wallet A, USSD prompted +251911223344, and the payer has not confirmed yet.',
   ],
   [
     PENDING,
     UNKNOWN,
     '',
-    'Wallet A, USSD has not said whether it took the money. Gatehouse keeps asking until it knows.',
+    'Wallet A, USSD has not reported whether it took the money. Gatehouse repeats the query until it gets a definite answer.',
   ],
   [
     PENDING,
@@ -62,9 +62,9 @@ test.each<[OrderStatus, PaymentAttemptStatus | undefined, string, string]>([
   ],
   [COMPLETED, SUCCEEDED, '', '+251911223344 paid ETB 150.00 by Wallet A, USSD on 22 Nov 2026, 09:05.'],
   [FAILED, DECLINED, 'wrong_pin', 'The payment failed on 22 Nov 2026, 09:05: Wrong PIN.'],
-  [FAILED, TIMED_OUT, '', 'The payment failed on 22 Nov 2026, 09:05: Nobody confirmed in time.'],
+  [FAILED, TIMED_OUT, '', 'The payment failed on 22 Nov 2026, 09:05: The payer did not confirm in time.'],
   [FAILED, undefined, '', 'The order was cancelled on 22 Nov 2026, 09:05 before it was paid.'],
-  [EXPIRED, undefined, '', 'The order expired on 22 Nov 2026, 09:05. Nobody tried to pay it.'],
+  [EXPIRED, undefined, '', 'The order expired on 22 Nov 2026, 09:05. No payment was attempted.'],
   [
     EXPIRED,
     DECLINED,

@@ -43,7 +43,7 @@ describe('a form', () => {
       errors: {
         label: 'Enter at most 5 characters.',
         amount: 'Enter a whole number.',
-        overlap: 'Choose one of these.',
+        overlap: 'Choose one of the options.',
         password: 'Enter at least 3 characters.',
       },
     });
@@ -53,9 +53,9 @@ describe('a form', () => {
     'of another shape (%p) has every field missing',
     (body) => {
       expect(readForm(Form, body, shell.forms).errors).toEqual({
-        amount: 'Enter something here.',
-        overlap: 'Choose one of these.',
-        password: 'Enter something here.',
+        amount: 'Fill in this field.',
+        overlap: 'Choose one of the options.',
+        password: 'Fill in this field.',
       });
     },
   );

@@ -13,7 +13,7 @@ export const audit: AuditWords = {
     to: 'እስከ (ቀኑን ጨምሮ)',
     submit: 'ያሳዩ',
     clear: 'ሁሉንም ያሳዩ',
-    wrongDay: 'ቀን ያስገቡ።',
+    wrongDay: 'ቀኑን እንደ 2026-11-21 ያስገቡ።',
   },
   kinds: {
     user: 'ሰዎች',
@@ -33,7 +33,7 @@ export const audit: AuditWords = {
   actors: {
     operator: (name) => `ኦፕሬተር በትዕዛዝ መስመር፦ ${name}`,
     other: 'ፕሮግራም',
-    themselves: 'በሊንክ ወይም በይለፍ ቃል',
+    themselves: 'ተጠቃሚው፣ በሊንክ ወይም በይለፍ ቃል',
     stranger: 'እንዲገባ ያልተፈቀደለት ሰው',
   },
   roles: { OWNER: 'ባለቤት', DEVELOPER: 'ገንቢ', VIEWER: 'ተመልካች', OPERATOR: 'የመግቢያው ኦፕሬተር' },

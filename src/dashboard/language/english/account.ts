@@ -1,4 +1,4 @@
-/** The page of one's own account. */
+/** The page of the user's own account. */
 export const account = {
   title: 'Account and security',
   profile: {
@@ -13,8 +13,8 @@ export const account = {
   places: {
     title: 'Where you have access',
     role: 'Role',
-    none: 'At no merchant.',
-    operator: 'You run this gateway.',
+    none: 'You belong to no merchant.',
+    operator: 'You are an operator of this gateway.',
   },
   password: {
     title: 'Password',
@@ -22,8 +22,8 @@ export const account = {
     current: 'Current password',
     next: 'New password',
     hint: 'At least 12 characters. A few unrelated words are easy to remember and hard to guess.',
-    weak: 'This one is too easy to guess: it is common, repeats itself, or is made of your own name or address.',
-    wrong: 'This is not your current password.',
+    weak: 'This password is too easy to guess. It is common, repeats itself, or contains your name or e-mail address.',
+    wrong: 'The current password is wrong.',
     submit: 'Change password',
     done: 'Your password is changed. Your other sessions have ended.',
   },
@@ -31,10 +31,10 @@ export const account = {
     title: 'One-time codes',
     on: 'On',
     off: 'Off',
-    lead: 'With a code from an authenticator app beside your password, a password that was seen by somebody else is not enough to come in.',
+    lead: 'When they are on, signing in requires your password and a code from an authenticator app. A stolen password alone is not enough.',
     begin: 'Turn on',
     turnOff: 'Turn off',
-    turnOffBody: 'From then on your password alone is enough. Your recovery codes stop working.',
+    turnOffBody: 'Signing in will require only your password. Your recovery codes stop working.',
     turnedOff: 'One-time codes are off.',
     setUp: {
       title: 'Turn one-time codes on',
@@ -44,22 +44,21 @@ export const account = {
       code: 'Code',
       codeHint: 'The six digits that the app shows now.',
       submit: 'Turn on',
-      wrong: 'That code is not right. Codes change every 30 seconds: enter the one that the app shows now.',
+      wrong: 'Wrong code. Codes change every 30 seconds. Enter the code that the app shows now.',
       cancel: 'Cancel',
-      again:
-        'The secret is not kept while you are away. Turn one-time codes on once more: you get a new one.',
+      again: 'That secret has expired. Turn one-time codes on again to get a new one.',
     },
     recovery: {
       title: 'One-time codes are on',
-      lead: 'Keep these recovery codes where you find them without your phone. Each works once in the place of a code. They are not shown again.',
-      done: 'I have kept them',
+      lead: 'Save these recovery codes in a place that you can reach without your phone. Each replaces a one-time code once. They are not shown again.',
+      done: 'I have saved them',
     },
   },
   sessions: {
     title: 'Sessions',
-    lead: 'Somewhere else you may still be signed in, on a computer that others use, say.',
+    lead: 'You may still be signed in elsewhere, such as on a shared computer.',
     submit: 'End all other sessions',
     done: 'All your other sessions have ended.',
   },
-  tooMany: (wait: string) => `Too many tries. Wait ${wait} before you try again.`,
+  tooMany: (wait: string) => `Too many attempts. Wait ${wait} before you try again.`,
 };

@@ -1,8 +1,8 @@
 /** The pages of API keys. */
 export const keys = {
   title: 'API keys',
-  lead: 'Your programs prove with a key that they are yours. A key opens one environment, and is shown once, when it is made.',
-  columns: { name: 'Key', state: 'State', created: 'Made', lastUsed: 'Last used', actions: 'Actions' },
+  lead: 'Your server authenticates with an API key. A key is valid in one environment. It is shown once, when it is created.',
+  columns: { name: 'Key', state: 'State', created: 'Created', lastUsed: 'Last used', actions: 'Actions' },
   unnamed: 'Without a name',
   states: {
     active: 'Active',
@@ -13,33 +13,33 @@ export const keys = {
   neverUsed: 'Never',
   empty: {
     title: 'No key yet',
-    body: 'Make one, and your program can register its first order.',
+    body: 'Create a key, so that your server can register its first order.',
   },
   issue: {
-    title: 'Make a key',
-    label: 'What it is for',
-    hint: 'So that you can tell it from others later, such as “web shop” or “app server 2”.',
-    submit: 'Make key',
-    tooMany: 'There are 20 keys that work. Revoke one that is not needed before you make another.',
+    title: 'Create a key',
+    label: 'Purpose',
+    hint: 'It distinguishes this key from others, such as “web shop” or “app server 2”.',
+    submit: 'Create key',
+    tooMany: 'You already have 20 valid keys, which is the limit. Revoke an unused key first.',
   },
   made: {
     title: 'Your new key',
-    lead: 'Copy it now and keep it where your program finds it: it is not shown again. Whoever has it can act for you.',
+    lead: 'Copy it now to the settings of your server. It is not shown again. Keep it secret: anyone with this key can act for you.',
     replaced: (when: string) =>
-      `The key it replaces works until ${when}. Put the new one in its place before.`,
-    done: 'I have kept it',
+      `The previous key works until ${when}. Switch your server to the new key before then.`,
+    done: 'I have saved it',
   },
   rotate: {
     open: 'Replace',
-    body: 'A new key is made. The one it replaces goes on working for a while, so that nothing stops.',
-    overlap: 'The old key works for another',
+    body: 'This creates a new key. The old key continues to work for the time that you choose, so that no request fails.',
+    overlap: 'The old key continues to work for',
     overlaps: { hour: '1 hour', day: '24 hours', week: '7 days', month: '30 days' },
-    submit: 'Make the new key',
+    submit: 'Create the new key',
   },
   revoke: {
     open: 'Revoke',
-    body: 'Programs that use this key are refused within five seconds. It cannot be undone.',
-    submit: 'Revoke for good',
+    body: 'Within 5 seconds Gatehouse rejects every request with this key. This cannot be undone.',
+    submit: 'Revoke permanently',
     done: (name: string) => `${name} is revoked.`,
   },
 };

@@ -4,24 +4,24 @@ export const mails = {
     subject: (place: string) => `You are invited to ${place}`,
     text: (link: string, until: string) => `Hello,
 
-you are invited to the Gatehouse dashboard. Take the invitation up here:
+you are invited to the Gatehouse dashboard. Accept the invitation here:
 
 ${link}
 
-The link works once, until ${until}. If you did not expect it, you need do nothing.
+The link works once, until ${until}. If you did not expect this mail, ignore it.
 `,
   },
   reset: {
     subject: 'Choose a new password',
     text: (link: string, until: string) => `Hello,
 
-somebody asked for a new password for your account in the Gatehouse dashboard.
-If it was you, choose one here:
+somebody requested a new password for your account in the Gatehouse dashboard.
+If it was you, choose a new password here:
 
 ${link}
 
-The link works once, until ${until}. If it was not you, you need do nothing: your
-password stays as it is.
+The link works once, until ${until}. If it was not you, ignore this mail. Your
+password does not change.
 `,
   },
 };

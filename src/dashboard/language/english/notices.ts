@@ -1,12 +1,12 @@
-/** What users are told of things that happened to their account without them: by mail, and after signing in. */
+/** Notices to users about changes of their accounts by others. They appear in mails and after signing in. */
 export const notices = {
-  subject: 'Something happened to your Gatehouse account',
+  subject: 'Security notice about your Gatehouse account',
   events: {
     NEW_PASSWORD_ASKED: (when: string) =>
-      `${when}: an operator asked for a link to a new password for your account.`,
+      `${when}: an operator requested a link to a new password for your account.`,
     NEW_PASSWORD_APPROVED: (when: string) =>
-      `${when}: two operators agreed to make a link to a new password for your account.`,
-    PASSWORD_RESET: (when: string) => `${when}: a new password was set for your account by a link.`,
+      `${when}: two operators approved a link to a new password for your account.`,
+    PASSWORD_RESET: (when: string) => `${when}: a new password was set for your account with a link.`,
     SECOND_FACTOR_REMOVAL_ASKED: (when: string) =>
       `${when}: an operator asked to remove the one-time codes from your account.`,
     SECOND_FACTOR_REMOVED: (when: string) =>

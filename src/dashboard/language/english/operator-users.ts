@@ -1,28 +1,28 @@
-/** The page of who runs the gateway. What it shares with a merchant's team is in team.ts. */
+/** The page of the operators. The words that it shares with the page of a merchant's team are in team.ts. */
 export const operatorUsers = {
   title: 'Users',
-  lead: 'Who runs this gateway. Operators see every merchant and belong to none; a merchant’s own people are in its team.',
+  lead: 'The operators of this gateway. Operators see every merchant and belong to none. The users of a merchant are on its page Team.',
   invite: {
     title: 'Invite an operator',
     already:
-      'Whoever has this address is an operator already, or belongs to a merchant: operators belong to none.',
+      'This address belongs to an operator, or to a user of a merchant. An operator cannot belong to a merchant.',
   },
   help: {
-    title: 'Help somebody',
-    lead: 'For anybody with an account, at whichever merchant. Be sure of who asks before you help.',
+    title: 'Help a user',
+    lead: 'These actions apply to any account, at any merchant. Verify the identity of the user before you help.',
     email: 'E-mail address',
-    reset: 'Ask for a new password',
-    removeCodes: 'Ask to remove one-time codes',
-    disable: 'Keep out',
-    enable: 'Let in again',
-    nobody: 'Nobody with this address has an account that could be let in.',
-    disabled: (email: string) => `${email} is kept out, and every session of theirs has ended.`,
-    enabled: (email: string) => `${email} may sign in again.`,
+    reset: 'Request a new password',
+    removeCodes: 'Request removal of one-time codes',
+    disable: 'Disable account',
+    enable: 'Enable account',
+    nobody: 'No account has this e-mail address. Check the address.',
+    disabled: (email: string) => `The account of ${email} is disabled. All its sessions have ended.`,
+    enabled: (email: string) => `The account of ${email} is enabled. The user can sign in again.`,
   },
   reset: {
     title: 'The link to a new password',
     lead: (email: string, until: string) =>
-      `Give this link to ${email}, and to nobody else. It works once, until ${until}, and is not shown again. One-time codes stay as they are.`,
+      `Give this link only to ${email}. It works once, until ${until}, and is not shown again. One-time codes do not change.`,
     done: 'I have passed it on',
   },
   lastOperator: {
@@ -31,38 +31,38 @@ export const operatorUsers = {
   },
   asked: {
     title: 'Waiting for a second operator',
-    lead: 'Two different operators have to agree before an account is opened for its user. Ask the user in person whether this is right.',
-    columns: { who: 'User', what: 'What', by: 'Asked by', until: 'Ends', actions: 'Actions' },
+    lead: 'A second operator must approve each request. Before you approve, ask the user in person whether the request is genuine.',
+    columns: { who: 'User', what: 'Request', by: 'Requested by', until: 'Expires', actions: 'Actions' },
     kinds: { password: 'A new password', codes: 'Remove the one-time codes' },
     approve: 'Approve',
     reject: 'Withdraw',
-    own: 'Another operator has to approve it.',
-    mailed: (email: string) => `A link to a new password goes to ${email} by mail.`,
-    waits: (email: string) => `Another operator has to approve the help for ${email} within 24 hours.`,
+    own: 'Another operator must approve this.',
+    mailed: (email: string) => `Gatehouse mails a link to a new password to ${email}.`,
+    waits: (email: string) => `Another operator must approve the request for ${email} within 24 hours.`,
     codesRemoved: (email: string) =>
-      `The one-time codes of ${email} are removed, and every session has ended.`,
+      `The one-time codes of ${email} are removed. All sessions of the user have ended.`,
     withdrawn: (email: string) => `The request for ${email} is withdrawn.`,
   },
   refusals: {
     SECOND_OPERATOR_NEEDED: {
       title: 'This needs another operator',
-      body: 'The operator who asked cannot approve, and nobody can help their own account.',
+      body: 'The operator who made the request cannot approve it. An operator cannot make or approve a request for their own account.',
     },
     OPERATOR_TOO_NEW: {
-      title: 'An operator is too new for this',
+      title: 'An operator account is too new',
       body: 'Both operators must have been operators for at least 24 hours.',
     },
     MAILED_TO_USER: {
       title: 'The link goes to the user by mail',
-      body: 'This gateway sends mail, so nobody else is given the link.',
+      body: 'This gateway sends mail, so operators do not receive the link.',
     },
     ACCOUNT_HELP_NOT_FOUND: {
-      title: 'This request is not there any more',
-      body: 'It was approved, withdrawn, mailed to the user, or has ended.',
+      title: 'This request no longer exists',
+      body: 'It was approved, withdrawn or mailed to the user, or it has expired.',
     },
     TOTP_NOT_ENABLED: {
       title: 'This user has no one-time codes',
-      body: 'Nothing has to be removed.',
+      body: 'Nothing was changed.',
     },
   },
 };

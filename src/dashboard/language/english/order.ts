@@ -1,15 +1,15 @@
 import { counted } from '../counted.ts';
 
-/** The page of one order, and its story. */
+/** The page of one order, with its history. */
 export const order = {
-  /** What happened, in one sentence: it is all that most people look for. */
+  /** The state of the order in one sentence. Most readers need nothing else. */
   summary: {
     unpaid: (amount: string, until: string) =>
       `The customer has not started to pay. ${amount} can be paid until ${until}.`,
     asked: (phone: string, option: string) =>
-      `A payment is under way: ${phone} was asked by ${option} and has not confirmed yet.`,
+      `A payment is in progress. ${option} prompted ${phone}, and the payer has not confirmed yet.`,
     unknown: (option: string) =>
-      `${option} has not said whether it took the money. Gatehouse keeps asking until it knows.`,
+      `${option} has not reported whether it took the money. Gatehouse repeats the query until it gets a definite answer.`,
     declined: (reason: string, until: string) =>
       `The last payment failed (${reason}). The customer can try again until ${until}.`,
     paid: (amount: string, phone: string, option: string, when: string) =>
@@ -18,7 +18,7 @@ export const order = {
     cancelled: (when: string) => `The order was cancelled on ${when} before it was paid.`,
     failed: (when: string) => `The order failed on ${when}. It was not paid.`,
     failedFor: (when: string, reason: string) => `The payment failed on ${when}: ${reason}.`,
-    expired: (when: string) => `The order expired on ${when}. Nobody tried to pay it.`,
+    expired: (when: string) => `The order expired on ${when}. No payment was attempted.`,
     expiredAfter: (when: string, reason: string) =>
       `The order expired on ${when} unpaid. The last payment failed: ${reason}.`,
   },
@@ -38,24 +38,24 @@ export const order = {
     webhookUrl: 'webhook_url',
     created: 'Registered',
     updated: 'Latest status',
-    expires: 'Session ends',
+    expires: 'Expires',
   },
   actions: {
     title: 'Actions',
     checkout: 'Checkout',
-    checkoutBody: 'Whoever opens it first can pay there, once.',
+    checkoutBody: 'The first person who starts to pay there can pay the order, once.',
     checkoutHidden:
       'Only owners and developers of the merchant see the link, because it can pay or cancel the order.',
-    hasten: 'Ask the wallet now',
+    hasten: 'Query the wallet now',
     hastenBody:
-      'The wallet has not said how the payment ended. It is asked again and again by itself; this asks at once.',
-    hastened: 'The wallet is asked. Load the page again in a moment.',
+      'The wallet has not reported the outcome of the payment. Gatehouse repeats the query automatically. This button sends a query now.',
+    hastened: 'The wallet is being queried. Refresh the page in a moment.',
     cancel: 'Cancel the order',
-    cancelBody: 'It cannot be paid any more, and becomes Failed. It cannot be undone.',
-    cancelSubmit: 'Cancel for good',
+    cancelBody: 'The order becomes Failed and can no longer be paid. This cannot be undone.',
+    cancelSubmit: 'Cancel permanently',
     cancelled: 'The order is cancelled.',
-    inProgress: 'A payment is under way: wait for how it ends.',
-    ended: 'The order has ended meanwhile.',
+    inProgress: 'A payment is in progress. Wait for its outcome.',
+    ended: 'The order has already ended.',
     redeliver: 'Send the webhook again',
   },
   story: {
@@ -67,7 +67,7 @@ export const order = {
       request: 'API request',
       stray: 'Stray payment',
     },
-    withoutWebhooks: 'Webhook deliveries cannot be shown at the moment. Load the page again later.',
+    withoutWebhooks: 'Webhook deliveries are unavailable at the moment. Refresh the page later.',
     incomplete: 'This order has more steps than this page shows. The oldest steps are left out.',
     events: {
       created: 'Registered',
@@ -75,28 +75,28 @@ export const order = {
       declined: 'Payment declined',
       completed: 'Completed',
       failed: 'Failed',
-      expired: 'Expired: the session ended unpaid',
+      expired: 'Expired unpaid',
     },
     collected: (amount: string) => `${amount} collected`,
     request: (id: string) => `Caused by request ${id}`,
     exchange: (purpose: string, attempt: string) => `${purpose}, ${attempt}`,
     purposes: {
-      token: 'Signing in at the wallet',
-      initiate: 'Asked for the payment',
-      query: 'Asked how the payment stands',
-      recover: 'Asked whether the payment arrived',
-      reverse: 'Asked to send money back',
-      query_reversal: 'Asked how sending back stands',
-      callback: 'The wallet called',
+      token: 'Access token request',
+      initiate: 'Payment request',
+      query: 'Payment query',
+      recover: 'Query whether the payment request arrived',
+      reverse: 'Reversal request',
+      query_reversal: 'Reversal query',
+      callback: 'Callback from the wallet',
     } as Readonly<Record<string, string>>,
     noAnswer: 'no answer',
     omitted: (count: string) =>
-      counted(count, 'exchange in between is not kept', 'exchanges in between are not kept'),
+      counted(count, 'exchange in between was not stored', 'exchanges in between were not stored'),
     sent: 'Sent',
     answered: 'Answered',
     took: (milliseconds: string) => `${milliseconds} ms`,
-    webhook: (type: string, number: string) => `${type}, try ${number}`,
-    webhookWaiting: (type: string) => `${type} is to be sent`,
+    webhook: (type: string, number: string) => `${type}, attempt ${number}`,
+    webhookWaiting: (type: string) => `${type} is pending`,
     delivery: 'Show the delivery',
     apiRequest: 'Show the request',
     apiRequests: 'Show the requests',
@@ -106,10 +106,10 @@ export const order = {
       `${counted(count, 'time')}, from ${first} to ${last}`,
     stray: (amount: string) => `A payment of ${amount} arrived that does not match this order`,
     strayStates: {
-      due: 'It is being sent back.',
-      reversed: 'It was sent back.',
-      refused: 'The wallet refused to send it back; the operator sees to it.',
+      due: 'It is being reversed.',
+      reversed: 'It was reversed.',
+      refused: 'The wallet refused to reverse it. The operator resolves this with the wallet.',
     },
-    decisive: 'This decided how the payment ended.',
+    decisive: 'This answer decided the outcome of the payment.',
   },
 };

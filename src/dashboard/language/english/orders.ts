@@ -1,4 +1,4 @@
-/** The pages of orders, and the words for what orders are. */
+/** The pages of orders, and the words for their values. */
 export const orders = {
   title: 'Orders',
   statuses: { pending: 'Pending', completed: 'Completed', failed: 'Failed', expired: 'Expired' },
@@ -21,9 +21,9 @@ export const orders = {
   search: {
     title: 'Search',
     number: 'Order number',
-    numberHint: 'Its beginning is enough.',
+    numberHint: 'The first characters are enough.',
     phone: 'Customer’s phone',
-    phoneHint: 'However it is written.',
+    phoneHint: 'In any form, such as 0911223344 or +251911223344.',
     transaction: 'Wallet transaction',
     transactionHint: 'The whole number.',
     amountFrom: 'Amount from',
@@ -53,7 +53,7 @@ export const orders = {
   csv: 'Download as CSV',
   empty: {
     title: 'No orders yet',
-    body: 'They appear here as soon as your program registers one, or you make a payment link.',
+    body: 'Orders appear here when your server registers one, or when you create a payment link.',
   },
   noMatch: 'No orders match. Remove a filter.',
   searchedTo: (when: string) => `Searched back to ${when}. Older orders may match too.`,

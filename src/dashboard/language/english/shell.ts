@@ -1,6 +1,6 @@
 import { counted } from '../counted.ts';
 
-/** What is around every page. */
+/** The frame of every page: menus, notices, and the messages of forms. */
 export const shell = {
   languageName: 'English',
   switchLanguage: 'Language',
@@ -11,7 +11,8 @@ export const shell = {
   userMenu: 'Your account',
   environments: { sandbox: 'Sandbox', production: 'Production' },
   sandboxNote: 'Sandbox: test data, no real money moves',
-  lookingOn: (merchant: string) => `You look at ${merchant} as an operator. Changes are theirs to make.`,
+  lookingOn: (merchant: string) =>
+    `You view ${merchant} as an operator. Only the users of the merchant can make changes.`,
   signIn: 'Sign in',
   signOut: 'Sign out',
   account: 'Account and security',
@@ -21,8 +22,8 @@ export const shell = {
   copy: 'Copy',
   copied: 'Copied',
   unavailable: {
-    title: 'This part is missing at the moment',
-    body: 'We cannot reach the service behind it. The rest of the page is complete. Load the page again in a moment.',
+    title: 'This part is unavailable at the moment',
+    body: 'We cannot reach the service that provides it. The rest of the page is complete. Refresh the page in a moment.',
   },
   pages: { newer: 'Newer', older: 'Older', label: 'Pages' },
   never: 'Never',
@@ -43,7 +44,7 @@ export const shell = {
     operatorStrayPayments: 'Stray payments',
     operatorReconciliations: 'Reconciliation',
     operatorPipeline: 'Pipeline',
-    operatorEndpoints: 'Endpoints in trouble',
+    operatorEndpoints: 'Failing endpoints',
     operatorUsers: 'Users',
     operatorAudit: 'Audit log',
   },
@@ -55,12 +56,12 @@ export const shell = {
   },
   roles: { owner: 'Owner', developer: 'Developer', viewer: 'Viewer', operator: 'Operator' },
   forms: {
-    correct: 'Please correct what is marked below',
-    missing: 'Enter something here.',
-    chooseOne: 'Choose one of these.',
+    correct: 'Correct the fields marked below',
+    missing: 'Fill in this field.',
+    chooseOne: 'Choose one of the options.',
     tooShort: (least: number) => `Enter at least ${counted(least, 'character')}.`,
     tooLong: (most: number) => `Enter at most ${counted(most, 'character')}.`,
-    malformed: 'This is not in the form we expect.',
+    malformed: 'This value has the wrong format.',
     optional: '(optional)',
     showPassword: 'Show password',
   },

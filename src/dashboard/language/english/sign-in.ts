@@ -1,4 +1,4 @@
-/** Signing in, proving who one is again, and carrying on with what was interrupted. */
+/** Signing in, confirming the identity again, and resuming an interrupted action. */
 export const signIn = {
   title: 'Sign in',
   email: 'E-mail address',
@@ -6,45 +6,45 @@ export const signIn = {
   submit: 'Sign in',
   forgot: 'Forgot your password?',
   wrong: {
-    title: 'That address and password do not belong together',
+    title: 'Wrong e-mail address or password',
     body: 'Check both and try again.',
   },
-  tooMany: { title: 'Too many tries', body: (wait: string) => `Wait ${wait} before you try again.` },
-  kept: 'Your session had ended. What you were sending is kept, and you can carry on after signing in.',
-  ended: 'Sign in to go on.',
+  tooMany: { title: 'Too many attempts', body: (wait: string) => `Wait ${wait} before you try again.` },
+  kept: 'Your session has expired. Your entries are kept. Sign in to continue.',
+  ended: 'Sign in to continue.',
   signedOut: 'You have signed out.',
   code: {
     title: 'Enter your code',
-    lead: 'Open your authenticator app and enter the six digits it shows for Gatehouse.',
+    lead: 'Open your authenticator app and enter the six digits that it shows for Gatehouse.',
     field: 'Code',
     hint: 'You can use one of your recovery codes instead.',
-    submit: 'Go on',
+    submit: 'Continue',
     wrong: {
-      title: 'That code is not right',
-      body: 'Codes change every 30 seconds and work once: wait for the next one.',
+      title: 'Wrong code',
+      body: 'A code works once, for 30 seconds. Wait for the next one.',
     },
-    other: 'Sign in as somebody else',
+    other: 'Sign in with another account',
     recoveryLeft: (count: number) =>
       count === 0
-        ? 'That was your last recovery code. For new ones, turn one-time codes off and on again on the page of your account.'
-        : `You used a recovery code; ${count} ${String(count) === '1' ? 'is' : 'are'} left.`,
+        ? 'That was your last recovery code. To get new ones, turn one-time codes off and on again on the page Account and security.'
+        : `You used a recovery code. ${count} ${String(count) === '1' ? 'is' : 'are'} left.`,
   },
   confirm: {
     title: 'Confirm that it is you',
-    lead: 'Keys and secrets open the way to payments. Prove who you are once more, and you can go on for ten minutes.',
+    lead: 'This action affects keys, secrets or access. Confirm your identity. The confirmation lasts ten minutes.',
     submit: 'Confirm',
-    wrongPassword: { title: 'That is not your password', body: 'Check it and try again.' },
+    wrongPassword: { title: 'Wrong password', body: 'Check it and try again.' },
     cancel: 'Cancel',
   },
   carryOn: {
-    title: 'Carry on where you were',
-    lead: 'This was not done yet. Send it now, or leave it.',
-    nothing: 'It has nothing to show.',
-    submit: 'Send it now',
-    leave: 'Leave it',
+    title: 'Continue your action',
+    lead: 'Your entries have not been sent yet. Send them now, or discard them.',
+    nothing: 'This action has no entries to show.',
+    submit: 'Send now',
+    leave: 'Discard',
   },
   nowhere: {
     title: 'No merchant yet',
-    body: 'Your account belongs to no merchant. Ask an owner of yours to invite you.',
+    body: 'Your account belongs to no merchant. Ask an owner of your merchant to invite you.',
   },
 };

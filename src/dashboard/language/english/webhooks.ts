@@ -99,7 +99,7 @@ export const webhooks = {
       redeliver: 'If the receiver works, send it again with the button above.',
       resume: 'If the receiver works, resume its endpoint.',
       restore:
-        'Ask the operator of this gateway to restore the encryption key. If the key is lost, make a new signing secret.',
+        'Ask the operator of this gateway to restore the encryption key. If the key is lost, create a new signing secret.',
       earlier: 'See why the earlier delivery waits.',
       checkWebhooks: 'Tell the operator of this gateway.',
     },
@@ -138,21 +138,21 @@ export const webhooks = {
   },
   secrets: {
     title: 'Signing secrets',
-    lead: 'Every webhook is signed with your secret. Verify the signature to know that the webhook is ours. A secret is shown once, when it is made.',
-    columns: { secret: 'Secret', state: 'Use', created: 'Made', promoted: 'Becomes current' },
+    lead: 'Every webhook is signed with your secret. Verify the signature to know that the webhook is ours. A secret is shown once, when it is created.',
+    columns: { secret: 'Secret', state: 'Use', created: 'Created', promoted: 'Becomes current' },
     states: {
       current: 'Current: signs everything',
       next: 'Next: signs webhook-signature beside the current one',
     },
-    unshown: 'Never shown. It was made to sign a webhook before you made a secret.',
-    empty: 'No secrets yet. Make one before your first webhook.',
+    unshown: 'Never shown. Gatehouse created it to sign a webhook before you created a secret.',
+    empty: 'No secrets yet. Create one before your first webhook.',
     rotate: {
-      title: 'Make a new secret',
+      title: 'Create a new secret',
       first: 'It is current at once, because the previous one was never shown.',
       body: 'The new secret signs webhook-signature beside the current one at once. It becomes current after the time that you choose, or when you promote it. Until then your receiver should accept both. An existing next secret is replaced.',
       after: 'Becomes current after',
       choices: { now: 'at once', day: '24 hours', week: '7 days', month: '30 days' },
-      submit: 'Make secret',
+      submit: 'Create secret',
     },
     promote: {
       open: 'Make it current now',
