@@ -12,7 +12,7 @@ import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 export declare const file_gatehouse_v1_account_service: GenFile;
 
 /**
- * A user's place at a merchant.
+ * A user's role at a merchant.
  *
  * @generated from message gatehouse.v1.Membership
  */
@@ -32,7 +32,7 @@ export declare type Membership = Message<"gatehouse.v1.Membership"> & {
   merchantName: string;
 
   /**
-   * What the user may do there.
+   * The role.
    *
    * @generated from field: gatehouse.v1.MemberRole role = 3;
    */
@@ -46,7 +46,7 @@ export declare type Membership = Message<"gatehouse.v1.Membership"> & {
 export declare const MembershipSchema: GenMessage<Membership>;
 
 /**
- * Somebody who uses the dashboard.
+ * A user of the dashboard.
  *
  * @generated from message gatehouse.v1.User
  */
@@ -59,63 +59,63 @@ export declare type User = Message<"gatehouse.v1.User"> & {
   userId: string;
 
   /**
-   * The address they sign in with, as they wrote it; compared without regard to case.
+   * The address for signing in, as the user wrote it. Case is ignored in comparisons.
    *
    * @generated from field: string email = 2;
    */
   email: string;
 
   /**
-   * What they are called.
+   * The user's name.
    *
    * @generated from field: string name = 3;
    */
   name: string;
 
   /**
-   * The language of their pages, "en" or "am".
+   * The language of the user's pages, "en" or "am".
    *
    * @generated from field: string language = 4;
    */
   language: string;
 
   /**
-   * Whether they run the gateway: operators see every merchant and belong to none.
+   * Whether the user is an operator. Operators see every merchant and belong to none.
    *
    * @generated from field: bool is_operator = 5;
    */
   isOperator: boolean;
 
   /**
-   * Whether they are kept out.
+   * Whether the account is disabled.
    *
    * @generated from field: bool is_disabled = 6;
    */
   isDisabled: boolean;
 
   /**
-   * Whether one-time codes are asked of them.
+   * Whether signing in requires a one-time code.
    *
    * @generated from field: bool is_totp_enabled = 7;
    */
   isTotpEnabled: boolean;
 
   /**
-   * Their merchants, by name; in a list or a change of one merchant's users, that merchant alone.
+   * The user's merchants, by name. Lists and changes of one merchant's users contain only that merchant.
    *
    * @generated from field: repeated gatehouse.v1.Membership memberships = 8;
    */
   memberships: Membership[];
 
   /**
-   * When the account was made.
+   * When the account was created.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 9;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * When they last proved who they are; absent before.
+   * When the user last signed in; absent before the first time.
    *
    * @generated from field: google.protobuf.Timestamp last_sign_in_time = 10;
    */
@@ -129,7 +129,7 @@ export declare type User = Message<"gatehouse.v1.User"> & {
 export declare const UserSchema: GenMessage<User>;
 
 /**
- * Whom to invite, and to what.
+ * The user to invite, and the role.
  *
  * @generated from message gatehouse.v1.InviteUserRequest
  */
@@ -177,20 +177,20 @@ export declare type InviteUserRequest = Message<"gatehouse.v1.InviteUserRequest"
 export declare const InviteUserRequestSchema: GenMessage<InviteUserRequest>;
 
 /**
- * The invitation made.
+ * The created invitation.
  *
  * @generated from message gatehouse.v1.InviteUserResponse
  */
 export declare type InviteUserResponse = Message<"gatehouse.v1.InviteUserResponse"> & {
   /**
-   * For the link; shown here and never again.
+   * The token for the link. It cannot be read again.
    *
    * @generated from field: string token = 1;
    */
   token: string;
 
   /**
-   * When the link ends.
+   * When the link expires.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 2;
    */
@@ -210,7 +210,7 @@ export declare const InviteUserResponseSchema: GenMessage<InviteUserResponse>;
  */
 export declare type GetInvitationRequest = Message<"gatehouse.v1.GetInvitationRequest"> & {
   /**
-   * As in the link.
+   * The token from the link.
    *
    * @generated from field: string token = 1;
    */
@@ -224,13 +224,13 @@ export declare type GetInvitationRequest = Message<"gatehouse.v1.GetInvitationRe
 export declare const GetInvitationRequestSchema: GenMessage<GetInvitationRequest>;
 
 /**
- * What the link invites to.
+ * The invitation.
  *
  * @generated from message gatehouse.v1.GetInvitationResponse
  */
 export declare type GetInvitationResponse = Message<"gatehouse.v1.GetInvitationResponse"> & {
   /**
-   * Who is invited.
+   * The invited address.
    *
    * @generated from field: string email = 1;
    */
@@ -251,14 +251,14 @@ export declare type GetInvitationResponse = Message<"gatehouse.v1.GetInvitationR
   role: MemberRole;
 
   /**
-   * Whether an operator is invited.
+   * Whether the invitation is for an operator.
    *
    * @generated from field: bool as_operator = 4;
    */
   asOperator: boolean;
 
   /**
-   * Always false: an invitation does not tell whether its address has an account.
+   * Always false. An invitation does not reveal whether its address has an account.
    *
    * @generated from field: bool has_account = 5 [deprecated = true];
    * @deprecated
@@ -266,7 +266,7 @@ export declare type GetInvitationResponse = Message<"gatehouse.v1.GetInvitationR
   hasAccount: boolean;
 
   /**
-   * When the link ends.
+   * When the link expires.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 6;
    */
@@ -280,41 +280,41 @@ export declare type GetInvitationResponse = Message<"gatehouse.v1.GetInvitationR
 export declare const GetInvitationResponseSchema: GenMessage<GetInvitationResponse>;
 
 /**
- * An invitation to take up.
+ * An invitation to accept.
  *
  * @generated from message gatehouse.v1.AcceptInvitationRequest
  */
 export declare type AcceptInvitationRequest = Message<"gatehouse.v1.AcceptInvitationRequest"> & {
   /**
-   * As in the link.
+   * The token from the link.
    *
    * @generated from field: string token = 1;
    */
   token: string;
 
   /**
-   * What a new user is called; 1 to 128 characters. Ignored when there is an account.
+   * The name of a new user, 1 to 128 characters. Ignored for an existing account.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * With an account, its own password. Else the password to have: 12 to 256 characters and not one that is easy to guess.
+   * The password of the existing account. For a new account, 12 to 256 characters that are hard to guess.
    *
    * @generated from field: string password = 3;
    */
   password: string;
 
   /**
-   * "en" or "am". Ignored when there is an account.
+   * "en" or "am". Ignored for an existing account.
    *
    * @generated from field: string language = 4;
    */
   language: string;
 
   /**
-   * Where the request came from, as an IP address: tries are counted by it as well.
+   * The IP address of the user's browser. Attempts are also counted by it.
    *
    * @generated from field: string remote_address = 5;
    */
@@ -328,13 +328,13 @@ export declare type AcceptInvitationRequest = Message<"gatehouse.v1.AcceptInvita
 export declare const AcceptInvitationRequestSchema: GenMessage<AcceptInvitationRequest>;
 
 /**
- * The invitation is taken up.
+ * The invitation is accepted.
  *
  * @generated from message gatehouse.v1.AcceptInvitationResponse
  */
 export declare type AcceptInvitationResponse = Message<"gatehouse.v1.AcceptInvitationResponse"> & {
   /**
-   * The user, with the new place.
+   * The user, with the new membership.
    *
    * @generated from field: gatehouse.v1.User user = 1;
    */
@@ -348,7 +348,7 @@ export declare type AcceptInvitationResponse = Message<"gatehouse.v1.AcceptInvit
 export declare const AcceptInvitationResponseSchema: GenMessage<AcceptInvitationResponse>;
 
 /**
- * What an operator asks for, and for whom.
+ * The requested help and its user.
  *
  * @generated from message gatehouse.v1.RequestAccountHelpRequest
  */
@@ -375,13 +375,13 @@ export declare type RequestAccountHelpRequest = Message<"gatehouse.v1.RequestAcc
 export declare const RequestAccountHelpRequestSchema: GenMessage<RequestAccountHelpRequest>;
 
 /**
- * The request is on record.
+ * The request is recorded.
  *
  * @generated from message gatehouse.v1.RequestAccountHelpResponse
  */
 export declare type RequestAccountHelpResponse = Message<"gatehouse.v1.RequestAccountHelpResponse"> & {
   /**
-   * When the request ends, unless it was approved.
+   * When the request expires without an approval.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 1;
    */
@@ -429,20 +429,20 @@ export declare type ApproveAccountHelpRequest = Message<"gatehouse.v1.ApproveAcc
 export declare const ApproveAccountHelpRequestSchema: GenMessage<ApproveAccountHelpRequest>;
 
 /**
- * It is approved.
+ * The request is approved.
  *
  * @generated from message gatehouse.v1.ApproveAccountHelpResponse
  */
 export declare type ApproveAccountHelpResponse = Message<"gatehouse.v1.ApproveAccountHelpResponse"> & {
   /**
-   * For the link to a new password, which works for one hour; empty after the removal of a second factor.
+   * The token for the link to a new password, which works for one hour; empty after the removal of a second factor.
    *
    * @generated from field: string token = 1;
    */
   token: string;
 
   /**
-   * When the link ends; absent without one.
+   * When the link expires; absent without one.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 2;
    */
@@ -483,7 +483,7 @@ export declare type RejectAccountHelpRequest = Message<"gatehouse.v1.RejectAccou
 export declare const RejectAccountHelpRequestSchema: GenMessage<RejectAccountHelpRequest>;
 
 /**
- * It is withdrawn.
+ * The request is withdrawn.
  *
  * @generated from message gatehouse.v1.RejectAccountHelpResponse
  */
@@ -497,7 +497,7 @@ export declare type RejectAccountHelpResponse = Message<"gatehouse.v1.RejectAcco
 export declare const RejectAccountHelpResponseSchema: GenMessage<RejectAccountHelpResponse>;
 
 /**
- * Asks for all requests for help.
+ * No filter: all requests are listed.
  *
  * @generated from message gatehouse.v1.ListAccountHelpRequest
  */
@@ -544,35 +544,35 @@ export declare type AccountHelpAsked = Message<"gatehouse.v1.AccountHelpAsked"> 
   email: string;
 
   /**
-   * What was asked for.
+   * The requested help.
    *
    * @generated from field: gatehouse.v1.AccountHelp help = 2;
    */
   help: AccountHelp;
 
   /**
-   * Who asked, as in the audit log: "dashboard:usr_…" or "operator:name".
+   * The author of the request, as in the audit log: "dashboard:usr_…" or "operator:name".
    *
    * @generated from field: string asked_by = 3;
    */
   askedBy: string;
 
   /**
-   * The address of the operator who asked; empty when it was the holder of an operator service token.
+   * The address of that operator; empty for the holder of an operator service token.
    *
    * @generated from field: string asked_by_email = 4;
    */
   askedByEmail: string;
 
   /**
-   * When.
+   * When it happened.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 5;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * When the request ends.
+   * When the request expires.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 6;
    */
@@ -586,7 +586,7 @@ export declare type AccountHelpAsked = Message<"gatehouse.v1.AccountHelpAsked"> 
 export declare const AccountHelpAskedSchema: GenMessage<AccountHelpAsked>;
 
 /**
- * Asks for mails to send.
+ * No filter: all due mails are taken.
  *
  * @generated from message gatehouse.v1.TakeAccountMailsRequest
  */
@@ -640,21 +640,21 @@ export declare type AccountMail = Message<"gatehouse.v1.AccountMail"> & {
   language: string;
 
   /**
-   * For a link to a new password; empty in a notice.
+   * The token for a link to a new password; empty in a notice.
    *
    * @generated from field: string reset_token = 3;
    */
   resetToken: string;
 
   /**
-   * When the link ends; absent in a notice.
+   * When the link expires; absent in a notice.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 4;
    */
   expireTime?: Timestamp | undefined;
 
   /**
-   * What happened; absent in a mail with a link.
+   * The notice; absent in a mail with a link.
    *
    * @generated from field: gatehouse.v1.AccountNotice notice = 5;
    */
@@ -668,27 +668,27 @@ export declare type AccountMail = Message<"gatehouse.v1.AccountMail"> & {
 export declare const AccountMailSchema: GenMessage<AccountMail>;
 
 /**
- * What happened to an account without its user.
+ * A change of an account by others than its user.
  *
  * @generated from message gatehouse.v1.AccountNotice
  */
 export declare type AccountNotice = Message<"gatehouse.v1.AccountNotice"> & {
   /**
-   * What.
+   * The change.
    *
    * @generated from field: gatehouse.v1.AccountNoticeEvent event = 1;
    */
   event: AccountNoticeEvent;
 
   /**
-   * When.
+   * When it happened.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 2;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * What it concerns: the name of a merchant with OWNER_INVITED, else empty.
+   * The name of the merchant for OWNER_INVITED, otherwise empty.
    *
    * @generated from field: string subject = 3;
    */
@@ -702,7 +702,7 @@ export declare type AccountNotice = Message<"gatehouse.v1.AccountNotice"> & {
 export declare const AccountNoticeSchema: GenMessage<AccountNotice>;
 
 /**
- * Whose notices to list.
+ * The user whose notices to list.
  *
  * @generated from message gatehouse.v1.ListAccountNoticesRequest
  */
@@ -742,7 +742,7 @@ export declare type ListAccountNoticesResponse = Message<"gatehouse.v1.ListAccou
 export declare const ListAccountNoticesResponseSchema: GenMessage<ListAccountNoticesResponse>;
 
 /**
- * Whose password to reset.
+ * The account whose password to reset.
  *
  * @generated from message gatehouse.v1.StartPasswordResetRequest
  */
@@ -755,7 +755,7 @@ export declare type StartPasswordResetRequest = Message<"gatehouse.v1.StartPassw
   email: string;
 
   /**
-   * No longer read: a second factor is removed by RequestAccountHelp and ApproveAccountHelp.
+   * Ignored. RequestAccountHelp and ApproveAccountHelp remove a second factor.
    *
    * @generated from field: bool remove_totp = 2 [deprecated = true];
    * @deprecated
@@ -784,20 +784,20 @@ export declare type StartPasswordResetRequest = Message<"gatehouse.v1.StartPassw
 export declare const StartPasswordResetRequestSchema: GenMessage<StartPasswordResetRequest>;
 
 /**
- * The link, when there is an account.
+ * The link, if the address has an account.
  *
  * @generated from message gatehouse.v1.StartPasswordResetResponse
  */
 export declare type StartPasswordResetResponse = Message<"gatehouse.v1.StartPasswordResetResponse"> & {
   /**
-   * For the link; empty when nobody has this address. To be mailed to that address, and never shown to who asked.
+   * The token for the link; empty without an account. Mail it to the address, and never show it to the requester.
    *
    * @generated from field: string token = 1;
    */
   token: string;
 
   /**
-   * When the link ends.
+   * When the link expires.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 2;
    */
@@ -817,7 +817,7 @@ export declare const StartPasswordResetResponseSchema: GenMessage<StartPasswordR
  */
 export declare type ResetPasswordRequest = Message<"gatehouse.v1.ResetPasswordRequest"> & {
   /**
-   * As in the link.
+   * The token from the link.
    *
    * @generated from field: string token = 1;
    */
@@ -858,7 +858,7 @@ export declare type ResetPasswordResponse = Message<"gatehouse.v1.ResetPasswordR
 export declare const ResetPasswordResponseSchema: GenMessage<ResetPasswordResponse>;
 
 /**
- * Who says to be who.
+ * The credentials to check.
  *
  * @generated from message gatehouse.v1.VerifyPasswordRequest
  */
@@ -885,7 +885,7 @@ export declare type VerifyPasswordRequest = Message<"gatehouse.v1.VerifyPassword
   remoteAddress: string;
 
   /**
-   * They are signed in already and confirm who they are: no sign-in goes on record.
+   * True when a signed-in user confirms their identity. No sign-in is recorded then.
    *
    * @generated from field: bool is_confirmation = 4;
    */
@@ -899,13 +899,13 @@ export declare type VerifyPasswordRequest = Message<"gatehouse.v1.VerifyPassword
 export declare const VerifyPasswordRequestSchema: GenMessage<VerifyPasswordRequest>;
 
 /**
- * It is them.
+ * The credentials are right.
  *
  * @generated from message gatehouse.v1.VerifyPasswordResponse
  */
 export declare type VerifyPasswordResponse = Message<"gatehouse.v1.VerifyPasswordResponse"> & {
   /**
-   * The user. With is_totp_enabled, they are not in before VerifyTotp.
+   * The user. With is_totp_enabled, VerifyTotp must succeed too before the user is signed in.
    *
    * @generated from field: gatehouse.v1.User user = 1;
    */
@@ -925,7 +925,7 @@ export declare const VerifyPasswordResponseSchema: GenMessage<VerifyPasswordResp
  */
 export declare type VerifyTotpRequest = Message<"gatehouse.v1.VerifyTotpRequest"> & {
   /**
-   * Whose.
+   * The user.
    *
    * @generated from field: string user_id = 1;
    */
@@ -946,7 +946,7 @@ export declare type VerifyTotpRequest = Message<"gatehouse.v1.VerifyTotpRequest"
   isConfirmation: boolean;
 
   /**
-   * Where the request came from, as an IP address, for the record; may be empty.
+   * The IP address of the user's browser, for the audit log; may be empty.
    *
    * @generated from field: string remote_address = 4;
    */
@@ -966,7 +966,7 @@ export declare const VerifyTotpRequestSchema: GenMessage<VerifyTotpRequest>;
  */
 export declare type VerifyTotpResponse = Message<"gatehouse.v1.VerifyTotpResponse"> & {
   /**
-   * Whether a recovery code was used up.
+   * Whether the code was a recovery code.
    *
    * @generated from field: bool was_recovery_code = 1;
    */
@@ -987,7 +987,7 @@ export declare type VerifyTotpResponse = Message<"gatehouse.v1.VerifyTotpRespons
 export declare const VerifyTotpResponseSchema: GenMessage<VerifyTotpResponse>;
 
 /**
- * Who wants a second factor.
+ * The user to create a second factor for.
  *
  * @generated from message gatehouse.v1.BeginTotpRequest
  */
@@ -1067,7 +1067,7 @@ export declare const ConfirmTotpRequestSchema: GenMessage<ConfirmTotpRequest>;
  */
 export declare type ConfirmTotpResponse = Message<"gatehouse.v1.ConfirmTotpResponse"> & {
   /**
-   * Ten codes that each work once in the place of one from the authenticator; shown here and never again.
+   * Ten recovery codes. Each replaces a one-time code once. They cannot be read again.
    *
    * @generated from field: repeated string recovery_codes = 1;
    */
@@ -1081,7 +1081,7 @@ export declare type ConfirmTotpResponse = Message<"gatehouse.v1.ConfirmTotpRespo
 export declare const ConfirmTotpResponseSchema: GenMessage<ConfirmTotpResponse>;
 
 /**
- * Whose second factor to turn off.
+ * The user whose second factor to turn off.
  *
  * @generated from message gatehouse.v1.DisableTotpRequest
  */
@@ -1101,7 +1101,7 @@ export declare type DisableTotpRequest = Message<"gatehouse.v1.DisableTotpReques
 export declare const DisableTotpRequestSchema: GenMessage<DisableTotpRequest>;
 
 /**
- * It is off.
+ * The second factor is off.
  *
  * @generated from message gatehouse.v1.DisableTotpResponse
  */
@@ -1128,7 +1128,7 @@ export declare type ChangePasswordRequest = Message<"gatehouse.v1.ChangePassword
   userId: string;
 
   /**
-   * The password they have.
+   * The user's current password.
    *
    * @generated from field: string current_password = 2;
    */
@@ -1142,7 +1142,7 @@ export declare type ChangePasswordRequest = Message<"gatehouse.v1.ChangePassword
   newPassword: string;
 
   /**
-   * The session that goes on, as in ReadSessionRequest; the others end.
+   * The session to keep, as in ReadSessionRequest. The others end.
    *
    * @generated from field: bytes keep_session_hash = 4;
    */
@@ -1156,7 +1156,7 @@ export declare type ChangePasswordRequest = Message<"gatehouse.v1.ChangePassword
 export declare const ChangePasswordRequestSchema: GenMessage<ChangePasswordRequest>;
 
 /**
- * It is changed.
+ * The password is changed.
  *
  * @generated from message gatehouse.v1.ChangePasswordResponse
  */
@@ -1170,7 +1170,7 @@ export declare type ChangePasswordResponse = Message<"gatehouse.v1.ChangePasswor
 export declare const ChangePasswordResponseSchema: GenMessage<ChangePasswordResponse>;
 
 /**
- * What a user says of themselves.
+ * The values to change.
  *
  * @generated from message gatehouse.v1.UpdateProfileRequest
  */
@@ -1210,7 +1210,7 @@ export declare const UpdateProfileRequestSchema: GenMessage<UpdateProfileRequest
  */
 export declare type UpdateProfileResponse = Message<"gatehouse.v1.UpdateProfileResponse"> & {
   /**
-   * As they are now.
+   * The current values.
    *
    * @generated from field: gatehouse.v1.User user = 1;
    */
@@ -1224,7 +1224,7 @@ export declare type UpdateProfileResponse = Message<"gatehouse.v1.UpdateProfileR
 export declare const UpdateProfileResponseSchema: GenMessage<UpdateProfileResponse>;
 
 /**
- * Whose users to list.
+ * The filter for users.
  *
  * @generated from message gatehouse.v1.ListUsersRequest
  */
@@ -1257,7 +1257,7 @@ export declare type ListUsersResponse = Message<"gatehouse.v1.ListUsersResponse"
   users: User[];
 
   /**
-   * Invitations that can still be taken up, by address.
+   * Open invitations, by address.
    *
    * @generated from field: repeated gatehouse.v1.Invitation invitations = 2;
    */
@@ -1271,34 +1271,34 @@ export declare type ListUsersResponse = Message<"gatehouse.v1.ListUsersResponse"
 export declare const ListUsersResponseSchema: GenMessage<ListUsersResponse>;
 
 /**
- * An invitation that nobody has taken up.
+ * An open invitation.
  *
  * @generated from message gatehouse.v1.Invitation
  */
 export declare type Invitation = Message<"gatehouse.v1.Invitation"> & {
   /**
-   * Who is invited.
+   * The invited address.
    *
    * @generated from field: string email = 1;
    */
   email: string;
 
   /**
-   * To be what.
+   * The role; unspecified for an operator.
    *
    * @generated from field: gatehouse.v1.MemberRole role = 2;
    */
   role: MemberRole;
 
   /**
-   * When it was made.
+   * When the invitation was created.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 3;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * When the link ends.
+   * When the link expires.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 4;
    */
@@ -1332,14 +1332,14 @@ export declare type ChangeMembershipRequest = Message<"gatehouse.v1.ChangeMember
   userId: string;
 
   /**
-   * The role to have.
+   * The new role.
    *
    * @generated from field: gatehouse.v1.MemberRole role = 3;
    */
   role: MemberRole;
 
   /**
-   * The role the caller saw.
+   * The role that the caller read.
    *
    * @generated from field: gatehouse.v1.MemberRole expected_role = 4;
    */
@@ -1359,7 +1359,7 @@ export declare const ChangeMembershipRequestSchema: GenMessage<ChangeMembershipR
  */
 export declare type ChangeMembershipResponse = Message<"gatehouse.v1.ChangeMembershipResponse"> & {
   /**
-   * As they are now.
+   * The current values.
    *
    * @generated from field: gatehouse.v1.User user = 1;
    */
@@ -1373,13 +1373,13 @@ export declare type ChangeMembershipResponse = Message<"gatehouse.v1.ChangeMembe
 export declare const ChangeMembershipResponseSchema: GenMessage<ChangeMembershipResponse>;
 
 /**
- * Whom to take off a merchant.
+ * The user or invitation to remove.
  *
  * @generated from message gatehouse.v1.RemoveMembershipRequest
  */
 export declare type RemoveMembershipRequest = Message<"gatehouse.v1.RemoveMembershipRequest"> & {
   /**
-   * The merchant; empty to take back an invitation of an operator.
+   * The merchant; empty to withdraw an invitation of an operator.
    *
    * @generated from field: string merchant_id = 1;
    */
@@ -1400,7 +1400,7 @@ export declare type RemoveMembershipRequest = Message<"gatehouse.v1.RemoveMember
 export declare const RemoveMembershipRequestSchema: GenMessage<RemoveMembershipRequest>;
 
 /**
- * They are off.
+ * The user or invitation is removed.
  *
  * @generated from message gatehouse.v1.RemoveMembershipResponse
  */
@@ -1414,7 +1414,7 @@ export declare type RemoveMembershipResponse = Message<"gatehouse.v1.RemoveMembe
 export declare const RemoveMembershipResponseSchema: GenMessage<RemoveMembershipResponse>;
 
 /**
- * Whom to keep out or let in.
+ * The account to disable or enable.
  *
  * @generated from message gatehouse.v1.SetUserDisabledRequest
  */
@@ -1427,7 +1427,7 @@ export declare type SetUserDisabledRequest = Message<"gatehouse.v1.SetUserDisabl
   email: string;
 
   /**
-   * Kept out when true.
+   * True to disable, false to enable.
    *
    * @generated from field: bool is_disabled = 2;
    */
@@ -1447,7 +1447,7 @@ export declare const SetUserDisabledRequestSchema: GenMessage<SetUserDisabledReq
  */
 export declare type SetUserDisabledResponse = Message<"gatehouse.v1.SetUserDisabledResponse"> & {
   /**
-   * As they are now.
+   * The current values.
    *
    * @generated from field: gatehouse.v1.User user = 1;
    */
@@ -1481,20 +1481,20 @@ export declare type ReadSessionRequest = Message<"gatehouse.v1.ReadSessionReques
 export declare const ReadSessionRequestSchema: GenMessage<ReadSessionRequest>;
 
 /**
- * The session, when there is one.
+ * The session, if it exists.
  *
  * @generated from message gatehouse.v1.ReadSessionResponse
  */
 export declare type ReadSessionResponse = Message<"gatehouse.v1.ReadSessionResponse"> & {
   /**
-   * Absent when there is none.
+   * Absent if no session exists.
    *
    * @generated from field: gatehouse.v1.Session session = 1;
    */
   session?: Session | undefined;
 
   /**
-   * Its user; absent before anybody has signed in.
+   * Its user; absent before a sign-in.
    *
    * @generated from field: gatehouse.v1.User user = 2;
    */
@@ -1514,21 +1514,21 @@ export declare const ReadSessionResponseSchema: GenMessage<ReadSessionResponse>;
  */
 export declare type Session = Message<"gatehouse.v1.Session"> & {
   /**
-   * Its user: "usr_…"; empty before anybody has signed in.
+   * Its user: "usr_…"; empty before a sign-in.
    *
    * @generated from field: string user_id = 1;
    */
   userId: string;
 
   /**
-   * What the dashboard keeps in it; at most 16 kB.
+   * The data of the dashboard; at most 16 kB.
    *
    * @generated from field: bytes data = 2;
    */
   data: Uint8Array;
 
   /**
-   * When it ends by itself.
+   * When the session expires.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 3;
    */
@@ -1555,7 +1555,7 @@ export declare type WriteSessionRequest = Message<"gatehouse.v1.WriteSessionRequ
   sessionHash: Uint8Array;
 
   /**
-   * What to write; ends within 30 days.
+   * The session to write. It must expire within 30 days.
    *
    * @generated from field: gatehouse.v1.Session session = 2;
    */
@@ -1569,7 +1569,7 @@ export declare type WriteSessionRequest = Message<"gatehouse.v1.WriteSessionRequ
 export declare const WriteSessionRequestSchema: GenMessage<WriteSessionRequest>;
 
 /**
- * It is written.
+ * The session is written.
  *
  * @generated from message gatehouse.v1.WriteSessionResponse
  */
@@ -1596,7 +1596,7 @@ export declare type DeleteSessionRequest = Message<"gatehouse.v1.DeleteSessionRe
   sessionHash: Uint8Array;
 
   /**
-   * Its user signs out, which goes on record. False when the session goes on under another id.
+   * True when the user signs out, which is recorded. False when the session continues under another id.
    *
    * @generated from field: bool is_sign_out = 2;
    */
@@ -1610,7 +1610,7 @@ export declare type DeleteSessionRequest = Message<"gatehouse.v1.DeleteSessionRe
 export declare const DeleteSessionRequestSchema: GenMessage<DeleteSessionRequest>;
 
 /**
- * It has ended.
+ * The session has ended.
  *
  * @generated from message gatehouse.v1.DeleteSessionResponse
  */
@@ -1624,7 +1624,7 @@ export declare type DeleteSessionResponse = Message<"gatehouse.v1.DeleteSessionR
 export declare const DeleteSessionResponseSchema: GenMessage<DeleteSessionResponse>;
 
 /**
- * Whose sessions to end.
+ * The user whose sessions to end.
  *
  * @generated from message gatehouse.v1.EndUserSessionsRequest
  */
@@ -1637,7 +1637,7 @@ export declare type EndUserSessionsRequest = Message<"gatehouse.v1.EndUserSessio
   userId: string;
 
   /**
-   * The session that goes on; none does when empty.
+   * The session to keep. When empty, all sessions end.
    *
    * @generated from field: bytes keep_session_hash = 2;
    */
@@ -1651,7 +1651,7 @@ export declare type EndUserSessionsRequest = Message<"gatehouse.v1.EndUserSessio
 export declare const EndUserSessionsRequestSchema: GenMessage<EndUserSessionsRequest>;
 
 /**
- * They have ended.
+ * The sessions have ended.
  *
  * @generated from message gatehouse.v1.EndUserSessionsResponse
  */
@@ -1665,20 +1665,20 @@ export declare type EndUserSessionsResponse = Message<"gatehouse.v1.EndUserSessi
 export declare const EndUserSessionsResponseSchema: GenMessage<EndUserSessionsResponse>;
 
 /**
- * What a user may do for a merchant.
+ * The role of a user at a merchant.
  *
  * @generated from enum gatehouse.v1.MemberRole
  */
 export enum MemberRole {
   /**
-   * Not said; refused wherever a role is required.
+   * Not given; an error where a role is required.
    *
    * @generated from enum value: MEMBER_ROLE_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * Everything, with users and the audit log.
+   * Everything, including users and the audit log.
    *
    * @generated from enum value: MEMBER_ROLE_OWNER = 1;
    */
@@ -1692,7 +1692,7 @@ export enum MemberRole {
   DEVELOPER = 2,
 
   /**
-   * Looks, and changes nothing.
+   * Read access.
    *
    * @generated from enum value: MEMBER_ROLE_VIEWER = 3;
    */
@@ -1705,13 +1705,13 @@ export enum MemberRole {
 export declare const MemberRoleSchema: GenEnum<MemberRole>;
 
 /**
- * What a user who cannot sign in needs.
+ * The kind of help for a user who cannot sign in.
  *
  * @generated from enum gatehouse.v1.AccountHelp
  */
 export enum AccountHelp {
   /**
-   * Not said; refused.
+   * Not given; an error.
    *
    * @generated from enum value: ACCOUNT_HELP_UNSPECIFIED = 0;
    */
@@ -1725,7 +1725,7 @@ export enum AccountHelp {
   NEW_PASSWORD = 1,
 
   /**
-   * The second factor is removed.
+   * The removal of the second factor.
    *
    * @generated from enum value: ACCOUNT_HELP_REMOVE_SECOND_FACTOR = 2;
    */
@@ -1738,55 +1738,55 @@ export enum AccountHelp {
 export declare const AccountHelpSchema: GenEnum<AccountHelp>;
 
 /**
- * What happened to an account without its user.
+ * A change of an account by others than its user.
  *
  * @generated from enum gatehouse.v1.AccountNoticeEvent
  */
 export enum AccountNoticeEvent {
   /**
-   * Not said.
+   * Never used.
    *
    * @generated from enum value: ACCOUNT_NOTICE_EVENT_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * An operator asked for a link to a new password.
+   * An operator requested a link to a new password.
    *
    * @generated from enum value: ACCOUNT_NOTICE_EVENT_NEW_PASSWORD_ASKED = 1;
    */
   NEW_PASSWORD_ASKED = 1,
 
   /**
-   * A second operator approved, and was given the link.
+   * A second operator approved, and received the link.
    *
    * @generated from enum value: ACCOUNT_NOTICE_EVENT_NEW_PASSWORD_APPROVED = 2;
    */
   NEW_PASSWORD_APPROVED = 2,
 
   /**
-   * A new password was set by a link.
+   * A new password was set with a link.
    *
    * @generated from enum value: ACCOUNT_NOTICE_EVENT_PASSWORD_RESET = 3;
    */
   PASSWORD_RESET = 3,
 
   /**
-   * An operator asked for the removal of the second factor.
+   * An operator requested the removal of the second factor.
    *
    * @generated from enum value: ACCOUNT_NOTICE_EVENT_SECOND_FACTOR_REMOVAL_ASKED = 4;
    */
   SECOND_FACTOR_REMOVAL_ASKED = 4,
 
   /**
-   * A second operator approved, and the second factor is gone.
+   * A second operator approved, and the second factor was removed.
    *
    * @generated from enum value: ACCOUNT_NOTICE_EVENT_SECOND_FACTOR_REMOVED = 5;
    */
   SECOND_FACTOR_REMOVED = 5,
 
   /**
-   * An operator invited a further owner to a merchant of the user.
+   * An operator invited another owner to a merchant of the user.
    *
    * @generated from enum value: ACCOUNT_NOTICE_EVENT_OWNER_INVITED = 6;
    */
@@ -1799,24 +1799,24 @@ export enum AccountNoticeEvent {
 export declare const AccountNoticeEventSchema: GenEnum<AccountNoticeEvent>;
 
 /**
- * Keeps the people who use the dashboard: who they are, what they may do for which merchant, and how they prove it.
- * Passwords are kept as Argon2id hashes, one-time codes and links so that the stored form opens nothing.
- * Every change is in the audit log, and so is who came in, who left and who was refused: as session.begin, session.end,
- * session.end_others and session.refuse. Of refusals, the first of an hour for each user and reason.
+ * Manages the users of the dashboard: their accounts, roles and credentials. Core stores passwords as Argon2id hashes. It
+ * stores one-time codes and links in a form that cannot be used to sign in.
+ * Every change is in the audit log. So are sign-ins, sign-outs and denied sign-ins, as session.begin, session.end,
+ * session.end_others and session.refuse. Of denied sign-ins, it has the first in an hour for each user and reason.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.
- * Each method that checks a password may also fail with RESOURCE_EXHAUSTED OVERLOADED: few are checked at a time, so that
- * signing in never takes the processor away from payments.
- * A caller with the role dashboard names the user who acts by their id, "usr_…", in x-gatehouse-actor.
+ * Each method that checks a password may also fail with RESOURCE_EXHAUSTED OVERLOADED. Core checks few passwords at a
+ * time, so that sign-ins do not slow down payments.
+ * A caller with the role dashboard puts the id of the acting user, "usr_…", into x-gatehouse-actor.
  *
  * @generated from service gatehouse.v1.AccountService
  */
 export declare const AccountService: GenService<{
   /**
-   * Invites somebody by a one-time link: to a merchant with a role, or as an operator. Somebody who has an account already
-   * keeps it and gets the role with the link. Inviting the same address to the same place again ends the link before.
-   * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND MERCHANT_NOT_FOUND; ALREADY_EXISTS ALREADY_A_MEMBER for
-   * somebody whom the inviter sees in the list of users; RESOURCE_EXHAUSTED TOO_MANY_TRIES with google.rpc.RetryInfo.
+   * Creates an invitation link for a role at a merchant, or for an operator. An existing account is kept and gets the role
+   * with the link. Another invitation of the same address to the same merchant replaces the earlier link.
+   * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND MERCHANT_NOT_FOUND; ALREADY_EXISTS ALREADY_A_MEMBER for a user
+   * that the inviter sees in the list of users; RESOURCE_EXHAUSTED TOO_MANY_TRIES with google.rpc.RetryInfo.
    *
    * @generated from rpc gatehouse.v1.AccountService.InviteUser
    */
@@ -1826,7 +1826,7 @@ export declare const AccountService: GenService<{
     output: typeof InviteUserResponseSchema;
   },
   /**
-   * Says what a link invites to. Errors: NOT_FOUND LINK_NOT_USABLE when it is unknown, used, replaced or too old.
+   * Reads an invitation by its link. Errors: NOT_FOUND LINK_NOT_USABLE when the link is unknown, used, replaced or expired.
    *
    * @generated from rpc gatehouse.v1.AccountService.GetInvitation
    */
@@ -1836,10 +1836,10 @@ export declare const AccountService: GenService<{
     output: typeof GetInvitationResponseSchema;
   },
   /**
-   * Takes an invitation up, and makes the account when there is none. A link works once. A name or a password that no new
-   * account could have is answered alike whether or not there is an account, unless it is the account's own password.
-   * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND LINK_NOT_USABLE; UNAUTHENTICATED WRONG_CREDENTIALS when the
-   * account is there and the password is not its own; RESOURCE_EXHAUSTED TOO_MANY_TRIES.
+   * Accepts an invitation, and creates the account if the address has none. A link works once. The error for an invalid
+   * name or password does not reveal whether an account exists. An existing account's own password is always accepted.
+   * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND LINK_NOT_USABLE; UNAUTHENTICATED WRONG_CREDENTIALS for a wrong
+   * password of an existing account; RESOURCE_EXHAUSTED TOO_MANY_TRIES.
    *
    * @generated from rpc gatehouse.v1.AccountService.AcceptInvitation
    */
@@ -1849,9 +1849,9 @@ export declare const AccountService: GenService<{
     output: typeof AcceptInvitationResponseSchema;
   },
   /**
-   * Makes a one-time link to choose a new password, to be mailed to the user's address and shown to nobody. Only for the
-   * dashboard; an operator uses RequestAccountHelp. Takes the same steps and answers alike whether or not the address has an
-   * account, but for the token. Errors: INVALID_ARGUMENT INVALID_FIELDS; RESOURCE_EXHAUSTED TOO_MANY_TRIES.
+   * Creates a one-time link to a new password. The dashboard mails it to the user's address and shows it to no one. Only
+   * the dashboard may call this; an operator uses RequestAccountHelp. Apart from the token, the answer does not reveal
+   * whether the address has an account. Errors: INVALID_ARGUMENT INVALID_FIELDS; RESOURCE_EXHAUSTED TOO_MANY_TRIES.
    *
    * @generated from rpc gatehouse.v1.AccountService.StartPasswordReset
    */
@@ -1861,11 +1861,11 @@ export declare const AccountService: GenService<{
     output: typeof StartPasswordResetResponseSchema;
   },
   /**
-   * An operator asks for help for a user who cannot sign in. A link to a new password is mailed to the user by a dashboard
-   * that sends mail; without mail, a second operator has to approve. The removal of a second factor always needs a second
-   * operator. The request expires after 24 hours. The user is told. Repeating it changes nothing.
+   * Requests help for a user who cannot sign in. If the dashboard sends mail, it mails the user a link to a new password.
+   * Without mail, a second operator must approve. The removal of a second factor always needs a second operator.
+   * The request expires after 24 hours. The user is notified. Repeating it changes nothing.
    * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND USER_NOT_FOUND; FAILED_PRECONDITION TOTP_NOT_ENABLED,
-   * SECOND_OPERATOR_NEEDED when operators ask for themselves; PERMISSION_DENIED NOT_AN_OPERATOR.
+   * SECOND_OPERATOR_NEEDED for an operator's own account; PERMISSION_DENIED NOT_AN_OPERATOR.
    *
    * @generated from rpc gatehouse.v1.AccountService.RequestAccountHelp
    */
@@ -1875,9 +1875,9 @@ export declare const AccountService: GenService<{
     output: typeof RequestAccountHelpResponseSchema;
   },
   /**
-   * A second operator approves what another one asked for: gives the link to a new password, or removes the second factor
-   * and ends the user's sessions. Every holder of an operator service token counts as one and the same operator, whatever
-   * name the call carries, because the name is not proved.
+   * Approves another operator's request. Returns the link to a new password, or removes the second factor and ends the
+   * user's sessions. All holders of an operator service token count as the same operator, because nothing proves the
+   * name that a call carries.
    * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND ACCOUNT_HELP_NOT_FOUND; FAILED_PRECONDITION SECOND_OPERATOR_NEEDED,
    * OPERATOR_TOO_NEW when either operator has had that role for less than 24 hours, MAILED_TO_USER when the link goes to
    * the user by mail; PERMISSION_DENIED NOT_AN_OPERATOR.
@@ -1890,7 +1890,7 @@ export declare const AccountService: GenService<{
     output: typeof ApproveAccountHelpResponseSchema;
   },
   /**
-   * Withdraws a request for help, whoever asked. Repeating it changes nothing.
+   * Withdraws a request for help of any operator. Repeating it changes nothing.
    * Errors: INVALID_ARGUMENT INVALID_FIELDS; PERMISSION_DENIED NOT_AN_OPERATOR.
    *
    * @generated from rpc gatehouse.v1.AccountService.RejectAccountHelp
@@ -1911,8 +1911,8 @@ export declare const AccountService: GenService<{
     output: typeof ListAccountHelpResponseSchema;
   },
   /**
-   * Takes the mails that are due to users: links to a new password that operators asked for, and notices. Each is given
-   * once. A dashboard that sends mail calls this every few seconds, and core knows by that that mail is configured.
+   * Takes the mails that are due: links to a new password that operators requested, and notices. Each is returned once.
+   * A dashboard that sends mail calls this every few seconds. Core concludes from these calls that mail is configured.
    *
    * @generated from rpc gatehouse.v1.AccountService.TakeAccountMails
    */
@@ -1922,7 +1922,7 @@ export declare const AccountService: GenService<{
     output: typeof TakeAccountMailsResponseSchema;
   },
   /**
-   * Lists what others did to a user's account in the last 7 days, the newest first; for the user to see after signing in.
+   * Lists the changes of an account by others in the last 7 days, newest first. The user sees them after signing in.
    * Errors: INVALID_ARGUMENT INVALID_FIELDS.
    *
    * @generated from rpc gatehouse.v1.AccountService.ListAccountNotices
@@ -1933,8 +1933,8 @@ export declare const AccountService: GenService<{
     output: typeof ListAccountNoticesResponseSchema;
   },
   /**
-   * Sets a new password by such a link and ends all sessions of the user. The second factor stays as it is: signing in
-   * still asks for a code. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND LINK_NOT_USABLE.
+   * Sets a new password with a link, and ends all sessions of the user. The second factor does not change, so signing in
+   * still requires a code. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND LINK_NOT_USABLE.
    *
    * @generated from rpc gatehouse.v1.AccountService.ResetPassword
    */
@@ -1944,10 +1944,10 @@ export declare const AccountService: GenService<{
     output: typeof ResetPasswordResponseSchema;
   },
   /**
-   * Checks an address and a password. An unknown address takes as long as a wrong password and is answered alike.
+   * Checks an address and a password. An unknown address gets the same answer as a wrong password, after the same time.
    * Without a second factor, this is the sign-in.
-   * Errors: UNAUTHENTICATED WRONG_CREDENTIALS; RESOURCE_EXHAUSTED TOO_MANY_TRIES with google.rpc.RetryInfo, counted per
-   * account and per address the caller names.
+   * Errors: UNAUTHENTICATED WRONG_CREDENTIALS; RESOURCE_EXHAUSTED TOO_MANY_TRIES with google.rpc.RetryInfo, counted by
+   * account and by remote_address.
    *
    * @generated from rpc gatehouse.v1.AccountService.VerifyPassword
    */
@@ -1957,8 +1957,8 @@ export declare const AccountService: GenService<{
     output: typeof VerifyPasswordResponseSchema;
   },
   /**
-   * Checks a one-time code (RFC 6238) or one of the recovery codes. Each is taken once. This is the sign-in of whoever has
-   * a second factor.
+   * Checks a one-time code (RFC 6238) or a recovery code. Each is accepted once. With a second factor, this is the
+   * sign-in.
    * Errors: UNAUTHENTICATED WRONG_CODE; FAILED_PRECONDITION TOTP_NOT_ENABLED; RESOURCE_EXHAUSTED TOO_MANY_TRIES.
    *
    * @generated from rpc gatehouse.v1.AccountService.VerifyTotp
@@ -1969,7 +1969,7 @@ export declare const AccountService: GenService<{
     output: typeof VerifyTotpResponseSchema;
   },
   /**
-   * Makes a secret for one-time codes, which counts from ConfirmTotp on.
+   * Creates a secret for one-time codes. ConfirmTotp activates it.
    * Errors: NOT_FOUND USER_NOT_FOUND; FAILED_PRECONDITION TOTP_ENABLED.
    *
    * @generated from rpc gatehouse.v1.AccountService.BeginTotp
@@ -2011,7 +2011,7 @@ export declare const AccountService: GenService<{
     output: typeof ChangePasswordResponseSchema;
   },
   /**
-   * Changes what a user says of themselves. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND USER_NOT_FOUND.
+   * Changes the name and language of a user. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND USER_NOT_FOUND.
    *
    * @generated from rpc gatehouse.v1.AccountService.UpdateProfile
    */
@@ -2031,8 +2031,8 @@ export declare const AccountService: GenService<{
     output: typeof ListUsersResponseSchema;
   },
   /**
-   * Gives a user another role at a merchant. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND USER_NOT_FOUND;
-   * FAILED_PRECONDITION LAST_OWNER; ABORTED CHANGED_MEANWHILE when the role is no longer the one the caller saw.
+   * Changes the role of a user at a merchant. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND USER_NOT_FOUND;
+   * FAILED_PRECONDITION LAST_OWNER; ABORTED CHANGED_MEANWHILE when the current role is not expected_role.
    *
    * @generated from rpc gatehouse.v1.AccountService.ChangeMembership
    */
@@ -2042,9 +2042,9 @@ export declare const AccountService: GenService<{
     output: typeof ChangeMembershipResponseSchema;
   },
   /**
-   * Takes a user, or an invitation that is not taken up, off a merchant. Repeating it changes nothing.
-   * Errors: INVALID_ARGUMENT INVALID_FIELDS; FAILED_PRECONDITION LAST_OWNER when nobody who may sign in would be left to
-   * manage the merchant's users.
+   * Removes a user or an open invitation from a merchant. Repeating it changes nothing.
+   * Errors: INVALID_ARGUMENT INVALID_FIELDS; FAILED_PRECONDITION LAST_OWNER when no enabled owner would be left to manage
+   * the merchant's users.
    *
    * @generated from rpc gatehouse.v1.AccountService.RemoveMembership
    */
@@ -2054,7 +2054,7 @@ export declare const AccountService: GenService<{
     output: typeof RemoveMembershipResponseSchema;
   },
   /**
-   * Keeps a user out and ends all their sessions, or lets them in again. Repeating it changes nothing.
+   * Disables an account and ends all its sessions, or enables it. Repeating it changes nothing.
    * Errors: NOT_FOUND USER_NOT_FOUND; FAILED_PRECONDITION LAST_OPERATOR.
    *
    * @generated from rpc gatehouse.v1.AccountService.SetUserDisabled
@@ -2067,8 +2067,8 @@ export declare const AccountService: GenService<{
 }>;
 
 /**
- * Keeps the dashboard's sessions, by a hash of their ids. What a session holds is the dashboard's own affair.
- * A session that has ended stays ended: a request that was under way when it ended cannot write it back.
+ * Stores the dashboard's sessions under hashes of their ids. Core does not read their data. An ended session never becomes
+ * valid again: a request that started before the end cannot write it back.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.
  *
@@ -2076,8 +2076,7 @@ export declare const AccountService: GenService<{
  */
 export declare const SessionService: GenService<{
   /**
-   * Reads a session and its user as they are now; both absent when there is no such session, it has ended, or its user
-   * was disabled.
+   * Reads a session and its user. Both are absent when the session does not exist, has ended, or its user is disabled.
    *
    * @generated from rpc gatehouse.v1.SessionService.ReadSession
    */
@@ -2087,7 +2086,7 @@ export declare const SessionService: GenService<{
     output: typeof ReadSessionResponseSchema;
   },
   /**
-   * Writes a session, whole. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND USER_NOT_FOUND.
+   * Writes a whole session. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND USER_NOT_FOUND.
    *
    * @generated from rpc gatehouse.v1.SessionService.WriteSession
    */

@@ -431,7 +431,7 @@ export const MemberRoleSchema = /*@__PURE__*/
   enumDesc(file_gatehouse_v1_account_service, 0);
 
 /**
- * What a user may do for a merchant.
+ * The role of a user at a merchant.
  *
  * @generated from enum gatehouse.v1.MemberRole
  */
@@ -445,7 +445,7 @@ export const AccountHelpSchema = /*@__PURE__*/
   enumDesc(file_gatehouse_v1_account_service, 1);
 
 /**
- * What a user who cannot sign in needs.
+ * The kind of help for a user who cannot sign in.
  *
  * @generated from enum gatehouse.v1.AccountHelp
  */
@@ -459,7 +459,7 @@ export const AccountNoticeEventSchema = /*@__PURE__*/
   enumDesc(file_gatehouse_v1_account_service, 2);
 
 /**
- * What happened to an account without its user.
+ * A change of an account by others than its user.
  *
  * @generated from enum gatehouse.v1.AccountNoticeEvent
  */
@@ -467,15 +467,15 @@ export const AccountNoticeEvent = /*@__PURE__*/
   tsEnum(AccountNoticeEventSchema);
 
 /**
- * Keeps the people who use the dashboard: who they are, what they may do for which merchant, and how they prove it.
- * Passwords are kept as Argon2id hashes, one-time codes and links so that the stored form opens nothing.
- * Every change is in the audit log, and so is who came in, who left and who was refused: as session.begin, session.end,
- * session.end_others and session.refuse. Of refusals, the first of an hour for each user and reason.
+ * Manages the users of the dashboard: their accounts, roles and credentials. Core stores passwords as Argon2id hashes. It
+ * stores one-time codes and links in a form that cannot be used to sign in.
+ * Every change is in the audit log. So are sign-ins, sign-outs and denied sign-ins, as session.begin, session.end,
+ * session.end_others and session.refuse. Of denied sign-ins, it has the first in an hour for each user and reason.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.
- * Each method that checks a password may also fail with RESOURCE_EXHAUSTED OVERLOADED: few are checked at a time, so that
- * signing in never takes the processor away from payments.
- * A caller with the role dashboard names the user who acts by their id, "usr_…", in x-gatehouse-actor.
+ * Each method that checks a password may also fail with RESOURCE_EXHAUSTED OVERLOADED. Core checks few passwords at a
+ * time, so that sign-ins do not slow down payments.
+ * A caller with the role dashboard puts the id of the acting user, "usr_…", into x-gatehouse-actor.
  *
  * @generated from service gatehouse.v1.AccountService
  */
@@ -483,8 +483,8 @@ export const AccountService = /*@__PURE__*/
   serviceDesc(file_gatehouse_v1_account_service, 0);
 
 /**
- * Keeps the dashboard's sessions, by a hash of their ids. What a session holds is the dashboard's own affair.
- * A session that has ended stays ended: a request that was under way when it ended cannot write it back.
+ * Stores the dashboard's sessions under hashes of their ids. Core does not read their data. An ended session never becomes
+ * valid again: a request that started before the end cannot write it back.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.
  *

@@ -13,7 +13,7 @@ import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 export declare const file_gatehouse_v1_api_key_service: GenFile;
 
 /**
- * What is known of a key. The key itself is not.
+ * The record of a key, without the key itself.
  *
  * @generated from message gatehouse.v1.ApiKey
  */
@@ -33,28 +33,28 @@ export declare type ApiKey = Message<"gatehouse.v1.ApiKey"> & {
   merchantId: string;
 
   /**
-   * The environment the key opens.
+   * The environment in which the key is valid.
    *
    * @generated from field: gatehouse.v1.Environment environment = 3;
    */
   environment: Environment;
 
   /**
-   * The beginning of the key, enough to recognise it by.
+   * The first characters of the key, to recognise it by.
    *
    * @generated from field: string prefix = 4;
    */
   prefix: string;
 
   /**
-   * What the key is for, in its owner's words; may be empty.
+   * The purpose of the key, in its owner's words; may be empty.
    *
    * @generated from field: string label = 5;
    */
   label: string;
 
   /**
-   * When the key was made.
+   * When the key was created.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 6;
    */
@@ -68,7 +68,7 @@ export declare type ApiKey = Message<"gatehouse.v1.ApiKey"> & {
   lastUsedTime?: Timestamp | undefined;
 
   /**
-   * When the key stops working by itself; absent when it does not.
+   * When the key expires; absent for a key that does not expire.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 8;
    */
@@ -116,7 +116,7 @@ export declare type AuthenticateApiKeyRequest = Message<"gatehouse.v1.Authentica
 export declare const AuthenticateApiKeyRequestSchema: GenMessage<AuthenticateApiKeyRequest>;
 
 /**
- * Whose key it is.
+ * The merchant of the key.
  *
  * @generated from message gatehouse.v1.AuthenticateApiKeyResponse
  */
@@ -136,7 +136,7 @@ export declare type AuthenticateApiKeyResponse = Message<"gatehouse.v1.Authentic
   apiKeyId: string;
 
   /**
-   * Requests a second that the merchant's terms grant the key; what the facade grants every key when 0.
+   * Requests per second that the merchant's terms allow the key. When 0, the facade's limit for every key applies.
    *
    * @generated from field: int32 requests_per_second = 3;
    */
@@ -150,7 +150,7 @@ export declare type AuthenticateApiKeyResponse = Message<"gatehouse.v1.Authentic
 export declare const AuthenticateApiKeyResponseSchema: GenMessage<AuthenticateApiKeyResponse>;
 
 /**
- * A key to make.
+ * A key to create.
  *
  * @generated from message gatehouse.v1.IssueApiKeyRequest
  */
@@ -163,14 +163,14 @@ export declare type IssueApiKeyRequest = Message<"gatehouse.v1.IssueApiKeyReques
   merchantId: string;
 
   /**
-   * The environment the key opens.
+   * The environment in which the key is valid.
    *
    * @generated from field: gatehouse.v1.Environment environment = 2;
    */
   environment: Environment;
 
   /**
-   * What the key is for; at most 64 characters.
+   * The purpose of the key; at most 64 characters.
    *
    * @generated from field: string label = 3;
    */
@@ -184,13 +184,13 @@ export declare type IssueApiKeyRequest = Message<"gatehouse.v1.IssueApiKeyReques
 export declare const IssueApiKeyRequestSchema: GenMessage<IssueApiKeyRequest>;
 
 /**
- * The key made.
+ * The created key.
  *
  * @generated from message gatehouse.v1.IssueApiKeyResponse
  */
 export declare type IssueApiKeyResponse = Message<"gatehouse.v1.IssueApiKeyResponse"> & {
   /**
-   * What is kept of it.
+   * Its record.
    *
    * @generated from field: gatehouse.v1.ApiKey api_key = 1;
    */
@@ -231,7 +231,7 @@ export declare type RotateApiKeyRequest = Message<"gatehouse.v1.RotateApiKeyRequ
   apiKeyId: string;
 
   /**
-   * How long the replaced key goes on working: up to 30 days, 24 hours when absent.
+   * How long the replaced key continues to work: up to 30 days, 24 hours when absent.
    *
    * @generated from field: google.protobuf.Duration overlap = 3;
    */
@@ -245,13 +245,13 @@ export declare type RotateApiKeyRequest = Message<"gatehouse.v1.RotateApiKeyRequ
 export declare const RotateApiKeyRequestSchema: GenMessage<RotateApiKeyRequest>;
 
 /**
- * The new key and the one it replaces.
+ * The new key and the replaced key.
  *
  * @generated from message gatehouse.v1.RotateApiKeyResponse
  */
 export declare type RotateApiKeyResponse = Message<"gatehouse.v1.RotateApiKeyResponse"> & {
   /**
-   * What is kept of the new key.
+   * The record of the new key.
    *
    * @generated from field: gatehouse.v1.ApiKey api_key = 1;
    */
@@ -265,7 +265,7 @@ export declare type RotateApiKeyResponse = Message<"gatehouse.v1.RotateApiKeyRes
   secret: string;
 
   /**
-   * The replaced key, with the time it stops working.
+   * The replaced key, with the time when it expires.
    *
    * @generated from field: gatehouse.v1.ApiKey replaced = 3;
    */
@@ -279,7 +279,7 @@ export declare type RotateApiKeyResponse = Message<"gatehouse.v1.RotateApiKeyRes
 export declare const RotateApiKeyResponseSchema: GenMessage<RotateApiKeyResponse>;
 
 /**
- * A key to end.
+ * A key to revoke.
  *
  * @generated from message gatehouse.v1.RevokeApiKeyRequest
  */
@@ -292,7 +292,7 @@ export declare type RevokeApiKeyRequest = Message<"gatehouse.v1.RevokeApiKeyRequ
   merchantId: string;
 
   /**
-   * The key to end: "key_…".
+   * The key to revoke: "key_…".
    *
    * @generated from field: string api_key_id = 2;
    */
@@ -306,13 +306,13 @@ export declare type RevokeApiKeyRequest = Message<"gatehouse.v1.RevokeApiKeyRequ
 export declare const RevokeApiKeyRequestSchema: GenMessage<RevokeApiKeyRequest>;
 
 /**
- * The ended key.
+ * The revoked key.
  *
  * @generated from message gatehouse.v1.RevokeApiKeyResponse
  */
 export declare type RevokeApiKeyResponse = Message<"gatehouse.v1.RevokeApiKeyResponse"> & {
   /**
-   * What is kept of it.
+   * Its record.
    *
    * @generated from field: gatehouse.v1.ApiKey api_key = 1;
    */
@@ -326,7 +326,7 @@ export declare type RevokeApiKeyResponse = Message<"gatehouse.v1.RevokeApiKeyRes
 export declare const RevokeApiKeyResponseSchema: GenMessage<RevokeApiKeyResponse>;
 
 /**
- * Whose keys to list.
+ * The filter for keys.
  *
  * @generated from message gatehouse.v1.ListApiKeysRequest
  */
@@ -373,7 +373,7 @@ export declare type ListApiKeysResponse = Message<"gatehouse.v1.ListApiKeysRespo
 export declare const ListApiKeysResponseSchema: GenMessage<ListApiKeysResponse>;
 
 /**
- * Keeps merchants' API keys. A key is shown once, when it is made; only a keyed hash of it is stored.
+ * Manages merchants' API keys. A key is shown once, when it is created. Only a keyed hash of it is stored.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.
  *
@@ -381,9 +381,9 @@ export declare const ListApiKeysResponseSchema: GenMessage<ListApiKeysResponse>;
  */
 export declare const ApiKeyService: GenService<{
   /**
-   * Says whose key this is. The answer may be reused for at most 3 seconds, so that a revoked key is dead everywhere
-   * within 5. Errors: UNAUTHENTICATED INVALID_API_KEY for a key that is malformed, unknown, revoked, expired or of the
-   * other environment; PERMISSION_DENIED MERCHANT_SUSPENDED or PRODUCTION_NOT_ACTIVATED, whose ErrorInfo names the key
+   * Returns the merchant of a key. Callers may reuse the answer for at most 3 seconds, so that every process rejects a
+   * revoked key within 5. Errors: UNAUTHENTICATED INVALID_API_KEY for a key that is malformed, unknown, revoked, expired or of
+   * the other environment; PERMISSION_DENIED MERCHANT_SUSPENDED or PRODUCTION_NOT_ACTIVATED, whose ErrorInfo names the key
    * in metadata: merchant_id, api_key_id.
    *
    * @generated from rpc gatehouse.v1.ApiKeyService.AuthenticateApiKey
@@ -394,7 +394,7 @@ export declare const ApiKeyService: GenService<{
     output: typeof AuthenticateApiKeyResponseSchema;
   },
   /**
-   * Makes a key. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND MERCHANT_NOT_FOUND;
+   * Creates a key. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND MERCHANT_NOT_FOUND;
    * RESOURCE_EXHAUSTED TOO_MANY_API_KEYS beyond 20 usable keys per merchant and environment.
    *
    * @generated from rpc gatehouse.v1.ApiKeyService.IssueApiKey
@@ -405,7 +405,7 @@ export declare const ApiKeyService: GenService<{
     output: typeof IssueApiKeyResponseSchema;
   },
   /**
-   * Makes a key to take the place of another, which goes on working for the overlap.
+   * Creates a key that replaces another. The other key continues to work for the overlap.
    * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND API_KEY_NOT_FOUND; FAILED_PRECONDITION API_KEY_NOT_USABLE.
    *
    * @generated from rpc gatehouse.v1.ApiKeyService.RotateApiKey
@@ -416,7 +416,8 @@ export declare const ApiKeyService: GenService<{
     output: typeof RotateApiKeyResponseSchema;
   },
   /**
-   * Ends a key for good. Repeating it changes nothing. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND API_KEY_NOT_FOUND.
+   * Revokes a key permanently. Repeating it changes nothing.
+   * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND API_KEY_NOT_FOUND.
    *
    * @generated from rpc gatehouse.v1.ApiKeyService.RevokeApiKey
    */

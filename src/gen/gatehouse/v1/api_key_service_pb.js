@@ -90,7 +90,7 @@ export const ListApiKeysResponseSchema = /*@__PURE__*/
   messageDesc(file_gatehouse_v1_api_key_service, 10);
 
 /**
- * Keeps merchants' API keys. A key is shown once, when it is made; only a keyed hash of it is stored.
+ * Manages merchants' API keys. A key is shown once, when it is created. Only a keyed hash of it is stored.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.
  *

@@ -12,7 +12,7 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 export declare const file_gatehouse_v1_audit_service: GenFile;
 
 /**
- * One change made by somebody, or one visit. Never altered, never removed.
+ * One change or one sign-in. Entries are never changed or removed.
  *
  * @generated from message gatehouse.v1.AuditEntry
  */
@@ -32,49 +32,49 @@ export declare type AuditEntry = Message<"gatehouse.v1.AuditEntry"> & {
   createTime?: Timestamp | undefined;
 
   /**
-   * Who made it: the role of the service token and, when the caller said so, the person behind it.
+   * The author: the role of the service token and, if the caller named one, the person.
    *
    * @generated from field: string actor = 3;
    */
   actor: string;
 
   /**
-   * What was done, such as "merchant.suspend".
+   * The action, such as "merchant.suspend".
    *
    * @generated from field: string action = 4;
    */
   action: string;
 
   /**
-   * The merchant it concerns; empty when it concerns none, such as a change of an operator.
+   * The merchant that it concerns; empty for none, such as a change of an operator.
    *
    * @generated from field: string merchant_id = 5;
    */
   merchantId: string;
 
   /**
-   * The id of what was changed.
+   * The id of the changed object.
    *
    * @generated from field: string target_id = 6;
    */
   targetId: string;
 
   /**
-   * The id of the request that did it.
+   * The id of the request that made the change.
    *
    * @generated from field: string request_id = 7;
    */
   requestId: string;
 
   /**
-   * What the change was, without secrets.
+   * The values of the change, without secrets.
    *
    * @generated from field: google.protobuf.Struct details = 8;
    */
   details?: JsonObject | undefined;
 
   /**
-   * The address of the user of the dashboard who made it, as it is when the entry is listed; empty when it was none.
+   * The current address of the dashboard user who made the change; empty for other authors.
    *
    * @generated from field: string actor_email = 9;
    */
@@ -170,13 +170,13 @@ export declare type ListAuditEntriesResponse = Message<"gatehouse.v1.ListAuditEn
 export declare const ListAuditEntriesResponseSchema: GenMessage<ListAuditEntriesResponse>;
 
 /**
- * The change to put on record.
+ * The change to record.
  *
  * @generated from message gatehouse.v1.RecordAuditEntryRequest
  */
 export declare type RecordAuditEntryRequest = Message<"gatehouse.v1.RecordAuditEntryRequest"> & {
   /**
-   * All of its fields are required but details; actor_email is not taken.
+   * Every field is required, except details. actor_email is ignored.
    *
    * @generated from field: gatehouse.v1.AuditEntry entry = 1;
    */
@@ -190,7 +190,7 @@ export declare type RecordAuditEntryRequest = Message<"gatehouse.v1.RecordAuditE
 export declare const RecordAuditEntryRequestSchema: GenMessage<RecordAuditEntryRequest>;
 
 /**
- * It is on record.
+ * The entry is recorded.
  *
  * @generated from message gatehouse.v1.RecordAuditEntryResponse
  */
@@ -204,7 +204,7 @@ export declare type RecordAuditEntryResponse = Message<"gatehouse.v1.RecordAudit
 export declare const RecordAuditEntryResponseSchema: GenMessage<RecordAuditEntryResponse>;
 
 /**
- * Keeps the append-only record of who changed what, and of who came in.
+ * Stores the audit log: the append-only record of changes and sign-ins, with their authors.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.
  *
@@ -222,7 +222,7 @@ export declare const AuditService: GenService<{
     output: typeof ListAuditEntriesResponseSchema;
   },
   /**
-   * Puts a change on record that was made in another process. Safe to repeat: an entry is known by its id.
+   * Records a change that another process made. Repeating it changes nothing, because the entry carries its id.
    * Errors: INVALID_ARGUMENT INVALID_FIELDS.
    *
    * @generated from rpc gatehouse.v1.AuditService.RecordAuditEntry

@@ -47,7 +47,7 @@ export const RecordAuditEntryResponseSchema = /*@__PURE__*/
   messageDesc(file_gatehouse_v1_audit_service, 4);
 
 /**
- * Keeps the append-only record of who changed what, and of who came in.
+ * Stores the audit log: the append-only record of changes and sign-ins, with their authors.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.
  *

@@ -13,7 +13,7 @@ import type { MerchantContact } from "./merchant_service_pb.js";
 export declare const file_gatehouse_v1_checkout_service: GenFile;
 
 /**
- * What the pages show of a checkout.
+ * The content of a checkout page.
  *
  * @generated from message gatehouse.v1.Checkout
  */
@@ -47,21 +47,21 @@ export declare type Checkout = Message<"gatehouse.v1.Checkout"> & {
   attemptsLeft: number;
 
   /**
-   * The options the customer may choose from.
+   * The options that the customer may choose.
    *
    * @generated from field: repeated gatehouse.v1.PaymentOption payment_options = 5;
    */
   paymentOptions: PaymentOption[];
 
   /**
-   * Whether the browser that asks is the one the checkout is bound to, or it is bound to none.
+   * Whether this browser can use the checkout: it is bound to this browser or to none.
    *
    * @generated from field: bool usable_here = 6;
    */
   usableHere: boolean;
 
   /**
-   * Whether the browser that asks is the one the checkout is bound to: only then may the page show the payer's number.
+   * Whether the checkout is bound to this browser. Only then may the page show the payer's number.
    *
    * @generated from field: bool bound_here = 7;
    */
@@ -294,7 +294,7 @@ export declare type CancelCheckoutResponse = Message<"gatehouse.v1.CancelCheckou
 export declare const CancelCheckoutResponseSchema: GenMessage<CancelCheckoutResponse>;
 
 /**
- * What the hosted checkout pages need, and nothing more. The token in a checkout URL is all that a customer has.
+ * Serves the hosted checkout pages. The token in a checkout URL is the customer's only credential.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.
  *
@@ -302,7 +302,7 @@ export declare const CancelCheckoutResponseSchema: GenMessage<CancelCheckoutResp
  */
 export declare const CheckoutService: GenService<{
   /**
-   * Reads what the page shows. Changes nothing, so a link preview or a prefetch does no harm.
+   * Reads the content of the page. Changes nothing, so a link preview or a prefetch does no harm.
    * Errors: NOT_FOUND CHECKOUT_NOT_FOUND for a token that is malformed, forged or of no order.
    *
    * @generated from rpc gatehouse.v1.CheckoutService.GetCheckout
@@ -313,8 +313,8 @@ export declare const CheckoutService: GenService<{
     output: typeof GetCheckoutResponseSchema;
   },
   /**
-   * Starts a payment, and binds the checkout to the browser that does so first. A repeat while the same payment runs
-   * gives that one. Errors: CHECKOUT_NOT_FOUND; INVALID_ARGUMENT INVALID_FIELDS; FAILED_PRECONDITION
+   * Starts a payment, and binds the checkout to the first browser that does so. A repeat while the same payment is in
+   * flight returns that payment. Errors: CHECKOUT_NOT_FOUND; INVALID_ARGUMENT INVALID_FIELDS; FAILED_PRECONDITION
    * CHECKOUT_IN_USE for another browser, PAYMENT_IN_PROGRESS, MONEY_NOT_RETURNED, ORDER_NOT_PAYABLE; RESOURCE_EXHAUSTED PHONE_BUSY, PHONE_LIMIT;
    * PERMISSION_DENIED MERCHANT_SUSPENDED or PRODUCTION_NOT_ACTIVATED.
    *
@@ -326,7 +326,7 @@ export declare const CheckoutService: GenService<{
     output: typeof SubmitCheckoutPaymentResponseSchema;
   },
   /**
-   * Gives up: the order becomes FAILED unless a payment is under way. Repeating it changes nothing.
+   * Cancels the order: it becomes FAILED, unless a payment is in flight. Repeating it changes nothing.
    * Errors: CHECKOUT_NOT_FOUND; FAILED_PRECONDITION CHECKOUT_IN_USE, PAYMENT_IN_PROGRESS, ORDER_NOT_PAYABLE.
    *
    * @generated from rpc gatehouse.v1.CheckoutService.CancelCheckout

@@ -69,7 +69,7 @@ export const CancelCheckoutResponseSchema = /*@__PURE__*/
   messageDesc(file_gatehouse_v1_checkout_service, 7);
 
 /**
- * What the hosted checkout pages need, and nothing more. The token in a checkout URL is all that a customer has.
+ * Serves the hosted checkout pages. The token in a checkout URL is the customer's only credential.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.
  *

@@ -68,14 +68,14 @@ export declare type Merchant = Message<"gatehouse.v1.Merchant"> & {
   updateTime?: Timestamp | undefined;
 
   /**
-   * What the merchant may do; always there in answers.
+   * The terms of the merchant; always present in answers.
    *
    * @generated from field: gatehouse.v1.MerchantTerms terms = 8;
    */
   terms?: MerchantTerms | undefined;
 
   /**
-   * How customers reach the merchant; always there in answers.
+   * How customers contact the merchant; always present in answers.
    *
    * @generated from field: gatehouse.v1.MerchantContact contact = 9;
    */
@@ -89,7 +89,7 @@ export declare type Merchant = Message<"gatehouse.v1.Merchant"> & {
 export declare const MerchantSchema: GenMessage<Merchant>;
 
 /**
- * How customers reach a merchant with a question about a payment. Shown on checkout pages and receipts.
+ * How customers contact a merchant with a question about a payment. Shown on checkout pages and receipts.
  *
  * @generated from message gatehouse.v1.MerchantContact
  */
@@ -117,41 +117,41 @@ export declare type MerchantContact = Message<"gatehouse.v1.MerchantContact"> & 
 export declare const MerchantContactSchema: GenMessage<MerchantContact>;
 
 /**
- * What a merchant may do. An empty field sets no limit beside the deployment's own.
+ * The terms of a merchant. With an empty field, only the limit of the deployment applies.
  *
  * @generated from message gatehouse.v1.MerchantTerms
  */
 export declare type MerchantTerms = Message<"gatehouse.v1.MerchantTerms"> & {
   /**
-   * The options its customers may pay by in the sandbox; every one that a wallet is set up for when empty.
+   * The payment options of its customers in the sandbox; every configured option when empty.
    *
    * @generated from field: repeated gatehouse.v1.PaymentOption sandbox_payment_options = 1;
    */
   sandboxPaymentOptions: PaymentOption[];
 
   /**
-   * The options its customers may pay by in production; every one that a wallet is set up for when empty.
+   * The payment options of its customers in production; every configured option when empty.
    *
    * @generated from field: repeated gatehouse.v1.PaymentOption production_payment_options = 2;
    */
   productionPaymentOptions: PaymentOption[];
 
   /**
-   * The ISO 4217 codes its orders may be in; every one of the deployment's when empty.
+   * The ISO 4217 codes that its orders may have; all currencies of the deployment when empty.
    *
    * @generated from field: repeated string currencies = 3;
    */
   currencies: string[];
 
   /**
-   * The most that an order may be over, for each currency at most once; no limit for a currency that is not there.
+   * The largest amount of an order, at most one for each currency. Other currencies have no limit.
    *
    * @generated from field: repeated gatehouse.v1.LargestAmount largest_amounts = 4;
    */
   largestAmounts: LargestAmount[];
 
   /**
-   * Requests a second that each of its keys may make, 1 to 100000; what the deployment grants every key when 0.
+   * The limit of requests per second for each of its keys, 1 to 100000; the limit of the deployment when 0.
    *
    * @generated from field: int32 requests_per_second = 5;
    */
@@ -165,7 +165,7 @@ export declare type MerchantTerms = Message<"gatehouse.v1.MerchantTerms"> & {
 export declare const MerchantTermsSchema: GenMessage<MerchantTerms>;
 
 /**
- * The most that an order may be over in a currency.
+ * The largest amount of an order in a currency.
  *
  * @generated from message gatehouse.v1.LargestAmount
  */
@@ -266,7 +266,7 @@ export declare type GetMerchantRequest = Message<"gatehouse.v1.GetMerchantReques
 export declare const GetMerchantRequestSchema: GenMessage<GetMerchantRequest>;
 
 /**
- * The merchant asked for.
+ * The requested merchant.
  *
  * @generated from message gatehouse.v1.GetMerchantResponse
  */
@@ -279,7 +279,7 @@ export declare type GetMerchantResponse = Message<"gatehouse.v1.GetMerchantRespo
   merchant?: Merchant | undefined;
 
   /**
-   * The ISO 4217 codes that its orders may be in: those of its terms, or the deployment's when its terms have none.
+   * The ISO 4217 codes that its orders may have: those of its terms, or of the deployment when its terms have none.
    *
    * @generated from field: repeated string currencies = 2;
    */
@@ -360,7 +360,7 @@ export declare type SuspendMerchantRequest = Message<"gatehouse.v1.SuspendMercha
   merchantId: string;
 
   /**
-   * Why, for the audit log; may be empty.
+   * The reason, for the audit log; may be empty.
    *
    * @generated from field: string reason = 2;
    */
@@ -434,7 +434,7 @@ export declare type ResumeMerchantResponse = Message<"gatehouse.v1.ResumeMerchan
 export declare const ResumeMerchantResponseSchema: GenMessage<ResumeMerchantResponse>;
 
 /**
- * Which merchant to let into production.
+ * Which merchant to activate production for.
  *
  * @generated from message gatehouse.v1.ActivateProductionRequest
  */
@@ -474,7 +474,7 @@ export declare type ActivateProductionResponse = Message<"gatehouse.v1.ActivateP
 export declare const ActivateProductionResponseSchema: GenMessage<ActivateProductionResponse>;
 
 /**
- * What to change about a merchant. What is absent stays as it is.
+ * The changes of a merchant. Absent fields do not change.
  *
  * @generated from message gatehouse.v1.UpdateMerchantRequest
  */
@@ -487,7 +487,7 @@ export declare type UpdateMerchantRequest = Message<"gatehouse.v1.UpdateMerchant
   merchantId: string;
 
   /**
-   * The update_time of the merchant that the change was made from; whatever the merchant is by now when absent.
+   * The update_time of the merchant that the caller read. When absent, later changes are not detected.
    *
    * @generated from field: google.protobuf.Timestamp expected_update_time = 2;
    */
@@ -501,7 +501,7 @@ export declare type UpdateMerchantRequest = Message<"gatehouse.v1.UpdateMerchant
   name?: string | undefined;
 
   /**
-   * 5 minutes to 24 hours in whole seconds; for orders that are registered from then on.
+   * 5 minutes to 24 hours in whole seconds. Applies to new orders.
    *
    * @generated from field: google.protobuf.Duration session_lifetime = 4;
    */
@@ -549,7 +549,7 @@ export declare type UpdateMerchantResponse = Message<"gatehouse.v1.UpdateMerchan
 export declare const UpdateMerchantResponseSchema: GenMessage<UpdateMerchantResponse>;
 
 /**
- * Whether a merchant may use the gateway.
+ * The status of a merchant: whether it may use the gateway.
  *
  * @generated from enum gatehouse.v1.MerchantStatus
  */
@@ -562,14 +562,14 @@ export enum MerchantStatus {
   UNSPECIFIED = 0,
 
   /**
-   * May use it.
+   * The merchant may use the gateway.
    *
    * @generated from enum value: MERCHANT_STATUS_ACTIVE = 1;
    */
   ACTIVE = 1,
 
   /**
-   * May not, until resumed.
+   * The merchant may not use the gateway until it is resumed.
    *
    * @generated from enum value: MERCHANT_STATUS_SUSPENDED = 2;
    */
@@ -582,7 +582,7 @@ export enum MerchantStatus {
 export declare const MerchantStatusSchema: GenEnum<MerchantStatus>;
 
 /**
- * Keeps the merchants. Every change is in the audit log.
+ * Manages merchants. Every change is in the audit log.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.
  *
@@ -620,8 +620,8 @@ export declare const MerchantService: GenService<{
     output: typeof ListMerchantsResponseSchema;
   },
   /**
-   * Stops a merchant's keys from working (403) and its orders from being registered, within 5 seconds everywhere.
-   * Orders already registered run on. Repeating it changes nothing. Errors: NOT_FOUND MERCHANT_NOT_FOUND.
+   * Suspends a merchant. Within 5 seconds every process rejects its keys (403) and registers no orders for it. Existing
+   * orders can still be paid. Repeating it changes nothing. Errors: NOT_FOUND MERCHANT_NOT_FOUND.
    *
    * @generated from rpc gatehouse.v1.MerchantService.SuspendMerchant
    */
@@ -641,7 +641,8 @@ export declare const MerchantService: GenService<{
     output: typeof ResumeMerchantResponseSchema;
   },
   /**
-   * Lets a merchant use production with its live keys. Repeating it changes nothing. Errors: NOT_FOUND MERCHANT_NOT_FOUND.
+   * Activates production for a merchant, so that its live keys work. Repeating it changes nothing.
+   * Errors: NOT_FOUND MERCHANT_NOT_FOUND.
    *
    * @generated from rpc gatehouse.v1.MerchantService.ActivateProduction
    */
@@ -651,9 +652,9 @@ export declare const MerchantService: GenService<{
     output: typeof ActivateProductionResponseSchema;
   },
   /**
-   * Changes what is agreed with a merchant, within 5 seconds everywhere. Orders that are registered already keep what they
-   * were registered with. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND MERCHANT_NOT_FOUND; ABORTED CHANGED_MEANWHILE
-   * when somebody changed the merchant after expected_update_time.
+   * Changes the name, terms or contact of a merchant. Every process uses them within 5 seconds. Existing orders keep their
+   * terms. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND MERCHANT_NOT_FOUND; ABORTED CHANGED_MEANWHILE when the
+   * merchant changed after expected_update_time.
    *
    * @generated from rpc gatehouse.v1.MerchantService.UpdateMerchant
    */

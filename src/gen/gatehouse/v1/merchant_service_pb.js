@@ -145,7 +145,7 @@ export const MerchantStatusSchema = /*@__PURE__*/
   enumDesc(file_gatehouse_v1_merchant_service, 0);
 
 /**
- * Whether a merchant may use the gateway.
+ * The status of a merchant: whether it may use the gateway.
  *
  * @generated from enum gatehouse.v1.MerchantStatus
  */
@@ -153,7 +153,7 @@ export const MerchantStatus = /*@__PURE__*/
   tsEnum(MerchantStatusSchema);
 
 /**
- * Keeps the merchants. Every change is in the audit log.
+ * Manages merchants. Every change is in the audit log.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.
  *

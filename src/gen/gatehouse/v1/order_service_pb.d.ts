@@ -71,7 +71,7 @@ export declare type RegisterOrderRequest = Message<"gatehouse.v1.RegisterOrderRe
 
   /**
    * Required. Absolute http or https URL of at most 2048 characters without credentials; https only in production. May be
-   * left empty for LINK and QR: nobody is led anywhere after the payment then.
+   * empty for LINK and QR: the checkout then does not redirect the customer.
    *
    * @generated from field: string return_url = 8;
    */
@@ -99,14 +99,14 @@ export declare type RegisterOrderRequest = Message<"gatehouse.v1.RegisterOrderRe
   paymentType: PaymentType;
 
   /**
-   * Only check the fields, by the merchant's terms as well: nothing is written and the response is empty.
+   * Only check the fields and the merchant's terms. Nothing is written, and the response is empty.
    *
    * @generated from field: bool validate_only = 12;
    */
   validateOnly: boolean;
 
   /**
-   * The id of the request that wants the order, for its history: up to 64 letters, digits, dots, underscores and
+   * The id of the request that registers the order, for its history: up to 64 letters, digits, dots, underscores and
    * hyphens. The call's x-request-id when it is not of that form; one batch may carry many requests.
    *
    * @generated from field: string request_id = 13;
@@ -183,7 +183,7 @@ export declare type BatchRegisterOrdersRequest = Message<"gatehouse.v1.BatchRegi
 export declare const BatchRegisterOrdersRequestSchema: GenMessage<BatchRegisterOrdersRequest>;
 
 /**
- * What became of each order of a batch.
+ * The result of each order of a batch.
  *
  * @generated from message gatehouse.v1.BatchRegisterOrdersResponse
  */
@@ -294,7 +294,7 @@ export declare type StartDirectPaymentRequest = Message<"gatehouse.v1.StartDirec
   paymentOption: PaymentOption;
 
   /**
-   * Only check the fields, by the merchant's terms as well: nothing is written and the response is empty.
+   * Only check the fields and the merchant's terms. Nothing is written, and the response is empty.
    *
    * @generated from field: bool validate_only = 8;
    */
@@ -1201,7 +1201,7 @@ export declare const OrderService: GenService<{
     output: typeof RegisterOrderResponseSchema;
   },
   /**
-   * Registers up to 500 orders. Items succeed or fail each for itself; the results come in the order of the requests.
+   * Registers up to 500 orders. Each item succeeds or fails separately. The results have the order of the requests.
    * Errors of the call as a whole: INVALID_ARGUMENT INVALID_FIELDS when there are no items, or too many.
    *
    * @generated from rpc gatehouse.v1.OrderService.BatchRegisterOrders
@@ -1212,12 +1212,11 @@ export declare const OrderService: GenService<{
     output: typeof BatchRegisterOrdersResponseSchema;
   },
   /**
-   * Commits a payment attempt, on a new order or on a PENDING one of the same amount and currency with nothing in
-   * flight, and answers before the wallet is asked. Safe to repeat at any time: a call with the same values gives the attempt
-   * that the first one started and the order as it stands, and prompts nobody again. On a registered order a call is the
-   * same one when its phone and payment_option are. Errors: those of RegisterOrder; FAILED_PRECONDITION
-   * PAYMENT_IN_PROGRESS, ORDER_NOT_PAYABLE, or MONEY_NOT_RETURNED while an earlier attempt of the order took money that is
-   * not back with the payer.
+   * Commits a payment attempt, and answers before the wallet gets the request. The order is new, or PENDING with the same
+   * amount and currency and no attempt in flight. Repeating the call with the same values returns the first attempt and
+   * the current order, without another prompt. On a registered order two calls are the same when their phone and
+   * payment_option are equal. Errors: those of RegisterOrder; FAILED_PRECONDITION PAYMENT_IN_PROGRESS, ORDER_NOT_PAYABLE,
+   * or MONEY_NOT_RETURNED while money of an earlier attempt of the order has not been returned to the payer.
    *
    * @generated from rpc gatehouse.v1.OrderService.StartDirectPayment
    */
@@ -1227,7 +1226,7 @@ export declare const OrderService: GenService<{
     output: typeof StartDirectPaymentResponseSchema;
   },
   /**
-   * Starts up to 500 direct payments. Items succeed or fail each for itself.
+   * Starts up to 500 direct payments. Each item succeeds or fails separately.
    * Errors of the call as a whole: INVALID_ARGUMENT INVALID_FIELDS when there are no items, or too many.
    *
    * @generated from rpc gatehouse.v1.OrderService.BatchStartDirectPayments
@@ -1250,7 +1249,7 @@ export declare const OrderService: GenService<{
     output: typeof GetOrderResponseSchema;
   },
   /**
-   * Reads up to 500 orders. Items succeed or fail each for itself.
+   * Reads up to 500 orders. Each item succeeds or fails separately.
    * Errors of the call as a whole: INVALID_ARGUMENT INVALID_FIELDS when there are no items, or too many.
    *
    * @generated from rpc gatehouse.v1.OrderService.BatchGetOrders
@@ -1261,11 +1260,11 @@ export declare const OrderService: GenService<{
     output: typeof BatchGetOrdersResponseSchema;
   },
   /**
-   * Carries batches over one call that stays open, for callers that have many of them: what a call costs besides its items
-   * is paid once. The first response says nothing but that the stream is open. Then each batch is answered by itself, when it
-   * is done, whatever others are still under way. 32 are, at most, at a time; more wait to be read. When the caller has no
-   * more requests, the stream ends after the last answer. Errors of the call as a whole: UNAVAILABLE SERVER_DRAINING, when
-   * the server stops. Batches that the stream ended without answering may have been done: send them again elsewhere.
+   * Carries many batches over one open call, so that the cost of a call is paid once. The first response only confirms that
+   * the stream is open. Then core answers each batch when it is done, in any order. Core works on at most 32 batches of a
+   * stream at a time, and reads more after that. When the caller ends its requests, the stream ends after the last answer.
+   * Errors of the call as a whole: UNAVAILABLE SERVER_DRAINING when the server stops. Batches without an answer may have
+   * been committed. Send them again to another server.
    *
    * @generated from rpc gatehouse.v1.OrderService.StreamOrderBatches
    */
@@ -1275,7 +1274,7 @@ export declare const OrderService: GenService<{
     output: typeof StreamOrderBatchesResponseSchema;
   },
   /**
-   * Ends a PENDING order unpaid, as if the customer had given it up: it becomes FAILED.
+   * Cancels a PENDING order: it becomes FAILED, unpaid.
    * Errors: as GetOrder; FAILED_PRECONDITION PAYMENT_IN_PROGRESS while an attempt may still take money, or
    * ORDER_NOT_PAYABLE when the order has ended already.
    *
@@ -1287,9 +1286,9 @@ export declare const OrderService: GenService<{
     output: typeof CancelOrderResponseSchema;
   },
   /**
-   * Lists or searches a merchant's orders, newest first. A page is full or the last, unless the orders that match are very
-   * few: a call looks at up to a million orders for a second and a half. Then a page may be short, or empty, with a
-   * next_page_token to go on with. Errors: INVALID_ARGUMENT INVALID_FIELDS.
+   * Lists or searches a merchant's orders, newest first. A call reads at most a million orders
+   * in at most a second and a half. If few of them match, a page may be short or empty and still have a next_page_token.
+   * Every other page is full or the last. Errors: INVALID_ARGUMENT INVALID_FIELDS.
    *
    * @generated from rpc gatehouse.v1.OrderService.ListOrders
    */
@@ -1299,8 +1298,8 @@ export declare const OrderService: GenService<{
     output: typeof ListOrdersResponseSchema;
   },
   /**
-   * Finds orders of all merchants in both environments by what a customer or a merchant says, newest first. For those who
-   * run the gateway. Pages are full or the last. Errors: INVALID_ARGUMENT INVALID_FIELDS.
+   * Finds orders of all merchants in both environments by a number or phone that a customer or merchant reports, newest
+   * first. For operators. Every page is full or the last. Errors: INVALID_ARGUMENT INVALID_FIELDS.
    *
    * @generated from rpc gatehouse.v1.OrderService.FindOrders
    */
@@ -1310,8 +1309,8 @@ export declare const OrderService: GenService<{
     output: typeof FindOrdersResponseSchema;
   },
   /**
-   * Lists committed events in commit order after a cursor: what a consumer reads to catch up. An event is listed only
-   * when no earlier one can still appear, so following next_cursor never skips one. Errors: INVALID_ARGUMENT INVALID_FIELDS.
+   * Lists committed events after a cursor, in commit order, for a consumer to catch up. An event is listed only when no
+   * earlier event can still appear, so a consumer that follows next_cursor never misses one. Errors: INVALID_ARGUMENT INVALID_FIELDS.
    *
    * @generated from rpc gatehouse.v1.OrderService.ListOrderEvents
    */

@@ -13,20 +13,20 @@ import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 export declare const file_gatehouse_v1_payment_attempt_service: GenFile;
 
 /**
- * Which attempts to take.
+ * Which attempts to lease.
  *
  * @generated from message gatehouse.v1.LeasePaymentAttemptsRequest
  */
 export declare type LeasePaymentAttemptsRequest = Message<"gatehouse.v1.LeasePaymentAttemptsRequest"> & {
   /**
-   * The environment whose wallets the caller talks to.
+   * The environment of the caller's wallets.
    *
    * @generated from field: gatehouse.v1.Environment environment = 1;
    */
   environment: Environment;
 
   /**
-   * The options the caller can serve. At least one.
+   * The payment options of the caller's wallets. At least one.
    *
    * @generated from field: repeated gatehouse.v1.PaymentOption payment_options = 2;
    */
@@ -40,14 +40,14 @@ export declare type LeasePaymentAttemptsRequest = Message<"gatehouse.v1.LeasePay
   maxAttempts: number;
 
   /**
-   * How long the caller has them for itself: 5 to 300 seconds.
+   * The duration of the lease: 5 to 300 seconds.
    *
    * @generated from field: google.protobuf.Duration lease = 4;
    */
   lease?: Duration | undefined;
 
   /**
-   * Merchants whose attempts are not taken this time, because the caller has enough of theirs: "mer_…". At most 100.
+   * Merchants whose attempts are not leased, because the caller already has enough of them: "mer_…". At most 100.
    *
    * @generated from field: repeated string except_merchant_ids = 5;
    */
@@ -61,7 +61,7 @@ export declare type LeasePaymentAttemptsRequest = Message<"gatehouse.v1.LeasePay
 export declare const LeasePaymentAttemptsRequestSchema: GenMessage<LeasePaymentAttemptsRequest>;
 
 /**
- * The attempts taken; none when nothing is due.
+ * The leased attempts; none when nothing is due.
  *
  * @generated from message gatehouse.v1.LeasePaymentAttemptsResponse
  */
@@ -81,20 +81,20 @@ export declare type LeasePaymentAttemptsResponse = Message<"gatehouse.v1.LeasePa
 export declare const LeasePaymentAttemptsResponseSchema: GenMessage<LeasePaymentAttemptsResponse>;
 
 /**
- * An attempt with all that is needed to ask the wallet.
+ * An attempt with everything that a request to the wallet needs.
  *
  * @generated from message gatehouse.v1.LeasedPaymentAttempt
  */
 export declare type LeasedPaymentAttempt = Message<"gatehouse.v1.LeasedPaymentAttempt"> & {
   /**
-   * The attempt as it stands.
+   * The current attempt.
    *
    * @generated from field: gatehouse.v1.PaymentAttempt payment_attempt = 1;
    */
   paymentAttempt?: PaymentAttempt | undefined;
 
   /**
-   * Names this lease; to be given back with the outcome.
+   * The id of this lease. The caller repeats it with the outcome.
    *
    * @generated from field: string lease_id = 2;
    */
@@ -589,7 +589,7 @@ export declare const HastenPaymentAttemptRequestSchema: GenMessage<HastenPayment
  */
 export declare type HastenPaymentAttemptResponse = Message<"gatehouse.v1.HastenPaymentAttemptResponse"> & {
   /**
-   * The attempt as it stands.
+   * The current attempt.
    *
    * @generated from field: gatehouse.v1.PaymentAttempt payment_attempt = 1;
    */
@@ -768,7 +768,7 @@ export declare type ListPaymentAttemptsResponse = Message<"gatehouse.v1.ListPaym
 export declare const ListPaymentAttemptsResponseSchema: GenMessage<ListPaymentAttemptsResponse>;
 
 /**
- * Hands payment attempts to whoever talks to the wallets, and takes in what the wallets said.
+ * Leases payment attempts to wallets processes, and records the wallets' answers.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.
  *
@@ -776,8 +776,8 @@ export declare const ListPaymentAttemptsResponseSchema: GenMessage<ListPaymentAt
  */
 export declare const PaymentAttemptService: GenService<{
   /**
-   * Takes attempts that are due, each for one caller alone until the lease ends. An attempt that was never sent is
-   * marked SENT before this answers, so that no wallet is ever asked for money that is not on record.
+   * Leases attempts that are due. Until the lease expires, only this caller has them. An attempt that was never sent is
+   * marked SENT before this answers, so that every request to a wallet is recorded before it is sent.
    * Errors: INVALID_ARGUMENT INVALID_FIELDS.
    *
    * @generated from rpc gatehouse.v1.PaymentAttemptService.LeasePaymentAttempts
@@ -788,9 +788,9 @@ export declare const PaymentAttemptService: GenService<{
     output: typeof LeasePaymentAttemptsResponseSchema;
   },
   /**
-   * Records what a wallet said and decides what follows: the order's end, the next look, or a stray payment. Repeating it
-   * with the same lease changes nothing more. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND
-   * PAYMENT_ATTEMPT_NOT_FOUND; FAILED_PRECONDITION LEASE_LOST when somebody else has the attempt by now.
+   * Records a wallet's answer and decides the next step: the order's final state, the next query, or a stray payment.
+   * Repeating it with the same lease changes nothing more. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND
+   * PAYMENT_ATTEMPT_NOT_FOUND; FAILED_PRECONDITION LEASE_LOST when another caller leased the attempt.
    *
    * @generated from rpc gatehouse.v1.PaymentAttemptService.RecordPaymentOutcome
    */
@@ -800,7 +800,7 @@ export declare const PaymentAttemptService: GenService<{
     output: typeof RecordPaymentOutcomeResponseSchema;
   },
   /**
-   * Makes an open attempt due now: somebody said that there is news. Changes nothing else.
+   * Makes an open attempt due now, because a callback or a person expects news. Changes nothing else.
    * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND PAYMENT_ATTEMPT_NOT_FOUND.
    *
    * @generated from rpc gatehouse.v1.PaymentAttemptService.HastenPaymentAttempt

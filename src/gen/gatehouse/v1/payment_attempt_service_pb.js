@@ -140,7 +140,7 @@ export const ListPaymentAttemptsResponseSchema = /*@__PURE__*/
   messageDesc(file_gatehouse_v1_payment_attempt_service, 17);
 
 /**
- * Hands payment attempts to whoever talks to the wallets, and takes in what the wallets said.
+ * Leases payment attempts to wallets processes, and records the wallets' answers.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.
  *

@@ -14,7 +14,7 @@ import type { WalletExchange } from "./payment_attempt_service_pb.js";
 export declare const file_gatehouse_v1_stray_payment_service: GenFile;
 
 /**
- * Money that is not an order's.
+ * A payment that belongs to no order.
  *
  * @generated from message gatehouse.v1.StrayPayment
  */
@@ -27,7 +27,7 @@ export declare type StrayPayment = Message<"gatehouse.v1.StrayPayment"> & {
   strayPaymentId: string;
 
   /**
-   * The merchant whose order it was meant for.
+   * The merchant of the order.
    *
    * @generated from field: string merchant_id = 2;
    */
@@ -41,21 +41,21 @@ export declare type StrayPayment = Message<"gatehouse.v1.StrayPayment"> & {
   environment: Environment;
 
   /**
-   * The order it was meant for.
+   * The order that the payment was for.
    *
    * @generated from field: string order_id = 4;
    */
   orderId: string;
 
   /**
-   * The attempt that brought it.
+   * The payment attempt that caused it.
    *
    * @generated from field: string payment_attempt_id = 5;
    */
   paymentAttemptId: string;
 
   /**
-   * The wallet and channel it came through.
+   * The wallet and channel of the payment.
    *
    * @generated from field: gatehouse.v1.PaymentOption payment_option = 6;
    */
@@ -69,7 +69,7 @@ export declare type StrayPayment = Message<"gatehouse.v1.StrayPayment"> & {
   providerTransactionId: string;
 
   /**
-   * Decimal text of what the wallet debited.
+   * The amount that the wallet debited, as decimal text.
    *
    * @generated from field: string amount = 8;
    */
@@ -83,28 +83,28 @@ export declare type StrayPayment = Message<"gatehouse.v1.StrayPayment"> & {
   currency: string;
 
   /**
-   * Why it is stray.
+   * The reason why it is stray.
    *
    * @generated from field: gatehouse.v1.StrayPaymentKind kind = 10;
    */
   kind: StrayPaymentKind;
 
   /**
-   * Where the way back stands.
+   * The state of the reversal.
    *
    * @generated from field: gatehouse.v1.StrayPaymentStatus status = 11;
    */
   status: StrayPaymentStatus;
 
   /**
-   * The wallet's latest words about the reversal; may be empty.
+   * The wallet's latest message about the reversal; may be empty.
    *
    * @generated from field: string detail = 12;
    */
   detail: string;
 
   /**
-   * How often the wallet was asked for this reversal, or about it.
+   * The number of requests and queries for this reversal.
    *
    * @generated from field: int32 tries = 13;
    */
@@ -181,7 +181,7 @@ export declare type ListStrayPaymentsRequest = Message<"gatehouse.v1.ListStrayPa
   pageToken: string;
 
   /**
-   * Only those meant for this order; for any when empty.
+   * Only those of this order; of any when empty.
    *
    * @generated from field: string order_id = 6;
    */
@@ -222,20 +222,20 @@ export declare type ListStrayPaymentsResponse = Message<"gatehouse.v1.ListStrayP
 export declare const ListStrayPaymentsResponseSchema: GenMessage<ListStrayPaymentsResponse>;
 
 /**
- * Which reversals to take.
+ * Which reversals to lease.
  *
  * @generated from message gatehouse.v1.LeaseReversalsRequest
  */
 export declare type LeaseReversalsRequest = Message<"gatehouse.v1.LeaseReversalsRequest"> & {
   /**
-   * The environment whose wallets the caller talks to.
+   * The environment of the caller's wallets.
    *
    * @generated from field: gatehouse.v1.Environment environment = 1;
    */
   environment: Environment;
 
   /**
-   * The options whose wallets the caller can ask. At least one.
+   * The payment options of the caller's wallets. At least one.
    *
    * @generated from field: repeated gatehouse.v1.PaymentOption payment_options = 2;
    */
@@ -249,7 +249,7 @@ export declare type LeaseReversalsRequest = Message<"gatehouse.v1.LeaseReversals
   maxReversals: number;
 
   /**
-   * How long the caller has them for itself: 5 to 300 seconds.
+   * The duration of the lease: 5 to 300 seconds.
    *
    * @generated from field: google.protobuf.Duration lease = 4;
    */
@@ -263,7 +263,7 @@ export declare type LeaseReversalsRequest = Message<"gatehouse.v1.LeaseReversals
 export declare const LeaseReversalsRequestSchema: GenMessage<LeaseReversalsRequest>;
 
 /**
- * The reversals taken.
+ * The leased reversals.
  *
  * @generated from message gatehouse.v1.LeaseReversalsResponse
  */
@@ -283,7 +283,7 @@ export declare type LeaseReversalsResponse = Message<"gatehouse.v1.LeaseReversal
 export declare const LeaseReversalsResponseSchema: GenMessage<LeaseReversalsResponse>;
 
 /**
- * A stray payment to send back.
+ * A stray payment to reverse.
  *
  * @generated from message gatehouse.v1.LeasedReversal
  */
@@ -296,29 +296,29 @@ export declare type LeasedReversal = Message<"gatehouse.v1.LeasedReversal"> & {
   strayPayment?: StrayPayment | undefined;
 
   /**
-   * Names this lease; to be given back with the outcome.
+   * The id of this lease. The caller repeats it with the outcome.
    *
    * @generated from field: string lease_id = 2;
    */
   leaseId: string;
 
   /**
-   * True when the wallet may have been asked before: find out what became of that first.
+   * True when an earlier request may have reached the wallet. Query its outcome first.
    *
    * @generated from field: bool sent_before = 3;
    */
   sentBefore: boolean;
 
   /**
-   * The wallet's reference of the reversal, when it gave one.
+   * The wallet's reference of the reversal; empty without one.
    *
    * @generated from field: string provider_reference = 4;
    */
   providerReference: string;
 
   /**
-   * What the wallet knows the reversal by: the stray payment's own id at first, an id of the same form when it was
-   * refused and somebody had it tried again.
+   * The id of the reversal at the wallet. At first it is the stray payment's own id. A retry as a new reversal has a new
+   * id of the same form.
    *
    * @generated from field: string reversal_id = 5;
    */
@@ -332,7 +332,7 @@ export declare type LeasedReversal = Message<"gatehouse.v1.LeasedReversal"> & {
 export declare const LeasedReversalSchema: GenMessage<LeasedReversal>;
 
 /**
- * What the wallet said of a reversal.
+ * The wallet's answer to a reversal.
  *
  * @generated from message gatehouse.v1.RecordReversalOutcomeRequest
  */
@@ -352,7 +352,7 @@ export declare type RecordReversalOutcomeRequest = Message<"gatehouse.v1.RecordR
   strayPaymentId: string;
 
   /**
-   * The lease under which the wallet was asked.
+   * The lease of the caller.
    *
    * @generated from field: string lease_id = 3;
    */
@@ -365,7 +365,7 @@ export declare type RecordReversalOutcomeRequest = Message<"gatehouse.v1.RecordR
    */
   outcome: {
     /**
-     * The wallet has not decided, or its answer is not known.
+     * The wallet has not decided, or its answer is unknown.
      *
      * @generated from field: gatehouse.v1.ReversalPending pending = 4;
      */
@@ -373,7 +373,7 @@ export declare type RecordReversalOutcomeRequest = Message<"gatehouse.v1.RecordR
     case: "pending";
   } | {
     /**
-     * The wallet confirms that the money went back.
+     * The wallet confirms the reversal.
      *
      * @generated from field: gatehouse.v1.ReversalDone done = 5;
      */
@@ -381,7 +381,7 @@ export declare type RecordReversalOutcomeRequest = Message<"gatehouse.v1.RecordR
     case: "done";
   } | {
     /**
-     * The wallet says no.
+     * The wallet refuses the reversal.
      *
      * @generated from field: gatehouse.v1.ReversalRefused refused = 6;
      */
@@ -390,7 +390,7 @@ export declare type RecordReversalOutcomeRequest = Message<"gatehouse.v1.RecordR
   } | { case: undefined; value?: undefined };
 
   /**
-   * What went over the wire, secrets masked; kept with the attempt.
+   * The exchanges with the wallet, with secrets masked. They are stored with the attempt.
    *
    * @generated from field: repeated gatehouse.v1.WalletExchange exchanges = 7;
    */
@@ -404,20 +404,20 @@ export declare type RecordReversalOutcomeRequest = Message<"gatehouse.v1.RecordR
 export declare const RecordReversalOutcomeRequestSchema: GenMessage<RecordReversalOutcomeRequest>;
 
 /**
- * The reversal is under way, or its outcome is not known.
+ * The reversal is in progress, or its outcome is unknown.
  *
  * @generated from message gatehouse.v1.ReversalPending
  */
 export declare type ReversalPending = Message<"gatehouse.v1.ReversalPending"> & {
   /**
-   * The wallet's reference of the reversal; empty when it gave none.
+   * The wallet's reference of the reversal; empty without one.
    *
    * @generated from field: string provider_reference = 1;
    */
   providerReference: string;
 
   /**
-   * Why it is not known, for the operator; may be empty.
+   * Why the outcome is unknown, for the operator; may be empty.
    *
    * @generated from field: string detail = 2;
    */
@@ -431,7 +431,7 @@ export declare type ReversalPending = Message<"gatehouse.v1.ReversalPending"> & 
 export declare const ReversalPendingSchema: GenMessage<ReversalPending>;
 
 /**
- * The money went back.
+ * The payment is reversed.
  *
  * @generated from message gatehouse.v1.ReversalDone
  */
@@ -445,28 +445,27 @@ export declare type ReversalDone = Message<"gatehouse.v1.ReversalDone"> & {
 export declare const ReversalDoneSchema: GenMessage<ReversalDone>;
 
 /**
- * The wallet will not send it back.
+ * The wallet refuses the reversal.
  *
  * @generated from message gatehouse.v1.ReversalRefused
  */
 export declare type ReversalRefused = Message<"gatehouse.v1.ReversalRefused"> & {
   /**
-   * Why, in the wallet's words.
+   * The reason, in the wallet's words.
    *
    * @generated from field: string detail = 1;
    */
   detail: string;
 
   /**
-   * True when nothing that the wallet was asked under this reversal_id can still be carried out. Only then is a retry a
-   * new reversal.
+   * True when the wallet can no longer carry out any request with this reversal_id. Only then is a retry a new reversal.
    *
    * @generated from field: bool definite = 2;
    */
   definite: boolean;
 
   /**
-   * Why, as one of Gatehouse's lower_snake words, such as account_state; may be empty.
+   * The reason, as one of Gatehouse's lower_snake words, such as account_state; may be empty.
    *
    * @generated from field: string reason = 3;
    */
@@ -480,7 +479,7 @@ export declare type ReversalRefused = Message<"gatehouse.v1.ReversalRefused"> & 
 export declare const ReversalRefusedSchema: GenMessage<ReversalRefused>;
 
 /**
- * The stray payment as it stands now.
+ * The current stray payment.
  *
  * @generated from message gatehouse.v1.RecordReversalOutcomeResponse
  */
@@ -500,7 +499,7 @@ export declare type RecordReversalOutcomeResponse = Message<"gatehouse.v1.Record
 export declare const RecordReversalOutcomeResponseSchema: GenMessage<RecordReversalOutcomeResponse>;
 
 /**
- * Which reversal to try again.
+ * Which reversal to retry.
  *
  * @generated from message gatehouse.v1.RetryReversalRequest
  */
@@ -547,7 +546,7 @@ export declare type RetryReversalResponse = Message<"gatehouse.v1.RetryReversalR
 export declare const RetryReversalResponseSchema: GenMessage<RetryReversalResponse>;
 
 /**
- * Why the order could not take the money.
+ * The reason why the order could not accept the money.
  *
  * @generated from enum gatehouse.v1.StrayPaymentKind
  */
@@ -560,14 +559,14 @@ export enum StrayPaymentKind {
   UNSPECIFIED = 0,
 
   /**
-   * The order, or the attempt, had ended.
+   * The order or the attempt had ended.
    *
    * @generated from enum value: STRAY_PAYMENT_KIND_LATE = 1;
    */
   LATE = 1,
 
   /**
-   * Another amount or currency than the order's.
+   * The amount or currency differs from the order's.
    *
    * @generated from enum value: STRAY_PAYMENT_KIND_WRONG_AMOUNT = 2;
    */
@@ -580,7 +579,7 @@ export enum StrayPaymentKind {
 export declare const StrayPaymentKindSchema: GenEnum<StrayPaymentKind>;
 
 /**
- * Where the way back stands.
+ * The state of the reversal.
  *
  * @generated from enum gatehouse.v1.StrayPaymentStatus
  */
@@ -593,21 +592,21 @@ export enum StrayPaymentStatus {
   UNSPECIFIED = 0,
 
   /**
-   * The wallet has to be asked to reverse it, or what became of that.
+   * The reversal must be requested from the wallet, or its outcome queried.
    *
    * @generated from enum value: STRAY_PAYMENT_STATUS_REVERSAL_DUE = 1;
    */
   REVERSAL_DUE = 1,
 
   /**
-   * The wallet confirmed that the money went back.
+   * The wallet confirmed the reversal.
    *
    * @generated from enum value: STRAY_PAYMENT_STATUS_REVERSED = 2;
    */
   REVERSED = 2,
 
   /**
-   * The wallet refused: a person has to settle it.
+   * The wallet refused the reversal. An operator must resolve this with the wallet.
    *
    * @generated from enum value: STRAY_PAYMENT_STATUS_REVERSAL_REFUSED = 3;
    */
@@ -620,7 +619,8 @@ export enum StrayPaymentStatus {
 export declare const StrayPaymentStatusSchema: GenEnum<StrayPaymentStatus>;
 
 /**
- * Follows money that arrived for an order which could not take it, until the wallet confirms that it went back.
+ * Tracks stray payments: money that a wallet took for an order that could not accept it, until the wallet confirms the
+ * reversal.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.
  *
@@ -638,7 +638,7 @@ export declare const StrayPaymentService: GenService<{
     output: typeof ListStrayPaymentsResponseSchema;
   },
   /**
-   * Takes stray payments whose reversal is due, each for one caller alone until the lease ends.
+   * Leases stray payments whose reversal is due. Until the lease expires, only this caller has them.
    * Errors: INVALID_ARGUMENT INVALID_FIELDS.
    *
    * @generated from rpc gatehouse.v1.StrayPaymentService.LeaseReversals
@@ -649,7 +649,7 @@ export declare const StrayPaymentService: GenService<{
     output: typeof LeaseReversalsResponseSchema;
   },
   /**
-   * Records what the wallet said of a reversal. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND
+   * Records the wallet's answer to a reversal. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND
    * STRAY_PAYMENT_NOT_FOUND; FAILED_PRECONDITION LEASE_LOST.
    *
    * @generated from rpc gatehouse.v1.StrayPaymentService.RecordReversalOutcome
@@ -660,8 +660,8 @@ export declare const StrayPaymentService: GenService<{
     output: typeof RecordReversalOutcomeResponseSchema;
   },
   /**
-   * Has a refused reversal tried again: as a new one, of which the wallet knows nothing, when every earlier request was
-   * definitely refused. Otherwise the same one is asked about, and for, once more, so that it never goes back twice.
+   * Retries a refused reversal. If the wallet definitely refused every earlier request, the retry is a new reversal with a
+   * new id. Otherwise it repeats the same reversal, so that the money is never returned twice.
    * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND STRAY_PAYMENT_NOT_FOUND; FAILED_PRECONDITION
    * REVERSAL_NOT_REFUSED, also while the wallet has not decided.
    *

@@ -112,7 +112,7 @@ export const StrayPaymentKindSchema = /*@__PURE__*/
   enumDesc(file_gatehouse_v1_stray_payment_service, 0);
 
 /**
- * Why the order could not take the money.
+ * The reason why the order could not accept the money.
  *
  * @generated from enum gatehouse.v1.StrayPaymentKind
  */
@@ -126,7 +126,7 @@ export const StrayPaymentStatusSchema = /*@__PURE__*/
   enumDesc(file_gatehouse_v1_stray_payment_service, 1);
 
 /**
- * Where the way back stands.
+ * The state of the reversal.
  *
  * @generated from enum gatehouse.v1.StrayPaymentStatus
  */
@@ -134,7 +134,8 @@ export const StrayPaymentStatus = /*@__PURE__*/
   tsEnum(StrayPaymentStatusSchema);
 
 /**
- * Follows money that arrived for an order which could not take it, until the wallet confirms that it went back.
+ * Tracks stray payments: money that a wallet took for an order that could not accept it, until the wallet confirms the
+ * reversal.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.
  *

@@ -14,7 +14,7 @@ import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 export declare const file_gatehouse_v1_wallet_status_service: GenFile;
 
 /**
- * How a wallet is, as one process sees it.
+ * The state of a wallet, as one process sees it.
  *
  * @generated from message gatehouse.v1.WalletStatus
  */
@@ -34,63 +34,63 @@ export declare type WalletStatus = Message<"gatehouse.v1.WalletStatus"> & {
   environment: Environment;
 
   /**
-   * What it says of itself.
+   * The health that the wallet reports about itself.
    *
    * @generated from field: gatehouse.v1.WalletHealth health = 3;
    */
   health: WalletHealth;
 
   /**
-   * Why it is not well, in one sentence; may be empty.
+   * The reason for its health, in one sentence; may be empty.
    *
    * @generated from field: string health_detail = 4;
    */
   healthDetail: string;
 
   /**
-   * Whether it is given work.
+   * The state of its circuit breaker.
    *
    * @generated from field: gatehouse.v1.WalletBreakerState breaker = 5;
    */
   breaker: WalletBreakerState;
 
   /**
-   * Requests that it was sent within the window.
+   * Requests to the wallet within the window.
    *
    * @generated from field: int32 calls = 6;
    */
   calls: number;
 
   /**
-   * Of these, those that had no answer, or one that says the fault is the wallet's.
+   * Of these, the requests without an answer, or with an answer that reports a fault of the wallet.
    *
    * @generated from field: int32 failures = 7;
    */
   failures: number;
 
   /**
-   * Half of the answers within the window took at most this long; absent when there was none.
+   * The median duration of the answers within the window; absent without answers.
    *
    * @generated from field: google.protobuf.Duration latency_p50 = 8;
    */
   latencyP50?: Duration | undefined;
 
   /**
-   * 99 of 100 answers within the window took at most this long; absent when there was none.
+   * The 99th percentile of the durations within the window; absent without answers.
    *
    * @generated from field: google.protobuf.Duration latency_p99 = 9;
    */
   latencyP99?: Duration | undefined;
 
   /**
-   * Payments and reversals that are being spoken about with it now.
+   * Payments and reversals that the process is working on with the wallet now.
    *
    * @generated from field: int32 in_flight = 10;
    */
   inFlight: number;
 
   /**
-   * How many there may be at once.
+   * The upper limit of in_flight.
    *
    * @generated from field: int32 places = 11;
    */
@@ -104,27 +104,27 @@ export declare type WalletStatus = Message<"gatehouse.v1.WalletStatus"> & {
 export declare const WalletStatusSchema: GenMessage<WalletStatus>;
 
 /**
- * What a process sees of its wallets.
+ * The report of a process about its wallets.
  *
  * @generated from message gatehouse.v1.ReportWalletStatusRequest
  */
 export declare type ReportWalletStatusRequest = Message<"gatehouse.v1.ReportWalletStatusRequest"> & {
   /**
-   * Names the process, as its log does; 1 to 128 characters.
+   * The name of the process, as in its log; 1 to 128 characters.
    *
    * @generated from field: string instance = 1;
    */
   instance: string;
 
   /**
-   * How much time calls, failures and latencies are of.
+   * The length of the window that calls, failures and latencies cover.
    *
    * @generated from field: google.protobuf.Duration window = 2;
    */
   window?: Duration | undefined;
 
   /**
-   * One for each wallet and environment that it talks to; at most 50.
+   * One for each wallet and environment of the process; at most 50.
    *
    * @generated from field: repeated gatehouse.v1.WalletStatus wallets = 3;
    */
@@ -138,7 +138,7 @@ export declare type ReportWalletStatusRequest = Message<"gatehouse.v1.ReportWall
 export declare const ReportWalletStatusRequestSchema: GenMessage<ReportWalletStatusRequest>;
 
 /**
- * It is known.
+ * The report is stored.
  *
  * @generated from message gatehouse.v1.ReportWalletStatusResponse
  */
@@ -152,13 +152,13 @@ export declare type ReportWalletStatusResponse = Message<"gatehouse.v1.ReportWal
 export declare const ReportWalletStatusResponseSchema: GenMessage<ReportWalletStatusResponse>;
 
 /**
- * Asks for all of them.
+ * The filter for reports.
  *
  * @generated from message gatehouse.v1.ListWalletStatusesRequest
  */
 export declare type ListWalletStatusesRequest = Message<"gatehouse.v1.ListWalletStatusesRequest"> & {
   /**
-   * Only those in this environment; both when unspecified.
+   * Only reports of this environment; both when unspecified.
    *
    * @generated from field: gatehouse.v1.Environment environment = 1;
    */
@@ -172,7 +172,7 @@ export declare type ListWalletStatusesRequest = Message<"gatehouse.v1.ListWallet
 export declare const ListWalletStatusesRequestSchema: GenMessage<ListWalletStatusesRequest>;
 
 /**
- * What one process last said of one wallet.
+ * The latest report of one process about one wallet.
  *
  * @generated from message gatehouse.v1.ReportedWalletStatus
  */
@@ -185,28 +185,28 @@ export declare type ReportedWalletStatus = Message<"gatehouse.v1.ReportedWalletS
   instance: string;
 
   /**
-   * How much time calls, failures and latencies are of.
+   * The length of the window that calls, failures and latencies cover.
    *
    * @generated from field: google.protobuf.Duration window = 2;
    */
   window?: Duration | undefined;
 
   /**
-   * When it said so.
+   * When the process reported.
    *
    * @generated from field: google.protobuf.Timestamp report_time = 3;
    */
   reportTime?: Timestamp | undefined;
 
   /**
-   * Whether that is too long ago to be believed: the process may be gone.
+   * Whether the report is out of date. The process may have stopped.
    *
    * @generated from field: bool stale = 4;
    */
   stale: boolean;
 
   /**
-   * What it said.
+   * The reported state.
    *
    * @generated from field: gatehouse.v1.WalletStatus status = 5;
    */
@@ -220,7 +220,7 @@ export declare type ReportedWalletStatus = Message<"gatehouse.v1.ReportedWalletS
 export declare const ReportedWalletStatusSchema: GenMessage<ReportedWalletStatus>;
 
 /**
- * What is known of the wallets.
+ * The latest reports.
  *
  * @generated from message gatehouse.v1.ListWalletStatusesResponse
  */
@@ -240,41 +240,41 @@ export declare type ListWalletStatusesResponse = Message<"gatehouse.v1.ListWalle
 export declare const ListWalletStatusesResponseSchema: GenMessage<ListWalletStatusesResponse>;
 
 /**
- * What a wallet says of itself.
+ * The health that a wallet reports about itself.
  *
  * @generated from enum gatehouse.v1.WalletHealth
  */
 export enum WalletHealth {
   /**
-   * Not asked yet.
+   * Not checked yet.
    *
    * @generated from enum value: WALLET_HEALTH_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * It says that it is well.
+   * The wallet reports that it works.
    *
    * @generated from enum value: WALLET_HEALTH_UP = 1;
    */
   UP = 1,
 
   /**
-   * It answers, and says that something is wrong with it.
+   * The wallet answers, and reports a problem.
    *
    * @generated from enum value: WALLET_HEALTH_DEGRADED = 2;
    */
   DEGRADED = 2,
 
   /**
-   * It says that it takes no requests, or does not answer.
+   * The wallet reports that it accepts no requests, or does not answer.
    *
    * @generated from enum value: WALLET_HEALTH_DOWN = 3;
    */
   DOWN = 3,
 
   /**
-   * It does not answer this question, which says nothing about payments.
+   * The wallet offers no health check. Payments may work.
    *
    * @generated from enum value: WALLET_HEALTH_UNTOLD = 4;
    */
@@ -287,34 +287,34 @@ export enum WalletHealth {
 export declare const WalletHealthSchema: GenEnum<WalletHealth>;
 
 /**
- * Whether a wallet is given work.
+ * The state of a wallet's circuit breaker: whether the wallet gets requests.
  *
  * @generated from enum gatehouse.v1.WalletBreakerState
  */
 export enum WalletBreakerState {
   /**
-   * Not said.
+   * Not reported.
    *
    * @generated from enum value: WALLET_BREAKER_STATE_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * It is given all there is.
+   * The wallet gets all requests.
    *
    * @generated from enum value: WALLET_BREAKER_STATE_CLOSED = 1;
    */
   CLOSED = 1,
 
   /**
-   * It is in trouble and left alone until it says that it is well.
+   * The wallet fails and gets no requests until it reports that it works.
    *
    * @generated from enum value: WALLET_BREAKER_STATE_OPEN = 2;
    */
   OPEN = 2,
 
   /**
-   * It is in trouble and given one piece of work, to see whether it is better.
+   * The wallet gets one trial request, which decides whether the circuit closes.
    *
    * @generated from enum value: WALLET_BREAKER_STATE_TRYING = 3;
    */
@@ -327,7 +327,7 @@ export enum WalletBreakerState {
 export declare const WalletBreakerStateSchema: GenEnum<WalletBreakerState>;
 
 /**
- * Knows how the wallets are, as those who talk to them say every few seconds.
+ * Stores the health of the wallets. Each wallets process reports it every few seconds.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.
  *
@@ -335,8 +335,8 @@ export declare const WalletBreakerStateSchema: GenEnum<WalletBreakerState>;
  */
 export declare const WalletStatusService: GenService<{
   /**
-   * Takes what one process sees of its wallets; it replaces what that process said before. Errors: INVALID_ARGUMENT
-   * INVALID_FIELDS.
+   * Stores the report of one process about its wallets, and replaces the previous report of that process.
+   * Errors: INVALID_ARGUMENT INVALID_FIELDS.
    *
    * @generated from rpc gatehouse.v1.WalletStatusService.ReportWalletStatus
    */
@@ -346,8 +346,8 @@ export declare const WalletStatusService: GenService<{
     output: typeof ReportWalletStatusResponseSchema;
   },
   /**
-   * Lists what every process last said of every wallet: by environment and wallet, then by process. What nobody has
-   * repeated for a day is left out.
+   * Lists the latest report of each process about each wallet, by environment and wallet, then by process. Reports older
+   * than a day are left out.
    *
    * @generated from rpc gatehouse.v1.WalletStatusService.ListWalletStatuses
    */

@@ -62,7 +62,7 @@ export const WalletHealthSchema = /*@__PURE__*/
   enumDesc(file_gatehouse_v1_wallet_status_service, 0);
 
 /**
- * What a wallet says of itself.
+ * The health that a wallet reports about itself.
  *
  * @generated from enum gatehouse.v1.WalletHealth
  */
@@ -76,7 +76,7 @@ export const WalletBreakerStateSchema = /*@__PURE__*/
   enumDesc(file_gatehouse_v1_wallet_status_service, 1);
 
 /**
- * Whether a wallet is given work.
+ * The state of a wallet's circuit breaker: whether the wallet gets requests.
  *
  * @generated from enum gatehouse.v1.WalletBreakerState
  */
@@ -84,7 +84,7 @@ export const WalletBreakerState = /*@__PURE__*/
   tsEnum(WalletBreakerStateSchema);
 
 /**
- * Knows how the wallets are, as those who talk to them say every few seconds.
+ * Stores the health of the wallets. Each wallets process reports it every few seconds.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.
  *

@@ -27,49 +27,49 @@ export declare type SigningSecret = Message<"gatehouse.v1.SigningSecret"> & {
   signingSecretId: string;
 
   /**
-   * The merchant it signs for.
+   * The merchant of the secret.
    *
    * @generated from field: string merchant_id = 2;
    */
   merchantId: string;
 
   /**
-   * The environment it signs in.
+   * The environment of the secret.
    *
    * @generated from field: gatehouse.v1.Environment environment = 3;
    */
   environment: Environment;
 
   /**
-   * What it is used for.
+   * Its use.
    *
    * @generated from field: gatehouse.v1.SigningSecretState state = 4;
    */
   state: SigningSecretState;
 
   /**
-   * Its last four characters, to tell it from others.
+   * Its last four characters, to distinguish it from others.
    *
    * @generated from field: string ending = 5;
    */
   ending: string;
 
   /**
-   * False when Gatehouse made it by itself, because something had to be signed before anybody asked for a secret.
+   * False when Gatehouse created the secret, because a webhook had to be signed before a user created one.
    *
    * @generated from field: bool shown = 6;
    */
   shown: boolean;
 
   /**
-   * When it was made.
+   * When it was created.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 7;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * When a next secret becomes current by itself; absent on a current one.
+   * When a next secret becomes current automatically; absent for a current one.
    *
    * @generated from field: google.protobuf.Timestamp promote_time = 8;
    */
@@ -83,7 +83,7 @@ export declare type SigningSecret = Message<"gatehouse.v1.SigningSecret"> & {
 export declare const SigningSecretSchema: GenMessage<SigningSecret>;
 
 /**
- * Whose secrets to list.
+ * The filter for secrets.
  *
  * @generated from message gatehouse.v1.ListSigningSecretsRequest
  */
@@ -130,7 +130,7 @@ export declare type ListSigningSecretsResponse = Message<"gatehouse.v1.ListSigni
 export declare const ListSigningSecretsResponseSchema: GenMessage<ListSigningSecretsResponse>;
 
 /**
- * Whose secret to rotate.
+ * Which secret to rotate.
  *
  * @generated from message gatehouse.v1.RotateSigningSecretRequest
  */
@@ -150,7 +150,7 @@ export declare type RotateSigningSecretRequest = Message<"gatehouse.v1.RotateSig
   environment: Environment;
 
   /**
-   * How long until the new secret becomes current by itself; 24 hours when absent, 30 days at most, at once when zero.
+   * The time until the new secret becomes current automatically: 24 hours when absent, 30 days at most, at once when zero.
    *
    * @generated from field: google.protobuf.Duration promote_after = 3;
    */
@@ -170,14 +170,14 @@ export declare const RotateSigningSecretRequestSchema: GenMessage<RotateSigningS
  */
 export declare type RotateSigningSecretResponse = Message<"gatehouse.v1.RotateSigningSecretResponse"> & {
   /**
-   * What is known of it.
+   * Its record, without the secret.
    *
    * @generated from field: gatehouse.v1.SigningSecret signing_secret = 1;
    */
   signingSecret?: SigningSecret | undefined;
 
   /**
-   * The secret, "whsec_" and base64; shown here and never again.
+   * The secret, "whsec_" and base64. It cannot be read again.
    *
    * @generated from field: string secret = 2;
    */
@@ -191,7 +191,7 @@ export declare type RotateSigningSecretResponse = Message<"gatehouse.v1.RotateSi
 export declare const RotateSigningSecretResponseSchema: GenMessage<RotateSigningSecretResponse>;
 
 /**
- * Whose next secret to promote.
+ * Which next secret to promote.
  *
  * @generated from message gatehouse.v1.PromoteSigningSecretRequest
  */
@@ -224,7 +224,7 @@ export declare const PromoteSigningSecretRequestSchema: GenMessage<PromoteSignin
  */
 export declare type PromoteSigningSecretResponse = Message<"gatehouse.v1.PromoteSigningSecretResponse"> & {
   /**
-   * What is known of it.
+   * Its record, without the secret.
    *
    * @generated from field: gatehouse.v1.SigningSecret signing_secret = 1;
    */
@@ -238,7 +238,7 @@ export declare type PromoteSigningSecretResponse = Message<"gatehouse.v1.Promote
 export declare const PromoteSigningSecretResponseSchema: GenMessage<PromoteSigningSecretResponse>;
 
 /**
- * One event on its way to one URL.
+ * One event that must reach one URL.
  *
  * @generated from message gatehouse.v1.Delivery
  */
@@ -251,14 +251,14 @@ export declare type Delivery = Message<"gatehouse.v1.Delivery"> & {
   deliveryId: string;
 
   /**
-   * The merchant that is told.
+   * The merchant that receives it.
    *
    * @generated from field: string merchant_id = 2;
    */
   merchantId: string;
 
   /**
-   * The environment the order lives in.
+   * The environment of the order.
    *
    * @generated from field: gatehouse.v1.Environment environment = 3;
    */
@@ -300,7 +300,7 @@ export declare type Delivery = Message<"gatehouse.v1.Delivery"> & {
   sequence: bigint;
 
   /**
-   * Where it is sent.
+   * The URL that receives it.
    *
    * @generated from field: string url = 9;
    */
@@ -314,14 +314,14 @@ export declare type Delivery = Message<"gatehouse.v1.Delivery"> & {
   endpoint: string;
 
   /**
-   * Where it stands.
+   * Its state.
    *
    * @generated from field: gatehouse.v1.DeliveryState state = 11;
    */
   state: DeliveryState;
 
   /**
-   * How often it was sent, over all redeliveries.
+   * The number of its attempts, over all redeliveries.
    *
    * @generated from field: int32 attempt_count = 12;
    */
@@ -356,7 +356,7 @@ export declare type Delivery = Message<"gatehouse.v1.Delivery"> & {
   lastResult: string;
 
   /**
-   * When a 2xx was answered last; absent before.
+   * When the receiver last answered 2xx; absent before.
    *
    * @generated from field: google.protobuf.Timestamp deliver_time = 17;
    */
@@ -370,14 +370,14 @@ export declare type Delivery = Message<"gatehouse.v1.Delivery"> & {
   lastAttemptResult: DeliveryAttemptResult;
 
   /**
-   * How its endpoint is treated now. A pending delivery is sent at its due_time only while its endpoint is open.
+   * The state of its endpoint. A pending delivery is sent at its due_time only while its endpoint is open.
    *
    * @generated from field: gatehouse.v1.EndpointState endpoint_state = 19;
    */
   endpointState: EndpointState;
 
   /**
-   * The HTTP status that the latest attempt was answered with; 0 when it was not, and before the first.
+   * The HTTP status of the answer to the latest attempt; 0 without an answer, and before the first.
    *
    * @generated from field: int32 last_status_code = 20;
    */
@@ -391,7 +391,7 @@ export declare type Delivery = Message<"gatehouse.v1.Delivery"> & {
 export declare const DeliverySchema: GenMessage<Delivery>;
 
 /**
- * One time a delivery was sent.
+ * One attempt to send a delivery.
  *
  * @generated from message gatehouse.v1.DeliveryAttempt
  */
@@ -411,7 +411,7 @@ export declare type DeliveryAttempt = Message<"gatehouse.v1.DeliveryAttempt"> & 
   startTime?: Timestamp | undefined;
 
   /**
-   * How long it took, with the answer's body.
+   * Its duration, including the answer's body.
    *
    * @generated from field: google.protobuf.Duration duration = 3;
    */
@@ -425,7 +425,7 @@ export declare type DeliveryAttempt = Message<"gatehouse.v1.DeliveryAttempt"> & 
   result: DeliveryAttemptResult;
 
   /**
-   * The HTTP status answered; 0 when none was.
+   * The HTTP status of the answer; 0 without one.
    *
    * @generated from field: int32 status_code = 5;
    */
@@ -439,7 +439,7 @@ export declare type DeliveryAttempt = Message<"gatehouse.v1.DeliveryAttempt"> & 
   detail: string;
 
   /**
-   * The IP address connected to; empty when none was.
+   * The IP address of the connection; empty without one.
    *
    * @generated from field: string remote_address = 7;
    */
@@ -453,7 +453,7 @@ export declare type DeliveryAttempt = Message<"gatehouse.v1.DeliveryAttempt"> & 
   responseBody: string;
 
   /**
-   * The answer's Retry-After as it was sent; empty when there was none.
+   * The answer's Retry-After header, unchanged; empty without one.
    *
    * @generated from field: string retry_after = 9;
    */
@@ -604,7 +604,7 @@ export declare type GetDeliveryRequest = Message<"gatehouse.v1.GetDeliveryReques
 export declare const GetDeliveryRequestSchema: GenMessage<GetDeliveryRequest>;
 
 /**
- * A delivery and all that was tried.
+ * A delivery with its attempts.
  *
  * @generated from message gatehouse.v1.GetDeliveryResponse
  */
@@ -1016,7 +1016,7 @@ export declare const StartRedeliveryRequestSchema: GenMessage<StartRedeliveryReq
  */
 export declare type StartRedeliveryResponse = Message<"gatehouse.v1.StartRedeliveryResponse"> & {
   /**
-   * Where it stands.
+   * Its state.
    *
    * @generated from field: gatehouse.v1.Redelivery redelivery = 1;
    */
@@ -1063,7 +1063,7 @@ export declare const GetRedeliveryRequestSchema: GenMessage<GetRedeliveryRequest
  */
 export declare type GetRedeliveryResponse = Message<"gatehouse.v1.GetRedeliveryResponse"> & {
   /**
-   * Where it stands.
+   * Its state.
    *
    * @generated from field: gatehouse.v1.Redelivery redelivery = 1;
    */
@@ -1332,7 +1332,7 @@ export declare type Endpoint = Message<"gatehouse.v1.Endpoint"> & {
   pausedByAnswer: boolean;
 
   /**
-   * The HTTP status that the latest attempt was answered with; 0 when it was not, and before the first.
+   * The HTTP status of the answer to the latest attempt; 0 without an answer, and before the first.
    *
    * @generated from field: int32 last_status_code = 15;
    */
@@ -1827,7 +1827,7 @@ export declare type ReconcilerFinding = Message<"gatehouse.v1.ReconcilerFinding"
 export declare const ReconcilerFindingSchema: GenMessage<ReconcilerFinding>;
 
 /**
- * What a signing secret is used for.
+ * The use of a signing secret.
  *
  * @generated from enum gatehouse.v1.SigningSecretState
  */
@@ -1860,7 +1860,7 @@ export enum SigningSecretState {
 export declare const SigningSecretStateSchema: GenEnum<SigningSecretState>;
 
 /**
- * Where a delivery stands.
+ * The state of a delivery.
  *
  * @generated from enum gatehouse.v1.DeliveryState
  */
@@ -1873,7 +1873,7 @@ export enum DeliveryState {
   UNSPECIFIED = 0,
 
   /**
-   * It has to be sent, for the first time or again.
+   * It must be sent, for the first time or again.
    *
    * @generated from enum value: DELIVERY_STATE_PENDING = 1;
    */
@@ -1920,7 +1920,7 @@ export enum DeliveryAttemptResult {
   DELIVERED = 1,
 
   /**
-   * Another status than 2xx; a redirect is one.
+   * A status other than 2xx, such as a redirect.
    *
    * @generated from enum value: DELIVERY_ATTEMPT_RESULT_REFUSED = 2;
    */
@@ -1934,43 +1934,43 @@ export enum DeliveryAttemptResult {
   GONE = 3,
 
   /**
-   * No whole answer in time.
+   * No complete answer in time.
    *
    * @generated from enum value: DELIVERY_ATTEMPT_RESULT_TIMED_OUT = 4;
    */
   TIMED_OUT = 4,
 
   /**
-   * No connection, or it broke: refused, reset, no route.
+   * No connection, or a broken one: refused, reset, no route.
    *
    * @generated from enum value: DELIVERY_ATTEMPT_RESULT_CONNECTION_FAILED = 5;
    */
   CONNECTION_FAILED = 5,
 
   /**
-   * The certificate is not trusted, expired or another's, or there is no TLS.
+   * The certificate is untrusted, expired or for another host, or the server does not use TLS.
    *
    * @generated from enum value: DELIVERY_ATTEMPT_RESULT_TLS_FAILED = 6;
    */
   TLS_FAILED = 6,
 
   /**
-   * The host's name has no address on the public internet. A name that does not exist and a name with a private address are
-   * answered alike, so that nobody can ask which names the gateway's own network has.
+   * The host's name has no address on the public internet. A name that does not exist and a name with a private address give
+   * the same result, so that merchants cannot discover names in the gateway's own network.
    *
    * @generated from enum value: DELIVERY_ATTEMPT_RESULT_NAME_NOT_RESOLVED = 7;
    */
   NAME_NOT_RESOLVED = 7,
 
   /**
-   * The URL holds an IP address that is not public: nothing was connected to.
+   * The URL contains an IP address that is not public. No connection was opened.
    *
    * @generated from enum value: DELIVERY_ATTEMPT_RESULT_ADDRESS_NOT_ALLOWED = 8;
    */
   ADDRESS_NOT_ALLOWED = 8,
 
   /**
-   * An answer came that cannot be read: not HTTP, headers that are too large, a body that is not as long as it says.
+   * The answer is unreadable: not HTTP, with too large headers, or with a body of the wrong length.
    *
    * @generated from enum value: DELIVERY_ATTEMPT_RESULT_UNREADABLE = 9;
    */
@@ -2281,10 +2281,10 @@ export declare const WebhookService: GenService<{
     output: typeof ListSigningSecretsResponseSchema;
   },
   /**
-   * Makes a new signing secret and shows it once. The first secret of a merchant and environment, and one that replaces
-   * a secret which was never shown, is current at once. Any other signs `webhook-signature` beside the current one at
-   * once, and becomes current when it is promoted or at its promote_time. A next secret that is there already is
-   * replaced. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND MERCHANT_NOT_FOUND.
+   * Creates a new signing secret and shows it once. It is current at once if it is the first of the merchant and
+   * environment, or if the current one was never shown. Otherwise it signs `webhook-signature` beside the current one at
+   * once, and becomes current when it is promoted or at its promote_time. It replaces an existing next secret.
+   * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND MERCHANT_NOT_FOUND.
    *
    * @generated from rpc gatehouse.v1.WebhookService.RotateSigningSecret
    */
@@ -2294,8 +2294,8 @@ export declare const WebhookService: GenService<{
     output: typeof RotateSigningSecretResponseSchema;
   },
   /**
-   * Makes the next secret the current one now; the one before signs no more. Errors: INVALID_ARGUMENT INVALID_FIELDS;
-   * FAILED_PRECONDITION NO_NEXT_SECRET.
+   * Promotes the next secret to the current one. The previous secret signs nothing more.
+   * Errors: INVALID_ARGUMENT INVALID_FIELDS; FAILED_PRECONDITION NO_NEXT_SECRET.
    *
    * @generated from rpc gatehouse.v1.WebhookService.PromoteSigningSecret
    */
@@ -2315,7 +2315,7 @@ export declare const WebhookService: GenService<{
     output: typeof ListDeliveriesResponseSchema;
   },
   /**
-   * One delivery with its body and every attempt. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND DELIVERY_NOT_FOUND.
+   * Reads a delivery with its body and attempts. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND DELIVERY_NOT_FOUND.
    *
    * @generated from rpc gatehouse.v1.WebhookService.GetDelivery
    */
@@ -2336,7 +2336,7 @@ export declare const WebhookService: GenService<{
     output: typeof GetOrderDeliveriesResponseSchema;
   },
   /**
-   * Tells why a delivery is in its state, when it is sent next, and what to do. Errors: as GetDelivery.
+   * Explains the state of a delivery: the cause, the next attempt and the next step. Errors: as GetDelivery.
    *
    * @generated from rpc gatehouse.v1.WebhookService.ExplainDelivery
    */
@@ -2357,9 +2357,9 @@ export declare const WebhookService: GenService<{
     output: typeof RedeliverDeliveryResponseSchema;
   },
   /**
-   * Begins to send again all of a merchant's deliveries that were created since a time, in the background.
-   * Errors: INVALID_ARGUMENT INVALID_FIELDS; FAILED_PRECONDITION REDELIVERY_RUNNING when one of the same merchant and
-   * environment has not ended.
+   * Starts a redelivery: a background job that sends all of a merchant's deliveries since a time again.
+   * Errors: INVALID_ARGUMENT INVALID_FIELDS; FAILED_PRECONDITION REDELIVERY_RUNNING when another redelivery of
+   * the same merchant and environment is running.
    *
    * @generated from rpc gatehouse.v1.WebhookService.StartRedelivery
    */
@@ -2369,7 +2369,7 @@ export declare const WebhookService: GenService<{
     output: typeof StartRedeliveryResponseSchema;
   },
   /**
-   * How far a redelivery has got. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND REDELIVERY_NOT_FOUND.
+   * Reads the progress of a redelivery. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND REDELIVERY_NOT_FOUND.
    *
    * @generated from rpc gatehouse.v1.WebhookService.GetRedelivery
    */
@@ -2390,7 +2390,7 @@ export declare const WebhookService: GenService<{
     output: typeof SendTestEventResponseSchema;
   },
   /**
-   * Lists endpoints, those in trouble first. Errors: INVALID_ARGUMENT INVALID_FIELDS.
+   * Lists endpoints, failing ones first. Errors: INVALID_ARGUMENT INVALID_FIELDS.
    *
    * @generated from rpc gatehouse.v1.WebhookService.ListEndpoints
    */
@@ -2400,7 +2400,7 @@ export declare const WebhookService: GenService<{
     output: typeof ListEndpointsResponseSchema;
   },
   /**
-   * Sends nothing to an endpoint until it is resumed. Its deliveries are kept, and none of them is abandoned meanwhile.
+   * Pauses an endpoint. Nothing is sent to it until it is resumed. Its deliveries are kept, and none is abandoned.
    * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND ENDPOINT_NOT_FOUND.
    *
    * @generated from rpc gatehouse.v1.WebhookService.PauseEndpoint
@@ -2411,7 +2411,7 @@ export declare const WebhookService: GenService<{
     output: typeof PauseEndpointResponseSchema;
   },
   /**
-   * Sends to an endpoint again now: ends a pause, and closes an open circuit.
+   * Resumes an endpoint. This ends a pause, closes an open circuit, and sends due deliveries now.
    * Errors: as PauseEndpoint.
    *
    * @generated from rpc gatehouse.v1.WebhookService.ResumeEndpoint
@@ -2422,10 +2422,10 @@ export declare const WebhookService: GenService<{
     output: typeof ResumeEndpointResponseSchema;
   },
   /**
-   * Streams a merchant's sandbox events from now on as signed webhooks, whether their orders have a webhook_url or not,
-   * for a developer to receive without a public address. Nothing is kept or repeated.
+   * Streams a merchant's new sandbox events as signed webhooks, also for orders without a webhook_url. A developer can
+   * receive them without a public address. Nothing is stored or repeated.
    * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND MERCHANT_NOT_FOUND; RESOURCE_EXHAUSTED OVERLOADED
-   * when 200 programs listen; UNAVAILABLE SERVER_DRAINING.
+   * when 200 programs are connected; UNAVAILABLE SERVER_DRAINING.
    *
    * @generated from rpc gatehouse.v1.WebhookService.ListenToSandboxEvents
    */
@@ -2435,7 +2435,7 @@ export declare const WebhookService: GenService<{
     output: typeof ListenToSandboxEventsResponseSchema;
   },
   /**
-   * How the pipeline from events to merchants is doing.
+   * Reads the state of the pipeline from events to merchants.
    *
    * @generated from rpc gatehouse.v1.WebhookService.GetPipelineStatus
    */

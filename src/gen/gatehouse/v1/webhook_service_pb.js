@@ -301,7 +301,7 @@ export const SigningSecretStateSchema = /*@__PURE__*/
   enumDesc(file_gatehouse_v1_webhook_service, 0);
 
 /**
- * What a signing secret is used for.
+ * The use of a signing secret.
  *
  * @generated from enum gatehouse.v1.SigningSecretState
  */
@@ -315,7 +315,7 @@ export const DeliveryStateSchema = /*@__PURE__*/
   enumDesc(file_gatehouse_v1_webhook_service, 1);
 
 /**
- * Where a delivery stands.
+ * The state of a delivery.
  *
  * @generated from enum gatehouse.v1.DeliveryState
  */
