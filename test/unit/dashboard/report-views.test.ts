@@ -29,7 +29,7 @@ const view = reportView(report, 'hour', new Date(hour(6).getTime() + 1), {
 test('payments that were tried make the rate, the same as in the table; abandoned orders are counted apart', () => {
   expect(view).toMatchObject({
     successRate: '75%',
-    successOf: '3 of 4 payments that were tried',
+    successOf: '3 of 4 payment attempts',
     abandoned: '10',
   });
   expect(view.options.map(({ rate }) => rate)).toEqual(['75%']);
