@@ -253,7 +253,7 @@ describe('one order', () => {
     await checkout.cancelCheckout({ token, browserSecret });
     const tried = await waitUntil('a delivery was tried', async () => {
       const answer = await developer.get(page);
-      return answer.body.includes('order.failed, try 1') ? answer : undefined;
+      return answer.body.includes('order.failed, attempt 1') ? answer : undefined;
     });
     // What the dashboard asked of each process. It collects mails and renews sessions beside the pages, at its own times.
     const beside = ['AccountService/TakeAccountMails', 'SessionService/WriteSession'];
@@ -284,7 +284,7 @@ describe('one order', () => {
     expect(body.match(/Payment request/g)).toHaveLength(3);
     expect(body).toContain('A payment of');
     expect(body).toContain('It was reversed.');
-    expect(body).toContain('order.failed, try 1');
+    expect(body).toContain('order.failed, attempt 1');
   });
 
   test('is not there for a foreign merchant, a foreign environment or a made-up id', async () => {
