@@ -12,6 +12,8 @@ export default {
   testRunner: '<rootDir>/test/support/test-runner.ts',
   // Many tests start real servers and wait for them: three workers keep the two cores of a small machine busy.
   maxWorkers: 3,
+  // The processes of many stacks ran within a worker by then: a new worker begins with an empty memory.
+  workerIdleMemoryLimit: '1GB',
   // Deadlines only end what hangs. A test on a busy machine takes several times as long as on an idle one.
-  testTimeout: 5 * 60_000,
+  testTimeout: 15 * 60_000,
 };
