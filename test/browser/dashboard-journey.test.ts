@@ -54,6 +54,8 @@ test('a key is made and revoked without a script', async () => {
 test('somebody signs in and makes a key with the keyboard alone', async () => {
   await inBrowser({}, async (page) => {
     await page.goto(`${site.origin}/sign-in`);
+    // On a busy machine the browser sets the focus after the page has loaded.
+    await page.locator('input[name=email]:focus').waitFor();
     await page.keyboard.type(site.owner.email);
     await page.keyboard.press('Tab');
     await page.keyboard.type(site.owner.password);

@@ -73,7 +73,7 @@ test('wallet status is of one environment when asked for', async () => {
   const production = await run('wallet', 'status', '--environment', 'production');
 
   expect(production.exitCode).toBe(0);
-  expect(production.stdout).toContain('No wallets process has reported');
+  expect(production.stdout).toContain('No wallets process has sent a report');
 });
 
 test('wallet status says what to start when no wallets process reports', async () => {
@@ -82,6 +82,6 @@ test('wallet status says what to start when no wallets process reports', async (
   const { exitCode, stdout } = await run('wallet', 'status');
 
   expect(exitCode).toBe(0);
-  expect(stdout).toContain('Start one, or see: gatehouse doctor');
+  expect(stdout).toContain('Start one, or run: gatehouse doctor');
   expect(await json('wallet', 'status')).toEqual({ statuses: [] });
 });

@@ -175,7 +175,7 @@ describe('webhook test', () => {
     const { stdout } = await desk.sendTest(receiver);
 
     expect(stdout.replace(/\s+/g, ' ')).toContain(
-      "without a login, and know them by their signature; has it the merchant's current signing secret?",
+      "without a login and verify their signature with the merchant's current signing secret",
     );
   });
 
