@@ -67,7 +67,7 @@ test.each([
 
   expect(check?.result).toBe(CheckResult.FAILED);
   expect(check?.detail).toMatch(
-    new RegExp(`^1 of the latest [0-9]+ orders do not agree with their events: ${orderId}$`),
+    new RegExp(`^1 of the latest [0-9]+ orders disagrees with its events: ${orderId}$`),
   );
   await desk.query('delete from core.order_events where merchant_id = $1 and order_id = $2', ids);
 });

@@ -377,15 +377,18 @@ describe('a plain @grpc/grpc-js client made from the .proto files', () => {
   test('watches events: a sign of life at once, then a new event as it is committed', async () => {
     const order_number = newOrderNumber();
     const watch = client.stream(service, 'WatchOrderEvents', { only_new: true, merchant_id: merchantId });
+    const isNew = ({ event }: PlainMessage): boolean =>
+      (event as { order?: { order_number?: string } } | null)?.order?.order_number === order_number;
     const seen: PlainMessage[] = [];
     for await (const message of watch) {
       seen.push(message as PlainMessage);
-      if (seen.length === 2) break;
-      await client.call(service, 'RegisterOrder', plainRegistration({ order_number }));
+      // Events of the tests before may be listed late: other files' transactions on the same server hold them back.
+      if (isNew(message as PlainMessage)) break;
+      if (seen.length === 1) await client.call(service, 'RegisterOrder', plainRegistration({ order_number }));
     }
     watch.cancel();
     expect(seen[0]).toMatchObject({ cursor: expect.stringMatching(/./), event: null });
-    expect(seen[1]).toMatchObject({
+    expect(seen.at(-1)).toMatchObject({
       event: { type: 'ORDER_EVENT_TYPE_CREATED', sequence: '1', order: { order_number } },
     });
   });
