@@ -68,7 +68,7 @@ export declare type Checkout = Message<"gatehouse.v1.Checkout"> & {
   boundHere: boolean;
 
   /**
-   * The wallet's own number of the transaction that paid the order; empty until COMPLETED.
+   * The wallet's id of the transaction that paid the order; empty until COMPLETED.
    *
    * @generated from field: string provider_transaction_id = 8;
    */
@@ -82,8 +82,8 @@ export declare type Checkout = Message<"gatehouse.v1.Checkout"> & {
   merchantContact?: MerchantContact | undefined;
 
   /**
-   * Money that an earlier payment took without paying the order, and that is not back with the payer. No payment starts
-   * until it is. Absent when there is none.
+   * Money that an earlier attempt debited without paying the order, and that has not been returned to the payer. No payment
+   * starts until it is returned. Absent when there is none.
    *
    * @generated from field: gatehouse.v1.MoneyNotReturned money_not_returned = 10;
    */
@@ -97,13 +97,13 @@ export declare type Checkout = Message<"gatehouse.v1.Checkout"> & {
 export declare const CheckoutSchema: GenMessage<Checkout>;
 
 /**
- * Money that a wallet took for an order without paying it, as the wallet wrote it.
+ * Money that a wallet debited for an order without paying it.
  *
  * @generated from message gatehouse.v1.MoneyNotReturned
  */
 export declare type MoneyNotReturned = Message<"gatehouse.v1.MoneyNotReturned"> & {
   /**
-   * Decimal text.
+   * Decimal text, as the wallet reported it.
    *
    * @generated from field: string amount = 1;
    */
@@ -117,7 +117,8 @@ export declare type MoneyNotReturned = Message<"gatehouse.v1.MoneyNotReturned"> 
   currency: string;
 
   /**
-   * Whether the wallet refused to give it back: the operator has to settle it with the wallet. Otherwise it is on its way.
+   * True when the wallet refused to return it, so that the operator must settle it with the wallet. Otherwise it is being
+   * returned.
    *
    * @generated from field: bool reversal_refused = 3;
    */
@@ -144,7 +145,7 @@ export declare type GetCheckoutRequest = Message<"gatehouse.v1.GetCheckoutReques
   token: string;
 
   /**
-   * The secret of the browser that asks, as it was given when it submitted; empty when it has none.
+   * The browser's secret, from its first submission; empty before that.
    *
    * @generated from field: string browser_secret = 2;
    */
@@ -158,7 +159,7 @@ export declare type GetCheckoutRequest = Message<"gatehouse.v1.GetCheckoutReques
 export declare const GetCheckoutRequestSchema: GenMessage<GetCheckoutRequest>;
 
 /**
- * What the page shows.
+ * The content of the page.
  *
  * @generated from message gatehouse.v1.GetCheckoutResponse
  */
@@ -191,29 +192,29 @@ export declare type SubmitCheckoutPaymentRequest = Message<"gatehouse.v1.SubmitC
   token: string;
 
   /**
-   * A secret of the browser's own: 32 random bytes in base64url, made by the checkout process and kept in a cookie.
+   * The browser's secret: 32 random bytes in base64url. The checkout process creates it and stores it in a cookie.
    *
    * @generated from field: string browser_secret = 2;
    */
   browserSecret: string;
 
   /**
-   * The wallet and channel chosen.
+   * The chosen option.
    *
    * @generated from field: gatehouse.v1.PaymentOption payment_option = 3;
    */
   paymentOption: PaymentOption;
 
   /**
-   * The phone number to ask.
+   * The payer's phone number.
    *
    * @generated from field: string phone = 4;
    */
   phone: string;
 
   /**
-   * Where the request came from: an IPv4 address, or the first 64 bits of an IPv6 address. Only its keyed hash is stored. How
-   * often a phone is asked is counted by it; customers without one count as one network.
+   * The network of the customer: an IPv4 address, or the first 64 bits of an IPv6 address. Only its keyed hash is stored. The
+   * limit of prompts to a phone counts by it. All customers without one count as one network.
    *
    * @generated from field: string customer_network = 5;
    */
@@ -227,13 +228,13 @@ export declare type SubmitCheckoutPaymentRequest = Message<"gatehouse.v1.SubmitC
 export declare const SubmitCheckoutPaymentRequestSchema: GenMessage<SubmitCheckoutPaymentRequest>;
 
 /**
- * The payment under way.
+ * The checkout with the started payment.
  *
  * @generated from message gatehouse.v1.SubmitCheckoutPaymentResponse
  */
 export declare type SubmitCheckoutPaymentResponse = Message<"gatehouse.v1.SubmitCheckoutPaymentResponse"> & {
   /**
-   * The checkout as it stands now.
+   * The current checkout.
    *
    * @generated from field: gatehouse.v1.Checkout checkout = 1;
    */
@@ -247,7 +248,7 @@ export declare type SubmitCheckoutPaymentResponse = Message<"gatehouse.v1.Submit
 export declare const SubmitCheckoutPaymentResponseSchema: GenMessage<SubmitCheckoutPaymentResponse>;
 
 /**
- * Which checkout to give up.
+ * Which checkout to cancel.
  *
  * @generated from message gatehouse.v1.CancelCheckoutRequest
  */
@@ -260,7 +261,7 @@ export declare type CancelCheckoutRequest = Message<"gatehouse.v1.CancelCheckout
   token: string;
 
   /**
-   * The browser's secret; empty when it never submitted.
+   * The browser's secret; empty before its first submission.
    *
    * @generated from field: string browser_secret = 2;
    */
@@ -274,7 +275,7 @@ export declare type CancelCheckoutRequest = Message<"gatehouse.v1.CancelCheckout
 export declare const CancelCheckoutRequestSchema: GenMessage<CancelCheckoutRequest>;
 
 /**
- * The checkout as it stands now.
+ * The current checkout.
  *
  * @generated from message gatehouse.v1.CancelCheckoutResponse
  */
@@ -315,8 +316,8 @@ export declare const CheckoutService: GenService<{
   /**
    * Starts a payment, and binds the checkout to the first browser that does so. A repeat while the same payment is in
    * flight returns that payment. Errors: CHECKOUT_NOT_FOUND; INVALID_ARGUMENT INVALID_FIELDS; FAILED_PRECONDITION
-   * CHECKOUT_IN_USE for another browser, PAYMENT_IN_PROGRESS, MONEY_NOT_RETURNED, ORDER_NOT_PAYABLE; RESOURCE_EXHAUSTED PHONE_BUSY, PHONE_LIMIT;
-   * PERMISSION_DENIED MERCHANT_SUSPENDED or PRODUCTION_NOT_ACTIVATED.
+   * CHECKOUT_IN_USE for another browser, PAYMENT_IN_PROGRESS, MONEY_NOT_RETURNED, ORDER_NOT_PAYABLE; RESOURCE_EXHAUSTED
+   * PHONE_BUSY, PHONE_LIMIT; PERMISSION_DENIED MERCHANT_SUSPENDED or PRODUCTION_NOT_ACTIVATED.
    *
    * @generated from rpc gatehouse.v1.CheckoutService.SubmitCheckoutPayment
    */

@@ -121,7 +121,7 @@ export declare type OrderHistoryFacts = Message<"gatehouse.v1.OrderHistoryFacts"
   differingCount: bigint;
 
   /**
-   * Some of those: "ord_…".
+   * The ids of some of those: "ord_…".
    *
    * @generated from field: repeated string order_ids = 3;
    */
@@ -175,7 +175,7 @@ export declare type StrayPaymentFacts = Message<"gatehouse.v1.StrayPaymentFacts"
   refusedCount: bigint;
 
   /**
-   * Reversals under way.
+   * Reversals that have not ended.
    *
    * @generated from field: int64 due_count = 2;
    */
@@ -237,55 +237,55 @@ export declare type ReconciliationFacts = Message<"gatehouse.v1.ReconciliationFa
 export declare const ReconciliationFactsSchema: GenMessage<ReconciliationFacts>;
 
 /**
- * One thing looked at.
+ * One check.
  *
  * @generated from message gatehouse.v1.Check
  */
 export declare type Check = Message<"gatehouse.v1.Check"> & {
   /**
-   * The subject as a word for people, such as "database". Filled for clients that do not know `subject`.
+   * The name of the subject, such as "database". Filled for clients that do not know `subject`.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * How it came out.
+   * Its result.
    *
    * @generated from field: gatehouse.v1.CheckResult result = 2;
    */
   result: CheckResult;
 
   /**
-   * What was found, in English. Filled for clients that do not know `finding`.
+   * The finding in English. Filled for clients that do not know `finding`.
    *
    * @generated from field: string detail = 3;
    */
   detail: string;
 
   /**
-   * What to do about it, in English; empty when nothing is to be done. Filled for clients that do not know `finding`.
+   * What to do about it, in English; empty when there is nothing to do. Filled for clients that do not know `finding`.
    *
    * @generated from field: string advice = 4;
    */
   advice: string;
 
   /**
-   * What was looked at.
+   * The subject.
    *
    * @generated from field: gatehouse.v1.CheckSubject subject = 5;
    */
   subject: CheckSubject;
 
   /**
-   * What was found.
+   * The finding.
    *
    * @generated from field: gatehouse.v1.CheckFinding finding = 6;
    */
   finding: CheckFinding;
 
   /**
-   * The facts of the finding; absent when the check did not get that far.
+   * The facts of the finding; absent when the check ended before it had them.
    *
    * @generated from oneof gatehouse.v1.Check.facts
    */
@@ -339,7 +339,7 @@ export declare type Check = Message<"gatehouse.v1.Check"> & {
     case: "reconciliations";
   } | {
     /**
-     * Of CLOCK: how far the database's clock is ahead of core's; negative when it is behind.
+     * Of CLOCK: the database's time minus core's time. Negative when the database's clock is behind.
      *
      * @generated from field: google.protobuf.Duration clock_skew = 13;
      */
@@ -347,7 +347,7 @@ export declare type Check = Message<"gatehouse.v1.Check"> & {
     case: "clockSkew";
   } | {
     /**
-     * Of NO_ANSWER: how long the check was waited for.
+     * Of NO_ANSWER: the time after which the check was abandoned.
      *
      * @generated from field: google.protobuf.Duration waited = 14;
      */
@@ -392,13 +392,13 @@ export declare type DiagnoseRequest = Message<"gatehouse.v1.DiagnoseRequest"> & 
 export declare const DiagnoseRequestSchema: GenMessage<DiagnoseRequest>;
 
 /**
- * What the core sees.
+ * The results of all checks.
  *
  * @generated from message gatehouse.v1.DiagnoseResponse
  */
 export declare type DiagnoseResponse = Message<"gatehouse.v1.DiagnoseResponse"> & {
   /**
-   * The core that answered, as it names itself in its logs.
+   * The name of the core process that answered, as in its logs.
    *
    * @generated from field: string instance = 1;
    */
@@ -426,7 +426,7 @@ export declare type DiagnoseResponse = Message<"gatehouse.v1.DiagnoseResponse"> 
 export declare const DiagnoseResponseSchema: GenMessage<DiagnoseResponse>;
 
 /**
- * How a check came out.
+ * The result of a check.
  *
  * @generated from enum gatehouse.v1.CheckResult
  */
@@ -439,14 +439,14 @@ export enum CheckResult {
   UNSPECIFIED = 0,
 
   /**
-   * As it should be.
+   * Healthy.
    *
    * @generated from enum value: CHECK_RESULT_OK = 1;
    */
   OK = 1,
 
   /**
-   * Payments go on, but somebody should look.
+   * Payments work, but an operator should look at it.
    *
    * @generated from enum value: CHECK_RESULT_WARNING = 2;
    */
@@ -466,13 +466,13 @@ export enum CheckResult {
 export declare const CheckResultSchema: GenEnum<CheckResult>;
 
 /**
- * What a check looks at.
+ * The subject of a check.
  *
  * @generated from enum gatehouse.v1.CheckSubject
  */
 export enum CheckSubject {
   /**
-   * Never told by a core of this version.
+   * Never sent by a core of this version.
    *
    * @generated from enum value: CHECK_SUBJECT_UNSPECIFIED = 0;
    */
@@ -555,27 +555,27 @@ export enum CheckSubject {
 export declare const CheckSubjectSchema: GenEnum<CheckSubject>;
 
 /**
- * What a check found.
+ * The finding of a check.
  *
  * @generated from enum gatehouse.v1.CheckFinding
  */
 export enum CheckFinding {
   /**
-   * Never told by a core of this version.
+   * Never sent by a core of this version.
    *
    * @generated from enum value: CHECK_FINDING_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * Everything is in order.
+   * The subject is healthy.
    *
    * @generated from enum value: CHECK_FINDING_HEALTHY = 1;
    */
   HEALTHY = 1,
 
   /**
-   * The check did not end in time.
+   * The check timed out.
    *
    * @generated from enum value: CHECK_FINDING_NO_ANSWER = 2;
    */
@@ -652,7 +652,7 @@ export enum CheckFinding {
   LATE = 12,
 
   /**
-   * Wallets refuse to give money back.
+   * Wallets refuse to return money.
    *
    * @generated from enum value: CHECK_FINDING_REFUSED = 13;
    */
@@ -679,14 +679,14 @@ export enum CheckFinding {
 export declare const CheckFindingSchema: GenEnum<CheckFinding>;
 
 /**
- * Lets an operator ask a core what it sees of the things it depends on.
+ * Reports the health of a core process and of the systems that it depends on.
  *
  * @generated from service gatehouse.v1.DiagnosticsService
  */
 export declare const DiagnosticsService: GenService<{
   /**
-   * Looks at the database, its migrations, the broker and the clocks, now. Never fails because one of them does:
-   * what is wrong is in the checks.
+   * Checks the database, its migrations, the broker and the clocks now. The call succeeds even if a check fails. The checks
+   * contain the failures.
    *
    * @generated from rpc gatehouse.v1.DiagnosticsService.Diagnose
    */

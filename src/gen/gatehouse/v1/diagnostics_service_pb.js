@@ -82,7 +82,7 @@ export const CheckResultSchema = /*@__PURE__*/
   enumDesc(file_gatehouse_v1_diagnostics_service, 0);
 
 /**
- * How a check came out.
+ * The result of a check.
  *
  * @generated from enum gatehouse.v1.CheckResult
  */
@@ -96,7 +96,7 @@ export const CheckSubjectSchema = /*@__PURE__*/
   enumDesc(file_gatehouse_v1_diagnostics_service, 1);
 
 /**
- * What a check looks at.
+ * The subject of a check.
  *
  * @generated from enum gatehouse.v1.CheckSubject
  */
@@ -110,7 +110,7 @@ export const CheckFindingSchema = /*@__PURE__*/
   enumDesc(file_gatehouse_v1_diagnostics_service, 2);
 
 /**
- * What a check found.
+ * The finding of a check.
  *
  * @generated from enum gatehouse.v1.CheckFinding
  */
@@ -118,7 +118,7 @@ export const CheckFinding = /*@__PURE__*/
   tsEnum(CheckFindingSchema);
 
 /**
- * Lets an operator ask a core what it sees of the things it depends on.
+ * Reports the health of a core process and of the systems that it depends on.
  *
  * @generated from service gatehouse.v1.DiagnosticsService
  */

@@ -12,7 +12,7 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 export declare const file_gatehouse_v1_order: GenFile;
 
 /**
- * A payment order, as it stood when it was read.
+ * A payment order, at the time when it was read.
  *
  * @generated from message gatehouse.v1.Order
  */
@@ -32,7 +32,7 @@ export declare type Order = Message<"gatehouse.v1.Order"> & {
   merchantId: string;
 
   /**
-   * The environment the order lives in.
+   * The environment of the order.
    *
    * @generated from field: gatehouse.v1.Environment environment = 3;
    */
@@ -46,7 +46,7 @@ export declare type Order = Message<"gatehouse.v1.Order"> & {
   orderNumber: string;
 
   /**
-   * Where the order stands.
+   * The state of the order.
    *
    * @generated from field: gatehouse.v1.OrderStatus status = 5;
    */
@@ -74,14 +74,14 @@ export declare type Order = Message<"gatehouse.v1.Order"> & {
   currency: string;
 
   /**
-   * The option of the latest payment attempt; unspecified until one was chosen.
+   * The option of the latest payment attempt; unspecified before the first.
    *
    * @generated from field: gatehouse.v1.PaymentOption payment_option = 9;
    */
   paymentOption: PaymentOption;
 
   /**
-   * How the customer comes to pay.
+   * How the customer pays.
    *
    * @generated from field: gatehouse.v1.PaymentType payment_type = 10;
    */
@@ -109,14 +109,14 @@ export declare type Order = Message<"gatehouse.v1.Order"> & {
   businessName: string;
 
   /**
-   * Where the customer goes after the payment; empty for a direct payment.
+   * The page that the customer goes to after the payment; empty for a direct payment.
    *
    * @generated from field: string return_url = 14;
    */
   returnUrl: string;
 
   /**
-   * Where status updates are sent; empty when the merchant wants none.
+   * The URL that receives webhooks; empty when the merchant wants none.
    *
    * @generated from field: string webhook_url = 15;
    */
@@ -130,14 +130,14 @@ export declare type Order = Message<"gatehouse.v1.Order"> & {
   createTime?: Timestamp | undefined;
 
   /**
-   * When the order last changed status, or its creation while it never has.
+   * When the order last changed its status; its create_time before that.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 17;
    */
   updateTime?: Timestamp | undefined;
 
   /**
-   * When the payment session ends.
+   * When the payment session expires.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 18;
    */
@@ -158,13 +158,13 @@ export declare type Order = Message<"gatehouse.v1.Order"> & {
 export declare const OrderSchema: GenMessage<Order>;
 
 /**
- * One try to collect the money of an order from one phone through one option.
+ * One attempt to collect the money of an order, from one phone by one option.
  *
  * @generated from message gatehouse.v1.PaymentAttempt
  */
 export declare type PaymentAttempt = Message<"gatehouse.v1.PaymentAttempt"> & {
   /**
-   * Assigned by Gatehouse: "pat_…". Also the reference under which the wallet knows the try.
+   * Assigned by Gatehouse: "pat_…". The wallet receives it as the reference of the payment.
    *
    * @generated from field: string payment_attempt_id = 1;
    */
@@ -178,14 +178,14 @@ export declare type PaymentAttempt = Message<"gatehouse.v1.PaymentAttempt"> & {
   orderId: string;
 
   /**
-   * Where the attempt stands.
+   * The state of the attempt.
    *
    * @generated from field: gatehouse.v1.PaymentAttemptStatus status = 3;
    */
   status: PaymentAttemptStatus;
 
   /**
-   * The wallet and channel asked.
+   * The wallet and its channel.
    *
    * @generated from field: gatehouse.v1.PaymentOption payment_option = 4;
    */
@@ -213,7 +213,7 @@ export declare type PaymentAttempt = Message<"gatehouse.v1.PaymentAttempt"> & {
   updateTime?: Timestamp | undefined;
 
   /**
-   * Why it was declined, as one of Gatehouse's own lower_snake words; empty otherwise.
+   * The reason of the decline, one of Gatehouse's words in lower_snake_case; empty otherwise.
    *
    * @generated from field: string decline_reason = 8;
    */
@@ -227,13 +227,13 @@ export declare type PaymentAttempt = Message<"gatehouse.v1.PaymentAttempt"> & {
 export declare const PaymentAttemptSchema: GenMessage<PaymentAttempt>;
 
 /**
- * One entry of an order's history. Committed in the transaction that changed the order, never altered afterwards.
+ * One entry of an order's history. It is committed in the transaction that changed the order, and never changed later.
  *
  * @generated from message gatehouse.v1.OrderEvent
  */
 export declare type OrderEvent = Message<"gatehouse.v1.OrderEvent"> & {
   /**
-   * Assigned by Gatehouse: "evt_…". Also the message id in JetStream, so a repeat is recognised.
+   * Assigned by Gatehouse: "evt_…". Also the message id in JetStream, which discards repeated messages by it.
    *
    * @generated from field: string event_id = 1;
    */
@@ -247,7 +247,7 @@ export declare type OrderEvent = Message<"gatehouse.v1.OrderEvent"> & {
   type: OrderEventType;
 
   /**
-   * 1, 2, 3… without a gap within one order.
+   * 1, 2, 3… within one order, without gaps.
    *
    * @generated from field: int64 sequence = 3;
    */
@@ -261,28 +261,28 @@ export declare type OrderEvent = Message<"gatehouse.v1.OrderEvent"> & {
   occurTime?: Timestamp | undefined;
 
   /**
-   * The order's status before; unspecified on CREATED.
+   * The order's status before the event; unspecified for CREATED.
    *
    * @generated from field: gatehouse.v1.OrderStatus previous_status = 5;
    */
   previousStatus: OrderStatus;
 
   /**
-   * The order as the event left it.
+   * The order after the event.
    *
    * @generated from field: gatehouse.v1.Order order = 6;
    */
   order?: Order | undefined;
 
   /**
-   * The attempt the event is about, as the event left it; absent on events about the order alone.
+   * The payment attempt of the event, after the event; absent for events without an attempt.
    *
    * @generated from field: gatehouse.v1.PaymentAttempt payment_attempt = 7;
    */
   paymentAttempt?: PaymentAttempt | undefined;
 
   /**
-   * The id of the request that caused the event; empty when Gatehouse acted by itself.
+   * The id of the request that caused the event; empty when no request did, such as for an expiry.
    *
    * @generated from field: string request_id = 8;
    */
@@ -296,13 +296,13 @@ export declare type OrderEvent = Message<"gatehouse.v1.OrderEvent"> & {
 export declare const OrderEventSchema: GenMessage<OrderEvent>;
 
 /**
- * Which of the two separate worlds a resource belongs to. Nothing ever crosses from one to the other.
+ * The two environments are separate. A resource belongs to one of them for ever.
  *
  * @generated from enum gatehouse.v1.Environment
  */
 export enum Environment {
   /**
-   * Not said; refused wherever an environment is required.
+   * Not given. An error where an environment is required.
    *
    * @generated from enum value: ENVIRONMENT_UNSPECIFIED = 0;
    */
@@ -329,7 +329,7 @@ export enum Environment {
 export declare const EnvironmentSchema: GenEnum<Environment>;
 
 /**
- * Where an order stands. PENDING is the only state that is ever left; the other three are final.
+ * The state of an order. PENDING is open. The other three are final.
  *
  * @generated from enum gatehouse.v1.OrderStatus
  */
@@ -363,7 +363,7 @@ export enum OrderStatus {
   FAILED = 3,
 
   /**
-   * The payment session ended before a payment succeeded.
+   * The payment session expired before a payment succeeded.
    *
    * @generated from enum value: ORDER_STATUS_EXPIRED = 4;
    */
@@ -376,13 +376,13 @@ export enum OrderStatus {
 export declare const OrderStatusSchema: GenEnum<OrderStatus>;
 
 /**
- * How the customer comes to pay the order.
+ * How the customer pays the order.
  *
  * @generated from enum gatehouse.v1.PaymentType
  */
 export enum PaymentType {
   /**
-   * Not said; refused wherever a payment type is required.
+   * Not given. An error where a payment type is required.
    *
    * @generated from enum value: PAYMENT_TYPE_UNSPECIFIED = 0;
    */
@@ -423,7 +423,7 @@ export enum PaymentType {
 export declare const PaymentTypeSchema: GenEnum<PaymentType>;
 
 /**
- * The wallet and the channel in which the customer is asked to confirm.
+ * The wallet, and the channel of its confirmation prompt.
  *
  * @generated from enum gatehouse.v1.PaymentOption
  */
@@ -463,7 +463,7 @@ export enum PaymentOption {
 export declare const PaymentOptionSchema: GenEnum<PaymentOption>;
 
 /**
- * Where one try to collect the money of an order stands.
+ * The state of a payment attempt.
  *
  * @generated from enum gatehouse.v1.PaymentAttemptStatus
  */
@@ -483,14 +483,14 @@ export enum PaymentAttemptStatus {
   REQUESTED = 1,
 
   /**
-   * Handed to the wallet, or about to be: from here on only the wallet can say how it ended.
+   * Sent to the wallet, or about to be. From now on only the wallet knows the outcome.
    *
    * @generated from enum value: PAYMENT_ATTEMPT_STATUS_SENT = 2;
    */
   SENT = 2,
 
   /**
-   * The wallet's answer was lost or not understood; it is asked again until it is definite.
+   * The wallet's answer was lost or unreadable. The wallet is queried until its answer is definite.
    *
    * @generated from enum value: PAYMENT_ATTEMPT_STATUS_UNKNOWN = 3;
    */
@@ -504,14 +504,14 @@ export enum PaymentAttemptStatus {
   SUCCEEDED = 4,
 
   /**
-   * The wallet or the payer said a definite no.
+   * The wallet or the payer declined. No money moved.
    *
    * @generated from enum value: PAYMENT_ATTEMPT_STATUS_DECLINED = 5;
    */
   DECLINED = 5,
 
   /**
-   * Ended without a debit because nobody confirmed in time.
+   * The payer did not confirm in time. No money moved.
    *
    * @generated from enum value: PAYMENT_ATTEMPT_STATUS_TIMED_OUT = 6;
    */
@@ -524,7 +524,7 @@ export enum PaymentAttemptStatus {
 export declare const PaymentAttemptStatusSchema: GenEnum<PaymentAttemptStatus>;
 
 /**
- * What happened to an order. The last word of each name, in lower case, ends the event's NATS subject.
+ * The type of an order event. The event's NATS subject ends with the name in lower case, without ORDER_EVENT_TYPE_.
  *
  * @generated from enum gatehouse.v1.OrderEventType
  */
@@ -544,14 +544,14 @@ export enum OrderEventType {
   CREATED = 1,
 
   /**
-   * A payment attempt was committed; a wallet will be asked.
+   * A payment attempt was committed. The wallet gets the request next.
    *
    * @generated from enum value: ORDER_EVENT_TYPE_PAYMENT_STARTED = 2;
    */
   PAYMENT_STARTED = 2,
 
   /**
-   * A payment attempt ended without money; the order is still open for another.
+   * A payment attempt ended without a debit. The order is still open for another attempt.
    *
    * @generated from enum value: ORDER_EVENT_TYPE_PAYMENT_DECLINED = 3;
    */

@@ -39,7 +39,7 @@ export const EnvironmentSchema = /*@__PURE__*/
   enumDesc(file_gatehouse_v1_order, 0);
 
 /**
- * Which of the two separate worlds a resource belongs to. Nothing ever crosses from one to the other.
+ * The two environments are separate. A resource belongs to one of them for ever.
  *
  * @generated from enum gatehouse.v1.Environment
  */
@@ -53,7 +53,7 @@ export const OrderStatusSchema = /*@__PURE__*/
   enumDesc(file_gatehouse_v1_order, 1);
 
 /**
- * Where an order stands. PENDING is the only state that is ever left; the other three are final.
+ * The state of an order. PENDING is open. The other three are final.
  *
  * @generated from enum gatehouse.v1.OrderStatus
  */
@@ -67,7 +67,7 @@ export const PaymentTypeSchema = /*@__PURE__*/
   enumDesc(file_gatehouse_v1_order, 2);
 
 /**
- * How the customer comes to pay the order.
+ * How the customer pays the order.
  *
  * @generated from enum gatehouse.v1.PaymentType
  */
@@ -81,7 +81,7 @@ export const PaymentOptionSchema = /*@__PURE__*/
   enumDesc(file_gatehouse_v1_order, 3);
 
 /**
- * The wallet and the channel in which the customer is asked to confirm.
+ * The wallet, and the channel of its confirmation prompt.
  *
  * @generated from enum gatehouse.v1.PaymentOption
  */
@@ -95,7 +95,7 @@ export const PaymentAttemptStatusSchema = /*@__PURE__*/
   enumDesc(file_gatehouse_v1_order, 4);
 
 /**
- * Where one try to collect the money of an order stands.
+ * The state of a payment attempt.
  *
  * @generated from enum gatehouse.v1.PaymentAttemptStatus
  */
@@ -109,7 +109,7 @@ export const OrderEventTypeSchema = /*@__PURE__*/
   enumDesc(file_gatehouse_v1_order, 5);
 
 /**
- * What happened to an order. The last word of each name, in lower case, ends the event's NATS subject.
+ * The type of an order event. The event's NATS subject ends with the name in lower case, without ORDER_EVENT_TYPE_.
  *
  * @generated from enum gatehouse.v1.OrderEventType
  */

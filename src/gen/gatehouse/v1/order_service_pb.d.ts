@@ -20,7 +20,7 @@ export declare const file_gatehouse_v1_order_service: GenFile;
  */
 export declare type RegisterOrderRequest = Message<"gatehouse.v1.RegisterOrderRequest"> & {
   /**
-   * The merchant the order is for: "mer_…".
+   * The merchant of the order: "mer_…".
    *
    * @generated from field: string merchant_id = 1;
    */
@@ -62,8 +62,8 @@ export declare type RegisterOrderRequest = Message<"gatehouse.v1.RegisterOrderRe
   reason: string;
 
   /**
-   * Required. Ethiopian number in local or international form, or any E.164 number with its plus. May be left empty for
-   * LINK and QR: the order then gets the phone of its first payment attempt.
+   * Required. Ethiopian number in local or international form, or any E.164 number with its plus. May be empty for LINK and
+   * QR; the order then gets the phone of its first payment attempt.
    *
    * @generated from field: string customer_phone = 7;
    */
@@ -71,7 +71,7 @@ export declare type RegisterOrderRequest = Message<"gatehouse.v1.RegisterOrderRe
 
   /**
    * Required. Absolute http or https URL of at most 2048 characters without credentials; https only in production. May be
-   * empty for LINK and QR: the checkout then does not redirect the customer.
+   * empty for LINK and QR; the checkout then does not redirect the customer.
    *
    * @generated from field: string return_url = 8;
    */
@@ -92,7 +92,7 @@ export declare type RegisterOrderRequest = Message<"gatehouse.v1.RegisterOrderRe
   businessName: string;
 
   /**
-   * API (assumed when unspecified), LINK or QR.
+   * API, LINK or QR. API when unspecified.
    *
    * @generated from field: gatehouse.v1.PaymentType payment_type = 11;
    */
@@ -106,15 +106,15 @@ export declare type RegisterOrderRequest = Message<"gatehouse.v1.RegisterOrderRe
   validateOnly: boolean;
 
   /**
-   * The id of the request that registers the order, for its history: up to 64 letters, digits, dots, underscores and
-   * hyphens. The call's x-request-id when it is not of that form; one batch may carry many requests.
+   * The id of the request that registers the order, for the order's history: up to 64 letters, digits, dots, underscores and
+   * hyphens. In any other form it is replaced by the call's x-request-id. One batch may contain many requests.
    *
    * @generated from field: string request_id = 13;
    */
   requestId: string;
 
   /**
-   * How long the payment session lasts: 5 minutes to 30 days, in whole seconds. The merchant's own when absent. Only for
+   * The duration of the payment session: 5 minutes to 30 days, in whole seconds. The merchant's setting when absent. Only for
    * LINK and QR.
    *
    * @generated from field: google.protobuf.Duration session_lifetime = 14;
@@ -149,7 +149,7 @@ export declare type RegisterOrderResponse = Message<"gatehouse.v1.RegisterOrderR
   checkoutUrl: string;
 
   /**
-   * True when the order had been registered before with the same values.
+   * True when the order was registered before with the same values.
    *
    * @generated from field: bool repeated = 3;
    */
@@ -203,7 +203,7 @@ export declare type BatchRegisterOrdersResponse = Message<"gatehouse.v1.BatchReg
 export declare const BatchRegisterOrdersResponseSchema: GenMessage<BatchRegisterOrdersResponse>;
 
 /**
- * What became of one order of a batch.
+ * The result of one order of a batch.
  *
  * @generated from message gatehouse.v1.RegisterOrderResult
  */
@@ -223,7 +223,7 @@ export declare type RegisterOrderResult = Message<"gatehouse.v1.RegisterOrderRes
     case: "response";
   } | {
     /**
-     * It was not: what RegisterOrder would have answered.
+     * The error that RegisterOrder would have returned.
      *
      * @generated from field: google.rpc.Status error = 2;
      */
@@ -245,7 +245,7 @@ export declare const RegisterOrderResultSchema: GenMessage<RegisterOrderResult>;
  */
 export declare type StartDirectPaymentRequest = Message<"gatehouse.v1.StartDirectPaymentRequest"> & {
   /**
-   * The merchant the payment is for: "mer_…".
+   * The merchant that is paid: "mer_…".
    *
    * @generated from field: string merchant_id = 1;
    */
@@ -280,7 +280,7 @@ export declare type StartDirectPaymentRequest = Message<"gatehouse.v1.StartDirec
   currency: string;
 
   /**
-   * Required. The payer's phone number, as RegisterOrderRequest.customer_phone.
+   * Required. The payer's phone number, in a form of RegisterOrderRequest.customer_phone.
    *
    * @generated from field: string phone = 6;
    */
@@ -321,14 +321,14 @@ export declare const StartDirectPaymentRequestSchema: GenMessage<StartDirectPaym
  */
 export declare type StartDirectPaymentResponse = Message<"gatehouse.v1.StartDirectPaymentResponse"> & {
   /**
-   * The order the payment is for; absent when validate_only was set.
+   * The order that is paid; absent when validate_only was set.
    *
    * @generated from field: gatehouse.v1.Order order = 1;
    */
   order?: Order | undefined;
 
   /**
-   * The attempt that was committed, or the one that the same call started before, whatever became of it.
+   * The attempt that was committed, or the one that the same call started before, in any state.
    *
    * @generated from field: gatehouse.v1.PaymentAttempt payment_attempt = 2;
    */
@@ -369,7 +369,7 @@ export declare type BatchStartDirectPaymentsRequest = Message<"gatehouse.v1.Batc
 export declare const BatchStartDirectPaymentsRequestSchema: GenMessage<BatchStartDirectPaymentsRequest>;
 
 /**
- * What became of each payment of a batch.
+ * The result of each payment of a batch.
  *
  * @generated from message gatehouse.v1.BatchStartDirectPaymentsResponse
  */
@@ -389,7 +389,7 @@ export declare type BatchStartDirectPaymentsResponse = Message<"gatehouse.v1.Bat
 export declare const BatchStartDirectPaymentsResponseSchema: GenMessage<BatchStartDirectPaymentsResponse>;
 
 /**
- * What became of one payment of a batch.
+ * The result of one payment of a batch.
  *
  * @generated from message gatehouse.v1.StartDirectPaymentResult
  */
@@ -409,7 +409,7 @@ export declare type StartDirectPaymentResult = Message<"gatehouse.v1.StartDirect
     case: "response";
   } | {
     /**
-     * It was not: what StartDirectPayment would have answered.
+     * The error that StartDirectPayment would have returned.
      *
      * @generated from field: google.rpc.Status error = 2;
      */
@@ -438,7 +438,7 @@ export declare type GetOrderRequest = Message<"gatehouse.v1.GetOrderRequest"> & 
   merchantId: string;
 
   /**
-   * The environment the order lives in.
+   * The environment of the order.
    *
    * @generated from field: gatehouse.v1.Environment environment = 2;
    */
@@ -483,20 +483,20 @@ export declare type GetOrderRequest = Message<"gatehouse.v1.GetOrderRequest"> & 
 export declare const GetOrderRequestSchema: GenMessage<GetOrderRequest>;
 
 /**
- * The order asked for.
+ * The order that was read.
  *
  * @generated from message gatehouse.v1.GetOrderResponse
  */
 export declare type GetOrderResponse = Message<"gatehouse.v1.GetOrderResponse"> & {
   /**
-   * The order as it stands.
+   * The current order.
    *
    * @generated from field: gatehouse.v1.Order order = 1;
    */
   order?: Order | undefined;
 
   /**
-   * One-time URL of the hosted checkout; empty when it was not asked for, and for orders that are DIRECT or not PENDING.
+   * One-time URL of the hosted checkout; empty without with_checkout_url, and for orders that are DIRECT or not PENDING.
    *
    * @generated from field: string checkout_url = 2;
    */
@@ -510,7 +510,7 @@ export declare type GetOrderResponse = Message<"gatehouse.v1.GetOrderResponse"> 
 export declare const GetOrderResponseSchema: GenMessage<GetOrderResponse>;
 
 /**
- * Which order to end.
+ * Which order to cancel.
  *
  * @generated from message gatehouse.v1.CancelOrderRequest
  */
@@ -523,7 +523,7 @@ export declare type CancelOrderRequest = Message<"gatehouse.v1.CancelOrderReques
   merchantId: string;
 
   /**
-   * The environment the order lives in.
+   * The environment of the order.
    *
    * @generated from field: gatehouse.v1.Environment environment = 2;
    */
@@ -544,13 +544,13 @@ export declare type CancelOrderRequest = Message<"gatehouse.v1.CancelOrderReques
 export declare const CancelOrderRequestSchema: GenMessage<CancelOrderRequest>;
 
 /**
- * The order, ended.
+ * The cancelled order.
  *
  * @generated from message gatehouse.v1.CancelOrderResponse
  */
 export declare type CancelOrderResponse = Message<"gatehouse.v1.CancelOrderResponse"> & {
   /**
-   * The order as it stands.
+   * The current order.
    *
    * @generated from field: gatehouse.v1.Order order = 1;
    */
@@ -624,7 +624,7 @@ export declare type GetOrderResult = Message<"gatehouse.v1.GetOrderResult"> & {
     case: "response";
   } | {
     /**
-     * It was not: what GetOrder would have answered.
+     * The error that GetOrder would have returned.
      *
      * @generated from field: google.rpc.Status error = 2;
      */
@@ -640,28 +640,29 @@ export declare type GetOrderResult = Message<"gatehouse.v1.GetOrderResult"> & {
 export declare const GetOrderResultSchema: GenMessage<GetOrderResult>;
 
 /**
- * A batch on a stream of them.
+ * One batch of a stream.
  *
  * @generated from message gatehouse.v1.StreamOrderBatchesRequest
  */
 export declare type StreamOrderBatchesRequest = Message<"gatehouse.v1.StreamOrderBatchesRequest"> & {
   /**
-   * What the answer is found by: the caller's choice, and its own among the batches under way on the stream.
+   * Identifies the answer. The caller chooses it, different from those of its unanswered batches on the stream.
    *
    * @generated from field: uint32 batch_id = 1;
    */
   batchId: number;
 
   /**
-   * How long the caller waits for the answer: items that have not been begun by then are dropped unwritten. 30 seconds when
-   * absent or not positive.
+   * How long the caller waits for the answer. Core discards items that it has not begun by then. 30 seconds when absent or not
+   * positive.
    *
    * @generated from field: google.protobuf.Duration timeout = 2;
    */
   timeout?: Duration | undefined;
 
   /**
-   * The batch's id in the server's log, and that of its items that have none: as RegisterOrderRequest.request_id.
+   * The batch's id in the server's log, and the id of its items without one. The form is that of
+   * RegisterOrderRequest.request_id.
    *
    * @generated from field: string request_id = 3;
    */
@@ -706,13 +707,13 @@ export declare type StreamOrderBatchesRequest = Message<"gatehouse.v1.StreamOrde
 export declare const StreamOrderBatchesRequestSchema: GenMessage<StreamOrderBatchesRequest>;
 
 /**
- * What became of a batch, or that the stream is open.
+ * The answer to a batch, or the confirmation that the stream is open.
  *
  * @generated from message gatehouse.v1.StreamOrderBatchesResponse
  */
 export declare type StreamOrderBatchesResponse = Message<"gatehouse.v1.StreamOrderBatchesResponse"> & {
   /**
-   * That of the request.
+   * The batch_id of the request.
    *
    * @generated from field: uint32 batch_id = 1;
    */
@@ -725,7 +726,7 @@ export declare type StreamOrderBatchesResponse = Message<"gatehouse.v1.StreamOrd
    */
   outcome: {
     /**
-     * What BatchRegisterOrders would have answered.
+     * The response of BatchRegisterOrders.
      *
      * @generated from field: gatehouse.v1.BatchRegisterOrdersResponse register_orders = 2;
      */
@@ -733,7 +734,7 @@ export declare type StreamOrderBatchesResponse = Message<"gatehouse.v1.StreamOrd
     case: "registerOrders";
   } | {
     /**
-     * What BatchStartDirectPayments would have answered.
+     * The response of BatchStartDirectPayments.
      *
      * @generated from field: gatehouse.v1.BatchStartDirectPaymentsResponse start_direct_payments = 3;
      */
@@ -741,7 +742,7 @@ export declare type StreamOrderBatchesResponse = Message<"gatehouse.v1.StreamOrd
     case: "startDirectPayments";
   } | {
     /**
-     * What BatchGetOrders would have answered.
+     * The response of BatchGetOrders.
      *
      * @generated from field: gatehouse.v1.BatchGetOrdersResponse get_orders = 4;
      */
@@ -749,8 +750,8 @@ export declare type StreamOrderBatchesResponse = Message<"gatehouse.v1.StreamOrd
     case: "getOrders";
   } | {
     /**
-     * The batch failed as a whole: the error that the method would have ended with. INVALID_ARGUMENT INVALID_FIELDS when the
-     * request holds no batch.
+     * The batch failed as a whole. This is the error that the method would have returned, or INVALID_ARGUMENT INVALID_FIELDS
+     * when the request contains no batch.
      *
      * @generated from field: google.rpc.Status error = 5;
      */
@@ -772,14 +773,14 @@ export declare const StreamOrderBatchesResponseSchema: GenMessage<StreamOrderBat
  */
 export declare type ListOrdersRequest = Message<"gatehouse.v1.ListOrdersRequest"> & {
   /**
-   * The merchant whose orders are listed: "mer_…".
+   * The merchant of the orders: "mer_…".
    *
    * @generated from field: string merchant_id = 1;
    */
   merchantId: string;
 
   /**
-   * The environment whose orders are listed.
+   * The environment of the orders.
    *
    * @generated from field: gatehouse.v1.Environment environment = 2;
    */
@@ -835,7 +836,7 @@ export declare type ListOrdersRequest = Message<"gatehouse.v1.ListOrdersRequest"
   orderNumber: string;
 
   /**
-   * Only orders of this customer_phone, however either is written: compared by E.164. Spaces and punctuation are skipped.
+   * Only orders of this customer_phone. Both are compared in E.164 form, without spaces and punctuation.
    *
    * @generated from field: string customer_phone = 10;
    */
@@ -849,35 +850,35 @@ export declare type ListOrdersRequest = Message<"gatehouse.v1.ListOrdersRequest"
   currency: string;
 
   /**
-   * Only orders of at least this amount: decimal text. The same as amount_to finds exactly that amount.
+   * Only orders of at least this amount, as decimal text. Set amount_to to the same text to find exactly that amount.
    *
    * @generated from field: string amount_from = 12;
    */
   amountFrom: string;
 
   /**
-   * Only orders of at most this amount: decimal text.
+   * Only orders of at most this amount, as decimal text.
    *
    * @generated from field: string amount_to = 13;
    */
   amountTo: string;
 
   /**
-   * Only orders of one of these types; of any when empty.
+   * Only orders of one of these types; all when empty.
    *
    * @generated from field: repeated gatehouse.v1.PaymentType payment_types = 14;
    */
   paymentTypes: PaymentType[];
 
   /**
-   * Only orders whose latest payment attempt is by one of these options; any or none when empty.
+   * Only orders whose latest payment attempt is by one of these options; all orders when empty.
    *
    * @generated from field: repeated gatehouse.v1.PaymentOption payment_options = 15;
    */
   paymentOptions: PaymentOption[];
 
   /**
-   * Only the order for which a wallet reported the transaction with this number, whether it paid the order or went astray.
+   * Only the order of the wallet transaction with this id. The transaction paid the order or became a stray payment.
    *
    * @generated from field: string provider_transaction_id = 16;
    */
@@ -911,14 +912,14 @@ export declare type ListOrdersResponse = Message<"gatehouse.v1.ListOrdersRespons
   nextPageToken: string;
 
   /**
-   * Every order created at or after this time was looked at and none of those wanted is left out; absent on the last page.
+   * The search has covered all orders created at or after this time; absent on the last page.
    *
    * @generated from field: google.protobuf.Timestamp searched_back_to = 3;
    */
   searchedBackTo?: Timestamp | undefined;
 
   /**
-   * By order_id, for each COMPLETED order: the wallet's own number of the transaction that paid it.
+   * The wallet's id of the transaction that paid each COMPLETED order, by order_id.
    *
    * @generated from field: map<string, string> provider_transaction_ids = 4;
    */
@@ -938,8 +939,8 @@ export declare const ListOrdersResponseSchema: GenMessage<ListOrdersResponse>;
  */
 export declare type FindOrdersRequest = Message<"gatehouse.v1.FindOrdersRequest"> & {
   /**
-   * Required. An order_id, an order_number, a wallet's number of a transaction, or the phone of a customer or payer,
-   * however it is written. All of them are looked for. 1 to 64 characters, and exactly as they are but for phones.
+   * Required. An order_id, an order_number, a wallet's transaction id, or the phone of a customer or payer. Core searches all
+   * of them. Phones match in any common form, the others only exactly. 1 to 64 characters.
    *
    * @generated from field: string text = 1;
    */
@@ -987,7 +988,7 @@ export declare type FindOrdersResponse = Message<"gatehouse.v1.FindOrdersRespons
   nextPageToken: string;
 
   /**
-   * By order_id, for each COMPLETED order: the wallet's own number of the transaction that paid it.
+   * The wallet's id of the transaction that paid each COMPLETED order, by order_id.
    *
    * @generated from field: map<string, string> provider_transaction_ids = 3;
    */
@@ -1028,7 +1029,7 @@ export declare type ListOrderEventsRequest = Message<"gatehouse.v1.ListOrderEven
   environment: Environment;
 
   /**
-   * Only events of this order; requires merchant_id. A cursor from such a list goes on within that order alone.
+   * Only events of this order; requires merchant_id. A cursor of this list is valid only with the same order_id.
    *
    * @generated from field: string order_id = 4;
    */
@@ -1049,13 +1050,13 @@ export declare type ListOrderEventsRequest = Message<"gatehouse.v1.ListOrderEven
 export declare const ListOrderEventsRequestSchema: GenMessage<ListOrderEventsRequest>;
 
 /**
- * A committed event and its place in the list of all events.
+ * A committed event and its position in the list of all events.
  *
  * @generated from message gatehouse.v1.OrderEventEntry
  */
 export declare type OrderEventEntry = Message<"gatehouse.v1.OrderEventEntry"> & {
   /**
-   * Opaque place of the event; pass it as after_cursor to go on behind it.
+   * Opaque position of the event. Pass it as after_cursor to continue after this event.
    *
    * @generated from field: string cursor = 1;
    */
@@ -1089,14 +1090,14 @@ export declare type ListOrderEventsResponse = Message<"gatehouse.v1.ListOrderEve
   entries: OrderEventEntry[];
 
   /**
-   * Where to go on. Never empty, so it can be kept and asked again when there is nothing new.
+   * The cursor of the next call. Never empty: at the end of the list, pass it again later to get new events.
    *
    * @generated from field: string next_cursor = 2;
    */
   nextCursor: string;
 
   /**
-   * True when more events could be read at once.
+   * True when the list has more events now.
    *
    * @generated from field: bool has_more = 3;
    */
@@ -1116,14 +1117,14 @@ export declare const ListOrderEventsResponseSchema: GenMessage<ListOrderEventsRe
  */
 export declare type WatchOrderEventsRequest = Message<"gatehouse.v1.WatchOrderEventsRequest"> & {
   /**
-   * Start behind this cursor; from the first event when empty.
+   * Only events after this cursor; from the first event when empty.
    *
    * @generated from field: string after_cursor = 1;
    */
   afterCursor: string;
 
   /**
-   * Start with events committed from now on; ignored when after_cursor is set.
+   * Only events committed from now on; ignored when after_cursor is set.
    *
    * @generated from field: bool only_new = 2;
    */
@@ -1151,20 +1152,20 @@ export declare type WatchOrderEventsRequest = Message<"gatehouse.v1.WatchOrderEv
 export declare const WatchOrderEventsRequestSchema: GenMessage<WatchOrderEventsRequest>;
 
 /**
- * One event, or a sign of life.
+ * One event, or a keep-alive message.
  *
  * @generated from message gatehouse.v1.WatchOrderEventsResponse
  */
 export declare type WatchOrderEventsResponse = Message<"gatehouse.v1.WatchOrderEventsResponse"> & {
   /**
-   * Resume behind this cursor. Moves on even while the filter lets nothing through.
+   * The cursor to resume after. It advances even while no event matches the filter.
    *
    * @generated from field: string cursor = 1;
    */
   cursor: string;
 
   /**
-   * The event; absent on a sign of life, sent at the start and at least every 15 seconds.
+   * The event; absent in a keep-alive message. Those are sent at the start and at least every 15 seconds.
    *
    * @generated from field: gatehouse.v1.OrderEvent event = 2;
    */
@@ -1178,19 +1179,19 @@ export declare type WatchOrderEventsResponse = Message<"gatehouse.v1.WatchOrderE
 export declare const WatchOrderEventsResponseSchema: GenMessage<WatchOrderEventsResponse>;
 
 /**
- * Registers orders, starts payments on them and tells what became of them.
+ * Registers orders, starts their payments, and reads and streams their states and events.
  *
- * Every error carries google.rpc.ErrorInfo with domain "gatehouse" and one of the reasons named at the method;
- * INVALID_ARGUMENT also carries google.rpc.BadRequest with one violation for each problem found, not just the first.
+ * Every error carries google.rpc.ErrorInfo with domain "gatehouse" and one of the reasons that the method lists.
+ * INVALID_ARGUMENT also carries google.rpc.BadRequest with one violation for each problem in the request.
  *
  * @generated from service gatehouse.v1.OrderService
  */
 export declare const OrderService: GenService<{
   /**
-   * Registers an order for the hosted checkout, durably before the answer. Safe to repeat: the same values give the
-   * same order and checkout_url again while the order is PENDING or COMPLETED.
-   * Errors: INVALID_ARGUMENT INVALID_FIELDS; ALREADY_EXISTS ORDER_NUMBER_TAKEN for an order that is FAILED or EXPIRED or
-   * has other values, which its BadRequest names; NOT_FOUND MERCHANT_NOT_FOUND;
+   * Registers an order for the hosted checkout. The order is stored durably before the answer. Safe to repeat: the same values
+   * return the same order and checkout_url while the order is PENDING or COMPLETED.
+   * Errors: INVALID_ARGUMENT INVALID_FIELDS; ALREADY_EXISTS ORDER_NUMBER_TAKEN when that order is FAILED or EXPIRED, or has
+   * other values, which its BadRequest names; NOT_FOUND MERCHANT_NOT_FOUND;
    * PERMISSION_DENIED MERCHANT_SUSPENDED or PRODUCTION_NOT_ACTIVATED; RESOURCE_EXHAUSTED OVERLOADED.
    *
    * @generated from rpc gatehouse.v1.OrderService.RegisterOrder
@@ -1201,7 +1202,7 @@ export declare const OrderService: GenService<{
     output: typeof RegisterOrderResponseSchema;
   },
   /**
-   * Registers up to 500 orders. Each item succeeds or fails separately. The results have the order of the requests.
+   * Registers up to 500 orders. Each item succeeds or fails separately. The results are in the order of the requests.
    * Errors of the call as a whole: INVALID_ARGUMENT INVALID_FIELDS when there are no items, or too many.
    *
    * @generated from rpc gatehouse.v1.OrderService.BatchRegisterOrders
@@ -1260,7 +1261,7 @@ export declare const OrderService: GenService<{
     output: typeof BatchGetOrdersResponseSchema;
   },
   /**
-   * Carries many batches over one open call, so that the cost of a call is paid once. The first response only confirms that
+   * Sends many batches over one open call, which avoids the cost of a call for each. The first response only confirms that
    * the stream is open. Then core answers each batch when it is done, in any order. Core works on at most 32 batches of a
    * stream at a time, and reads more after that. When the caller ends its requests, the stream ends after the last answer.
    * Errors of the call as a whole: UNAVAILABLE SERVER_DRAINING when the server stops. Batches without an answer may have
@@ -1274,8 +1275,8 @@ export declare const OrderService: GenService<{
     output: typeof StreamOrderBatchesResponseSchema;
   },
   /**
-   * Cancels a PENDING order: it becomes FAILED, unpaid.
-   * Errors: as GetOrder; FAILED_PRECONDITION PAYMENT_IN_PROGRESS while an attempt may still take money, or
+   * Cancels a PENDING order, which becomes FAILED.
+   * Errors: as GetOrder; FAILED_PRECONDITION PAYMENT_IN_PROGRESS while an attempt may still debit the payer, or
    * ORDER_NOT_PAYABLE when the order has ended already.
    *
    * @generated from rpc gatehouse.v1.OrderService.CancelOrder
@@ -1320,8 +1321,9 @@ export declare const OrderService: GenService<{
     output: typeof ListOrderEventsResponseSchema;
   },
   /**
-   * Streams events as ListOrderEvents would list them, then new ones as they are committed, until the caller leaves or
-   * the server drains (UNAVAILABLE SERVER_DRAINING: resume elsewhere after the last cursor). Errors: INVALID_ARGUMENT INVALID_FIELDS.
+   * Streams events as ListOrderEvents would list them, then new ones as they are committed. The stream ends when the caller
+   * cancels it. It also ends with UNAVAILABLE SERVER_DRAINING when the server stops; resume after the last cursor on another
+   * server. Errors: INVALID_ARGUMENT INVALID_FIELDS.
    *
    * @generated from rpc gatehouse.v1.OrderService.WatchOrderEvents
    */

@@ -210,10 +210,10 @@ export const WatchOrderEventsResponseSchema = /*@__PURE__*/
   messageDesc(file_gatehouse_v1_order_service, 27);
 
 /**
- * Registers orders, starts payments on them and tells what became of them.
+ * Registers orders, starts their payments, and reads and streams their states and events.
  *
- * Every error carries google.rpc.ErrorInfo with domain "gatehouse" and one of the reasons named at the method;
- * INVALID_ARGUMENT also carries google.rpc.BadRequest with one violation for each problem found, not just the first.
+ * Every error carries google.rpc.ErrorInfo with domain "gatehouse" and one of the reasons that the method lists.
+ * INVALID_ARGUMENT also carries google.rpc.BadRequest with one violation for each problem in the request.
  *
  * @generated from service gatehouse.v1.OrderService
  */

@@ -63,7 +63,7 @@ export declare const GetOrderStoryRequestSchema: GenMessage<GetOrderStoryRequest
  */
 export declare type GetOrderStoryResponse = Message<"gatehouse.v1.GetOrderStoryResponse"> & {
   /**
-   * The order as it stands.
+   * The current order.
    *
    * @generated from field: gatehouse.v1.Order order = 1;
    */
@@ -105,7 +105,7 @@ export declare type GetOrderStoryResponse = Message<"gatehouse.v1.GetOrderStoryR
   apiRequests: ApiRequest[];
 
   /**
-   * True when the response is at one of its limits, and so lacks the oldest exchanges, API requests or stray payments.
+   * True when the response reached a limit and lacks the oldest exchanges, API requests or stray payments.
    *
    * @generated from field: bool incomplete = 7;
    */
@@ -146,7 +146,7 @@ export declare type PaymentAttemptStory = Message<"gatehouse.v1.PaymentAttemptSt
   providerTransactionId: string;
 
   /**
-   * When the wallet is asked next; absent when the attempt is final.
+   * When the wallet is queried next; absent when the attempt is final.
    *
    * @generated from field: google.protobuf.Timestamp due_time = 4;
    */
@@ -167,8 +167,8 @@ export declare type PaymentAttemptStory = Message<"gatehouse.v1.PaymentAttemptSt
 export declare const PaymentAttemptStorySchema: GenMessage<PaymentAttemptStory>;
 
 /**
- * Gives everything that core knows of one order in one response, for a person who looks into it. The webhooks process
- * knows the deliveries: WebhookService.GetOrderDeliveries.
+ * Returns all that core knows about one order in one response, for a page that people read. The deliveries of its webhooks
+ * are in WebhookService.GetOrderDeliveries.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.
  *
@@ -176,7 +176,7 @@ export declare const PaymentAttemptStorySchema: GenMessage<PaymentAttemptStory>;
  */
 export declare const OrderStoryService: GenService<{
   /**
-   * Reads an order with its events, payment attempts, stray payments and API requests, all as of the same moment.
+   * Reads an order with its events, payment attempts, stray payments and API requests, from one database snapshot.
    * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND ORDER_NOT_FOUND, also for an order of another merchant or
    * environment; PERMISSION_DENIED ROLE_NOT_ALLOWED for with_checkout_url by a role that may not register orders.
    *

@@ -37,8 +37,8 @@ export const PaymentAttemptStorySchema = /*@__PURE__*/
   messageDesc(file_gatehouse_v1_order_story_service, 2);
 
 /**
- * Gives everything that core knows of one order in one response, for a person who looks into it. The webhooks process
- * knows the deliveries: WebhookService.GetOrderDeliveries.
+ * Returns all that core knows about one order in one response, for a page that people read. The deliveries of its webhooks
+ * are in WebhookService.GetOrderDeliveries.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.
  *

@@ -101,7 +101,7 @@ export declare type LeasedPaymentAttempt = Message<"gatehouse.v1.LeasedPaymentAt
   leaseId: string;
 
   /**
-   * The merchant the money is for.
+   * The merchant that is paid.
    *
    * @generated from field: string merchant_id = 3;
    */
@@ -143,35 +143,35 @@ export declare type LeasedPaymentAttempt = Message<"gatehouse.v1.LeasedPaymentAt
   reason: string;
 
   /**
-   * True when the wallet may have been asked before: find out what became of that first.
+   * True when an earlier request may have reached the wallet. The caller must query that one first.
    *
    * @generated from field: bool sent_before = 9;
    */
   sentBefore: boolean;
 
   /**
-   * The wallet's reference of the request, when it gave one.
+   * The wallet's reference of the request, if it gave one.
    *
    * @generated from field: string provider_reference = 10;
    */
   providerReference: string;
 
   /**
-   * How often the attempt has been taken, this time included.
+   * How often the attempt has been leased, including this lease.
    *
    * @generated from field: int32 leases = 11;
    */
   leases: number;
 
   /**
-   * Until when the payer is asked to confirm.
+   * When the prompt to the payer expires.
    *
    * @generated from field: google.protobuf.Timestamp prompt_until = 12;
    */
   promptUntil?: Timestamp | undefined;
 
   /**
-   * When it was taken, by the clock that prompt_until is by: what the caller's own clock says then may be another time.
+   * When it was leased, by core's clock. prompt_until is by the same clock, which may differ from the caller's.
    *
    * @generated from field: google.protobuf.Timestamp lease_time = 13;
    */
@@ -185,7 +185,7 @@ export declare type LeasedPaymentAttempt = Message<"gatehouse.v1.LeasedPaymentAt
 export declare const LeasedPaymentAttemptSchema: GenMessage<LeasedPaymentAttempt>;
 
 /**
- * What a wallet said of an attempt.
+ * A wallet's answer about an attempt.
  *
  * @generated from message gatehouse.v1.RecordPaymentOutcomeRequest
  */
@@ -205,7 +205,7 @@ export declare type RecordPaymentOutcomeRequest = Message<"gatehouse.v1.RecordPa
   paymentAttemptId: string;
 
   /**
-   * The lease under which the wallet was asked.
+   * The id of the lease.
    *
    * @generated from field: string lease_id = 3;
    */
@@ -226,7 +226,7 @@ export declare type RecordPaymentOutcomeRequest = Message<"gatehouse.v1.RecordPa
     case: "pending";
   } | {
     /**
-     * The wallet, asked by us, says that it debited the payer.
+     * The wallet answered our query that it debited the payer.
      *
      * @generated from field: gatehouse.v1.WalletCompleted completed = 5;
      */
@@ -234,7 +234,7 @@ export declare type RecordPaymentOutcomeRequest = Message<"gatehouse.v1.RecordPa
     case: "completed";
   } | {
     /**
-     * The wallet, asked by us, says a definite no.
+     * The wallet answered our query that the payment is declined.
      *
      * @generated from field: gatehouse.v1.WalletDeclined declined = 6;
      */
@@ -242,7 +242,7 @@ export declare type RecordPaymentOutcomeRequest = Message<"gatehouse.v1.RecordPa
     case: "declined";
   } | {
     /**
-     * The wallet, asked by us, says that nobody confirmed in time.
+     * The wallet answered our query that the payer did not confirm in time.
      *
      * @generated from field: gatehouse.v1.WalletTimedOut timed_out = 7;
      */
@@ -250,7 +250,7 @@ export declare type RecordPaymentOutcomeRequest = Message<"gatehouse.v1.RecordPa
     case: "timedOut";
   } | {
     /**
-     * Whether the payer was or will be debited is not known.
+     * It is unknown whether the payer was or will be debited.
      *
      * @generated from field: gatehouse.v1.WalletUnknown unknown = 8;
      */
@@ -258,7 +258,7 @@ export declare type RecordPaymentOutcomeRequest = Message<"gatehouse.v1.RecordPa
     case: "unknown";
   } | {
     /**
-     * Nothing has ever reached the wallet; the attempt is sent anew. Only under a lease whose sent_before is false.
+     * No request has reached the wallet, so the attempt is sent again. Only under a lease whose sent_before is false.
      *
      * @generated from field: gatehouse.v1.WalletNotReached not_reached = 9;
      */
@@ -267,15 +267,15 @@ export declare type RecordPaymentOutcomeRequest = Message<"gatehouse.v1.RecordPa
   } | { case: undefined; value?: undefined };
 
   /**
-   * What went over the wire, secrets masked, in order; kept with the attempt.
+   * The exchanges with the wallet, in order, with secrets masked. Stored with the attempt.
    *
    * @generated from field: repeated gatehouse.v1.WalletExchange exchanges = 10;
    */
   exchanges: WalletExchange[];
 
   /**
-   * How long the wallet asked to be left alone with this attempt; absent when it did not. Heeded from 1 second to 5
-   * minutes, and not beyond the end of the payment session or of the time in which the request can be sent again.
+   * The delay that the wallet asked for before the next query; absent when it asked for none. Core applies 1 second to 5
+   * minutes. It never delays past the end of the payment session, or of the time in which the request can be sent again.
    *
    * @generated from field: google.protobuf.Duration retry_after = 11;
    */
@@ -343,7 +343,7 @@ export declare type WalletCompleted = Message<"gatehouse.v1.WalletCompleted"> & 
 export declare const WalletCompletedSchema: GenMessage<WalletCompleted>;
 
 /**
- * The wallet, or the payer, refused.
+ * The wallet or the payer declined.
  *
  * @generated from message gatehouse.v1.WalletDeclined
  */
@@ -363,7 +363,7 @@ export declare type WalletDeclined = Message<"gatehouse.v1.WalletDeclined"> & {
 export declare const WalletDeclinedSchema: GenMessage<WalletDeclined>;
 
 /**
- * The payer did not answer.
+ * The payer did not confirm in time.
  *
  * @generated from message gatehouse.v1.WalletTimedOut
  */
@@ -377,7 +377,7 @@ export declare type WalletTimedOut = Message<"gatehouse.v1.WalletTimedOut"> & {
 export declare const WalletTimedOutSchema: GenMessage<WalletTimedOut>;
 
 /**
- * The outcome is not known.
+ * The outcome is unknown.
  *
  * @generated from message gatehouse.v1.WalletUnknown
  */
@@ -397,7 +397,7 @@ export declare type WalletUnknown = Message<"gatehouse.v1.WalletUnknown"> & {
 export declare const WalletUnknownSchema: GenMessage<WalletUnknown>;
 
 /**
- * The wallet was never asked.
+ * No request reached the wallet.
  *
  * @generated from message gatehouse.v1.WalletNotReached
  */
@@ -417,13 +417,13 @@ export declare type WalletNotReached = Message<"gatehouse.v1.WalletNotReached"> 
 export declare const WalletNotReachedSchema: GenMessage<WalletNotReached>;
 
 /**
- * One request to a wallet, or from it, and its answer. Secrets and phone numbers are masked by whoever records it.
+ * One request to a wallet or from a wallet, and its answer. The caller masks secrets and phone numbers.
  *
  * @generated from message gatehouse.v1.WalletExchange
  */
 export declare type WalletExchange = Message<"gatehouse.v1.WalletExchange"> & {
   /**
-   * What it was for, such as "initiate", "query" or "callback".
+   * Its purpose, such as "initiate", "query" or "callback".
    *
    * @generated from field: string purpose = 1;
    */
@@ -437,7 +437,7 @@ export declare type WalletExchange = Message<"gatehouse.v1.WalletExchange"> & {
   startTime?: Timestamp | undefined;
 
   /**
-   * How long it took.
+   * Its duration.
    *
    * @generated from field: google.protobuf.Duration duration = 3;
    */
@@ -458,7 +458,7 @@ export declare type WalletExchange = Message<"gatehouse.v1.WalletExchange"> & {
   url: string;
 
   /**
-   * The body sent, cut to 16 kB.
+   * The body of the request, cut to 16 kB.
    *
    * @generated from field: string request_body = 6;
    */
@@ -472,29 +472,29 @@ export declare type WalletExchange = Message<"gatehouse.v1.WalletExchange"> & {
   status: number;
 
   /**
-   * The body answered, cut to 16 kB.
+   * The body of the answer, cut to 16 kB.
    *
    * @generated from field: string response_body = 8;
    */
   responseBody: string;
 
   /**
-   * What went wrong below HTTP; empty otherwise.
+   * The error of the connection, if there was no HTTP answer; empty otherwise.
    *
    * @generated from field: string error = 9;
    */
   error: string;
 
   /**
-   * Set by core on what the attempt, its money or its reversal was decided by; ignored when recorded.
+   * Set by core on the exchange that decided the attempt, its stray payment or its reversal; ignored when recorded.
    *
    * @generated from field: bool decisive = 10;
    */
   decisive: boolean;
 
   /**
-   * Set by core on an entry that stands, in the place of the first of them, for so many exchanges that are no longer
-   * kept; ignored when recorded.
+   * Set by core on an entry that replaces this many exchanges, which are no longer stored. It has the position of the first
+   * of them. Ignored when recorded.
    *
    * @generated from field: int32 omitted = 11;
    */
@@ -508,34 +508,34 @@ export declare type WalletExchange = Message<"gatehouse.v1.WalletExchange"> & {
 export declare const WalletExchangeSchema: GenMessage<WalletExchange>;
 
 /**
- * What followed from the outcome.
+ * The result of the outcome.
  *
  * @generated from message gatehouse.v1.RecordPaymentOutcomeResponse
  */
 export declare type RecordPaymentOutcomeResponse = Message<"gatehouse.v1.RecordPaymentOutcomeResponse"> & {
   /**
-   * The attempt as it stands now.
+   * The current attempt.
    *
    * @generated from field: gatehouse.v1.PaymentAttempt payment_attempt = 1;
    */
   paymentAttempt?: PaymentAttempt | undefined;
 
   /**
-   * The order as it stands now.
+   * The current order.
    *
    * @generated from field: gatehouse.v1.Order order = 2;
    */
   order?: Order | undefined;
 
   /**
-   * When the attempt is due again; absent when it is not.
+   * When the attempt is due again; absent when it is final.
    *
    * @generated from field: google.protobuf.Timestamp due_time = 3;
    */
   dueTime?: Timestamp | undefined;
 
   /**
-   * The stray payment that the outcome made; empty otherwise.
+   * The stray payment that the outcome created; empty otherwise.
    *
    * @generated from field: string stray_payment_id = 4;
    */
@@ -549,7 +549,7 @@ export declare type RecordPaymentOutcomeResponse = Message<"gatehouse.v1.RecordP
 export declare const RecordPaymentOutcomeResponseSchema: GenMessage<RecordPaymentOutcomeResponse>;
 
 /**
- * Which attempt to look at soon.
+ * Which attempt to query now.
  *
  * @generated from message gatehouse.v1.HastenPaymentAttemptRequest
  */
@@ -569,7 +569,7 @@ export declare type HastenPaymentAttemptRequest = Message<"gatehouse.v1.HastenPa
   merchantId: string;
 
   /**
-   * The exchange that brought the news, when there was one; kept with the attempt.
+   * The callback, if one caused this; absent otherwise. Stored with the attempt.
    *
    * @generated from field: gatehouse.v1.WalletExchange exchange = 3;
    */
@@ -583,7 +583,7 @@ export declare type HastenPaymentAttemptRequest = Message<"gatehouse.v1.HastenPa
 export declare const HastenPaymentAttemptRequestSchema: GenMessage<HastenPaymentAttemptRequest>;
 
 /**
- * The attempt is due, or was final already.
+ * The attempt is due now, unless it was final.
  *
  * @generated from message gatehouse.v1.HastenPaymentAttemptResponse
  */
@@ -630,7 +630,7 @@ export declare type GetPaymentAttemptRequest = Message<"gatehouse.v1.GetPaymentA
 export declare const GetPaymentAttemptRequestSchema: GenMessage<GetPaymentAttemptRequest>;
 
 /**
- * An attempt and its story.
+ * An attempt with its order and its exchanges.
  *
  * @generated from message gatehouse.v1.GetPaymentAttemptResponse
  */
@@ -664,15 +664,15 @@ export declare type GetPaymentAttemptResponse = Message<"gatehouse.v1.GetPayment
   providerTransactionId: string;
 
   /**
-   * When the wallet is asked next; absent when it is not.
+   * When the wallet is queried next; absent when the attempt is final.
    *
    * @generated from field: google.protobuf.Timestamp due_time = 5;
    */
   dueTime?: Timestamp | undefined;
 
   /**
-   * The exchanges with the wallet, oldest first: the first 20, the latest 30, and of those between every request to pay
-   * and what decided; the others are counted.
+   * The exchanges with the wallet, oldest first. The first 20 and the latest 30 are stored. Of those between, requests to pay
+   * and decisive exchanges are stored, and the others are only counted.
    *
    * @generated from field: repeated gatehouse.v1.WalletExchange exchanges = 6;
    */
@@ -686,7 +686,7 @@ export declare type GetPaymentAttemptResponse = Message<"gatehouse.v1.GetPayment
 export declare const GetPaymentAttemptResponseSchema: GenMessage<GetPaymentAttemptResponse>;
 
 /**
- * Whose attempts to list.
+ * Which attempts to list.
  *
  * @generated from message gatehouse.v1.ListPaymentAttemptsRequest
  */
@@ -727,7 +727,7 @@ export declare type ListPaymentAttemptsRequest = Message<"gatehouse.v1.ListPayme
   pageToken: string;
 
   /**
-   * Only attempts of this order: "ord_…"; of any when empty.
+   * Only attempts of this order: "ord_…"; all when empty.
    *
    * @generated from field: string order_id = 6;
    */
@@ -800,7 +800,8 @@ export declare const PaymentAttemptService: GenService<{
     output: typeof RecordPaymentOutcomeResponseSchema;
   },
   /**
-   * Makes an open attempt due now, because a callback or a person expects news. Changes nothing else.
+   * Makes an open attempt due now, so that the wallet is queried without delay. A callback or a user causes it. Changes
+   * nothing else.
    * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND PAYMENT_ATTEMPT_NOT_FOUND.
    *
    * @generated from rpc gatehouse.v1.PaymentAttemptService.HastenPaymentAttempt

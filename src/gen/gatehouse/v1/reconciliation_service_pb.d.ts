@@ -13,7 +13,7 @@ import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 export declare const file_gatehouse_v1_reconciliation_service: GenFile;
 
 /**
- * A comparison of one day of one wallet.
+ * The comparison of one wallet's statement of one day.
  *
  * @generated from message gatehouse.v1.Reconciliation
  */
@@ -40,63 +40,63 @@ export declare type Reconciliation = Message<"gatehouse.v1.Reconciliation"> & {
   environment: Environment;
 
   /**
-   * The day, UTC: 2026-01-31.
+   * The day in UTC, such as 2026-01-31.
    *
    * @generated from field: string date = 4;
    */
   date: string;
 
   /**
-   * Where it stands.
+   * Its state.
    *
    * @generated from field: gatehouse.v1.ReconciliationStatus status = 5;
    */
   status: ReconciliationStatus;
 
   /**
-   * Whether core started it by itself.
+   * Whether core started it on its schedule.
    *
    * @generated from field: bool scheduled = 6;
    */
   scheduled: boolean;
 
   /**
-   * Who started it; see started_by_email.
+   * The actor who started it. started_by_email has the address of a person.
    *
    * @generated from field: string started_by = 7;
    */
   startedBy: string;
 
   /**
-   * How often the statement was begun to be read.
+   * How often reading the statement was tried.
    *
    * @generated from field: int32 tries = 8;
    */
   tries: number;
 
   /**
-   * Entries of the statement read so far.
+   * The number of entries read so far.
    *
    * @generated from field: int32 entries = 9;
    */
   entries: number;
 
   /**
-   * Of these, those that are neither payment nor reversal: not compared.
+   * Of these, entries that are neither payments nor reversals. They are not compared.
    *
    * @generated from field: int32 other_entries = 10;
    */
   otherEntries: number;
 
   /**
-   * How many differences were found.
+   * The number of differences.
    *
    * @generated from field: int32 differences = 11;
    */
   differences: number;
 
   /**
-   * Why the statement could not be read the last time; empty otherwise.
+   * Why the latest try to read the statement failed; empty otherwise.
    *
    * @generated from field: string detail = 12;
    */
@@ -117,14 +117,14 @@ export declare type Reconciliation = Message<"gatehouse.v1.Reconciliation"> & {
   updateTime?: Timestamp | undefined;
 
   /**
-   * When it is tried, or tried again, if nobody reads the statement now; absent when it is over.
+   * When the statement is read next if no process reads it now; absent when the reconciliation has ended.
    *
    * @generated from field: google.protobuf.Timestamp due_time = 15;
    */
   dueTime?: Timestamp | undefined;
 
   /**
-   * The address of the person who started it; empty when a program did, or core by itself.
+   * The email address of the person who started it; empty when a program or core did.
    *
    * @generated from field: string started_by_email = 16;
    */
@@ -138,104 +138,104 @@ export declare type Reconciliation = Message<"gatehouse.v1.Reconciliation"> & {
 export declare const ReconciliationSchema: GenMessage<Reconciliation>;
 
 /**
- * Something that does not agree.
+ * One difference between the statement and Gatehouse's records.
  *
  * @generated from message gatehouse.v1.Difference
  */
 export declare type Difference = Message<"gatehouse.v1.Difference"> & {
   /**
-   * 1, 2, 3… within a reconciliation.
+   * 1, 2, 3… within its reconciliation.
    *
    * @generated from field: int32 number = 1;
    */
   number: number;
 
   /**
-   * What kind of difference.
+   * Its kind.
    *
    * @generated from field: gatehouse.v1.DifferenceKind kind = 2;
    */
   kind: DifferenceKind;
 
   /**
-   * The wallet's id of the transaction; empty when the entry could not be read.
+   * The wallet's id of the transaction; empty when the entry is unreadable.
    *
    * @generated from field: string provider_transaction_id = 3;
    */
   providerTransactionId: string;
 
   /**
-   * Decimal text of what the statement says; empty when it does not have it.
+   * The amount in the statement, as decimal text; empty when the statement lacks the transaction.
    *
    * @generated from field: string wallet_amount = 4;
    */
   walletAmount: string;
 
   /**
-   * ISO 4217 code, as the statement has it.
+   * The currency in the statement, as an ISO 4217 code.
    *
    * @generated from field: string wallet_currency = 5;
    */
   walletCurrency: string;
 
   /**
-   * What became of it by the statement, in lower case; empty when it does not have it.
+   * The outcome in the statement, in lower case; empty when the statement lacks the transaction.
    *
    * @generated from field: string wallet_status = 6;
    */
   walletStatus: string;
 
   /**
-   * Decimal text of what we have; empty when we have nothing.
+   * The amount in Gatehouse's records, as decimal text; empty when they lack the transaction.
    *
    * @generated from field: string our_amount = 7;
    */
   ourAmount: string;
 
   /**
-   * ISO 4217 code of what we have.
+   * The currency in Gatehouse's records, as an ISO 4217 code.
    *
    * @generated from field: string our_currency = 8;
    */
   ourCurrency: string;
 
   /**
-   * What became of it by our records, in lower case; empty when we have nothing.
+   * The outcome in Gatehouse's records, in lower case; empty when they lack the transaction.
    *
    * @generated from field: string our_status = 9;
    */
   ourStatus: string;
 
   /**
-   * The merchant concerned; empty when nobody knows.
+   * The merchant; empty when unknown.
    *
    * @generated from field: string merchant_id = 10;
    */
   merchantId: string;
 
   /**
-   * The payment attempt concerned; empty when there is none.
+   * The payment attempt; empty when there is none.
    *
    * @generated from field: string payment_attempt_id = 11;
    */
   paymentAttemptId: string;
 
   /**
-   * The stray payment concerned; empty when there is none.
+   * The stray payment; empty when there is none.
    *
    * @generated from field: string stray_payment_id = 12;
    */
   strayPaymentId: string;
 
   /**
-   * When it happened: by the statement, else by our records; absent when neither says.
+   * When it happened, from the statement or else from Gatehouse's records; absent when neither has a time.
    *
    * @generated from field: google.protobuf.Timestamp occur_time = 13;
    */
   occurTime?: Timestamp | undefined;
 
   /**
-   * What was found, and what to do about it.
+   * What differs, and what to do about it.
    *
    * @generated from field: string advice = 14;
    */
@@ -249,7 +249,7 @@ export declare type Difference = Message<"gatehouse.v1.Difference"> & {
 export declare const DifferenceSchema: GenMessage<Difference>;
 
 /**
- * What to compare.
+ * What to compare with what.
  *
  * @generated from message gatehouse.v1.StartReconciliationRequest
  */
@@ -269,7 +269,7 @@ export declare type StartReconciliationRequest = Message<"gatehouse.v1.StartReco
   environment: Environment;
 
   /**
-   * The day, UTC, as 2026-01-31; today at the latest.
+   * The day in UTC, such as 2026-01-31. Not later than today.
    *
    * @generated from field: string date = 3;
    */
@@ -283,7 +283,7 @@ export declare type StartReconciliationRequest = Message<"gatehouse.v1.StartReco
 export declare const StartReconciliationRequestSchema: GenMessage<StartReconciliationRequest>;
 
 /**
- * The one that was started, or that was under way.
+ * The reconciliation that was started, or that was open already.
  *
  * @generated from message gatehouse.v1.StartReconciliationResponse
  */
@@ -303,7 +303,7 @@ export declare type StartReconciliationResponse = Message<"gatehouse.v1.StartRec
 export declare const StartReconciliationResponseSchema: GenMessage<StartReconciliationResponse>;
 
 /**
- * Whose statement the caller can read.
+ * The statement that the caller can read.
  *
  * @generated from message gatehouse.v1.LeaseReconciliationRequest
  */
@@ -323,7 +323,7 @@ export declare type LeaseReconciliationRequest = Message<"gatehouse.v1.LeaseReco
   environment: Environment;
 
   /**
-   * How long the caller has it for itself, from now and again from each page: 5 to 300 seconds.
+   * The duration of the lease, counted from this call and again from each page: 5 to 300 seconds.
    *
    * @generated from field: google.protobuf.Duration lease = 3;
    */
@@ -337,7 +337,7 @@ export declare type LeaseReconciliationRequest = Message<"gatehouse.v1.LeaseReco
 export declare const LeaseReconciliationRequestSchema: GenMessage<LeaseReconciliationRequest>;
 
 /**
- * What was taken.
+ * The leased reconciliation.
  *
  * @generated from message gatehouse.v1.LeaseReconciliationResponse
  */
@@ -357,7 +357,7 @@ export declare type LeaseReconciliationResponse = Message<"gatehouse.v1.LeaseRec
 export declare const LeaseReconciliationResponseSchema: GenMessage<LeaseReconciliationResponse>;
 
 /**
- * A reconciliation, and what part of the statement to read.
+ * A reconciliation, and the period of the statement to read.
  *
  * @generated from message gatehouse.v1.LeasedReconciliation
  */
@@ -370,14 +370,14 @@ export declare type LeasedReconciliation = Message<"gatehouse.v1.LeasedReconcili
   reconciliation?: Reconciliation | undefined;
 
   /**
-   * Names this lease; to be given back with every page.
+   * The id of this lease. The caller repeats it with each page.
    *
    * @generated from field: string lease_id = 2;
    */
   leaseId: string;
 
   /**
-   * Beginning of the period to read, inclusive: payments of the day may have begun before it.
+   * Beginning of the period to read, inclusive. It is before the day, because payments of the day may have begun earlier.
    *
    * @generated from field: google.protobuf.Timestamp from_time = 3;
    */
@@ -404,28 +404,28 @@ export declare const LeasedReconciliationSchema: GenMessage<LeasedReconciliation
  */
 export declare type StatementEntry = Message<"gatehouse.v1.StatementEntry"> & {
   /**
-   * Where it stands in the whole statement, from 0.
+   * Its position in the whole statement, from 0.
    *
    * @generated from field: int32 position = 1;
    */
   position: number;
 
   /**
-   * What it is about.
+   * Its type.
    *
    * @generated from field: gatehouse.v1.StatementEntryType type = 2;
    */
   type: StatementEntryType;
 
   /**
-   * What became of it.
+   * The outcome of the transaction.
    *
    * @generated from field: gatehouse.v1.StatementEntryStatus status = 3;
    */
   status: StatementEntryStatus;
 
   /**
-   * The wallet's id of the transaction; required of an entry that could be read.
+   * The wallet's id of the transaction. Required, except for an unreadable entry.
    *
    * @generated from field: string provider_transaction_id = 4;
    */
@@ -446,28 +446,28 @@ export declare type StatementEntry = Message<"gatehouse.v1.StatementEntry"> & {
   currency: string;
 
   /**
-   * Our id of the payment attempt or stray payment, when the wallet repeats it.
+   * Gatehouse's id of the payment attempt or stray payment, if the wallet repeats it.
    *
    * @generated from field: string request_id = 7;
    */
   requestId: string;
 
   /**
-   * The transaction that a reversal gives back, when it says so.
+   * The transaction that a reversal returns, if the entry names it.
    *
    * @generated from field: string original_transaction_id = 8;
    */
   originalTransactionId: string;
 
   /**
-   * When it happened, when it says so.
+   * When it happened, if the entry has a time.
    *
    * @generated from field: google.protobuf.Timestamp occur_time = 9;
    */
   occurTime?: Timestamp | undefined;
 
   /**
-   * Why it could not be read, if it could not.
+   * Why the entry is unreadable; empty otherwise.
    *
    * @generated from field: string problem = 10;
    */
@@ -494,14 +494,14 @@ export declare type RecordStatementPageRequest = Message<"gatehouse.v1.RecordSta
   reconciliationId: string;
 
   /**
-   * The lease under which it is read.
+   * The id of the lease.
    *
    * @generated from field: string lease_id = 2;
    */
   leaseId: string;
 
   /**
-   * At most 1000.
+   * The entries, at most 1000.
    *
    * @generated from field: repeated gatehouse.v1.StatementEntry entries = 3;
    */
@@ -515,7 +515,7 @@ export declare type RecordStatementPageRequest = Message<"gatehouse.v1.RecordSta
 export declare const RecordStatementPageRequestSchema: GenMessage<RecordStatementPageRequest>;
 
 /**
- * The page is on record.
+ * The page is stored.
  *
  * @generated from message gatehouse.v1.RecordStatementPageResponse
  */
@@ -548,14 +548,14 @@ export declare type CompleteReconciliationRequest = Message<"gatehouse.v1.Comple
   reconciliationId: string;
 
   /**
-   * The lease under which it was read.
+   * The id of the lease.
    *
    * @generated from field: string lease_id = 2;
    */
   leaseId: string;
 
   /**
-   * Why the statement could not be read to its end; empty when it was.
+   * Why the statement was not read to its end; empty when it was.
    *
    * @generated from field: string error = 3;
    */
@@ -569,7 +569,7 @@ export declare type CompleteReconciliationRequest = Message<"gatehouse.v1.Comple
 export declare const CompleteReconciliationRequestSchema: GenMessage<CompleteReconciliationRequest>;
 
 /**
- * What came of it.
+ * The reconciliation after the comparison, or waiting for its next try.
  *
  * @generated from message gatehouse.v1.CompleteReconciliationResponse
  */
@@ -589,7 +589,7 @@ export declare type CompleteReconciliationResponse = Message<"gatehouse.v1.Compl
 export declare const CompleteReconciliationResponseSchema: GenMessage<CompleteReconciliationResponse>;
 
 /**
- * Which one to read.
+ * Which reconciliation to read.
  *
  * @generated from message gatehouse.v1.GetReconciliationRequest
  */
@@ -609,7 +609,7 @@ export declare type GetReconciliationRequest = Message<"gatehouse.v1.GetReconcil
 export declare const GetReconciliationRequestSchema: GenMessage<GetReconciliationRequest>;
 
 /**
- * The one asked for.
+ * The reconciliation.
  *
  * @generated from message gatehouse.v1.GetReconciliationResponse
  */
@@ -629,13 +629,13 @@ export declare type GetReconciliationResponse = Message<"gatehouse.v1.GetReconci
 export declare const GetReconciliationResponseSchema: GenMessage<GetReconciliationResponse>;
 
 /**
- * Which ones to list.
+ * Which reconciliations to list.
  *
  * @generated from message gatehouse.v1.ListReconciliationsRequest
  */
 export declare type ListReconciliationsRequest = Message<"gatehouse.v1.ListReconciliationsRequest"> & {
   /**
-   * Only this wallet's; all when unspecified.
+   * Only those of this wallet; all when unspecified.
    *
    * @generated from field: gatehouse.v1.Wallet wallet = 1;
    */
@@ -717,7 +717,7 @@ export declare type ListDifferencesRequest = Message<"gatehouse.v1.ListDifferenc
   pageSize: number;
 
   /**
-   * Those after this number; 0 from the beginning.
+   * Only differences after this number; all when 0.
    *
    * @generated from field: int32 after_number = 3;
    */
@@ -737,7 +737,7 @@ export declare const ListDifferencesRequestSchema: GenMessage<ListDifferencesReq
  */
 export declare type ListDifferencesResponse = Message<"gatehouse.v1.ListDifferencesResponse"> & {
   /**
-   * In the order of their numbers.
+   * By number.
    *
    * @generated from field: repeated gatehouse.v1.Difference differences = 1;
    */
@@ -751,7 +751,7 @@ export declare type ListDifferencesResponse = Message<"gatehouse.v1.ListDifferen
 export declare const ListDifferencesResponseSchema: GenMessage<ListDifferencesResponse>;
 
 /**
- * A provider of mobile money accounts, whatever the channel it is paid through.
+ * A provider of mobile money accounts. It may serve several payment options.
  *
  * @generated from enum gatehouse.v1.Wallet
  */
@@ -764,14 +764,14 @@ export enum Wallet {
   UNSPECIFIED = 0,
 
   /**
-   * The wallet of walleta_ussd and walleta_wallet.
+   * Serves walleta_ussd and walleta_wallet.
    *
    * @generated from enum value: WALLET_WALLETA = 1;
    */
   WALLETA = 1,
 
   /**
-   * The wallet of walletb_ussd.
+   * Serves walletb_ussd.
    *
    * @generated from enum value: WALLET_WALLETB = 2;
    */
@@ -784,7 +784,7 @@ export enum Wallet {
 export declare const WalletSchema: GenEnum<Wallet>;
 
 /**
- * Where a reconciliation stands.
+ * The state of a reconciliation.
  *
  * @generated from enum gatehouse.v1.ReconciliationStatus
  */
@@ -797,14 +797,14 @@ export enum ReconciliationStatus {
   UNSPECIFIED = 0,
 
   /**
-   * Waits for somebody to read the statement.
+   * It waits until a wallets process leases it.
    *
    * @generated from enum value: RECONCILIATION_STATUS_WAITING = 1;
    */
   WAITING = 1,
 
   /**
-   * Somebody reads the statement.
+   * A wallets process reads the statement.
    *
    * @generated from enum value: RECONCILIATION_STATUS_RUNNING = 2;
    */
@@ -818,7 +818,7 @@ export enum ReconciliationStatus {
   COMPLETED = 3,
 
   /**
-   * The statement could not be read, however often it was tried; nothing was compared.
+   * Every try to read the statement failed. Nothing was compared.
    *
    * @generated from enum value: RECONCILIATION_STATUS_FAILED = 4;
    */
@@ -831,7 +831,7 @@ export enum ReconciliationStatus {
 export declare const ReconciliationStatusSchema: GenEnum<ReconciliationStatus>;
 
 /**
- * What does not agree.
+ * The kind of a difference.
  *
  * @generated from enum gatehouse.v1.DifferenceKind
  */
@@ -844,35 +844,35 @@ export enum DifferenceKind {
   UNSPECIFIED = 0,
 
   /**
-   * We have it as paid, and the statement does not have it.
+   * Paid in Gatehouse's records, and not in the statement.
    *
    * @generated from enum value: DIFFERENCE_KIND_MISSING_IN_STATEMENT = 1;
    */
   MISSING_IN_STATEMENT = 1,
 
   /**
-   * The statement has money that we know nothing of.
+   * In the statement, and not in Gatehouse's records.
    *
    * @generated from enum value: DIFFERENCE_KIND_MISSING_HERE = 2;
    */
   MISSING_HERE = 2,
 
   /**
-   * Both have it, with another amount or currency.
+   * The amount or the currency differs.
    *
    * @generated from enum value: DIFFERENCE_KIND_AMOUNT_DIFFERS = 3;
    */
   AMOUNT_DIFFERS = 3,
 
   /**
-   * Both have it, and do not agree on what became of it.
+   * The outcome differs.
    *
    * @generated from enum value: DIFFERENCE_KIND_STATUS_DIFFERS = 4;
    */
   STATUS_DIFFERS = 4,
 
   /**
-   * An entry of the statement that could not be read.
+   * The entry of the statement is unreadable.
    *
    * @generated from enum value: DIFFERENCE_KIND_UNREADABLE = 5;
    */
@@ -885,13 +885,13 @@ export enum DifferenceKind {
 export declare const DifferenceKindSchema: GenEnum<DifferenceKind>;
 
 /**
- * What an entry of a statement is about.
+ * The type of a statement's entry.
  *
  * @generated from enum gatehouse.v1.StatementEntryType
  */
 export enum StatementEntryType {
   /**
-   * Not said.
+   * Not given.
    *
    * @generated from enum value: STATEMENT_ENTRY_TYPE_UNSPECIFIED = 0;
    */
@@ -905,21 +905,21 @@ export enum StatementEntryType {
   PAYMENT = 1,
 
   /**
-   * A payer got a payment back.
+   * A payment was returned to its payer.
    *
    * @generated from enum value: STATEMENT_ENTRY_TYPE_REVERSAL = 2;
    */
   REVERSAL = 2,
 
   /**
-   * Anything else, such as a payout; counted and not compared.
+   * Anything else, such as a payout. It is counted and not compared.
    *
    * @generated from enum value: STATEMENT_ENTRY_TYPE_OTHER = 3;
    */
   OTHER = 3,
 
   /**
-   * It could not be read.
+   * The entry is unreadable.
    *
    * @generated from enum value: STATEMENT_ENTRY_TYPE_UNREADABLE = 4;
    */
@@ -932,20 +932,20 @@ export enum StatementEntryType {
 export declare const StatementEntryTypeSchema: GenEnum<StatementEntryType>;
 
 /**
- * What became of the money, as the statement has it.
+ * The outcome of a transaction, as the statement reports it.
  *
  * @generated from enum gatehouse.v1.StatementEntryStatus
  */
 export enum StatementEntryStatus {
   /**
-   * Not said.
+   * Not given.
    *
    * @generated from enum value: STATEMENT_ENTRY_STATUS_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * It moved.
+   * The money moved.
    *
    * @generated from enum value: STATEMENT_ENTRY_STATUS_COMPLETED = 1;
    */
@@ -959,21 +959,21 @@ export enum StatementEntryStatus {
   PENDING = 2,
 
   /**
-   * It did not move.
+   * The money did not move.
    *
    * @generated from enum value: STATEMENT_ENTRY_STATUS_FAILED = 3;
    */
   FAILED = 3,
 
   /**
-   * It moved, and back.
+   * The money moved, and was returned.
    *
    * @generated from enum value: STATEMENT_ENTRY_STATUS_REVERSED = 4;
    */
   REVERSED = 4,
 
   /**
-   * A word of the wallet's that nobody knows.
+   * The wallet's word for the outcome is unknown.
    *
    * @generated from enum value: STATEMENT_ENTRY_STATUS_OTHER = 5;
    */
@@ -986,10 +986,10 @@ export enum StatementEntryStatus {
 export declare const StatementEntryStatusSchema: GenEnum<StatementEntryStatus>;
 
 /**
- * Compares a wallet's own statement of a day with what Gatehouse has on record, and tells what differs.
+ * Compares a wallet's statement of one day with Gatehouse's records, and reports the differences.
  *
- * A reconciliation is started by an operator, or by core itself for every day that is over. Whoever talks to the wallet
- * leases it, hands over the statement page by page and completes it; core compares.
+ * An operator starts a reconciliation. Core also starts one for each day that has ended. A wallets process leases it, sends
+ * the statement page by page, and completes it. Then core compares.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.
  *
@@ -997,7 +997,7 @@ export declare const StatementEntryStatusSchema: GenEnum<StatementEntryStatus>;
  */
 export declare const ReconciliationService: GenService<{
   /**
-   * Starts a reconciliation, or gives the one of the same wallet, environment and day that is under way, due now.
+   * Starts a reconciliation. If one of the same wallet, environment and day is open, makes that one due now and returns it.
    * Errors: INVALID_ARGUMENT INVALID_FIELDS.
    *
    * @generated from rpc gatehouse.v1.ReconciliationService.StartReconciliation
@@ -1008,8 +1008,8 @@ export declare const ReconciliationService: GenService<{
     output: typeof StartReconciliationResponseSchema;
   },
   /**
-   * Takes one that is due, for one caller alone until the lease ends. What an earlier caller handed over is forgotten:
-   * the statement is read from its beginning. Errors: INVALID_ARGUMENT INVALID_FIELDS.
+   * Leases a reconciliation that is due. Until the lease expires, only this caller has it. Pages of an earlier lease are
+   * deleted, because the statement is read again from its beginning. Errors: INVALID_ARGUMENT INVALID_FIELDS.
    *
    * @generated from rpc gatehouse.v1.ReconciliationService.LeaseReconciliation
    */
@@ -1019,7 +1019,7 @@ export declare const ReconciliationService: GenService<{
     output: typeof LeaseReconciliationResponseSchema;
   },
   /**
-   * Takes in a page of the statement and lengthens the lease. A page sent twice counts once. Errors: INVALID_ARGUMENT
+   * Stores a page of the statement and renews the lease. Sending a page again stores it once. Errors: INVALID_ARGUMENT
    * INVALID_FIELDS; NOT_FOUND RECONCILIATION_NOT_FOUND; FAILED_PRECONDITION LEASE_LOST.
    *
    * @generated from rpc gatehouse.v1.ReconciliationService.RecordStatementPage
@@ -1030,7 +1030,7 @@ export declare const ReconciliationService: GenService<{
     output: typeof RecordStatementPageResponseSchema;
   },
   /**
-   * Ends the reading: compares, or, when the statement could not be read to its end, has it tried again later.
+   * Ends the reading. Core compares a statement that was read to its end, and schedules another try for any other.
    * Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND RECONCILIATION_NOT_FOUND; FAILED_PRECONDITION LEASE_LOST.
    *
    * @generated from rpc gatehouse.v1.ReconciliationService.CompleteReconciliation
@@ -1041,7 +1041,7 @@ export declare const ReconciliationService: GenService<{
     output: typeof CompleteReconciliationResponseSchema;
   },
   /**
-   * Reads one. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND RECONCILIATION_NOT_FOUND.
+   * Reads one reconciliation. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND RECONCILIATION_NOT_FOUND.
    *
    * @generated from rpc gatehouse.v1.ReconciliationService.GetReconciliation
    */
@@ -1061,7 +1061,7 @@ export declare const ReconciliationService: GenService<{
     output: typeof ListReconciliationsResponseSchema;
   },
   /**
-   * Lists what one of them found, in the order it was found in. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND
+   * Lists the differences of one reconciliation, by number. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND
    * RECONCILIATION_NOT_FOUND.
    *
    * @generated from rpc gatehouse.v1.ReconciliationService.ListDifferences

@@ -146,7 +146,7 @@ export const WalletSchema = /*@__PURE__*/
   enumDesc(file_gatehouse_v1_reconciliation_service, 0);
 
 /**
- * A provider of mobile money accounts, whatever the channel it is paid through.
+ * A provider of mobile money accounts. It may serve several payment options.
  *
  * @generated from enum gatehouse.v1.Wallet
  */
@@ -160,7 +160,7 @@ export const ReconciliationStatusSchema = /*@__PURE__*/
   enumDesc(file_gatehouse_v1_reconciliation_service, 1);
 
 /**
- * Where a reconciliation stands.
+ * The state of a reconciliation.
  *
  * @generated from enum gatehouse.v1.ReconciliationStatus
  */
@@ -174,7 +174,7 @@ export const DifferenceKindSchema = /*@__PURE__*/
   enumDesc(file_gatehouse_v1_reconciliation_service, 2);
 
 /**
- * What does not agree.
+ * The kind of a difference.
  *
  * @generated from enum gatehouse.v1.DifferenceKind
  */
@@ -188,7 +188,7 @@ export const StatementEntryTypeSchema = /*@__PURE__*/
   enumDesc(file_gatehouse_v1_reconciliation_service, 3);
 
 /**
- * What an entry of a statement is about.
+ * The type of a statement's entry.
  *
  * @generated from enum gatehouse.v1.StatementEntryType
  */
@@ -202,7 +202,7 @@ export const StatementEntryStatusSchema = /*@__PURE__*/
   enumDesc(file_gatehouse_v1_reconciliation_service, 4);
 
 /**
- * What became of the money, as the statement has it.
+ * The outcome of a transaction, as the statement reports it.
  *
  * @generated from enum gatehouse.v1.StatementEntryStatus
  */
@@ -210,10 +210,10 @@ export const StatementEntryStatus = /*@__PURE__*/
   tsEnum(StatementEntryStatusSchema);
 
 /**
- * Compares a wallet's own statement of a day with what Gatehouse has on record, and tells what differs.
+ * Compares a wallet's statement of one day with Gatehouse's records, and reports the differences.
  *
- * A reconciliation is started by an operator, or by core itself for every day that is over. Whoever talks to the wallet
- * leases it, hands over the statement page by page and completes it; core compares.
+ * An operator starts a reconciliation. Core also starts one for each day that has ended. A wallets process leases it, sends
+ * the statement page by page, and completes it. Then core compares.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.
  *

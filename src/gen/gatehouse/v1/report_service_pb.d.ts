@@ -13,7 +13,7 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 export declare const file_gatehouse_v1_report_service: GenFile;
 
 /**
- * What to sum up.
+ * What to report.
  *
  * @generated from message gatehouse.v1.GetOrderReportRequest
  */
@@ -33,28 +33,28 @@ export declare type GetOrderReportRequest = Message<"gatehouse.v1.GetOrderReport
   environment: Environment;
 
   /**
-   * What happened at or after this time. Required; a full quarter of an hour.
+   * Events at or after this time. Required; a full quarter of an hour.
    *
    * @generated from field: google.protobuf.Timestamp from_time = 3;
    */
   fromTime?: Timestamp | undefined;
 
   /**
-   * What happened before this time. Required; a full quarter of an hour, at most 92 days after from_time.
+   * Events before this time. Required; a full quarter of an hour, at most 92 days after from_time.
    *
    * @generated from field: google.protobuf.Timestamp to_time = 4;
    */
   toTime?: Timestamp | undefined;
 
   /**
-   * How long each of the steps is; the first begins at from_time, the last may be shorter.
+   * The length of the intervals. The first begins at from_time. The last may be shorter.
    *
    * @generated from field: gatehouse.v1.ReportStep step = 5;
    */
   step: ReportStep;
 
   /**
-   * Where the days begin at midnight: a name of the IANA time zone database; "UTC" when empty.
+   * The time zone whose midnight begins a day: a name of the IANA time zone database; "UTC" when empty.
    *
    * @generated from field: string time_zone = 6;
    */
@@ -68,48 +68,48 @@ export declare type GetOrderReportRequest = Message<"gatehouse.v1.GetOrderReport
 export declare const GetOrderReportRequestSchema: GenMessage<GetOrderReportRequest>;
 
 /**
- * A span of time in numbers.
+ * The numbers of a period.
  *
  * @generated from message gatehouse.v1.GetOrderReportResponse
  */
 export declare type GetOrderReportResponse = Message<"gatehouse.v1.GetOrderReportResponse"> & {
   /**
-   * The whole span.
+   * The whole period.
    *
    * @generated from field: gatehouse.v1.OrderCounts total = 1;
    */
   total?: OrderCounts | undefined;
 
   /**
-   * The span in steps, in order, those without any event among them.
+   * The intervals of the period, oldest first. Intervals without events are included.
    *
    * @generated from field: repeated gatehouse.v1.ReportInterval intervals = 2;
    */
   intervals: ReportInterval[];
 
   /**
-   * Why payments failed that were tried, the most frequent first.
+   * The reasons of failed payments, the most frequent first.
    *
    * @generated from field: repeated gatehouse.v1.FailureCount failures = 3;
    */
   failures: FailureCount[];
 
   /**
-   * What became of the payments by each option that was used.
+   * The payments by option, for each option that was used.
    *
    * @generated from field: repeated gatehouse.v1.OptionCounts options = 4;
    */
   options: OptionCounts[];
 
   /**
-   * When the oldest event happened that is not counted yet; absent when all are.
+   * The time of the oldest event that is not counted yet; absent when all are counted.
    *
    * @generated from field: google.protobuf.Timestamp behind_since = 5;
    */
   behindSince?: Timestamp | undefined;
 
   /**
-   * Why orders ended without a payment that failed, the most frequent first.
+   * The reasons of orders that ended without a failed payment, the most frequent first.
    *
    * @generated from field: repeated gatehouse.v1.FailureCount abandoned = 6;
    */
@@ -123,7 +123,7 @@ export declare type GetOrderReportResponse = Message<"gatehouse.v1.GetOrderRepor
 export declare const GetOrderReportResponseSchema: GenMessage<GetOrderReportResponse>;
 
 /**
- * What happened to orders.
+ * Counts of orders by what happened to them.
  *
  * @generated from message gatehouse.v1.OrderCounts
  */
@@ -143,7 +143,7 @@ export declare type OrderCounts = Message<"gatehouse.v1.OrderCounts"> & {
   completed: bigint;
 
   /**
-   * Orders that became FAILED, the cancelled ones included.
+   * Orders that became FAILED, including cancelled ones.
    *
    * @generated from field: int64 failed = 3;
    */
@@ -157,14 +157,14 @@ export declare type OrderCounts = Message<"gatehouse.v1.OrderCounts"> & {
   expired: bigint;
 
   /**
-   * What the wallets debited for the orders that became COMPLETED, one item a currency, by code.
+   * The money that wallets debited for the orders that became COMPLETED: one item for each currency, by code.
    *
    * @generated from field: repeated gatehouse.v1.CollectedAmount collected = 5;
    */
   collected: CollectedAmount[];
 
   /**
-   * Of the orders that became FAILED, those that were cancelled: no payment ended them.
+   * Of the orders that became FAILED, those that were cancelled and not ended by a payment.
    *
    * @generated from field: int64 cancelled = 6;
    */
@@ -198,7 +198,7 @@ export declare type CollectedAmount = Message<"gatehouse.v1.CollectedAmount"> & 
   amount: string;
 
   /**
-   * How many orders it is of.
+   * The number of orders that it was collected for.
    *
    * @generated from field: int64 orders = 3;
    */
@@ -212,7 +212,7 @@ export declare type CollectedAmount = Message<"gatehouse.v1.CollectedAmount"> & 
 export declare const CollectedAmountSchema: GenMessage<CollectedAmount>;
 
 /**
- * One step of a report.
+ * One interval of a report.
  *
  * @generated from message gatehouse.v1.ReportInterval
  */
@@ -225,7 +225,7 @@ export declare type ReportInterval = Message<"gatehouse.v1.ReportInterval"> & {
   startTime?: Timestamp | undefined;
 
   /**
-   * What happened in it.
+   * Its counts.
    *
    * @generated from field: gatehouse.v1.OrderCounts counts = 2;
    */
@@ -239,21 +239,21 @@ export declare type ReportInterval = Message<"gatehouse.v1.ReportInterval"> & {
 export declare const ReportIntervalSchema: GenMessage<ReportInterval>;
 
 /**
- * How often payments failed, or orders were abandoned, for one reason.
+ * The number of failed payments, or of abandoned orders, for one reason.
  *
  * @generated from message gatehouse.v1.FailureCount
  */
 export declare type FailureCount = Message<"gatehouse.v1.FailureCount"> & {
   /**
-   * Of a payment: the attempt's decline_reason, or "timed_out" when nobody confirmed in time. Of an abandoned order:
-   * "cancelled", or "session_ended" when it expired.
+   * For a payment, the attempt's decline_reason, or "timed_out" when the payer did not confirm in time. For an abandoned
+   * order, "cancelled", or "session_ended" when it expired.
    *
    * @generated from field: string reason = 1;
    */
   reason: string;
 
   /**
-   * How often.
+   * The number.
    *
    * @generated from field: int64 count = 2;
    */
@@ -267,7 +267,7 @@ export declare type FailureCount = Message<"gatehouse.v1.FailureCount"> & {
 export declare const FailureCountSchema: GenMessage<FailureCount>;
 
 /**
- * What became of payments by one option.
+ * The payments by one option.
  *
  * @generated from message gatehouse.v1.OptionCounts
  */
@@ -294,7 +294,7 @@ export declare type OptionCounts = Message<"gatehouse.v1.OptionCounts"> & {
   failed: bigint;
 
   /**
-   * What the wallets debited, one item a currency, by code.
+   * The money that wallets debited: one item for each currency, by code.
    *
    * @generated from field: repeated gatehouse.v1.CollectedAmount collected = 4;
    */
@@ -308,7 +308,7 @@ export declare type OptionCounts = Message<"gatehouse.v1.OptionCounts"> & {
 export declare const OptionCountsSchema: GenMessage<OptionCounts>;
 
 /**
- * Whose first steps to tell.
+ * Which merchant to read.
  *
  * @generated from message gatehouse.v1.GetFirstStepsRequest
  */
@@ -335,27 +335,27 @@ export declare type GetFirstStepsRequest = Message<"gatehouse.v1.GetFirstStepsRe
 export declare const GetFirstStepsRequestSchema: GenMessage<GetFirstStepsRequest>;
 
 /**
- * How far the merchant has come in the environment.
+ * The times of the merchant's first steps in the environment.
  *
  * @generated from message gatehouse.v1.GetFirstStepsResponse
  */
 export declare type GetFirstStepsResponse = Message<"gatehouse.v1.GetFirstStepsResponse"> & {
   /**
-   * When the first API key was issued; absent when none was.
+   * When the first API key was issued; absent before.
    *
    * @generated from field: google.protobuf.Timestamp first_key_time = 1;
    */
   firstKeyTime?: Timestamp | undefined;
 
   /**
-   * When the first order was registered; absent when none was.
+   * When the first order was registered; absent before.
    *
    * @generated from field: google.protobuf.Timestamp first_order_time = 2;
    */
   firstOrderTime?: Timestamp | undefined;
 
   /**
-   * The hour in which an order first became COMPLETED; absent when none did.
+   * The hour in which the first order became COMPLETED; absent before.
    *
    * @generated from field: google.protobuf.Timestamp first_completed_hour = 3;
    */
@@ -369,13 +369,13 @@ export declare type GetFirstStepsResponse = Message<"gatehouse.v1.GetFirstStepsR
 export declare const GetFirstStepsResponseSchema: GenMessage<GetFirstStepsResponse>;
 
 /**
- * How long a step of a report is.
+ * The length of a report's intervals.
  *
  * @generated from enum gatehouse.v1.ReportStep
  */
 export enum ReportStep {
   /**
-   * Not said: one day.
+   * Not given: one day.
    *
    * @generated from enum value: REPORT_STEP_UNSPECIFIED = 0;
    */
@@ -389,7 +389,7 @@ export enum ReportStep {
   HOUR = 1,
 
   /**
-   * A day of the report's time zone: 24 hours, or 23 or 25 when clocks are set.
+   * A day in the report's time zone: 24 hours, or 23 or 25 when summer time begins or ends.
    *
    * @generated from enum value: REPORT_STEP_DAY = 2;
    */
@@ -402,8 +402,8 @@ export enum ReportStep {
 export declare const ReportStepSchema: GenEnum<ReportStep>;
 
 /**
- * Tells a merchant how its orders are doing, in numbers that are counted from the orders' events: each event counts once,
- * at the time at which it happened. The numbers follow the events within seconds and are exact as far as they have got.
+ * Counts a merchant's orders and payments. Core counts each order event once, at the time when it happened. An event is
+ * counted within seconds; GetOrderReportResponse.behind_since tells whether any are not counted yet.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.
  *
@@ -411,7 +411,7 @@ export declare const ReportStepSchema: GenEnum<ReportStep>;
  */
 export declare const ReportService: GenService<{
   /**
-   * Sums up a span of time. Errors: INVALID_ARGUMENT INVALID_FIELDS.
+   * Reports the numbers of a period. Errors: INVALID_ARGUMENT INVALID_FIELDS.
    *
    * @generated from rpc gatehouse.v1.ReportService.GetOrderReport
    */
@@ -421,7 +421,7 @@ export declare const ReportService: GenService<{
     output: typeof GetOrderReportResponseSchema;
   },
   /**
-   * Tells how far a new merchant has come. Errors: INVALID_ARGUMENT INVALID_FIELDS.
+   * Returns when a merchant took its first steps: key, order and completed order. Errors: INVALID_ARGUMENT INVALID_FIELDS.
    *
    * @generated from rpc gatehouse.v1.ReportService.GetFirstSteps
    */

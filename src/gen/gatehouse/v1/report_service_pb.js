@@ -82,7 +82,7 @@ export const ReportStepSchema = /*@__PURE__*/
   enumDesc(file_gatehouse_v1_report_service, 0);
 
 /**
- * How long a step of a report is.
+ * The length of a report's intervals.
  *
  * @generated from enum gatehouse.v1.ReportStep
  */
@@ -90,8 +90,8 @@ export const ReportStep = /*@__PURE__*/
   tsEnum(ReportStepSchema);
 
 /**
- * Tells a merchant how its orders are doing, in numbers that are counted from the orders' events: each event counts once,
- * at the time at which it happened. The numbers follow the events within seconds and are exact as far as they have got.
+ * Counts a merchant's orders and payments. Core counts each order event once, at the time when it happened. An event is
+ * counted within seconds; GetOrderReportResponse.behind_since tells whether any are not counted yet.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.
  *

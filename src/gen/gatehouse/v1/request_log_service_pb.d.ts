@@ -13,20 +13,20 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 export declare const file_gatehouse_v1_request_log_service: GenFile;
 
 /**
- * A request of a merchant's, and its answer. Phone numbers in it are masked; keys and checkout links are not in it.
+ * A merchant's request and its answer. Phone numbers are masked. Keys and checkout links are removed.
  *
  * @generated from message gatehouse.v1.ApiRequest
  */
 export declare type ApiRequest = Message<"gatehouse.v1.ApiRequest"> & {
   /**
-   * Assigned by Gatehouse: "req_…". Says when the request came, too.
+   * Assigned by Gatehouse: "req_…". It contains the time of the request.
    *
    * @generated from field: string api_request_id = 1;
    */
   apiRequestId: string;
 
   /**
-   * Whose key it came with.
+   * The merchant of the key.
    *
    * @generated from field: string merchant_id = 2;
    */
@@ -47,14 +47,14 @@ export declare type ApiRequest = Message<"gatehouse.v1.ApiRequest"> & {
   apiKeyId: string;
 
   /**
-   * What the merchant called the request, or Gatehouse did: the x-request-id of the answer.
+   * The merchant's id of the request, or Gatehouse's if the merchant sent none. The answer repeats it as x-request-id.
    *
    * @generated from field: string request_id = 5;
    */
   requestId: string;
 
   /**
-   * What was asked for.
+   * The endpoint.
    *
    * @generated from field: gatehouse.v1.ApiEndpoint endpoint = 6;
    */
@@ -68,7 +68,7 @@ export declare type ApiRequest = Message<"gatehouse.v1.ApiRequest"> & {
   method: string;
 
   /**
-   * The path, and the query if there was one, masked.
+   * The path with its query, masked.
    *
    * @generated from field: string path = 8;
    */
@@ -82,28 +82,28 @@ export declare type ApiRequest = Message<"gatehouse.v1.ApiRequest"> & {
   status: number;
 
   /**
-   * Why it was refused or failed, as an UPPER_SNAKE word; empty when it succeeded.
+   * The reason of the refusal or failure, in UPPER_SNAKE_CASE; empty when it succeeded.
    *
    * @generated from field: string reason = 10;
    */
   reason: string;
 
   /**
-   * How long the answer took, in microseconds.
+   * The time until the answer, in microseconds.
    *
    * @generated from field: int64 duration_micros = 11;
    */
   durationMicros: bigint;
 
   /**
-   * The merchant's order reference as far as the request had one; empty otherwise.
+   * The merchant's order reference, if the request had one; empty otherwise.
    *
    * @generated from field: string order_number = 12;
    */
   orderNumber: string;
 
   /**
-   * The body of the request, masked and cut to 4096 characters; empty in lists, and when it could not be read as JSON.
+   * The body of the request, masked and cut to 4096 characters; empty in lists, and when it was not JSON.
    *
    * @generated from field: string request_body = 13;
    */
@@ -117,7 +117,7 @@ export declare type ApiRequest = Message<"gatehouse.v1.ApiRequest"> & {
   responseBody: string;
 
   /**
-   * When the request came.
+   * When the request arrived.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 15;
    */
@@ -131,7 +131,7 @@ export declare type ApiRequest = Message<"gatehouse.v1.ApiRequest"> & {
 export declare const ApiRequestSchema: GenMessage<ApiRequest>;
 
 /**
- * Requests of one merchant that were not kept.
+ * Requests of one merchant that were not stored.
  *
  * @generated from message gatehouse.v1.UnkeptApiRequests
  */
@@ -151,7 +151,7 @@ export declare type UnkeptApiRequests = Message<"gatehouse.v1.UnkeptApiRequests"
   environment: Environment;
 
   /**
-   * How many.
+   * Their number.
    *
    * @generated from field: int64 count = 3;
    */
@@ -165,27 +165,27 @@ export declare type UnkeptApiRequests = Message<"gatehouse.v1.UnkeptApiRequests"
 export declare const UnkeptApiRequestsSchema: GenMessage<UnkeptApiRequests>;
 
 /**
- * What a facade has seen since it last told.
+ * The requests that a REST facade answered since its previous call.
  *
  * @generated from message gatehouse.v1.RecordApiRequestsRequest
  */
 export declare type RecordApiRequestsRequest = Message<"gatehouse.v1.RecordApiRequestsRequest"> & {
   /**
-   * At most 500.
+   * Requests to store, at most 500.
    *
    * @generated from field: repeated gatehouse.v1.ApiRequest requests = 1;
    */
   requests: ApiRequest[];
 
   /**
-   * Requests that were not kept since, by merchant and environment; at most 1000 entries.
+   * Requests that are not stored, by merchant and environment; at most 1000 entries.
    *
    * @generated from field: repeated gatehouse.v1.UnkeptApiRequests unkept = 2;
    */
   unkept: UnkeptApiRequests[];
 
   /**
-   * Requests since with a key that is nobody's, or none: counted, and kept for nobody.
+   * The number of requests without a valid key. They are only counted.
    *
    * @generated from field: int64 unauthenticated = 3;
    */
@@ -199,7 +199,7 @@ export declare type RecordApiRequestsRequest = Message<"gatehouse.v1.RecordApiRe
 export declare const RecordApiRequestsRequestSchema: GenMessage<RecordApiRequestsRequest>;
 
 /**
- * They are on record.
+ * The requests are stored.
  *
  * @generated from message gatehouse.v1.RecordApiRequestsResponse
  */
@@ -233,42 +233,42 @@ export declare type ListApiRequestsRequest = Message<"gatehouse.v1.ListApiReques
   environment: Environment;
 
   /**
-   * Only requests that came out like this; all when unspecified.
+   * Only requests with this outcome; all when unspecified.
    *
    * @generated from field: gatehouse.v1.ApiRequestOutcome outcome = 3;
    */
   outcome: ApiRequestOutcome;
 
   /**
-   * Only requests for this; for anything when unspecified.
+   * Only requests to this endpoint; to any when unspecified.
    *
    * @generated from field: gatehouse.v1.ApiEndpoint endpoint = 4;
    */
   endpoint: ApiEndpoint;
 
   /**
-   * Only requests about the order with exactly this order_number; about any when empty.
+   * Only requests about the order with exactly this order_number; all when empty.
    *
    * @generated from field: string order_number = 5;
    */
   orderNumber: string;
 
   /**
-   * Only requests with exactly this x-request-id; with any when empty.
+   * Only requests with exactly this x-request-id; all when empty.
    *
    * @generated from field: string request_id = 6;
    */
   requestId: string;
 
   /**
-   * Only requests that came at this time or later.
+   * Only requests at this time or later.
    *
    * @generated from field: google.protobuf.Timestamp create_time_from = 7;
    */
   createTimeFrom?: Timestamp | undefined;
 
   /**
-   * Only requests that came before this time.
+   * Only requests before this time.
    *
    * @generated from field: google.protobuf.Timestamp create_time_to = 8;
    */
@@ -316,7 +316,7 @@ export declare type ListApiRequestsResponse = Message<"gatehouse.v1.ListApiReque
   nextPageToken: string;
 
   /**
-   * How many requests of the merchant in this environment were not kept in the last 7 days, whatever the filters.
+   * How many of the merchant's requests in this environment were not stored in the last 7 days. Filters do not change it.
    *
    * @generated from field: int64 unkept = 3;
    */
@@ -364,7 +364,7 @@ export declare type GetApiRequestRequest = Message<"gatehouse.v1.GetApiRequestRe
 export declare const GetApiRequestRequestSchema: GenMessage<GetApiRequestRequest>;
 
 /**
- * The request asked for.
+ * The request.
  *
  * @generated from message gatehouse.v1.GetApiRequestResponse
  */
@@ -384,7 +384,7 @@ export declare type GetApiRequestResponse = Message<"gatehouse.v1.GetApiRequestR
 export declare const GetApiRequestResponseSchema: GenMessage<GetApiRequestResponse>;
 
 /**
- * What of the merchant API was asked for.
+ * An endpoint of the merchant API.
  *
  * @generated from enum gatehouse.v1.ApiEndpoint
  */
@@ -424,7 +424,7 @@ export enum ApiEndpoint {
 export declare const ApiEndpointSchema: GenEnum<ApiEndpoint>;
 
 /**
- * How a request came out, by the class of its HTTP status.
+ * The outcome of a request, by the class of its HTTP status.
  *
  * @generated from enum gatehouse.v1.ApiRequestOutcome
  */
@@ -444,14 +444,14 @@ export enum ApiRequestOutcome {
   SUCCEEDED = 1,
 
   /**
-   * 4xx: something about the request has to change.
+   * 4xx: the merchant must change the request.
    *
    * @generated from enum value: API_REQUEST_OUTCOME_REFUSED = 2;
    */
   REFUSED = 2,
 
   /**
-   * 5xx: the fault was on this side.
+   * 5xx: Gatehouse failed.
    *
    * @generated from enum value: API_REQUEST_OUTCOME_FAILED = 3;
    */
@@ -464,10 +464,10 @@ export enum ApiRequestOutcome {
 export declare const ApiRequestOutcomeSchema: GenEnum<ApiRequestOutcome>;
 
 /**
- * Remembers for 7 days what merchants asked of the merchant API and what they were told.
+ * Keeps merchants' requests to the merchant API, and the answers, for 7 days.
  *
- * A help for people who look for the reason of an answer, and no book: it is written beside the payments, a few of its
- * entries may be lost in a crash, and a busy merchant's requests are not all kept. What was not kept is counted.
+ * The log helps people to find the reason of an answer. It is not an audit trail: a crash may lose a few entries, and only
+ * a share of a busy merchant's requests is stored. Requests that are not stored are counted.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.
  *
@@ -475,7 +475,7 @@ export declare const ApiRequestOutcomeSchema: GenEnum<ApiRequestOutcome>;
  */
 export declare const RequestLogService: GenService<{
   /**
-   * Puts requests on record. Safe to repeat: a request is known by its id. Errors: INVALID_ARGUMENT INVALID_FIELDS;
+   * Stores requests. Safe to repeat, because a request is stored once by its id. Errors: INVALID_ARGUMENT INVALID_FIELDS;
    * RESOURCE_EXHAUSTED OVERLOADED.
    *
    * @generated from rpc gatehouse.v1.RequestLogService.RecordApiRequests

@@ -75,7 +75,7 @@ export const ApiEndpointSchema = /*@__PURE__*/
   enumDesc(file_gatehouse_v1_request_log_service, 0);
 
 /**
- * What of the merchant API was asked for.
+ * An endpoint of the merchant API.
  *
  * @generated from enum gatehouse.v1.ApiEndpoint
  */
@@ -89,7 +89,7 @@ export const ApiRequestOutcomeSchema = /*@__PURE__*/
   enumDesc(file_gatehouse_v1_request_log_service, 1);
 
 /**
- * How a request came out, by the class of its HTTP status.
+ * The outcome of a request, by the class of its HTTP status.
  *
  * @generated from enum gatehouse.v1.ApiRequestOutcome
  */
@@ -97,10 +97,10 @@ export const ApiRequestOutcome = /*@__PURE__*/
   tsEnum(ApiRequestOutcomeSchema);
 
 /**
- * Remembers for 7 days what merchants asked of the merchant API and what they were told.
+ * Keeps merchants' requests to the merchant API, and the answers, for 7 days.
  *
- * A help for people who look for the reason of an answer, and no book: it is written beside the payments, a few of its
- * entries may be lost in a crash, and a busy merchant's requests are not all kept. What was not kept is counted.
+ * The log helps people to find the reason of an answer. It is not an audit trail: a crash may lose a few entries, and only
+ * a share of a busy merchant's requests is stored. Requests that are not stored are counted.
  *
  * Every error carries google.rpc.ErrorInfo with domain "gatehouse"; INVALID_ARGUMENT also carries google.rpc.BadRequest.
  *

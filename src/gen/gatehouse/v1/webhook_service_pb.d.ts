@@ -782,7 +782,7 @@ export declare type DeliveryExplanation = Message<"gatehouse.v1.DeliveryExplanat
   at?: Timestamp | undefined;
 
   /**
-   * When this was found out, by the clock of the server.
+   * The time of this explanation, by the server's clock.
    *
    * @generated from field: google.protobuf.Timestamp explain_time = 4;
    */
@@ -1030,7 +1030,7 @@ export declare type StartRedeliveryResponse = Message<"gatehouse.v1.StartRedeliv
 export declare const StartRedeliveryResponseSchema: GenMessage<StartRedeliveryResponse>;
 
 /**
- * Which redelivery to look at.
+ * Which redelivery to read.
  *
  * @generated from message gatehouse.v1.GetRedeliveryRequest
  */
@@ -1077,7 +1077,7 @@ export declare type GetRedeliveryResponse = Message<"gatehouse.v1.GetRedeliveryR
 export declare const GetRedeliveryResponseSchema: GenMessage<GetRedeliveryResponse>;
 
 /**
- * Many deliveries being sent again.
+ * A background job that sends deliveries again.
  *
  * @generated from message gatehouse.v1.Redelivery
  */
@@ -1118,7 +1118,7 @@ export declare type Redelivery = Message<"gatehouse.v1.Redelivery"> & {
   createTimeTo?: Timestamp | undefined;
 
   /**
-   * Deliveries in one of these states when their turn came.
+   * Deliveries that were in one of these states when the job reached them.
    *
    * @generated from field: repeated gatehouse.v1.DeliveryState states = 6;
    */
@@ -1132,35 +1132,35 @@ export declare type Redelivery = Message<"gatehouse.v1.Redelivery"> & {
   createTime?: Timestamp | undefined;
 
   /**
-   * When all of them had been made pending; absent before.
+   * When the job had made all of them pending; absent before.
    *
    * @generated from field: google.protobuf.Timestamp end_time = 8;
    */
   endTime?: Timestamp | undefined;
 
   /**
-   * How many it has made pending again so far.
+   * The number of deliveries that it has made pending so far.
    *
    * @generated from field: int64 redelivered_count = 9;
    */
   redeliveredCount: bigint;
 
   /**
-   * Of those, how many are pending now.
+   * Of those, the number that is pending now.
    *
    * @generated from field: int64 pending_count = 10;
    */
   pendingCount: bigint;
 
   /**
-   * Of those, how many are delivered now.
+   * Of those, the number that is delivered now.
    *
    * @generated from field: int64 delivered_count = 11;
    */
   deliveredCount: bigint;
 
   /**
-   * Of those, how many are abandoned again.
+   * Of those, the number that is abandoned again.
    *
    * @generated from field: int64 given_up_count = 12;
    */
@@ -1174,7 +1174,7 @@ export declare type Redelivery = Message<"gatehouse.v1.Redelivery"> & {
 export declare const RedeliverySchema: GenMessage<Redelivery>;
 
 /**
- * What to test.
+ * The URL to test.
  *
  * @generated from message gatehouse.v1.SendTestEventRequest
  */
@@ -1194,7 +1194,7 @@ export declare type SendTestEventRequest = Message<"gatehouse.v1.SendTestEventRe
   environment: Environment;
 
   /**
-   * Where to send it; as a webhook_url of that environment.
+   * The URL that receives the event. The rules are those of a webhook_url in that environment.
    *
    * @generated from field: string url = 3;
    */
@@ -1208,7 +1208,7 @@ export declare type SendTestEventRequest = Message<"gatehouse.v1.SendTestEventRe
 export declare const SendTestEventRequestSchema: GenMessage<SendTestEventRequest>;
 
 /**
- * The test on its way.
+ * The delivery of the test event.
  *
  * @generated from message gatehouse.v1.SendTestEventResponse
  */
@@ -1228,7 +1228,7 @@ export declare type SendTestEventResponse = Message<"gatehouse.v1.SendTestEventR
 export declare const SendTestEventResponseSchema: GenMessage<SendTestEventResponse>;
 
 /**
- * Where a merchant receives webhooks.
+ * The scheme, host and port where a merchant receives webhooks, and their state.
  *
  * @generated from message gatehouse.v1.Endpoint
  */
@@ -1255,14 +1255,14 @@ export declare type Endpoint = Message<"gatehouse.v1.Endpoint"> & {
   endpoint: string;
 
   /**
-   * How it is treated.
+   * Its state.
    *
    * @generated from field: gatehouse.v1.EndpointState state = 4;
    */
   state: EndpointState;
 
   /**
-   * Attempts that failed since the last one that did not.
+   * The number of failed attempts since the last successful one.
    *
    * @generated from field: int32 consecutive_failures = 5;
    */
@@ -1276,7 +1276,7 @@ export declare type Endpoint = Message<"gatehouse.v1.Endpoint"> & {
   probeTime?: Timestamp | undefined;
 
   /**
-   * Why it is paused, as the person who paused it wrote; empty unless paused.
+   * The reason that the user gave who paused it; empty unless paused.
    *
    * @generated from field: string pause_reason = 7;
    */
@@ -1311,7 +1311,7 @@ export declare type Endpoint = Message<"gatehouse.v1.Endpoint"> & {
   pendingCount: bigint;
 
   /**
-   * When it was paused, or when the first of its failures in a row ended; absent when its latest attempt did not fail.
+   * When it was paused, or when the first of its consecutive failures ended; absent when its latest attempt succeeded.
    *
    * @generated from field: google.protobuf.Timestamp trouble_time = 12;
    */
@@ -1325,7 +1325,7 @@ export declare type Endpoint = Message<"gatehouse.v1.Endpoint"> & {
   lastAttemptResult: DeliveryAttemptResult;
 
   /**
-   * Whether it is paused because it answered 410 Gone, and not by somebody.
+   * True when it is paused because it answered 410 Gone, and false when a user paused it.
    *
    * @generated from field: bool paused_by_answer = 14;
    */
@@ -1448,7 +1448,7 @@ export declare type PauseEndpointRequest = Message<"gatehouse.v1.PauseEndpointRe
   endpoint: string;
 
   /**
-   * Why, for whoever finds it paused; 200 characters at most.
+   * The reason, for other users; 200 characters at most.
    *
    * @generated from field: string reason = 4;
    */
@@ -1468,7 +1468,7 @@ export declare const PauseEndpointRequestSchema: GenMessage<PauseEndpointRequest
  */
 export declare type PauseEndpointResponse = Message<"gatehouse.v1.PauseEndpointResponse"> & {
   /**
-   * As it is now.
+   * The current endpoint.
    *
    * @generated from field: gatehouse.v1.Endpoint endpoint = 1;
    */
@@ -1522,7 +1522,7 @@ export declare const ResumeEndpointRequestSchema: GenMessage<ResumeEndpointReque
  */
 export declare type ResumeEndpointResponse = Message<"gatehouse.v1.ResumeEndpointResponse"> & {
   /**
-   * As it is now.
+   * The current endpoint.
    *
    * @generated from field: gatehouse.v1.Endpoint endpoint = 1;
    */
@@ -1536,7 +1536,7 @@ export declare type ResumeEndpointResponse = Message<"gatehouse.v1.ResumeEndpoin
 export declare const ResumeEndpointResponseSchema: GenMessage<ResumeEndpointResponse>;
 
 /**
- * Whose events to hear.
+ * Which merchant's events to stream.
  *
  * @generated from message gatehouse.v1.ListenToSandboxEventsRequest
  */
@@ -1556,13 +1556,13 @@ export declare type ListenToSandboxEventsRequest = Message<"gatehouse.v1.ListenT
 export declare const ListenToSandboxEventsRequestSchema: GenMessage<ListenToSandboxEventsRequest>;
 
 /**
- * A webhook as it would be sent, or a sign of life.
+ * A signed webhook, or a keep-alive message.
  *
  * @generated from message gatehouse.v1.ListenToSandboxEventsResponse
  */
 export declare type ListenToSandboxEventsResponse = Message<"gatehouse.v1.ListenToSandboxEventsResponse"> & {
   /**
-   * The event: "evt_…"; empty on a sign of life, sent at the start and at least every 15 seconds.
+   * The event: "evt_…"; empty in a keep-alive message. Those are sent at the start and at least every 15 seconds.
    *
    * @generated from field: string event_id = 1;
    */
@@ -1590,7 +1590,7 @@ export declare type ListenToSandboxEventsResponse = Message<"gatehouse.v1.Listen
   body: Uint8Array;
 
   /**
-   * Headers to send with them, the signatures among them.
+   * The headers to send with the body, including the signatures.
    *
    * @generated from field: map<string, string> headers = 5;
    */
@@ -1604,7 +1604,7 @@ export declare type ListenToSandboxEventsResponse = Message<"gatehouse.v1.Listen
 export declare const ListenToSandboxEventsResponseSchema: GenMessage<ListenToSandboxEventsResponse>;
 
 /**
- * Nothing to say.
+ * Has no fields.
  *
  * @generated from message gatehouse.v1.GetPipelineStatusRequest
  */
@@ -1618,34 +1618,34 @@ export declare type GetPipelineStatusRequest = Message<"gatehouse.v1.GetPipeline
 export declare const GetPipelineStatusRequestSchema: GenMessage<GetPipelineStatusRequest>;
 
 /**
- * How the pipeline is doing, over all merchants.
+ * The state of the pipeline, over all merchants.
  *
  * @generated from message gatehouse.v1.GetPipelineStatusResponse
  */
 export declare type GetPipelineStatusResponse = Message<"gatehouse.v1.GetPipelineStatusResponse"> & {
   /**
-   * Whether this process, or another one, takes in events now.
+   * Whether any `webhooks` process consumes events now.
    *
    * @generated from field: bool is_taking_in = 1;
    */
   isTakingIn: boolean;
 
   /**
-   * When an event was last taken in, or core was last found to have no more; absent before.
+   * When the latest event was consumed, or when core last reported no more events; absent before.
    *
    * @generated from field: google.protobuf.Timestamp intake_time = 2;
    */
   intakeTime?: Timestamp | undefined;
 
   /**
-   * Committed events that are not taken in yet, counted up to 10,000; absent when core does not say.
+   * Committed events that are not consumed yet, counted up to 10,000; absent when core does not answer.
    *
    * @generated from field: optional int64 event_lag = 3;
    */
   eventLag?: bigint | undefined;
 
   /**
-   * Whether the broker is reached. Without it events arrive some seconds later.
+   * Whether the broker is connected. Without it events arrive some seconds later.
    *
    * @generated from field: bool is_broker_connected = 4;
    */
@@ -1659,14 +1659,14 @@ export declare type GetPipelineStatusResponse = Message<"gatehouse.v1.GetPipelin
   dueCount: bigint;
 
   /**
-   * Since when the oldest of those has been due; absent when there is none.
+   * The due time of the oldest of those; absent when there is none.
    *
    * @generated from field: google.protobuf.Timestamp oldest_due_time = 6;
    */
   oldestDueTime?: Timestamp | undefined;
 
   /**
-   * Pending deliveries in all, counted up to 10,000.
+   * All pending deliveries, counted up to 10,000.
    *
    * @generated from field: int64 pending_count = 7;
    */
@@ -1701,7 +1701,7 @@ export declare type GetPipelineStatusResponse = Message<"gatehouse.v1.GetPipelin
   secretsWithOldKey: bigint;
 
   /**
-   * When the reconciler last finished; absent before.
+   * When the reconciler last completed; absent before.
    *
    * @generated from field: google.protobuf.Timestamp reconcile_time = 12;
    */
@@ -1715,21 +1715,21 @@ export declare type GetPipelineStatusResponse = Message<"gatehouse.v1.GetPipelin
   repairedCount: bigint;
 
   /**
-   * `findings` in English. Filled for clients that do not know those.
+   * `findings` in English. Filled for clients that do not know `findings`.
    *
    * @generated from field: repeated string gaps = 14;
    */
   gaps: string[];
 
   /**
-   * How many of given_up_count are tests, which are tried three times and not for days.
+   * The test events in given_up_count. A test event has three attempts, and no schedule of days.
    *
    * @generated from field: int64 given_up_test_count = 15;
    */
   givenUpTestCount: bigint;
 
   /**
-   * The shortest time for which one of the others was tried before it was abandoned; absent when there is none.
+   * Of the others, the shortest time from the start of the schedule until it was abandoned; absent when there is none.
    *
    * @generated from field: google.protobuf.Duration shortest_tried = 16;
    */
@@ -1743,7 +1743,7 @@ export declare type GetPipelineStatusResponse = Message<"gatehouse.v1.GetPipelin
   longestTried?: Duration | undefined;
 
   /**
-   * What the reconciler found in the last 24 hours and could not repair, newest first; 20 at most.
+   * The reconciler's unrepaired findings of the last 24 hours, newest first; 20 at most.
    *
    * @generated from field: repeated gatehouse.v1.ReconcilerFinding findings = 18;
    */
@@ -1764,35 +1764,35 @@ export declare const GetPipelineStatusResponseSchema: GenMessage<GetPipelineStat
  */
 export declare type ReconcilerFinding = Message<"gatehouse.v1.ReconcilerFinding"> & {
   /**
-   * What was found.
+   * Its kind.
    *
    * @generated from field: gatehouse.v1.ReconcilerFindingCode code = 1;
    */
   code: ReconcilerFindingCode;
 
   /**
-   * When it was found first.
+   * When it was first found.
    *
    * @generated from field: google.protobuf.Timestamp find_time = 2;
    */
   findTime?: Timestamp | undefined;
 
   /**
-   * The merchant concerned; empty when there is no single one.
+   * The merchant; empty when there is no single one.
    *
    * @generated from field: string merchant_id = 3;
    */
   merchantId: string;
 
   /**
-   * The order concerned; empty when there is no single one.
+   * The order; empty when there is no single one.
    *
    * @generated from field: string order_id = 4;
    */
   orderId: string;
 
   /**
-   * The event concerned; empty when there is no single one.
+   * The event; empty when there is no single one.
    *
    * @generated from field: string event_id = 5;
    */
@@ -1806,14 +1806,14 @@ export declare type ReconcilerFinding = Message<"gatehouse.v1.ReconcilerFinding"
   missingSequences: bigint[];
 
   /**
-   * Of HISTORIES_DISAGREE: what core found.
+   * Of HISTORIES_DISAGREE: the facts from core.
    *
    * @generated from field: gatehouse.v1.OrderHistoryFacts order_histories = 7;
    */
   orderHistories?: OrderHistoryFacts | undefined;
 
   /**
-   * The finding in English. All there is of a finding without a code.
+   * The finding in English. A finding without a code has only this text.
    *
    * @generated from field: string detail = 8;
    */
@@ -1989,7 +1989,7 @@ export declare const DeliveryAttemptResultSchema: GenEnum<DeliveryAttemptResult>
  */
 export enum DeliveryCause {
   /**
-   * Never told by a server of this version.
+   * Never sent by a server of this version.
    *
    * @generated from enum value: DELIVERY_CAUSE_UNSPECIFIED = 0;
    */
@@ -2092,7 +2092,7 @@ export declare const DeliveryCauseSchema: GenEnum<DeliveryCause>;
  */
 export enum DeliveryNextStep {
   /**
-   * Never told by a server of this version.
+   * Never sent by a server of this version.
    *
    * @generated from enum value: DELIVERY_NEXT_STEP_UNSPECIFIED = 0;
    */
@@ -2180,7 +2180,7 @@ export enum SigningSecretProblem {
 export declare const SigningSecretProblemSchema: GenEnum<SigningSecretProblem>;
 
 /**
- * How an endpoint is treated.
+ * The state of an endpoint.
  *
  * @generated from enum gatehouse.v1.EndpointState
  */
@@ -2193,14 +2193,14 @@ export enum EndpointState {
   UNSPECIFIED = 0,
 
   /**
-   * Deliveries go out as they are due.
+   * Deliveries are sent when they are due.
    *
    * @generated from enum value: ENDPOINT_STATE_OPEN = 1;
    */
   OPEN = 1,
 
   /**
-   * Circuit open: it failed so often in a row that one delivery at a time probes it, at growing intervals.
+   * Its circuit is open after failures in a row. One delivery at a time probes it, at growing intervals.
    *
    * @generated from enum value: ENDPOINT_STATE_RESTING = 2;
    */
@@ -2220,13 +2220,13 @@ export enum EndpointState {
 export declare const EndpointStateSchema: GenEnum<EndpointState>;
 
 /**
- * What the reconciler found.
+ * The kind of a reconciler's finding.
  *
  * @generated from enum gatehouse.v1.ReconcilerFindingCode
  */
 export enum ReconcilerFindingCode {
   /**
-   * Found by a process of an earlier version, which stored the text alone.
+   * Stored by a process of an earlier version, which stored only the text.
    *
    * @generated from enum value: RECONCILER_FINDING_CODE_UNSPECIFIED = 0;
    */
@@ -2240,7 +2240,7 @@ export enum ReconcilerFindingCode {
   EVENTS_MISSING = 1,
 
   /**
-   * Core finds that orders and their events disagree.
+   * Core reports that orders and their events disagree.
    *
    * @generated from enum value: RECONCILER_FINDING_CODE_HISTORIES_DISAGREE = 2;
    */
@@ -2336,7 +2336,7 @@ export declare const WebhookService: GenService<{
     output: typeof GetOrderDeliveriesResponseSchema;
   },
   /**
-   * Explains the state of a delivery: the cause, the next attempt and the next step. Errors: as GetDelivery.
+   * Explains the state of a delivery with its cause, next attempt and next step. Errors: as GetDelivery.
    *
    * @generated from rpc gatehouse.v1.WebhookService.ExplainDelivery
    */

@@ -385,7 +385,7 @@ export const EndpointStateSchema = /*@__PURE__*/
   enumDesc(file_gatehouse_v1_webhook_service, 6);
 
 /**
- * How an endpoint is treated.
+ * The state of an endpoint.
  *
  * @generated from enum gatehouse.v1.EndpointState
  */
@@ -399,7 +399,7 @@ export const ReconcilerFindingCodeSchema = /*@__PURE__*/
   enumDesc(file_gatehouse_v1_webhook_service, 7);
 
 /**
- * What the reconciler found.
+ * The kind of a reconciler's finding.
  *
  * @generated from enum gatehouse.v1.ReconcilerFindingCode
  */
