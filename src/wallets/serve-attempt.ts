@@ -110,8 +110,17 @@ class AttemptWork {
 
   async #query(providerReference: string): Promise<Outcome> {
     const reference = providerReference === '' ? {} : { providerReference };
-    const inquiry = { attemptId: this.#attemptId, ...reference };
-    const { result, exchanges } = await this.#parts.connector.query(inquiry, this.#options);
+    const { connector, tokens } = this.#parts;
+    const { amount, currency, merchantId } = this.#leased;
+    const inquiry = {
+      attemptId: this.#attemptId,
+      amount,
+      currency,
+      callbackToken: tokens.make(merchantId, this.#attemptId),
+      callbackNotes: [],
+      ...reference,
+    };
+    const { result, exchanges } = await connector.query(inquiry, this.#options);
     this.#note(result, exchanges);
     return outcomeOf(result, providerReference);
   }
@@ -178,7 +187,7 @@ const unknown = (detail: string): Outcome => ({ case: 'unknown', value: { detail
 function outcomeOf(result: PaymentOutcome, providerReference: string): Outcome {
   switch (result.kind) {
     case 'pending':
-      return pending(providerReference);
+      return pending(result.providerReference ?? providerReference);
     case 'completed': {
       const { providerTransactionId, amount, currency } = result;
       return { case: 'completed', value: { providerTransactionId, amount, currency } };

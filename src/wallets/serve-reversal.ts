@@ -52,23 +52,28 @@ export async function serveReversal(
   const { connector, tokens, now } = parts;
   const { strayPayment: stray, reversalId } = leased;
   const providerTransactionId = stray?.providerTransactionId ?? '';
+  /** What every request about this reversal says of it. */
+  const common = {
+    reversalId,
+    providerTransactionId,
+    attemptId: stray?.paymentAttemptId ?? '',
+    amount: stray?.amount ?? '',
+    currency: stray?.currency ?? '',
+    callbackToken: tokens.make(stray?.merchantId ?? '', reversalId),
+  };
 
   const query = async (providerReference: string): Promise<ReversalReport> => {
     const reference = providerReference === '' ? {} : { providerReference };
-    const inquiry = { reversalId, providerTransactionId, ...reference };
+    const inquiry = { ...common, callbackNotes: [], ...reference };
     return reportOf(keep(await connector.queryReversal(inquiry, options)), providerReference);
   };
   const send = async (): Promise<ReversalReport> => {
     const acknowledgement = keep(
       await connector.reverse(
         {
-          reversalId,
-          providerTransactionId,
-          amount: stray?.amount ?? '',
-          currency: stray?.currency ?? '',
+          ...common,
           description: 'payment returned: its order could not take it',
           requestedAt: now(),
-          callbackToken: tokens.make(stray?.merchantId ?? '', reversalId),
         },
         options,
       ),
@@ -130,7 +135,7 @@ function refusedAtSending(
 function reportOf(result: ReversalOutcome, providerReference: string): ReversalReport {
   switch (result.kind) {
     case 'pending':
-      return pending(providerReference, '');
+      return pending(result.providerReference ?? providerReference, '');
     case 'completed':
       return { case: 'done', value: {} };
     case 'refused':

@@ -61,6 +61,15 @@ export interface WalletMoney {
   readonly currency: string;
 }
 
+/** What the payer must open or read in order to confirm. Without a next action, the wallet prompts the payer's phone. */
+export type NextAction =
+  /** The payer's browser must open this page of the wallet. */
+  | { readonly kind: 'redirect'; readonly url: string }
+  /** The payer must scan this text as a QR code. */
+  | { readonly kind: 'qr'; readonly payload: string }
+  /** The payer must follow this text, such as "Dial *847#". */
+  | { readonly kind: 'instructions'; readonly text: string };
+
 /** The wallet's acknowledgement of a request to pay or to reverse. */
 export type Acknowledgement =
   | {
@@ -69,6 +78,8 @@ export type Acknowledgement =
       readonly providerReference: string;
       /** The wallet has already decided. Only a query gives the outcome. */
       readonly lookNow: boolean;
+      /** Only for payments. */
+      readonly nextAction?: NextAction;
     }
   /**
    * A definite refusal of this request. It does not decide an earlier request with the same id and an unknown outcome.
@@ -83,6 +94,11 @@ export type PaymentOutcome =
       readonly kind: 'pending';
       /** When the wallet stops waiting for the payer, if it is known. */
       readonly expiresAt?: Date;
+      /**
+       * Replaces the stored reference. A connector records there that it asked a question whose answer comes by callback, with
+       * the time of asking, so that a later query can ask it again. At most 800 characters.
+       */
+      readonly providerReference?: string;
     }
   /** Money moved. The caller must compare amount and currency with the request. */
   | ({
@@ -98,7 +114,8 @@ export type PaymentOutcome =
 
 /** The outcome of a reversal, from the wallet's answer to a query. */
 export type ReversalOutcome =
-  | { readonly kind: 'pending' }
+  /** `providerReference` replaces the stored reference, as for payments. */
+  | { readonly kind: 'pending'; readonly providerReference?: string }
   | {
       readonly kind: 'completed';
       readonly providerTransactionId: string;

@@ -95,10 +95,15 @@ export interface PaymentRequest extends WalletMoney {
   readonly callbackToken: string;
 }
 
-export interface PaymentInquiry {
+/** `amount` and `currency` are those of the request, for wallets whose answer contains neither. */
+export interface PaymentInquiry extends WalletMoney {
   readonly attemptId: string;
-  /** The reference from `initiate` or `recover`. Absent for wallets that are queried by attempt id. */
+  /** The reference from `initiate` or `recover`, or from an earlier query. Absent for wallets that are queried by attempt id. */
   readonly providerReference?: string;
+  /** The token of the attempt's callback URL, for questions whose answer comes by callback. */
+  readonly callbackToken: string;
+  /** The notes of this attempt's callbacks, oldest first. */
+  readonly callbackNotes: readonly string[];
 }
 
 /** `amount` and `currency` of the reversal. */
@@ -106,16 +111,27 @@ export interface ReversalRequest extends WalletMoney {
   /** The permanent id of this reversal at the wallet: a TypeID or a UUID that differs from the attempt's. */
   readonly reversalId: string;
   readonly providerTransactionId: string;
+  /** The attempt that was paid, for wallets that name the payment by our id. */
+  readonly attemptId: string;
+  /** The wallet's reference of that attempt. */
+  readonly paymentReference?: string;
   readonly description: string;
   readonly requestedAt: Date;
   readonly callbackToken: string;
 }
 
-export interface ReversalInquiry {
+/** `amount` and `currency` are those of the request. */
+export interface ReversalInquiry extends WalletMoney {
   readonly reversalId: string;
   /** The transaction to reverse. */
   readonly providerTransactionId: string;
+  /** The attempt that was paid. */
+  readonly attemptId: string;
+  /** The reference from `reverse` or from an earlier query. */
   readonly providerReference?: string;
+  readonly callbackToken: string;
+  /** The notes of this reversal's callbacks, oldest first. */
+  readonly callbackNotes: readonly string[];
 }
 
 /** A request to a callback URL. The listener limits the length of its body. */
@@ -136,6 +152,11 @@ export interface CallbackHint {
   readonly claim: 'completed' | 'failed' | 'other' | 'unreadable';
   /** The id of its request, if the message contains one, for URLs without an id. */
   readonly claimedRequestId?: string;
+  /**
+   * Stored with the attempt or reversal, and given to its later queries: the part of the message that a query needs, such as a
+   * receipt number, or the answer to a question of ours. Without secrets or phone numbers. At most 800 characters.
+   */
+  readonly note?: string;
   /** The answer that the wallet expects. */
   readonly reply: { readonly status: number; readonly body: string };
   readonly exchange: RawExchange;

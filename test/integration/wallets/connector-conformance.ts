@@ -6,6 +6,7 @@ import { StatementError } from '../../../src/wallets/connector/statement-error.t
 import { sameDecimal } from '../../../src/wallets/connector/decimal-text.ts';
 import type { PaymentOutcome, ReversalOutcome } from '../../../src/wallets/connector/outcomes.ts';
 import type { PaymentRequest, WalletConnector } from '../../../src/wallets/connector/wallet-connector.ts';
+import { paymentInquiry, reversalInquiry } from '../../support/wallet-inquiries.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { faults } from './faults.ts';
 import type { ScriptedWallet } from './scripted-wallet.ts';
@@ -62,7 +63,7 @@ async function callOperation(
     case 'query':
       return verdict(
         await connector.query(
-          { attemptId: payment.attemptId, providerReference: references.payment },
+          paymentInquiry({ attemptId: payment.attemptId, providerReference: references.payment }),
           options,
         ),
       );
@@ -73,6 +74,7 @@ async function callOperation(
         await connector.reverse(
           {
             reversalId,
+            attemptId: payment.attemptId,
             providerTransactionId: references.transaction,
             amount: payment.amount,
             currency: payment.currency,
@@ -86,11 +88,11 @@ async function callOperation(
     case 'queryReversal':
       return verdict(
         await connector.queryReversal(
-          {
+          reversalInquiry({
             reversalId,
             providerTransactionId: references.transaction,
             providerReference: references.reversal,
-          },
+          }),
           options,
         ),
       );
@@ -335,7 +337,7 @@ export function describeOutcomes(
     ): Promise<PaymentOutcome> =>
       waitUntil('the payment is no longer pending', async () => {
         const { result } = await connector.query(
-          { attemptId: payment.attemptId, providerReference },
+          paymentInquiry({ attemptId: payment.attemptId, providerReference }),
           options,
         );
         return result.kind === 'pending' ? undefined : result;
@@ -401,7 +403,7 @@ export function describeOutcomes(
       const started = await begin();
       const payment = started.paymentThat('still_pending');
       const providerReference = await send(started, payment);
-      const inquiry = { attemptId: payment.attemptId, providerReference };
+      const inquiry = paymentInquiry({ attemptId: payment.attemptId, providerReference });
 
       const first = await started.connector.query(inquiry, options);
       const second = await started.connector.query(inquiry, options);
@@ -482,7 +484,7 @@ export function describeOutcomes(
       providerReference: string,
     ): Promise<ReversalOutcome> =>
       waitUntil('the reversal is no longer pending', async () => {
-        const inquiry = { reversalId, providerTransactionId, providerReference };
+        const inquiry = reversalInquiry({ reversalId, providerTransactionId, providerReference });
         const { result } = await connector.queryReversal(inquiry, options);
         return result.kind === 'pending' ? undefined : result;
       });

@@ -10,6 +10,7 @@ import {
   startGsma,
   transaction,
 } from './gsma-subject.ts';
+import { paymentInquiry, reversalInquiry } from '../../support/wallet-inquiries.ts';
 import { json } from './scripted-wallet.ts';
 
 const options = { signal: new AbortController().signal };
@@ -37,7 +38,7 @@ afterEach(async () => {
 
 const initiate = async () => (await subject.connector.initiate(buildPayment(), options)).result;
 const query = async (providerReference = `requeststates/${requestStateId}`) =>
-  (await subject.connector.query({ attemptId, providerReference }, options)).result;
+  (await subject.connector.query(paymentInquiry({ attemptId, providerReference }), options)).result;
 
 describe('an acknowledgement', () => {
   test.each(['pending', 'completed', 'failed', 'whatever'])(
@@ -363,7 +364,9 @@ describe('a reversal', () => {
     );
     subject.wallet.on(/GET \/mm\/transactions\/REV-1/, json(200, body));
     const providerReference = `requeststates/${reversalStateId}`;
-    return (await subject.connector.queryReversal({ ...reversal, providerReference }, options)).result;
+    return (
+      await subject.connector.queryReversal(reversalInquiry({ ...reversal, providerReference }), options)
+    ).result;
   };
 
   test('is completed when its own transaction is, whether it repeats the amount or not', async () => {
@@ -395,7 +398,10 @@ describe('a reversal', () => {
     );
     const providerReference = `requeststates/${reversalStateId}`;
 
-    const { result } = await subject.connector.queryReversal({ ...reversal, providerReference }, options);
+    const { result } = await subject.connector.queryReversal(
+      reversalInquiry({ ...reversal, providerReference }),
+      options,
+    );
 
     expect(result).toMatchObject({ kind: 'refused', reason: 'provider_error', providerCode: 'expired' });
   });

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { FaultySubject } from './connector-conformance.ts';
+import { paymentInquiry } from '../../support/wallet-inquiries.ts';
 import { attemptId, buildPayment, routes, startGsma } from './gsma-subject.ts';
 import { json } from './scripted-wallet.ts';
 
@@ -115,6 +116,7 @@ test('a reversal names the transaction, what is to be given back, and itself', a
   await subject.connector.reverse(
     {
       reversalId,
+      attemptId,
       providerTransactionId: 'REF-1',
       amount: '50.00',
       currency: 'ETB',
@@ -144,7 +146,10 @@ test('a reversal names the transaction, what is to be given back, and itself', a
 test('a transaction id with a slash in it stays one step of the path', async () => {
   subject.wallet.on(/GET \/mm\/transactions\/A%2F\.\.%2FB/, json(404, {}));
 
-  await subject.connector.query({ attemptId, providerReference: 'transactions/A%2F..%2FB' }, options);
+  await subject.connector.query(
+    paymentInquiry({ attemptId, providerReference: 'transactions/A%2F..%2FB' }),
+    options,
+  );
 
   expect(subject.wallet.requestsTo(/GET \/mm\/transactions\/A%2F\.\.%2FB/)).toHaveLength(1);
 });

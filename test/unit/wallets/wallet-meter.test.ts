@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { RawExchange } from '../../../src/wallets/connector/raw-exchange.ts';
 import type { WalletConnector } from '../../../src/wallets/connector/wallet-connector.ts';
 import { createWalletMeter, meterWindowMs } from '../../../src/wallets/wallet-meter.ts';
+import { paymentInquiry } from '../../support/wallet-inquiries.ts';
 
 const exchange = (own: Partial<RawExchange>, latencyMs = 10): RawExchange => ({
   purpose: 'query',
@@ -45,7 +46,7 @@ function answering(exchanges: RawExchange[]): WalletConnector {
 }
 
 const ask = (connector: WalletConnector) =>
-  connector.query({ attemptId: 'pat_1' }, { signal: new AbortController().signal });
+  connector.query(paymentInquiry({ attemptId: 'pat_1' }), { signal: new AbortController().signal });
 
 describe('a wallet meter', () => {
   test('counts calls, those that failed, and how long answers took', async () => {

@@ -1,0 +1,45 @@
+import { Type } from '@sinclair/typebox';
+import type { Static, TObject, TString } from '@sinclair/typebox';
+import type { WalletCapabilities, WalletConnector } from './wallet-connector.ts';
+
+/**
+ * A protocol that wallets speak. The configuration of a wallet names its kind, and gives the `settings` of the kind for each
+ * environment.
+ */
+export interface ConnectorKind<Settings extends TObject = TObject> {
+  /** The word in the configuration, such as `mpesa-daraja`. */
+  readonly name: string;
+  /** What the configuration gives for one environment. Secrets are declared with `secretText`. */
+  readonly settings: Settings;
+  /** The settings that a merchant may replace with its own: its payee account, and the credentials for it. */
+  readonly merchantSettings: readonly (keyof Static<Settings> & string)[];
+  readonly capabilities: WalletCapabilities;
+  readonly create: (settings: Static<Settings>, options: ConnectorOptions) => WalletConnector;
+}
+
+/** What a connector gets besides the settings of its kind. */
+export interface ConnectorOptions {
+  /** Our URL for the wallet. Callbacks go to `<callbackBaseUrl>/<our id>/<callback token>`. Read anew for each request. */
+  readonly callbackBaseUrl: () => string;
+  /** The ISO 4217 codes that this wallet accepts. */
+  readonly currencies: readonly string[];
+  readonly timeouts: {
+    /** The time limit for a connection, including name resolution and TLS. */
+    readonly connectMs: number;
+    /** The time limit for a call: the access token, all its requests, and the last byte of every answer. For a statement, per page. */
+    readonly callMs: number;
+  };
+  /** The largest number of connections to the wallet. Further requests wait within their time limit. */
+  readonly maxConnections: number;
+  readonly now: () => Date;
+}
+
+/** Marks a setting as secret. */
+export const isSecret = 'x-gatehouse-secret';
+
+/**
+ * A setting that is a secret. The configuration names the secret instead of containing it, and the connector gets its text.
+ * @param description tells the operator where the provider shows it
+ */
+export const secretText = (description: string): TString =>
+  Type.String({ minLength: 1, description, [isSecret]: true });

@@ -1,0 +1,13 @@
+import type { PaymentInquiry, ReversalInquiry } from '../../src/wallets/connector/wallet-connector.ts';
+
+const common = { amount: '10', currency: 'ETB', callbackToken: 'token-of-a-test', callbackNotes: [] };
+
+/** A query about a payment of 10 ETB without callbacks. */
+export const paymentInquiry = (
+  inquiry: Pick<PaymentInquiry, 'attemptId'> & Partial<PaymentInquiry>,
+): PaymentInquiry => ({ ...common, ...inquiry });
+
+/** A query about a reversal of 10 ETB without callbacks. */
+export const reversalInquiry = (
+  inquiry: Pick<ReversalInquiry, 'reversalId' | 'providerTransactionId'> & Partial<ReversalInquiry>,
+): ReversalInquiry => ({ ...common, attemptId: 'pat_of_a_test', ...inquiry });
