@@ -66,6 +66,8 @@ export interface WalletCapabilities {
   readonly queryBy: 'attempt_id' | 'provider_reference';
   /** Whether `recover` can find a request by our id. */
   readonly recovery: boolean;
+  /** Whether payments can be reversed with the configured credentials. */
+  readonly reversal: boolean;
   /** Whether part of a payment can be reversed. */
   readonly partialReversal: boolean;
   readonly statement: boolean;

@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto';
-import type { NotSentWhy, Unknown } from '../connector/outcomes.ts';
+import type { AccessTokens } from '../connector/access-tokens.ts';
+import { callWithToken } from '../connector/access-tokens.ts';
+import type { JsonReply } from '../connector/json-reply.ts';
+import { readReply } from '../connector/json-reply.ts';
 import type { Answer, ExchangePurpose, RawExchange } from '../connector/raw-exchange.ts';
-import type { WalletHttp, WalletReply } from '../connector/wallet-http.ts';
-import type { AccessTokens } from './access-tokens.ts';
-import { askedWaitMs } from './asked-wait.ts';
+import type { WalletHttp } from '../connector/wallet-http.ts';
 import type { GsmaSettings } from './gsma-settings.ts';
 import { judgeAcknowledgementError, readError } from './read-error.ts';
-import type { JsonReading } from './read-json.ts';
-import { readJson } from './read-json.ts';
 
 /** A request of the contract. */
 export interface GsmaRequest {
@@ -22,18 +21,6 @@ export interface GsmaRequest {
     readonly callbackToken: string;
   };
   readonly maxAnswerBytes: number;
-}
-
-/** The answer, read as far as possible without knowing its request. */
-export type GsmaReply =
-  GsmaAnswer | { readonly kind: 'not_sent'; readonly why: NotSentWhy; readonly detail: string } | Unknown;
-
-export interface GsmaAnswer {
-  readonly kind: 'answered';
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: JsonReading;
-  readonly retryAfterMs?: number;
 }
 
 /** Sends requests of the contract with their credentials. If only the token was refused, it sends a request a second time. */
@@ -54,44 +41,21 @@ export class GsmaClient {
    * Sends a request with an access token. A 401 that decides nothing means that the wallet no longer accepts the token, for
    * example after a restart. The request is then sent once more. Only the token and the time differ.
    */
-  async call(request: GsmaRequest, signal: AbortSignal): Promise<Answer<GsmaReply>> {
-    const first = await this.#attempt(request, signal);
-    if (first.token === undefined || !isTokenRefused(first.reply)) {
-      return { result: first.reply, exchanges: first.exchanges };
-    }
-    this.#tokens.drop(first.token);
-    const second = await this.#attempt(request, signal);
-    // The first request was sent. So if the second cannot be sent, the first answer counts.
-    const reply = second.reply.kind === 'not_sent' ? first.reply : second.reply;
-    return { result: reply, exchanges: [...first.exchanges, ...second.exchanges] };
+  async call(request: GsmaRequest, signal: AbortSignal): Promise<Answer<JsonReply>> {
+    return callWithToken(this.#tokens, signal, (token) => this.#send(request, token, signal), isTokenRefused);
   }
 
   /** Sends a request without an access token, as the contract requires for it. */
-  async callWithoutToken(request: GsmaRequest, signal: AbortSignal): Promise<Answer<GsmaReply>> {
+  async callWithoutToken(request: GsmaRequest, signal: AbortSignal): Promise<Answer<JsonReply>> {
     const { reply, exchange } = await this.#send(request, undefined, signal);
-    return { result: readReply(reply, this.#now()), exchanges: [exchange] };
+    return { result: reply, exchanges: [exchange] };
   }
 
-  async #attempt(
-    request: GsmaRequest,
+  async #send(
+    { purpose, url, post, maxAnswerBytes }: GsmaRequest,
+    token: string | undefined,
     signal: AbortSignal,
-  ): Promise<{ reply: GsmaReply; exchanges: readonly RawExchange[]; token?: string }> {
-    const access = await this.#tokens.get(signal);
-    if (access.kind === 'none') {
-      return {
-        reply: { kind: 'not_sent', why: access.why, detail: access.detail },
-        exchanges: access.exchanges,
-      };
-    }
-    const { reply, exchange } = await this.#send(request, access.token, signal);
-    return {
-      reply: readReply(reply, this.#now()),
-      exchanges: [...access.exchanges, exchange],
-      token: access.token,
-    };
-  }
-
-  #send({ purpose, url, post, maxAnswerBytes }: GsmaRequest, token: string | undefined, signal: AbortSignal) {
+  ): Promise<{ reply: JsonReply; exchange: RawExchange }> {
     const { clientId, clientSecret, apiKey } = this.#settings;
     const headers = {
       accept: 'application/json',
@@ -109,7 +73,7 @@ export class GsmaClient {
             'x-correlationid': post.correlationId,
           }),
     };
-    return this.#http.exchange(
+    const { reply, exchange } = await this.#http.exchange(
       {
         purpose,
         method: post === undefined ? 'GET' : 'POST',
@@ -121,24 +85,12 @@ export class GsmaClient {
       },
       signal,
     );
+    return { reply: readReply(reply, this.#now()), exchange };
   }
 }
 
-function isTokenRefused(reply: GsmaReply): boolean {
+function isTokenRefused(reply: JsonReply): boolean {
   if (reply.kind !== 'answered' || reply.status !== 401) return false;
   const error = reply.body.ok ? readError(reply.body.json) : undefined;
   return error === undefined || judgeAcknowledgementError(error).kind === 'unknown';
-}
-
-function readReply(reply: WalletReply, now: Date): GsmaReply {
-  if (reply.kind === 'lost') return { kind: 'unknown', why: reply.why, detail: reply.detail };
-  if (reply.kind === 'not_sent') return reply;
-  const wait = askedWaitMs(reply.headers, now);
-  return {
-    kind: 'answered',
-    status: reply.status,
-    headers: reply.headers,
-    body: readJson(reply),
-    ...(wait === undefined ? {} : { retryAfterMs: wait }),
-  };
 }

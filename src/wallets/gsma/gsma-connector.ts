@@ -1,4 +1,6 @@
 import { Value } from '@sinclair/typebox/value';
+import { AccessTokens } from '../connector/access-tokens.ts';
+import type { JsonReply } from '../connector/json-reply.ts';
 import type {
   Acknowledgement,
   Health,
@@ -21,10 +23,9 @@ import type {
   WalletConnector,
 } from '../connector/wallet-connector.ts';
 import { WalletHttp } from '../connector/wallet-http.ts';
-import { AccessTokens } from './access-tokens.ts';
 import { correlationId } from './correlation-id.ts';
+import { fetchToken } from './fetch-token.ts';
 import { GsmaClient } from './gsma-client.ts';
-import type { GsmaReply } from './gsma-client.ts';
 import type { GsmaSettings } from './gsma-settings.ts';
 import { callbackUrl, resourceUrl } from './gsma-settings.ts';
 import { heartbeatSchema, linkSchema } from './messages.ts';
@@ -45,6 +46,7 @@ const capabilities: WalletCapabilities = {
   idempotentInitiate: true,
   queryBy: 'provider_reference',
   recovery: true,
+  reversal: true,
   partialReversal: true,
   statement: true,
   callbackMethod: 'PUT',
@@ -64,7 +66,8 @@ export class GsmaConnector implements WalletConnector {
       { connectMs: settings.timeouts.connectMs, maxConnections: settings.maxConnections },
       now,
     );
-    this.#client = new GsmaClient(settings, this.#http, new AccessTokens(settings, this.#http, now), now);
+    const tokens = new AccessTokens(() => fetchToken(settings, this.#http, now), now);
+    this.#client = new GsmaClient(settings, this.#http, tokens, now);
   }
 
   async initiate(request: PaymentRequest, options: CallOptions): Promise<Answer<Acknowledgement>> {
@@ -189,7 +192,7 @@ export class GsmaConnector implements WalletConnector {
 }
 
 /** By `GET /responses/{clientCorrelationId}`. Only a 404 with the contract's error means that the id is unknown. */
-function readRecovery(reply: GsmaReply): Recovery {
+function readRecovery(reply: JsonReply): Recovery {
   if (reply.kind !== 'answered') return unansweredQuestion(reply);
   if (reply.status === 404 && reply.body.ok && readError(reply.body.json)?.category === 'identification') {
     return { kind: 'not_found' };
@@ -205,7 +208,7 @@ function readRecovery(reply: GsmaReply): Recovery {
   return { kind: 'found', providerReference: writeReference(reference) };
 }
 
-function readHealth(reply: GsmaReply): Health {
+function readHealth(reply: JsonReply): Health {
   if (reply.kind !== 'answered' || reply.status !== 200) {
     const kind = reply.kind === 'answered' && offersNoHeartbeat(reply.status) ? 'untold' : 'unavailable';
     return { kind, detail: unansweredQuestion(reply).detail };

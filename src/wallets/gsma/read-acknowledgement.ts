@@ -1,6 +1,6 @@
 import { Value } from '@sinclair/typebox/value';
 import type { Acknowledgement } from '../connector/outcomes.ts';
-import type { GsmaAnswer, GsmaReply } from './gsma-client.ts';
+import type { JsonAnswer, JsonReply } from '../connector/json-reply.ts';
 import { requestStateSchema, reversalSchema } from './messages.ts';
 import { isTransactionId, writeReference } from './provider-reference.ts';
 import { judgeAcknowledgementError, nameOf, readError } from './read-error.ts';
@@ -11,7 +11,7 @@ import { unknown, unsettled } from './unsettled.ts';
  * a "completed" transaction in it is only a reason to query. Only a 4xx with an error that the contract defines as a refusal
  * is a refusal.
  */
-export function readAcknowledgement(reply: GsmaReply): Acknowledgement {
+export function readAcknowledgement(reply: JsonReply): Acknowledgement {
   if (reply.kind !== 'answered') return reply;
   if (reply.status === 202) return readRequestState(reply);
   if (reply.status === 201) return readCreated(reply);
@@ -19,7 +19,7 @@ export function readAcknowledgement(reply: GsmaReply): Acknowledgement {
   return unsettled(reply);
 }
 
-function readRequestState({ body }: GsmaAnswer): Acknowledgement {
+function readRequestState({ body }: JsonAnswer): Acknowledgement {
   if (!body.ok) return unknown('unreadable_answer', body.problem);
   if (!Value.Check(requestStateSchema, body.json)) {
     return unknown('unreadable_answer', 'the wallet accepted, in words that are not a request state');
@@ -33,7 +33,7 @@ function readRequestState({ body }: GsmaAnswer): Acknowledgement {
 }
 
 /** An existing transaction has a reference. A query reads its other values. */
-function readCreated({ body }: GsmaAnswer): Acknowledgement {
+function readCreated({ body }: JsonAnswer): Acknowledgement {
   if (!body.ok) return unknown('unreadable_answer', body.problem);
   if (!Value.Check(reversalSchema, body.json) || !isTransactionId(body.json.transactionReference)) {
     return unknown('unreadable_answer', 'the wallet says it is done, in words that are not a transaction');
@@ -46,7 +46,7 @@ function readCreated({ body }: GsmaAnswer): Acknowledgement {
   };
 }
 
-function readRefusal(answer: GsmaAnswer): Acknowledgement {
+function readRefusal(answer: JsonAnswer): Acknowledgement {
   const error = answer.body.ok ? readError(answer.body.json) : undefined;
   if (error === undefined) return unsettled(answer);
   const verdict = judgeAcknowledgementError(error);

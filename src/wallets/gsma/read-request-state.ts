@@ -1,7 +1,7 @@
 import { Value } from '@sinclair/typebox/value';
 import type { Failure } from '../connector/failure-reason.ts';
 import type { Unknown } from '../connector/outcomes.ts';
-import type { GsmaReply } from './gsma-client.ts';
+import type { JsonReply } from '../connector/json-reply.ts';
 import { requestStateSchema } from './messages.ts';
 import { isTransactionId } from './provider-reference.ts';
 import { judgeFailedState, readError } from './read-error.ts';
@@ -17,7 +17,7 @@ export type RequestProgress =
   | Unknown;
 
 /** Reads the request state with this id. */
-export function readRequestState(reply: GsmaReply, serverCorrelationId: string): RequestProgress {
+export function readRequestState(reply: JsonReply, serverCorrelationId: string): RequestProgress {
   if (reply.kind !== 'answered' || reply.status !== 200) return unansweredQuestion(reply);
   if (!reply.body.ok) return unknown('unreadable_answer', reply.body.problem);
   const state = reply.body.json;

@@ -2,7 +2,8 @@ import { Value } from '@sinclair/typebox/value';
 import { StatementError } from '../connector/statement-error.ts';
 import type { RawExchange } from '../connector/raw-exchange.ts';
 import type { StatementEntry, StatementPage, StatementPeriod } from '../connector/wallet-connector.ts';
-import type { GsmaAnswer, GsmaClient } from './gsma-client.ts';
+import type { JsonAnswer } from '../connector/json-reply.ts';
+import type { GsmaClient } from './gsma-client.ts';
 import type { GsmaSettings } from './gsma-settings.ts';
 import { resourceUrl } from './gsma-settings.ts';
 import { transactionSchema } from './messages.ts';
@@ -62,7 +63,7 @@ async function askForPage(
   settings: GsmaSettings,
   url: URL,
   signal: AbortSignal,
-): Promise<{ answer: GsmaAnswer; exchanges: readonly RawExchange[] }> {
+): Promise<{ answer: JsonAnswer; exchanges: readonly RawExchange[] }> {
   const { result: reply, exchanges } = await client.call(
     { purpose: 'statement', url, maxAnswerBytes: maxPageBytes },
     AbortSignal.any([signal, AbortSignal.timeout(settings.timeouts.callMs)]),
@@ -82,7 +83,7 @@ function pageUrl(settings: GsmaSettings, { from, to }: StatementPeriod, offset: 
   return url;
 }
 
-function readRows(answer: GsmaAnswer, exchanges: readonly RawExchange[]): readonly unknown[] {
+function readRows(answer: JsonAnswer, exchanges: readonly RawExchange[]): readonly unknown[] {
   if (!answer.body.ok) throw new StatementError(unknown('unreadable_answer', answer.body.problem), exchanges);
   const rows: unknown = answer.body.json;
   if (!Array.isArray(rows)) {
@@ -98,7 +99,7 @@ function readRows(answer: GsmaAnswer, exchanges: readonly RawExchange[]): readon
   return rows;
 }
 
-function readCount({ headers }: GsmaAnswer, name: string): number | undefined {
+function readCount({ headers }: JsonAnswer, name: string): number | undefined {
   const text = headers[name];
   return text !== undefined && /^[0-9]{1,9}$/.test(text) ? Number(text) : undefined;
 }

@@ -1,7 +1,7 @@
 import { Value } from '@sinclair/typebox/value';
 import { canonicalDecimal } from '../connector/decimal-text.ts';
 import type { PaymentOutcome, ReversalOutcome, Unknown, WalletMoney } from '../connector/outcomes.ts';
-import type { GsmaReply } from './gsma-client.ts';
+import type { JsonReply } from '../connector/json-reply.ts';
 import type { Reversal, Transaction } from './messages.ts';
 import { reversalSchema, transactionSchema } from './messages.ts';
 import { judgeFailedState, readErrorMetadata } from './read-error.ts';
@@ -16,7 +16,7 @@ export interface Expected {
 }
 
 /** The outcome of a payment, from `GET /transactions/{transactionReference}`. */
-export function readPayment(reply: GsmaReply, expected: Expected): PaymentOutcome {
+export function readPayment(reply: JsonReply, expected: Expected): PaymentOutcome {
   if (reply.kind !== 'answered' || reply.status !== 200) return unansweredQuestion(reply);
   if (!reply.body.ok) return unknown('unreadable_answer', reply.body.problem);
   const transaction = reply.body.json;
@@ -44,7 +44,7 @@ export function readPayment(reply: GsmaReply, expected: Expected): PaymentOutcom
 
 /** The outcome of a reversal, from `GET /transactions/{transactionReference}` of its transaction. */
 export function readReversal(
-  reply: GsmaReply,
+  reply: JsonReply,
   expected: Expected & { readonly originalTransactionReference: string },
 ): ReversalOutcome {
   if (reply.kind !== 'answered' || reply.status !== 200) return unansweredQuestion(reply);

@@ -1,19 +1,19 @@
 import type { Unknown, UnknownWhy } from '../connector/outcomes.ts';
-import type { GsmaAnswer, GsmaReply } from './gsma-client.ts';
+import type { JsonAnswer, JsonReply } from '../connector/json-reply.ts';
 import { nameOf, readError } from './read-error.ts';
 
 /** An `unknown` for a reason found in an answer that is otherwise understood. */
 export const unknown = (why: UnknownWhy, detail: string): Unknown => ({ kind: 'unknown', why, detail });
 
 /** Why a query has no definite answer: it was not sent, or its answer was lost or decides nothing. */
-export function unansweredQuestion(reply: GsmaReply): Unknown {
+export function unansweredQuestion(reply: JsonReply): Unknown {
   if (reply.kind === 'unknown') return reply;
   if (reply.kind === 'not_sent') return unknown('not_asked', reply.detail);
   return unsettled(reply);
 }
 
 /** Why an unexpected answer decides nothing, by its status. */
-export function unsettled(answer: GsmaAnswer): Unknown {
+export function unsettled(answer: JsonAnswer): Unknown {
   const { why, detail } = judgeStatus(answer);
   return {
     kind: 'unknown',
@@ -23,7 +23,7 @@ export function unsettled(answer: GsmaAnswer): Unknown {
   };
 }
 
-function judgeStatus({ status, body }: GsmaAnswer): { why: UnknownWhy; detail: string } {
+function judgeStatus({ status, body }: JsonAnswer): { why: UnknownWhy; detail: string } {
   const error = body.ok ? readError(body.json) : undefined;
   const said = error === undefined ? '' : ` (${nameOf(error)})`;
   const detail = `the wallet answered ${status}${said}`;

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { describe, expect, test } from '@jest/globals';
 import { failureReasons } from '../../../src/wallets/connector/failure-reason.ts';
-import { askedWaitMs } from '../../../src/wallets/gsma/asked-wait.ts';
+import { askedWaitMs } from '../../../src/wallets/connector/asked-wait.ts';
 import { correlationId } from '../../../src/wallets/gsma/correlation-id.ts';
 import { callbackUrl, resourceUrl, tokenUrl } from '../../../src/wallets/gsma/gsma-settings.ts';
 import type { GsmaSettings } from '../../../src/wallets/gsma/gsma-settings.ts';

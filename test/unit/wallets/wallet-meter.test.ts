@@ -28,6 +28,7 @@ function answering(exchanges: RawExchange[]): WalletConnector {
       idempotentInitiate: true,
       queryBy: 'attempt_id',
       recovery: true,
+      reversal: true,
       partialReversal: false,
       statement: true,
       callbackMethod: 'PUT',

@@ -1,0 +1,116 @@
+import pTimeout from 'p-timeout';
+import type { NotSentWhy } from './outcomes.ts';
+import type { Answer, RawExchange } from './raw-exchange.ts';
+
+/** An access token, or why there is none. The exchanges are empty when the token was cached. */
+export type TokenResult = { readonly exchanges: readonly RawExchange[] } & (
+  | { readonly kind: 'token'; readonly token: string }
+  | { readonly kind: 'none'; readonly why: NotSentWhy; readonly detail: string }
+);
+
+/** A wallet's answer to a request for an access token. */
+export type FetchedToken = { readonly exchange: RawExchange } & (
+  | { readonly kind: 'token'; readonly token: string; readonly lifetimeMs: number }
+  | { readonly kind: 'none'; readonly detail: string }
+);
+
+/** How long before its expiry a token is no longer used, so that it is still valid when the request arrives. */
+const longestMarginMs = 30_000;
+
+/**
+ * The access token for one set of credentials. It is fetched at first use, once for all waiting callers, and again shortly
+ * before it expires.
+ */
+export class AccessTokens {
+  readonly #fetch: () => Promise<FetchedToken>;
+  readonly #now: () => Date;
+  #cached: { readonly token: string; readonly staleAtMs: number } | undefined;
+  #underWay: Promise<TokenResult> | undefined;
+
+  /** @param fetch must end within the time limit of a call, and never reject */
+  constructor(fetch: () => Promise<FetchedToken>, now: () => Date) {
+    this.#fetch = fetch;
+    this.#now = now;
+  }
+
+  /** The current token. `signal` ends only the wait of this caller, not the fetch for others. */
+  async get(signal: AbortSignal): Promise<TokenResult> {
+    if (this.#cached !== undefined && this.#now().getTime() < this.#cached.staleAtMs) {
+      return { kind: 'token', token: this.#cached.token, exchanges: [] };
+    }
+    this.#underWay ??= this.#renew().finally(() => {
+      this.#underWay = undefined;
+    });
+    return untilAborted(this.#underWay, signal);
+  }
+
+  /** Drops a refused token, unless a newer one was fetched since. */
+  drop(token: string): void {
+    if (this.#cached?.token === token) this.#cached = undefined;
+  }
+
+  async #renew(): Promise<TokenResult> {
+    const fetched = await this.#fetch();
+    const exchanges = [fetched.exchange];
+    if (fetched.kind === 'none') return { kind: 'none', why: 'no_token', detail: fetched.detail, exchanges };
+    const { token, lifetimeMs } = fetched;
+    this.#cached = { token, staleAtMs: fetched.exchange.startedAt.getTime() + usableMs(lifetimeMs) };
+    return { kind: 'token', token, exchanges };
+  }
+}
+
+const usableMs = (lifetimeMs: number): number => lifetimeMs - Math.min(longestMarginMs, lifetimeMs / 4);
+
+/** A request that could not be sent. */
+interface NotSent {
+  readonly kind: 'not_sent';
+  readonly why: NotSentWhy;
+  readonly detail: string;
+}
+
+/**
+ * Sends a request with an access token. A refused token decides nothing: the wallet no longer accepts it, for example after a
+ * restart. The request is then sent once more with a new token.
+ */
+export async function callWithToken<Reply extends { readonly kind: string }>(
+  tokens: AccessTokens,
+  signal: AbortSignal,
+  send: (token: string) => Promise<{ readonly reply: Reply; readonly exchange: RawExchange }>,
+  isTokenRefused: (reply: Reply) => boolean,
+): Promise<Answer<Reply | NotSent>> {
+  const attempt = async () => {
+    const access = await tokens.get(signal);
+    if (access.kind === 'none') {
+      const reply: NotSent = { kind: 'not_sent', why: access.why, detail: access.detail };
+      return { reply, exchanges: access.exchanges, refusedToken: undefined };
+    }
+    const { reply, exchange } = await send(access.token);
+    const refusedToken = isTokenRefused(reply) ? access.token : undefined;
+    return { reply, exchanges: [...access.exchanges, exchange], refusedToken };
+  };
+  const first = await attempt();
+  if (first.refusedToken === undefined) return { result: first.reply, exchanges: first.exchanges };
+  tokens.drop(first.refusedToken);
+  const second = await attempt();
+  // The first request was sent. So if the second cannot be sent, the first answer counts.
+  const result = second.reply.kind === 'not_sent' ? first.reply : second.reply;
+  return { result, exchanges: [...first.exchanges, ...second.exchanges] };
+}
+
+async function untilAborted(result: Promise<TokenResult>, signal: AbortSignal): Promise<TokenResult> {
+  try {
+    return await pTimeout(result, { milliseconds: Infinity, signal });
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    return {
+      kind: 'none',
+      why: isTimeout(signal.reason) ? 'timeout' : 'aborted',
+      detail: 'abandoned while waiting for an access token',
+      exchanges: [],
+    };
+  }
+}
+
+/** The abort reason of AbortSignal.timeout() (WHATWG DOM, section 3.2). */
+const isTimeout = (reason: unknown): boolean =>
+  typeof reason === 'object' && reason !== null && 'name' in reason && reason.name === 'TimeoutError';
