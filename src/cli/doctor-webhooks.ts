@@ -81,7 +81,7 @@ const judgeIntake: Judge = ({ isTakingIn, intakeTime, eventLag }, now) => {
       intakeTime === undefined
         ? 'no process has ingested an event yet'
         : `no process has ingested events for ${seconds(ageMs(intakeTime, now))}`,
-      "look for 'taking in' in the logs of the webhooks processes. They need core and their database. " +
+      "look for 'ingesting events' in the logs of the webhooks processes. They need core and their database. " +
         'No event is lost',
     ];
   if (eventLag === undefined)

@@ -6,7 +6,7 @@ import { InvalidArgumentError } from 'commander';
 import type { ListenToSandboxEventsResponse } from '../gen/gatehouse/v1/webhook_service_pb.js';
 import { openForwarder } from './forward-webhook.ts';
 import type { Forwarded } from './forward-webhook.ts';
-import { hearEvents } from './hear-events.ts';
+import { receiveEvents } from './receive-events.ts';
 import type { FindMerchant } from './merchant-argument.ts';
 import { printable } from './table.ts';
 import { tokenOf } from './target.ts';
@@ -71,7 +71,7 @@ async function listen(webhooks: WebhookClients['webhooks'], listening: Listening
   const stop = parts.interruption();
   const forwarder =
     forward && openForwarder({ url: forward, totalMs: forwardMs, nowMs: () => parts.now().getTime() });
-  const hearing = {
+  const reception = {
     webhooks,
     merchantId,
     onConnected: (isAgain: boolean) =>
@@ -79,10 +79,10 @@ async function listen(webhooks: WebhookClients['webhooks'], listening: Listening
     onLost: () => report('The connection to the webhooks process is lost. Reconnecting…'),
   };
   try {
-    for await (const heard of hearEvents(hearing, stop)) {
-      if (!isJson) stdout(`${showEvent(heard)}\n`);
-      const forwarded = await forwarder?.forward(heard, stop);
-      if (isJson) stdout(`${JSON.stringify(eventJson(heard, forwarded))}\n`);
+    for await (const event of receiveEvents(reception, stop)) {
+      if (!isJson) stdout(`${showEvent(event)}\n`);
+      const forwarded = await forwarder?.forward(event, stop);
+      if (isJson) stdout(`${JSON.stringify(eventJson(event, forwarded))}\n`);
       else if (forwarded !== undefined && !stop.aborted) stdout(`${showForwarded(forwarded)}\n`);
     }
   } finally {
@@ -150,8 +150,8 @@ function showForwarded({ status, durationMs, problem, answer }: Forwarded): stri
 }
 
 /** The webhook with the exact text of its body, for scripts; `forwarded` is null when nothing was forwarded. */
-function eventJson(heard: ListenToSandboxEventsResponse, forwarded: Forwarded | undefined): JsonObject {
-  const { eventId, eventType, orderNumber, headers, body } = heard;
+function eventJson(event: ListenToSandboxEventsResponse, forwarded: Forwarded | undefined): JsonObject {
+  const { eventId, eventType, orderNumber, headers, body } = event;
   return {
     event_id: eventId,
     event_type: eventType,

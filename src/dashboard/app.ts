@@ -48,22 +48,22 @@ import { addSessions } from './session/session-plugin.ts';
 import { createSessionStore } from './session/session-store.ts';
 import type { SessionLimits } from './session/session-store.ts';
 import { addSignIn } from './sign-in/add-sign-in.ts';
-import { createDetain } from './sign-in/detain.ts';
+import { createSendToSignIn } from './sign-in/send-to-sign-in.ts';
 
 export interface DashboardOptions {
   readonly clients: DashboardClients;
-  /** Where people reach the pages: scheme, host and port. Where they listen, when absent. */
+  /** The public URL of the pages: scheme, host and port. The listening address when absent. */
   readonly baseUrl: string | undefined;
-  /** Addresses and networks whose X-Forwarded-For and -Proto are believed: balancers in front of this process. */
+  /** Addresses and networks of trusted balancers, whose X-Forwarded-For and -Proto are used. */
   readonly trustedProxies: readonly string[];
-  /** Where merchants' programs reach the API, in each environment. */
+  /** The public URL of the merchant API in each environment. */
   readonly restUrls: Dashboard['restUrls'];
   readonly mailer: Mailer | undefined;
-  /** In which dates and times are written. */
+  /** The time zone of dates and times. */
   readonly timeZone: string;
   readonly sessionLimits: SessionLimits;
   readonly logger: Logger;
-  /** Aborted when the process is about to stop: from then on `/readyz` says 503 and connections are not kept alive. */
+  /** Aborts when the process begins to stop. From then on `/readyz` answers 503, and connections are not kept alive. */
   readonly draining: AbortSignal;
   readonly now: () => Date;
   /** A monotonic clock, in milliseconds. */
@@ -77,13 +77,13 @@ const ownHeaders = {
   'referrer-policy': 'same-origin',
 };
 
-/** A form of a browser that was closed and opened again can still be sent, once its sender has signed in. */
+/** The lifetime of a form's token. A form in a reopened browser can still be sent after signing in. */
 const csrfSeconds = 30 * 24 * 60 * 60;
 
-/** Several times what the longest form comes to. */
+/** Several times the size of the longest form. */
 const bodyLimitBytes = 64 * 1024;
 
-/** The dashboard, ready to listen or to be injected into. Stateless. `close()` lets requests under way finish. */
+/** The dashboard, ready to listen or to inject requests into. Stateless. `close()` waits for running requests. */
 export async function buildDashboard(options: DashboardOptions): Promise<FastifyInstance> {
   const { clients } = options;
   const isSecure = options.baseUrl?.startsWith('https:') ?? false;
@@ -153,10 +153,10 @@ export async function buildDashboard(options: DashboardOptions): Promise<Fastify
       rules: accessRules,
       merchants: clients.merchants,
       now: options.now,
-      detain: createDetain(dashboard),
+      sendToSignIn: createSendToSignIn(dashboard),
     });
     pages.addHook('onRequest', async (request, reply) => {
-      // The user is known now, who may have said which language is theirs.
+      // The user, and so the user's language, is known now.
       request.language = chooseLanguage(request, reply, isSecure);
     });
     addSignIn(pages, dashboard);

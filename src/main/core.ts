@@ -42,7 +42,7 @@ import { createRegisterOrder } from '../core/payments/orders/register-order.ts';
 import { createStartDirectPayment } from '../core/payments/orders/start-direct-payment.ts';
 import { checkoutService } from '../core/payments/checkout/checkout-service.ts';
 import { createCheckouts } from '../core/payments/checkout/pay-checkout.ts';
-import { createHastenAttempt } from '../core/payments/attempts/hasten-attempt.ts';
+import { createMakeAttemptDue } from '../core/payments/attempts/make-attempt-due.ts';
 import { createLeaseAttempts } from '../core/payments/attempts/lease-attempts.ts';
 import { paymentAttemptService } from '../core/payments/attempts/payment-attempt-service.ts';
 import { createPaymentReader } from '../core/payments/attempts/payment-reader.ts';
@@ -101,10 +101,10 @@ const { now } = clock;
 
 const bus = openEventBus({ url: config.GATEHOUSE_NATS_URL, name: `core ${instance}`, logger });
 const eventSignal = createWakeSignal();
-bus.onRing('order_events', eventSignal.ring);
+bus.onWake('order_events', eventSignal.ring);
 const announceEvents = (): void => {
   eventSignal.ring();
-  bus.ring('order_events');
+  bus.wake('order_events');
 };
 
 const newId = randomIdsFrom(pooledRandom(randomFillSync));
@@ -114,7 +114,7 @@ const phoneLimit = createPhoneLimit({
   promptsPerTenMinutes: config.GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES,
   random: Math.random,
 });
-const announceAttempts = (): void => bus.ring('payment_attempts');
+const announceAttempts = (): void => bus.wake('payment_attempts');
 const changes = createOrderChanges({
   database,
   phoneLimit,
@@ -145,7 +145,7 @@ const paymentParts = {
   onDue: announceAttempts,
 };
 
-const hastenAttempt = createHastenAttempt(paymentParts);
+const makeAttemptDue = createMakeAttemptDue(paymentParts);
 
 const accountParts = {
   database,
@@ -189,7 +189,7 @@ const services = [
   paymentAttemptService({
     leaseAttempts: createLeaseAttempts(paymentParts),
     recordOutcome: createRecordOutcome(paymentParts),
-    hastenAttempt,
+    makeAttemptDue,
     reader: createPaymentReader(database),
   }),
   orderStoryService({ readStory: createReadOrderStory(database), openCheckoutUrlOf: tokens.openUrlOf }),
@@ -200,7 +200,7 @@ const services = [
   reconciliationService({
     store: createReconciliationStore({
       ...paymentParts,
-      hasten: (attempt) => hastenAttempt({ ...attempt, exchange: undefined }),
+      makeAttemptDue: (attempt) => makeAttemptDue({ ...attempt, exchange: undefined }),
     }),
     emailsOf: (actors) => findActorEmails(database.fork(), actors),
     now,

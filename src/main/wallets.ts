@@ -141,7 +141,7 @@ const workers = served.flatMap(({ name, tokens, settings, connector, breaker, ma
     wallet: walletNamed(settings.wallet).number,
     reconciliations,
   });
-  bus.onRing('payment_attempts', () => Object.values(signals).forEach((signal) => signal.ring()));
+  bus.onWake('payment_attempts', () => Object.values(signals).forEach((signal) => signal.ring()));
   return [
     runLeaseWorker(attemptWork(parts), { ...options, signal: signals.payments }, stopping.signal),
     runLeaseWorker(reversalWork(parts), { ...options, signal: signals.reversals }, stopping.signal),

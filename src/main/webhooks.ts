@@ -32,7 +32,7 @@ import { forgetOldDeliveries } from '../webhooks/health/forget-old-deliveries.ts
 import { createPipelineStatus } from '../webhooks/health/pipeline-status.ts';
 import { createReconcileDeliveries } from '../webhooks/health/reconcile-deliveries.ts';
 import { addPipelineMetrics, createAttemptMetrics } from '../webhooks/health/webhook-metrics.ts';
-import { takeInEvents } from '../webhooks/intake/take-in-events.ts';
+import { ingestEvents } from '../webhooks/intake/ingest-events.ts';
 import { createDeliveryWriter } from '../webhooks/intake/write-deliveries.ts';
 import { runRedeliveries } from '../webhooks/redeliveries/run-redeliveries.ts';
 import { webhookService } from '../webhooks/rpc/webhook-service.ts';
@@ -85,10 +85,10 @@ const bus = openEventBus({ url: config.GATEHOUSE_NATS_URL, name: `webhooks ${ins
 
 const redeliverySignal = createWakeSignal();
 const deliverySignal = createWakeSignal();
-bus.onRing('webhook_deliveries', deliverySignal.ring);
+bus.onWake('webhook_deliveries', deliverySignal.ring);
 const announceDeliveries = (): void => {
   deliverySignal.ring();
-  bus.ring('webhook_deliveries');
+  bus.wake('webhook_deliveries');
 };
 
 const draining = new AbortController();
@@ -158,7 +158,7 @@ const servers = await startRpcServers({
 });
 
 const stop = stopping.signal;
-const everySo = (
+const repeatTask = (
   task: string,
   intervalMs: number,
   run: (stop: AbortSignal) => Promise<unknown>,
@@ -177,7 +177,7 @@ const reconcile = createReconcileDeliveries({
 });
 
 const work = [
-  takeInEvents(
+  ingestEvents(
     {
       database,
       writer,
@@ -214,16 +214,16 @@ const work = [
     },
     stop,
   ),
-  everySo('reconciling events and deliveries', reconcileIntervalMs, reconcile),
-  everySo('deleting old deliveries', forgetIntervalMs, (ended) =>
+  repeatTask('reconciling events and deliveries', reconcileIntervalMs, reconcile),
+  repeatTask('deleting old deliveries', forgetIntervalMs, (ended) =>
     forgetOldDeliveries({ database, retentionDays, logger, now }, ended),
   ),
-  everySo("going by the database's clock", clockIntervalMs, clock.adjust),
-  everySo('carrying audit entries to core', auditIntervalMs, () =>
+  repeatTask("going by the database's clock", clockIntervalMs, clock.adjust),
+  repeatTask('carrying audit entries to core', auditIntervalMs, () =>
     sendAuditEntries({ database, audit, logger }),
   ),
-  everySo('promoting signing secrets', promoteIntervalMs, secrets.promoteDue),
-  everySo('encrypting signing secrets with the first key', resealIntervalMs, async () =>
+  repeatTask('promoting signing secrets', promoteIntervalMs, secrets.promoteDue),
+  repeatTask('encrypting signing secrets with the first key', resealIntervalMs, async () =>
     logResealed(logger, await secrets.reseal()),
   ),
 ];

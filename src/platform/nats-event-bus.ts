@@ -21,45 +21,47 @@ export interface EventPublisher {
   readonly publish: (messages: readonly EventMessage[]) => Promise<void>;
 }
 
-export interface EventBus<Bell extends string = string> extends EventPublisher {
+export interface EventBus<WakeTopic extends string = string> extends EventPublisher {
   readonly isConnected: () => boolean;
-  /** Notifies all listening processes that there may be work of this kind. Lost while the broker is unavailable. */
-  readonly ring: (bell: Bell) => void;
+  /** Notifies all listening processes that there may be work of this topic. Lost while the broker is unavailable. */
+  readonly wake: (topic: WakeTopic) => void;
   /** Calls the listener at every such notification from another process. */
-  readonly onRing: (bell: Bell, listener: () => void) => void;
+  readonly onWake: (topic: WakeTopic, listener: () => void) => void;
   /** The position in the stream that the broker stores under this name. */
   readonly eventConsumer: (options: Pick<EventConsumerParts, 'name' | 'ackWaitMs'>) => EventConsumer;
   readonly close: () => Promise<void>;
 }
 
-export interface EventBusOptions<Bell extends string = string> {
+export interface EventBusOptions<WakeTopic extends string = string> {
   readonly url: string;
   /** Shown in the broker's monitoring. */
   readonly name: string;
   /** The stream for events. It is created if the broker does not have it. */
   readonly stream: EventStream;
   /** The kinds of work that processes notify each other of. */
-  readonly bells: readonly Bell[];
+  readonly wakeTopics: readonly WakeTopic[];
   readonly logger: Logger;
 }
 
-/** The shortest time between two notifications of a kind, because each costs a message and a check by every listener. */
-const ringRestMs = 5;
+/** The shortest time between two notifications of a topic, because each costs a message and a check by every listener. */
+const wakeIntervalMs = 5;
 /** The delay before a connection that the client has abandoned is opened again. */
 const reopenMs = 2_000;
-const subjectOf = (bell: string): string => `gatehouse.wake.${bell}`;
+const subjectOf = (topic: string): string => `gatehouse.wake.${topic}`;
 
 /**
  * Connects in the background and retries for ever. A process starts and works without the broker, and uses it as soon as it
  * is available. The client itself stops retrying when the broker refuses its password twice, which happens when the broker
  * starts with an incomplete configuration. Such a connection is opened again.
  */
-export function openEventBus<Bell extends string>(options: EventBusOptions<Bell>): EventBus<Bell> {
-  const { url, name, stream, bells, logger } = options;
+export function openEventBus<WakeTopic extends string>(
+  options: EventBusOptions<WakeTopic>,
+): EventBus<WakeTopic> {
+  const { url, name, stream, wakeTopics, logger } = options;
   const closing = new AbortController();
-  const listeners = new Map<Bell, Set<() => void>>(bells.map((bell) => [bell, new Set()]));
-  /** Kinds that were notified just now, and whether there has been more work since. */
-  const isResting = new Map<Bell, boolean>();
+  const listeners = new Map<WakeTopic, Set<() => void>>(wakeTopics.map((topic) => [topic, new Set()]));
+  /** Topics that were notified just now, and whether there has been more work since. */
+  const pendingWakes = new Map<WakeTopic, boolean>();
   let connection: NatsConnection | undefined;
   // While the broker is unavailable, the client may buffer or drop messages. So it gets none at that time.
   let isReached = false;
@@ -77,8 +79,8 @@ export function openEventBus<Bell extends string>(options: EventBusOptions<Bell>
       if (reached) logger.info('reached the broker again');
       else logger.warn('lost the broker; events wait in the database');
     });
-    for (const [bell, waiting] of listeners) {
-      connected.subscribe(subjectOf(bell), { callback: () => waiting.forEach((listener) => listener()) });
+    for (const [topic, waiting] of listeners) {
+      connected.subscribe(subjectOf(topic), { callback: () => waiting.forEach((listener) => listener()) });
     }
     const error = await connected.closed();
     isReached = false;
@@ -101,19 +103,19 @@ export function openEventBus<Bell extends string>(options: EventBusOptions<Bell>
       if (connection === undefined || !isReached) throw new Error('the broker is not reached');
       await publishAll(connection, messages, stream, ownInbox(url));
     },
-    ring(bell) {
-      if (isResting.has(bell)) return void isResting.set(bell, true);
+    wake(topic) {
+      if (pendingWakes.has(topic)) return void pendingWakes.set(topic, true);
       if (!isReached) return;
-      connection?.publish(subjectOf(bell));
+      connection?.publish(subjectOf(topic));
       // One message covers all work until the next message.
-      isResting.set(bell, false);
+      pendingWakes.set(topic, false);
       setTimeout(() => {
-        const hasNews = isResting.get(bell);
-        isResting.delete(bell);
-        if (hasNews === true) this.ring(bell);
-      }, ringRestMs).unref();
+        const hasNews = pendingWakes.get(topic);
+        pendingWakes.delete(topic);
+        if (hasNews === true) this.wake(topic);
+      }, wakeIntervalMs).unref();
     },
-    onRing: (bell, listener) => void listeners.get(bell)?.add(listener),
+    onWake: (topic, listener) => void listeners.get(topic)?.add(listener),
     eventConsumer: (consumer) =>
       createEventConsumer({
         ...consumer,

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { connect } from 'nats';
 import { Client } from 'pg';
 import { choosePorts } from '../../src/main/local/free-port.ts';
-import { dieWithParent } from '../../src/main/local/die-with-parent.ts';
+import { exitWithParent } from '../../src/main/local/exit-with-parent.ts';
 import { endLeftovers } from '../../src/main/local/leftovers.ts';
 import { beginLog } from '../../src/main/local/log-file.ts';
 import {
@@ -211,7 +211,7 @@ describe('servers for tests', () => {
 });
 
 test('a program run with a death signal gets it when its parent is killed', async () => {
-  const { command, args } = dieWithParent('SIGTERM', 'sleep', ['60']);
+  const { command, args } = exitWithParent('SIGTERM', 'sleep', ['60']);
   const script = `console.log(require('node:child_process').spawn(${JSON.stringify(command)}, ${JSON.stringify(args)}).pid)`;
   const parent = spawn(process.execPath, ['-e', `${script}; setInterval(() => undefined, 1000)`], {
     stdio: 'pipe',

@@ -15,7 +15,7 @@ import { parseText } from '../domain/text.ts';
 import { linkNotUsable, requireLink } from './account-links.ts';
 import type { AccountParts } from './account-parts.ts';
 import { lockUserByEmail } from './find-user.ts';
-import { whyNot } from './invite-user.ts';
+import { invitationRefusal } from './invite-user.ts';
 import type { Place } from './invite-user.ts';
 import { recordingRefusal } from './record-sign-in.ts';
 import { actingForThemselves } from './record-user-audit.ts';
@@ -108,7 +108,7 @@ async function takePlace(parts: AccountParts, token: string, proof: Proof, by: A
         : await addUser(em, parts, link, proof, at);
     if (user === undefined || user.disabledAt != null) throw linkNotUsable();
     // The account was eligible when it was invited. It may have joined another merchant or the operators since.
-    if ((await whyNot(em, user, place)) !== undefined) throw linkNotUsable();
+    if ((await invitationRefusal(em, user, place)) !== undefined) throw linkNotUsable();
     if (place === undefined) em.assign(user, { isOperator: true, operatorSince: at, updatedAt: at });
     else
       em.create(MembershipRow, {

@@ -124,15 +124,16 @@ export async function approveHelp(
     if (user === undefined || user.disabledAt != null || asked === null || asked.expiresAt <= at)
       throw rpcError('ACCOUNT_HELP_NOT_FOUND', `there is no such request for ${email.text}`);
     refuseOwnAccount(user, helper);
-    const asker = asked.askedByUserId == null ? undefined : await em.findOne(UserRow, asked.askedByUserId);
-    if (asker?.id === approver?.id)
+    const requester =
+      asked.askedByUserId == null ? undefined : await em.findOne(UserRow, asked.askedByUserId);
+    if (requester?.id === approver?.id)
       throw rpcError(
         'SECOND_OPERATOR_NEEDED',
         approver === undefined
           ? 'this was requested with an operator service token; an operator must approve it in the dashboard'
           : 'you asked for this yourself: another operator has to approve it',
       );
-    for (const operator of [asker, approver]) if (operator != null) requireAge(operator, at);
+    for (const operator of [requester, approver]) if (operator != null) requireAge(operator, at);
     if (isMailed)
       throw rpcError('MAILED_TO_USER', 'a dashboard sends mail, so the link is mailed to the user only');
     await em.nativeDelete(AccountHelpRow, { userId: user.id, kind });
@@ -181,7 +182,7 @@ export async function listHelp({ database, now }: AccountParts): Promise<readonl
   );
   const users = await em.find(UserRow, { id: { $in: rows.map(({ userId }) => userId) } });
   const emails = new Map(users.map(({ id, email }) => [id, email]));
-  const askers = await findActorEmails(
+  const requesters = await findActorEmails(
     em,
     rows.map(({ askedBy }) => askedBy),
   );
@@ -189,7 +190,7 @@ export async function listHelp({ database, now }: AccountParts): Promise<readonl
     email: emails.get(userId) ?? '',
     kind,
     askedBy,
-    askedByEmail: askers.get(askedBy) ?? '',
+    askedByEmail: requesters.get(askedBy) ?? '',
     createdAt,
     expiresAt,
   }));

@@ -111,12 +111,16 @@ async function requireMerchantRow(em: EntityManager, merchantId: PublicId<'mer'>
 async function refuseMember(em: EntityManager, { key, text }: EmailAddress, place: Place): Promise<void> {
   const user = await em.findOne(UserRow, { emailKey: key });
   if (user === null || (place !== undefined && user.isOperator)) return;
-  const refusal = await whyNot(em, user, place);
+  const refusal = await invitationRefusal(em, user, place);
   if (refusal !== undefined) throw rpcError('ALREADY_A_MEMBER', `${text} ${refusal}`);
 }
 
 /** Why an account cannot join a place; undefined when it can. */
-export async function whyNot(em: EntityManager, user: UserRow, place: Place): Promise<string | undefined> {
+export async function invitationRefusal(
+  em: EntityManager,
+  user: UserRow,
+  place: Place,
+): Promise<string | undefined> {
   if (user.isOperator)
     return place === undefined
       ? 'is an operator already'

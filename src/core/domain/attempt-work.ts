@@ -97,7 +97,7 @@ export function decideLease(
  * Whether news about an attempt makes it due at once. This includes attempts that ended without money, because a wallet may
  * still report a debit, which is then a stray payment. An attempt that ended before it was sent is excluded.
  */
-export const canHasten = ({ attempt, maybeSent }: Pick<AttemptWork, 'attempt' | 'maybeSent'>): boolean =>
+export const canMakeDue = ({ attempt, maybeSent }: Pick<AttemptWork, 'attempt' | 'maybeSent'>): boolean =>
   attempt.status !== 'SUCCEEDED' && (isInFlight(attempt) || maybeSent);
 
 /** An attempt after a change of its order. A change always concerns the order's latest attempt. */

@@ -11,7 +11,7 @@
 export type PromptPlace = 'OWN' | 'OWN_PAGE' | 'COMMON' | 'NEW_MERCHANT' | 'NEW_NETWORK';
 
 /** The merchant or checkout page that requests a prompt. */
-export interface PromptAsker {
+export interface PromptRequester {
   readonly merchantId: string;
   /** The customer's network for a checkout page; null for a direct payment. */
   readonly network: string | null;
@@ -20,7 +20,7 @@ export interface PromptAsker {
 }
 
 /** A prompt that the phone has had in the window. */
-export interface PastPrompt extends Omit<PromptAsker, 'hasPaid'> {
+export interface PastPrompt extends Omit<PromptRequester, 'hasPaid'> {
   readonly place: PromptPlace;
   readonly agoMs: number;
   /** How long the payer can still answer it; 0 once it has ended. */
@@ -36,7 +36,7 @@ export type PromptDecision =
 export const promptWindowMs = 10 * 60_000;
 
 /**
- * How long another asker's prompt blocks the phone, from its start. By then, a payer who waits for a prompt has dismissed the
+ * How long another requester's prompt blocks the phone, from its start. By then, a payer who waits for a prompt has dismissed the
  * other one. The time is shortest for the payer's own merchants, so that they get a gap after each prompt of a stranger.
  */
 const holdMs: Readonly<Record<PromptPlace, number>> = {
@@ -56,7 +56,7 @@ export const placesOf = (share: number): Readonly<Record<PromptPlace, number>> =
   NEW_NETWORK: 2,
 });
 
-/** The largest number of unconfirmed prompts that a phone gets in ten minutes, from all askers together. */
+/** The largest number of unconfirmed prompts that a phone gets in ten minutes, from all requesters together. */
 export const mostUnconfirmedPrompts = (share: number): number =>
   Object.values(placesOf(share)).reduce((sum, size) => sum + size, 0);
 
@@ -67,52 +67,60 @@ export const mostPrompts = (share: number): number => 2 * mostUnconfirmedPrompts
  * Decides whether a phone may be prompted now, from all its prompts in the window. The payer wanted the confirmed ones, so
  * they count only toward `mostPrompts`. `share`: prompts of one kind of place, above 0.
  */
-export function decidePrompt(asker: PromptAsker, past: readonly PastPrompt[], share: number): PromptDecision {
+export function decidePrompt(
+  requester: PromptRequester,
+  past: readonly PastPrompt[],
+  share: number,
+): PromptDecision {
   if (past.length >= mostPrompts(share)) return limited(past);
   const unconfirmed = past.filter(({ wasConfirmed }) => !wasConfirmed);
   const sizes = placesOf(share);
-  const waits = eligiblePlaces(asker, unconfirmed).map((place) => {
+  const waits = eligiblePlaces(requester, unconfirmed).map((place) => {
     const taken = unconfirmed.filter((prompt) => prompt.place === place);
     const isFull = taken.length >= sizes[place];
     const freeInMs = isFull ? untilOldestEnds(taken) : 0;
-    const holding = past.filter((prompt) => heldMs(prompt, asker, place) > 0);
-    const quietInMs = Math.max(0, ...holding.map((prompt) => heldMs(prompt, asker, place)));
+    const holding = past.filter((prompt) => heldMs(prompt, requester, place) > 0);
+    const quietInMs = Math.max(0, ...holding.map((prompt) => heldMs(prompt, requester, place)));
     const isBusy = !isFull && holding.some(({ openMs }) => openMs > 0);
     return { place, isBusy, waitMs: Math.max(freeInMs, quietInMs) };
   });
   const [first, ...others] = waits;
-  if (first === undefined) throw new Error('every asker has a place to ask for');
+  if (first === undefined) throw new Error('every requester has a place to ask for');
   const soonest = others.reduce((best, one) => (one.waitMs < best.waitMs ? one : best), first);
   if (soonest.waitMs <= 0) return { type: 'allowed', place: soonest.place };
   const reason = soonest.isBusy ? 'PHONE_BUSY' : 'PHONE_LIMIT';
   return { type: 'refused', reason, waitMs: soonest.waitMs };
 }
 
-/** The places that an asker may take. The place that others need least is first. */
-function eligiblePlaces(asker: PromptAsker, unconfirmed: readonly PastPrompt[]): readonly PromptPlace[] {
+/** The places that an requester may take. The place that others need least is first. */
+function eligiblePlaces(
+  requester: PromptRequester,
+  unconfirmed: readonly PastPrompt[],
+): readonly PromptPlace[] {
   const isNew = !unconfirmed.some((prompt) =>
-    asker.network === null
-      ? prompt.network === null && prompt.merchantId === asker.merchantId
-      : prompt.network === asker.network,
+    requester.network === null
+      ? prompt.network === null && prompt.merchantId === requester.merchantId
+      : prompt.network === requester.network,
   );
-  if (asker.network === null)
+  if (requester.network === null)
     return [
-      ...(asker.hasPaid ? ['OWN' as const] : []),
+      ...(requester.hasPaid ? ['OWN' as const] : []),
       'COMMON',
       ...(isNew ? ['NEW_MERCHANT' as const] : []),
     ];
   // Any person can open a merchant's pages. So past payments to the merchant count only for a network that is new to the phone.
   return [
-    ...(asker.hasPaid && isNew ? ['OWN_PAGE' as const] : []),
+    ...(requester.hasPaid && isNew ? ['OWN_PAGE' as const] : []),
     'COMMON',
     ...(isNew ? ['NEW_NETWORK' as const] : []),
   ];
 }
 
-/** How long a prompt blocks a place for an asker. */
-function heldMs(prompt: PastPrompt, asker: PromptAsker, place: PromptPlace): number {
-  // An asker has one prompt at a time, as long as the payer can answer it.
-  if (prompt.merchantId === asker.merchantId && prompt.network === asker.network) return prompt.openMs;
+/** How long a prompt blocks a place for an requester. */
+function heldMs(prompt: PastPrompt, requester: PromptRequester, place: PromptPlace): number {
+  // An requester has one prompt at a time, as long as the payer can answer it.
+  if (prompt.merchantId === requester.merchantId && prompt.network === requester.network)
+    return prompt.openMs;
   // Strangers' prompts are spaced out, even if the payer declines each at once. Pages need no key, so their space is larger.
   const isSpaced = place === 'COMMON' || (place === 'NEW_NETWORK' && prompt.network !== null);
   if (isSpaced) return prompt.wasConfirmed ? 0 : holdMs.COMMON - prompt.agoMs;
@@ -131,8 +139,8 @@ const untilOldestEnds = (prompts: readonly PastPrompt[]): number =>
 const minuteMs = 60_000;
 
 /**
- * The wait that an asker is told. It is never too short. It is rounded up to 5 seconds, or to a minute above one minute, plus
- * up to one step by `chance` (0 to 1). So no asker learns the exact time at which a place becomes free, and waiting askers do
+ * The wait that an requester is told. It is never too short. It is rounded up to 5 seconds, or to a minute above one minute, plus
+ * up to one step by `chance` (0 to 1). So no requester learns the exact time at which a place becomes free, and waiting requesters do
  * not all return at once.
  */
 export function toldWaitMs(waitMs: number, chance: number): number {

@@ -3,7 +3,7 @@ import { type Result, err, ok } from './result.ts';
 /*
  * A reconciliation run reads a wallet's statement of one day and compares it with the recorded payments.
  *
- *                   hastenRun: due now
+ *                   makeRunDue: due now
  *                     ┌──┐
  *                     ▼  │      leaseRun                       completeRun
  *   beginRun ──────▶ WAITING ───────────▶ RUNNING ───────────────────────▶ COMPLETED
@@ -87,7 +87,7 @@ export const beginRun = (now: Date): WaitingRun => ({
  * Handles a manual start of an existing run: a waiting run becomes due now, and a running one continues. Rejection: `ended`
  * when the run is final, so that a new one is needed.
  */
-export function hastenRun(run: ReconciliationRun, now: Date): Result<WaitingRun | RunningRun, 'ended'> {
+export function makeRunDue(run: ReconciliationRun, now: Date): Result<WaitingRun | RunningRun, 'ended'> {
   if (run.status === 'WAITING') return ok({ ...run, dueAt: now });
   return run.status === 'RUNNING' ? ok(run) : err('ended');
 }

@@ -2,7 +2,7 @@ import type { AttemptWork } from './attempt-work.ts';
 import { attemptAfter, isPromptOver } from './attempt-work.ts';
 import { Currency } from './currency.ts';
 import { Money } from './money.ts';
-import { nextLook } from './next-look.ts';
+import { nextQueryTime } from './next-query.ts';
 import type { Changed, Order, OrderInFull, PaymentAttempt, WalletDeclineReason } from './order.ts';
 import { isInFlight } from './order.ts';
 import { type Result, err, ok } from './result.ts';
@@ -89,11 +89,11 @@ export function decideOutcome(
   const attempt = attemptAfter(work.attempt, changed);
   const after = changed?.order ?? order;
   // The lease made the attempt due at its own expiry. An earlier due time comes from news that arrived since.
-  const hastenedTo = work.dueAt !== null && work.dueAt < work.leasedUntil ? work.dueAt : null;
+  const earlierDueAt = work.dueAt !== null && work.dueAt < work.leasedUntil ? work.dueAt : null;
   const dueAt =
     attempt.status === 'SUCCEEDED'
       ? null
-      : (hastenedTo ?? followUp(after, { ...work, attempt }, report, now));
+      : (earlierDueAt ?? followUp(after, { ...work, attempt }, report, now));
   const isDecisive =
     (isInFlight(work.attempt) && !isInFlight(attempt)) ||
     (outcome.type === 'completed' && outcome.providerTransactionId !== (work.providerTransactionId ?? ''));
@@ -192,7 +192,7 @@ function followUp(
   now: Date,
 ): Date | null {
   const look = (): Date =>
-    nextLook(now, {
+    nextQueryTime(now, {
       leases,
       createdAt: attempt.createdAt,
       promptUntil: promptUntil ?? now,

@@ -13,7 +13,7 @@ import type { Result } from '../domain/result.ts';
 import {
   completeRun,
   failRun,
-  hastenRun,
+  makeRunDue,
   leaseRun,
   recordPage,
   runUnderLease,
@@ -84,7 +84,7 @@ export interface ReconciliationStoreOptions {
   /** Called when a reconciliation became due. */
   readonly onDue: () => void;
   /** Makes an attempt due at once, because the statement contradicts its record. */
-  readonly hasten: (attempt: {
+  readonly makeAttemptDue: (attempt: {
     readonly merchantId: PublicId<'mer'>;
     readonly attemptId: PublicId<'pat'>;
   }) => Promise<unknown>;
@@ -94,7 +94,7 @@ export interface ReconciliationStoreOptions {
 const mostKept = 10_000;
 
 export function createReconciliationStore(options: ReconciliationStoreOptions): ReconciliationStore {
-  const { database, newId, newLeaseId, now, onDue, hasten } = options;
+  const { database, newId, newLeaseId, now, onDue, makeAttemptDue } = options;
 
   const underLease = async (
     em: EntityManager,
@@ -109,14 +109,14 @@ export function createReconciliationStore(options: ReconciliationStoreOptions): 
   };
 
   /** Makes a run due now, without a lock. Returns false when the run has ended or was changed since `found` was read. */
-  const hastenFound = async (found: ReconciliationRow, at: Date): Promise<boolean> => {
+  const makeFoundDue = async (found: ReconciliationRow, at: Date): Promise<boolean> => {
     const run = runOf(found);
-    const hastened = hastenRun(run, at);
-    if (!hastened.ok) return false;
-    if (hastened.value === run) return true;
+    const due = makeRunDue(run, at);
+    if (!due.ok) return false;
+    if (due.value === run) return true;
     const { id, status, updatedAt } = found;
     const asRead = { id, status, updatedAt };
-    return (await database.fork().nativeUpdate(ReconciliationRow, asRead, runColumns(hastened.value))) > 0;
+    return (await database.fork().nativeUpdate(ReconciliationRow, asRead, runColumns(due.value))) > 0;
   };
 
   return {
@@ -129,7 +129,7 @@ export function createReconciliationStore(options: ReconciliationStoreOptions): 
         const found = await database
           .fork()
           .findOne(ReconciliationRow, isNew ? { id } : { wallet, environment, day: date, ...underWay });
-        if (found !== null && (await hastenFound(found, at))) {
+        if (found !== null && (await makeFoundDue(found, at))) {
           onDue();
           return found;
         }
@@ -188,7 +188,7 @@ export function createReconciliationStore(options: ReconciliationStoreOptions): 
       for (const { known } of doubted) {
         if (known === undefined) continue;
         const { merchantId, paymentAttemptId } = known;
-        await hasten({
+        await makeAttemptDue({
           merchantId: publicId('mer', merchantId),
           attemptId: publicId('pat', paymentAttemptId),
         });

@@ -2,8 +2,8 @@ import { change, everyone, look, operator, signedIn } from './access-rule.ts';
 import type { AccessRule } from './access-rule.ts';
 
 /**
- * Who may ask for what, for every route there is: one that is missing here, and one here that is no route, keep the
- * process from starting. Another merchant's paths lead nowhere (404); a role that is not enough is told so (403).
+ * The access rule of every route. The process does not start if a route has no rule, or a rule no route. Paths of another
+ * merchant are not found (404). An insufficient role is refused (403).
  */
 export const accessRules: Readonly<Record<string, AccessRule>> = {
   'GET /': signedIn(),
@@ -28,7 +28,7 @@ export const accessRules: Readonly<Record<string, AccessRule>> = {
   'GET /m/:merchantId/:environment/orders.csv': look('viewer'),
   'GET /m/:merchantId/:environment/orders/:orderId': look('viewer'),
   'POST /m/:merchantId/:environment/orders/:orderId/cancel': change('developer'),
-  'POST /m/:merchantId/:environment/orders/:orderId/hasten': change('developer'),
+  'POST /m/:merchantId/:environment/orders/:orderId/query-wallet': change('developer'),
   'GET /m/:merchantId/:environment/links': look('viewer'),
   'GET /m/:merchantId/:environment/links/new': look('developer'),
   'POST /m/:merchantId/:environment/links': change('developer'),
@@ -37,7 +37,7 @@ export const accessRules: Readonly<Record<string, AccessRule>> = {
   // The QR code is the checkout URL, which pays and cancels.
   'GET /m/:merchantId/:environment/links/:orderId/qr.svg': change('developer'),
   'GET /m/:merchantId/:environment/links/:orderId/qr.png': change('developer'),
-  // One's own account
+  // The user's account
   'GET /account': signedIn(),
   'POST /account/profile': signedIn(),
   'POST /account/password': signedIn(),

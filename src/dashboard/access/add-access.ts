@@ -14,26 +14,26 @@ export interface AccessOptions {
   readonly rules: Readonly<Record<string, AccessRule>>;
   readonly merchants: DashboardClients['merchants'];
   readonly now: () => Date;
-  /** Answers somebody who has to sign in, or to confirm who they are, before they get what they asked for. */
-  readonly detain: Detain;
+  /** Answers a request whose user must first sign in or confirm the identity. */
+  readonly sendToSignIn: SendToSignIn;
 }
 
-export type Detain = (
+export type SendToSignIn = (
   why: 'sign-in' | 'step-up',
   request: FastifyRequest,
   reply: FastifyReply,
 ) => Promise<FastifyReply>;
 
-/** After a proof of who somebody is, this long what needs one is open to them. */
+/** How long a confirmed identity is valid. */
 export const stepUpMs = 10 * 60_000;
-/** A session that is used says so at most this often. */
+/** The shortest interval between two updates of a session's last use. */
 const seenEveryMs = 60_000;
 
 const ruleName = (method: string, url: string): string => `${method === 'HEAD' ? 'GET' : method} ${url}`;
 
-/** Guards every route that is added after it by the rule of that route. */
+/** Applies its access rule to every route that is added later. */
 export function addAccess(app: FastifyInstance, options: AccessOptions): void {
-  const { rules, now, detain } = options;
+  const { rules, now, sendToSignIn } = options;
   const unused = new Set(Object.keys(rules));
   app.addHook('onRoute', ({ method, url }) => {
     for (const name of [method].flat().map((each) => ruleName(each, url))) {
@@ -58,7 +58,7 @@ export function addAccess(app: FastifyInstance, options: AccessOptions): void {
     const rule = rules[ruleName(request.method, request.routeOptions.url ?? '')];
     if (rule === undefined) throw new TypeError('a route without a rule was reached');
     if (rule.who === 'everyone') return;
-    if (request.viewer === null) return detain('sign-in', request, reply);
+    if (request.viewer === null) return sendToSignIn('sign-in', request, reply);
     if (rule.who === 'operator' && !request.viewer.isOperator) throw notFound('NOT_AN_OPERATOR');
     if (rule.who === 'member') {
       const place = await findPlace(request, request.viewer, options);
@@ -67,9 +67,9 @@ export function addAccess(app: FastifyInstance, options: AccessOptions): void {
       if (!isEnough) throw new PageProblem('forbidden', 'MEMBER_ROLE');
     }
     const provedAt = request.session.data?.provedAt ?? 0;
-    if (rule.stepUp && now().getTime() - provedAt > stepUpMs) return detain('step-up', request, reply);
+    if (rule.stepUp && now().getTime() - provedAt > stepUpMs) return sendToSignIn('step-up', request, reply);
     const { data } = request.session;
-    // It is being sent again now.
+    // The kept form is being sent again now.
     if (data?.carried !== undefined && data.carried.action === ownPath(request.url, 'POST'))
       delete data.carried;
   });

@@ -9,10 +9,10 @@ import { checkRows } from './check-rows.ts';
 import { numberText, writingFor } from './operator-writing.ts';
 import type { Writing } from './operator-writing.ts';
 
-/** Core's checks of the way that events take. */
+/** Core's checks of the event pipeline. */
 const relayChecks = new Set([CheckSubject.EVENT_RELAY, CheckSubject.EVENT_ORDER, CheckSubject.BROKER]);
 
-/** The page on which operators see how events get from orders to webhooks, and where they wait. */
+/** The page on which operators see the pipeline from orders to webhooks, and where events wait. */
 export function addPipeline(app: FastifyInstance, { clients, sendPage, timeZone }: Dashboard): void {
   app.get('/operator/pipeline', async (request, reply) => {
     const writing = writingFor(request, timeZone);
@@ -44,7 +44,7 @@ function facts(status: GetPipelineStatusResponse, writing: Writing) {
   const trouble = (number: bigint) => ({ text: count(number), tone: number > 0n ? 'warn' : undefined });
   return {
     intake: [
-      { label: words.isTakingIn, ...yesNo(status.isTakingIn) },
+      { label: words.isIngesting, ...yesNo(status.isTakingIn) },
       { label: words.broker, ...yesNo(status.isBrokerConnected) },
       { label: words.eventLag, text: status.eventLag === undefined ? words.unknown : count(status.eventLag) },
       { label: words.lastIntake, time: at(status.intakeTime), text: words.unknown },
@@ -66,7 +66,7 @@ function facts(status: GetPipelineStatusResponse, writing: Writing) {
   };
 }
 
-/** What the reconciler could not repair. A webhooks process of the version before tells it in English alone. */
+/** Findings that the reconciler could not repair. A webhooks process of the previous version sends only English text. */
 function gapRows({ findings, gaps }: GetPipelineStatusResponse, { words }: Writing) {
   const texts = words.pipeline.findings;
   if (findings.length === 0) return gaps.map((text) => ({ text, isEnglish: true }));

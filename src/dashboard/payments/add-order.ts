@@ -48,7 +48,7 @@ const dictionary = { en: english, am: amharic };
 const reasonWords = { en: homeInEnglish.failures.reasons, am: homeInAmharic.failures.reasons };
 const webhookWords = { en: webhooksInEnglish, am: webhooksInAmharic };
 
-/** The order that a path names. What is no id is no order either. */
+/** The order in a path. An invalid id is not found. */
 export function orderIdOf({ params }: FastifyRequest): string {
   const { orderId } = params as { readonly orderId: string };
   if (!isPublicId('ord', orderId)) throw notFound('ORDER_NOT_FOUND');
@@ -60,7 +60,7 @@ export const mayChangeOrders = (request: FastifyRequest): boolean => {
   return role !== 'operator' && isAtLeast(role, 'developer');
 };
 
-/** The attempt that its wallet has not decided, of which an order has one at most. */
+/** The attempt in flight. An order has one at most. */
 const openAttempt = (attempts: readonly PaymentAttemptStory[]): PaymentAttempt | undefined =>
   attempts
     .flatMap(({ paymentAttempt }) => paymentAttempt ?? [])
@@ -74,7 +74,7 @@ const transactionOf = (attempts: readonly PaymentAttemptStory[]): string =>
 const isCutShort = ({ deliveries, incomplete }: GetOrderDeliveriesResponse): boolean =>
   incomplete || deliveries.some(({ delivery, attempts }) => attempts.length < (delivery?.attemptCount ?? 0));
 
-/** The form that sends a delivery again; none while the delivery is pending. */
+/** The form to redeliver; none while the delivery is pending. */
 const redelivery = (place: Place, delivery: Delivery | undefined) =>
   delivery === undefined || delivery.state === DeliveryState.PENDING
     ? []
@@ -85,7 +85,7 @@ const redelivery = (place: Place, delivery: Delivery | undefined) =>
         },
       ];
 
-/** The page of one order: what it is, what happened to it, and what can be done. */
+/** The page of one order: its values, history and actions. */
 export function addOrder(app: FastifyInstance, dashboard: Dashboard): void {
   const { clients, sendPage, timeZone } = dashboard;
   const path = '/m/:merchantId/:environment/orders/:orderId';
@@ -165,7 +165,7 @@ export function addOrder(app: FastifyInstance, dashboard: Dashboard): void {
         strays: strays.map(({ title, notes }) => [title, ...notes].join('. ')),
         facts: factsOf(order, transactionOf(paymentAttempts), words.facts, writing),
         story: storyItems(entries, writing),
-        // Requests and deliveries are pages for developers.
+        // Only developers may read the pages of requests and deliveries.
         mayFollow: place.role === 'operator' || isAtLeast(place.role, 'developer'),
         notices: [
           ...(webhooks.isThere ? [] : [words.story.withoutWebhooks]),
@@ -177,7 +177,7 @@ export function addOrder(app: FastifyInstance, dashboard: Dashboard): void {
         hasHiddenCheckout:
           !mayChange && order.status === OrderStatus.PENDING && order.paymentType !== PaymentType.DIRECT,
         link: isLink(order) ? pathIn(place, `links/${orderId}`) : undefined,
-        mayHasten: mayChange && openAttempt(paymentAttempts) !== undefined,
+        mayQueryWallet: mayChange && openAttempt(paymentAttempts) !== undefined,
         mayCancel:
           mayChange && order.status === OrderStatus.PENDING && order.paymentType !== PaymentType.DIRECT,
         redeliver: mayChange ? deliveries.flatMap(({ delivery }) => redelivery(place, delivery)) : [],
@@ -201,7 +201,7 @@ export function addOrder(app: FastifyInstance, dashboard: Dashboard): void {
     return reply.redirect(pathIn(placeOf(request), `orders/${orderId}`), 303);
   });
 
-  app.post(`${path}/hasten`, async (request, reply) => {
+  app.post(`${path}/query-wallet`, async (request, reply) => {
     const orderId = orderIdOf(request);
     const open = openAttempt((await storyOf(request, orderId, false)).paymentAttempts);
     if (open !== undefined) {
@@ -209,7 +209,7 @@ export function addOrder(app: FastifyInstance, dashboard: Dashboard): void {
       const { merchantId } = scopeOf(request);
       await clients.payments.hastenPaymentAttempt({ merchantId, paymentAttemptId }, callOptions(request));
     }
-    flash(request, { tone: 'good', text: wordsFor(request, dictionary).actions.hastened });
+    flash(request, { tone: 'good', text: wordsFor(request, dictionary).actions.walletQueried });
     return reply.redirect(pathIn(placeOf(request), `orders/${orderId}`), 303);
   });
 }
@@ -217,7 +217,7 @@ export function addOrder(app: FastifyInstance, dashboard: Dashboard): void {
 export const isLink = ({ paymentType }: Order): boolean =>
   paymentType === PaymentType.LINK || paymentType === PaymentType.QR;
 
-/** What is known of an order, without what it does not have. */
+/** The order's values that are present. */
 function factsOf(order: Order, transaction: string, words: (typeof english)['facts'], writing: StoryWriting) {
   const { language, words: named } = writing;
   const moment = (time: Order['createTime']) => momentOf(time, language, writing.timeZone);

@@ -13,9 +13,9 @@ import { viewerOfUser } from '../access/viewer.ts';
 import { linkWords, sayNotUsable, tokenOf } from './link-pages.ts';
 import { refusedTry, requireSecureConnection, takeWayOn } from './prove.ts';
 import type { Notice } from './show-sign-in.ts';
-import { tellNotices } from './tell-notices.ts';
+import { showNotices } from './show-notices.ts';
 
-/** One form with and without an account: the page does not tell whether the address has one. */
+/** The same form with and without an account, so that the page does not reveal whether the address has one. */
 const Joining = Type.Object({
   name: Type.Optional(Type.String({ maxLength: 128 })),
   password: Type.String({ minLength: 12, maxLength: 256 }),
@@ -28,7 +28,7 @@ const roleNames = {
   [MemberRole.VIEWER]: 'viewer',
 } as const;
 
-/** The page on which an invitation is taken up. */
+/** The page to accept an invitation. */
 export function addInvitation(app: FastifyInstance, dashboard: Dashboard): void {
   const { clients, now } = dashboard;
 
@@ -78,7 +78,7 @@ export function addInvitation(app: FastifyInstance, dashboard: Dashboard): void 
       const viewer = viewerOfUser(user);
       const after = { next: undefined, carried: undefined };
       await beginSession(request, viewer, viewer.isTotpEnabled ? 'code' : 'in', after, now().getTime());
-      if (!viewer.isTotpEnabled) await tellNotices(dashboard, request, viewer);
+      if (!viewer.isTotpEnabled) await showNotices(dashboard, request, viewer);
       return reply.redirect(viewer.isTotpEnabled ? '/sign-in/code' : takeWayOn(request), 303);
     }),
   );

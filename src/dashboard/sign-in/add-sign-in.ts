@@ -21,7 +21,7 @@ import { linkWords } from './link-pages.ts';
 import { refusedTry, requireSecureConnection, takeWayOn } from './prove.ts';
 import { showSignIn, signInWords } from './show-sign-in.ts';
 import type { Notice } from './show-sign-in.ts';
-import { tellNotices } from './tell-notices.ts';
+import { showNotices } from './show-notices.ts';
 
 const Credentials = Type.Object({
   email: Type.String({ maxLength: 254 }),
@@ -29,7 +29,7 @@ const Credentials = Type.Object({
 });
 const Code = Type.Object({ code: Type.String({ maxLength: 32 }) });
 
-/** Signing in and out, and where people begin. */
+/** Signing in and out, and the first page. */
 export function addSignIn(app: FastifyInstance, dashboard: Dashboard): void {
   const { clients, now } = dashboard;
 
@@ -72,7 +72,7 @@ export function addSignIn(app: FastifyInstance, dashboard: Dashboard): void {
     if (user === undefined) throw new TypeError('core verified a password without a user');
     const viewer = viewerOfUser(user);
     await beginSession(request, viewer, viewer.isTotpEnabled ? 'code' : 'in', after, now().getTime());
-    if (!viewer.isTotpEnabled) await tellNotices(dashboard, request, viewer);
+    if (!viewer.isTotpEnabled) await showNotices(dashboard, request, viewer);
     return reply.redirect(viewer.isTotpEnabled ? '/sign-in/code' : takeWayOn(request), 303);
   });
 
@@ -104,13 +104,13 @@ export function addSignIn(app: FastifyInstance, dashboard: Dashboard): void {
     const { wasRecoveryCode, recoveryCodesLeft } = answer.value;
     if (wasRecoveryCode && request.session.data !== undefined)
       request.session.data.flash = [{ tone: 'warn', text: words.code.recoveryLeft(recoveryCodesLeft) }];
-    await tellNotices(dashboard, request, viewer);
+    await showNotices(dashboard, request, viewer);
     return reply.redirect(takeWayOn(request), 303);
   });
 
   app.post('/sign-out', async (request, reply) => {
     const { data, sessionId } = request.session;
-    // Who has given only the password was never in, and does not leave.
+    // A session with only the password was not signed in, so there is no sign-out to record.
     if (data?.stage === 'in') {
       const leaving = { sessionHash: sessionHash(sessionId), isSignOut: true };
       await clients.sessions.deleteSession(leaving, callOptions(request));
@@ -142,7 +142,7 @@ export function addSignIn(app: FastifyInstance, dashboard: Dashboard): void {
   addReset(app, dashboard);
 }
 
-/** Lets somebody in whose code was right. */
+/** Signs the user in after a correct code. */
 async function enter(
   request: FastifyRequest,
   viewer: Viewer,

@@ -5,7 +5,7 @@ export interface Journey {
   /** The payer's phones with their payment options. The first phone that may be prompted is used. */
   readonly payers: readonly { readonly phone: string; readonly option: string }[];
   /** Whether the order has a webhook_url, so that the shop gets a webhook. */
-  readonly isTold: boolean;
+  readonly hasWebhook: boolean;
   /** Whether the payment becomes a stray payment, which must be reversed. */
   readonly isStray: boolean;
 }
@@ -21,21 +21,21 @@ export const journeys: readonly Journey[] = [
     title: 'A customer pays, and the shop is told',
     amount: '150.00',
     payers: endingIn('00'),
-    isTold: true,
+    hasWebhook: true,
     isStray: false,
   },
   {
     title: 'A customer has too little money',
     amount: '2500.00',
     payers: endingIn('01'),
-    isTold: false,
+    hasWebhook: false,
     isStray: false,
   },
   {
     title: 'A wallet takes another amount than was asked for: the order cannot have it, and it goes back',
     amount: '99.50',
     payers: endingIn('19'),
-    isTold: false,
+    hasWebhook: false,
     isStray: true,
   },
 ];

@@ -31,7 +31,7 @@ export async function playJourney(journey: Journey, parts: JourneyParts): Promis
   const orderNumber = `demo-${now()
     .toISOString()
     .replace(/[^0-9]/g, '')}`;
-  const registration = journey.isTold ? await register(journey, orderNumber, parts) : undefined;
+  const registration = journey.hasWebhook ? await register(journey, orderNumber, parts) : undefined;
   const started = await startPayment(journey, orderNumber, parts);
   if (started === undefined) return;
   const { call, phone } = started;
@@ -47,7 +47,7 @@ export async function playJourney(journey: Journey, parts: JourneyParts): Promis
     events.flatMap(({ paymentAttempt }) => paymentAttempt?.paymentAttemptId ?? [])[0] ?? '';
   const stray = journey.isStray ? await followBack(paymentAttemptId, parts) : undefined;
   const { exchanges } = await observer.attempt(paymentAttemptId);
-  const webhook = journey.isTold
+  const webhook = journey.hasWebhook
     ? await until('the shop is told', now, () =>
         Promise.resolve(receiver.webhooks.find((each) => each.orderNumber === orderNumber)),
       )

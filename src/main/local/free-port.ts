@@ -25,7 +25,7 @@ async function listen(host: string, port: number): Promise<Server> {
 }
 
 /** Explains why a port is unusable, and what to do. `others` are the settings with the same port. */
-async function whyNot(request: PortRequest, error: unknown, others: readonly string[]): Promise<string> {
+async function portProblem(request: PortRequest, error: unknown, others: readonly string[]): Promise<string> {
   const { setting, host, port } = request;
   const [other] = others;
   if (hasCode(error, 'EADDRINUSE') && other !== undefined)
@@ -82,7 +82,7 @@ export async function choosePorts(requests: readonly PortRequest[]): Promise<num
         held.push({ ...(await open(request)), setting: request.setting });
       } catch (error) {
         const others = held.filter(({ port }) => port === request.port).map(({ setting }) => setting);
-        problems.push({ setting: request.setting, reason: await whyNot(request, error, others) });
+        problems.push({ setting: request.setting, reason: await portProblem(request, error, others) });
       }
     }
     if (problems.length > 0) throw refuse(problems);

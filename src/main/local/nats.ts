@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { dieWithParent } from './die-with-parent.ts';
+import { exitWithParent } from './exit-with-parent.ts';
 import { writePrivateFile } from './private-file.ts';
 import type { ProcessSpec } from './supervisor.ts';
 
@@ -63,7 +63,7 @@ export function natsProcess(options: NatsOptions): ProcessSpec {
       await mkdir(options.folder, { recursive: true, mode: 0o700 });
       await writePrivateFile(configurationFile, configuration(options));
     },
-    ...dieWithParent('SIGTERM', options.program, ['--config', configurationFile]),
+    ...exitWithParent('SIGTERM', options.program, ['--config', configurationFile]),
     env: { ...options.marker },
     cwd: '/',
     isReady: () => greets(options.port),

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { chmod, chown, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { dieWithParent } from './die-with-parent.ts';
+import { exitWithParent } from './exit-with-parent.ts';
 import type { PostgresHome } from './postgres-home.ts';
 import { readIfThere } from './private-file.ts';
 import { StartError } from './start-error.ts';
@@ -155,7 +155,7 @@ export function postgresProcess(options: PostgresOptions): ProcessSpec {
       if (existsSync(home.data)) await removeMisleadingPidFile(home.data);
       else await createCluster(home, options.password);
     },
-    ...dieWithParent('SIGINT', join(home.programs, 'bin', 'postgres'), args),
+    ...exitWithParent('SIGINT', join(home.programs, 'bin', 'postgres'), args),
     env: { ...environment, ...options.marker },
     cwd: '/',
     user: home.user,

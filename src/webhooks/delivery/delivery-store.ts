@@ -4,7 +4,7 @@ import type { Database } from '../database/database.ts';
 import type { OutgoingDelivery } from '../domain/delivery.ts';
 import { claimLanes } from './claim-lanes.sql.ts';
 import type { ClaimRequest, Claimed } from './claim-lanes.sql.ts';
-import { giveUpOutlived } from './give-up-outlived.sql.ts';
+import { abandonExpired } from './abandon-expired.sql.ts';
 import { renewLeases } from './renew-leases.sql.ts';
 import type { HeldLease } from './renew-leases.sql.ts';
 import { settleLanes } from './settle-lanes.ts';
@@ -36,7 +36,7 @@ export interface DeliveryStore {
   /** Writes the outcome of an attempt, releases a lane, or both. Concurrent calls share one transaction. */
   readonly settle: (settlement: Settlement, signal: AbortSignal) => Promise<Settled>;
   /** Abandons at most `limit` deliveries of a held lane whose schedule ended before they were sent. Returns their number. */
-  readonly giveUpOutlived: (lease: HeldLease, limit: number) => Promise<number>;
+  readonly abandonExpired: (lease: HeldLease, limit: number) => Promise<number>;
 }
 
 export interface DeliveryStoreParts {
@@ -64,6 +64,6 @@ export function createDeliveryStore(parts: DeliveryStoreParts): DeliveryStore {
       maxInFlight: 1,
       maxWaiting: maxWaitingSettlements,
     }),
-    giveUpOutlived: (lease, limit) => giveUpOutlived(pool, lease, limit),
+    abandonExpired: (lease, limit) => abandonExpired(pool, lease, limit),
   };
 }

@@ -89,8 +89,8 @@ export type LaneAction =
   | { readonly type: 'read' }
   /** `isRelease`: the lane has nothing left to do, so its release is written in the same transaction. */
   | { readonly type: 'record'; readonly attempt: EndedAttempt; readonly isRelease: boolean }
-  /** `abandonOutlived`: deliveries that outlived their schedule behind an open circuit are abandoned first. */
-  | { readonly type: 'release'; readonly abandonOutlived: boolean };
+  /** `abandonExpired`: deliveries that outlived their schedule behind an open circuit are abandoned first. */
+  | { readonly type: 'release'; readonly abandonExpired: boolean };
 
 /** The conditions under which the next action is chosen. */
 export interface LaneTerms {
@@ -195,7 +195,7 @@ export function nextAction(lane: Lane, terms: LaneTerms): LaneAction | undefined
     return { type: 'record', attempt, isRelease: isLast && !isBackingOff };
   }
   if (lane.recordingIds.size === 0 && hasNothingToSend(lane))
-    return { type: 'release', abandonOutlived: isBackingOff };
+    return { type: 'release', abandonExpired: isBackingOff };
   return undefined;
 }
 

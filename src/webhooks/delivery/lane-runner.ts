@@ -17,7 +17,7 @@ import {
 import type { Lane, LaneAction, LaneEvent, LaneTerms, LeaseState } from './lane-machine.ts';
 import { createPlaces } from './places.ts';
 import type { Settled, Settlement } from './settle-lanes.ts';
-import { settlePatiently } from './settle-patiently.ts';
+import { settleWithRetries } from './settle-with-retries.ts';
 import type { EndedAttempt } from './write-attempts.sql.ts';
 
 /** Counts every attempt whose result was recorded. */
@@ -70,8 +70,8 @@ interface HeldLane {
 
 /** How long a lane is served while others wait for their turn. */
 const sliceMs = 1_000;
-const outlivedAtOnce = 1_000;
-const outlivedRounds = 20;
+const expiredPerStatement = 1_000;
+const expiredStatements = 20;
 
 /**
  * One event loop. The machine applies each event to its lane and returns the next action. The action begins, and its
@@ -163,7 +163,7 @@ export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
       }
       case 'release':
         apply(held, { type: 'release_began' });
-        void release(held, action.abandonOutlived);
+        void release(held, action.abandonExpired);
         break;
     }
   };
@@ -207,7 +207,7 @@ export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
     what: Pick<Settlement, 'attempt' | 'release'>,
   ): Promise<Settled | undefined> => {
     unsettled += 1;
-    const settled = await settlePatiently(store, { lane, leaseId, ...what }, { logger, abandon });
+    const settled = await settleWithRetries(store, { lane, leaseId, ...what }, { logger, abandon });
     unsettled -= 1;
     return settled;
   };
@@ -221,19 +221,19 @@ export function createLaneRunner(parts: LaneRunnerParts): LaneRunner {
     post(held, { type: 'recorded', deliveryId, lease: isRelease ? 'over' : leaseAfter(settled) });
     if (isRecorded && settled.isDue) onLanesDue();
   };
-  const release = async (held: HeldLane, abandonOutlived: boolean): Promise<void> => {
-    if (abandonOutlived) await abandonOutlivedOn(held);
+  const release = async (held: HeldLane, abandonExpired: boolean): Promise<void> => {
+    if (abandonExpired) await abandonOutlivedOn(held);
     const settled = await settle(held, { release: { delayMs: held.state.releaseDelayMs } });
     post(held, { type: 'released' });
     if (settled?.isHeld === true && settled.isDue) onLanesDue();
   };
   const abandonOutlivedOn = async ({ key: lane, leaseId }: HeldLane): Promise<void> => {
     try {
-      for (let round = 0; round < outlivedRounds && !isStopping; round += 1) {
-        const count = await store.giveUpOutlived({ lane, leaseId }, outlivedAtOnce);
+      for (let round = 0; round < expiredStatements && !isStopping; round += 1) {
+        const count = await store.abandonExpired({ lane, leaseId }, expiredPerStatement);
         if (count > 0)
           logger.warn({ ...laneFields(lane), count }, 'webhooks abandoned: their endpoint did not answer');
-        if (count < outlivedAtOnce) return;
+        if (count < expiredPerStatement) return;
       }
     } catch (error) {
       logger.warn(

@@ -7,23 +7,23 @@ import type { StoredFinding } from './findings.sql.ts';
 import { isFirstOfItsOrder } from '../delivery/head-rows.sql.ts';
 import { intakeReader, reconcileReader } from '../intake/reader-position.ts';
 
-/** How the pipeline from events to merchants is doing, over all merchants and all processes. Counts go up to 10,000. */
+/** The state of the pipeline from events to merchants, over all merchants and processes. Counts end at 10,000. */
 export interface PipelineStatus {
-  /** Whether some process takes in events now. */
-  readonly isTakingIn: boolean;
-  /** When an event was last taken in, or core was last found to have no more. */
+  /** Whether any process ingests events now. */
+  readonly isIngesting: boolean;
+  /** When the latest event was ingested, or when core last reported no more events. */
   readonly intakeAt: Date | undefined;
-  /** Committed events that are not taken in yet; undefined when core did not say. */
+  /** Committed events that are not ingested yet; undefined when core did not answer. */
   readonly eventLag: number | undefined;
   /** When the oldest of those happened. */
   readonly oldestEventAt: Date | undefined;
   readonly isBrokerConnected: boolean;
-  /** Pending deliveries on open endpoints whose time has come. */
+  /** Pending deliveries that are due on open endpoints. */
   readonly dueCount: number;
-  /** Since when the one of those that has waited longest has been due. */
+  /** The due time of the oldest of those. */
   readonly oldestDueAt: Date | undefined;
   readonly pendingCount: number;
-  /** Open endpoints with something to send, now or later. */
+  /** Open endpoints with pending deliveries. */
   readonly activeEndpoints: number;
   readonly restingEndpoints: number;
   readonly pausedEndpoints: number;
@@ -31,33 +31,33 @@ export interface PipelineStatus {
   readonly givenUpCount: number;
   /** How many of those are tests. */
   readonly givenUpTestCount: number;
-  /** For how long the others were tried, whole milliseconds; undefined when there are none. */
+  /** For how long the others were tried, in whole milliseconds; undefined when there are none. */
   readonly triedMs: { readonly shortest: number; readonly longest: number } | undefined;
   readonly secretsWithOldKey: number;
-  /** When the reconciler last finished. */
+  /** When the reconciler last completed. */
   readonly reconciledAt: Date | undefined;
   /** Missing deliveries that the reconciler created in the last 24 hours. */
   readonly repairedCount: number;
-  /** What it found in that time and could not repair; the latest 20. */
+  /** Its findings of that time that it could not repair; the latest 20. */
   readonly gaps: readonly StoredFinding[];
-  /** All of those. */
+  /** The number of all those findings. */
   readonly gapCount: number;
 }
 
 export interface PipelineStatusParts {
   readonly database: Database;
   readonly orders: Pick<Client<typeof OrderService>, 'listOrderEvents'>;
-  /** Name of the key that seals secrets now. */
+  /** The name of the key that encrypts new secrets. */
   readonly currentKey: string;
   readonly isBrokerConnected: () => boolean;
   readonly now: () => Date;
 }
 
-/** It reads something at least every ten seconds, and another process takes over within a few. */
+/** The intake reads at least every ten seconds. When its process exits, another takes over within a few seconds. */
 const intakeSilenceMs = 30_000;
 const countLimit = 10_000;
 const eventPageSize = 500;
-/** The caller waits for the count: what was counted by then is returned. */
+/** The caller waits for the count, so counting stops after this time. */
 const countingMs = 2_000;
 
 /** Reads the status. @throws the database's errors. While core is unavailable, `eventLag` is undefined. */
@@ -73,7 +73,7 @@ export function createPipelineStatus(parts: PipelineStatusParts): () => Promise<
     const intake = readers.get(intakeReader);
     const lag = await countEvents(parts, intake?.cursor ?? '');
     return {
-      isTakingIn: intake !== undefined && now.getTime() - intake.readAt.getTime() < intakeSilenceMs,
+      isIngesting: intake !== undefined && now.getTime() - intake.readAt.getTime() < intakeSilenceMs,
       intakeAt: intake?.readAt,
       eventLag: lag?.count,
       oldestEventAt: lag?.oldestAt,
@@ -111,8 +111,8 @@ select
 }
 
 /**
- * Goes from open lanes to their deliveries, so that a million rows on an endpoint whose circuit is open cost nothing. A
- * delivery behind an earlier one of its order is not due yet, whatever its time.
+ * Reads only the deliveries of open lanes, so that a million rows behind an open circuit cost nothing. A delivery is not due
+ * while an earlier one of its order is pending.
  */
 async function countDeliveries({ pool }: Database, now: Date) {
   const [row] = await runStatement<{
@@ -193,7 +193,7 @@ limit 20`,
   };
 }
 
-/** Reads on from where the intake is. Mostly that is one page with nothing in it. */
+/** Counts the events after the intake's position. Usually that is one empty page. */
 async function countEvents({ orders }: PipelineStatusParts, cursor: string) {
   const signal = AbortSignal.timeout(countingMs);
   let counted: { readonly count: number; readonly oldestAt: Date | undefined } | undefined;

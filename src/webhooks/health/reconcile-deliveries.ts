@@ -10,7 +10,7 @@ import type { NewId } from '../../contract/public-id.ts';
 import type { Database } from '../database/database.ts';
 import { listEvents, listPageSize } from '../intake/list-events.ts';
 import { intakeReader, readCursor, reconcileReader } from '../intake/reader-position.ts';
-import { isTold, occurredAt } from '../intake/write-deliveries.ts';
+import { needsDelivery, occurredAt } from '../intake/write-deliveries.ts';
 import type { DeliveryWriter } from '../intake/write-deliveries.ts';
 import { findingText } from '../../contract/finding-text.ts';
 import { findingMessage, forgetFindings, recordFindings } from './findings.sql.ts';
@@ -24,9 +24,9 @@ export interface ReconcileParts {
   readonly writer: DeliveryWriter;
   readonly orders: Client<typeof OrderService>;
   readonly diagnostics: Client<typeof DiagnosticsService>;
-  /** Deliveries and findings that are older may be gone, and are not missed. */
+  /** Older deliveries and findings may be deleted already, so they are not reported as missing. */
   readonly retentionDays: number;
-  /** There are new deliveries to send. */
+  /** Called when there are new deliveries to send. */
   readonly onDeliveries: () => void;
   readonly newId: NewId;
   readonly logger: Logger;
@@ -39,7 +39,7 @@ const callTimeoutMs = 10_000;
 const behindMs = 60_000;
 const dayMs = 24 * 60 * 60_000;
 const hourMs = 60 * 60_000;
-/** Each costs a call. More of them in one page add no knowledge. */
+/** The most gaps to check per page. Each costs a call to core, and more would show nothing new. */
 const maxSuspicions = 20;
 const examples = 20;
 
@@ -50,10 +50,10 @@ interface Round extends ReconcileParts {
 }
 
 /**
- * A round compares what core's list of events has gained since the last one, up to what the intake says it has read and
- * a minute behind the clock, with the deliveries. It creates those that are missing, and records each as repaired. It also
- * records orders with gaps between their events, and core's finding that orders disagree with their events. One process at a
- * time does it; in the others a round does nothing.
+ * A round compares the new events in core's list with the deliveries. It reads up to the intake's position, and never
+ * events of the last minute. It creates missing deliveries and records each as repaired. It also records orders with gaps
+ * between their events, and core's finding that orders disagree with their events. One process at a time does this. In the
+ * others a round does nothing.
  */
 export function createReconcileDeliveries(parts: ReconcileParts): (stop: AbortSignal) => Promise<void> {
   const sequences = createOrderSequences();
@@ -101,10 +101,10 @@ async function comparePage(
   move: { readonly reader: string; readonly cursor: string },
   round: Round,
 ): Promise<void> {
-  // What is older may have been delivered and forgotten; an hour for clocks that differ.
+  // Deliveries of older events may be deleted already. The hour covers clocks that differ.
   const since = daysAgo(round).getTime() + hourMs;
-  const told = events.filter((event) => isTold(event) && occurredAt(event) > since);
-  const missing = await withoutDelivery(round.client, told);
+  const owed = events.filter((event) => needsDelivery(event) && occurredAt(event) > since);
+  const missing = await withoutDelivery(round.client, owed);
   const gaps = await findGaps(events, round);
   await inTransactionOf(round.client, async () => {
     const { created } = await round.writer.write(missing, move, round.client);
@@ -172,12 +172,12 @@ async function findGaps(events: readonly OrderEvent[], round: Round): Promise<re
   return findings;
 }
 
-/** A core of the version before names the check without its subject. */
+/** A core of the previous version sends the check's name and no subject. */
 const isOfHistories = ({ subject, name }: Check): boolean =>
   subject === CheckSubject.ORDER_HISTORIES ||
   (subject === CheckSubject.UNSPECIFIED && name === 'order histories');
 
-/** The disagreement lasts: it is recorded and logged once an hour. */
+/** The disagreement persists, so it is recorded and logged only once an hour. */
 async function askCore({ diagnostics, client, newId, now, logger, stop }: Round): Promise<void> {
   const { checks } = await diagnostics.diagnose({}, { signal: stop, timeoutMs: callTimeoutMs });
   const histories = checks.find(isOfHistories);

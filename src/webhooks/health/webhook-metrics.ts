@@ -21,7 +21,7 @@ const environments = ['SANDBOX', 'PRODUCTION'] as const;
 const attemptSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15];
 const receiptSeconds = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3600];
 
-/** Counts and times of attempts, of this process. Merchants are not told apart: there may be any number of them. */
+/** Counts and durations of this process's attempts. There is no label for the merchant, because merchants are many. */
 export function createAttemptMetrics({ registry }: Metrics): AttemptMetrics {
   const registers = [registry];
   const attempts = new Counter({
@@ -60,7 +60,7 @@ export function createAttemptMetrics({ registry }: Metrics): AttemptMetrics {
 
 const word = (name: string): string => name.toLowerCase();
 
-/** The event's own time stands at the beginning of the body that was made of it. */
+/** The time of the event, which the body contains near its beginning. */
 function createdAtOf(body: Buffer): number | undefined {
   const [, text] = /"created_at":"([^"]+)"/.exec(body.toString('latin1', 0, 200)) ?? [];
   const time = Date.parse(text ?? '');
@@ -73,12 +73,12 @@ interface StatusGauge {
   readonly read: (status: PipelineStatus, secondsSince: (at: Date | undefined) => number) => number;
 }
 
-/** Counts go up to 10,000. NaN stands for what is not known. */
+/** Counts end at 10,000. NaN means unknown. */
 const statusGauges: readonly StatusGauge[] = [
   {
     name: 'taking_in_events',
-    help: 'Whether some process takes in events: 1 or 0.',
-    read: ({ isTakingIn }) => (isTakingIn ? 1 : 0),
+    help: 'Whether some process ingests events: 1 or 0.',
+    read: ({ isIngesting }) => (isIngesting ? 1 : 0),
   },
   {
     name: 'events_lag',
@@ -132,7 +132,7 @@ const statusGauges: readonly StatusGauge[] = [
   },
 ];
 
-/** Gauges of the whole pipeline. Every webhooks process shows the same. */
+/** Gauges of the whole pipeline. They are equal in all webhooks processes. */
 export function addPipelineMetrics(
   metrics: Metrics,
   readStatus: () => Promise<PipelineStatus>,

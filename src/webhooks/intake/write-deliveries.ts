@@ -43,8 +43,8 @@ export function createDeliveryWriter(parts: DeliveryWriterParts): DeliveryWriter
     async write(events, move, client) {
       const at = now();
       const since = at.getTime() - retentionDays * dayMs;
-      const told = events.filter((event) => isTold(event) && occurredAt(event) >= since);
-      const deliveries = told.map((event) => newDelivery(event, newId('whd', at)));
+      const owed = events.filter((event) => needsDelivery(event) && occurredAt(event) >= since);
+      const deliveries = owed.map((event) => newDelivery(event, newId('whd', at)));
       if (deliveries.length === 0 && move === undefined) return { created: new Set() };
       const created = await insertDeliveries(client ?? database.pool, deliveries, move);
       return { created };
@@ -53,7 +53,7 @@ export function createDeliveryWriter(parts: DeliveryWriterParts): DeliveryWriter
 }
 
 /** Whether the merchant is notified of the event: it ended an order that has a webhook_url. */
-export const isTold = (event: OrderEvent): boolean =>
+export const needsDelivery = (event: OrderEvent): boolean =>
   webhookEventType(event) !== undefined && (event.order?.webhookUrl ?? '') !== '';
 
 /** In milliseconds. An event without a time, which no stored event is, counts as the oldest. */

@@ -61,7 +61,7 @@ const results = {
   ADDRESS_NOT_ALLOWED: DeliveryAttemptResult.ADDRESS_NOT_ALLOWED,
 } as const satisfies Record<AttemptResult, DeliveryAttemptResult>;
 
-/** A field that is left out when there is no such time. */
+/** A timestamp field, omitted when there is no time. */
 export const timeField = <Name extends string>(name: Name, time: Date | null | undefined) =>
   (time == null ? {} : { [name]: timestampFromDate(time) }) as { [K in Name]?: Timestamp };
 
@@ -104,7 +104,7 @@ export const attemptMessage = (attempt: StoredAttempt): DeliveryAttempt =>
     statusCode: attempt.statusCode,
     detail: attempt.detail,
     remoteAddress: attempt.remoteAddress,
-    // An answer is not always text, nor cut between characters; what is none is shown as U+FFFD.
+    // An answer may not be text, or may be cut within a character. Invalid bytes are shown as U+FFFD.
     responseBody: attempt.responseBody.toString('utf8'),
     retryAfter: attempt.retryAfter,
   });
@@ -159,7 +159,7 @@ export const redeliveryMessage = (redelivery: Redelivery): RedeliveryMessage =>
 export const statusMessage = (
   status: PipelineStatus,
 ): MessageInitShape<typeof GetPipelineStatusResponseSchema> => ({
-  isTakingIn: status.isTakingIn,
+  isTakingIn: status.isIngesting,
   ...(status.eventLag === undefined ? {} : { eventLag: BigInt(status.eventLag) }),
   isBrokerConnected: status.isBrokerConnected,
   dueCount: BigInt(status.dueCount),

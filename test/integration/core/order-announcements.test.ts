@@ -9,7 +9,7 @@ import type { Changed, OrderFacts, OrderInFull } from '../../../src/core/domain/
 import { followedBy, registerOrder } from '../../../src/core/domain/order.ts';
 import { transition } from '../../../src/core/domain/transition.ts';
 import type { CommandOf } from '../../../src/core/domain/transition.ts';
-import { createHastenAttempt } from '../../../src/core/payments/attempts/hasten-attempt.ts';
+import { createMakeAttemptDue } from '../../../src/core/payments/attempts/make-attempt-due.ts';
 import { createLeaseAttempts } from '../../../src/core/payments/attempts/lease-attempts.ts';
 import { createOrderChanges, decisionOf } from '../../../src/core/payments/changes/change-orders.ts';
 import type { OrderChanges } from '../../../src/core/payments/changes/change-orders.ts';
@@ -187,7 +187,7 @@ describe('a commit tells those who wait', () => {
     });
   });
 
-  test('nothing when attempts are leased, and of attempts when one is hastened', async () => {
+  test('nothing when attempts are leased, and of attempts when one is made due', async () => {
     const { latestAttempt } = await addPaying('leased');
     announced = [];
 
@@ -196,7 +196,7 @@ describe('a commit tells those who wait', () => {
     expect(announced).toEqual([]);
 
     const attemptId = latestAttempt?.id ?? newId('pat', new Date());
-    await createHastenAttempt({ changes, newId })({ merchantId, attemptId, exchange: undefined });
+    await createMakeAttemptDue({ changes, newId })({ merchantId, attemptId, exchange: undefined });
     expect(announced).toEqual(['attempts']);
   });
 

@@ -90,7 +90,7 @@ export interface PaymentDesk {
   /** Takes an attempt and records an outcome of it. */
   readonly settle: (payment: Payment, outcome: Outcome) => Promise<RecordPaymentOutcomeResponse>;
   /** Somebody says there is news of an attempt, named by its stored id. */
-  readonly hasten: (merchantId: string, storedAttemptId: string) => Promise<unknown>;
+  readonly queryNow: (merchantId: string, storedAttemptId: string) => Promise<unknown>;
   /** The customer gives up the checkout. */
   readonly cancelHosted: (order: HostedOrder) => Promise<unknown>;
   readonly makeDue: (payment: Payment) => Promise<void>;
@@ -171,7 +171,7 @@ export async function openPaymentDesk(stack: Stack): Promise<PaymentDesk> {
         exchanges,
       }),
     settle: async (payment, outcome) => desk.record(await desk.take(payment), outcome),
-    hasten: (merchantId, storedAttemptId) =>
+    queryNow: (merchantId, storedAttemptId) =>
       payments.hastenPaymentAttempt({ merchantId, paymentAttemptId: publicId('pat', storedAttemptId) }),
     cancelHosted: ({ token }) => checkout.cancelCheckout({ token, browserSecret: browserSecret() }),
     async makeDue({ attemptId }) {

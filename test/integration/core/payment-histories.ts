@@ -84,7 +84,7 @@ export async function play(desk: PaymentDesk, { order, orderNumber, history }: S
       'select id from core.payment_attempts where order_id = $1',
       [storedId('ord', order.orderId)],
     );
-    await Promise.all(attempts.map(({ id }) => desk.hasten(order.merchantId, id)));
+    await Promise.all(attempts.map(({ id }) => desk.queryNow(order.merchantId, id)));
   };
   const doMove = (move: Move): Promise<unknown> => {
     switch (move) {

@@ -245,7 +245,7 @@ describe('an attempt that nobody has sent', () => {
     expect((await desk.story(first)).order?.status).toBe(OrderStatus.FAILED);
   });
 
-  test('and has expired is not sent because somebody hastens it', async () => {
+  test('and has expired is not sent when it is made due', async () => {
     const payment = await desk.startDirect({ merchantId });
     await desk.endSession(payment);
     await waitUntil(

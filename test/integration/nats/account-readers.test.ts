@@ -119,11 +119,11 @@ describe('a reader in an account of its own', () => {
     const core = await desk.busOf('core');
     const wallets = await desk.busOf('wallets');
     let rung = false;
-    wallets.onRing('payment_attempts', () => (rung = true));
+    wallets.onWake('payment_attempts', () => (rung = true));
 
     await desk.publishAsCore();
     await waitUntil('the ring is heard by others', () => {
-      core.ring('payment_attempts');
+      core.wake('payment_attempts');
       return rung;
     });
 

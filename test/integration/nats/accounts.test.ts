@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { Empty, ErrorCode, Events, connect } from 'nats';
 import type { NatsConnection } from 'nats';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
-import type { Bell } from '../../../src/contract/event-bus.ts';
+import type { WakeTopic } from '../../../src/contract/event-bus.ts';
 import { startProcess } from '../../support/gatehouse-process.ts';
 import { registration } from '../../support/order-requests.ts';
 import { startStack } from '../../support/stack.ts';
@@ -45,17 +45,17 @@ describe('core', () => {
     expect((await desk.storedMessages()) - before).toBe(3);
   });
 
-  test.each<[Bell, NatsUser]>([
+  test.each<[WakeTopic, NatsUser]>([
     ['order_events', 'core'],
     ['payment_attempts', 'wallets'],
-  ])('rings for %s, which %s hears', async (bell, listener) => {
+  ])('rings for %s, which %s hears', async (topic, listener) => {
     const core = await desk.busOf('core');
     const other = await desk.busOf(listener);
     let heard = false;
-    other.onRing(bell, () => (heard = true));
+    other.onWake(topic, () => (heard = true));
 
     await waitUntil('it is heard', () => {
-      core.ring(bell);
+      core.wake(topic);
       return heard;
     });
   });
@@ -105,9 +105,9 @@ describe('webhooks', () => {
     );
     const other = await desk.busOf('webhooks');
     let heard = false;
-    other.onRing('webhook_deliveries', () => (heard = true));
+    other.onWake('webhook_deliveries', () => (heard = true));
     await waitUntil('the ring is heard', () => {
-      bus.ring('webhook_deliveries');
+      bus.wake('webhook_deliveries');
       return heard;
     });
   });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { connect } from 'nats';
 import type { NatsConnection } from 'nats';
-import { dieWithParent } from '../../../src/main/local/die-with-parent.ts';
+import { exitWithParent } from '../../../src/main/local/exit-with-parent.ts';
 import { choosePorts } from '../../../src/main/local/free-port.ts';
 import { beginLog } from '../../../src/main/local/log-file.ts';
 import { findOrInstallNatsServer } from '../../../src/main/local/nats-binary.ts';
@@ -64,7 +64,7 @@ async function startIn(folder: string, remove: () => Promise<void>): Promise<Nat
     {
       name: 'nats-server',
       address: `${host}:${port}`,
-      ...dieWithParent('SIGTERM', program, ['--config', configuration, ...own]),
+      ...exitWithParent('SIGTERM', program, ['--config', configuration, ...own]),
       env: {
         NATS_CORE_PASSWORD: passwordOf('core'),
         NATS_WEBHOOKS_PASSWORD: passwordOf('webhooks'),

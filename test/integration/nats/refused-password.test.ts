@@ -61,7 +61,7 @@ test.each(['from the start', 'after it was connected'])(
     isRefusing = when === 'from the start';
     const bus = openBus();
     let rings = 0;
-    bus.onRing('order_events', () => (rings += 1));
+    bus.onWake('order_events', () => (rings += 1));
     if (!isRefusing) {
       await waitUntil('it is connected', bus.isConnected);
       isRefusing = true;
@@ -76,7 +76,7 @@ test.each(['from the start', 'after it was connected'])(
     const other = openBus();
     await waitUntil('another process is connected', other.isConnected);
     await waitUntil('it hears the other', () => {
-      other.ring('order_events');
+      other.wake('order_events');
       return rings > 0;
     });
   },

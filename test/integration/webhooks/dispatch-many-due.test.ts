@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { PoolClient } from 'pg';
 import { claimLanes } from '../../../src/webhooks/delivery/claim-lanes.sql.ts';
-import { giveUpOutlived } from '../../../src/webhooks/delivery/give-up-outlived.sql.ts';
+import { abandonExpired } from '../../../src/webhooks/delivery/abandon-expired.sql.ts';
 import { lockLanes } from '../../../src/webhooks/delivery/lock-lanes.sql.ts';
 import { releaseLanes } from '../../../src/webhooks/delivery/release-lanes.sql.ts';
 import { takeHeads } from '../../../src/webhooks/delivery/take-heads.sql.ts';
@@ -110,7 +110,7 @@ describe.each([
       const { lanes } = await claimAll(client);
       const held = lanes.find(({ heads }) => heads.length === 8)!;
       await client.query('update webhooks.lanes set last_failure_at = now()');
-      await giveUpOutlived(client, held, 50);
+      await abandonExpired(client, held, 50);
     });
 
     expect(read).toBeLessThan(300);

@@ -3,7 +3,7 @@ import { formatCursor } from '../../../src/core/events/event-cursor.ts';
 import { openEventBus } from '../../../src/contract/event-bus.ts';
 import { newRandomId } from '../../../src/contract/public-id.ts';
 import { openDatabase } from '../../../src/webhooks/database/database.ts';
-import { takeInEvents } from '../../../src/webhooks/intake/take-in-events.ts';
+import { ingestEvents } from '../../../src/webhooks/intake/ingest-events.ts';
 import { createDeliveryWriter } from '../../../src/webhooks/intake/write-deliveries.ts';
 import type { LogLine } from '../../support/gatehouse-process.ts';
 import { waitUntil } from '../../support/wait-until.ts';
@@ -37,7 +37,7 @@ function startIntake(desk: IntakeDesk, clockOffMs = 0): Intake {
     const writer = createDeliveryWriter({ database, retentionDays: 90, newId: newRandomId, now });
     const consumer = bus.eventConsumer({ name: 'webhooks', ackWaitMs: 30_000 });
     const parts = { database, writer, consumer, orders, onDeliveries: () => undefined, logger, now };
-    await takeInEvents(parts, stopping.signal);
+    await ingestEvents(parts, stopping.signal);
     await bus.close();
     await database.close();
   })();

@@ -11,7 +11,7 @@ import { storedId } from '../../support/ids.ts';
 import { newRandomId } from '../../../src/contract/public-id.ts';
 import { openDatabase } from '../../../src/webhooks/database/database.ts';
 import type { Database } from '../../../src/webhooks/database/database.ts';
-import { takeInEvents } from '../../../src/webhooks/intake/take-in-events.ts';
+import { ingestEvents } from '../../../src/webhooks/intake/ingest-events.ts';
 import { createDeliveryWriter } from '../../../src/webhooks/intake/write-deliveries.ts';
 import type { DeliveryWriter } from '../../../src/webhooks/intake/write-deliveries.ts';
 import { ownNats } from '../../faults/stoppable-servers.ts';
@@ -31,7 +31,7 @@ export interface RunningIntake {
   readonly announced: () => number;
   /** How many events it has taken from the broker; it reads the others in core's list. */
   readonly brought: () => number;
-  readonly isTakingIn: () => boolean;
+  readonly isIngesting: () => boolean;
   readonly stop: () => Promise<void>;
 }
 
@@ -191,7 +191,7 @@ function runIntake({ bus, ackWaitMs, databaseUrl, orders, onDeliveries }: Intake
       onDeliveries();
     };
     const parts = { database, writer, consumer, orders, onDeliveries: announce, logger, now };
-    await takeInEvents(parts, stopping.signal);
+    await ingestEvents(parts, stopping.signal);
     await database.close();
   })();
   return {
@@ -201,7 +201,7 @@ function runIntake({ bus, ackWaitMs, databaseUrl, orders, onDeliveries }: Intake
       log
         .filter(({ source }) => source === 'the broker')
         .reduce((sum, { events }) => sum + Number(events), 0),
-    isTakingIn: () => log.some(({ msg }) => msg === 'ingesting events'),
+    isIngesting: () => log.some(({ msg }) => msg === 'ingesting events'),
     async stop() {
       stopping.abort();
       await running;

@@ -146,7 +146,7 @@ describe('the intake', () => {
     const rows = await untilAllTakenIn(40);
 
     expect(eventIdsOf(rows)).toEqual([...(await toldEvents())].sort());
-    expect(second.isTakingIn()).toBe(true);
+    expect(second.isIngesting()).toBe(true);
   });
 });
 
@@ -155,16 +155,16 @@ describe('of two intakes', () => {
     const { stack, endIntakeSession, expireOrders, startIntake, toldEvents, untilAllTakenIn } = await open();
     const { id: merchantId } = await stack.createMerchant();
     const first = startIntake();
-    await waitUntil('the first takes in', first.isTakingIn);
+    await waitUntil('the first takes in', first.isIngesting);
     const second = startIntake();
     await expireOrders(merchantId, numbered('F', 10));
     await untilAllTakenIn(10);
-    expect(second.isTakingIn()).toBe(false);
+    expect(second.isIngesting()).toBe(false);
 
     await first.stop();
     await expireOrders(merchantId, numbered('G', 10));
     await untilAllTakenIn(20);
-    expect(second.isTakingIn()).toBe(true);
+    expect(second.isIngesting()).toBe(true);
     const third = startIntake();
     await endIntakeSession();
     await expireOrders(merchantId, numbered('H', 10));
@@ -172,7 +172,7 @@ describe('of two intakes', () => {
     const rows = await untilAllTakenIn(30);
     expect(eventIdsOf(rows)).toEqual([...(await toldEvents())].sort());
     expect(
-      second.log.filter(({ msg }) => msg === 'ingesting events').length + Number(third.isTakingIn()),
+      second.log.filter(({ msg }) => msg === 'ingesting events').length + Number(third.isIngesting()),
     ).toBe(2);
   });
 });

@@ -112,7 +112,7 @@ const addDelivery = (delivery: Delivery) => {
 
 test('before anything has happened nothing is taken in, and nothing is due', async () => {
   expect(await readStatus()).toEqual({
-    isTakingIn: false,
+    isIngesting: false,
     intakeAt: undefined,
     eventLag: 0,
     oldestEventAt: undefined,
@@ -213,10 +213,10 @@ test('secrets that another key encrypted are counted', async () => {
 test.each([
   [29, true],
   [31, false],
-])('an intake that last read %i s ago takes in: %s', async (seconds, isTakingIn) => {
+])('an intake that last read %i s ago ingests: %s', async (seconds, isIngesting) => {
   await database.pool.query(`insert into webhooks.event_readers values ('intake', 'c', $1)`, [ago(seconds)]);
 
-  expect(await readStatus()).toMatchObject({ isTakingIn, intakeAt: ago(seconds) });
+  expect(await readStatus()).toMatchObject({ isIngesting, intakeAt: ago(seconds) });
 });
 
 test('events behind the place of the intake are counted over all pages', async () => {

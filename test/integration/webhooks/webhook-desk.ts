@@ -42,7 +42,7 @@ export interface WebhookDesk {
 }
 
 const quietStatus: PipelineStatus = {
-  isTakingIn: true,
+  isIngesting: true,
   intakeAt: new Date('2026-11-21T00:00:00Z'),
   eventLag: 3,
   oldestEventAt: undefined,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { AttemptWork } from '../../../src/core/domain/attempt-work.ts';
-import { decideLease, canHasten } from '../../../src/core/domain/attempt-work.ts';
+import { decideLease, canMakeDue } from '../../../src/core/domain/attempt-work.ts';
 import type {
   OrderStatus,
   PaymentAttemptStatus,
@@ -147,5 +147,5 @@ test.each<[PaymentAttemptStatus, boolean, boolean]>([
   ['TIMED_OUT', false, false],
   ['SUCCEEDED', true, false],
 ])('news of an attempt that is %s and maybe sent (%s) makes it due: %s', (status, maybeSent, expected) => {
-  expect(canHasten({ attempt: buildAttempt({ status }), maybeSent })).toBe(expected);
+  expect(canMakeDue({ attempt: buildAttempt({ status }), maybeSent })).toBe(expected);
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type {
   PastPrompt,
-  PromptAsker,
+  PromptRequester,
   PromptDecision,
   PromptPlace,
 } from '../../../src/core/domain/prompt-allowance.ts';
@@ -17,15 +17,24 @@ import {
 
 const share = 5;
 const promptMs = 180_000;
-const direct = (merchantId: string, hasPaid = false): PromptAsker => ({ merchantId, network: null, hasPaid });
-const page = (network: string, merchantId = 'shop', hasPaid = false): PromptAsker => ({
+const direct = (merchantId: string, hasPaid = false): PromptRequester => ({
+  merchantId,
+  network: null,
+  hasPaid,
+});
+const page = (network: string, merchantId = 'shop', hasPaid = false): PromptRequester => ({
   merchantId,
   network,
   hasPaid,
 });
-const prompt = (asker: PromptAsker, place: PromptPlace, agoSeconds: number, openSeconds = 0): PastPrompt => ({
-  merchantId: asker.merchantId,
-  network: asker.network,
+const prompt = (
+  requester: PromptRequester,
+  place: PromptPlace,
+  agoSeconds: number,
+  openSeconds = 0,
+): PastPrompt => ({
+  merchantId: requester.merchantId,
+  network: requester.network,
   place,
   agoMs: agoSeconds * 1000,
   openMs: openSeconds * 1000,
@@ -48,7 +57,7 @@ const [bad, other, known, stranger] = [direct('bad'), direct('other'), direct('m
 const full = times(share, prompt(bad, 'COMMON', 400));
 
 describe('a phone', () => {
-  test.each<[string, PromptAsker, readonly PastPrompt[], PromptDecision]>([
+  test.each<[string, PromptRequester, readonly PastPrompt[], PromptDecision]>([
     ['that was not asked is free to a stranger', stranger, [], allowed('COMMON')],
     ['that was not asked is free to a page', page('n1'), [], allowed('COMMON')],
     ['gives a merchant that it has paid a place of its own', known, [], allowed('OWN')],
@@ -125,12 +134,12 @@ describe('a phone', () => {
       times(34, { ...prompt(bad, 'COMMON', 300), wasConfirmed: true }),
       limit(300),
     ],
-  ])('%s', (_name, asker, past, decision) => {
-    expect(decidePrompt(asker, past, share)).toEqual(decision);
+  ])('%s', (_name, requester, past, decision) => {
+    expect(decidePrompt(requester, past, share)).toEqual(decision);
   });
 });
 
-test('what an asker is told is never too short, is a step too long at most, and says no moment', () => {
+test('what an requester is told is never too short, is a step too long at most, and says no moment', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: promptWindowMs }),
@@ -150,18 +159,18 @@ test('what an asker is told is never too short, is a step too long at most, and 
 class Phone {
   nowMs = 0;
   readonly prompts: {
-    asker: PromptAsker;
+    requester: PromptRequester;
     place: PromptPlace;
     atMs: number;
     endMs: number;
     wasConfirmed: boolean;
   }[] = [];
 
-  ask(asker: PromptAsker, answer: 'ignored' | 'declined' | 'confirmed'): PromptDecision {
+  ask(requester: PromptRequester, answer: 'ignored' | 'declined' | 'confirmed'): PromptDecision {
     const recent = this.prompts.filter(({ atMs }) => atMs > this.nowMs - promptWindowMs);
     const decision = decidePrompt(
-      asker,
-      recent.map(({ asker: { merchantId, network }, place, atMs, endMs, wasConfirmed }) => ({
+      requester,
+      recent.map(({ requester: { merchantId, network }, place, atMs, endMs, wasConfirmed }) => ({
         merchantId,
         network,
         place,
@@ -173,7 +182,7 @@ class Phone {
     );
     if (decision.type === 'allowed')
       this.prompts.push({
-        asker,
+        requester,
         place: decision.place,
         atMs: this.nowMs,
         endMs: this.nowMs + (answer === 'ignored' ? promptMs : 0),
@@ -183,15 +192,15 @@ class Phone {
   }
 }
 
-describe('whatever askers do', () => {
-  const askers = fc.record<PromptAsker>({
+describe('whatever requesters do', () => {
+  const requesters = fc.record<PromptRequester>({
     merchantId: fc.constantFrom('m1', 'm2', 'm3', 'm4', 'm5', 'm6', 'm7'),
     network: fc.constantFrom(null, null, 'n1', 'n2', 'n3', 'n4'),
     hasPaid: fc.boolean(),
   });
   const asks = fc.array(
     fc.record({
-      asker: askers,
+      requester: requesters,
       afterMs: fc.constantFrom(0, 1_000, 5_000, 15_000, 25_000, 60_000),
       answer: fc.constantFrom('ignored' as const, 'declined' as const, 'confirmed' as const),
     }),
@@ -203,9 +212,9 @@ describe('whatever askers do', () => {
     fc.assert(
       fc.property(asks, (sequence) => {
         const phone = new Phone();
-        for (const { asker, afterMs, answer } of sequence) {
+        for (const { requester, afterMs, answer } of sequence) {
           phone.nowMs += afterMs;
-          phone.ask(asker, answer);
+          phone.ask(requester, answer);
         }
         for (const { atMs: from } of phone.prompts) {
           const inWindow = phone.prompts.filter(({ atMs }) => atMs >= from && atMs < from + promptWindowMs);
@@ -224,7 +233,7 @@ describe('whatever askers do', () => {
   test('the bounds are reached', () => {
     const phone = new Phone();
     for (; phone.nowMs < promptWindowMs; phone.nowMs += 1_000)
-      for (const asker of [
+      for (const requester of [
         known,
         page('n1', 'mine', true),
         page('n2', 'mine', true),
@@ -234,7 +243,7 @@ describe('whatever askers do', () => {
         page('n3'),
         page('n4'),
       ])
-        phone.ask(asker, 'declined');
+        phone.ask(requester, 'declined');
 
     expect(phone.prompts.filter(({ atMs }) => atMs < promptWindowMs)).toHaveLength(17);
   });
@@ -243,9 +252,9 @@ describe('whatever askers do', () => {
 describe('the contest: an attacker asks for the phone each second, and always before the victim', () => {
   /** How many seconds the victim's merchant takes to get its prompt through when it comes back as it is told. */
   function secondsUntilThrough(
-    attackers: readonly PromptAsker[],
+    attackers: readonly PromptRequester[],
     answer: 'ignored' | 'declined',
-    victim: PromptAsker,
+    victim: PromptRequester,
     startsAtMs: number,
     chance: number,
   ): number {
@@ -263,7 +272,7 @@ describe('the contest: an attacker asks for the phone each second, and always be
   const pages = (count: number) =>
     Array.from({ length: count }, (_, index) => page(`n${index}`, `shop${index}`));
   const merchants = (count: number) => Array.from({ length: count }, (_, index) => direct(`bad${index}`));
-  const worst = (attackers: readonly PromptAsker[], victim: PromptAsker): number =>
+  const worst = (attackers: readonly PromptRequester[], victim: PromptRequester): number =>
     Math.max(
       ...(['ignored', 'declined'] as const).flatMap((answer) =>
         [0, 7, 31, 64, 125].flatMap((seconds) =>

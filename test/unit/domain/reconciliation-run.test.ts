@@ -5,7 +5,7 @@ import {
   beginRun,
   completeRun,
   failRun,
-  hastenRun,
+  makeRunDue,
   leaseRun,
   recordPage,
   runUnderLease,
@@ -35,7 +35,7 @@ describe('each state answers each command', () => {
   };
 
   test.each([
-    // state, hasten, lease at once, lease when its time has come, use under lease-1, under another lease
+    // state, make due, lease at once, lease when its time has come, use under lease-1, under another lease
     ['waiting', 'WAITING', 'not_due', 'RUNNING', 'lease_lost', 'lease_lost'],
     ['running', 'RUNNING', 'not_due', 'RUNNING', 'RUNNING', 'lease_lost'],
     ['completed', 'ended', 'not_due', 'not_due', 'lease_lost', 'lease_lost'],
@@ -43,7 +43,7 @@ describe('each state answers each command', () => {
   ])('%s', (name, ...expected) => {
     const run = states[name] ?? waiting;
     const results = [
-      hastenRun(run, at(25)),
+      makeRunDue(run, at(25)),
       leaseRun(run, lease('lease-2'), at(25)),
       leaseRun(run, lease('lease-2'), at(60)),
       runUnderLease(run, 'lease-1'),
@@ -54,9 +54,9 @@ describe('each state answers each command', () => {
   });
 });
 
-test('hastening makes a waiting run due now and changes nothing else, nor a running one', () => {
-  expect(hastenRun(waiting, at(5))).toEqual({ ok: true, value: { ...waiting, dueAt: at(5) } });
-  expect(hastenRun(running, at(5))).toEqual({ ok: true, value: running });
+test('makeRunDue makes a waiting run due now and does not change a running one', () => {
+  expect(makeRunDue(waiting, at(5))).toEqual({ ok: true, value: { ...waiting, dueAt: at(5) } });
+  expect(makeRunDue(running, at(5))).toEqual({ ok: true, value: running });
 });
 
 test('each step leaves exactly the fields that it decides', () => {
@@ -101,7 +101,7 @@ test('a statement that cannot be read is tried after 1, 5, 15, 60, 180 and 360 m
   expect(minutes).toEqual([1, 5, 15, 60, 180, 360, 'FAILED']);
 });
 
-type Move = 'hasten' | 'lease' | 'page' | 'complete' | 'fail' | 'page of an earlier lease';
+type Move = 'make due' | 'lease' | 'page' | 'complete' | 'fail' | 'page of an earlier lease';
 
 interface Timed {
   readonly seconds: number;
@@ -111,7 +111,7 @@ interface Timed {
 const anyMove: fc.Arbitrary<readonly Timed[]> = fc
   .record({
     seconds: fc.constantFrom(0, 1, 59, 60, 400),
-    move: fc.constantFrom<Move>('hasten', 'lease', 'page', 'complete', 'fail', 'page of an earlier lease'),
+    move: fc.constantFrom<Move>('make due', 'lease', 'page', 'complete', 'fail', 'page of an earlier lease'),
   })
   .map((move) => [move]);
 
@@ -143,8 +143,8 @@ function live(sequence: readonly Timed[]): readonly Step[] {
     seconds += wait;
     const now = at(seconds);
     const before = run;
-    if (move === 'hasten') {
-      const result = hastenRun(run, now);
+    if (move === 'make due') {
+      const result = makeRunDue(run, now);
       if (result.ok) run = result.value;
     } else if (move === 'lease') {
       const result = leaseRun(run, lease(`lease-${leases + 1}`), now);

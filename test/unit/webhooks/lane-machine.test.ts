@@ -92,7 +92,7 @@ function shown(action: LaneAction | undefined): string {
     case 'record':
       return `record ${action.attempt.delivery.id}${action.isRelease ? ' and release' : ''}`;
     case 'release':
-      return `release${action.abandonOutlived ? ' after abandoning' : ''}`;
+      return `release${action.abandonExpired ? ' after abandoning' : ''}`;
   }
 }
 

@@ -38,7 +38,7 @@ function openDesk(): Desk {
     take: (requests) => ask(taken, requests),
     renew: async () => new Map(),
     settle: async () => ({ isHeld: true, isPaused: false, isDue: false }),
-    giveUpOutlived: async () => 0,
+    abandonExpired: async () => 0,
   };
   const sender: Pick<WebhookSender, 'send'> = { send: ({ id }) => ask(sent, id) };
   const runner = createLaneRunner({

@@ -26,7 +26,7 @@ import { pageOf } from '../../../platform/rpc/page-token.ts';
 import { parsePageSize, parsePageToken } from '../../rpc/page-token.ts';
 import { parseId, parseOptionalId, valuesOrThrow } from '../../rpc/request-fields.ts';
 import { walletText } from '../../rpc/wallet-text.ts';
-import type { HastenAttempt } from './hasten-attempt.ts';
+import type { MakeAttemptDue } from './make-attempt-due.ts';
 import type { LeaseAttempts, LeasedAttempt } from './lease-attempts.ts';
 import type { PaymentReader } from './payment-reader.ts';
 import type { OutcomeRefusal, RecordOutcome } from './record-outcome.ts';
@@ -34,7 +34,7 @@ import type { OutcomeRefusal, RecordOutcome } from './record-outcome.ts';
 export interface PaymentAttemptServiceParts {
   readonly leaseAttempts: LeaseAttempts;
   readonly recordOutcome: RecordOutcome;
-  readonly hastenAttempt: HastenAttempt;
+  readonly makeAttemptDue: MakeAttemptDue;
   readonly reader: PaymentReader;
 }
 
@@ -73,10 +73,10 @@ export function paymentAttemptService(parts: PaymentAttemptServiceParts): RpcSer
       },
       async hastenPaymentAttempt(request, context) {
         const key = valuesOrThrow(combine(parseKey(request)));
-        const hastened = await parts.hastenAttempt({ ...key, exchange: request.exchange });
+        const done = await parts.makeAttemptDue({ ...key, exchange: request.exchange });
         annotate(context, { payment_attempt_id: key.attemptId });
-        if (hastened === undefined) throw refusal('not_found', key.attemptId);
-        return { paymentAttempt: attemptMessage(hastened.order, hastened.attempt) };
+        if (done === undefined) throw refusal('not_found', key.attemptId);
+        return { paymentAttempt: attemptMessage(done.order, done.attempt) };
       },
       async getPaymentAttempt(request) {
         const { merchantId, attemptId } = valuesOrThrow(combine(parseKey(request)));

@@ -116,20 +116,20 @@ export function createPhoneLimit({ promptsPerTenMinutes: share, random }: PhoneL
     async inTurn(asked, start) {
       if (share === 0) return start();
       const phone = counterOf(asked);
-      const asker = `${phone} ${asked.network ?? asked.merchantId}`;
-      const ahead = waiting.get(asker) ?? 0;
+      const requester = `${phone} ${asked.network ?? asked.merchantId}`;
+      const ahead = waiting.get(requester) ?? 0;
       if (ahead >= maxQueued) throw tooMany();
       const run = () => startWhenHere(start);
       const started = (queues.get(phone) ?? Promise.resolve()).then(run, run);
       queues.set(phone, started);
-      waiting.set(asker, ahead + 1);
+      waiting.set(requester, ahead + 1);
       try {
         return await started;
       } finally {
         if (queues.get(phone) === started) queues.delete(phone);
-        const left = (waiting.get(asker) ?? 1) - 1;
-        if (left === 0) waiting.delete(asker);
-        else waiting.set(asker, left);
+        const left = (waiting.get(requester) ?? 1) - 1;
+        if (left === 0) waiting.delete(requester);
+        else waiting.set(requester, left);
       }
     },
   };

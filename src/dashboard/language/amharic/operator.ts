@@ -304,7 +304,7 @@ export const operator: typeof english = {
     relay: 'ከዋናው ሥርዓት ወደ መልእክት አስተላላፊው',
     intake: 'ከክስተቶች ወደ መላኪያዎች',
     sending: 'ከመላኪያዎች ወደ ነጋዴዎች',
-    isTakingIn: 'ክስተቶች እየተወሰዱ ነው',
+    isIngesting: 'ክስተቶች እየተወሰዱ ነው',
     yes: 'አዎ',
     no: 'አይ',
     unknown: 'አይታወቅም',

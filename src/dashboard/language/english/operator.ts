@@ -330,7 +330,7 @@ export const operator = {
     relay: 'From core to the broker',
     intake: 'From events to deliveries',
     sending: 'From deliveries to merchants',
-    isTakingIn: 'Events are ingested',
+    isIngesting: 'Events are ingested',
     yes: 'Yes',
     no: 'No',
     unknown: 'Unknown',

@@ -46,10 +46,10 @@ export const order = {
     checkoutBody: 'The first person who starts to pay there can pay the order, once.',
     checkoutHidden:
       'Only owners and developers of the merchant see the link, because it can pay or cancel the order.',
-    hasten: 'Query the wallet now',
-    hastenBody:
+    queryWallet: 'Query the wallet now',
+    queryWalletBody:
       'The wallet has not reported the outcome of the payment. Gatehouse repeats the query automatically. This button sends a query now.',
-    hastened: 'The wallet is being queried. Refresh the page in a moment.',
+    walletQueried: 'The wallet is being queried. Refresh the page in a moment.',
     cancel: 'Cancel the order',
     cancelBody: 'The order becomes Failed and can no longer be paid. This cannot be undone.',
     cancelSubmit: 'Cancel permanently',

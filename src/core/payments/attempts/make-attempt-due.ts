@@ -3,7 +3,7 @@ import { storedId } from '../../../contract/public-id.ts';
 import type { NewId, PublicId } from '../../../contract/public-id.ts';
 import { PaymentAttemptRow } from '../../database/entities.ts';
 import { readClock } from '../../database/read-clock.ts';
-import { canHasten } from '../../domain/attempt-work.ts';
+import { canMakeDue } from '../../domain/attempt-work.ts';
 import type { Order, PaymentAttempt } from '../../domain/order.ts';
 import { ok } from '../../domain/result.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
@@ -11,17 +11,17 @@ import { orderOfAttempt } from '../changes/read-order.ts';
 import { workOf } from './attempt-work-row.ts';
 import { keepExchanges } from './keep-exchanges.ts';
 
-export interface HastenRequest {
+export interface MakeAttemptDueRequest {
   readonly merchantId: PublicId<'mer'>;
   readonly attemptId: PublicId<'pat'>;
   readonly exchange: WalletExchange | undefined;
 }
 
-export type HastenAttempt = (
-  request: HastenRequest,
+export type MakeAttemptDue = (
+  request: MakeAttemptDueRequest,
 ) => Promise<{ readonly order: Order; readonly attempt: PaymentAttempt } | undefined>;
 
-export interface HastenAttemptParts {
+export interface MakeAttemptDueParts {
   readonly changes: Pick<OrderChanges, 'change'>;
   readonly newId: NewId;
 }
@@ -31,13 +31,13 @@ export interface HastenAttemptParts {
  * the attempt records its own result first, and then the attempt is due at once. Undefined when the attempt does not
  * exist.
  */
-export function createHastenAttempt({ changes, newId }: HastenAttemptParts): HastenAttempt {
+export function createMakeAttemptDue({ changes, newId }: MakeAttemptDueParts): MakeAttemptDue {
   return async ({ merchantId, attemptId, exchange }) => {
     const key = { merchantId: storedId('mer', merchantId), id: storedId('pat', attemptId) };
-    const hastened = await changes.change(orderOfAttempt(key), {
+    const done = await changes.change(orderOfAttempt(key), {
       requestId: '',
       read: (em) => em.findOneOrFail(PaymentAttemptRow, key),
-      decide: (_order, row) => ok({ changed: undefined, makesDue: canHasten(workOf(row)) }),
+      decide: (_order, row) => ok({ changed: undefined, makesDue: canMakeDue(workOf(row)) }),
       async write(em, { makesDue }, { context: row, order, now: at }) {
         if (exchange !== undefined)
           await keepExchanges(em, row, { exchanges: [exchange], areDecisive: false, newId, at });
@@ -45,6 +45,6 @@ export function createHastenAttempt({ changes, newId }: HastenAttemptParts): Has
         return { order, attempt: workOf(row).attempt };
       },
     });
-    return hastened.ok ? hastened.value : undefined;
+    return done.ok ? done.value : undefined;
   };
 }

@@ -5,8 +5,8 @@ import { noticeText, noticeWords } from '../mail/account-notice-text.ts';
 import { flash } from '../session/sign-in-state.ts';
 import type { Viewer } from '../access/viewer.ts';
 
-/** Tells a user who has just signed in what happened to the account without them. Nothing stops the sign-in. */
-export async function tellNotices(
+/** Shows a newly signed-in user the notices of the account. A failure does not prevent the sign-in. */
+export async function showNotices(
   { clients, timeZone }: Dashboard,
   request: FastifyRequest,
   { userId }: Viewer,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { nextLook } from '../../../src/core/domain/next-look.ts';
-import type { OpenAttempt } from '../../../src/core/domain/next-look.ts';
+import { nextQueryTime } from '../../../src/core/domain/next-query.ts';
+import type { OpenAttempt } from '../../../src/core/domain/next-query.ts';
 
 const now = new Date('2026-01-01T08:00:00.000Z');
 const inSeconds = (seconds: number): Date => new Date(now.getTime() + seconds * 1000);
@@ -15,7 +15,7 @@ const waitOf = (own: Partial<OpenAttempt> = {}): number => {
     retryAfterMs: 0,
     ...own,
   };
-  return (nextLook(now, attempt).getTime() - now.getTime()) / 1000;
+  return (nextQueryTime(now, attempt).getTime() - now.getTime()) / 1000;
 };
 
 describe('a wallet that asks to be left alone for a while', () => {

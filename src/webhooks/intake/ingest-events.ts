@@ -49,25 +49,25 @@ const awayMs = 300;
  * most events, each with the cursor of the event before it. When this chain has a gap, or the broker is silent or
  * unavailable, core's own list is read. So no event is missed, even if the broker loses, repeats or reorders events.
  */
-export async function takeInEvents(parts: IntakeParts, stop: AbortSignal): Promise<void> {
-  while (!stop.aborted) await takeInOrStandBy(parts, stop);
+export async function ingestEvents(parts: IntakeParts, stop: AbortSignal): Promise<void> {
+  while (!stop.aborted) await ingestOrStandBy(parts, stop);
 }
 
-async function takeInOrStandBy(parts: IntakeParts, stop: AbortSignal): Promise<void> {
+async function ingestOrStandBy(parts: IntakeParts, stop: AbortSignal): Promise<void> {
   const { database, logger } = parts;
   try {
     await withAdvisoryLock(database.pool, intakeLock, (client, lost) =>
-      takeInUntilStopped(client, parts, stop, lost),
+      ingestUntilStopped(client, parts, stop, lost),
     );
   } catch (error) {
     if (stop.aborted) return;
     const level = isDatabaseUnavailable(error) ? 'warn' : 'error';
-    logger[level]({ err: error }, 'taking in events failed; core keeps them, and it is tried again');
+    logger[level]({ err: error }, 'ingesting events failed; core keeps them, and the intake tries again');
   }
   await pause(standbyMs, stop);
 }
 
-async function takeInUntilStopped(
+async function ingestUntilStopped(
   client: PoolClient,
   parts: IntakeParts,
   stop: AbortSignal,
@@ -84,7 +84,7 @@ async function takeInUntilStopped(
     while (!ended.aborted) {
       const isOpen = inbox.isOpen();
       const received = await inbox.take(listPageSize, isOpen ? quietMs : awayMs);
-      if (received.events.length > 0) await takeInBatch(received, position, parts, ended);
+      if (received.events.length > 0) await ingestBatch(received, position, parts, ended);
       if (received.events.length > 0 && now().getTime() - lookedAt < lookEveryMs) continue;
       await lookForMore(isOpen ? graceMs : 0, position, parts, ended);
       lookedAt = now().getTime();
@@ -95,7 +95,7 @@ async function takeInUntilStopped(
 }
 
 /** An event is acknowledged to the broker only after its delivery is written. */
-async function takeInBatch(
+async function ingestBatch(
   received: ReceivedEvents,
   position: ReaderPosition,
   parts: IntakeParts,
@@ -105,7 +105,7 @@ async function takeInBatch(
   const { next, isWhole } = followChain(position.cursor(), links, position.isKnown);
   const events = isWhole ? next.map(placedEvent).filter((event) => event !== undefined) : [];
   if (isWhole && events.length === next.length) await advance(events, 'the broker', position, parts);
-  else if (await catchUp(0, position, parts, stop)) await takeInUnlisted(links, position, parts);
+  else if (await catchUp(0, position, parts, stop)) await ingestUnlisted(links, position, parts);
   else return;
   received.acknowledge();
 }
@@ -114,7 +114,7 @@ async function takeInBatch(
  * Every published event can be listed, but not always after the reader's cursor. When core's database loses its latest
  * transactions (a restore, a lagging replica after failover), new events reuse earlier cursors.
  */
-async function takeInUnlisted(
+async function ingestUnlisted(
   links: readonly ReturnType<typeof linkOf>[],
   position: ReaderPosition,
   { onDeliveries, logger }: IntakeParts,

@@ -13,7 +13,7 @@ const longestWaitMs = 1_000;
  * twice. Returns undefined after a logged permanent failure or when `abandon` aborted. Then the lease expires by
  * itself.
  */
-export async function settlePatiently(
+export async function settleWithRetries(
   store: Pick<DeliveryStore, 'settle'>,
   settlement: Settlement,
   { logger, abandon }: { readonly logger: Logger; readonly abandon: AbortSignal },

@@ -4,7 +4,7 @@ import { pause } from '../platform/pause.ts';
 import { reasonOf } from '../platform/rpc/rpc-error.ts';
 import type { WebhookClients } from './webhook-clients.ts';
 
-export interface Hearing {
+export interface EventReception {
   readonly webhooks: WebhookClients['webhooks'];
   readonly merchantId: string;
   /** Called when the connection is open. `isAgain` is true after a lost connection. */
@@ -19,8 +19,8 @@ const reconnectMs = 500;
  * or another one. Events in between are missed.
  * @throws ConnectError when the first connection fails, or for a reason that waiting does not resolve
  */
-export async function* hearEvents(
-  { webhooks, merchantId, onConnected, onLost }: Hearing,
+export async function* receiveEvents(
+  { webhooks, merchantId, onConnected, onLost }: EventReception,
   stop: AbortSignal,
 ): AsyncGenerator<ListenToSandboxEventsResponse, void> {
   const isOver = (): boolean => stop.aborted;

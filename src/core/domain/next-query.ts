@@ -27,7 +27,7 @@ export interface OpenAttempt {
  * respected up to the last moment at which a lost request can be sent again. One query is at the end of the session, because
  * its answer ends the order.
  */
-export function nextLook(now: Date, attempt: OpenAttempt): Date {
+export function nextQueryTime(now: Date, attempt: OpenAttempt): Date {
   const own = new Date(now.getTime() + ownWaitMs(now, attempt));
   const asked = latestHeeded(now, attempt);
   const next = asked > own ? asked : own;

@@ -37,13 +37,13 @@ returning d.id`;
 const words = `abandoned before it was sent: its endpoint did not answer for ${roundMs / 3_600_000} hours`;
 
 /** Abandons at most `limit` deliveries of a held lane whose schedule ended before they were sent. Returns their number. */
-export async function giveUpOutlived(
+export async function abandonExpired(
   client: Pool | PoolClient,
   { lane, leaseId }: HeldLease,
   limit: number,
 ): Promise<number> {
   const rows = await runStatement(client, {
-    name: 'give-up-outlived',
+    name: 'abandon-expired',
     text: statement,
     values: [lane.merchantId, lane.environment, lane.endpoint, leaseId, limit, roundMs, words],
   });

@@ -1,13 +1,13 @@
-import type { Detain } from '../access/add-access.ts';
+import type { SendToSignIn } from '../access/add-access.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { carriedFormOf } from '../forms/carry-form.ts';
 import { showSignIn } from './show-sign-in.ts';
 
 /**
- * Sends somebody to sign in, or to confirm who they are, and back. A form that they were sending is kept: in the page
- * that asks them to sign in, as there is no session, and else in their session.
+ * Redirects a user to sign in or to confirm the identity, and later back. A form that the user was sending is kept: in the
+ * sign-in page when there is no session, otherwise in the session.
  */
-export function createDetain(dashboard: Dashboard): Detain {
+export function createSendToSignIn(dashboard: Dashboard): SendToSignIn {
   return async (why, request, reply) => {
     const isPage = request.method === 'GET' || request.method === 'HEAD';
     if (isPage) {
