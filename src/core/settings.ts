@@ -23,7 +23,7 @@ const settings = {
   GATEHOUSE_CHECKOUT_BASE_URL: httpUrl({ default: 'http://127.0.0.1:8082' }),
   GATEHOUSE_CURRENCIES: currencies({ default: ['ETB', 'USD'] }),
   GATEHOUSE_PAYMENT_OPTIONS_SANDBOX: optionNames({ default: paymentOptions.map(({ word }) => word) }),
-  // No wallet is there for real money until an operator says so.
+  // Production has no wallet until an operator configures one.
   GATEHOUSE_PAYMENT_OPTIONS_PRODUCTION: optionNames({ default: [] }),
   GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: wholeNumber({ default: 5 }),
   GATEHOUSE_DATABASE_POOL_SIZE: poolSize({ default: 12 }),

@@ -4,25 +4,24 @@ import { logFacts } from './request-log.ts';
 import { failureOfRpc } from './rpc-failure.ts';
 import type { RpcFailure } from './rpc-failure.ts';
 
-/** Somebody waits for the page. */
+/** The deadline of a call. A user waits for the page. */
 const deadlineMs = 5_000;
 
-/** What every call says: how long it may take, for which request it is, and who stands behind it. */
+/** The options of every call: deadline, request id and actor. */
 export function callOptions(request: FastifyRequest): CallOptions {
   const headers: Record<string, string> = { 'x-request-id': request.id };
   if (request.viewer !== null) headers['x-gatehouse-actor'] = request.viewer.userId;
   return { timeoutMs: deadlineMs, headers };
 }
 
-/** What somebody's change came to: done, or refused for a reason that the form can tell. */
+/** The result of a change: done, or refused with a reason that the form shows. */
 export type Answer<T> =
   { readonly ok: true; readonly value: T } | { readonly ok: false; readonly refusal: RpcFailure };
 
 const tellable = new Set(['badRequest', 'refused', 'changedMeanwhile', 'tooManyRequests', 'forbidden']);
 
 /**
- * Makes a call whose refusals the page tells by itself. What is not there, or cannot be asked, is thrown, and comes to
- * the page for that.
+ * Makes a call whose refusals the page shows. Not found and unavailable are thrown, and get their error page.
  */
 export async function ask<T>(
   request: FastifyRequest,
@@ -38,13 +37,13 @@ export async function ask<T>(
   }
 }
 
-/** A part of a page that may be missing while the rest is there. */
+/** A part of a page that may be missing. */
 export type Panel<T> =
   { readonly isThere: true; readonly value: T } | { readonly isThere: false; readonly requestId: string };
 
 /**
- * Loads a part of a page. When core or webhooks cannot be asked just now, the part says so and the page goes on; what is
- * not there, or not allowed, is thrown as ever.
+ * Loads a part of a page. While core or webhooks is unavailable, the part shows that, and the page works without it. Not
+ * found and not allowed are thrown.
  */
 export async function panel<T>(
   request: FastifyRequest,

@@ -6,16 +6,16 @@ import type { Asset } from '../platform/http/assets.ts';
 const own = (name: string): string => join(import.meta.dirname, 'assets', name);
 const packaged = (name: string): string => fileURLToPath(import.meta.resolve(name));
 
-/** The pages' own files, by what they are for. */
+/** The pages' files, by purpose. */
 export interface Assets {
   readonly style: Asset;
   readonly script: Asset;
   readonly icon: Asset;
-  /** Draws a table as a chart, by the library and its style. */
+  /** Draws a table as a chart, with the library and its style. */
   readonly chart: Asset;
   readonly chartLibrary: Asset;
   readonly chartStyle: Asset;
-  /** Follows a payment link. */
+  /** Updates the page of a payment link. */
   readonly live: Asset;
 }
 

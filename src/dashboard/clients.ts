@@ -16,7 +16,7 @@ import { StrayPaymentService } from '../gen/gatehouse/v1/stray_payment_service_p
 import { WalletStatusService } from '../gen/gatehouse/v1/wallet_status_service_pb.js';
 import { Health } from '../gen/health/v1/health_pb.js';
 
-/** The services that the pages are made of. All but `webhooks` are core's. */
+/** The services that the pages call. All but `webhooks` belong to core. */
 export interface DashboardClients {
   readonly accounts: Client<typeof AccountService>;
   readonly sessions: Client<typeof SessionService>;

@@ -4,22 +4,22 @@ import type { DashboardClients } from './clients.ts';
 import type { Mailer } from './mail/mailer.ts';
 import type { SendPage } from './send-page.ts';
 
-/** What the routes of every area are given. */
+/** The parts that the routes of all areas use. */
 export interface Dashboard {
   readonly clients: DashboardClients;
   readonly sendPage: SendPage;
-  /** Where people reach the pages: scheme, host and port. Known once it listens. */
+  /** The public URL of the pages: scheme, host and port. Known once the process listens. */
   readonly baseUrl: () => string;
-  /** Whether people reach the pages over https. */
+  /** Whether the public URL is https. */
   readonly isSecure: boolean;
-  /** Where merchants' programs reach the API, in each environment. */
+  /** The public URL of the merchant API in each environment. */
   readonly restUrls: Readonly<Record<EnvironmentName, string>>;
-  /** Sends one-time links; undefined when no mail is set up, and people are told them in another way. */
+  /** Sends one-time links; undefined without a mail server, when pages show the links instead. */
   readonly mailer: Mailer | undefined;
-  /** In which dates and times are written. */
+  /** The time zone of dates and times. */
   readonly timeZone: string;
   readonly now: () => Date;
   readonly randomBytes: (size: number) => Buffer;
-  /** The pages' own files; those that only some pages need are named by them. */
+  /** The pages' files. A page names those that only it needs. */
   readonly assets: Assets;
 }

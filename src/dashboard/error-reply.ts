@@ -13,7 +13,7 @@ export type ReplyWithError = (thrown: unknown, request: FastifyRequest, reply: F
 
 const dictionary = { en: english, am: amharic };
 
-/** Answers with a page about what is wrong, and with the number under which the logs have more. */
+/** Answers with an error page, which shows the request id for the logs. */
 export function createErrorHandler(sendPage: SendPage): ReplyWithError {
   return (thrown, request, reply) => {
     const { problem, reason, cause, retryAfterSeconds } = pageProblemOf(thrown);
@@ -38,7 +38,7 @@ export function createErrorHandler(sendPage: SendPage): ReplyWithError {
   };
 }
 
-/** What Fastify refuses, what core says, and what went wrong in here, as a page. */
+/** The error page for errors of Fastify, of core and of this process. */
 function pageProblemOf(thrown: unknown): PageProblem {
   if (thrown === undefined) return new PageProblem('notFound', 'ROUTE_NOT_FOUND');
   if (thrown instanceof PageProblem) return thrown;

@@ -7,10 +7,10 @@ const cookieNamed = (isSecure: boolean): cookies.LanguageCookie => ({
   isSecure,
 });
 
-/** Has the browser remember a language, before anything else that is known of its user. */
+/** Stores a language in the browser. It takes precedence over the user's setting. */
 export const rememberLanguage = (reply: FastifyReply, language: Language, isSecure: boolean): void =>
   cookies.rememberLanguage(reply, language, cookieNamed(isSecure));
 
-/** The language of a request's answer: just chosen, chosen in this browser, the user's own, the browser's. */
+/** The language of an answer: chosen in this request, stored in the browser, the user's setting, or the browser's. */
 export const chooseLanguage = (request: FastifyRequest, reply: FastifyReply, isSecure: boolean): Language =>
   cookies.chooseLanguage(request, reply, cookieNamed(isSecure), request.viewer?.language);

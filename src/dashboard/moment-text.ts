@@ -3,13 +3,13 @@ import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import type { Language } from '../platform/language/language.ts';
 import { momentText } from '../platform/language/moment-text.ts';
 
-/** A time as a page shows it, by the part `time`. */
+/** A time for the template part `time`. */
 export interface Moment {
   readonly iso: string;
   readonly text: string;
 }
 
-/** A time in words of a language and in a time zone, to the minute; undefined for one that is absent. */
+/** A time in a language and time zone, to the minute; undefined when absent. */
 export function momentOf(
   timestamp: Timestamp | undefined,
   language: Language,

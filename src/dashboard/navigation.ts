@@ -9,15 +9,15 @@ export type Area = keyof Words['nav'];
 interface Entry {
   readonly area: Area;
   readonly group: keyof Words['groups'] | undefined;
-  /** The route of the area's first page. It is in the menu when that route is there. */
+  /** The route of the area's first page. The menu shows the area if the route exists. */
   readonly route: string;
-  /** Who is shown it, among members. */
+  /** The lowest role of a member that sees it. */
   readonly role?: Role;
 }
 
 const inEnvironment = '/m/:merchantId/:environment';
 
-/** The menu at a merchant, in the order it is shown. */
+/** The menu of a merchant's pages, in order. */
 const merchantEntries: readonly Entry[] = [
   { area: 'home', group: undefined, route: inEnvironment },
   { area: 'orders', group: 'payments', route: `${inEnvironment}/orders` },
@@ -55,7 +55,7 @@ export interface Navigation {
     readonly title: string | undefined;
     readonly items: readonly NavigationItem[];
   }[];
-  /** The same area in each environment; none away from merchants. */
+  /** The same area in each environment; none outside of a merchant's pages. */
   readonly environments: readonly {
     readonly name: EnvironmentName;
     readonly text: string;
@@ -65,19 +65,19 @@ export interface Navigation {
   readonly merchants: readonly { readonly name: string; readonly href: string; readonly current: boolean }[];
 }
 
-/** Whether a GET route is there. */
+/** Whether a GET route exists. */
 export type HasPage = (route: string) => boolean;
 
 const hrefOf = (route: string, merchantId: string, environment: EnvironmentName): string =>
   route.replace(':merchantId', merchantId).replace(':environment', environment);
 
-/** The first page of a merchant that there is. */
+/** The first existing page of a merchant. */
 export function merchantStart(merchantId: string, environment: EnvironmentName, hasPage: HasPage): string {
   const first = merchantEntries.find(({ route }) => hasPage(route));
   return hrefOf(first?.route ?? '/', merchantId, environment);
 }
 
-/** What leads from one page to the others. */
+/** The links of the page's frame. */
 export function navigationOf(
   viewer: Viewer,
   place: Place | undefined,
@@ -85,7 +85,7 @@ export function navigationOf(
   words: Words,
   hasPage: HasPage,
 ): Navigation {
-  // Pages of a merchant as a whole are read beside the sandbox: nothing real is one careless click away.
+  // Pages without an environment link to the sandbox, so that no careless click changes real data.
   const environment = place?.environment ?? 'sandbox';
   const entries = place === undefined ? (viewer.isOperator ? operatorEntries : []) : merchantEntries;
   const shown = entries.filter(

@@ -1,4 +1,4 @@
-/** Why there is no page to show, and the status code it comes under. */
+/** The kinds of error pages, with their status codes. */
 export const problems = {
   badRequest: 400,
   forbidden: 403,
@@ -14,11 +14,11 @@ export const problems = {
 
 export type Problem = keyof typeof problems;
 
-/** A request that ends in a page about what is wrong. Reason and cause are for the log alone. */
+/** An error that is answered with an error page. Reason and cause are only for the log. */
 export class PageProblem extends Error {
   override readonly name = 'PageProblem';
   readonly problem: Problem;
-  /** The UPPER_SNAKE reason core gave, or one of our own. */
+  /** The reason from core, or one of the dashboard, in UPPER_SNAKE_CASE. */
   readonly reason: string;
   readonly retryAfterSeconds: number | undefined;
 
@@ -34,5 +34,5 @@ export class PageProblem extends Error {
   }
 }
 
-/** What is not there, or not for this person to know of: both look the same. */
+/** Not found, or not visible to this user. Both look the same. */
 export const notFound = (reason: string): PageProblem => new PageProblem('notFound', reason);

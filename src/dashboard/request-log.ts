@@ -4,22 +4,22 @@ import type { Logger } from '../platform/logger.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What the request's one log line will say besides what HTTP knows; null before the request has begun. */
+    /** Additional fields of the request's log line; null before the request has begun. */
     dashboardFacts: RequestFacts | null;
   }
 }
 
-/** Found out on the way. Never what somebody typed: only ids, and words of our own. */
+/** Fields that a route adds. Never user input: only ids, and fixed words. */
 export interface RequestFacts {
   userId?: string;
   merchantId?: string;
-  /** Why the request failed, as an UPPER_SNAKE word. */
+  /** Why the request failed, in UPPER_SNAKE_CASE. */
   reason?: string;
-  /** What went wrong inside; never shown. */
+  /** The internal error; never shown. */
   cause?: unknown;
 }
 
-/** As `logLineWhenOver`. Paths have one-time links in them: the route stands for the path. */
+/** As `logLineWhenOver`. It logs the route and not the path, because paths contain one-time links. */
 export function logWhenOver(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -34,7 +34,7 @@ export function logWhenOver(
   logLineWhenOver(request, reply, { logger, nowMs: monotonicMs, facts });
 }
 
-/** Adds what was found out to the request's log line. */
+/** Adds fields to the request's log line. */
 export function logFacts(request: FastifyRequest, facts: RequestFacts): void {
   if (request.dashboardFacts !== null) Object.assign(request.dashboardFacts, facts);
 }

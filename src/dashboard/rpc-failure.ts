@@ -5,20 +5,20 @@ import type { ErrorReason } from '../contract/error-reason.ts';
 import { reasonOf, retryAfterSecondsOf } from '../platform/rpc/rpc-error.ts';
 import type { Problem } from './page-problem.ts';
 
-/** A call to core or webhooks that did not give what was asked for. */
+/** A failed call to core or webhooks. */
 export interface RpcFailure {
-  /** The page it comes to when nobody has a better one. */
+  /** The error page, unless the route has a better one. */
   readonly problem: Problem;
-  /** The UPPER_SNAKE reason given, or one made of the status code. */
+  /** The reason in UPPER_SNAKE_CASE, or one made of the status code. */
   readonly reason: string;
-  /** The server's words, in English and safe to show. */
+  /** The server's message in English, safe to show. */
   readonly message: string;
-  /** The fields that were refused, and why. */
+  /** The refused fields, with the reasons. */
   readonly fields: readonly { readonly field: string; readonly issue: string }[];
   readonly retryAfterSeconds: number | undefined;
 }
 
-/** The page that a reason's HTTP status comes to. */
+/** The error page of each HTTP status. */
 const problemOfStatus: Readonly<Record<number, Problem>> = {
   400: 'badRequest',
   401: 'forbidden',
@@ -28,7 +28,7 @@ const problemOfStatus: Readonly<Record<number, Problem>> = {
   429: 'tooManyRequests',
 };
 
-/** The reasons that come to another page than their HTTP status says. */
+/** The reasons whose error page differs from that of their HTTP status. */
 const exceptions: Readonly<Partial<Record<ErrorReason, Problem>>> = {
   API_KEY_NOT_USABLE: 'changedMeanwhile',
   CHANGED_MEANWHILE: 'changedMeanwhile',
@@ -37,12 +37,12 @@ const exceptions: Readonly<Partial<Record<ErrorReason, Problem>>> = {
   TOTP_NOT_ENABLED: 'changedMeanwhile',
   TOTP_NOT_BEGUN: 'changedMeanwhile',
   TOTP_ENABLED: 'changedMeanwhile',
-  // Of the merchant, not of the person who asks.
+  // A limit of the merchant, not of this user.
   MERCHANT_SUSPENDED: 'refused',
   PRODUCTION_NOT_ACTIVATED: 'refused',
-  // Nobody here asked too often.
+  // This user did not send too many requests.
   OVERLOADED: 'unavailable',
-  // A setting or a mistake of ours.
+  // A wrong setting, or a defect of Gatehouse.
   INVALID_SERVICE_TOKEN: 'unavailable',
   INVALID_API_KEY: 'unexpected',
   LEASE_LOST: 'unexpected',
@@ -52,7 +52,7 @@ const exceptions: Readonly<Partial<Record<ErrorReason, Problem>>> = {
 const problemOf = (reason: ErrorReason): Problem =>
   exceptions[reason] ?? problemOfStatus[errorReasons[reason].httpStatus] ?? 'unavailable';
 
-/** What a failed call comes to; undefined for an error that is no RPC's. */
+/** The failure of an RPC; undefined for any other error. */
 export function failureOfRpc(thrown: unknown): RpcFailure | undefined {
   if (!(thrown instanceof ConnectError)) return undefined;
   const reason = reasonOf(thrown);

@@ -18,17 +18,17 @@ export interface Page {
   /** Below `templates`, without `.eta`. */
   readonly template: string;
   readonly title: string;
-  /** Which entry of the menu it belongs to. */
+  /** Its entry in the menu. */
   readonly area?: Area | undefined;
-  /** Without menus: a sheet in the middle, for what somebody does before anything else. */
+  /** Without menus: a centred sheet, such as for signing in. */
   readonly isAlone?: boolean;
   /** The texts of the page's area, as `it.words`. */
   readonly words: object;
   /** What the page shows, as `it.view`. */
   readonly view: object;
-  /** A page that an answer to a form shows is found again here; other pages where they were asked for. */
+  /** The path of the page when it answers a form; other pages are at the path of the request. */
   readonly self?: string | undefined;
-  /** More files of ours that the page needs, by their paths. */
+  /** Additional files of the page, by path. */
   readonly scripts?: readonly string[];
   readonly styles?: readonly string[];
 }

@@ -19,19 +19,19 @@ export const UserRow = defineEntity({
   properties: {
     id: idOf<'usr'>().primary(),
     email: p.text(),
-    /** The address without regard to case: what it is found by. */
+    /** The address without regard to case. Accounts are found by it. */
     emailKey: p.text(),
     name: p.text(),
     language: p.text().$type<Language>(),
     isOperator: p.boolean(),
-    /** Null for others, and for operators whom a core of an older version accepted. */
+    /** Null for other users, and for operators that a core of an earlier version accepted. */
     operatorSince: time().nullable(),
     /** Argon2id, in the PHC string format. */
     passwordHash: p.text(),
-    /** Encrypted; there before the second factor is on, too. */
+    /** Encrypted. Already set before the second factor is turned on. */
     totpSecret: p.blob().nullable(),
     totpEnabledAt: time().nullable(),
-    /** The last 30 seconds, counted from 1970, of which a code was taken: no code of them or before is taken again. */
+    /** The latest 30-second step since 1970 whose code was accepted. Codes of this step and earlier are refused. */
     totpLastStep: p.integer().nullable(),
     disabledAt: time().nullable(),
     lastSignInAt: time().nullable(),
@@ -57,7 +57,7 @@ export type MembershipRow = InferEntity<typeof MembershipRow>;
 
 export type LinkKind = 'INVITATION' | 'RESET';
 
-/** What somebody may do once by a link; gone when it is done. */
+/** The permission of a one-time link. The row is deleted after its use. */
 export const AccountLinkRow = defineEntity({
   name: 'AccountLinkRow',
   tableName: 'account_links',
@@ -79,7 +79,7 @@ export type AccountLinkRow = InferEntity<typeof AccountLinkRow>;
 
 export type HelpKind = 'NEW_PASSWORD' | 'REMOVE_SECOND_FACTOR';
 
-/** What an operator asked for, for a user who cannot sign in; gone once it is approved or withdrawn. */
+/** An operator's request to help a user who cannot sign in. The row is deleted after approval or withdrawal. */
 export const AccountHelpRow = defineEntity({
   name: 'AccountHelpRow',
   tableName: 'account_help',
@@ -105,7 +105,7 @@ export type NoticeEvent =
   | 'SECOND_FACTOR_REMOVED'
   | 'OWNER_INVITED';
 
-/** What happened to an account without its user, for the user to be told. */
+/** A notice to a user about a change of the account that the user did not make. */
 export const AccountNoticeRow = defineEntity({
   name: 'AccountNoticeRow',
   tableName: 'account_notices',
@@ -114,7 +114,7 @@ export const AccountNoticeRow = defineEntity({
     id: p.uuid().primary(),
     userId: idOf<'usr'>(),
     event: p.text().$type<NoticeEvent>(),
-    /** The name of the merchant that it concerns; else empty. */
+    /** The name of the merchant, if there is one; else empty. */
     subject: p.text(),
     createdAt: time(),
     expiresAt: time(),
@@ -141,7 +141,7 @@ export const DashboardSessionRow = defineEntity({
     userId: idOf<'usr'>().nullable(),
     data: p.blob(),
     expiresAt: time(),
-    /** Kept until it would have ended by itself, so that nobody who has read it before can write it back. */
+    /** An ended session is kept until it expires, so that a process that read it earlier cannot write it back. */
     endedAt: time().nullable(),
   },
 });

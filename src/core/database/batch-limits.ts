@@ -1,9 +1,9 @@
 import { isDataRefused } from '../../platform/database/explain-error.ts';
 
 /**
- * For calls that share a statement. What waits, with what is being written, stays below the calls that one connection to
- * the gRPC server may have open: beyond those, calls would queue unseen in the client until their deadline, and no caller
- * would be refused in time.
+ * Limits for calls that share a statement. All calls, waiting or being written, stay below the number that one gRPC
+ * connection may have open. Further calls would queue in the client until their deadline, and would never be refused in
+ * time.
  */
 export const batchLimits = {
   isOneItemsFault: isDataRefused,

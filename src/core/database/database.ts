@@ -22,7 +22,7 @@ import { Migration018RefusalReasons } from './migrations/migration-018-refusal-r
 
 export type { Database } from '../../platform/database/open-database.ts';
 
-/** The core's database. Close it when done. */
+/** Core's database. The caller closes it. */
 export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
   openSchema(
     {

@@ -18,8 +18,8 @@ import type { MerchantStatus } from '../domain/merchant-life-cycle.ts';
 import { accountEntities } from './account-entities.ts';
 
 /*
- * Rows as they are stored. They stay inside the stores: everything above them speaks the domain's types.
- * The schema itself is in the migrations, which say more (checks, partial indexes) than an entity can.
+ * Rows as they are stored. Only the stores use them. All other code uses the domain's types.
+ * The migrations define the schema, with checks and partial indexes that an entity cannot express.
  */
 
 const schema = 'core';
@@ -113,7 +113,7 @@ export const PaymentAttemptRow = defineEntity({
     environment: environment(),
     orderId: idOf<'ord'>(),
     status: p.string().columnType('core.payment_attempt_status').$type<PaymentAttemptStatus>(),
-    /** Null on attempts that were started before it was recorded. */
+    /** Null for attempts from before this column existed. */
     origin: p.text().$type<AttemptOrigin>().nullable(),
     paymentOption: p.string().columnType('core.payment_option').$type<PaymentOption>(),
     phone: p.text(),
@@ -136,7 +136,7 @@ export const PaymentAttemptRow = defineEntity({
 });
 export type PaymentAttemptRow = InferEntity<typeof PaymentAttemptRow>;
 
-/** xid and position are the database's own and only ever read by the event feed's SQL. */
+/** PostgreSQL sets xid and position. Only the SQL of the event list reads them. */
 export const OrderEventRow = defineEntity({
   name: 'OrderEventRow',
   tableName: 'order_events',
@@ -171,7 +171,7 @@ export const AuditEntryRow = defineEntity({
 });
 export type AuditEntryRow = InferEntity<typeof AuditEntryRow>;
 
-/** What went over the wire to or from a wallet, as a binary WalletExchange. */
+/** An exchange with a wallet, as a binary WalletExchange. */
 export const WalletExchangeRow = defineEntity({
   name: 'WalletExchangeRow',
   tableName: 'wallet_exchanges',
@@ -205,7 +205,7 @@ export const StrayPaymentRow = defineEntity({
     detail: p.text(),
     refusalReason: p.text().default(''),
     tries: p.integer(),
-    /** What the wallet knows the reversal by; the stray payment's own id until somebody has it tried again. */
+    /** The id of the reversal at the wallet: the stray payment's id until an operator retries the reversal. */
     reversalId: idOf<'stp'>(),
     maybeSent: p.boolean(),
     providerReference: p.text().nullable(),
@@ -228,7 +228,7 @@ export const ReconciliationRow = defineEntity({
     id: idOf<'rec'>().primary(),
     wallet: p.string().columnType('core.wallet').$type<WalletWord>(),
     environment: environment(),
-    /** As 2026-01-31, UTC. */
+    /** The day in UTC, such as 2026-01-31. */
     day: p.date(),
     status: p.string().columnType('core.reconciliation_status').$type<ReconciliationStatus>(),
     scheduled: p.boolean(),

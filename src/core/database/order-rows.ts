@@ -3,7 +3,7 @@ import { publicId, storedId } from '../../contract/public-id.ts';
 import { Currency } from '../domain/currency.ts';
 import type { Order, PaymentAttempt } from '../domain/order.ts';
 
-/** A row's values as far as they are the domain's: without what the ORM adds, and without who works on the row. */
+/** The values of a row that belong to the domain, without those of the ORM and of the lease. */
 export type OrderValues = Omit<OrderRow, symbol | 'checkoutBrowserHash'>;
 export type PaymentAttemptValues = Pick<
   PaymentAttemptRow,
@@ -20,7 +20,7 @@ export type PaymentAttemptValues = Pick<
   | 'updatedAt'
 >;
 
-/** The order that a row, and the row of its latest attempt, stand for. */
+/** The order of a row and of the row of its latest attempt. */
 export function orderOf(row: OrderValues, latestAttempt: PaymentAttemptValues | null): Order {
   const currency = Currency.of(row.currency);
   return {
@@ -50,7 +50,7 @@ export function attemptOf(row: PaymentAttemptValues): PaymentAttempt {
   return {
     id: publicId('pat', row.id),
     status: row.status,
-    // An attempt from before this was recorded counts as direct: repeating a direct call then prompts nobody twice.
+    // An attempt from before this column existed counts as direct, so that repeating a direct call sends no second prompt.
     origin: row.origin ?? 'DIRECT',
     paymentOption: row.paymentOption,
     phone: row.phone,
@@ -60,7 +60,7 @@ export function attemptOf(row: PaymentAttemptValues): PaymentAttempt {
   };
 }
 
-/** The row of an order. A PENDING order is looked at by the sweep when its session ends, a final one never. */
+/** The row of an order. The sweep checks a PENDING order when its session expires, and never checks a final order. */
 export function orderValuesOf(order: Order): OrderValues {
   return {
     merchantId: storedId('mer', order.merchantId),
@@ -106,10 +106,10 @@ export function attemptValuesOf(order: Order, attempt: PaymentAttempt): PaymentA
   };
 }
 
-/** How long the payer is asked to confirm. */
+/** The duration of a prompt. */
 const promptMs = 3 * 60_000;
 
-/** When a new attempt is to be handed to its wallet, and until when its payer is asked: now, and for three minutes. */
+/** The times of a new attempt: due now, with a prompt of three minutes. */
 export const newAttemptSchedule = (createdAt: Date): { dueAt: Date; promptUntil: Date } => ({
   dueAt: createdAt,
   promptUntil: new Date(createdAt.getTime() + promptMs),

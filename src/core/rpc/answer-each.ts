@@ -13,8 +13,8 @@ export type ItemResult<Response> =
   | { readonly case: 'error'; readonly value: Status };
 
 /**
- * Answers every item of a batch by itself (AIP-231, with a status in place of all or nothing): one that fails leaves
- * its neighbours alone. @throws INVALID_ARGUMENT INVALID_FIELDS when there are no items, or too many.
+ * Answers every item of a batch separately (AIP-231, with a status for each item). A failed item does not affect the
+ * others. @throws INVALID_ARGUMENT INVALID_FIELDS when there are no items, or too many.
  */
 export async function answerEach<Request, Response>(
   context: CallContext,
@@ -30,7 +30,7 @@ export async function answerEach<Request, Response>(
         return { result: { case: 'response', value: await answer(request) } };
       } catch (error) {
         const explained = explain(error);
-        // The line of the call is the only place where what nobody expected can be seen.
+        // An unexpected error is visible only in the log line of the call.
         if (explained.code === Code.Internal) annotate(context, { err: error });
         return { result: { case: 'error', value: toStatus(explained) } };
       }

@@ -10,7 +10,7 @@ import type { StoredId } from '../../contract/public-id.ts';
 import type { ApiEndpoint, ApiRequestRow } from '../database/entities.ts';
 import { environmentNumbers } from './environment.ts';
 
-/** The columns of a stored request that hold its bodies. Lists do not read them. */
+/** The columns with the bodies of a stored request. Lists do not read them. */
 export const apiRequestBodies = ['requestBody', 'responseBody'] as const;
 
 type Bodies = (typeof apiRequestBodies)[number];
@@ -23,7 +23,7 @@ export const apiEndpoints = {
   VERIFY: EndpointMessage.VERIFY,
 } as const satisfies Record<ApiEndpoint, EndpointMessage>;
 
-/** A stored request in the contract's words. A body that was not read is empty. */
+/** A stored request as a message. A body that was not read is empty. */
 export function apiRequestMessage(
   row: Omit<Stored, Bodies> & Partial<Pick<Stored, Bodies>>,
 ): ApiRequestMessage {
@@ -46,5 +46,5 @@ export function apiRequestMessage(
   });
 }
 
-/** When a request came. Its stored id begins with the Unix time in milliseconds (RFC 9562, version 7). */
+/** When a request arrived. Its stored id begins with the Unix time in milliseconds (RFC 9562, version 7). */
 const timeOf = (id: StoredId<'req'>): Date => new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16));

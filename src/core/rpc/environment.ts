@@ -10,7 +10,7 @@ export const environmentNumbers = {
   PRODUCTION: EnvironmentMessage.PRODUCTION,
 } as const satisfies Record<Environment, EnvironmentMessage>;
 
-/** The environment a caller named. Issue: none, or one this build does not know. */
+/** The environment in a request. Issue: absent, or unknown to this version. */
 export function parseEnvironment(number: EnvironmentMessage): Result<Environment, Issue> {
   switch (number) {
     case EnvironmentMessage.SANDBOX:
@@ -22,7 +22,7 @@ export function parseEnvironment(number: EnvironmentMessage): Result<Environment
   }
 }
 
-/** As `parseEnvironment`, for requests where leaving it out means both. */
+/** As `parseEnvironment`, but absent means both environments. */
 export function parseOptionalEnvironment(number: EnvironmentMessage): Result<Environment | undefined, Issue> {
   return number === EnvironmentMessage.UNSPECIFIED ? ok(undefined) : parseEnvironment(number);
 }

@@ -10,7 +10,7 @@ const maxLeased = 100;
 const minLeaseSeconds = 5;
 const maxLeaseSeconds = 300;
 
-/** Which wallets' work the caller takes: at least one option, each known. */
+/** The payment options of the caller's wallets: at least one, all known. */
 export function parsePaymentOptions(
   numbers: readonly PaymentOptionMessage[],
 ): Result<PaymentOption[], Issue> {
@@ -21,13 +21,13 @@ export function parsePaymentOptions(
   return ok(options);
 }
 
-/** How many pieces of work the caller takes at once. */
+/** The most items that the caller leases in one call. */
 export function parseLeaseLimit(limit: number, field: string): Result<number, Issue> {
   if (limit < 1 || limit > maxLeased) return err({ field, issue: `must be 1 to ${maxLeased}` });
   return ok(limit);
 }
 
-/** How long the caller has the work for itself, in milliseconds. */
+/** The duration of the lease, in milliseconds. */
 export function parseLease(lease: Duration | undefined): Result<number, Issue> {
   const seconds = Number(lease?.seconds ?? 0);
   if (seconds < minLeaseSeconds || seconds > maxLeaseSeconds) {

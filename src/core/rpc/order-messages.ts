@@ -30,8 +30,8 @@ import type {
 import { environmentNumbers } from './environment.ts';
 
 /*
- * The domain's words in the contract's numbers. Each table is complete by its type, and read the other way round for
- * what comes in, so that a word added to one side does not compile until it is on the other.
+ * The contract's number of each domain value. The type makes each table complete. Requests are read by the reversed table,
+ * so a value that only one side has does not compile.
  */
 
 const statuses = {
@@ -73,7 +73,7 @@ function wordOf<Word extends string>(
   return (Object.keys(table) as Word[]).find((word) => table[word] === number);
 }
 
-/** The domain's word, or undefined for UNSPECIFIED and numbers this build does not know. */
+/** The domain value; undefined for UNSPECIFIED and for numbers unknown to this version. */
 export const statusOf = (number: OrderStatusMessage): OrderStatus | undefined => wordOf(statuses, number);
 export const attemptStatusOf = (number: PaymentAttemptStatusMessage): PaymentAttemptStatus | undefined =>
   wordOf(attemptStatuses, number);

@@ -10,7 +10,7 @@ import type { Issue } from '../domain/issue.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
 
-/** The id that a page token goes on after; undefined for the first page. */
+/** The id after which the page begins; undefined for the first page. */
 export function parsePageToken<P extends IdPrefix>(
   token: string,
   prefix: P,
@@ -21,7 +21,7 @@ export function parsePageToken<P extends IdPrefix>(
   return id !== undefined && isPublicId(prefix, id) ? ok(id) : err(pageTokenIssue);
 }
 
-/** How many items to give: 50 when not said; more than 500 is cut to 500 (AIP-158). */
+/** The number of items: 50 when not given, and 500 for anything larger (AIP-158). */
 export function parsePageSize(
   size: number,
   standard = defaultPageSize,

@@ -5,7 +5,7 @@ import type { Issue } from '../domain/issue.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
 
-/** The values of a request that was read. @throws INVALID_ARGUMENT INVALID_FIELDS with every issue. */
+/** The values of a parsed request. @throws INVALID_ARGUMENT INVALID_FIELDS with every issue. */
 export function valuesOrThrow<T>(result: Result<T, Issue | readonly Issue[]>): T {
   if (result.ok) return result.value;
   throw invalidFields(
@@ -13,7 +13,7 @@ export function valuesOrThrow<T>(result: Result<T, Issue | readonly Issue[]>): T
   );
 }
 
-/** Reads an id as it is shown. */
+/** Parses a public id. */
 export function parseId<P extends IdPrefix>(
   prefix: P,
   text: string,
@@ -22,7 +22,7 @@ export function parseId<P extends IdPrefix>(
   return isPublicId(prefix, text) ? ok(text) : err({ field, issue: `must be an id of the form ${prefix}_…` });
 }
 
-/** As `parseId`, for fields that may be left empty. */
+/** As `parseId`, for optional fields. */
 export function parseOptionalId<P extends IdPrefix>(
   prefix: P,
   text: string,

@@ -24,7 +24,7 @@ const kinds = {
   WRONG_AMOUNT: KindMessage.WRONG_AMOUNT,
 } as const satisfies Record<StrayPaymentKind, KindMessage>;
 
-/** A stored stray payment in the contract's words. */
+/** A stored stray payment as a message. */
 export function strayPaymentMessage(stray: Omit<StrayPaymentRow, symbol>): StrayPaymentMessage {
   return create(StrayPaymentSchema, {
     strayPaymentId: publicId('stp', stray.id),

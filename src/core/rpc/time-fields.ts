@@ -4,11 +4,11 @@ import type { Issue } from '../domain/issue.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
 
-/** The span that protobuf's Timestamp is defined for: years 1 to 9999. */
+/** The range of protobuf's Timestamp: years 1 to 9999. */
 const firstSecond = -62_135_596_800n;
 const lastSecond = 253_402_300_799n;
 
-/** Reads a time that may be left out. */
+/** Parses an optional time. */
 export function parseTime(time: Timestamp | undefined, field: string): Result<Date | undefined, Issue> {
   if (time === undefined) return ok(undefined);
   if (time.seconds < firstSecond || time.seconds > lastSecond) {
@@ -17,6 +17,6 @@ export function parseTime(time: Timestamp | undefined, field: string): Result<Da
   return ok(timestampDate(time));
 }
 
-/** A time as a page token can be bound to it. */
+/** A time as part of the filters that a page token is valid for. */
 export const timeKey = (time: Timestamp | undefined): string =>
   time === undefined ? '' : `${time.seconds}.${time.nanos}`;

@@ -1,3 +1,3 @@
-/** What a wallet said, fit to be stored: PostgreSQL's text has no NUL, and no honest text is longer than `maxLength`. */
+/** A wallet's text, ready to store: without NUL, which PostgreSQL's text cannot contain, and cut to `maxLength`. */
 export const walletText = (text: string, maxLength: number): string =>
   text.slice(0, maxLength).replaceAll('\0', '\uFFFD');

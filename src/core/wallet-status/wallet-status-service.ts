@@ -25,7 +25,7 @@ export interface WalletStatusParts {
 const maxWallets = 50;
 const instanceLength = 128;
 const maxWindowMs = 60 * 60_000;
-/** Reports come every 5 seconds, or after 10 when a wallet is slow to say how it is. */
+/** Reports arrive every 5 seconds, or after 10 seconds when a wallet answers slowly. */
 const staleAfterMs = 20_000;
 
 /** gatehouse.v1.WalletStatusService. */

@@ -4,7 +4,7 @@ import type { Database } from '../database/database.ts';
 import type { WalletWord } from '../../contract/payment-options.ts';
 import type { Environment } from '../domain/order.ts';
 
-/** What one process says of one wallet; `payload` is a binary WalletStatus. */
+/** One process's report of one wallet. `payload` is a binary WalletStatus. */
 export interface WalletReport {
   readonly environment: Environment;
   readonly wallet: WalletWord;
@@ -18,16 +18,16 @@ export interface StoredWalletReport extends WalletReport {
 }
 
 export interface WalletStatusStore {
-  /** Takes the place of what the process said before. */
+  /** Replaces the earlier reports of the process. */
   readonly replace: (instance: string, windowMs: number, reports: readonly WalletReport[]) => Promise<void>;
   /** By environment and wallet, then by process. */
   readonly list: (environment: Environment | undefined) => Promise<StoredWalletReport[]>;
 }
 
-/** Who has said nothing for so long is not coming back under that name. */
+/** A process that was silent for this long does not return under its name. */
 const forgottenAfter = '1 day';
 
-/** One statement: what was said of a wallet that the process no longer talks to goes with what is said now. */
+/** One statement, which also deletes the process's reports of wallets that it no longer uses. */
 const replacement = bulkStatement(
   undefined,
   {

@@ -1,31 +1,31 @@
 import type { Role } from './viewer.ts';
 
-/** Who may ask for something. */
+/** The users who may use a route. */
 export type AccessRule =
   | { readonly who: 'everyone' }
   | { readonly who: 'signed-in'; readonly stepUp: boolean }
   | {
       readonly who: 'member';
-      /** At least this, at the merchant that the path names. */
+      /** The lowest role at the merchant in the path. */
       readonly role: Role;
-      /** Whether operators may, who belong to no merchant. They may look at everything that members may look at. */
+      /** Whether operators may use it. They belong to no merchant, and may read everything that members may read. */
       readonly operators: boolean;
       readonly stepUp: boolean;
     }
   | { readonly who: 'operator'; readonly stepUp: boolean };
 
 interface RuleOptions {
-  /** Asks for a new proof of who they are, unless the last one is of the last ten minutes. */
+  /** Requires that the user confirmed the identity in the last ten minutes. */
   readonly stepUp?: boolean;
 }
 
-/** Also whoever has not signed in. */
+/** Everyone, signed in or not. */
 export const everyone: AccessRule = { who: 'everyone' };
-/** Whoever has signed in. */
+/** Every signed-in user. */
 export const signedIn = ({ stepUp = false }: RuleOptions = {}): AccessRule => ({ who: 'signed-in', stepUp });
-/** Whoever runs the gateway; for all others the path leads nowhere. */
+/** Operators. For all others the path is not found. */
 export const operator = ({ stepUp = false }: RuleOptions = {}): AccessRule => ({ who: 'operator', stepUp });
-/** Members of the merchant with at least this role, and operators: for what changes nothing. */
+/** Members of the merchant with at least this role, and operators. For pages that change nothing. */
 export const look = (role: Role, { stepUp = false }: RuleOptions = {}): AccessRule => ({
   who: 'member',
   role,

@@ -1,12 +1,12 @@
 import { accessRules } from './access-rules.ts';
 
-/** Stands for wherever the dashboard is reached: only whether a text leaves it matters. */
+/** A placeholder for the dashboard's origin. It only serves to detect another origin. */
 const ownOrigin = 'http://dashboard.invalid';
 const longestPath = 2_000;
 
 type Method = 'GET' | 'POST';
 
-/** The routes that ask who somebody is. Only from those is anybody sent to sign in, and only there do they go on. */
+/** The routes that require a signed-in user. Only these redirect to the sign-in page, and only to these a user returns. */
 const guardedRoutes: Readonly<Record<Method, readonly RegExp[]>> = {
   GET: guardedBy('GET'),
   POST: guardedBy('POST'),
@@ -23,8 +23,8 @@ function guardedBy(method: Method): RegExp[] {
 
 /**
  * The path and query of one of our routes, from a text that a browser sent; undefined for every other text. The text is
- * parsed as browsers do it, who read a backslash as a slash and drop tabs and line ends. The result is what was parsed,
- * never the text itself.
+ * parsed as browsers do, which read a backslash as a slash and drop tabs and line ends. The result is built from the parsed
+ * URL, never from the text itself.
  */
 export function ownPath(text: unknown, method: Method): string | undefined {
   if (typeof text !== 'string' || !text.startsWith('/') || text.length > longestPath) return undefined;

@@ -2,12 +2,12 @@ import type { FastifyRequest } from 'fastify';
 import { Environment } from '../../gen/gatehouse/v1/order_pb.js';
 import type { Role, Viewer } from './viewer.ts';
 
-/** Where on the dashboard somebody is: at a merchant, and in one of its environments where there are two. */
+/** The merchant of a page, and its environment if the page has one. */
 export interface Place {
   readonly merchantId: string;
   readonly merchantName: string;
   readonly environment: EnvironmentName | undefined;
-  /** What they are there; an operator looks on, and changes what only operators may. */
+  /** The user's role there. An operator reads, and changes only what operators may. */
   readonly role: Role | 'operator';
 }
 
@@ -18,14 +18,14 @@ export const isEnvironmentName = (text: string): text is EnvironmentName =>
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who has signed in; null before. */
+    /** The signed-in user; null before signing in. */
     viewer: Viewer | null;
-    /** Where they are; null away from merchants. */
+    /** The merchant of the page; null for other pages. */
     place: Place | null;
   }
 }
 
-/** Who has signed in, on a route that lets nobody else in. */
+/** The signed-in user, on a route that requires one. */
 export function viewerOf({ viewer }: FastifyRequest): Viewer {
   if (viewer === null) throw new TypeError('asked for the viewer on a route that is open to everyone');
   return viewer;
@@ -37,7 +37,7 @@ export function placeOf({ place }: FastifyRequest): Place {
   return place;
 }
 
-/** The merchant and environment of a route below `/m/:merchantId/:environment`, as RPCs take them. */
+/** The merchant and environment of a route below `/m/:merchantId/:environment`, as fields of a request. */
 export function scopeOf(request: FastifyRequest): { merchantId: string; environment: Environment } {
   const { merchantId, environment } = placeOf(request);
   if (environment === undefined) throw new TypeError('asked for the environment on a route without one');
@@ -47,7 +47,7 @@ export function scopeOf(request: FastifyRequest): { merchantId: string; environm
   };
 }
 
-/** Where a page of the place is: `pathIn(placeOf(request), 'keys')`. Without a path, the home of the environment. */
+/** The path of a page: `pathIn(placeOf(request), 'keys')`. Without a path, the home of the environment. */
 export function pathIn({ merchantId, environment }: Place, path = ''): string {
   const parts = ['/m', merchantId, ...(environment === undefined ? [] : [environment])];
   return [...parts, ...(path === '' ? [] : [path])].join('/');

@@ -3,11 +3,11 @@ import type { User } from '../../gen/gatehouse/v1/account_service_pb.js';
 import { isLanguage } from '../../platform/language/language.ts';
 import type { Language } from '../../platform/language/language.ts';
 
-/** What somebody may do for a merchant, the least first: each may do what those before it may. */
+/** The roles at a merchant, the weakest first. Each includes the permissions of those before it. */
 export const memberRoles = ['viewer', 'developer', 'owner'] as const;
 export type Role = (typeof memberRoles)[number];
 
-/** Whether `role` may do what `least` may. */
+/** Whether `role` includes the permissions of `least`. */
 export const isAtLeast = (role: Role, least: Role): boolean =>
   memberRoles.indexOf(role) >= memberRoles.indexOf(least);
 
@@ -18,12 +18,12 @@ const roleNames: Readonly<Record<MemberRole, Role | undefined>> = {
   [MemberRole.OWNER]: 'owner',
 };
 
-/** Somebody who has signed in, as core has them at this moment. */
+/** A signed-in user, with core's current data. */
 export interface Viewer {
   readonly userId: string;
   readonly email: string;
   readonly name: string;
-  /** The language they chose for their pages; undefined when it is none of ours. */
+  /** The user's language setting; undefined when the dashboard does not have that language. */
   readonly language: Language | undefined;
   readonly isOperator: boolean;
   readonly isTotpEnabled: boolean;

@@ -22,7 +22,7 @@ const NewPassword = Type.Object({
   new_password: Type.String({ minLength: 12, maxLength: 256 }),
 });
 
-/** The page of one's own account: name and language, password, and one's sessions elsewhere. */
+/** The page of the user's account: name, language, password, and other sessions. */
 export function addAccount(app: FastifyInstance, dashboard: Dashboard): void {
   const { accounts, sessions } = dashboard.clients;
 

@@ -13,15 +13,15 @@ import { qrCode } from './qr-path.ts';
 import { accountWords } from './show-account.ts';
 
 /**
- * The page brings back what it showed, so that a code that was mistyped does not cost a new secret. By its name it is
- * left out of a form that is kept for later: the secret would be kept with it.
+ * The hidden field with the new secret, so that a mistyped code does not require another secret. Forms that are kept for
+ * later omit it by its name, because the secret must not be stored.
  */
 const SetUp = Type.Object({
   secret_uri: Type.String({ maxLength: 1024, pattern: '^otpauth://totp/' }),
   code: Type.String({ maxLength: 32 }),
 });
 
-/** The pages on which one-time codes are turned on and off. */
+/** The pages to turn one-time codes on and off. */
 export function addSecondFactor(app: FastifyInstance, dashboard: Dashboard): void {
   const { accounts } = dashboard.clients;
 

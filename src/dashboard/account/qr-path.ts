@@ -1,6 +1,6 @@
 import { create } from 'qrcode';
 
-/** A QR code as a page draws it: the side of the square, and the path of its dark modules. */
+/** A QR code for SVG: the side of the square, and the path of its dark modules. */
 export interface QrCode {
   readonly size: number;
   readonly path: string;

@@ -18,7 +18,7 @@ export interface AccountPage {
   readonly status?: number;
 }
 
-/** Answers with the page of one's own account. */
+/** Answers with the page of the user's account. */
 export function showAccount(
   { sendPage }: Dashboard,
   request: FastifyRequest,

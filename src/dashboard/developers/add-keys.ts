@@ -19,7 +19,7 @@ import { keyRows } from './key-list.ts';
 const dictionary = { en: english, am: amharic };
 
 const hourMs = 60 * 60_000;
-/** How long a replaced key may go on working: core takes 30 days at most. */
+/** The choices for how long a replaced key stays valid. Core accepts 30 days at most. */
 const overlapsMs = { hour: hourMs, day: 24 * hourMs, week: 7 * 24 * hourMs, month: 30 * 24 * hourMs };
 
 const NewKey = Type.Object({ label: Type.Optional(Type.String({ maxLength: 64 })) });
@@ -34,7 +34,7 @@ const Overlap = Type.Object({
 
 const keyIdOf = ({ params }: FastifyRequest): string => (params as { readonly keyId: string }).keyId;
 
-/** The pages on which a merchant's API keys are made, replaced and revoked. */
+/** The pages to create, replace and revoke a merchant's API keys. */
 export function addKeys(app: FastifyInstance, dashboard: Dashboard): void {
   const { clients, sendPage, timeZone, now } = dashboard;
   const path = '/m/:merchantId/:environment/keys';

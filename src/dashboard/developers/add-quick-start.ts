@@ -11,7 +11,7 @@ import { isSnippetLanguage, readSnippets } from './snippets.ts';
 const dictionary = { en: english, am: amharic };
 const names = { curl: 'curl', typescript: 'TypeScript', python: 'Python', php: 'PHP' } as const;
 
-/** The page with which a developer begins. */
+/** The quick start for developers. */
 export function addQuickStart(app: FastifyInstance, dashboard: Dashboard): void {
   const { clients, sendPage, restUrls, now } = dashboard;
 

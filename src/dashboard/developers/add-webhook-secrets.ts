@@ -15,20 +15,20 @@ import { flash } from '../session/sign-in-state.ts';
 import { mayChangeWebhooks, webhookWords } from './add-webhooks.ts';
 
 const dayMs = 24 * 60 * 60_000;
-/** How long until a new secret becomes current: webhooks takes 30 days at most. */
+/** The choices for when a new secret becomes current. Webhooks accepts 30 days at most. */
 const waitsMs = { now: 0, day: dayMs, week: 7 * dayMs, month: 30 * dayMs };
 
 const Rotation = Type.Object({
   after: Type.Union([Type.Literal('now'), Type.Literal('day'), Type.Literal('week'), Type.Literal('month')]),
 });
 
-/** What a form was decided on: which secrets there were. */
+/** The secrets that the page showed, by which a form detects that they have changed. */
 const seenOf = (secrets: readonly SigningSecret[]): string =>
   secrets.map(({ signingSecretId }) => signingSecretId).join(' ');
 
 const isNext = ({ state }: SigningSecret): boolean => state === SigningSecretState.NEXT;
 
-/** The pages on which the secrets that sign a merchant's webhooks are made and changed. */
+/** The pages to create and rotate a merchant's signing secrets. */
 export function addWebhookSecrets(app: FastifyInstance, dashboard: Dashboard): void {
   const { clients, sendPage, timeZone } = dashboard;
   const { webhooks } = clients;

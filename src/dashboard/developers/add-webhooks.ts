@@ -35,7 +35,7 @@ export const mayChangeWebhooks = (request: FastifyRequest): boolean => {
   return role !== 'operator' && isAtLeast(role, 'developer');
 };
 
-/** The pages on which a merchant sees its webhooks and their endpoints. */
+/** The pages of a merchant's webhooks and endpoints. */
 export function addWebhooks(app: FastifyInstance, dashboard: Dashboard): void {
   const { clients, sendPage, timeZone } = dashboard;
   const { webhooks } = clients;

@@ -9,20 +9,20 @@ import type { ExplainDeliveryResponse } from '../../gen/gatehouse/v1/webhook_ser
 import { momentOf } from '../moment-text.ts';
 import type { Writing } from './webhook-views.ts';
 
-/** A sentence of the page, with a link when it has a page. */
+/** A sentence, with a link if a page is about it. */
 interface Step {
   readonly text: string;
   readonly href?: string;
 }
 
 interface Page {
-  /** Of the pages of webhooks. */
+  /** The path of the webhook pages. */
   readonly path: string;
-  /** Whether the viewer may change webhooks. */
+  /** Whether the user may change webhooks. */
   readonly mayChange: boolean;
 }
 
-/** Why a delivery is in its state, and what the viewer can do. */
+/** Why a delivery is in its state, and what the user can do. */
 export function deliveryExplanation(answer: ExplainDeliveryResponse, writing: Writing, page: Page) {
   const { language, timeZone, words } = writing;
   const next = momentOf(answer.nextAttemptTime, language, timeZone);
@@ -35,7 +35,7 @@ export function deliveryExplanation(answer: ExplainDeliveryResponse, writing: Wr
   };
 }
 
-/** A webhooks process of the version before tells no cause, and the states tell most of it. */
+/** A webhooks process of the previous version sends no cause. The states contain most of it. */
 function causeOf({ explanation, delivery, endpoint }: ExplainDeliveryResponse): DeliveryCause {
   if (explanation !== undefined) return explanation.cause;
   if (delivery?.state === DeliveryState.DELIVERED) return DeliveryCause.DELIVERED;
@@ -91,11 +91,11 @@ function stepsOf(
 ): readonly Step[] {
   const { steps } = words.delivery;
   return (explanation?.nextSteps ?? []).flatMap((step): readonly Step[] => {
-    // Everyone may look at another delivery.
+    // Every user of the page may read another delivery.
     if (!mayChange && step !== DeliveryNextStep.EXPLAIN_EARLIER) return [];
     switch (step) {
       case DeliveryNextStep.REDELIVER:
-        // The page has a button for it. After a success it needs no recommendation.
+        // The page has a button for this. After a success it is not recommended.
         return explanation?.cause === DeliveryCause.DELIVERED ? [] : [{ text: steps.redeliver }];
       case DeliveryNextStep.RESUME_ENDPOINT:
         return [{ text: steps.resume, href: path }];

@@ -1,28 +1,28 @@
 import { deliveryStates } from './delivery-words.ts';
 import type { DeliveryState } from '../../gen/gatehouse/v1/webhook_service_pb.js';
 
-/** Which deliveries somebody looks for, as the page's address says it. */
+/** The filter of the list of deliveries, from the page's query. */
 export interface DeliveryFilter {
   readonly state: string;
   readonly orderNumber: string;
   readonly endpoint: string;
   readonly isEmpty: boolean;
-  /** Whether it is not the newest that are shown. */
+  /** Whether the page is not the first. */
   readonly isLaterPage: boolean;
-  /** As ListDeliveries takes it. */
+  /** The fields of the ListDeliveries request. */
   readonly conditions: {
     readonly states: DeliveryState[];
     readonly orderNumber: string;
     readonly endpoint: string;
     readonly pageToken: string;
   };
-  /** The query of the page that begins at a token; undefined when there is none. */
+  /** The query of the page at a token; undefined without a token. */
   readonly withPage: (pageToken: string) => string | undefined;
 }
 
 const isState = (text: string): text is keyof typeof deliveryStates => Object.hasOwn(deliveryStates, text);
 
-/** Scheme, host and port of what may be a whole URL. What is no URL is looked for as it is, and finds nothing. */
+/** Scheme, host and port of a URL. Other text is searched unchanged, and finds nothing. */
 function endpointOf(text: string): string {
   if (!URL.canParse(text)) return text;
   const { origin } = new URL(text);

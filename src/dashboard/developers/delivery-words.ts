@@ -8,7 +8,7 @@ import type { webhooks } from '../language/english/webhooks.ts';
 type Words = typeof webhooks;
 export type Tone = 'good' | 'warn' | 'bad' | undefined;
 
-/** Deliveries can be looked for by these, as they stand in the query. */
+/** The states in the filter, by their words in the query. */
 export const deliveryStates = {
   pending: DeliveryState.PENDING,
   delivered: DeliveryState.DELIVERED,
@@ -23,7 +23,7 @@ const stateNames = {
 } as const;
 const stateTones = { pending: 'warn', delivered: 'good', given_up: 'bad' } as const;
 
-/** One that was not tried yet is nothing to worry about. */
+/** A delivery without an attempt needs no attention. */
 export function deliveryState(state: DeliveryState, attemptCount: number, words: Words) {
   const name = stateNames[state];
   const tone: Tone = name === 'pending' && attemptCount === 0 ? undefined : stateTones[name];

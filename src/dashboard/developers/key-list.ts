@@ -5,7 +5,7 @@ import type { keys } from '../language/english/keys.ts';
 import { momentOf } from '../moment-text.ts';
 import type { Moment } from '../moment-text.ts';
 
-/** A key as the list shows it. */
+/** A row of the list of keys. */
 export interface KeyRow {
   readonly id: string;
   readonly name: string;
@@ -17,7 +17,7 @@ export interface KeyRow {
   readonly lastUsed: Moment | undefined;
 }
 
-/** Keys that work first, each kind newest first as core gives them. */
+/** Valid keys first. Within both groups the newest first, in core's order. */
 export function keyRows(
   apiKeys: readonly ApiKey[],
   words: typeof keys,

@@ -1,14 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** The languages that the examples are in. */
+/** The programming languages of the examples. */
 export const snippetLanguages = { curl: 'sh', typescript: 'ts', python: 'py', php: 'php' } as const;
 export type SnippetLanguage = keyof typeof snippetLanguages;
 
 export const isSnippetLanguage = (text: unknown): text is SnippetLanguage =>
   typeof text === 'string' && Object.hasOwn(snippetLanguages, text);
 
-/** Examples of one language: to register an order, to ask a phone for money, to ask about an order, to check a signature. */
+/** Examples of one language: register an order, start a direct payment, verify an order, check a signature. */
 export interface Snippets {
   readonly register: string;
   readonly direct: string;

@@ -11,7 +11,7 @@ import type { webhooks } from '../language/english/webhooks.ts';
 import { momentOf } from '../moment-text.ts';
 import { attemptResult, deliveryState, endpointState } from './delivery-words.ts';
 
-/** How what is shown is written. */
+/** The language and time zone of the page. */
 export interface Writing {
   readonly words: typeof webhooks;
   readonly language: Language;
@@ -31,7 +31,7 @@ export function endpointRow(endpoint: Endpoint, { words, language, timeZone }: W
   };
 }
 
-/** Why it is paused; '' when it is not. */
+/** Why the endpoint is paused; '' when it is not. */
 export const pauseWords = ({ pausedByAnswer, pauseReason }: Endpoint, words: Writing['words']): string =>
   pausedByAnswer ? words.endpoints.gone : pauseReason;
 
@@ -41,7 +41,7 @@ export function latestAnswer({ lastAttemptResult, lastResult }: Endpoint, words:
   return { text: attemptResult(lastAttemptResult, words), detail: lastResult };
 }
 
-/** The status if one was answered, else the failure in a word; '' before the first attempt. */
+/** The HTTP status, or a word for the failure without an answer; '' before the first attempt. */
 export const shortResult = (
   { lastAttemptResult, lastResult, lastStatusCode }: Delivery,
   words: Writing['words'],
@@ -83,7 +83,7 @@ function attemptRow(attempt: DeliveryAttempt, { words, language, timeZone }: Wri
   };
 }
 
-/** The body in lines to be read; as it is when it is no JSON. */
+/** The body as indented JSON; unchanged when it is not JSON. */
 function readable(body: Uint8Array): string {
   const text = Buffer.from(body).toString();
   try {
@@ -96,7 +96,7 @@ function readable(body: Uint8Array): string {
 const isHeld = ({ endpointState }: Delivery): boolean =>
   endpointState === EndpointState.PAUSED || endpointState === EndpointState.RESTING;
 
-/** One delivery as its page shows it. */
+/** The page of one delivery. */
 export function deliveryStory(
   { delivery, body, attempts }: GetDeliveryResponse & { readonly delivery: Delivery },
   writing: Writing,

@@ -3,13 +3,13 @@ import { ownPath } from '../access/own-path.ts';
 import type { CarriedForm } from '../session/session-data.ts';
 import { fieldsOf } from './read-form.ts';
 
-/** Far less than a session holds. */
+/** Far less than the limit of a session. */
 const mostCharacters = 8_000;
 
-/** What is never kept anywhere: its sender types it again. */
+/** Fields that are never kept. The sender types them again. */
 const isPrivate = (name: string): boolean => /password|secret|code|token|_csrf/i.test(name);
 
-/** The form of a request that cannot be taken yet; undefined when it is too large to keep. */
+/** The form of a request that must wait for the sign-in; undefined when it is too large to keep. */
 export function carriedFormOf(request: FastifyRequest): CarriedForm | undefined {
   const action = ownPath(request.url, 'POST');
   if (action === undefined) return undefined;

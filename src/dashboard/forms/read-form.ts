@@ -6,7 +6,7 @@ import type { shell } from '../language/english/shell.ts';
 
 type FormWords = (typeof shell)['forms'];
 
-/** What somebody filled in: as it is shown again, and what is wrong with it by field. */
+/** A submitted form: the values to show again, and the problems by field. */
 export interface FormState {
   /** Never passwords. */
   readonly values: Readonly<Record<string, string>>;
@@ -16,15 +16,15 @@ export interface FormState {
 export type FormReading<T> =
   ({ readonly ok: true; readonly value: T } & FormState) | ({ readonly ok: false } & FormState);
 
-/** A form before anybody has filled it in. */
+/** An empty form. */
 export const emptyForm = (values: FormState['values'] = {}): FormState => ({ values, errors: {} });
 
 const isSecret = (name: string): boolean => /password|secret/i.test(name);
 
 /**
- * Reads a form by its schema, whose properties are strings, or arrays of strings where a name may come several times.
- * Blanks around values do not count, but for passwords; an empty field counts as left out. Other fields are ignored.
- * `own` has the words for a field's wrong form.
+ * Reads a form by its schema, whose properties are strings, or arrays of strings for repeated names. Values are trimmed,
+ * except passwords. An empty field counts as absent. Other fields are ignored. `own` contains the messages for a field's
+ * invalid form.
  */
 export function readForm<S extends TObject>(
   schema: S,
@@ -68,7 +68,7 @@ function wordsOf({ type, schema }: ValueError, words: FormWords, own: string | u
   }
 }
 
-/** The fields of a form as they were sent, in order. */
+/** The fields of a form, unchanged and in order. */
 export function fieldsOf(body: unknown): readonly (readonly [string, string])[] {
   if (typeof body !== 'object' || body === null) return [];
   return Object.entries(body).flatMap(([name, value]) =>
@@ -76,6 +76,6 @@ export function fieldsOf(body: unknown): readonly (readonly [string, string])[] 
   );
 }
 
-/** One field, as it was sent; '' when there is none. */
+/** One field, unchanged; '' when absent. */
 export const fieldOf = (body: unknown, name: string): string =>
   fieldsOf(body).find(([key]) => key === name)?.[1] ?? '';

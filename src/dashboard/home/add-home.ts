@@ -24,7 +24,7 @@ const isSpan = (text: unknown): text is Span => typeof text === 'string' && Obje
 
 const mostEndpoints = 5;
 
-/** A merchant's first page: how things are, what is in trouble, and what to do next. */
+/** A merchant's first page: the numbers, problems, and next steps. */
 export function addHome(app: FastifyInstance, dashboard: Dashboard): void {
   const { clients, sendPage, timeZone, now, assets } = dashboard;
 
@@ -87,7 +87,7 @@ export function addHome(app: FastifyInstance, dashboard: Dashboard): void {
       { text: words.key, href: forDevelopers('keys'), done: firstKeyTime !== undefined },
       { text: words.order, href: 'quick-start', done: firstOrderTime !== undefined },
       { text: words.completed, href: 'orders', done: firstCompletedHour !== undefined },
-      // Left out while nobody knows whether it is done.
+      // Omitted while it is unknown whether it is done.
       ...(secrets.isThere
         ? [
             {

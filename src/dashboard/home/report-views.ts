@@ -21,8 +21,8 @@ export interface HomeWriting {
 export type Step = 'hour' | 'day';
 
 /**
- * A report as the page shows it at a time. Payments that the wallet or the payer refused have failed. Orders that were
- * cancelled, or whose time ended, are abandoned: they say nothing about how payments go.
+ * A report for the page. Payments that the wallet or the payer declined are failed. Cancelled and expired orders are
+ * abandoned. They do not count in the success rate.
  */
 export function reportView(report: GetOrderReportResponse, step: Step, now: Date, writing: HomeWriting) {
   const { words, orderWords, language, timeZone } = writing;
@@ -61,7 +61,7 @@ export function reportView(report: GetOrderReportResponse, step: Step, now: Date
       const numbers = { registered, completed, failed: ended - cancelled, abandoned: expired + cancelled };
       return [
         {
-          // A step that has not begun is no step without orders.
+          // An interval in the future is not an interval without orders.
           isAhead: timestampDate(startTime) > now,
           label: label.format(timestampDate(startTime)),
           numbers: Object.entries(numbers).map(([name, number]) => ({
@@ -85,7 +85,7 @@ export function reportView(report: GetOrderReportResponse, step: Step, now: Date
   };
 }
 
-/** Undefined when there is nothing to have a part of. */
+/** Undefined when the total is zero. */
 function rateText(part: bigint, whole: bigint, language: Language): string | undefined {
   if (whole === 0n) return undefined;
   const format = new Intl.NumberFormat(language, { style: 'percent', maximumFractionDigits: 1 });

@@ -1,4 +1,4 @@
-/** What can be done, as the audit log names it. Others may come from a newer core, and are shown as they are named. */
+/** The actions of the audit log. Unknown actions of a newer core are shown by their code. */
 export const knownActions = [
   'merchant.create',
   'merchant.update',
@@ -43,7 +43,7 @@ export const knownActions = [
 ] as const;
 export type KnownAction = (typeof knownActions)[number];
 
-/** The kinds of changes that the log can be narrowed down to: what stands before the dot. */
+/** The groups of actions in the filter: the part before the dot. */
 export const auditKinds = [
   'user',
   'session',
@@ -59,7 +59,7 @@ export const auditKinds = [
 ] as const;
 export type AuditKind = (typeof auditKinds)[number];
 
-/** What a sentence may name; '' for what an entry does not have. */
+/** The values that a sentence may contain; '' when the entry lacks one. */
 export interface SentenceFacts {
   readonly target: string;
   readonly name: string;
@@ -73,7 +73,7 @@ export interface SentenceFacts {
   readonly from: string;
   readonly to: string;
   readonly left: string;
-  /** By what somebody came in, as a part of a sentence; or why they did not. */
+  /** The method of a sign-in, or the reason of its failure, as a part of a sentence. */
   readonly proof: string;
   readonly refusal: string;
 }
@@ -94,7 +94,7 @@ export interface AuditWords {
     readonly operator: (name: string) => string;
     readonly other: string;
     readonly themselves: string;
-    /** Whoever was not let in. */
+    /** The actor of a failed sign-in. */
     readonly stranger: string;
   };
   readonly roles: Readonly<Record<'OWNER' | 'DEVELOPER' | 'VIEWER' | 'OPERATOR', string>>;

@@ -16,7 +16,7 @@ const eventNames: Readonly<Partial<Record<AccountNoticeEvent, keyof typeof engli
   [AccountNoticeEvent.OWNER_INVITED]: 'OWNER_INVITED',
 };
 
-/** What happened, in a sentence; undefined for an event of a newer core. */
+/** The notice as a sentence; undefined for an event of a newer core. */
 export function noticeText(
   { event, createTime, subject }: AccountNotice,
   language: Language,

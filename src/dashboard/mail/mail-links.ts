@@ -9,29 +9,29 @@ import { momentOf } from '../moment-text.ts';
 
 export const mailWords = { en: english, am: amharic };
 
-/** Where somebody chooses a new password. */
+/** The path of the page to choose a new password. */
 export const resetLink = (baseUrl: string, token: string): string => `${baseUrl}/reset/${token}`;
 
-/** A one-time link and whom it is for. */
+/** A one-time link and its recipient. */
 export interface LinkMail {
   readonly to: string;
   readonly token: string;
   readonly expireTime: Timestamp | undefined;
 }
 
-/** Where an invitation is taken up. */
+/** The path of the page to accept an invitation. */
 export const invitationLink = ({ baseUrl }: Dashboard, token: string): string =>
   `${baseUrl()}/invitation/${token}`;
 
-/** What became of a mail: `not-known` when the mail server refused it or has not answered. */
+/** The result of a mail: `not-known` when the mail server refused it or has not answered. */
 export type MailOutcome = 'not-set-up' | 'sent' | 'not-known';
 
-/** As long as whoever invites is kept waiting to be told whether the mail went out. */
+/** How long the inviter waits for the result of the mail. */
 const patienceMs = 8_000;
 
 /**
- * Mails an invitation, in the language of whoever invites; `merchantName` is undefined for an operator. Unless it is
- * `sent`, the link is to be told in another way.
+ * Mails an invitation in the inviter's language. `merchantName` is undefined for an operator. Unless the result is `sent`,
+ * the inviter must pass the link on in another way.
  */
 export async function mailInvitation(
   dashboard: Dashboard,
@@ -49,8 +49,8 @@ export async function mailInvitation(
 }
 
 /**
- * Mails a link to choose a new password with, in the background: how long it takes, and whether it works, would tell who
- * asks whether there is such an account.
+ * Mails a link to choose a new password, in the background. Otherwise the duration and the result would reveal whether the
+ * account exists.
  */
 export function mailReset(
   dashboard: Dashboard,

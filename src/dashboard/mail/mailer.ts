@@ -5,25 +5,25 @@ export interface Mail {
   readonly to: string;
   readonly subject: string;
   readonly text: string;
-  /** The request that it is sent for: the log names it, and neither whom the mail is for nor what it says. */
+  /** The id of its request, for the log. The log contains neither the recipient nor the text. */
   readonly requestId: string;
 }
 
 export interface Mailer {
-  /** Gives whether the mail server took it, and never fails. Why it did not is in the log. */
+  /** Returns whether the mail server accepted it. Never rejects: the log has the reason of a failure. */
   readonly send: (mail: Mail) => Promise<boolean>;
-  /** Waits for the mails that are on their way. */
+  /** Waits until all mails in progress are sent or have failed. */
   readonly close: () => Promise<void>;
 }
 
 const timeoutsMs = { connectionTimeout: 5_000, greetingTimeout: 5_000, socketTimeout: 10_000 };
-/** More than people ask for; beyond it mails are refused, and the log says so. */
+/** More than users cause. Further mails are refused and logged. */
 const mostOnTheirWay = 100;
 
 /**
- * `smtpUrl`: smtp:// or smtps://, with user and password where the server asks for them. With a password, smtp:// goes on
- * only by STARTTLS: whoever stands between could keep that from being offered, and would be told the password. Else it is
- * taken where it is offered. A server's certificate is always checked.
+ * `smtpUrl`: smtp:// or smtps://, with user and password if the server requires them. With a password, smtp:// requires
+ * STARTTLS. Otherwise an attacker in the network could suppress STARTTLS and read the password. Without a password, STARTTLS
+ * is used if the server offers it. The server's certificate is always checked.
  */
 export function createMailer(smtpUrl: string, from: string, logger: Logger): Mailer {
   const transport = createTransport(
@@ -34,7 +34,7 @@ export function createMailer(smtpUrl: string, from: string, logger: Logger): Mai
       pool: true,
       maxConnections: 2,
     },
-    // What a mail may not do: read files, or fetch addresses.
+    // A mail must neither read files nor fetch URLs.
     { from, disableFileAccess: true, disableUrlAccess: true },
   );
   const onTheirWay = new Set<Promise<boolean>>();
@@ -69,7 +69,7 @@ export function createMailer(smtpUrl: string, from: string, logger: Logger): Mai
   };
 }
 
-/** What the log says of a failure. Servers repeat whom a mail was for, and the error has it in fields of its own. */
+/** The log fields of a failure, without the recipient, which servers repeat and the error contains. */
 function withoutAddress(error: unknown, address: string): object {
   if (!(error instanceof Error)) return { message: String(error).replaceAll(address, '…') };
   const { name, message, code, responseCode, command } = error as Error & Readonly<Record<string, unknown>>;

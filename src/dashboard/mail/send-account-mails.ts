@@ -16,7 +16,7 @@ export interface AccountMailParts {
 
 const deadlineMs = 5_000;
 
-/** Sends the mails that core has for users: links that operators asked for, and notices of what happened to an account. */
+/** Sends core's mails to users: links that operators requested, and notices of changes of an account. */
 export async function sendAccountMails(parts: AccountMailParts): Promise<void> {
   const requestId = parts.newRequestId();
   const headers = { 'x-request-id': requestId };

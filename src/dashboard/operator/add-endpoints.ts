@@ -23,10 +23,10 @@ import type { Writing } from './operator-writing.ts';
 
 const path = '/operator/endpoints';
 const pageSize = 50;
-/** Webhooks count no further. */
+/** The limit of the count in webhooks. */
 const mostPending = 10_000n;
 
-/** The page on which operators see where webhooks do not arrive, whoever's they are. */
+/** The page on which operators see failing endpoints of all merchants. */
 export function addEndpoints(app: FastifyInstance, { clients, sendPage, timeZone, now }: Dashboard): void {
   app.get(path, async (request, reply) => {
     const writing = writingFor(request, timeZone);
@@ -90,7 +90,7 @@ function endpointRow(
   };
 }
 
-/** When something is sent there again: at a time, or, in words, upon what. */
+/** When the endpoint gets the next webhook: a time, or the condition in words. */
 function nextTry({ state, probeTime, pendingCount }: Endpoint, writing: Writing, now: Date) {
   const { words, language, timeZone } = writing;
   if (state === EndpointState.PAUSED) return { text: words.endpoints.whenResumed };

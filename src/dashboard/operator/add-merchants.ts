@@ -28,7 +28,7 @@ const NewMerchant = Type.Object({
 });
 const Suspension = Type.Object({ reason: Type.Optional(Type.String({ maxLength: 255 })) });
 
-/** The pages on which operators let merchants in, and say what they may do. */
+/** The pages on which operators create merchants and set their terms. */
 export function addMerchants(app: FastifyInstance, { clients, sendPage, timeZone }: Dashboard): void {
   const { merchants } = clients;
 
@@ -163,7 +163,7 @@ export function addMerchants(app: FastifyInstance, { clients, sendPage, timeZone
     return again({ ...form, errors: termsErrors(fields, writing) }, 400);
   });
 
-  /** A change that was decided on the page of the merchant as it was then. */
+  /** A change of the merchant. Refused when the merchant has changed since the page was shown. */
   const change = (
     action: 'suspend' | 'resume' | 'activate',
     call: (merchantId: string, request: FastifyRequest) => Promise<unknown>,
@@ -188,7 +188,7 @@ export function addMerchants(app: FastifyInstance, { clients, sendPage, timeZone
   );
 }
 
-/** To the millisecond, as core keeps it. */
+/** To the millisecond, as core stores it. */
 const updatedText = ({ updateTime }: Merchant): string =>
   updateTime === undefined ? '' : timestampDate(updateTime).toISOString();
 

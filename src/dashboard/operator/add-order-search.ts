@@ -11,7 +11,7 @@ import { environmentName, pageQuery, textIn, writingFor } from './operator-writi
 const path = '/operator/orders';
 const pageSize = 50;
 
-/** The page on which operators find an order by what a customer or a merchant tells them. */
+/** The page on which operators find an order by a number or phone that a customer or merchant reports. */
 export function addOrderSearch(app: FastifyInstance, { clients, sendPage, timeZone }: Dashboard): void {
   app.get(path, async (request, reply) => {
     const writing = writingFor(request, timeZone);

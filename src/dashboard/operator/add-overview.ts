@@ -8,10 +8,10 @@ import { checkRows } from './check-rows.ts';
 import { environmentName, numberText, walletName, writingFor } from './operator-writing.ts';
 import type { Writing } from './operator-writing.ts';
 
-/** Beyond so many it is a great many, and nobody needs the number. */
+/** The limit of counts. Above it the exact number does not matter. */
 const mostStrays = 500;
 
-/** The page that tells whoever runs the gateway what needs a hand. */
+/** The page that shows operators what needs their attention. */
 export function addOverview(app: FastifyInstance, { clients, sendPage, timeZone }: Dashboard): void {
   app.get('/operator', async (request, reply) => {
     const writing = writingFor(request, timeZone);
@@ -73,7 +73,7 @@ export function addOverview(app: FastifyInstance, { clients, sendPage, timeZone 
 function walletsTile(statuses: readonly ReportedWalletStatus[], writing: Writing) {
   const { overview, environments } = writing.words;
   if (statuses.length === 0) return { isWell: false, text: overview.walletsNone };
-  // A process that has gone leaves its last word behind: it counts as long as nobody has spoken since.
+  // An exited process leaves its last report. It counts until another process reports.
   const byWallet = Map.groupBy(statuses, ({ status }) => `${status?.wallet} ${status?.environment}`);
   const latest = [...byWallet.values()].flatMap((said) => {
     const fresh = said.filter(({ stale }) => !stale);

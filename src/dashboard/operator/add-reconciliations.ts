@@ -29,7 +29,7 @@ import type { Writing } from './operator-writing.ts';
 
 const path = '/operator/reconciliations';
 const pageSize = 50;
-/** As many as one answer of core's has. */
+/** The most items in one response of core. */
 const mostDifferences = 500;
 const dayMs = 24 * 60 * 60_000;
 
@@ -38,7 +38,7 @@ const Start = Type.Object({
   date: Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\d$' }),
 });
 
-/** The pages on which operators see where a wallet's statement and our records differ, and what to do about it. */
+/** The pages of reconciliations: where a wallet's statement and our records differ, and what to do. */
 export function addReconciliations(app: FastifyInstance, dashboard: Dashboard): void {
   const { clients, sendPage, timeZone, now } = dashboard;
   const { reconciliations } = clients;

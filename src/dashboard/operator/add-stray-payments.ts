@@ -33,7 +33,7 @@ const states = {
   reversed: StrayPaymentStatus.REVERSED,
 } as const;
 
-/** The page on which operators follow money that is not an order's, and have a refused reversal tried again. */
+/** The page on which operators see stray payments and retry refused reversals. */
 export function addStrayPayments(app: FastifyInstance, { clients, sendPage, timeZone }: Dashboard): void {
   app.get(path, async (request, reply) => {
     const writing = writingFor(request, timeZone);
@@ -114,7 +114,7 @@ function strayRow(stray: StrayPayment, writing: Writing) {
   };
 }
 
-/** The reason of a refusal in the reader's language, and the wallet's own words. */
+/** The reason of a refusal in the user's language, and the wallet's own words. */
 const refusalOf = (
   { refusalReason, detail }: StrayPayment,
   reasons: Readonly<Record<string, string>>,

@@ -12,10 +12,10 @@ import { environmentTabs, numberText, walletName, writingFor } from './operator-
 import type { Writing } from './operator-writing.ts';
 
 const path = '/operator/wallets';
-/** When nobody has said of how much time the figures are. */
+/** The period of the figures, when no process has reported it. */
 const usualWindowSeconds = 300;
 
-/** The page on which operators see how the wallets are. */
+/** The page on which operators see the state of the wallets. */
 export function addWallets(app: FastifyInstance, { clients, sendPage, timeZone, now }: Dashboard): void {
   app.get(path, async (request, reply) => {
     const writing = writingFor(request, timeZone);
@@ -51,7 +51,7 @@ export function addWallets(app: FastifyInstance, { clients, sendPage, timeZone, 
   });
 }
 
-/** What a process that is silent said last says nothing of now: only how long it has been silent. */
+/** Of a silent process only the time since its last report is shown, because that report is outdated. */
 function staleRow({ status, instance, reportTime }: ReportedWalletStatus, writing: Writing, now: Date) {
   const { unknown, nothing, silent } = writing.words.walletPage;
   const reportedMs = reportTime === undefined ? now.getTime() : timestampMs(reportTime);

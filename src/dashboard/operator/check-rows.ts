@@ -15,20 +15,20 @@ const subjects = {
   [CheckSubject.BROKER]: 'broker',
 } as const;
 
-/** Where a page shows more of a subject. */
+/** The pages with more about a subject. */
 const pages: Readonly<Partial<Record<CheckSubject, string>>> = {
   [CheckSubject.EVENT_RELAY]: '/operator/pipeline',
   [CheckSubject.STRAY_PAYMENTS]: '/operator/stray-payments',
   [CheckSubject.RECONCILIATION]: '/operator/reconciliations',
 };
 
-/** What core checked, the worst result first. Figures and errors are core's, in English. */
+/** Core's checks, the worst result first. Figures and errors are in core's English. */
 export function checkRows(checks: readonly Check[], { words }: Writing) {
   const { good, look, broken, ofChecks } = words.overview;
   return checks
     .toSorted((a, b) => b.result - a.result)
     .map(({ subject, name, result, detail }) => {
-      // A core of the version before names a check in English alone.
+      // A core of the previous version names a check only in English.
       const text = subject === CheckSubject.UNSPECIFIED ? undefined : ofChecks[subjects[subject]];
       return {
         subject,

@@ -2,7 +2,7 @@ import { DifferenceKind } from '../../gen/gatehouse/v1/reconciliation_service_pb
 import type { Difference } from '../../gen/gatehouse/v1/reconciliation_service_pb.js';
 import type { DifferenceAdvice } from '../language/english/operator.ts';
 
-/** What there is to do about a difference, as far as its facts say. */
+/** The action that a difference requires, by its facts. */
 export function adviceOn(difference: Difference): DifferenceAdvice {
   const { kind, strayPaymentId, paymentAttemptId } = difference;
   switch (kind) {

@@ -5,8 +5,8 @@ import { environmentOf, isEnvironmentGiven } from './operator-writing.ts';
 type AskedEnvironment = ReturnType<typeof environmentOf>;
 
 /**
- * What a page shows of one environment: of the one that is asked for, else of production, or of the sandbox as long as
- * only the sandbox has something.
+ * Selects the environment that a page shows: the one in its query, else production. It is the sandbox while only the sandbox
+ * has items.
  */
 export async function loadTab<T>(
   request: FastifyRequest,

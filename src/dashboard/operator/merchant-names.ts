@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { panel } from '../ask.ts';
 import type { DashboardClients } from '../clients.ts';
 
-/** The names of a page's merchants by their ids; none while core cannot say. */
+/** The names of a page's merchants by their ids; empty while core is unavailable. */
 export async function merchantNames(
   request: FastifyRequest,
   { merchants }: DashboardClients,

@@ -9,7 +9,7 @@ import { operator as amharic } from '../language/amharic/operator.ts';
 import { operator as english } from '../language/english/operator.ts';
 import { wordsFor } from '../language/words.ts';
 
-/** How what is shown to operators is written. */
+/** The language and time zone of the operators' pages. */
 export interface Writing {
   readonly words: typeof english;
   readonly language: Language;
@@ -22,7 +22,7 @@ export const writingFor = (request: FastifyRequest, timeZone: string): Writing =
   timeZone,
 });
 
-/** One of the two, never both on a page; production when the address does not say. */
+/** The environment of a page; production when its query has none. */
 export function environmentOf({ query }: Pick<FastifyRequest, 'query'>): {
   name: EnvironmentName;
   number: Environment;
@@ -32,11 +32,11 @@ export function environmentOf({ query }: Pick<FastifyRequest, 'query'>): {
   return { name, number: name === 'sandbox' ? Environment.SANDBOX : Environment.PRODUCTION };
 }
 
-/** Whether the address says which environment. */
+/** Whether the query has an environment. */
 export const isEnvironmentGiven = ({ query }: FastifyRequest): boolean =>
   isEnvironmentName(textIn(query, 'environment'));
 
-/** The links to the same page in each environment. */
+/** The links to the same page in both environments. */
 export const environmentTabs = (path: string, current: EnvironmentName, { words }: Writing) => ({
   label: words.environments.label,
   items: (['production', 'sandbox'] as const).map((name) => ({
@@ -46,13 +46,13 @@ export const environmentTabs = (path: string, current: EnvironmentName, { words 
   })),
 });
 
-/** A text of a query; '' when there is none. */
+/** A text of a query; '' when absent. */
 export function textIn(query: unknown, name: string): string {
   const value: unknown = (query as Readonly<Record<string, unknown>>)[name];
   return typeof value === 'string' ? value.trim().slice(0, 500) : '';
 }
 
-/** The query of the page that begins at a token; undefined when there is none. */
+/** The query of the page at a token; undefined without a token. */
 export function pageQuery(values: Readonly<Record<string, string>>, page: string): string | undefined {
   if (page === '') return undefined;
   const given = Object.entries({ ...values, page }).filter(([, value]) => value !== '');

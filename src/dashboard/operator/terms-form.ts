@@ -12,7 +12,7 @@ const Option = Type.Unsafe<PaymentOptionName>(
   Type.Union(paymentOptions.map(({ name }) => Type.Literal(name))),
 );
 
-/** The form with which an operator changes what is agreed with a merchant. */
+/** The form to change a merchant's terms. */
 export const TermsForm = Type.Object({
   name: Type.String({ maxLength: 128 }),
   minutes: Type.String({ pattern: '^[1-9][0-9]{0,3}$' }),
@@ -38,7 +38,7 @@ interface TermsValues {
   readonly rate?: string | undefined;
 }
 
-/** The terms that a form comes to. Whether they may be is for core to say. */
+/** The terms in a form. Core decides whether they are valid. */
 export function termsOfForm({ sandbox, production, currencies, largest, rate }: TermsValues): MerchantTerms {
   return create(MerchantTermsSchema, {
     sandboxPaymentOptions: sandbox.map((option) => optionNamed(option)?.number ?? PaymentOption.UNSPECIFIED),
@@ -59,7 +59,7 @@ export function termsOfForm({ sandbox, production, currencies, largest, rate }: 
   });
 }
 
-/** What a merchant's terms look like in the form. */
+/** A merchant's terms as values of the form. */
 export function formOfMerchant({ name, sessionLifetime, terms, contact }: Merchant): Record<string, string> {
   const { currencies = [], largestAmounts = [], requestsPerSecond = 0 } = terms ?? {};
   return {
@@ -73,11 +73,11 @@ export function formOfMerchant({ name, sessionLifetime, terms, contact }: Mercha
   };
 }
 
-/** The names of the options that are chosen. */
+/** The names of the chosen options. */
 export const chosenOptions = (numbers: readonly PaymentOption[]): string[] =>
   paymentOptions.filter(({ number }) => numbers.includes(number)).map(({ name }) => name);
 
-/** Core's field for each of the form's. */
+/** Core's name of each field of the form. */
 const fields: Readonly<Record<string, string>> = {
   name: 'name',
   session_lifetime: 'minutes',
@@ -90,7 +90,7 @@ const fields: Readonly<Record<string, string>> = {
   'contact.email': 'email',
 };
 
-/** What core refused, by field of the form; its sentences are in English. */
+/** Core's issues by field of the form. The sentences are in English. */
 export function termsErrors(
   refused: readonly { readonly field: string; readonly issue: string }[],
   { words }: Writing,

@@ -45,7 +45,7 @@ interface Said {
   readonly status?: number;
 }
 
-/** The page on which operators let each other in, and help users who cannot come in. */
+/** The page on which operators invite operators, and help users who cannot sign in. */
 export function addOperatorUsers(app: FastifyInstance, dashboard: Dashboard): void {
   const { accounts } = dashboard.clients;
   const read = (request: FastifyRequest): FormReading<{ email: string }> =>
@@ -171,7 +171,7 @@ export function addOperatorUsers(app: FastifyInstance, dashboard: Dashboard): vo
   app.post(`${path}/enable`, keep(false));
 }
 
-/** As `ask`, with what is not there as a refusal too. */
+/** As `ask`, but not found is a refusal too. */
 async function askAbout<T>(
   request: FastifyRequest,
   call: (options: CallOptions) => Promise<T>,
@@ -185,7 +185,7 @@ async function askAbout<T>(
   }
 }
 
-/** What the page says of help that core refused. */
+/** The message of refused help. */
 function refusedHelp(request: FastifyRequest, help: FormState, { reason }: RpcFailure): Said {
   const words = wordsFor(request, dictionary);
   const refusals: Readonly<Record<string, { readonly title: string; readonly body: string }>> =

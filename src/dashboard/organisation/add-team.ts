@@ -34,12 +34,12 @@ interface Said {
   readonly status?: number;
 }
 
-/** The page on which owners say who has access to their merchant. */
+/** The page on which owners manage the users of their merchant. */
 export function addTeam(app: FastifyInstance, dashboard: Dashboard): void {
   const { clients, sendPage, timeZone } = dashboard;
   const { accounts } = clients;
   const path = '/m/:merchantId/team';
-  /** The team belongs to the merchant, whichever environment was looked at before. */
+  /** The team belongs to the merchant and has no environment. */
   const selfOf = (request: FastifyRequest): string =>
     pathIn({ ...placeOf(request), environment: undefined }, 'team');
 
@@ -157,7 +157,7 @@ export function addTeam(app: FastifyInstance, dashboard: Dashboard): void {
   );
 }
 
-/** What the list says of a change that core refused. */
+/** The message of a refused change. */
 function refused(request: FastifyRequest, { reason }: RpcFailure): Said {
   const words = wordsFor(request, teamWords);
   if (reason === 'LAST_OWNER') return { notice: { tone: 'bad', ...words.lastOwner }, status: 409 };
@@ -174,7 +174,7 @@ interface Invited {
   readonly merchantName: string | undefined;
 }
 
-/** Mails an invitation that was made; unless the mail is known to have gone out, the answer shows the link this one time. */
+/** Mails an invitation. Unless the mail was certainly sent, the answer shows the link once. */
 export async function showInvited(
   dashboard: Dashboard,
   request: FastifyRequest,

@@ -4,7 +4,7 @@ import { dayNamed } from '../local-time.ts';
 import { auditKinds } from '../language/audit-words.ts';
 import type { AuditKind } from '../language/audit-words.ts';
 
-/** What an audit log is narrowed down to, as the page's address says it. */
+/** The filter of the audit log, from the page's query. */
 export interface AuditFilter {
   readonly kind: AuditKind | '';
   /** Days such as 2026-01-31, or ''. */
@@ -14,7 +14,7 @@ export interface AuditFilter {
   readonly isEmpty: boolean;
 }
 
-/** Reads a query; what makes no sense counts as left out, and the form shows that it does. */
+/** Reads a query. Invalid values are ignored, and the form shows them as empty. */
 export function readAuditFilter(query: unknown): AuditFilter {
   const sent = new Map(Object.entries(typeof query === 'object' && query !== null ? query : {}));
   const text = (name: string): string => {
@@ -27,7 +27,7 @@ export function readAuditFilter(query: unknown): AuditFilter {
   return { kind, from, to, page: text('page'), isEmpty: kind === '' && from === '' && to === '' };
 }
 
-/** The filter as the address of a page says it. */
+/** The query of a page with the filter. */
 export function auditQuery({ kind, from, to }: AuditFilter, page: string): string {
   const query = new URLSearchParams(
     Object.entries({ kind, from, to, page }).filter(([, value]) => value !== ''),
@@ -35,7 +35,7 @@ export function auditQuery({ kind, from, to }: AuditFilter, page: string): strin
   return query.size === 0 ? '' : `?${query.toString()}`;
 }
 
-/** The filter's days as an RPC takes them: from the beginning of the first to the end of the last. */
+/** The filter's days as times of a request: from the beginning of the first to the end of the last. */
 export function auditTimes(
   { from, to }: AuditFilter,
   timeZone: string,

@@ -5,7 +5,7 @@ import type { AuditWords, KnownAction } from '../language/audit-words.ts';
 
 const isKnown = (action: string): action is KnownAction => knownActions.some((known) => known === action);
 
-/** What was done, in a sentence of the reader's language. */
+/** The change as a sentence in the user's language. */
 export function auditSentence({ action, targetId, details = {} }: AuditEntry, words: AuditWords): string {
   if (!isKnown(action)) return `${action}: ${targetId}`;
   const text = (name: string): string => textOf(details[name]);
@@ -34,7 +34,7 @@ const textOf = (value: JsonObject[string] | undefined): string =>
 const lookUp = (words: Readonly<Record<string, string>>, name: string): string =>
   Object.hasOwn(words, name) ? (words[name] ?? name) : name;
 
-/** Who did it: the user behind it, whoever was at the command line, or a program. */
+/** The actor: a user of the dashboard, a person at the command line, or a program. */
 export function auditActor({ actor, actorEmail, action }: AuditEntry, { actors }: AuditWords): string {
   if (actorEmail !== '') return actorEmail;
   if (action === 'session.refuse') return actors.stranger;

@@ -18,11 +18,11 @@ const roleOf = (role: MemberRole | undefined): Role | 'operator' =>
 interface Reader {
   readonly language: Language;
   readonly timeZone: string;
-  /** Who reads the page. */
+  /** The user of the page. */
   readonly userId: string;
 }
 
-/** Who has access and who is invited to have it, as the lists show them. */
+/** The rows of users and of invitations. */
 export function teamView(
   { users, invitations }: ListUsersResponse,
   words: typeof team,

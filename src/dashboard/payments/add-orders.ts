@@ -23,7 +23,7 @@ const csvPageSize = 500;
 
 type Found = { readonly answer: ListOrdersResponse } | { readonly errors: Readonly<Record<string, string>> };
 
-/** The pages on which a merchant finds its orders. */
+/** The list and search of a merchant's orders. */
 export function addOrders(app: FastifyInstance, dashboard: Dashboard): void {
   const { clients, sendPage, timeZone, now } = dashboard;
   const path = '/m/:merchantId/:environment/orders';
@@ -73,7 +73,7 @@ export function addOrders(app: FastifyInstance, dashboard: Dashboard): void {
         { ...scopeOf(request), ...search.conditions, pageSize: csvPageSize, pageToken },
         callOptions(request),
       );
-    // What is wrong with the search, or with core, is known before anything is sent.
+    // The first page is read before the answer begins, so that an invalid search or an unavailable core gets an error page.
     const first = await read('');
     const name = `orders-${placeOf(request).environment}-${now().toISOString().slice(0, 10)}.csv`;
     return reply
@@ -83,7 +83,7 @@ export function addOrders(app: FastifyInstance, dashboard: Dashboard): void {
   });
 }
 
-/** All pages, each read when the browser has taken the one before. One that fails breaks the download off. */
+/** All pages. Each is read after the browser has received the one before. A failure aborts the download. */
 async function* csvOf(
   csv: OrdersCsv,
   first: ListOrdersResponse,
@@ -98,7 +98,7 @@ async function* csvOf(
   }
 }
 
-/** A page of orders, or what is wrong with the search. */
+/** A page of orders, or the problems of the search. */
 function searchOrders(
   orders: Client<typeof OrderService>,
   request: FastifyRequest,
@@ -118,7 +118,7 @@ function searchOrders(
   });
 }
 
-/** A token of another search, or none of ours, is not a mistake of a field: the page says so as a whole. */
+/** An invalid page token is a problem of the whole page, not of a field. */
 function errorsOf(
   refused: readonly { readonly field: string }[],
   { values }: OrderSearch,

@@ -34,10 +34,10 @@ const NewLink = Type.Object({
 });
 
 const pageSize = 50;
-/** Wide enough for a poster. */
+/** The width of a QR code in pixels, enough for a poster. */
 const pngPixels = 1_024;
 
-/** The pages on which a merchant makes payment links, and follows them. */
+/** The pages to create and see payment links. */
 export function addPaymentLinks(app: FastifyInstance, dashboard: Dashboard): void {
   const { clients, sendPage, timeZone, assets, randomBytes } = dashboard;
   const path = '/m/:merchantId/:environment/links';
@@ -123,7 +123,7 @@ export function addPaymentLinks(app: FastifyInstance, dashboard: Dashboard): voi
   };
 
   app.get(`${path}/new`, (request, reply) => {
-    // Its number comes with the form: sent twice, it is the same link.
+    // The form contains the order_number, so that sending it twice creates one link.
     const order_number = `L-${randomBytes(6).toString('hex').toUpperCase()}`;
     const form = emptyForm({ type: 'LINK', lifetime: '86400', order_number });
     return showForm(request, reply, { form });
@@ -193,7 +193,7 @@ export function addPaymentLinks(app: FastifyInstance, dashboard: Dashboard): voi
     });
   });
 
-  /** What the page asks for while it is open: whether there is something new to show. */
+  /** Polled by the open page to detect changes. */
   app.get(`${path}/:orderId/state`, async (request, reply) => {
     const { order } = await linkOf(request);
     return reply.send({
@@ -222,7 +222,7 @@ export function addPaymentLinks(app: FastifyInstance, dashboard: Dashboard): voi
   };
 }
 
-/** The page's words for the fields that core refused. */
+/** The messages of the fields that core refused. */
 function errorsOf(
   reason: string,
   fields: readonly { readonly field: string }[],
@@ -234,7 +234,7 @@ function errorsOf(
   return Object.fromEntries(named.map((name) => [name, issues[name] ?? words.form.wrong]));
 }
 
-/** What no field can put right. */
+/** The problems that no field can correct. */
 function refusedFor(reason: string, words: LinkWords): string | undefined {
   if (reason === 'MERCHANT_SUSPENDED') return words.form.suspended;
   return reason === 'PRODUCTION_NOT_ACTIVATED' ? words.form.notActivated : undefined;

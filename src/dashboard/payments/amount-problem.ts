@@ -3,7 +3,7 @@ import type { OrderWords } from './order-words.ts';
 const grouped = /^\d{1,3}(?:[\s,.'’_]\d{3})+(?:\.\d*)?$/;
 const commaBeforeDecimals = /^\d+,\d{1,2}$/;
 
-/** What is wrong with an amount that core refused, and how to enter it instead. */
+/** Why core refused an amount, and how to enter it. */
 export function amountProblem(text: string, words: OrderWords['amountProblems']): string {
   if (commaBeforeDecimals.test(text)) return words.comma(text.replace(',', '.'), text);
   if (grouped.test(text) && /[\s,'’_]/.test(text))

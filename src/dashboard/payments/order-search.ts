@@ -20,22 +20,22 @@ const fields = [
 ] as const;
 type Field = (typeof fields)[number];
 
-/** Which orders somebody looks for, as the page's address says it. */
+/** The filter of the list of orders, from the page's query. */
 export interface OrderSearch {
   readonly values: Readonly<Record<Field, string>>;
   readonly isEmpty: boolean;
-  /** Whether one of the less usual conditions is set. */
+  /** Whether one of the additional filters is set. */
   readonly hasMore: boolean;
   readonly pageToken: string;
-  /** As ListOrders takes it. */
+  /** The fields of the ListOrders request. */
   readonly conditions: MessageInitShape<typeof ListOrdersRequestSchema>;
-  /** Those whose day is none. */
+  /** The fields with an invalid day. */
   readonly wrongDays: readonly Field[];
-  /** The query that asks for the same, from a page on. */
+  /** The query of the same search at a page token. */
   readonly query: (pageToken?: string) => string;
 }
 
-/** Searches begin with the currency that most have. */
+/** The default currency of a search: the most common one. */
 const usualCurrency = 'ETB';
 
 export function readOrderSearch(query: unknown, timeZone: string): OrderSearch {
@@ -80,7 +80,7 @@ export function readOrderSearch(query: unknown, timeZone: string): OrderSearch {
   };
 }
 
-/** The field of the page that a field of ListOrders was filled in from. */
+/** The field of the page for each field of ListOrders. */
 export const searchFieldOf: Readonly<Record<string, Field>> = {
   order_number_prefix: 'number',
   customer_phone: 'phone',

@@ -20,17 +20,17 @@ import type { OrderWriting } from './order-words.ts';
 type Words = (typeof order)['story'];
 type Tone = 'good' | 'bad' | 'warn' | undefined;
 
-/** One thing that happened, whoever did it. */
+/** One step of the order's history. */
 export interface StoryEntry {
   readonly kind: keyof Words['kinds'];
   readonly at: Timestamp | undefined;
   readonly tone: Tone;
   readonly title: string;
   readonly notes: readonly string[];
-  /** What was said, in somebody else's words. */
+  /** A text from outside, such as a wallet's answer. */
   readonly texts: readonly { readonly label: string; readonly text: string }[];
   readonly href?: string | undefined;
-  /** How many steps this stands for; one unless it says so. */
+  /** The number of steps that this entry combines; one when absent. */
   readonly steps?: number;
 }
 
@@ -40,7 +40,7 @@ export interface StoryWriting extends OrderWriting {
   readonly reasons: (typeof home)['failures']['reasons'];
 }
 
-/** Why an attempt ended without money, in words; '' for one that did not. */
+/** Why an attempt ended without a debit, in words; '' for other attempts. */
 export function reasonOf(attempt: PaymentAttempt, { reasons }: Pick<StoryWriting, 'reasons'>): string {
   const reason = attempt.status === PaymentAttemptStatus.TIMED_OUT ? 'timed_out' : attempt.declineReason;
   return reason === '' ? '' : (reasons[reason] ?? reason);
@@ -85,7 +85,7 @@ export function eventEntry(event: OrderEvent, writing: StoryWriting): StoryEntry
   }
 }
 
-/** What went over the wire to and from the wallet, in its own words. */
+/** The exchanges with the wallet, with their original text. */
 export function exchangeEntries(
   { paymentAttempt, exchanges }: PaymentAttemptStory,
   writing: StoryWriting,
@@ -99,7 +99,7 @@ export function exchangeEntries(
       const title = story.omitted(format.format(omitted));
       return { kind: 'wallet', at: startTime, tone: undefined, title, notes: [], texts: [] };
     }
-    // A callback is the wallet's request: what it was answered is not kept.
+    // A callback is the wallet's request. Our answer to it is not stored.
     const isTheirs = exchange.purpose === 'callback' && error === '';
     const outcome = status === 0 ? error || story.noAnswer : String(status);
     return {
@@ -160,16 +160,16 @@ export function webhookEntries(
   }));
 }
 
-/** What the merchant's server asked about an order, without what it is shown on. */
+/** An entry of the merchant's API requests, before its page is known. */
 export interface RequestPages {
   readonly one: (request: ApiRequest) => string;
-  /** The list of requests that ask how the order is. */
+  /** The list of requests that verify the order. */
   readonly verifies: string;
 }
 
 /**
- * The requests about an order. Servers that wait for a payment ask how the order is, again and again: those that were
- * answered alike are one entry, where the first of them is.
+ * The requests about an order. A server that waits for a payment sends many verify requests. Those with the same answer are
+ * one entry, at the position of the first.
  */
 export function requestEntries(
   requests: readonly ApiRequest[],
@@ -231,7 +231,7 @@ export function strayEntry(stray: StrayPayment, { story, language }: StoryWritin
 const millisecondsOf = (time: Timestamp | undefined): number => (time === undefined ? 0 : timestampMs(time));
 const timeOf = ({ at }: StoryEntry): number => millisecondsOf(at);
 
-/** With seconds, since much happens within a minute. */
+/** With seconds, because many steps happen within a minute. */
 const secondsIn = (language: Language, timeZone: string): Intl.DateTimeFormat =>
   new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : 'am-ET', {
     timeZone,
@@ -239,10 +239,10 @@ const secondsIn = (language: Language, timeZone: string): Intl.DateTimeFormat =>
     timeStyle: 'medium',
   });
 
-/** What happened to the order and its money. All else is how it came about: folded, for those who look for a fault. */
+/** Steps that changed the order or its money. Other steps are technical, and folded on the page. */
 const isPlain = ({ kind }: StoryEntry): boolean => kind === 'event' || kind === 'stray';
 
-/** As it is shown: the oldest first; technical steps between two things that happened are one item. */
+/** The steps, oldest first. Technical steps between two others are combined into one item. */
 export function storyItems(entries: readonly StoryEntry[], { story, language, timeZone }: StoryWriting) {
   const seconds = secondsIn(language, timeZone);
   const shown = (entry: StoryEntry) => ({

@@ -6,15 +6,15 @@ import { optionText } from './order-words.ts';
 import { reasonOf } from './order-story.ts';
 import type { StoryWriting } from './order-story.ts';
 
-/** What the sentence is made of. */
+/** The facts of the sentence. */
 export interface KnownOfOrder {
   readonly order: Order;
   readonly events: readonly OrderEvent[];
-  /** Undefined before the first. */
+  /** Undefined before the first attempt. */
   readonly latestAttempt: PaymentAttempt | undefined;
 }
 
-/** What happened to an order, in one sentence. */
+/** The state of an order in one sentence. */
 export function orderSummary(known: KnownOfOrder, writing: StoryWriting): string {
   const { order, events, latestAttempt: attempt } = known;
   const { words, summary, language, timeZone } = writing;
@@ -30,7 +30,7 @@ export function orderSummary(known: KnownOfOrder, writing: StoryWriting): string
     case OrderStatus.FAILED: {
       const last = events.findLast(({ type }) => type === OrderEventType.FAILED);
       if (last === undefined) return summary.failed(ended);
-      // The event of a cancellation is about the order alone.
+      // The event of a cancellation has no attempt.
       if (last.paymentAttempt === undefined) return summary.cancelled(ended);
       return summary.failedFor(ended, reasonOf(last.paymentAttempt, writing));
     }
@@ -45,7 +45,7 @@ export function orderSummary(known: KnownOfOrder, writing: StoryWriting): string
   }
 }
 
-/** What an order waits for whose latest attempt is known. */
+/** The sentence of a pending order with an attempt. */
 function pendingSummary(attempt: PaymentAttempt, until: string, writing: StoryWriting): string {
   const { words, summary } = writing;
   const option = optionText(attempt.paymentOption, words);

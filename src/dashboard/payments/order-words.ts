@@ -11,14 +11,14 @@ import { momentOf } from '../moment-text.ts';
 export const orderWords = { en: english, am: amharic };
 export type OrderWords = typeof english;
 
-/** What a page is written in. */
+/** The language and time zone of a page. */
 export interface OrderWriting {
   readonly words: OrderWords;
   readonly language: Language;
   readonly timeZone: string;
 }
 
-/** By what stands in a page's address. */
+/** The statuses by their words in a query. */
 export const orderStatuses = {
   pending: OrderStatus.PENDING,
   completed: OrderStatus.COMPLETED,
@@ -44,13 +44,13 @@ function nameOf<Name extends string>(
   return (Object.keys(table) as Name[]).find((name) => table[name] === number);
 }
 
-/** A status in words, and how it looks. */
+/** A status in words, and its style. */
 export function statusText(status: OrderStatus, words: OrderWords) {
   const name = nameOf(orderStatuses, status) ?? 'pending';
   return { name, text: words.statuses[name], tone: statusTones[name] };
 }
 
-/** An option in words; a dash for none. */
+/** An option in words; a dash without one. */
 export function optionText(option: PaymentOption, words: OrderWords): string {
   const name = optionOfNumber(option)?.name;
   return name === undefined ? words.none : words.options[name];
@@ -61,7 +61,7 @@ export function typeText(type: PaymentType, words: OrderWords): string {
   return name === undefined ? words.none : words.types[name];
 }
 
-/** An order as a row of a list. */
+/** A row of the list of orders. */
 export function orderRow(order: Order, { words, language, timeZone }: OrderWriting) {
   return {
     id: order.orderId,

@@ -12,14 +12,14 @@ interface Column {
 
 /** Orders as a table in CSV. */
 export interface OrdersCsv {
-  /** What comes before the first order. */
+  /** The lines before the first order. */
   readonly start: string;
   readonly lines: (page: Pick<ListOrdersResponse, 'orders' | 'providerTransactionIds'>) => string;
 }
 
-/** Times are those of the zone (IANA), whose name is in the heading: a spreadsheet knows a time without a zone alone. */
+/** Times are in the IANA time zone that the heading names, because spreadsheets have no times with a zone. */
 export function ordersCsv(timeZone: string): OrdersCsv {
-  // Swedes write dates as the ISO does.
+  // The Swedish format of dates is that of ISO 8601.
   const format = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' });
   const time = (name: string, of: (order: Order) => Timestamp | undefined): Column => ({
     name: `${name} (${timeZone})`,

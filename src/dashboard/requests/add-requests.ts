@@ -13,7 +13,7 @@ import type { Writing } from './request-views.ts';
 const dictionary = { en: english, am: amharic };
 const pageSize = 50;
 
-/** The pages on which a merchant's developers see what their programs asked of the API, and why it was refused. */
+/** The pages on which developers see their requests to the merchant API, and why a request was refused. */
 export function addRequests(app: FastifyInstance, dashboard: Dashboard): void {
   const { clients, sendPage, timeZone } = dashboard;
   const path = '/m/:merchantId/:environment/requests';

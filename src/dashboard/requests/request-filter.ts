@@ -15,14 +15,14 @@ export const endpoints = {
   verify: ApiEndpoint.VERIFY,
 } as const;
 
-/** Which requests somebody looks for, as the page's address says it. */
+/** The filter of the request log, from the page's query. */
 export interface RequestFilter {
-  /** As they are shown again in the form. */
+  /** The values to show again in the form. */
   readonly values: Readonly<Record<(typeof names)[number], string>>;
   readonly isEmpty: boolean;
-  /** Whether it is not the newest that are shown. */
+  /** Whether the page is not the first. */
   readonly isLaterPage: boolean;
-  /** As ListApiRequests takes it. */
+  /** The fields of the ListApiRequests request. */
   readonly conditions: {
     readonly outcome: ApiRequestOutcome;
     readonly endpoint: ApiEndpoint;
@@ -32,7 +32,7 @@ export interface RequestFilter {
     readonly createTimeTo?: Timestamp;
     readonly pageToken: string;
   };
-  /** The query of the page that begins at a token; undefined when there is none. */
+  /** The query of the page at a token; undefined without a token. */
   readonly withPage: (pageToken: string) => string | undefined;
 }
 
@@ -44,7 +44,7 @@ const maxText = 64;
 const valueOf = <T>(words: Readonly<Record<string, T>>, word: string): T | undefined =>
   Object.hasOwn(words, word) ? words[word] : undefined;
 
-/** What is no time, as browsers write those of a form, limits nothing. */
+/** An invalid time, in the form of HTML inputs, is ignored. */
 export function readRequestFilter(query: unknown, timeZone: string): RequestFilter {
   const given = (name: string, max = maxText): string => {
     const value: unknown = (query as Readonly<Record<string, unknown>>)[name];

@@ -6,7 +6,7 @@ import type { requests } from '../language/english/requests.ts';
 import type { Moment } from '../moment-text.ts';
 import { endpoints } from './request-filter.ts';
 
-/** How what is shown is written. */
+/** The language and time zone of the page. */
 export interface Writing {
   readonly words: typeof requests;
   readonly language: Language;
@@ -46,7 +46,7 @@ function endpointName({ endpoint }: ApiRequest): keyof typeof endpoints {
   return names.find((name) => endpoints[name] === endpoint) ?? 'register';
 }
 
-/** Requests come several a second: to the minute would not tell which was first. */
+/** With milliseconds, because several requests may arrive within a second. */
 function momentWithSeconds(time: Timestamp | undefined, { language, timeZone }: Writing): Moment | undefined {
   if (time === undefined) return undefined;
   const date = timestampDate(time);
@@ -69,7 +69,7 @@ function whyText({ status, reason }: ApiRequest, { reasons }: Writing['words']):
   return Object.hasOwn(reasons, reason) ? reasons[reason as keyof typeof reasons] : reasons.other;
 }
 
-/** The details of a 400 (merchant API, "Response envelopes"); none of what is cut or has none. */
+/** The details of a 400 (merchant API, "Response envelopes"); none if the body was cut or has none. */
 function problemsIn(body: string): { field: string; issue: string }[] {
   const { details } = (parse(body) ?? {}) as { readonly details?: unknown };
   if (!Array.isArray(details)) return [];
@@ -80,7 +80,7 @@ function problemsIn(body: string): { field: string; issue: string }[] {
   );
 }
 
-/** JSON on several lines; a text that was cut as it is. */
+/** The body as indented JSON; unchanged if it was cut. */
 function spreadOut(text: string): string {
   const parsed = parse(text);
   return parsed === undefined ? text : JSON.stringify(parsed, undefined, 2);

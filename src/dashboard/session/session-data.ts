@@ -4,15 +4,15 @@ import { Value } from '@sinclair/typebox/value';
 import { ownPath } from '../access/own-path.ts';
 import type { Viewer } from '../access/viewer.ts';
 
-/** A form that could not be taken because its sender had to prove who they are first. */
+/** A form that is kept while its sender signs in or confirms the identity. */
 const CarriedForm = Type.Object({
-  /** The path that it was sent to: one of ours, which `ownPath` has read. */
+  /** The path that it was sent to, as `ownPath` returned it. */
   action: Type.String(),
   fields: Type.Array(Type.Tuple([Type.String(), Type.String()])),
 });
 export type CarriedForm = Static<typeof CarriedForm>;
 
-/** Said once, on the next page. */
+/** A message that the next page shows once. */
 const Flash = Type.Object({
   tone: Type.Union([Type.Literal('good'), Type.Literal('warn'), Type.Literal('bad')]),
   text: Type.String(),
@@ -20,35 +20,35 @@ const Flash = Type.Object({
 export type Flash = Static<typeof Flash>;
 
 const SessionData = Type.Object({
-  /** `code`: the password was right, and the one-time code is still to come. */
+  /** `code`: the password was correct, and the one-time code is still required. */
   stage: Type.Union([Type.Literal('code'), Type.Literal('in')]),
   /** Times in milliseconds since 1970. */
   signedInAt: Type.Number(),
-  /** When they last proved who they are. */
+  /** When the user last confirmed the identity. */
   provedAt: Type.Number(),
-  /** When they last asked for something, to the minute. */
+  /** The user's latest request, to the minute. */
   seenAt: Type.Number(),
-  /** Where to go when they are in. */
+  /** The page after signing in. */
   next: Type.Optional(Type.String()),
   carried: Type.Optional(CarriedForm),
   flash: Type.Optional(Type.Array(Flash)),
 });
-/** What a session holds besides whose it is. */
+/** The contents of a session, except its user. */
 export type SessionData = Static<typeof SessionData>;
 
 declare module 'fastify' {
   interface Session {
-    /** Whose session this is; undefined before anybody has signed in. */
+    /** The user of the session; undefined before signing in. */
     userId?: string | undefined;
     data?: SessionData | undefined;
-    /** The user as core had them when the session was read. Never written. */
+    /** Core's data of the user when the session was read. Never stored. */
     viewer?: Viewer | undefined;
   }
 }
 
 export const writeSessionData = (data: SessionData): Uint8Array => Buffer.from(JSON.stringify(data));
 
-/** Undefined for what another version of Gatehouse wrote and this one cannot read: its user signs in again. */
+/** Undefined when another version of Gatehouse wrote it in an unknown form. Its user signs in again. */
 export function readSessionData(bytes: Uint8Array): SessionData | undefined {
   const data = parseJson(Buffer.from(bytes).toString());
   if (!Value.Check(SessionData, data)) return undefined;
@@ -62,7 +62,7 @@ export function readSessionData(bytes: Uint8Array): SessionData | undefined {
   };
 }
 
-/** A form from a browser, which may bring back anything; undefined unless one of our routes takes it. */
+/** A kept form that a browser sent back; undefined unless one of our routes accepts it. */
 export function readCarriedForm(text: string): CarriedForm | undefined {
   const form = parseJson(Buffer.from(text, 'base64url').toString());
   return Value.Check(CarriedForm, form) ? ownForm(form) : undefined;

@@ -6,8 +6,8 @@ import type { createSessionStore } from './session-store.ts';
 const idForm = /^[A-Za-z0-9_-]{43}$/;
 
 /**
- * Sessions by a cookie with a random id. It is not signed: the id alone is worth 256 bits, and core knows only its hash.
- * Over https the `__Host-` prefix keeps other hosts of the domain from planting an id they know (RFC 6265bis, 4.1.3.2).
+ * Sessions by a cookie with a random id. It is not signed, because the id has 256 random bits and core stores only its hash.
+ * Over https the `__Host-` prefix prevents other hosts of the domain from setting a known id (RFC 6265bis, 4.1.3.2).
  */
 export async function addSessions(
   app: FastifyInstance,

@@ -7,13 +7,13 @@ import { readSessionData, writeSessionData } from './session-data.ts';
 import type { SessionData } from './session-data.ts';
 import { viewerOfUser } from '../access/viewer.ts';
 
-/** How long a session lasts. OWASP ASVS 5.0, 7.3: both limits, as long as the risk allows. */
+/** The lifetimes of a session. OWASP ASVS 5.0, 7.3 requires both limits. */
 export interface SessionLimits {
-  /** Without being used. */
+  /** Without use. */
   readonly idleMs: number;
-  /** In any case. */
+  /** In total. */
   readonly absoluteMs: number;
-  /** From a right password to a right one-time code. */
+  /** From a correct password to a correct one-time code. */
   readonly codeMs: number;
 }
 
@@ -21,16 +21,16 @@ type Done = (error?: unknown) => void;
 
 const deadlineMs = 5_000;
 
-/** What core knows a session by: whoever reads its database cannot take a session over. */
+/** The hash by which core stores a session, so that a copy of its database contains no usable session. */
 export const sessionHash = (sessionId: string): Uint8Array => createHash('sha256').update(sessionId).digest();
 
-/** When a session ends by itself, unless it is used before. */
+/** When a session expires without further use. */
 export function sessionExpiry(data: SessionData, limits: SessionLimits, nowMs: number): number {
   if (data.stage === 'code') return data.signedInAt + limits.codeMs;
   return Math.min(nowMs + limits.idleMs, data.signedInAt + limits.absoluteMs);
 }
 
-/** Keeps sessions in core, for @fastify/session. Its callbacks take the error first. */
+/** Stores sessions in core, for @fastify/session. Its callbacks take the error first. */
 export function createSessionStore(
   sessions: Client<typeof SessionService>,
   limits: SessionLimits,
@@ -45,7 +45,7 @@ export function createSessionStore(
     return { cookie: { originalMaxAge: null }, userId: session.userId, data, viewer: viewerOfUser(user) };
   };
   const write = async (sessionId: string, { userId, data }: Session): Promise<void> => {
-    // One that nobody has signed in to holds nothing.
+    // A session without a user contains nothing.
     if (userId === undefined || data === undefined) return;
     await sessions.writeSession(
       {

@@ -2,15 +2,15 @@ import type { FastifyRequest } from 'fastify';
 import type { CarriedForm, Flash, SessionData } from './session-data.ts';
 import type { Viewer } from '../access/viewer.ts';
 
-/** What the session is to go on with. */
+/** The contents of the new session. */
 export interface AfterSignIn {
   readonly next: string | undefined;
   readonly carried: CarriedForm | undefined;
 }
 
 /**
- * Begins a session of a user under a new id: one that somebody else put into the browser before is worth nothing.
- * With `stage` `code` they are not in yet.
+ * Begins a user's session under a new id, so that an id from before the sign-in is useless to an attacker.
+ * With `stage` `code` the user is not signed in yet.
  */
 export async function beginSession(
   request: FastifyRequest,
@@ -25,7 +25,7 @@ export async function beginSession(
   await renewSession(request, viewer, data);
 }
 
-/** Goes on under a new id, as after each proof of who somebody is. */
+/** Continues the session under a new id, after each confirmed identity. */
 export async function renewSession(
   request: FastifyRequest,
   viewer: Viewer,
@@ -37,14 +37,14 @@ export async function renewSession(
   await request.session.regenerate(['userId', 'data', 'viewer']);
 }
 
-/** Says something on the next page that is shown. Texts are in the language of that page's reader already. */
+/** Shows a message on the next page. The text is in the user's language already. */
 export function flash(request: FastifyRequest, said: Flash): void {
   const { data } = request.session;
   if (data === undefined) return;
   data.flash = [...(data.flash ?? []), said];
 }
 
-/** Takes what is to be said. */
+/** Removes and returns the messages to show. */
 export function takeFlash(request: FastifyRequest): readonly Flash[] {
   const data = sessionDataOf(request);
   const said = data?.flash ?? [];
@@ -52,7 +52,7 @@ export function takeFlash(request: FastifyRequest): readonly Flash[] {
   return said;
 }
 
-/** The session's data; undefined where there are no sessions, as on the page about an address that leads nowhere. */
+/** The session's data; undefined for requests without a session, such as an unknown path. */
 export const sessionDataOf = (request: FastifyRequest): SessionData | undefined =>
-  // Outside of the pages' scope, Fastify has no session on its requests.
+  // Outside of the pages' scope, requests have no session.
   (request.session as FastifyRequest['session'] | undefined)?.data;

@@ -16,7 +16,7 @@ import type { Notice } from './show-sign-in.ts';
 const Password = Type.Object({ password: Type.String({ maxLength: 256 }) });
 const Code = Type.Object({ code: Type.String({ maxLength: 32 }) });
 
-/** Proving who one is once more, and carrying on with what waited for it. */
+/** The page to confirm the identity again, after which the kept form is sent. */
 export function addConfirm(app: FastifyInstance, dashboard: Dashboard): void {
   const { clients, now, sendPage } = dashboard;
 

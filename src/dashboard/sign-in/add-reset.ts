@@ -22,7 +22,7 @@ interface Shown {
   readonly status?: number;
 }
 
-/** The pages on which somebody who forgot their password chooses a new one. */
+/** The pages to choose a new password after forgetting the old one. */
 export function addReset(app: FastifyInstance, dashboard: Dashboard): void {
   const { clients, mailer } = dashboard;
 
@@ -50,7 +50,7 @@ export function addReset(app: FastifyInstance, dashboard: Dashboard): void {
       });
     }
     const { token, expireTime } = answer.value;
-    // Nobody learns here whether the address has an account: not by the words, and not by the time they take.
+    // Neither the text nor the duration of the answer reveals whether the address has an account.
     if (token !== '') mailReset(dashboard, request, { to: email, token, expireTime });
     return showAsk(dashboard, request, reply, { form, notice: sent });
   });

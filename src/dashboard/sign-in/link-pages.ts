@@ -11,7 +11,7 @@ export const linkWords = { en: english, am: amharic };
 /** The token of a one-time link. */
 export const tokenOf = ({ params }: FastifyRequest): string => (params as { readonly token: string }).token;
 
-/** Answers a request for a one-time link, and says so when the link does not work. */
+/** Answers a request for a one-time link. A link that does not work gets its error page. */
 export async function sayNotUsable(
   { sendPage }: Dashboard,
   request: FastifyRequest,
@@ -22,7 +22,7 @@ export async function sayNotUsable(
     return await answer();
   } catch (thrown) {
     const failure = failureOfRpc(thrown);
-    // A token that cannot be one is refused as a field.
+    // Core refuses a malformed token as an invalid field.
     if (failure?.reason !== 'LINK_NOT_USABLE' && failure?.fields[0]?.field !== 'token') throw thrown;
     logFacts(request, { reason: failure.reason });
     const words = wordsFor(request, linkWords);

@@ -8,14 +8,14 @@ import { signInWords } from './show-sign-in.ts';
 import type { Notice } from './show-sign-in.ts';
 
 /**
- * Refuses a password that did not come over https where people reach the pages so, or by a proxy that is not trusted to
- * say that it did: others on the way may have read it, and no browser would keep the cookie that says who is in.
+ * Refuses a password that did not arrive over https, if the dashboard's public URL is https. The same holds for a proxy
+ * whose headers are not trusted. Others may have read the password, and browsers would not store the session's cookie.
  */
 export function requireSecureConnection({ isSecure }: Dashboard, { protocol }: FastifyRequest): void {
   if (isSecure && protocol !== 'https') throw new PageProblem('insecureConnection', 'NOT_HTTPS');
 }
 
-/** Where somebody goes who has proved who they are: on with their form, or to where they wanted to be. */
+/** The page after a confirmed identity: the kept form, or the requested page. */
 export function takeWayOn(request: FastifyRequest): string {
   const { data } = request.session;
   if (data === undefined) return '/';
@@ -24,7 +24,7 @@ export function takeWayOn(request: FastifyRequest): string {
   return data.carried === undefined ? next : '/carry-on';
 }
 
-/** What is said of a try to prove who one is that was refused. */
+/** The message of a refused sign-in or confirmation. */
 export function refusedTry(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -35,7 +35,7 @@ export function refusedTry(
   return refusedForNow(request, reply, refusal);
 }
 
-/** Says how long to wait after too many tries. */
+/** The message after too many tries, with the wait. */
 export function refusedForNow(
   request: FastifyRequest,
   reply: FastifyReply,

@@ -10,7 +10,7 @@ import type { CarriedForm } from '../session/session-data.ts';
 
 export const signInWords = { en: english, am: amharic };
 
-/** Something said above a form. */
+/** A message above a form. */
 export interface Notice {
   readonly tone: 'good' | 'warn' | 'bad';
   readonly title: string;
@@ -25,7 +25,7 @@ export interface SignInPage {
   readonly status?: number;
 }
 
-/** Answers with the page on which people sign in. */
+/** Answers with the sign-in page. */
 export function showSignIn(
   { sendPage }: Dashboard,
   request: FastifyRequest,

@@ -4,11 +4,11 @@ import type { NewId } from '../../contract/public-id.ts';
 import type { Actor } from '../../platform/rpc/actor.ts';
 
 export interface AuditedChange {
-  /** What is done, such as "endpoint.pause". */
+  /** The action, such as "endpoint.pause". */
   readonly action: string;
   readonly merchantId: string;
   readonly targetId: string;
-  /** What a reader needs to understand it. Never a secret, and no more of a URL than its endpoint. */
+  /** The details for a reader. Never a secret, and only the endpoint of a URL. */
   readonly details: Readonly<Record<string, string | number | boolean | null>>;
 }
 
@@ -17,8 +17,8 @@ insert into webhooks.audit_outbox (id, created_at, actor, action, merchant_id, t
 values ($1, $2, $3, $4, $5, $6, $7, $8)`;
 
 /**
- * Adds the entry to the transaction that makes the change, so that neither is ever there without the other; from there
- * it is carried to core, which keeps the audit log. A change can be made, and is on record, while core is away.
+ * Adds the entry in the transaction of the change, so that both are committed or neither. Later it is sent to core, which
+ * stores the audit log. So changes are possible, and recorded, while core is unavailable.
  */
 export async function recordAudit(
   client: PoolClient,

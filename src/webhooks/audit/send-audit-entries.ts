@@ -15,16 +15,16 @@ export interface SendAuditParts {
 const batchSize = 100;
 
 /**
- * Carries what operators changed to core's audit log, oldest first. An entry is removed once core has it, so it may be
- * sent twice, by two processes or after a lost answer; core keeps it once. One that core refuses stays, is complained of,
- * and holds up no other. @throws what core fails with while it is away.
+ * Sends operators' changes to core's audit log, oldest first. An entry is deleted after core has stored it. So it may be
+ * sent twice, by two processes or after a lost answer; core stores it once. An entry that core refuses is kept and logged,
+ * and the others continue. @throws core's error while core is unavailable.
  */
 export async function sendAuditEntries(parts: SendAuditParts): Promise<void> {
   let lastId: string | undefined = '';
   while (lastId !== undefined) lastId = await sendBatch(parts, lastId);
 }
 
-/** Gives the id to go on behind; undefined after the last entry. */
+/** Returns the id after which the next call continues; undefined after the last entry. */
 async function sendBatch(
   { database, audit, logger }: SendAuditParts,
   afterId: string,

@@ -8,7 +8,7 @@ import { Migration004FindingsAsData } from './migrations/migration-004-findings-
 
 export type { Database } from '../../platform/database/open-database.ts';
 
-/** The webhooks process's database: core's, or one of its own. Close it when done. */
+/** The database of the webhooks process: core's database or a separate one. The caller closes it. */
 export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
   openSchema(
     {

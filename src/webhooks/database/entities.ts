@@ -3,8 +3,8 @@ import type { InferEntity } from '@mikro-orm/core';
 import type { AttemptResult, DeliveryState, Environment } from '../domain/delivery.ts';
 
 /*
- * Rows as they are stored. They stay inside the stores: everything above them speaks the domain's types.
- * The schema itself is in the migrations, which say more (checks, partial indexes) than an entity can.
+ * Rows as they are stored. Only the stores use them. All other code uses the domain's types.
+ * The migrations define the schema, with checks and partial indexes that an entity cannot express.
  */
 
 const schema = 'webhooks';

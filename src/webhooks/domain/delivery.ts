@@ -1,4 +1,4 @@
-/** Which of the two separate worlds a delivery belongs to. */
+/** The environment of a delivery. */
 export type Environment = 'SANDBOX' | 'PRODUCTION';
 
 /** The state of a delivery. GIVEN_UP means abandoned: its schedule has ended, and it can be redelivered. */
@@ -10,29 +10,29 @@ export type WebhookEventType = 'order.completed' | 'order.failed' | 'order.expir
 /** How an attempt ended. */
 export type AttemptResult =
   | 'DELIVERED'
-  /** Another status than 2xx; redirects are not followed. */
+  /** A status other than 2xx. Redirects are not followed. */
   | 'REFUSED'
-  /** 410: the receiver asks for no more webhooks. */
+  /** 410: the receiver wants no more webhooks. */
   | 'GONE'
   | 'TIMED_OUT'
   | 'CONNECTION_FAILED'
-  /** An answer came that is not HTTP, too large in its headers, or not as long as it says. */
+  /** The answer is not HTTP, has too large headers, or has a body of the wrong length. */
   | 'UNREADABLE'
   | 'TLS_FAILED'
-  /** The host name has no address, or no public one. The merchant must not learn which. */
+  /** The host name has no public address. The merchant must not learn whether it has a private one. */
   | 'NAME_NOT_RESOLVED'
-  /** The URL has a literal IP address that is not public: nothing was connected to. */
+  /** The URL contains an IP address that is not public. No connection was opened. */
   | 'ADDRESS_NOT_ALLOWED';
 
-/** An endpoint of a merchant: what its deliveries of one environment share, and what is leased. */
+/** The key of a lane: one endpoint of one merchant in one environment. A process leases a whole lane. */
 export interface LaneKey {
   readonly merchantId: string;
   readonly environment: Environment;
-  /** Scheme, host and port, as `endpointOf` writes them. */
+  /** Scheme, host and port, in the form of `endpointOf`. */
   readonly endpoint: string;
 }
 
-/** What sending needs to know of a delivery. */
+/** The facts of a delivery that sending needs. */
 export interface OutgoingDelivery extends LaneKey {
   readonly id: string;
   readonly eventId: string;
@@ -42,11 +42,11 @@ export interface OutgoingDelivery extends LaneKey {
   readonly sequence: bigint;
   readonly url: string;
   readonly body: Buffer;
-  /** Number of the attempt that is next, from 1, over all redeliveries. */
+  /** The number of the next attempt, from 1, over all redeliveries. */
   readonly attemptNumber: number;
   /** Attempts made since its schedule began. */
   readonly roundAttempts: number;
-  /** When its schedule began, or its lane was resumed after that. */
+  /** When its schedule began, or when its lane was resumed later. */
   readonly roundStartedAt: Date;
 }
 
@@ -55,19 +55,19 @@ export interface AttemptReport {
   readonly startedAt: Date;
   readonly durationMs: number;
   readonly result: AttemptResult;
-  /** 0 when nothing was answered. */
+  /** 0 without an answer. */
   readonly statusCode: number;
-  /** What went wrong, in words for the merchant's developer; empty when delivered. */
+  /** Why it failed, in English for the merchant's developer; empty when delivered. */
   readonly detail: string;
-  /** Empty when nothing was connected to. */
+  /** Empty without a connection. */
   readonly remoteAddress: string;
   /** The first part of the answer's body. */
   readonly responseBody: Buffer;
-  /** The answer's Retry-After as sent; empty when there was none. */
+  /** The answer's Retry-After, unchanged; empty without one. */
   readonly retryAfter: string;
-  /** Why a host name led nowhere. Only for the operator's log; not stored. */
+  /** Why a host name has no usable address. Only for the operator's log; not stored. */
   readonly hiddenCause?: string;
 }
 
-/** Scheme, host and port of a URL, the port left out when it is the scheme's own. */
+/** Scheme, host and port of a URL, without the scheme's standard port. */
 export const endpointOf = (url: string): string => new URL(url).origin;

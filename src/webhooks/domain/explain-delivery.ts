@@ -1,16 +1,16 @@
 import type { AttemptReport, DeliveryState, LaneKey, WebhookEventType } from './delivery.ts';
 import { attemptsInRound, roundMs } from './retry-schedule.ts';
 
-/** All that decides where a delivery is and when it goes. */
+/** The facts that decide the state of a delivery and its next attempt. */
 export interface DeliveryFacts {
   readonly now: Date;
   readonly delivery: ExplainedDelivery;
   /** The latest attempt. */
   readonly lastAttempt: NumberedAttempt | undefined;
   readonly endpoint: ExplainedEndpoint;
-  /** The next of its order that must go before it. */
+  /** An earlier delivery of the same order, which must end first. */
   readonly earlier: EarlierDelivery | undefined;
-  /** Deliveries of its endpoint that were due before it; counted up to 1,000. */
+  /** Deliveries to its endpoint that were due before it; counted up to 1,000. */
   readonly dueBefore: number;
   /** Why its merchant's secret cannot be decrypted. */
   readonly secretProblem: SecretProblem | undefined;
@@ -39,7 +39,7 @@ export interface ExplainedEndpoint {
   readonly restingUntil: Date | null;
   readonly pausedAt: Date | null;
   readonly pausedByAnswer: boolean;
-  /** Whether some process sends to it just now. */
+  /** Whether a process sends to it now. */
   readonly isHeld: boolean;
 }
 
@@ -85,7 +85,7 @@ export interface Explanation {
   readonly nextAttemptAt: Date | undefined;
   readonly explainedAt: Date;
   readonly lastAttempt: NumberedAttempt | undefined;
-  /** Attempts since its schedule began, of so many, within so many milliseconds. */
+  /** Attempts since its schedule began, and the schedule's limits on attempts and milliseconds. */
   readonly schedule: { readonly attempts: number; readonly maxAttempts: number; readonly lastsMs: number };
   /** Of EARLIER_EVENT_PENDING. */
   readonly earlier: EarlierDelivery | undefined;
@@ -138,7 +138,7 @@ const ended = (at: Date | null): Omit<Reason, 'cause'> => ({
   nextAttemptAt: undefined,
 });
 
-/** The strongest cause. The others show once it is gone. */
+/** The strongest cause. Others are reported after it has ended. */
 function pendingReason({
   now,
   delivery,

@@ -1,21 +1,21 @@
-/** The recent successes and failures of a lane, as far as they decide what is sent on it. */
+/** The recent failures of a lane, which decide how much is sent on it. */
 export interface LaneHealth {
   readonly consecutiveFailures: number;
   /** While the circuit is open: nothing is sent before this time, and then one delivery probes the lane. */
   readonly restingUntil: Date | undefined;
 }
 
-/** So many failures in a row open the circuit of a lane. */
+/** The number of consecutive failures that opens a lane's circuit. */
 export const failuresBeforeRest = 5;
 const firstRestMs = 5_000;
 const longestRestMs = 5 * 60_000;
-/** Each wait varies by up to this part, so that lanes that failed together are not probed together. */
+/** Each wait varies by up to this fraction, so that lanes that failed together are not probed together. */
 const jitter = 0.2;
 
-/** How many deliveries a healthy lane has on their way at once, at most. */
+/** The most deliveries that a healthy lane sends at the same time. */
 export const maxInFlight = 8;
 
-/** What an attempt means for the health of its lane. */
+/** The facts of an attempt that change the health of its lane. */
 export interface LaneAttempt {
   readonly isDelivered: boolean;
   readonly endedAt: Date;
@@ -38,10 +38,10 @@ export function healthAfter(health: LaneHealth, { isDelivered, endedAt, random }
   return { consecutiveFailures, restingUntil: new Date(endedAt.getTime() + restMs) };
 }
 
-/** How many deliveries may be on their way at once on a lane that has just been taken: one where the last one failed. */
+/** The number of deliveries that a newly leased lane sends at the same time: one if its latest attempt failed. */
 export const firstInFlight = ({ consecutiveFailures }: LaneHealth): number =>
   consecutiveFailures === 0 ? 2 : 1;
 
-/** How many may be on their way after an attempt: trust grows with each success and is gone with a failure. */
+/** The same number after an attempt. A success doubles it up to the maximum, and a failure sets it to one. */
 export const inFlightAfter = (current: number, isDelivered: boolean): number =>
   isDelivered ? Math.min(current * 2, maxInFlight) : 1;

@@ -27,10 +27,10 @@ const testAttempts = 3;
 export const attemptsInRound = (eventType: WebhookEventType): number =>
   eventType === 'webhook.test' ? testAttempts : waitsMs.length + 1;
 
-/** A round of attempts ends after this time, however many were made. It is a little more than the sum of the waits. */
+/** A round of attempts ends after this time at the latest. It is a little more than the sum of the waits. */
 export const roundMs = 76 * hour;
 
-/** Each wait varies by up to this part, so that deliveries that failed together are not sent again together. */
+/** Each wait varies by up to this fraction, so that deliveries that failed together are not sent again together. */
 const jitter = 0.1;
 
 /** The longest wait that a receiver may ask for. */
@@ -38,11 +38,11 @@ const longestRetryAfterMs = 24 * hour;
 
 export interface FailedAttempt {
   readonly eventType: WebhookEventType;
-  /** Attempts of this round, the one that failed among them. */
+  /** Attempts of this round, including the failed one. */
   readonly roundAttempts: number;
   readonly roundStartedAt: Date;
   readonly endedAt: Date;
-  /** How long the receiver asked to wait. */
+  /** The wait that the receiver requested. */
   readonly retryAfterMs?: number;
   /** From 0 to below 1. */
   readonly random: () => number;
@@ -51,9 +51,9 @@ export interface FailedAttempt {
 export type NextAttempt = { readonly type: 'at'; readonly at: Date } | { readonly type: 'give_up' };
 
 /**
- * When a delivery is tried again after an attempt that failed: 13 attempts within 76 hours, or 3 of a test. The jitter
- * never costs the last attempt: a wait that would end after the round ends with the round. If the receiver asks for a wait
- * beyond the end of the round, there is no other attempt. Never before `endedAt`.
+ * When a delivery is sent again after a failed attempt: 13 attempts within 76 hours, or 3 of a test. The jitter never costs
+ * the last attempt, because a wait that would end after the round ends with the round. If the receiver requests a wait beyond
+ * the end of the round, there is no other attempt. Never before `endedAt`.
  */
 export function nextAttempt(failed: FailedAttempt): NextAttempt {
   const { eventType, roundAttempts, roundStartedAt, endedAt, retryAfterMs = 0, random } = failed;

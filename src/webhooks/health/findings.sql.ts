@@ -12,17 +12,17 @@ export interface Finding {
   /** "whf_…" */
   readonly id: string;
   readonly code: 'EVENTS_MISSING' | 'HISTORIES_DISAGREE' | 'DELIVERY_CREATED';
-  /** Empty when no single merchant is concerned. */
+  /** Empty when the finding is not about a single merchant. */
   readonly merchantId: string;
-  /** Empty when no single order is concerned. */
+  /** Empty when the finding is not about a single order. */
   readonly orderId: string;
-  /** Empty when no single event is concerned. */
+  /** Empty when the finding is not about a single event. */
   readonly eventId: string;
   readonly isRepaired: boolean;
   readonly facts: FindingFacts;
 }
 
-/** As stored. Numbers are decimal text, because they may be larger than JSON's. */
+/** The facts as stored. Numbers are decimal text, because JSON numbers lose digits. */
 export interface FindingFacts {
   /** Of EVENTS_MISSING. */
   readonly missingSequences?: readonly string[];
@@ -35,7 +35,7 @@ export interface FindingFacts {
 }
 
 export interface StoredFinding extends Omit<Finding, 'id' | 'code' | 'isRepaired'> {
-  /** Empty on a finding of an earlier version, which is text alone. */
+  /** Empty for a finding of an earlier version, which has only text. */
   readonly code: Finding['code'] | '';
   readonly foundAt: Date;
   readonly detail: string;
@@ -48,7 +48,7 @@ const codes = {
   DELIVERY_CREATED: ReconcilerFindingCode.DELIVERY_CREATED,
 } as const;
 
-/** A finding as the contract has it. */
+/** A finding as a message of the contract. */
 export function findingMessage(
   finding: Omit<StoredFinding, 'foundAt' | 'detail'> & Partial<StoredFinding>,
 ): ReconcilerFinding {
@@ -100,8 +100,8 @@ returning id`,
 );
 
 /**
- * Stores findings, at the database's time. One that was stored in the last hour gets its new facts instead.
- * Gives the ids of those that were not known.
+ * Stores findings with the database's time. A finding that was stored in the last hour only gets the new facts.
+ * Returns the ids of new findings.
  */
 export async function recordFindings(
   client: Pool | PoolClient,
@@ -112,7 +112,7 @@ export async function recordFindings(
   return new Set(rows.map(({ id }) => id));
 }
 
-/** Deletes what was found before that time. */
+/** Deletes findings from before that time. */
 export async function forgetFindings(client: Pool | PoolClient, before: Date): Promise<void> {
   await client.query('delete from webhooks.findings where found_at < $1', [before]);
 }

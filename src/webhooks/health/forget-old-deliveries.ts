@@ -14,14 +14,14 @@ export interface ForgetParts {
 
 /** Held by the one process that deletes. */
 const forgetLock = { key: 7_142_104, silenceMs: 60_000 };
-/** Few enough for a fraction of a second, attempts included: core's event list waits for transactions that write. */
+/** One batch takes a fraction of a second, including attempts. Core's event list waits for transactions that write. */
 const batchSize = 500;
 const breathMs = 50;
 const dayMs = 24 * 60 * 60_000;
 
 /**
- * Ids tell when a delivery was created, and the index on them finds old ones of a merchant; each merchant that has
- * deliveries has a lane. One that is made pending again meanwhile is kept.
+ * An id contains the creation time, so the index on ids finds a merchant's old deliveries. Each merchant with deliveries has
+ * a lane. A delivery that is made pending again meanwhile is kept.
  */
 const deleteDeliveries = `
 delete from webhooks.deliveries delivery using (
@@ -37,7 +37,7 @@ delete from webhooks.deliveries delivery using (
 ) old
 where delivery.merchant_id = old.merchant_id and delivery.id = old.id and delivery.state <> 'PENDING'`;
 
-/** A pause is somebody's decision: it stays, whether anything waits or not. */
+/** A paused lane is kept even without deliveries, because a user decided to pause it. */
 const deleteLanes = `
 delete from webhooks.lanes lane using (
   select merchant_id, environment, endpoint from webhooks.lanes old
@@ -52,7 +52,7 @@ delete from webhooks.lanes lane using (
 where lane.merchant_id = old.merchant_id and lane.environment = old.environment and lane.endpoint = old.endpoint
   and lane.next_due_at is null and lane.paused_at is null`;
 
-/** Its deliveries, which remember it, may be younger; they show up as sent by hand all the same. */
+/** Its deliveries may be younger than the redelivery. They are still shown as redelivered. */
 const deleteRedeliveries = `
 delete from webhooks.redeliveries r using (
   select merchant_id, id from webhooks.redeliveries where ended_at < $1 limit $2
@@ -60,8 +60,8 @@ delete from webhooks.redeliveries r using (
 where r.merchant_id = old.merchant_id and r.id = old.id`;
 
 /**
- * Deletes deliveries and redeliveries that ended longer ago than the retention, a few at a time, and lanes that have had
- * none for as long. One process at a time does it; in the others it does nothing.
+ * Deletes deliveries and redeliveries that ended before the retention time, in small batches. Also deletes lanes without
+ * deliveries in that time. One process at a time does this. In the others the call does nothing.
  */
 export async function forgetOldDeliveries(parts: ForgetParts, stop: AbortSignal): Promise<void> {
   const { database, retentionDays, logger, now } = parts;

@@ -18,7 +18,7 @@ where not exists (
 )`,
 );
 
-/** Those of the events that have no delivery. */
+/** The events that have no delivery. */
 export async function withoutDelivery(
   client: PoolClient,
   events: readonly OrderEvent[],

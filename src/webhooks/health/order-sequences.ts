@@ -2,13 +2,13 @@ import { LRUCache } from 'lru-cache';
 import type { OrderEvent } from '../../gen/gatehouse/v1/order_pb.js';
 import { webhookEventType } from '../intake/event-body.ts';
 
-/** Follows the sequence numbers of orders' events. */
+/** Tracks the sequence numbers of orders' events. */
 export interface OrderSequences {
-  /** Whether an event is the one that comes next in its order, as far as one can tell. */
+  /** Whether an event directly follows the latest known event of its order. True for an unknown order. */
   readonly isNext: (event: OrderEvent) => boolean;
 }
 
-/** Only orders that have not ended are remembered, and of those the latest. */
+/** Only the latest orders that have not ended are stored. */
 const remembered = 100_000;
 
 export function createOrderSequences(): OrderSequences {
@@ -19,13 +19,13 @@ export function createOrderSequences(): OrderSequences {
       const before = latest.get(orderId);
       if (webhookEventType(event) === undefined) latest.set(orderId, event.sequence);
       else latest.delete(orderId);
-      // An order that was begun before anybody looked may be anywhere.
+      // Of an order from before the start of this process, the latest number is unknown.
       return before === undefined || event.sequence === before + 1n;
     },
   };
 }
 
-/** The numbers that are missing among those from 1 to the highest; a few of them, when they are many. */
+/** The numbers that are missing between 1 and the highest; at most the first ten. */
 export function missingNumbers(sequences: readonly bigint[]): readonly bigint[] {
   const present = new Set(sequences);
   const highest = sequences.reduce((max, each) => (each > max ? each : max), 0n);

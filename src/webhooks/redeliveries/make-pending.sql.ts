@@ -5,7 +5,7 @@ import type { DeliveryState, LaneKey } from '../domain/delivery.ts';
 import { laneList, laneText } from '../delivery/lane-arrays.ts';
 import { lockLanes } from '../delivery/lock-lanes.sql.ts';
 
-/** A delivery to send again, and where it goes. */
+/** A delivery to send again, with its lane. */
 export interface Redelivered extends LaneKey {
   readonly id: string;
 }
@@ -20,7 +20,7 @@ from ${sql.woken}
 where l.merchant_id = woken.merchant_id and l.environment = woken.environment and l.endpoint = woken.endpoint`,
 );
 
-/** Id, event and body stay as they are, and so does what was tried. */
+/** Keeps id, event, body and past attempts. */
 const makeDue = bulkStatement(
   undefined,
   {
@@ -41,9 +41,9 @@ returning id`,
 const anyState: readonly DeliveryState[] = ['PENDING', 'DELIVERED', 'GIVEN_UP'];
 
 /**
- * Makes deliveries of one merchant due now, with the whole schedule before them, and wakes their lanes; those that rest
- * or are paused stay so. A later delivery of the same order waits for one that is pending again, as always. Gives how
- * many there were in one of the states.
+ * Makes deliveries of one merchant due now, with a whole new schedule, and wakes their lanes. Open circuits and pauses stay.
+ * As always, a later delivery of the same order waits for a pending one. Returns how many deliveries were in one of the
+ * states.
  */
 export async function makePending(
   client: PoolClient,
@@ -53,7 +53,7 @@ export async function makePending(
 ): Promise<number> {
   if (deliveries.length === 0) return 0;
   const lanes = [...new Map(deliveries.map((each) => [laneText(each), each])).values()];
-  // Lanes first: whoever writes down an attempt locks in this order, too.
+  // Lanes first, because the transaction that stores an attempt locks in this order too.
   await lockLanes(client, lanes);
   await runStatement(client, wakeLanes.with({ woken: lanes }));
   const made = await runStatement(

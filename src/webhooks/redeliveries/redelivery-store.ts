@@ -9,7 +9,7 @@ import type { DeliveryState, Environment } from '../domain/delivery.ts';
 import { makePending } from './make-pending.sql.ts';
 import type { Redelivered } from './make-pending.sql.ts';
 
-/** Many deliveries being sent again. */
+/** A background job that sends deliveries again. */
 export interface Redelivery {
   readonly id: string;
   readonly merchantId: string;
@@ -18,7 +18,7 @@ export interface Redelivery {
   readonly createdTo: Date;
   readonly states: readonly DeliveryState[];
   readonly createdAt: Date;
-  /** When all of them had been made pending. */
+  /** When the job had made all of them pending. */
   readonly endedAt: Date | null;
   readonly redeliveredCount: bigint;
   readonly pendingCount: bigint;
@@ -36,9 +36,9 @@ export interface RedeliveryRequest {
 }
 
 export interface RedeliveryStore {
-  /** Makes one delivery due now, with the whole schedule before it. Gives whether the merchant has it. */
+  /** Makes one delivery due now, with a whole new schedule. Returns false when the merchant has no such delivery. */
   readonly redeliver: (merchantId: string, deliveryId: string, by: Actor) => Promise<boolean>;
-  /** Begins to send many again; undefined while another one of the merchant and environment runs. */
+  /** Starts a redelivery. Returns undefined while another one of the same merchant and environment runs. */
   readonly start: (request: RedeliveryRequest, by: Actor) => Promise<Redelivery | undefined>;
   readonly find: (merchantId: string, redeliveryId: string) => Promise<Redelivery | undefined>;
 }
@@ -52,7 +52,7 @@ values ($1, $2, $3, $4, $5, $6::webhooks.delivery_state[], $7, $8)
 on conflict (merchant_id, environment) where ended_at is null do nothing
 returning id`;
 
-// Those that a later redelivery made pending once more are counted there.
+// A delivery that a later redelivery made pending again is counted there.
 const find = `
 select r.id, r.merchant_id as "merchantId", r.environment, r.created_from as "createdFrom", r.created_to as "createdTo",
   r.states::text[] as states, r.created_at as "createdAt", r.ended_at as "endedAt",
@@ -80,14 +80,14 @@ interface FoundRow {
   readonly given_up: string;
 }
 
-/** Ids hold the time by the clock of the process that made them, created_at is by the database's. */
+/** Ids contain the time of the creating process's clock, and created_at is the database's time. They may differ. */
 const clocksDifferMs = 24 * 60 * 60 * 1000;
 
-/** An id before those of all deliveries that were created at `at` or later. */
+/** A lower bound for the ids of deliveries that were created at `at` or later. */
 export const deliveryIdBefore = (at: Date): string =>
   publicId('whd', lowestStoredIdAt(new Date(at.getTime() - clocksDifferMs)));
 
-/** An id after those of all deliveries that were created before `at`. */
+/** An upper bound for the ids of deliveries that were created before `at`. */
 export const deliveryIdAfter = (at: Date): string =>
   publicId('whd', lowestStoredIdAt(new Date(at.getTime() + clocksDifferMs)));
 

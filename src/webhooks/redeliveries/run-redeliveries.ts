@@ -11,22 +11,22 @@ import { deliveryIdAfter } from './redelivery-store.ts';
 
 export interface RunRedeliveriesParts {
   readonly database: Database;
-  /** Rings when a redelivery was started. */
+  /** Wakes this task when a redelivery was started. */
   readonly signal: WakeSignal;
   /** Called when deliveries became due. */
   readonly onDue: () => void;
   readonly logger: Logger;
-  /** How long to wait before looking again when there was nothing to do. */
+  /** The wait after a round without work. */
   readonly idleMs: number;
 }
 
-/** Looked at in one transaction: it lasts some tens of milliseconds, in which nothing is written down for their lanes. */
+/** The size of a batch. Its transaction takes some tens of milliseconds and blocks writes for these lanes. */
 const batchSize = 500;
 
 /**
- * Works off redeliveries until `stop` aborts, a batch at a time, each in its turn. A batch is one transaction that also
- * says how far it has got, and holds the redelivery for as long as it lasts: whichever process ends in the middle, the
- * batch was done or it was not, and the next process goes on from there at once.
+ * Processes redeliveries until `stop` aborts, one batch of each in turn. A batch is one transaction, which locks the
+ * redelivery and stores its progress. If the process exits within a batch, the batch is rolled back, and another process
+ * continues from the stored progress.
  */
 export async function runRedeliveries(parts: RunRedeliveriesParts, stop: AbortSignal): Promise<void> {
   const { database, signal, onDue, logger, idleMs } = parts;
@@ -60,7 +60,7 @@ interface RunningRow {
   readonly after_id: string;
 }
 
-/** The one whose turn is longest ago; those that another process works on are left to it. */
+/** The redelivery that has waited longest for its turn. Those that another process has locked are skipped. */
 const takeTurn = `
 select merchant_id, id, environment, created_from, created_to, states::text[] as states, after_id
 from webhooks.redeliveries
@@ -69,7 +69,7 @@ order by worked_at nulls first, created_at
 limit 1
 for update skip locked`;
 
-// By id alone, so that a batch costs the same however few of the deliveries match.
+// By id alone, so that a batch costs the same when few deliveries match.
 const readBatch = `
 select id, merchant_id as "merchantId", environment, endpoint,
   environment = $5 and created_at >= $6 and created_at < $7
@@ -91,11 +91,11 @@ interface WorkedBatch {
   readonly id: string;
   readonly redelivered: number;
   readonly isEnded: boolean;
-  /** In all its batches. */
+  /** The total over all its batches. */
   readonly total: number;
 }
 
-/** Gives undefined when nothing is to be done, or others are doing it. */
+/** Undefined when there is no redelivery, or when other processes have locked all of them. */
 const redeliverBatch = (pool: Pool): Promise<WorkedBatch | undefined> =>
   inTransaction(pool, [], async (client) => {
     const [running] = await runStatement<RunningRow & Record<string, unknown>>(client, { text: takeTurn });

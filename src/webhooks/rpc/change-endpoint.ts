@@ -7,9 +7,9 @@ import { pauseLane, resumeLane } from '../delivery/pause-lane.ts';
 import type { LaneKey } from '../domain/delivery.ts';
 
 export interface EndpointChanges {
-  /** Gives whether there is such an endpoint. */
+  /** Returns false when the endpoint does not exist. */
   readonly pause: (lane: LaneKey, reason: string, by: Actor) => Promise<boolean>;
-  /** Gives whether there is such an endpoint. */
+  /** Returns false when the endpoint does not exist. */
   readonly resume: (lane: LaneKey, by: Actor) => Promise<boolean>;
 }
 
@@ -19,13 +19,13 @@ export interface EndpointChangesParts {
   readonly now: () => Date;
 }
 
-/** What operators do to an endpoint, with its entry in the audit log. */
+/** Pauses and resumes endpoints, with an entry in the audit log for each change. */
 export function createEndpointChanges({ pool, newId, now }: EndpointChangesParts): EndpointChanges {
   return {
     pause: (lane, reason, by) =>
       inTransaction(pool, [], async (client) => {
         const { merchantId, environment, endpoint } = lane;
-        // Whoever finds it paused must know whom to ask.
+        // The reason tells other users who paused it.
         const isPaused = await pauseLane(client, lane, reason === '' ? `paused by ${by.actor}` : reason);
         if (!isPaused) return false;
         await recordAudit(client, newId, now(), by, {

@@ -11,7 +11,7 @@ import type {
 import type { EndpointState } from './endpoint-reader.ts';
 import { deliveryIdAfter, deliveryIdBefore } from '../redeliveries/redelivery-store.ts';
 
-/** A delivery as it stands, without its body. */
+/** The current delivery, without its body. */
 export interface StoredDelivery extends LaneKey {
   readonly id: string;
   readonly eventId: string;
@@ -21,7 +21,7 @@ export interface StoredDelivery extends LaneKey {
   readonly sequence: bigint;
   readonly url: string;
   readonly state: DeliveryState;
-  /** How its endpoint is treated now. */
+  /** The current state of its endpoint. */
   readonly endpointState: EndpointState;
   readonly dueAt: Date | null;
   readonly attemptCount: number;
@@ -31,7 +31,7 @@ export interface StoredDelivery extends LaneKey {
   readonly lastResult: string;
   /** How the latest attempt ended; null before the first. */
   readonly lastAttemptResult: AttemptResult | null;
-  /** The HTTP status of the latest attempt; 0 when none was answered, null before the first. */
+  /** The HTTP status of the latest attempt; 0 without an answer, null before the first. */
   readonly lastStatusCode: number | null;
   readonly deliveredAt: Date | null;
   readonly givenUpAt: Date | null;
@@ -51,7 +51,7 @@ export interface DeliveryFilter {
   readonly endpoint: string | undefined;
   readonly createdFrom: Date | undefined;
   readonly createdTo: Date | undefined;
-  /** Only older ones than this. */
+  /** Only deliveries older than this one. */
   readonly beforeId: string | undefined;
   readonly limit: number;
 }
@@ -64,17 +64,17 @@ export interface OrderKey {
 
 export interface OrderDeliveries {
   readonly deliveries: readonly { readonly delivery: StoredDelivery; readonly attempts: StoredAttempt[] }[];
-  /** Whether the order has older deliveries than these. */
+  /** Whether the order has older deliveries. */
   readonly isIncomplete: boolean;
 }
 
-/** What else decides when a pending delivery goes. */
+/** The other facts that decide when a pending delivery is sent. */
 export interface DeliverySurroundings {
   /** The latest attempt. */
   readonly lastAttempt: StoredAttempt | undefined;
-  /** The next of its order that must go before it. */
+  /** An earlier delivery of the same order, which must end first. */
   readonly earlier: { readonly id: string; readonly eventType: string } | undefined;
-  /** Deliveries of its endpoint that are due and were so before it; counted up to 1,000. */
+  /** Deliveries to its endpoint that were due before it; counted up to 1,000. */
   readonly dueBefore: number;
 }
 
@@ -82,18 +82,18 @@ export interface DeliveryReader {
   /** Newest first. */
   readonly list: (filter: DeliveryFilter) => Promise<StoredDelivery[]>;
   readonly find: (merchantId: string, deliveryId: string) => Promise<StoredDelivery | undefined>;
-  /** The frozen body, and the latest attempts, newest first. */
+  /** The stored body, and the latest attempts, newest first. */
   readonly read: (
     merchantId: string,
     deliveryId: string,
   ) => Promise<{ readonly body: Buffer; readonly attempts: StoredAttempt[] }>;
-  /** The deliveries of an order and their latest attempts; both newest first. */
+  /** The deliveries of an order and their latest attempts. Both are newest first. */
   readonly ofOrder: (key: OrderKey) => Promise<OrderDeliveries>;
   readonly surroundings: (delivery: StoredDelivery) => Promise<DeliverySurroundings>;
 }
 
 const maxAttemptsShown = 200;
-/** Of an order. An attempt keeps 2 KiB of the answer, so the largest response is far below the limit on messages. */
+/** Limits for one order. An attempt stores 2 KiB of the answer, so the largest response is far below the message limit. */
 const orderLimits = { deliveries: 20, attempts: 20 };
 
 const columns = `
@@ -210,7 +210,7 @@ export function createDeliveryReader(pool: Pool): DeliveryReader {
 
 type ListBounds = Pick<DeliveryFilter, 'merchantId' | 'limit'>;
 
-/** Conditions are put together as they are asked for, so that each list is read by the index made for it. */
+/** The conditions contain only the given filters, so that PostgreSQL uses the index for each list. */
 function listStatement(filter: Partial<DeliveryFilter> & ListBounds): { text: string; values: unknown[] } {
   const conditions = ['merchant_id = $1'];
   const values: unknown[] = [filter.merchantId];
@@ -220,7 +220,7 @@ function listStatement(filter: Partial<DeliveryFilter> & ListBounds): { text: st
     conditions.push(condition(`$${values.length}`));
   };
   add((value) => `environment = ${value}`, filter.environment);
-  // Words of our own, never a caller's: the planner sees which partial index holds them.
+  // Literals of this file, never a caller's text. With literals the planner can use the partial index.
   if (filter.states !== undefined && filter.states.length > 0) {
     conditions.push(`state in (${filter.states.map((state) => `'${state}'`).join(', ')})`);
   }

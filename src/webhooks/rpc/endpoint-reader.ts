@@ -3,7 +3,7 @@ import { runStatement } from '../../platform/database/run-statement.ts';
 import { statusOf } from '../delivery/after-attempt.ts';
 import type { AttemptResult, Environment, LaneKey } from '../domain/delivery.ts';
 
-/** How an endpoint is treated. */
+/** An endpoint and its state. */
 export type EndpointState = 'PAUSED' | 'RESTING' | 'OPEN';
 
 export interface StoredEndpoint extends LaneKey {
@@ -15,15 +15,15 @@ export interface StoredEndpoint extends LaneKey {
   readonly lastSuccessAt: Date | null;
   readonly lastFailureAt: Date | null;
   readonly lastResult: string;
-  /** The HTTP status of the latest attempt; 0 when none was answered. */
+  /** The HTTP status of the latest attempt; 0 without an answer. */
   readonly lastStatusCode: number;
   /** How the latest attempt ended; null before the first. */
   readonly lastAttemptResult: AttemptResult | null;
-  /** Since when attempts have failed without one that did not. */
+  /** When the first of its consecutive failures ended. */
   readonly failingSince: Date | null;
-  /** Whether it is paused because it answered 410, and not by a person. */
+  /** True when it is paused because it answered 410, and false when a user paused it. */
   readonly pausedByAnswer: boolean;
-  /** Whether some process sends to it just now. */
+  /** Whether a process sends to it now. */
   readonly isHeld: boolean;
   /** Counted up to 10,000. */
   readonly pendingCount: bigint;
@@ -33,7 +33,7 @@ export interface EndpointFilter {
   readonly merchantId: string | undefined;
   readonly environment: Environment | undefined;
   readonly onlyInTrouble: boolean;
-  /** Only those after this one, by `placeOf`. */
+  /** Only endpoints after this position, as `placeOf` returns it. */
   readonly after: string | undefined;
   readonly limit: number;
 }
@@ -46,7 +46,7 @@ export interface EndpointReader {
 
 const states = ['PAUSED', 'RESTING', 'OPEN'] as const satisfies EndpointState[];
 
-/** Where an endpoint is in the list of all. */
+/** The position of an endpoint in the list of all. */
 export const placeOf = ({ state, merchantId, environment, endpoint }: StoredEndpoint): string =>
   `${states.indexOf(state)} ${merchantId} ${environment} ${endpoint}`;
 
@@ -54,7 +54,7 @@ export const isPlace = (text: string): boolean => /^[012] \S+ (?:SANDBOX|PRODUCT
 
 const rank = `case when paused_at is not null then 0 when resting_until is not null then 1 else 2 end`;
 
-/** Which endpoints, before their deliveries are counted: those of one page, not of all. */
+/** The endpoints of one page. Only the deliveries of these are counted. */
 const select = (conditions: string): string => `
 select l.merchant_id as "merchantId", l.environment, l.endpoint, l.rank, l.consecutive_failures as "consecutiveFailures",
   l.resting_until as "restingUntil", l.paused_at as "pausedAt", l.pause_reason as "pauseReason",
@@ -86,7 +86,7 @@ const list = (inTrouble: string): string =>
     limit $7
   )`);
 
-// The condition and the order are those of the partial index, so that a page reads only the rows that it returns.
+// The condition and the sort order match the partial index, so that a page reads only the rows that it returns.
 const listAll = list('true');
 const listInTrouble = list('(paused_at is not null or resting_until is not null)');
 

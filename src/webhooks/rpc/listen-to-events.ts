@@ -18,7 +18,7 @@ export interface ListenParts {
   readonly orders: Client<typeof OrderService>;
   readonly secrets: Pick<SigningSecrets, 'live'>;
   readonly now: () => Date;
-  /** How often a sign of life is given while nothing happens. */
+  /** The interval of keep-alive messages while there are no events. */
   readonly signOfLifeMs: number;
 }
 
@@ -27,8 +27,8 @@ type Heard = MessageInitShape<typeof ListenToSandboxEventsResponseSchema>;
 const reconnectMs = 500;
 
 /**
- * A merchant's sandbox events from now on, as webhooks, until `stop` aborts; then core's stream has ended, too. A core
- * that goes away is followed on another one, behind the last event.
+ * A merchant's sandbox events from now on, as webhooks, until `stop` aborts. By then core's stream has ended too. When a
+ * core exits, the stream continues on another core after the last event.
  */
 export async function* listenToEvents(
   { orders, secrets, now, signOfLifeMs }: ListenParts,
@@ -39,7 +39,7 @@ export async function* listenToEvents(
   const events = followEvents(orders, merchantId, AbortSignal.any([stop, leave.signal]));
   const ask = () => {
     const answer = events.next();
-    // It may fail while whoever listens is slow to take what came before; it is looked at later.
+    // It may fail while the listener is slow to read earlier events. The failure is handled later.
     answer.catch(() => undefined);
     return answer;
   };
@@ -67,7 +67,7 @@ export async function* listenToEvents(
   }
 }
 
-/** Events as core commits them, and undefined when core first says that it listens. */
+/** Events as core commits them. The first item is undefined: it confirms that core's stream is open. */
 async function* followEvents(
   orders: Client<typeof OrderService>,
   merchantId: string,

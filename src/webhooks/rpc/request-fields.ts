@@ -16,14 +16,14 @@ import { webhookUrlIssue } from '../domain/webhook-url.ts';
 import { deliveryStates } from './webhook-messages.ts';
 
 /**
- * Reads the fields of one request. What is wrong with a field is noted and something of its type is given all the same:
- * `readFields` lets nobody see it.
+ * Reads the fields of one request. For an invalid field it records the issue and returns a placeholder. `readFields` then
+ * throws, so no caller uses the placeholder.
  */
 export interface FieldReader {
   readonly id: (prefix: IdPrefix, text: string, field: string) => string;
   readonly optionalId: (prefix: IdPrefix, text: string, field: string) => string | undefined;
   readonly environment: (number: EnvironmentMessage) => Environment;
-  /** Leaving it out means both. */
+  /** Undefined when absent, which means both environments. */
   readonly optionalEnvironment: (number: EnvironmentMessage) => Environment | undefined;
   readonly states: (numbers: readonly DeliveryStateMessage[]) => DeliveryState[];
   readonly endpoint: (text: string) => string;
@@ -31,20 +31,20 @@ export interface FieldReader {
   readonly url: (text: string, environment: EnvironmentMessage) => string;
   readonly time: (time: Timestamp | undefined, field: string) => Date;
   readonly optionalTime: (time: Timestamp | undefined, field: string) => Date | undefined;
-  /** Notes at `field` when both are given and `to` is not the later one. */
+  /** Records an issue at `field` when both are given and `to` is not later than `from`. */
   readonly order: (from: Date | undefined, to: Date | undefined, field: string) => void;
-  /** Milliseconds, 0 to `max`; `standard` when left out. */
+  /** Milliseconds, 0 to `max`; `standard` when absent. */
   readonly duration: (duration: Duration | undefined, field: string, standard: number, max: number) => number;
   readonly text: (text: string, field: string, maxLength: number) => string;
-  /** How many items to give: 50 when not said; more than 500 is cut to 500 (AIP-158). */
+  /** The number of items: 50 when not given, and 500 for anything larger (AIP-158). */
   readonly pageSize: (size: number) => number;
-  /** What the page goes on after, when that is of the form; undefined for the first page. */
+  /** The position after which the page begins; undefined for the first page. */
   readonly pageToken: (token: string, filter: unknown, form: (text: string) => boolean) => string | undefined;
 }
 
 /**
  * The fields that `read` reads from a request.
- * @throws INVALID_ARGUMENT INVALID_FIELDS with everything that is wrong, not just the first.
+ * @throws INVALID_ARGUMENT INVALID_FIELDS with every invalid field.
  */
 export function readFields<T>(read: (fields: FieldReader) => T): T {
   const issues: { field: string; issue: string }[] = [];
@@ -54,10 +54,10 @@ export function readFields<T>(read: (fields: FieldReader) => T): T {
   return values;
 }
 
-/** PostgreSQL keeps the years from 4713 BC to 294276; JavaScript's dates reach neither, and nobody means those. */
+/** PostgreSQL stores the years 4713 BC to 294276. The accepted range is smaller, because no delivery is outside of it. */
 const isSensible = (date: Date): boolean => date.getUTCFullYear() >= 1970 && date.getUTCFullYear() <= 9999;
 
-/** Control characters and those that turn the direction of what follows. */
+/** Control characters, and characters that change the direction of the text after them. */
 const unprintable = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/u;
 
 function createReader(note: (field: string, issue: string) => void): FieldReader {
@@ -144,6 +144,6 @@ function createReader(note: (field: string, issue: string) => void): FieldReader
   };
 }
 
-/** Whether a text is an endpoint as `endpointOf` writes it. */
+/** Whether a text is an endpoint in the form of `endpointOf`. */
 const isEndpoint = (text: string): boolean =>
   /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text;

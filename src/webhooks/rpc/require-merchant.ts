@@ -4,7 +4,7 @@ import type { MerchantService } from '../../gen/gatehouse/v1/merchant_service_pb
 import { rpcError } from '../../contract/error-reason.ts';
 import { reasonOf } from '../../platform/rpc/rpc-error.ts';
 
-/** Explains a failed call to core to our caller. Errors that core explains are passed on. */
+/** The error for our caller when a call to core fails. Errors with a reason from core are passed on unchanged. */
 export function explainCoreFailure(error: unknown): unknown {
   if (!(error instanceof ConnectError)) return error;
   const isAway = error.code === Code.Unavailable || error.code === Code.DeadlineExceeded;
@@ -22,7 +22,7 @@ export function explainCoreFailure(error: unknown): unknown {
 const askMs = 5_000;
 
 /**
- * Asks core whether there is such a merchant.
+ * Checks with core that the merchant exists.
  * @throws NOT_FOUND MERCHANT_NOT_FOUND; UNAVAILABLE CORE_UNAVAILABLE.
  */
 export async function requireMerchant(

@@ -20,7 +20,7 @@ export interface SendTestEventParts {
   readonly now: () => Date;
 }
 
-/** Makes a delivery of an event about no order, due at once. Gives its id. */
+/** Creates a delivery of a test event, due now. Returns its id. */
 export async function sendTestEvent(
   { pool, newId, now }: SendTestEventParts,
   { merchantId, environment, url }: TestEvent,

@@ -24,15 +24,15 @@ import { readFields } from './request-fields.ts';
 import type { TestEvent } from './send-test-event.ts';
 
 /*
- * What each request asks for, in the words of this process.
- * All throw INVALID_ARGUMENT INVALID_FIELDS with everything that is wrong.
+ * Each function reads one request into this process's own types.
+ * All throw INVALID_ARGUMENT INVALID_FIELDS with every invalid field.
  */
 
 const dayMs = 24 * 60 * 60 * 1000;
 const standardPromoteMs = dayMs;
 const maxPromoteMs = 30 * dayMs;
 const maxReason = 200;
-/** Of an order number; core takes none that is longer. */
+/** The longest order number that core accepts. */
 const maxOrderNumber = 64;
 
 export interface DeliveryKey {
@@ -68,7 +68,7 @@ export const orderKey = (request: GetOrderDeliveriesRequest): OrderKey =>
     orderId: fields.id('ord', request.orderId, 'order_id'),
   }));
 
-/** `key` is what a page token is bound to. */
+/** `key`: the filters. A page token is valid only with the same ones. */
 export function deliveriesToList(request: ListDeliveriesRequest): {
   readonly filter: DeliveryFilter;
   readonly key: unknown;
@@ -134,7 +134,7 @@ export const testToSend = (request: SendTestEventRequest): TestEvent =>
     url: fields.url(request.url, request.environment),
   }));
 
-/** `key` is what a page token is bound to. */
+/** `key`: the filters. A page token is valid only with the same ones. */
 export function endpointsToList(request: ListEndpointsRequest): {
   readonly filter: EndpointFilter;
   readonly key: unknown;

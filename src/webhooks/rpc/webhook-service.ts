@@ -38,9 +38,9 @@ import * as requests from './webhook-requests.ts';
 export interface WebhookServiceParts {
   readonly database: Database;
   readonly secrets: SigningSecrets;
-  /** Core's. */
+  /** A client of core. */
   readonly merchants: Client<typeof MerchantService>;
-  /** Core's. */
+  /** A client of core. */
   readonly orders: Client<typeof OrderService>;
   readonly readStatus: () => Promise<PipelineStatus>;
   readonly newId: NewId;
@@ -49,9 +49,9 @@ export interface WebhookServiceParts {
   readonly onDue: () => void;
   /** Called when a redelivery was started. */
   readonly onRedelivery: () => void;
-  /** Aborts when the process begins to stop: streams end, so that their callers go on elsewhere. */
+  /** Aborts when the process begins to stop. Streams end then, so that their callers reconnect to another process. */
   readonly draining: AbortSignal;
-  /** How often a stream on which nothing happens gives a sign of life. */
+  /** The interval of keep-alive messages on a stream without events. */
   readonly signOfLifeMs: number;
 }
 
@@ -253,7 +253,7 @@ export function webhookService(parts: WebhookServiceParts): RpcService {
       listEndpoints: readers,
       pauseEndpoint: changers,
       resumeEndpoint: changers,
-      // What it gives is signed with the merchant's secret.
+      // Its events are signed with the merchant's secret.
       listenToSandboxEvents: ['operator'],
       getPipelineStatus: readers,
     },
