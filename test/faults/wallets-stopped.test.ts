@@ -4,7 +4,7 @@ import { startProcess } from '../support/gatehouse-process.ts';
 import { startStack } from '../support/stack.ts';
 import { insist, waitUntil } from '../support/wait-until.ts';
 import { openPaymentDesk } from '../integration/core/payment-desk.ts';
-import { completed, startMany } from '../integration/wallets/payment-times.ts';
+import { completed, startMany } from '../integration/wallets/many-payments.ts';
 import { openWalletSide, startSilentServer } from '../integration/wallets/wallet-processes.ts';
 
 const cleanUps: (() => Promise<unknown>)[] = [];

@@ -85,17 +85,53 @@ test('a payment with subType "wallet" has the same outcome', async () => {
   ]);
 });
 
-test('00: success, callback after 1 s', async () => {
-  const payment = await pay('00');
-  simulator.time.pass(999);
+/** What callbacks tell. */
+const paid = { transactionStatus: 'completed', amount: '100.5' };
+const declined = { errorCategory: 'authorisation', errorCode: 'requestDeclined' };
+
+const second = 1_000;
+const day = 24 * 60 * 60 * second;
+
+/** After so long, a query says the one and then the other, so much was charged, and these callbacks came. */
+test.each([
+  ['00: success, callback after 1 s', '00', second, 'pending', 'completed', ['100.5'], [paid]],
+  ['09: an unheard-of status string, for ever', '09', day, 'underReview', 'underReview', [], []],
+  ['10: success, no callback', '10', second, 'pending', 'completed', ['100.5'], []],
+  ['11: the same callback three times', '11', second, 'pending', 'completed', ['100.5'], [paid, paid, paid]],
+  ['13: success when all have given up', '13', 240 * second, 'pending', 'completed', ['100.5'], [paid]],
+  ['18: forged success callback, stays pending', '18', day, 'pending', 'pending', [], [paid]],
+  ['19: another amount', '19', second, 'pending', 'completed', ['101.5'], [{ ...paid, amount: '101.5' }]],
+  ['20: pending for ever', '20', day, 'pending', 'pending', [], []],
+  ['21: failure callback, though completed', '21', second, 'pending', 'completed', ['100.5'], [declined]],
+])('%s', async (_name, nn, afterMs, before, after, charged, callbacks) => {
+  const payment = await pay(nn);
+  simulator.time.pass(afterMs - 1);
   const early = await payment.query();
   simulator.time.pass(1);
+  const received = await receiver.wait(callbacks.length);
 
-  expect(early['status']).toBe('pending');
-  expect(await payment.query()).toMatchObject({ status: 'completed' });
-  expect(await receiver.wait(1)).toMatchObject([
-    { json: { transactionStatus: 'completed', amount: '100.5' } },
-  ]);
+  expect(payment.acknowledgement.json).toMatchObject({ status: 'pending', notificationMethod: 'callback' });
+  expect(early['status']).toBe(before);
+  expect(await payment.query()).toMatchObject({ status: after });
+  expect((await recover(payment.correlationId)).json).toMatchObject({
+    transactionStatus: after,
+    amount: charged[0] ?? '100.5',
+  });
+  expect(await payment.charged()).toEqual(charged);
+  expect(received).toMatchObject(callbacks.map((json) => ({ json })));
+  expect(new Set(received.map(({ raw }) => raw)).size).toBe(Math.min(callbacks.length, 1));
+  await waitUntil('each is on record', async () => (await callbackCount(payment.payer)) === callbacks.length);
+});
+
+test('17: 500 at acknowledgement, the payment completes', async () => {
+  const payment = await pay('17');
+  simulator.time.pass(1_000);
+
+  expect(payment.acknowledgement).toMatchObject({
+    status: 500,
+    json: { errorCategory: 'internal', errorCode: 'genericError' },
+  });
+  expect(await recover(payment.correlationId)).toMatchObject({ json: { transactionStatus: 'completed' } });
   expect(await payment.charged()).toEqual(['100.5']);
 });
 
@@ -159,37 +195,6 @@ test('08: rate limited once, then fine with the same id', async () => {
   expect(await second.charged()).toEqual(['100.5']);
 });
 
-test('09: an unheard-of status string, for ever', async () => {
-  const payment = await pay('09');
-  simulator.time.pass(24 * 60 * 60_000);
-
-  expect(payment.acknowledgement.json['status']).toBe('pending');
-  expect(await payment.query()).toMatchObject({ status: 'underReview' });
-  expect((await recover(payment.correlationId)).json['transactionStatus']).toBe('underReview');
-  expect(await payment.charged()).toEqual([]);
-});
-
-test('10: success, no callback', async () => {
-  const payment = await pay('10');
-  simulator.time.pass(1_000);
-
-  expect(payment.acknowledgement.json['notificationMethod']).toBe('callback');
-  expect(await payment.query()).toMatchObject({ status: 'completed' });
-  expect(await callbackCount(payment.payer)).toBe(0);
-  expect(receiver.received).toEqual([]);
-});
-
-test('11: the same callback three times', async () => {
-  const payment = await pay('11');
-  simulator.time.pass(1_000);
-
-  const callbacks = await receiver.wait(3);
-
-  expect(new Set(callbacks.map(({ raw }) => raw)).size).toBe(1);
-  await waitUntil('all three were answered', async () => (await callbackCount(payment.payer)) === 3);
-  expect(await payment.charged()).toEqual(['100.5']);
-});
-
 test('12: callback before the acknowledgement', async () => {
   let acknowledged = false;
   let cameFirst: boolean | undefined;
@@ -206,18 +211,6 @@ test('12: callback before the acknowledgement', async () => {
   expect(watching.received).toMatchObject([{ json: { transactionStatus: 'completed' } }]);
   expect(acknowledgement).toMatchObject({ status: 202, json: { status: 'pending' } });
   expect(await simulator.charges()).toHaveLength(1);
-});
-
-test('13: success only after everybody has given up', async () => {
-  const payment = await pay('13');
-  simulator.time.pass(239_999);
-  const state = await payment.query();
-  simulator.time.pass(1);
-
-  expect(state['status']).toBe('pending');
-  expect(await payment.query()).toMatchObject({ status: 'completed' });
-  expect(await receiver.wait(1)).toHaveLength(1);
-  expect(await payment.charged()).toEqual(['100.5']);
 });
 
 describe('acknowledgements that hang', () => {
@@ -272,57 +265,6 @@ describe('acknowledgements that hang', () => {
 
     expect(await lost).toBe('connection lost');
   });
-});
-
-test('17: 500 at acknowledgement, the payment completes', async () => {
-  const payment = await pay('17');
-  simulator.time.pass(1_000);
-
-  expect(payment.acknowledgement).toMatchObject({
-    status: 500,
-    json: { errorCategory: 'internal', errorCode: 'genericError' },
-  });
-  expect(await recover(payment.correlationId)).toMatchObject({ json: { transactionStatus: 'completed' } });
-  expect(await payment.charged()).toEqual(['100.5']);
-});
-
-test('18: forged success callback, stays pending', async () => {
-  const payment = await pay('18');
-  simulator.time.pass(1_000);
-  const callbacks = await receiver.wait(1);
-  simulator.time.pass(24 * 60 * 60_000);
-
-  expect(callbacks).toMatchObject([{ json: { transactionStatus: 'completed', amount: '100.5' } }]);
-  expect(await payment.query()).toMatchObject({ status: 'pending' });
-  expect(await payment.charged()).toEqual([]);
-});
-
-test('19: completed with another amount', async () => {
-  const payment = await pay('19');
-  simulator.time.pass(1_000);
-
-  expect(await payment.query()).toMatchObject({ status: 'completed' });
-  expect((await recover(payment.correlationId)).json['amount']).toBe('101.5');
-  expect(await payment.charged()).toEqual(['101.5']);
-});
-
-test('20: pending for ever', async () => {
-  const payment = await pay('20');
-  simulator.time.pass(24 * 60 * 60_000);
-
-  expect(await payment.query()).toMatchObject({ status: 'pending' });
-  expect(await payment.charged()).toEqual([]);
-  expect(receiver.received).toEqual([]);
-});
-
-test('21: failure callback, the query says completed', async () => {
-  const payment = await pay('21');
-  simulator.time.pass(1_000);
-  const [callback] = await receiver.wait(1);
-
-  expect(callback?.json).toMatchObject({ errorCategory: 'authorisation', errorCode: 'requestDeclined' });
-  expect(await payment.query()).toMatchObject({ status: 'completed' });
-  expect(await payment.charged()).toEqual(['100.5']);
 });
 
 describe('payments whose trouble comes later', () => {

@@ -84,13 +84,10 @@ describe('an interactive simulator', () => {
   });
 });
 
-test('a payment that stays pending can be ended by hand', async () => {
+test('a payment that stays pending can be ended by hand; one nobody knows is 404', async () => {
   await simulator.pay('251900000020');
 
   expect((await decide(await idOf(), 'approve')).json).toMatchObject({ status: 'completed' });
-});
-
-test('a prompt nobody knows: 404', async () => {
   expect((await decide('1', 'approve')).status).toBe(404);
 });
 
@@ -175,8 +172,10 @@ describe('the page', () => {
     expect(text).not.toContain('<script');
   });
 
-  test('loads nothing from elsewhere and has nothing inline', async () => {
+  test('that shows nothing yet says so, loads nothing from elsewhere and has nothing inline', async () => {
     const { text, headers } = await simulator.send('/');
+    expect(text).toContain('No payment has been asked for yet.');
+    expect(text).toContain('Nobody has been charged yet.');
     const loaded = [...text.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, url]) => url);
 
     expect(headers.get('content-security-policy')).toMatch(/default-src 'none'/);
@@ -184,12 +183,5 @@ describe('the page', () => {
     expect(loaded).toEqual(['/page.css', 'data:,', '/page.js']);
     expect(text).not.toMatch(/ style=|<style| on[a-z]+=/);
     for (const path of ['/page.css', '/page.js']) expect((await simulator.send(path)).status).toBe(200);
-  });
-
-  test('says so when nothing has happened yet', async () => {
-    const { text } = await simulator.send('/');
-
-    expect(text).toContain('No payment has been asked for yet.');
-    expect(text).toContain('Nobody has been charged yet.');
   });
 });

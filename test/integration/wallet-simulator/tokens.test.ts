@@ -44,7 +44,7 @@ describe('POST /v1/oauth/accesstoken', () => {
   test.each([
     ['a wrong secret', { headers: { authorization: basic('client-a', 'wrong') } }, 401, 'invalid_client'],
     [
-      "the other wallet's client",
+      'a foreign client',
       { headers: { authorization: basic('client-b', 'secret-b') } },
       401,
       'invalid_client',

@@ -59,6 +59,9 @@ const success = JSON.stringify({
   currency: 'ETB',
 });
 
+const url = (id: string, token: string, wallet = 'walleta-sandbox'): string =>
+  `/callbacks/${wallet}/${id}/${token}`;
+
 const send = (path: string, init: RequestInit = {}, process = wallets): Promise<Response> =>
   fetch(`${String(process.ready['callbacks'])}${path}`, {
     method: 'PUT',
@@ -81,9 +84,6 @@ async function expectNothingHeard(): Promise<void> {
 }
 
 describe('a callback that is not authentic is 404 and changes nothing', () => {
-  const url = (id: string, token: string, wallet = 'walleta-sandbox'): string =>
-    `/callbacks/${wallet}/${id}/${token}`;
-
   test.each<[string, () => string]>([
     ['a guessed token', () => url(one.attemptId, `${one.merchantId}.${'A'.repeat(43)}`)],
     ['a token cut short', () => url(one.attemptId, tokenOf(one).slice(0, -1))],
@@ -102,6 +102,7 @@ describe('a callback that is not authentic is 404 and changes nothing', () => {
     ['the token of another wallet', () => url(one.attemptId, tokenOf(one, 'walletb-sandbox'))],
     ['its own token, at another wallet', () => url(one.attemptId, tokenOf(one), 'walletb-sandbox')],
     ['the token of another environment', () => url(one.attemptId, tokenOf(one, 'walleta-production'))],
+    ['a token longer than any of ours', () => url(one.attemptId, 'A'.repeat(4_096))],
     ['no token', () => `/callbacks/walleta-sandbox/${one.attemptId}`],
     ['another path', () => `/callback/walleta-sandbox/${one.attemptId}/${tokenOf(one)}`],
   ])('%s', async (_name, path) => {
@@ -113,57 +114,38 @@ describe('a callback that is not authentic is 404 and changes nothing', () => {
   });
 
   test('at the same wallet in another environment, which serves its own callbacks', async () => {
-    const at = (wallet: string) => `/callbacks/walletb-production/${one.attemptId}/${tokenOf(one, wallet)}`;
-
-    expect((await send(at('walletb-sandbox'), {}, guarded)).status).toBe(404);
+    const foreign = url(one.attemptId, tokenOf(one, 'walletb-sandbox'), 'walletb-production');
+    expect((await send(foreign, {}, guarded)).status).toBe(404);
     await expectNothingHeard();
     const gone = { ...one, attemptId: 'pat_01m7xnstxmevpaa4ekcx5f30ma' };
-    const own = `/callbacks/walletb-production/${gone.attemptId}/${tokenOf(gone, 'walletb-production')}`;
+    const own = url(gone.attemptId, tokenOf(gone, 'walletb-production'), 'walletb-production');
     expect((await send(own, {}, guarded)).status).toBe(204);
   });
 
-  test.each(['GET', 'DELETE', 'PATCH'])('by %s', async (method) => {
-    const response = await send(url(one.attemptId, tokenOf(one)), {
-      method,
-      ...(method === 'GET' ? { body: null } : {}),
-    });
-
-    expect(response.status).toBe(404);
-    await expectNothingHeard();
-  });
-
-  test('from another address than its wallet’s, whatever the request says of itself', async () => {
-    const response = await send(
-      url(one.attemptId, tokenOf(one)),
+  test.each<[string, number, string | undefined, RequestInit, (() => GatehouseProcess)?]>([
+    ['by GET', 404, undefined, { method: 'GET', body: null }],
+    ['by DELETE', 404, undefined, { method: 'DELETE' }],
+    ['by PATCH', 404, undefined, { method: 'PATCH' }],
+    [
+      'from another address than its wallet’s, whatever the request says of itself',
+      404,
+      undefined,
       { headers: { 'x-forwarded-for': '192.0.2.7', forwarded: 'for=192.0.2.7', 'x-real-ip': '192.0.2.7' } },
-      guarded,
-    );
+      () => guarded,
+    ],
+    ['when it is larger than any honest one', 413, undefined, { body: 'x'.repeat(65 * 1024) }],
+    ['with a path that is no text', 404, '/callbacks/walleta-sandbox/%ff%fe/%00', {}],
+    ['with a wallet that is no text', 404, '/callbacks/%/x/y', {}],
+  ])('%s', async (_name, status, path, init, process = () => wallets) => {
+    const response = await send(path ?? url(one.attemptId, tokenOf(one)), init, process());
 
-    expect(response.status).toBe(404);
-    await expectNothingHeard();
-  });
-
-  test('when it is larger than any honest one', async () => {
-    const response = await send(url(one.attemptId, tokenOf(one)), { body: 'x'.repeat(65 * 1024) });
-
-    expect(response.status).toBe(413);
-    await expectNothingHeard();
-  });
-
-  test('when its token is longer than any of ours', async () => {
-    expect((await send(url(one.attemptId, 'A'.repeat(4_096)))).status).toBe(404);
-    await expectNothingHeard();
-  });
-
-  test('with a path that is no text', async () => {
-    expect((await send('/callbacks/walleta-sandbox/%ff%fe/%00')).status).toBe(404);
-    expect((await send('/callbacks/%/x/y')).status).toBe(404);
+    expect(response.status).toBe(status);
     await expectNothingHeard();
   });
 });
 
 describe('where a key was agreed on with the wallet, an authentic callback', () => {
-  const path = () => `/callbacks/walleta-sandbox/${another.attemptId}/${tokenOf(another)}`;
+  const path = () => url(another.attemptId, tokenOf(another));
 
   test.each<[string, Record<string, string>]>([
     ['without it', {}],
@@ -193,7 +175,7 @@ describe('where a key was agreed on with the wallet, an authentic callback', () 
   });
 
   test('with it, but of a guessed address, is 404 like any other', async () => {
-    const guessed = `/callbacks/walleta-sandbox/${another.attemptId}/${another.merchantId}.${'A'.repeat(43)}`;
+    const guessed = url(another.attemptId, `${another.merchantId}.${'A'.repeat(43)}`);
 
     expect((await send(guessed, { headers: { 'x-api-key': callbackKey } }, keyed)).status).toBe(404);
     await expectNothingHeard();
@@ -212,9 +194,9 @@ describe('where a key was agreed on with the wallet, an authentic callback', () 
   });
 
   test('of a wallet with which none was agreed on needs none', async () => {
-    const url = `/callbacks/walletb-sandbox/${another.attemptId}/${tokenOf(another, 'walletb-sandbox')}`;
+    const toWalletB = url(another.attemptId, tokenOf(another, 'walletb-sandbox'), 'walletb-sandbox');
 
-    expect((await send(url, {}, keyed)).status).toBe(204);
+    expect((await send(toWalletB, {}, keyed)).status).toBe(204);
   });
 });
 
@@ -222,7 +204,7 @@ describe('an authentic callback', () => {
   test('that claims success is thanked for and believed in nothing: the wallet is asked, and has not decided', async () => {
     const before = (await desk.story(one)).exchanges.length;
 
-    const response = await send(`/callbacks/walleta-sandbox/${one.attemptId}/${tokenOf(one)}`);
+    const response = await send(url(one.attemptId, tokenOf(one)));
 
     expect(response.status).toBe(204);
     const story = await waitUntil('the wallet was asked', async () => {
@@ -259,7 +241,7 @@ describe('an authentic callback', () => {
   ])('of %s is a reason to look, and no more', async (_name, init) => {
     const before = await callbacksHeard(another);
 
-    const response = await send(`/callbacks/walleta-sandbox/${another.attemptId}/${tokenOf(another)}`, init);
+    const response = await send(url(another.attemptId, tokenOf(another)), init);
 
     expect(response.status).toBe(204);
     expect(await callbacksHeard(another)).toBe(before + 1);
@@ -267,7 +249,7 @@ describe('an authentic callback', () => {
   });
 
   test('sent again a hundred times does not have the wallet asked as often, nor changes anything', async () => {
-    const path = `/callbacks/walleta-sandbox/${another.attemptId}/${tokenOf(another)}`;
+    const path = url(another.attemptId, tokenOf(another));
 
     const answers = await Promise.all(Array.from({ length: 100 }, () => send(path)));
 
@@ -278,21 +260,18 @@ describe('an authentic callback', () => {
     expect(await side.charges()).toEqual([]);
   });
 
-  test('about a payment that is not on record is thanked for, so that it is not sent again', async () => {
-    const merchantId = one.merchantId;
-    const attemptId = 'pat_01m7xnstxmevpaa4ekcx5f30ma';
-    const gone = { ...one, merchantId, attemptId };
+  test.each([
+    ['a payment that is not on record', 'pat_01m7xnstxmevpaa4ekcx5f30ma'],
+    ['a reversal, by any name it ever had,', 'stp_01m7xnstxmevpaa4ekcx5f30ma'],
+  ])(
+    'about %s is thanked for, so that it is not sent again, and asks for nothing',
+    async (_what, attemptId) => {
+      const before = await callbacksHeard(one);
 
-    expect((await send(`/callbacks/walleta-sandbox/${attemptId}/${tokenOf(gone)}`)).status).toBe(204);
-  });
+      const answer = await send(url(attemptId, tokenOf({ ...one, attemptId })));
 
-  test('about a reversal is thanked for, by any name it ever had, and asks for nothing', async () => {
-    const reversal = { ...one, attemptId: 'stp_01m7xnstxmevpaa4ekcx5f30ma' };
-    const before = await callbacksHeard(one);
-
-    const answer = await send(`/callbacks/walleta-sandbox/${reversal.attemptId}/${tokenOf(reversal)}`);
-
-    expect(answer.status).toBe(204);
-    expect(await callbacksHeard(one)).toBe(before);
-  });
+      expect(answer.status).toBe(204);
+      expect(await callbacksHeard(one)).toBe(before);
+    },
+  );
 });
