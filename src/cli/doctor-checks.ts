@@ -5,21 +5,29 @@ import { CheckFinding, CheckResult } from '../gen/gatehouse/v1/diagnostics_servi
 import { HealthCheckResponse_ServingStatus as ServingStatus } from '../gen/health/v1/health_pb.js';
 import type { CoreClients } from './core-clients.ts';
 import { describeFailure } from './failure.ts';
+import type { FailureContext } from './rpc-failure.ts';
 import { answered } from './output.ts';
 import type { Listener } from './target.ts';
 
 export type Result = 'ok' | 'warning' | 'failed';
 
-/** How one check came out. */
+/** The result of one check. */
 export interface Finding {
-  /** What was looked at: a core or a listener with its address, or this machine. */
+  /** The process with its address, or this machine. */
   readonly subject: string;
   readonly check: string;
   readonly result: Result;
-  /** What was seen. */
+  /**
+   * What was found, for programs. `healthy` for every `ok`. The code of a core's check is its CheckFinding, and that of a failed
+   * call its error reason, both in lower case. docs/operating/cli.md lists the others.
+   */
+  readonly code: string;
+  /** The finding in English. */
   readonly detail: string;
-  /** What to do; empty when nothing is to be done. */
+  /** What to do; empty when there is nothing to do. */
   readonly advice: string;
+  /** The codes of the reconciler's findings, with what they concern. */
+  readonly findings?: Record<string, string>[];
 }
 
 const resultOf: Readonly<Record<CheckResult, Result>> = {
@@ -29,7 +37,7 @@ const resultOf: Readonly<Record<CheckResult, Result>> = {
   [CheckResult.UNSPECIFIED]: 'warning',
 };
 
-/** The core gives its own checks 3 seconds each. */
+/** Each of core's checks ends within 3 seconds. */
 const diagnoseDeadlineMs = 8_000;
 const readyzDeadlineMs = 5_000;
 const toleratedClockDifferenceMs = 2_000;
@@ -40,31 +48,33 @@ const here = 'this machine';
 
 export function checkNode(version: string): Finding {
   const found = { subject: here, check: 'Node', detail: version };
-  if (version.startsWith(testedNode)) return { ...found, result: 'ok', advice: '' };
+  if (version.startsWith(testedNode)) return { ...found, result: 'ok', code: 'healthy', advice: '' };
   return {
     ...found,
     result: 'warning',
+    code: 'untested_version',
     advice: `Gatehouse is tested with ${testedNode}x, which npm install brings along. Run: gatehouse`,
   };
 }
 
-/** The settings do not tell where the cores are. */
+/** The addresses of the cores are missing or invalid. */
 export const settingsFailed = (detail: string, advice: string): Finding => ({
   subject: here,
   check: 'settings',
   result: 'failed',
+  code: 'invalid_settings',
   detail,
   advice,
 });
 
-/** One core to look at. */
+/** One core to check. */
 export interface CoreToCheck {
   readonly address: string;
   readonly core: CoreClients;
   readonly now: () => Date;
 }
 
-/** Looks at one core from here, and asks it what it sees. Never rejects. */
+/** Checks one core from this machine, and returns the core's own checks too. Never rejects. */
 export async function checkCore(target: CoreToCheck): Promise<readonly Finding[]> {
   let status: ServingStatus;
   try {
@@ -77,20 +87,27 @@ export async function checkCore(target: CoreToCheck): Promise<readonly Finding[]
 
 const subjectOf = ({ address }: CoreToCheck): string => `core ${address}`;
 
-function failedCall(target: CoreToCheck, check: string, error: unknown): Finding {
-  const context = { addresses: [target.address], isDoctor: true };
-  const { message, advice } = describeFailure(error, context);
-  return { subject: subjectOf(target), check, result: 'failed', detail: message, advice };
+const failedCall = (target: CoreToCheck, check: string, error: unknown): Finding => ({
+  subject: subjectOf(target),
+  check,
+  ...failedFinding(error, { addresses: [target.address], isDoctor: true }),
+});
+
+/** The finding of a failed call: its code is the server's reason, or `unreachable` without one. */
+export function failedFinding(error: unknown, context: FailureContext): Omit<Finding, 'subject' | 'check'> {
+  const { message, advice, reason = 'unreachable' } = describeFailure(error, context);
+  return { result: 'failed', code: reason.toLowerCase(), detail: message, advice };
 }
 
-/** What the answer of a server's health service means. */
+/** The finding from the answer of a server's health service. */
 export function judgeStatus(subject: string, status: ServingStatus): Finding {
   const found = { subject, check: 'reachable' };
   if (status === ServingStatus.SERVING)
-    return { ...found, result: 'ok', detail: 'it answers and is ready', advice: '' };
+    return { ...found, result: 'ok', code: 'healthy', detail: 'it answers and is ready', advice: '' };
   return {
     ...found,
     result: 'failed',
+    code: 'not_ready',
     detail: 'it answers, but is not ready to serve',
     advice:
       'It is stopping, or has no database connection. Check its database and its log. ' +
@@ -104,12 +121,20 @@ async function askForDiagnosis(target: CoreToCheck): Promise<readonly Finding[]>
   try {
     const reply = await target.core.diagnostics.diagnose({}, { timeoutMs: diagnoseDeadlineMs });
     const checks = reply.checks.map((check): Finding => {
-      // A core of the version before sends only the words.
+      // A core of the previous version sends only the words.
       const { name, detail, advice } = check.finding === CheckFinding.UNSPECIFIED ? check : checkText(check);
-      return { subject, check: name, result: resultOf[check.result], detail, advice };
+      const code = CheckFinding[check.finding].toLowerCase();
+      return { subject, check: name, result: resultOf[check.result], code, detail, advice };
     });
     return [
-      { subject, check: 'name', result: 'ok', detail: `${reply.instance} in its logs`, advice: '' },
+      {
+        subject,
+        check: 'name',
+        result: 'ok',
+        code: 'healthy',
+        detail: `${reply.instance} in its logs`,
+        advice: '',
+      },
       checkClock(subject, answered(reply.coreTime), { askedAt, answeredAt: target.now() }),
       ...checks,
     ];
@@ -118,7 +143,7 @@ async function askForDiagnosis(target: CoreToCheck): Promise<readonly Finding[]>
   }
 }
 
-/** The core read its clock between the question and the answer: only what lies outside of that is a difference. */
+/** Core read its clock between the request and the answer. Only a time outside of that interval is a difference. */
 function checkClock(
   subject: string,
   coreTime: Timestamp,
@@ -129,17 +154,24 @@ function checkClock(
   const aheadMs = Math.max(askedAt.getTime() - core, 0);
   const behindMs = Math.max(core - answeredAt.getTime(), 0);
   if (aheadMs + behindMs <= toleratedClockDifferenceMs)
-    return { ...found, result: 'ok', detail: "this machine's clock agrees with the core's", advice: '' };
+    return {
+      ...found,
+      result: 'ok',
+      code: 'healthy',
+      detail: "this machine's clock agrees with the core's",
+      advice: '',
+    };
   const seconds = ((aheadMs + behindMs) / 1000).toFixed(1);
   return {
     ...found,
     result: 'warning',
+    code: 'skewed',
     detail: `this machine's clock is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} the core's`,
     advice: 'Synchronise both machines with NTP, so that times on both mean the same.',
   };
 }
 
-/** Asks a process in front of the cores whether it can serve requests. Never rejects. */
+/** Checks whether a process in front of the cores can serve requests. Never rejects. */
 export async function checkReadyz({ name, process, url }: Listener): Promise<Finding> {
   const found = { subject: `${name} ${url}`, check: 'ready' };
   try {
@@ -147,12 +179,13 @@ export async function checkReadyz({ name, process, url }: Listener): Promise<Fin
       signal: AbortSignal.timeout(readyzDeadlineMs),
       redirect: 'manual',
     });
-    const said = `/readyz answers ${response.status}`;
-    if (response.ok) return { ...found, result: 'ok', detail: said, advice: '' };
+    const answer = `/readyz answers ${response.status}`;
+    if (response.ok) return { ...found, result: 'ok', code: 'healthy', detail: answer, advice: '' };
     return {
       ...found,
       result: 'failed',
-      detail: `${said} ${(await response.text()).slice(0, 200)}`,
+      code: 'not_ready',
+      detail: `${answer} ${(await response.text()).slice(0, 200)}`,
       advice: `Check the core first, because this process is ready when it reaches one. Then read the log of the ${process} process.`,
     };
   } catch (error) {
@@ -160,12 +193,14 @@ export async function checkReadyz({ name, process, url }: Listener): Promise<Fin
       return {
         ...found,
         result: 'failed',
+        code: 'no_answer',
         detail: `no answer within ${readyzDeadlineMs / 1000} seconds`,
         advice: `Read the log of the ${process} process. It hangs or is overloaded. Stop it, and start it again.`,
       };
     return {
       ...found,
       result: 'failed',
+      code: 'unreachable',
       detail: `no answer${causeOf(error)}`,
       advice: `Start the ${process} process (npm start starts all processes), or give the right address.`,
     };

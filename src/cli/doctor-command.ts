@@ -50,7 +50,7 @@ async function diagnose(parts: DoctorParts, restUrls: readonly string[]): Promis
   return [checkNode(parts.nodeVersion), ...problem, ...findings.flat()];
 }
 
-/** Settings that do not tell where the cores are make a finding, too. */
+/** Missing or invalid addresses of the cores are a finding too. */
 async function lookForTarget(
   parts: DoctorParts,
 ): Promise<{ readonly target?: Target; readonly problem: readonly Finding[] }> {
@@ -67,7 +67,7 @@ async function checkOneCore(
   address: string,
   token: string | undefined,
 ): Promise<readonly Finding[]> {
-  // A core tells its health without a token. With an empty one it refuses everything else.
+  // Core's health service needs no token. With an empty token, core refuses all other calls.
   const core = openCore([address], token ?? '');
   try {
     return await checkCore({ address, core, now });

@@ -1,28 +1,28 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { findingText } from '../contract/finding-text.ts';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import { ReconcilerFindingCode } from '../gen/gatehouse/v1/webhook_service_pb.js';
 import type { GetPipelineStatusResponse } from '../gen/gatehouse/v1/webhook_service_pb.js';
-import { judgeStatus } from './doctor-checks.ts';
-import type { Finding, Result } from './doctor-checks.ts';
-import { describeFailure } from './failure.ts';
-import { showDuration } from './time.ts';
+import { failedFinding, judgeStatus } from './doctor-checks.ts';
+import type { Finding } from './doctor-checks.ts';
+import { showDuration, showTime } from './time.ts';
 import type { WebhookClients } from './webhook-clients.ts';
 
-/** One webhooks process to look at. */
+/** One webhooks process to check. */
 export interface WebhooksToCheck {
   readonly address: string;
   readonly clients: WebhookClients;
   readonly now: () => Date;
 }
 
-/** It may ask core, and count. */
+/** The process calls core and counts rows. */
 const statusDeadlineMs = 8_000;
 /** A delivery to an open endpoint is sent within a second, unless there are more than the processes can send. */
 const toleratedWaitMs = 30_000;
 const toleratedLag = 1_000;
 const toleratedReconcileAgeMs = 60 * 60_000;
 
-/** Looks at one webhooks process from here, and asks it how the pipeline is doing. Never rejects. */
+/** Checks one webhooks process from this machine, and the state of the pipeline. Never rejects. */
 export async function checkWebhooks(target: WebhooksToCheck): Promise<readonly Finding[]> {
   const subject = `webhooks ${target.address}`;
   const failedCall = (check: string, error: unknown): Finding => {
@@ -31,8 +31,7 @@ export async function checkWebhooks(target: WebhooksToCheck): Promise<readonly F
       server: 'webhooks process',
       isDoctor: true,
     } as const;
-    const { message, advice } = describeFailure(error, context);
-    return { subject, check, result: 'failed', detail: message, advice };
+    return { subject, check, ...failedFinding(error, context) };
   };
   let reachable: Finding;
   try {
@@ -45,8 +44,7 @@ export async function checkWebhooks(target: WebhooksToCheck): Promise<readonly F
     const status = await target.clients.webhooks.getPipelineStatus({}, { timeoutMs: statusDeadlineMs });
     const now = target.now();
     const judged = judgements.map(([check, judge]): Finding => {
-      const [result, detail, advice = ''] = judge(status, now);
-      return { subject, check, result, detail, advice };
+      return { subject, check, ...judge(status, now) };
     });
     return [reachable, ...judged];
   } catch (error) {
@@ -54,8 +52,10 @@ export async function checkWebhooks(target: WebhooksToCheck): Promise<readonly F
   }
 }
 
-type Judgement = readonly [result: Result, detail: string, advice?: string];
+type Judgement = Omit<Finding, 'subject' | 'check'>;
 type Judge = (status: GetPipelineStatusResponse, now: Date) => Judgement;
+
+const healthy = (detail: string): Judgement => ({ result: 'ok', code: 'healthy', detail, advice: '' });
 
 const ageMs = (time: Timestamp | undefined, now: Date): number =>
   time === undefined ? 0 : Math.max(0, now.getTime() - timestampDate(time).getTime());
@@ -67,88 +67,103 @@ const counted = (count: bigint, one: string, several = `${one}s`): string =>
 
 const judgeBroker: Judge = ({ isBrokerConnected }) =>
   isBrokerConnected
-    ? ['ok', 'connected to NATS']
-    : [
-        'warning',
-        'not connected to NATS',
-        'check GATEHOUSE_NATS_URL, and that nats-server runs with JetStream. Webhooks continue, some seconds later',
-      ];
+    ? healthy('connected to NATS')
+    : {
+        result: 'warning',
+        code: 'disconnected',
+        detail: 'not connected to NATS',
+        advice:
+          'check GATEHOUSE_NATS_URL, and that nats-server runs with JetStream. Webhooks continue, some seconds later',
+      };
 
 const judgeIntake: Judge = ({ isTakingIn, intakeTime, eventLag }, now) => {
   if (!isTakingIn)
-    return [
-      'failed',
-      intakeTime === undefined
-        ? 'no process has ingested an event yet'
-        : `no process has ingested events for ${seconds(ageMs(intakeTime, now))}`,
-      "look for 'ingesting events' in the logs of the webhooks processes. They need core and their database. " +
+    return {
+      result: 'failed',
+      code: 'not_ingesting',
+      detail:
+        intakeTime === undefined
+          ? 'no process has ingested an event yet'
+          : `no process has ingested events for ${seconds(ageMs(intakeTime, now))}`,
+      advice:
+        "look for 'ingesting events' in the logs of the webhooks processes. They need core and their database. " +
         'No event is lost',
-    ];
+    };
   if (eventLag === undefined)
-    return [
-      'warning',
-      'the number of events not ingested yet is unknown',
-      'core does not answer the webhooks process: check core first',
-    ];
-  const seen =
+    return {
+      result: 'warning',
+      code: 'lag_unknown',
+      detail: 'the number of events not ingested yet is unknown',
+      advice: 'core does not answer the webhooks process: check core first',
+    };
+  const detail =
     eventLag === 0n ? 'every event has been ingested' : `${counted(eventLag, 'event')} not ingested yet`;
-  if (eventLag <= toleratedLag) return ['ok', seen];
-  return [
-    'warning',
-    seen,
-    'it is catching up. Check again in a minute, and read the log if the number has grown',
-  ];
+  if (eventLag <= toleratedLag) return healthy(detail);
+  return {
+    result: 'warning',
+    code: 'late',
+    detail,
+    advice: 'it is catching up. Check again in a minute, and read the log if the number has grown',
+  };
 };
 
 const judgeDeliveries: Judge = ({ dueCount, oldestDueTime, pendingCount }, now) => {
   const waitedMs = ageMs(oldestDueTime, now);
-  const seen =
+  const detail =
     dueCount === 0n
       ? `none due, ${pendingCount} pending`
       : `${dueCount} due, the oldest for ${seconds(waitedMs)}; ${pendingCount} pending in all`;
-  if (waitedMs <= toleratedWaitMs) return ['ok', seen];
-  return [
-    'warning',
-    seen,
-    'more deliveries are due than are sent. Check that all webhooks processes run, and start another one if they do',
-  ];
+  if (waitedMs <= toleratedWaitMs) return healthy(detail);
+  return {
+    result: 'warning',
+    code: 'late',
+    detail,
+    advice:
+      'more deliveries are due than are sent. Check that all webhooks processes run, and start another one if they do',
+  };
 };
 
 const judgeAbandoned: Judge = ({ givenUpCount, givenUpTestCount, shortestTried, longestTried }) => {
   const count = givenUpCount - givenUpTestCount;
   const tests = givenUpTestCount === 0n ? '' : `; and ${counted(givenUpTestCount, 'test')}`;
-  if (count === 0n) return ['ok', `none in the last 24 hours${tests}`];
+  if (count === 0n) return healthy(`none in the last 24 hours${tests}`);
   const spans = [shortestTried, longestTried].flatMap((span) =>
     span === undefined ? [] : [showDuration(span)],
   );
   const tried = spans.length === 0 ? '' : `, tried for ${[...new Set(spans)].join(' to ')}`;
-  return [
-    'warning',
-    `${count} in the last 24 hours${tried}${tests}`,
-    'inform the merchants, and send the deliveries again when they are ready:\ngatehouse webhook redeliver <merchant_id> --since <time>',
-  ];
+  return {
+    result: 'warning',
+    code: 'abandoned',
+    detail: `${count} in the last 24 hours${tried}${tests}`,
+    advice:
+      'inform the merchants, and send the deliveries again when they are ready:\ngatehouse webhook redeliver <merchant_id> --since <time>',
+  };
 };
 
 const judgeEndpoints: Judge = ({ restingEndpoints, pausedEndpoints }) => {
-  const seen = `${pausedEndpoints} paused, ${restingEndpoints} with an open circuit after failures`;
-  if (pausedEndpoints === 0n) return ['ok', seen];
-  return [
-    'warning',
-    seen,
-    'nothing is sent to a paused endpoint. See them, and resume each when its receiver works:\ngatehouse webhook endpoints --trouble\ngatehouse webhook resume <merchant_id> <endpoint>',
-  ];
+  const detail = `${pausedEndpoints} paused, ${restingEndpoints} with an open circuit after failures`;
+  if (pausedEndpoints === 0n) return healthy(detail);
+  return {
+    result: 'warning',
+    code: 'paused',
+    detail,
+    advice:
+      'nothing is sent to a paused endpoint. See them, and resume each when its receiver works:\ngatehouse webhook endpoints --trouble\ngatehouse webhook resume <merchant_id> <endpoint>',
+  };
 };
 
 const judgeSecrets: Judge = ({ secretsWithOldKey }) =>
   secretsWithOldKey === 0n
-    ? ['ok', 'all are encrypted with the first key of GATEHOUSE_WEBHOOK_SECRET_KEYS']
-    : [
-        'warning',
-        `${secretsWithOldKey} still encrypted with an older key`,
-        'keep the older keys in GATEHOUSE_WEBHOOK_SECRET_KEYS until the number is 0, which takes a minute. If it does not fall, a key is missing there, and the log of webhooks names it',
-      ];
+    ? healthy('all are encrypted with the first key of GATEHOUSE_WEBHOOK_SECRET_KEYS')
+    : {
+        result: 'warning',
+        code: 'old_key',
+        detail: `${secretsWithOldKey} still encrypted with an older key`,
+        advice:
+          'keep the older keys in GATEHOUSE_WEBHOOK_SECRET_KEYS until the number is 0, which takes a minute. If it does not fall, a key is missing there, and the log of webhooks names it',
+      };
 
-/** A webhooks process of the version before sends only the words. */
+/** A webhooks process of the previous version sends only the words. */
 const gapTexts = ({ findings, gaps }: GetPipelineStatusResponse): readonly string[] =>
   findings.length === 0 ? gaps : findings.map(findingText);
 
@@ -156,24 +171,38 @@ const judgeReconciler: Judge = (status, now) => {
   const { reconcileTime, repairedCount } = status;
   const found = gapTexts(status);
   if (found.length > 0)
-    return [
-      'failed',
-      `it could not repair what it found in the last 24 hours: ${found.join('; ')}`,
-      'check each order, and its deliveries:\ngatehouse order show <merchant_id> <order_id>\ngatehouse webhook deliveries <merchant_id>',
-    ];
+    return {
+      result: 'failed',
+      code: 'unrepaired',
+      detail: `it could not repair what it found in the last 24 hours: ${found.join('; ')}`,
+      advice:
+        'check each order, and its deliveries:\ngatehouse order show <merchant_id> <order_id>\ngatehouse webhook deliveries <merchant_id>',
+      findings: status.findings.map((finding) => ({
+        code: ReconcilerFindingCode[finding.code].toLowerCase(),
+        find_time: showTime(finding.findTime),
+        merchant_id: finding.merchantId,
+        order_id: finding.orderId,
+        event_id: finding.eventId,
+      })),
+    };
   const age = ageMs(reconcileTime, now);
   if (age > toleratedReconcileAgeMs)
-    return ['warning', `it last finished ${seconds(age)} ago`, "look for 'reconciling' in the logs"];
+    return {
+      result: 'warning',
+      code: 'late',
+      detail: `it last finished ${seconds(age)} ago`,
+      advice: "look for 'reconciling' in the logs",
+    };
   if (repairedCount > 0n)
-    return [
-      'warning',
-      `it created ${counted(repairedCount, 'missing delivery', 'missing deliveries')} in the last 24 hours`,
-      'none is missing now. Find the reason in the logs of that time',
-    ];
-  return [
-    'ok',
+    return {
+      result: 'warning',
+      code: 'repaired',
+      detail: `it created ${counted(repairedCount, 'missing delivery', 'missing deliveries')} in the last 24 hours`,
+      advice: 'none is missing now. Find the reason in the logs of that time',
+    };
+  return healthy(
     reconcileTime === undefined ? 'it has not run yet' : `nothing missing; it finished ${seconds(age)} ago`,
-  ];
+  );
 };
 
 const judgements: readonly (readonly [check: string, judge: Judge])[] = [

@@ -28,11 +28,11 @@ export interface Explained {
   readonly explanation: DeliveryExplanation;
 }
 
-interface Telling extends Explained {
+interface ExplainedAt extends Explained {
   readonly now: Date;
 }
 
-const said = (text: string, command = ''): OperatorSentence => ({ text, command });
+const sentence = (text: string, command = ''): OperatorSentence => ({ text, command });
 
 /**
  * An explanation in English for operators: the event, the latest attempt, the cause, the next attempt, what to do. The
@@ -41,34 +41,34 @@ const said = (text: string, command = ''): OperatorSentence => ({ text, command 
 export function explanationText(explained: Explained): readonly OperatorSentence[] {
   const { explanation } = explained;
   const now = explanation.explainTime === undefined ? new Date(0) : timestampDate(explanation.explainTime);
-  const telling = { ...explained, now };
+  const facts = { ...explained, now };
   return [
-    eventText(telling),
+    eventText(facts),
     attemptText(explanation.lastAttempt, now),
-    ...causeTexts(telling),
-    ...explanation.nextSteps.flatMap((step, index) => stepTexts(step, index > 0, telling)),
+    ...causeTexts(facts),
+    ...explanation.nextSteps.flatMap((step, index) => stepTexts(step, index > 0, facts)),
   ];
 }
 
 const when = (time: Timestamp | undefined, now: Date): string =>
   time === undefined ? '' : ` ${timeWords(timestampDate(time), now)}`;
 
-function eventText({ delivery, now }: Telling): OperatorSentence {
+function eventText({ delivery, now }: ExplainedAt): OperatorSentence {
   const { eventType, orderNumber, endpoint, createTime } = delivery;
   const order = orderNumber === '' ? '' : ` of order ${orderNumber}`;
-  return said(`It reports ${eventType}${order} to ${endpoint}. It was created${when(createTime, now)}.`);
+  return sentence(`It reports ${eventType}${order} to ${endpoint}. It was created${when(createTime, now)}.`);
 }
 
 function attemptText(attempt: DeliveryAttempt | undefined, now: Date): OperatorSentence {
-  if (attempt === undefined) return said('It has not been sent yet.');
+  if (attempt === undefined) return sentence('It has not been sent yet.');
   const { number, startTime, duration, result, statusCode, detail, retryAfter } = attempt;
   const began = `Attempt ${number} began${when(startTime, now)}`;
   const took = tookWords(duration);
   if (result === DeliveryAttemptResult.DELIVERED)
-    return said(`${began}. The receiver answered ${statusCode} after ${took}.`);
+    return sentence(`${began}. The receiver answered ${statusCode} after ${took}.`);
   const asked =
     retryAfter === '' ? '' : ` The receiver asked Gatehouse to wait (Retry-After: ${retryAfter}).`;
-  return said(`${began} and failed after ${took}.${asked} Reason: ${detail}`);
+  return sentence(`${began} and failed after ${took}.${asked} Reason: ${detail}`);
 }
 
 function tookWords(duration: Duration | undefined): string {
@@ -76,53 +76,53 @@ function tookWords(duration: Duration | undefined): string {
   return ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`;
 }
 
-function causeTexts(telling: Telling): readonly OperatorSentence[] {
-  const { explanation, endpoint, now } = telling;
+function causeTexts(facts: ExplainedAt): readonly OperatorSentence[] {
+  const { explanation, endpoint, now } = facts;
   const { at, scheduleMaxAttempts, scheduleAttempts, earlierDeliveryId, earlierEventType } = explanation;
   switch (explanation.cause) {
     case DeliveryCause.DELIVERED:
-      return [said('It is delivered. It will not be sent again.')];
+      return [sentence('It is delivered. It will not be sent again.')];
     case DeliveryCause.ATTEMPTS_EXHAUSTED:
       return [
-        said(
+        sentence(
           `It was abandoned${when(at, now)}, because all ${scheduleMaxAttempts} attempts of its schedule failed.`,
         ),
       ];
     case DeliveryCause.SCHEDULE_ENDED:
       return [
-        said(
+        sentence(
           `It was abandoned${when(at, now)}, after ${scheduleAttempts} of ${scheduleMaxAttempts} attempts. The next one would have been after the ${hours(explanation.scheduleDuration)} that its schedule lasts.`,
         ),
       ];
     case DeliveryCause.ENDPOINT_PAUSED:
     case DeliveryCause.ENDPOINT_GONE: {
       const reason = endpoint.pauseReason === '' ? '' : ` Reason: ${endpoint.pauseReason}`;
-      return [said(`Its endpoint was paused${when(at, now)}.${reason}`), kept];
+      return [sentence(`Its endpoint was paused${when(at, now)}.${reason}`), kept];
     }
     case DeliveryCause.SIGNING_SECRET_UNUSABLE:
-      return [said(`It is not sent, because it cannot be signed. ${secretText(explanation)}`)];
+      return [sentence(`It is not sent, because it cannot be signed. ${secretText(explanation)}`)];
     case DeliveryCause.EARLIER_EVENT_PENDING:
       return [
-        said(
+        sentence(
           `It waits for an earlier event of the same order: ${earlierEventType}, delivery ${earlierDeliveryId}, is still pending.`,
         ),
       ];
     case DeliveryCause.CIRCUIT_OPEN:
-      return [said(circuitText(telling)), said(dueText(telling))];
+      return [sentence(circuitText(facts)), sentence(dueText(facts))];
     case DeliveryCause.NOT_DUE:
-      return [said(dueText(telling))];
+      return [sentence(dueText(facts))];
     case DeliveryCause.OTHERS_FIRST:
-      return [said(dueText(telling)), said(othersText(explanation.dueBeforeCount))];
+      return [sentence(dueText(facts)), sentence(othersText(explanation.dueBeforeCount))];
     case DeliveryCause.SENDING:
-      return [said(dueText(telling)), said('It is being sent now.')];
+      return [sentence(dueText(facts)), sentence('It is being sent now.')];
     case DeliveryCause.NO_SENDER:
-      return [said(dueText(telling)), said('No webhooks process sends it.')];
+      return [sentence(dueText(facts)), sentence('No webhooks process sends it.')];
     case DeliveryCause.UNSPECIFIED:
-      return [said('The cause is unknown to this version of Gatehouse. Update it.')];
+      return [sentence('The cause is unknown to this version of Gatehouse. Update it.')];
   }
 }
 
-const kept = said(
+const kept = sentence(
   'It is kept, and its schedule stands still. Nothing is sent until the endpoint is resumed.',
 );
 
@@ -140,7 +140,7 @@ function secretText({
   return `The signing secret ${signingSecretId} cannot be decrypted with ${key}. That key in GATEHOUSE_WEBHOOK_SECRET_KEYS has changed since, or the stored bytes have.`;
 }
 
-function circuitText({ endpoint, explanation, now }: Telling): string {
+function circuitText({ endpoint, explanation, now }: ExplainedAt): string {
   const { at } = explanation;
   const isProbedLater = at !== undefined && timestampDate(at) > now;
   return [
@@ -152,7 +152,7 @@ function circuitText({ endpoint, explanation, now }: Telling): string {
   ].join(' ');
 }
 
-function dueText({ delivery, explanation, now }: Telling): string {
+function dueText({ delivery, explanation, now }: ExplainedAt): string {
   const { scheduleAttempts, scheduleMaxAttempts, lastAttempt } = explanation;
   const isAgain = (lastAttempt?.number ?? 0) > scheduleAttempts;
   const attempt = `attempt ${scheduleAttempts + 1} of ${scheduleMaxAttempts}${isAgain ? ' since it was sent again' : ''}`;
@@ -173,38 +173,42 @@ function othersText(count: number): string {
   return `${words} to the same endpoint ${count === 1 ? 'was' : 'were'} due earlier. They are sent first, a few at a time.`;
 }
 
-function stepTexts(step: DeliveryNextStep, isSecond: boolean, telling: Telling): readonly OperatorSentence[] {
-  const { delivery, explanation } = telling;
+function stepTexts(
+  step: DeliveryNextStep,
+  isSecond: boolean,
+  facts: ExplainedAt,
+): readonly OperatorSentence[] {
+  const { delivery, explanation } = facts;
   const { merchantId, deliveryId, endpoint } = delivery;
   const environment = Environment[delivery.environment].toLowerCase();
   switch (step) {
     case DeliveryNextStep.REDELIVER:
       return [
-        said(redeliverText(explanation.cause), `gatehouse webhook redeliver ${merchantId} ${deliveryId}`),
+        sentence(redeliverText(explanation.cause), `gatehouse webhook redeliver ${merchantId} ${deliveryId}`),
       ];
     case DeliveryNextStep.RESUME_ENDPOINT:
       return [
-        said(
+        sentence(
           isSecond ? 'And close the circuit:' : 'If the receiver works again, resume the endpoint:',
           `gatehouse webhook resume ${merchantId} ${endpoint} --environment ${environment}`,
         ),
       ];
     case DeliveryNextStep.RESTORE_SIGNING_SECRET:
       return [
-        said(
+        sentence(
           'Put the key back into GATEHOUSE_WEBHOOK_SECRET_KEYS, behind the others. If the key is lost, make a new secret and give it to the merchant:',
           `gatehouse webhook secret rotate ${merchantId} --environment ${environment} --promote-after 0s`,
         ),
       ];
     case DeliveryNextStep.EXPLAIN_EARLIER:
       return [
-        said(
+        sentence(
           'See why the earlier one waits:',
           `gatehouse webhook explain ${merchantId} ${explanation.earlierDeliveryId}`,
         ),
       ];
     case DeliveryNextStep.CHECK_WEBHOOKS:
-      return [said('Check that a webhooks process runs:', 'gatehouse doctor')];
+      return [sentence('Check that a webhooks process runs:', 'gatehouse doctor')];
     case DeliveryNextStep.WAIT:
     case DeliveryNextStep.UNSPECIFIED:
       return [];

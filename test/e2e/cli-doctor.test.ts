@@ -84,7 +84,7 @@ describe('everything is up', () => {
     expect(widthOf(stdout)).toBeLessThanOrEqual(100);
   });
 
-  test('--json gives each check with its result, what was seen and what to do', async () => {
+  test('--json prints each check with its result, code, detail and advice', async () => {
     const report = await cli.json('doctor');
 
     expect(report).toMatchObject({
@@ -94,6 +94,7 @@ describe('everything is up', () => {
           subject: `core ${stack.addresses[0]!}`,
           check: 'database',
           result: 'ok',
+          code: 'healthy',
           detail: expect.stringContaining('PostgreSQL 18'),
           advice: '',
         },

@@ -17,7 +17,7 @@ import {
 const now = new Date('2026-11-21T12:00:00Z');
 const secondsAgo = (seconds: number) => timestampFromDate(new Date(now.getTime() - seconds * 1000));
 
-/** A pipeline on a good day. */
+/** A healthy pipeline. */
 const well: MessageInitShape<typeof GetPipelineStatusResponseSchema> = {
   eventLag: 0n,
   isTakingIn: true,
@@ -44,7 +44,7 @@ async function findings(status: Status | ConnectError, serving = ServingStatus.S
   return checkWebhooks({ address: '127.0.0.1:50053', clients, now: () => now });
 }
 
-test('a pipeline on a good day is ok in every respect', async () => {
+test('every check of a healthy pipeline is ok', async () => {
   const found = await findings(well);
 
   expect(new Set(found.map(({ subject }) => subject))).toEqual(new Set(['webhooks 127.0.0.1:50053']));
@@ -56,13 +56,21 @@ test('a pipeline on a good day is ok in every respect', async () => {
   );
 });
 
-test.each<[string, Status, string, string, RegExp]>([
-  ['events that nobody takes in', { isTakingIn: false }, 'event intake', 'failed', /no process has ingested/],
+test.each<[string, Status, string, 'ok' | 'warning' | 'failed', string, RegExp]>([
+  [
+    'events that no process ingests',
+    { isTakingIn: false },
+    'event intake',
+    'failed',
+    'not_ingesting',
+    /no process has ingested/,
+  ],
   [
     'a long backlog of events',
     { eventLag: 5_000n },
     'event intake',
     'warning',
+    'late',
     /^5000 events not ingested yet$/,
   ],
   [
@@ -70,21 +78,31 @@ test.each<[string, Status, string, string, RegExp]>([
     { eventLag: undefined },
     'event intake',
     'warning',
+    'lag_unknown',
     /number of events .* unknown/,
   ],
-  ['a broker that is away', { isBrokerConnected: false }, 'broker', 'warning', /not connected/],
+  [
+    'a disconnected broker',
+    { isBrokerConnected: false },
+    'broker',
+    'warning',
+    'disconnected',
+    /not connected/,
+  ],
   [
     'deliveries that wait longer than they should',
     { dueCount: 900n, oldestDueTime: secondsAgo(95), pendingCount: 1_000n },
     'deliveries',
     'warning',
+    'late',
     /900 due, the oldest for 95 s; 1000 pending/,
   ],
   [
-    'deliveries on their way',
+    'due deliveries of a moment ago',
     { dueCount: 3n, oldestDueTime: secondsAgo(1), pendingCount: 3n },
     'deliveries',
     'ok',
+    'healthy',
     /3 due/,
   ],
   [
@@ -97,6 +115,7 @@ test.each<[string, Status, string, string, RegExp]>([
     },
     'abandoned',
     'warning',
+    'abandoned',
     /^3 in the last 24 hours, tried for 40s to 3d4h; and 1 test$/,
   ],
   [
@@ -104,13 +123,15 @@ test.each<[string, Status, string, string, RegExp]>([
     { givenUpCount: 1n, shortestTried: durationFromMs(7_000), longestTried: durationFromMs(7_000) },
     'abandoned',
     'warning',
+    'abandoned',
     /^1 in the last 24 hours, tried for 7s$/,
   ],
   [
-    'abandoned deliveries, as a process of the version before tells it',
+    'abandoned deliveries, from a process of the previous version',
     { givenUpCount: 4n },
     'abandoned',
     'warning',
+    'abandoned',
     /^4 in the last 24 hours$/,
   ],
   [
@@ -118,15 +139,31 @@ test.each<[string, Status, string, string, RegExp]>([
     { givenUpCount: 2n, givenUpTestCount: 2n },
     'abandoned',
     'ok',
+    'healthy',
     /^none in the last 24 hours; and 2 tests$/,
   ],
-  ['open circuits', { restingEndpoints: 1n }, 'endpoints', 'ok', /^0 paused, 1 with an open circuit/],
-  ['paused endpoints', { pausedEndpoints: 1n }, 'endpoints', 'warning', /^1 paused, 0 with an open circuit/],
+  [
+    'open circuits',
+    { restingEndpoints: 1n },
+    'endpoints',
+    'ok',
+    'healthy',
+    /^0 paused, 1 with an open circuit/,
+  ],
+  [
+    'paused endpoints',
+    { pausedEndpoints: 1n },
+    'endpoints',
+    'warning',
+    'paused',
+    /^1 paused, 0 with an open circuit/,
+  ],
   [
     'secrets with an older key',
     { secretsWithOldKey: 7n },
     'signing secrets',
     'warning',
+    'old_key',
     /^7 still encrypted/,
   ],
   [
@@ -134,6 +171,7 @@ test.each<[string, Status, string, string, RegExp]>([
     { repairedCount: 2n },
     'reconciler',
     'warning',
+    'repaired',
     /created 2 missing deliveries/,
   ],
   [
@@ -144,35 +182,62 @@ test.each<[string, Status, string, string, RegExp]>([
     },
     'reconciler',
     'failed',
+    'unrepaired',
     /: core's list lacks event 2 of order ord_1/,
   ],
   [
-    'gaps, as a process of the version before tells them',
+    'gaps, from a process of the previous version',
     { gaps: ['order ord_1 has no event'] },
     'reconciler',
     'failed',
+    'unrepaired',
     /ord_1 has no event/,
   ],
-  ['a reconciler that stopped', { reconcileTime: secondsAgo(7_200) }, 'reconciler', 'warning', /7200 s ago/],
-])('%s', async (_what, status, check, result, detail) => {
+  [
+    'a reconciler that has not run for two hours',
+    { reconcileTime: secondsAgo(7_200) },
+    'reconciler',
+    'warning',
+    'late',
+    /7200 s ago/,
+  ],
+])('%s', async (_what, status, check, result, code, detail) => {
   const found = await findings({ ...well, ...status });
 
   const finding = found.find((each) => each.check === check);
-  expect(finding).toMatchObject({ result, detail: expect.stringMatching(detail) });
+  expect(finding).toMatchObject({ result, code, detail: expect.stringMatching(detail) });
   expect(finding?.advice === '').toBe(result === 'ok');
+});
+
+test('unrepaired findings are listed with their codes and ids', async () => {
+  const finding = { code: ReconcilerFindingCode.DELIVERY_CREATED, orderId: 'ord_1', eventId: 'evt_1' };
+
+  const found = await findings({ ...well, findings: [{ ...finding, findTime: secondsAgo(60) }] });
+
+  expect(found.find(({ check }) => check === 'reconciler')).toMatchObject({
+    findings: [
+      {
+        code: 'delivery_created',
+        find_time: '2026-11-21T11:59:00Z',
+        merchant_id: '',
+        order_id: 'ord_1',
+        event_id: 'evt_1',
+      },
+    ],
+  });
 });
 
 test('a process that is stopping is not ready', async () => {
   const [reachable] = await findings(well, ServingStatus.NOT_SERVING);
 
-  expect(reachable).toMatchObject({ check: 'reachable', result: 'failed' });
+  expect(reachable).toMatchObject({ check: 'reachable', result: 'failed', code: 'not_ready' });
 });
 
-test('one that does not tell how the pipeline does is reachable all the same', async () => {
+test('a process that does not report the pipeline is still reachable', async () => {
   const found = await findings(new ConnectError('no such token', Code.Unauthenticated));
 
-  expect(found.map(({ check, result }) => [check, result])).toEqual([
-    ['reachable', 'ok'],
-    ['pipeline', 'failed'],
+  expect(found.map(({ check, result, code }) => [check, result, code])).toEqual([
+    ['reachable', 'ok', 'healthy'],
+    ['pipeline', 'failed', 'unreachable'],
   ]);
 });
