@@ -1,4 +1,4 @@
-/** The wallet simulator: both sandbox wallets on one listener, with a page that shows their activity. */
+/** The wallet simulator: all sandbox wallets on one listener, with a page that shows their activity. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -7,7 +7,7 @@ import { stopOnSignal } from '../platform/lifecycle.ts';
 import { buildWalletSimulator } from '../wallet-simulator/app.ts';
 import { scaleDelays, standardDelaysMs } from '../wallet-simulator/delays.ts';
 import { openFileJournal } from '../wallet-simulator/journal.ts';
-import type { Journal } from '../wallet-simulator/journal.ts';
+import type { JournalFile } from '../wallet-simulator/journal.ts';
 import { createLedger } from '../wallet-simulator/ledger.ts';
 import { readSettingsOrExit } from './read-settings.ts';
 import { startLogging } from './start-logging.ts';
@@ -19,12 +19,10 @@ const config = readSettingsOrExit(readWalletSimulatorSettings);
 const interactive = asksForPerson(process.argv.slice(2)) || config.GATEHOUSE_SIMULATOR_INTERACTIVE;
 const { logger } = startLogging('wallet-simulator', config);
 const simulator = await buildWalletSimulator({
-  wallets: (['walleta', 'walletb'] as const).map((wallet) => ({
-    wallet,
-    basePath: `/${wallet}`,
-    credentials: config.GATEHOUSE_SIMULATOR_CREDENTIALS[wallet],
+  wallets: config.GATEHOUSE_SIMULATOR_CREDENTIALS.map((wallet) => ({
+    ...wallet,
     ledger: createLedger(),
-    journal: openJournal(wallet),
+    journal: openJournal(wallet.id),
   })),
   interactive,
   delaysMs: scaleDelays(standardDelaysMs, config.GATEHOUSE_SIMULATOR_TIME_SCALE),
@@ -45,7 +43,7 @@ stopOnSignal(logger, [{ name: 'listener', stop: () => simulator.close(), timeout
 await simulator.listen({ host: config.GATEHOUSE_HOST, port: config.GATEHOUSE_SIMULATOR_PORT });
 logger.info({ origin: simulator.listeningOrigin, interactive }, 'ready');
 
-function openJournal(wallet: string): Journal | undefined {
+function openJournal(wallet: string): JournalFile | undefined {
   const folder = config.GATEHOUSE_SIMULATOR_JOURNAL_DIR;
   return folder === undefined ? undefined : openFileJournal(join(folder, `${wallet}.jsonl`));
 }

@@ -1,24 +1,24 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { AccessTokens } from './access-tokens.ts';
-import { listBalances, listCharges, listPrompts, promptView, receivedView } from './observations.ts';
+import { receivedView } from './received-requests.ts';
 import type { ReceivedRequests } from './received-requests.ts';
-import type { Wallet } from './wallet.ts';
+import { decisions } from './simulated-wallet.ts';
+import type { SimulatedWallet } from './simulated-wallet.ts';
 
 export interface AdminOptions {
-  readonly wallets: readonly Wallet[];
-  readonly tokens: readonly AccessTokens[];
+  readonly wallets: readonly SimulatedWallet[];
   readonly received: ReceivedRequests;
 }
 
-const querystring = Type.Object({
-  wallet: Type.Optional(Type.Union([Type.Literal('walleta'), Type.Literal('walletb')])),
-  payer: Type.Optional(Type.String({ pattern: '^[+ ]?[0-9]{8,15}$' })),
-  status: Type.Optional(
-    Type.Union([Type.Literal('open'), Type.Literal('completed'), Type.Literal('failed')]),
-  ),
-  correlation_id: Type.Optional(Type.String({ maxLength: 64 })),
-});
+const querystringOf = (wallets: readonly SimulatedWallet[]) =>
+  Type.Object({
+    wallet: Type.Optional(Type.Union(wallets.map(({ id }) => Type.Literal(id)))),
+    payer: Type.Optional(Type.String({ pattern: '^[+ ]?[0-9]{8,15}$' })),
+    status: Type.Optional(
+      Type.Union([Type.Literal('open'), Type.Literal('completed'), Type.Literal('failed')]),
+    ),
+    correlation_id: Type.Optional(Type.String({ maxLength: 64 })),
+  });
 
 interface Filter {
   readonly wallet?: string;
@@ -34,9 +34,10 @@ const payerOf = ({ payer }: Filter): string | undefined => payer?.replace(' ', '
  * The admin API for tests and people: charges, prompts, requests, accounts, approving and declining. It is not part of
  * the wallet's contract and has no authentication.
  */
-export function addAdminEndpoints(app: FastifyInstance, { wallets, tokens, received }: AdminOptions): void {
-  const chosen = ({ wallet }: Filter): readonly Wallet[] =>
-    wallets.filter(({ name }) => wallet === undefined || name === wallet);
+export function addAdminEndpoints(app: FastifyInstance, { wallets, received }: AdminOptions): void {
+  const querystring = querystringOf(wallets);
+  const chosen = ({ wallet }: Filter): readonly SimulatedWallet[] =>
+    wallets.filter(({ id }) => wallet === undefined || id === wallet);
   const hasId = (id: string | undefined) => (record: { readonly correlation_id: string | null }) =>
     id === undefined || record.correlation_id?.toLowerCase() === id.toLowerCase();
 
@@ -49,12 +50,12 @@ export function addAdminEndpoints(app: FastifyInstance, { wallets, tokens, recei
   );
   app.get<{ Querystring: Filter }>('/charges', { schema: { querystring } }, ({ query }) => ({
     charges: chosen(query)
-      .flatMap((wallet) => listCharges(wallet, payerOf(query)))
+      .flatMap((wallet) => wallet.charges(payerOf(query)))
       .filter(hasId(query.correlation_id)),
   }));
   app.get<{ Querystring: Filter }>('/prompts', { schema: { querystring } }, ({ query }) => ({
     prompts: chosen(query)
-      .flatMap((wallet) => listPrompts(wallet, payerOf(query)))
+      .flatMap((wallet) => wallet.prompts(payerOf(query)))
       .filter(hasId(query.correlation_id))
       .filter(({ status }) => query.status === undefined || status === query.status),
   }));
@@ -66,21 +67,24 @@ export function addAdminEndpoints(app: FastifyInstance, { wallets, tokens, recei
       .map(receivedView),
   }));
   app.get<{ Querystring: Filter }>('/accounts', { schema: { querystring } }, ({ query }) => ({
-    accounts: chosen(query).flatMap(listBalances),
+    accounts: chosen(query).flatMap((wallet) => wallet.balances()),
   }));
   app.post('/tokens/expire', (_request, reply) => {
-    for (const { expireAll } of tokens) expireAll();
+    for (const { expireTokens } of wallets) expireTokens();
     return reply.code(204).send();
   });
-  for (const decision of ['approve', 'decline'] as const) {
+  for (const decision of decisions) {
     app.post<{ Params: { id: string } }>(`/prompts/:id/${decision}`, (request, reply) => {
+      const { id } = request.params;
       for (const wallet of wallets) {
-        const prompt = wallet.book.request(request.params.id);
-        if (prompt?.transaction.type !== 'merchantpay') continue;
-        if (!wallet[decision](prompt))
+        const result = wallet.decide(id, decision);
+        if (result === undefined) continue;
+        if (result === 'not_open')
           return reply.code(409).send({ message: 'This prompt is not open any more' });
         const fromPage = request.headers.accept?.includes('text/html') === true;
-        return fromPage ? reply.redirect('/', 303) : reply.send(promptView(wallet.name, prompt));
+        return fromPage
+          ? reply.redirect('/', 303)
+          : reply.send(wallet.prompts().find((prompt) => prompt.id === id));
       }
       return reply.code(404).send({ message: 'There is no such prompt' });
     });

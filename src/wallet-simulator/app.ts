@@ -2,32 +2,31 @@ import Fastify from 'fastify';
 import type { FastifyInstance } from 'fastify';
 import { edgeServerOptions, protectEdge } from '../platform/http/edge-server.ts';
 import type { Logger } from '../platform/logger.ts';
-import type { AccessTokens } from './access-tokens.ts';
 import { addAdminEndpoints } from './admin-endpoints.ts';
-import { createCallbackSender } from './callbacks.ts';
-import type { Credentials } from './callbacks.ts';
 import type { DelaysMs } from './delays.ts';
+import { refuse } from './gsma/refusal.ts';
 import { createMemoryJournal } from './journal.ts';
-import type { Journal } from './journal.ts';
+import type { JournalFile } from './journal.ts';
 import type { Ledger } from './ledger.ts';
-import type { WalletName } from './outcomes.ts';
 import { addPage } from './page.ts';
+import { protocols } from './protocols.ts';
+import type { ProtocolName } from './protocols.ts';
 import { createReceivedRequests } from './received-requests.ts';
-import { refuse } from './refusal.ts';
-import type { Timers } from './request-course.ts';
-import { addWalletApi } from './wallet-api.ts';
-import { createWallet } from './wallet.ts';
+import type { SimulatedWallet, Timers } from './simulated-wallet.ts';
 
 /** One wallet and its base path. */
 export interface MountedWallet {
-  readonly wallet: WalletName;
+  /** Its name in the admin API and on the page. */
+  readonly id: string;
+  readonly protocol: ProtocolName;
   /** Such as `/walleta`, but not `/` or `/simulator`, which belong to the page and the admin API. */
   readonly basePath: string;
-  readonly credentials: Credentials;
+  /** Valid for the protocol. */
+  readonly credentials: unknown;
   /** Empty at first. The journal's entries are posted to it. */
   readonly ledger: Ledger;
   /** The wallet's earlier state, and where it writes new entries. Without a journal, a restart loses the state. */
-  readonly journal?: Journal | undefined;
+  readonly journal?: JournalFile | undefined;
 }
 
 export interface WalletSimulatorOptions {
@@ -53,7 +52,7 @@ const maxBodyBytes = 64 * 1024;
  * `close()` cancels all pending events and closes hanging connections.
  */
 export async function buildWalletSimulator(options: WalletSimulatorOptions): Promise<FastifyInstance> {
-  const { logger, now, after, randomBytes, interactive } = options;
+  const { logger, interactive } = options;
   const edge = { logger, trustedProxies: [], newRequestId: options.newUuid };
   const app = Fastify({
     ...edgeServerOptions(edge),
@@ -77,35 +76,25 @@ export async function buildWalletSimulator(options: WalletSimulatorOptions): Pro
   );
   const closing = new AbortController();
   const received = createReceivedRequests();
-  const tokens: AccessTokens[] = [];
-  const mounts = options.wallets.map(
-    ({ wallet: name, basePath, credentials, ledger, journal = createMemoryJournal() }) => {
-      const callBack = createCallbackSender({
-        credentials,
-        now,
-        timeoutMs: options.callbackTimeoutMs,
-        closing: closing.signal,
-      });
-      const wallet = createWallet({ ...options, wallet: name, ledger, journal, callBack });
-      return { prefix: requireBasePath(basePath), credentials, wallet };
-    },
-  );
-  const wallets = mounts.map(({ wallet }) => wallet);
+  const wallets: SimulatedWallet[] = [];
   logWhenAnswered(app, logger);
   app.addHook('onClose', async () => {
     closing.abort();
     for (const wallet of wallets) wallet.close();
   });
   app.get('/healthz', () => ({ status: 'ok' }));
-  const { delaysMs, tokenLifetimeSeconds } = options;
-  for (const { prefix, credentials, wallet } of mounts) {
-    const api = { wallet, credentials, received, after, now, randomBytes, tokenLifetimeSeconds };
-    await app.register(
-      async (scope) => void tokens.push(await addWalletApi(scope, { ...api, hangMs: delaysMs.hang })),
-      { prefix },
-    );
+  for (const { protocol, basePath, ledger, journal = createMemoryJournal(), ...given } of options.wallets) {
+    const context = {
+      ...options,
+      ...given,
+      ...{ basePath, ledger, journal, received },
+      closing: closing.signal,
+    };
+    await app.register(async (scope) => void wallets.push(await protocols[protocol].mount(scope, context)), {
+      prefix: requireBasePath(basePath),
+    });
   }
-  await app.register(async (scope) => addAdminEndpoints(scope, { wallets, tokens, received }), {
+  await app.register(async (scope) => addAdminEndpoints(scope, { wallets, received }), {
     prefix: '/simulator',
   });
   await app.register(async (scope) => addPage(scope, { wallets, interactive }));

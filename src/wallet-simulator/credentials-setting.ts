@@ -1,44 +1,52 @@
+import { Value } from '@sinclair/typebox/value';
 import { EnvError, makeExactValidator } from 'envalid';
+import { isProtocol, protocols } from './protocols.ts';
+import type { ProtocolName } from './protocols.ts';
 
-/** The credentials between a wallet and its client, from the simulator's setting. */
-export interface SimulatorCredentials {
-  readonly clientId: string;
-  readonly clientSecret: string;
-  readonly apiKey: string;
+/** One wallet of the simulator's setting. */
+export interface WalletSetting {
+  readonly id: string;
+  readonly protocol: ProtocolName;
+  readonly basePath: string;
+  /** Valid for the protocol. */
+  readonly credentials: unknown;
 }
 
-export const simulatorCredentials = makeExactValidator<
-  Readonly<Record<'walleta' | 'walletb', SimulatorCredentials>>
->((input) => {
-  const all = parseJson(input);
-  const read = (wallet: string): SimulatorCredentials => {
-    const [clientId, clientSecret, apiKey] = ['client_id', 'client_secret', 'api_key'].map((name) =>
-      textAt(all, wallet, name),
-    );
-    if (clientId === undefined || clientSecret === undefined || apiKey === undefined) {
-      throw new EnvError(
-        'must be JSON with credentials for both wallets: ' +
-          '{"walleta":{"client_id":"…","client_secret":"…","api_key":"…"},"walletb":{…}}',
-      );
+const example =
+  '{"walleta":{"client_id":"…","client_secret":"…","api_key":"…"},"mtn":{"protocol":"mtn-momo",…}}';
+
+const refuse = (problem: string): EnvError =>
+  new EnvError(`must be JSON with credentials by wallet, such as ${example}: ${problem}`);
+
+/**
+ * Wallets by id, each with the credentials of its protocol. `protocol` is gsma unless it says otherwise, and `base_path`
+ * is the id. Errors name the field and never its value, which may be a secret.
+ */
+export const simulatedWallets = makeExactValidator<readonly WalletSetting[]>((input) => {
+  const wallets = parseObject(input);
+  if (wallets === undefined || Object.keys(wallets).length === 0) throw refuse('there is no wallet');
+  return Object.entries(wallets).map(([id, value]) => {
+    if (!/^[a-z][a-z0-9]{1,30}$/.test(id)) throw refuse('an id has lower-case letters and digits');
+    if (!isObject(value)) throw refuse(`${id} must be an object`);
+    const { protocol = 'gsma', base_path: basePath = `/${id}`, ...credentials } = value;
+    if (typeof protocol !== 'string' || !isProtocol(protocol)) {
+      throw refuse(`${id}.protocol must be one of ${Object.keys(protocols).join(', ')}`);
     }
-    return { clientId, clientSecret, apiKey };
-  };
-  return { walleta: read('walleta'), walletb: read('walletb') };
+    if (typeof basePath !== 'string') throw refuse(`${id}.base_path must be a path`);
+    const wrong = Value.Errors(protocols[protocol].credentials, credentials).First();
+    if (wrong !== undefined) throw refuse(`${id}${wrong.path.replaceAll('/', '.')}: ${wrong.message}`);
+    return { id, protocol, basePath, credentials };
+  });
 });
 
-function parseJson(text: string): unknown {
+function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
-    return JSON.parse(text);
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** The text at a path of own properties; undefined when it is absent or empty. */
-function textAt(value: unknown, ...path: readonly string[]): string | undefined {
-  for (const name of path) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
-    value = Object.getOwnPropertyDescriptor(value, name)?.value;
-  }
-  return typeof value === 'string' && value !== '' ? value : undefined;
-}
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

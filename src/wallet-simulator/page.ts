@@ -1,8 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { FastifyInstance } from 'fastify';
-import { listCharges, listPrompts } from './observations.ts';
-import type { ChargeView, PromptView } from './observations.ts';
-import type { Wallet } from './wallet.ts';
+import type { ChargeView, PromptView, SimulatedWallet } from './simulated-wallet.ts';
 
 const headers = {
   'content-security-policy':
@@ -18,7 +16,7 @@ const headers = {
 const maxShown = 50;
 
 export interface PageOptions {
-  readonly wallets: readonly Wallet[];
+  readonly wallets: readonly SimulatedWallet[];
   readonly interactive: boolean;
 }
 
@@ -76,13 +74,13 @@ function newestFirst<T>(records: readonly T[], at: (record: T) => string): reado
   return records.toSorted((a, b) => at(b).localeCompare(at(a))).slice(0, maxShown);
 }
 
-function listsHtml(wallets: readonly Wallet[]): string {
+function listsHtml(wallets: readonly SimulatedWallet[]): string {
   const prompts = newestFirst(
-    wallets.flatMap((wallet) => listPrompts(wallet)),
+    wallets.flatMap((wallet) => wallet.prompts()),
     ({ created_at }) => created_at,
   );
   const charges = newestFirst(
-    wallets.flatMap((wallet) => listCharges(wallet)),
+    wallets.flatMap((wallet) => wallet.charges()),
     ({ charged_at }) => charged_at,
   );
   return `<section aria-labelledby="prompts"><h2 id="prompts">Prompts</h2>

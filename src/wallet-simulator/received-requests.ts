@@ -30,3 +30,10 @@ export function createReceivedRequests(): ReceivedRequests {
     list: () => received.toReversed(),
   };
 }
+
+/** A received request as the admin API shows it. */
+export const receivedView = ({ at, correlationId, ...request }: ReceivedRequest): object => ({
+  at: at.toISOString(),
+  correlation_id: correlationId ?? null,
+  ...request,
+});

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { createMemoryJournal, openFileJournal } from '../../../src/wallet-simulator/journal.ts';
-import type { JournalEntry } from '../../../src/wallet-simulator/journal.ts';
+import { journalEntry } from '../../../src/wallet-simulator/gsma/journal-entries.ts';
+import type { JournalEntry } from '../../../src/wallet-simulator/gsma/journal-entries.ts';
 import { startCallbackReceiver } from './callback-receiver.ts';
 import { createManualTime } from './manual-time.ts';
 import { startSimulator } from './simulator-under-test.ts';
@@ -136,10 +137,10 @@ test('a reversal is not given twice by a restart in between', async () => {
 
 test('an entry that was cut off is dropped, and the next one is whole', async () => {
   const entry: JournalEntry = { kind: 'ended', serverCorrelationId: '1', at: '2026-05-04T08:00:00.000Z' };
-  openFileJournal(journalFile()).append(entry);
+  openFileJournal(journalFile()).of(journalEntry).append(entry);
   await writeFile(journalFile(), '{"kind":"opened","serverCorr', { flag: 'a' });
 
-  const journal = openFileJournal(journalFile());
+  const journal = openFileJournal(journalFile()).of(journalEntry);
   journal.append(entry);
 
   expect(journal.entries()).toEqual([entry, entry]);
@@ -149,7 +150,7 @@ test('a file that is no journal is refused by line', async () => {
   openFileJournal(journalFile());
   await writeFile(journalFile(), '{"kind":"other"}\n');
 
-  expect(() => openFileJournal(journalFile()).entries()).toThrow(
+  expect(() => openFileJournal(journalFile()).of(journalEntry).entries()).toThrow(
     /walleta\.jsonl, line 1 is not a journal entry/,
   );
 });

@@ -2,7 +2,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { buildWalletSimulator } from '../../../src/wallet-simulator/app.ts';
 import { standardDelaysMs } from '../../../src/wallet-simulator/delays.ts';
 import { createMemoryJournal } from '../../../src/wallet-simulator/journal.ts';
-import type { Journal } from '../../../src/wallet-simulator/journal.ts';
+import type { JournalFile } from '../../../src/wallet-simulator/journal.ts';
 import { createLedger } from '../../../src/wallet-simulator/ledger.ts';
 import type { Ledger } from '../../../src/wallet-simulator/ledger.ts';
 import { createLogger } from '../../../src/platform/logger.ts';
@@ -61,7 +61,7 @@ export interface StartOptions {
   readonly interactive?: boolean;
   readonly callbackTimeoutMs?: number;
   /** Of a simulator that was there before. */
-  readonly journals?: Readonly<Record<'walleta' | 'walletb', Journal>>;
+  readonly journals?: Readonly<Record<'walleta' | 'walletb', JournalFile>>;
   readonly time?: ManualTime;
 }
 
@@ -72,9 +72,14 @@ export async function startSimulator(options: StartOptions = {}): Promise<Simula
   const ledgers = { walleta: createLedger(), walletb: createLedger() };
   const app = await buildWalletSimulator({
     wallets: (['walleta', 'walletb'] as const).map((wallet) => ({
-      wallet,
+      id: wallet,
+      protocol: 'gsma' as const,
       basePath: `/some/where/${wallet}`,
-      credentials: credentials[wallet],
+      credentials: {
+        client_id: credentials[wallet].clientId,
+        client_secret: credentials[wallet].clientSecret,
+        api_key: credentials[wallet].apiKey,
+      },
       ledger: ledgers[wallet],
       journal: journals[wallet],
     })),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { scaleDelays, standardDelaysMs } from '../../../src/wallet-simulator/delays.ts';
-import { outcomeOfNumber } from '../../../src/wallet-simulator/outcomes.ts';
+import { outcomeOfNumber } from '../../../src/wallet-simulator/gsma/outcomes.ts';
 
 const lastDigits = Array.from({ length: 28 }, (_, number) => String(number).padStart(2, '0'));
 
@@ -34,6 +34,7 @@ test('all delays are scaled alike', () => {
     payerAnswer: 500,
     promptExpiry: 60_000,
     lateSuccess: 120_000,
+    slowAnswer: 15_000,
     reversal: 500,
     hang: 60_000,
   });

@@ -15,16 +15,18 @@ test('credentials are read for each wallet, the rest has defaults', () => {
     GATEHOUSE_SIMULATOR_PORT: 8090,
     GATEHOUSE_SIMULATOR_INTERACTIVE: false,
     GATEHOUSE_SIMULATOR_TIME_SCALE: 1,
-    GATEHOUSE_SIMULATOR_CREDENTIALS: {
-      walleta: { clientId: 'a', clientSecret: 'secret-a', apiKey: 'key-a' },
-      walletb: { clientId: 'b', clientSecret: 'secret-b', apiKey: 'key-b' },
-    },
+    GATEHOUSE_SIMULATOR_CREDENTIALS: [
+      { id: 'walleta', protocol: 'gsma', basePath: '/walleta', credentials: client('a') },
+      { id: 'walletb', protocol: 'gsma', basePath: '/walletb', credentials: client('b') },
+    ],
   });
 });
 
 test.each([
   ['no JSON', 'walleta=a'],
-  ['one wallet', JSON.stringify({ walleta: client('a') })],
+  ['no wallet', '{}'],
+  ['an id in capitals', JSON.stringify({ walleta: client('a'), Mtn: client('b') })],
+  ['an unknown protocol', JSON.stringify({ walleta: { protocol: 'carrier-pigeon', ...client('a') } })],
   [
     'an empty secret',
     JSON.stringify({ walleta: client('a'), walletb: { ...client('b'), client_secret: '' } }),
@@ -35,7 +37,7 @@ test.each([
   const read = () => readWalletSimulatorSettings({ GATEHOUSE_SIMULATOR_CREDENTIALS: value });
 
   expect(read).toThrow(SettingsError);
-  expect(read).toThrow(/GATEHOUSE_SIMULATOR_CREDENTIALS must be JSON with credentials for both wallets/);
+  expect(read).toThrow(/GATEHOUSE_SIMULATOR_CREDENTIALS must be JSON with credentials by wallet/);
   expect(read).not.toThrow(/secret-a/);
 });
 

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import type { Static, TSchema } from '@sinclair/typebox';
-import { amountPattern } from './amount.ts';
+import { amountPattern } from '../amount.ts';
 
 const text = (minLength: number, maxLength: number) => Type.String({ minLength, maxLength });
 const amount = Type.String({ maxLength: 23, pattern: amountPattern });

@@ -1,54 +1,9 @@
 import { readMsisdn, subscriberAccount } from './accounts.ts';
-import { formatAmount } from './amount.ts';
-import type { ReceivedRequest } from './received-requests.ts';
+import { formatAmount } from '../amount.ts';
+import type { ChargeView, PromptView } from '../simulated-wallet.ts';
 import { shownStatus } from './transaction.ts';
 import type { PaymentRequest } from './transaction.ts';
 import type { Wallet } from './wallet.ts';
-
-/** Money that was charged to a payer. */
-export interface ChargeView {
-  readonly wallet: string;
-  readonly transaction_reference: string;
-  readonly correlation_id: string | null;
-  readonly merchant_reference: string | null;
-  /** Digits only. */
-  readonly payer: string;
-  readonly amount: string;
-  readonly currency: string;
-  readonly charged_at: string;
-  /** The amount that was returned to the payer. */
-  readonly reversed: string;
-}
-
-/** A requested payment and its state. */
-export interface PromptView {
-  readonly id: string;
-  readonly wallet: string;
-  readonly channel: 'wallet' | 'ussd';
-  readonly payer: string;
-  readonly amount: string;
-  readonly currency: string;
-  readonly description: string;
-  readonly status: 'open' | 'completed' | 'failed';
-  /** The status that queries return. */
-  readonly shown_status: string;
-  /** The code and providerCode of a failed payment's error. */
-  readonly error: { readonly code: string; readonly provider_code: string | null } | null;
-  /** A description of the outcome that the payer's number selects. */
-  readonly outcome: string;
-  /** Whether it waits for a person to approve or decline it. */
-  readonly awaits_person: boolean;
-  readonly transaction_reference: string;
-  readonly correlation_id: string | null;
-  readonly merchant_reference: string | null;
-  readonly created_at: string;
-  readonly expires_at: string;
-  readonly callbacks: readonly {
-    readonly at: string;
-    readonly tells: string;
-    readonly answer: number | string;
-  }[];
-}
 
 const payerOf = (account: string): string => account.replace(/^msisdn@/, '');
 
@@ -141,9 +96,3 @@ export function listBalances({ name, ledger }: Wallet): readonly object[] {
     balance: balance < 0n ? `-${formatAmount(-balance)}` : formatAmount(balance),
   }));
 }
-
-export const receivedView = ({ at, correlationId, ...request }: ReceivedRequest): object => ({
-  at: at.toISOString(),
-  correlation_id: correlationId ?? null,
-  ...request,
-});

@@ -1,4 +1,4 @@
-import { formatAmount, oneUnit } from './amount.ts';
+import { formatAmount, oneUnit } from '../amount.ts';
 import type { Party } from './accounts.ts';
 import type { Outcome } from './outcomes.ts';
 import { errorObject } from './refusal.ts';

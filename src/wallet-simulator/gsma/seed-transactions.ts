@@ -1,8 +1,10 @@
 import { merchantAccount, merchantParty, subscriberAccount } from './accounts.ts';
-import { oneUnit } from './amount.ts';
+import { oneUnit } from '../amount.ts';
 import { ordinaryOutcome } from './outcomes.ts';
-import type { WalletName } from './outcomes.ts';
 import type { Transaction } from './transaction.ts';
+
+/** The first letters of all references of a wallet: WA and WB for walleta and walletb. */
+export const referencePrefix = (wallet: string): string => `W${wallet.slice(-1).toUpperCase()}`;
 
 const count = 20;
 const dayMs = 24 * 60 * 60 * 1_000;
@@ -14,8 +16,9 @@ const firstAt = Date.UTC(2024, 0, 1, 9);
  * The seed payments of the merchant's account: one a day from 1 January 2024, 09:00 UTC. Their amounts are 100 ETB, 101
  * ETB and so on, each from a different subscriber. They are oldest first and not posted yet.
  */
-export function seedTransactions(wallet: WalletName): readonly Transaction[] {
-  const [prefix, number] = wallet === 'walleta' ? ['WA', '25191100'] : ['WB', '25171100'];
+export function seedTransactions(wallet: string): readonly Transaction[] {
+  const prefix = referencePrefix(wallet);
+  const number = wallet === 'walletb' ? '25171100' : '25191100';
   return Array.from({ length: count }, (_, index): Transaction => {
     const msisdn = `${number}${String(index).padStart(4, '0')}`;
     const at = new Date(firstAt + index * dayMs);

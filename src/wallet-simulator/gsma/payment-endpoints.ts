@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { ReceivedRequests } from './received-requests.ts';
+import type { ReceivedRequests } from '../received-requests.ts';
 import { RefusedError, refuse } from './refusal.ts';
-import type { Timers } from './request-course.ts';
+import type { Timers } from '../simulated-wallet.ts';
 import { patchBody, paymentBody, requestSchema, reversalBody, uuidParams } from './schemas.ts';
 import type { PatchBody, PaymentBody, ReversalBody, UuidParams } from './schemas.ts';
 import { requestStateObject, transactionObject } from './transaction.ts';

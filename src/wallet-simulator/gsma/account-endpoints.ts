@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { findAccount, merchantAccount, parseAccountId } from './accounts.ts';
-import { formatAmount } from './amount.ts';
+import { formatAmount } from '../amount.ts';
 import { authorisationCodeObject } from './authorisation-codes.ts';
 import { requireOnlyChange } from './payment-endpoints.ts';
 import { refuse } from './refusal.ts';

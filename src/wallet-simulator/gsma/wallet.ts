@@ -1,27 +1,27 @@
 import { findAccount, merchantAccount, merchantParty, payerMsisdn, subscriberAccount } from './accounts.ts';
 import type { Party } from './accounts.ts';
-import { formatAmount, isCurrency, parseAmount } from './amount.ts';
+import { formatAmount, isCurrency, parseAmount } from '../amount.ts';
 import { createAuthorisationCodes } from './authorisation-codes.ts';
 import type { AuthorisationCodes } from './authorisation-codes.ts';
 import type { CallbackSender } from './callbacks.ts';
-import type { DelaysMs } from './delays.ts';
-import type { Journal } from './journal.ts';
-import type { Ledger } from './ledger.ts';
+import type { DelaysMs } from '../delays.ts';
+import type { Journal } from './journal-entries.ts';
+import type { Ledger } from '../ledger.ts';
 import { declinedByPayer, ordinaryOutcome, outcomeOfNumber, outcomeOfReversal } from './outcomes.ts';
-import type { WalletName } from './outcomes.ts';
 import { RefusedError, refuse } from './refusal.ts';
+import type { Refusal } from './refusal.ts';
 import { conclude, createRequestCourse } from './request-course.ts';
-import type { Timers } from './request-course.ts';
+import type { Timers } from '../simulated-wallet.ts';
 import { openState, restore } from './restore.ts';
 import { descriptiveFields } from './schemas.ts';
 import type { Description, PaymentBody, ReversalBody } from './schemas.ts';
-import { seedTransactions } from './seed-transactions.ts';
+import { referencePrefix, seedTransactions } from './seed-transactions.ts';
 import { createTransactionBook } from './transaction-book.ts';
 import type { TransactionBook } from './transaction-book.ts';
 import type { PaymentRequest, Transaction } from './transaction.ts';
 
 export interface WalletOptions {
-  readonly wallet: WalletName;
+  readonly wallet: string;
   readonly ledger: Ledger;
   readonly delaysMs: DelaysMs;
   /** Whether payers without a fixed outcome are prompted on the page. */
@@ -47,7 +47,7 @@ export type Answer =
 
 /** A simulated wallet, independent of its API. Its decisions take no time, but its payers do. */
 export interface Wallet {
-  readonly name: WalletName;
+  readonly name: string;
   readonly ledger: Ledger;
   readonly book: TransactionBook;
   readonly codes: AuthorisationCodes;
@@ -62,6 +62,10 @@ export interface Wallet {
   readonly approve: (request: PaymentRequest) => boolean;
   /** Ends an open payment as declined; returns false when it is not open. */
   readonly decline: (request: PaymentRequest) => boolean;
+  /** Ends an open payment as failed with `because`; returns false when it is not open. */
+  readonly refuse: (request: PaymentRequest, because: Refusal) => boolean;
+  /** Completes an open payment without callbacks; returns false when it is not open. */
+  readonly completeSilently: (request: PaymentRequest) => boolean;
   /** Cancels all pending events. */
   readonly close: () => void;
 }
@@ -120,7 +124,7 @@ export function createWallet(options: WalletOptions): Wallet {
     const createdAt = now();
     return {
       ...facts,
-      reference: `${wallet === 'walleta' ? 'WA' : 'WB'}${options.randomBytes(6).toString('hex').toUpperCase()}`,
+      reference: `${referencePrefix(wallet)}${options.randomBytes(6).toString('hex').toUpperCase()}`,
       description: describe(body),
       createdAt,
       modifiedAt: createdAt,
@@ -216,6 +220,12 @@ export function createWallet(options: WalletOptions): Wallet {
     },
     approve: (request) => course.endAndCallBack(request),
     decline: (request) => course.endAndCallBack(request, declinedByPayer),
+    refuse: (request, because) => course.endAndCallBack(request, because),
+    completeSilently: (request) => {
+      const isDone = course.end(request);
+      if (isDone) request.callbacks.push({ at: now(), tells: 'success', answer: 'lost' });
+      return isDone;
+    },
     close: course.close,
   };
 }

@@ -1,8 +1,6 @@
-import type { DelaysMs } from './delays.ts';
+import type { DelaysMs } from '../delays.ts';
 import { refusal } from './refusal.ts';
 import type { Refusal } from './refusal.ts';
-
-export type WalletName = 'walleta' | 'walletb';
 
 /** The client's answer to a payment request. */
 export type Acknowledgement =
@@ -166,13 +164,12 @@ const outcomes: readonly Outcome[] = [
   },
 ];
 
-const numbers: Readonly<Record<WalletName, RegExp>> = {
-  walleta: /^2519000000([0-9]{2})$/,
-  walletb: /^2517000000([0-9]{2})$/,
-};
+/** The numbers with an outcome: `2517000000NN` at walletb, and `2519000000NN` at every other wallet. */
+const numbersOf = (wallet: string): RegExp =>
+  wallet === 'walletb' ? /^2517000000([0-9]{2})$/ : /^2519000000([0-9]{2})$/;
 
 /** The outcome that a payer's number selects; undefined when it selects none. Digits only, no plus. */
-export function outcomeOfNumber(wallet: WalletName, msisdn: string): Outcome | undefined {
-  const digits = numbers[wallet].exec(msisdn)?.[1];
+export function outcomeOfNumber(wallet: string, msisdn: string): Outcome | undefined {
+  const digits = numbersOf(wallet).exec(msisdn)?.[1];
   return digits === undefined ? undefined : outcomes[Number(digits)];
 }

@@ -1,6 +1,6 @@
 import { findAccount } from './accounts.ts';
 import type { Party } from './accounts.ts';
-import { isCurrency, parseAmount } from './amount.ts';
+import { isCurrency, parseAmount } from '../amount.ts';
 import { refuse } from './refusal.ts';
 import type { AuthorisationCodeBody } from './schemas.ts';
 

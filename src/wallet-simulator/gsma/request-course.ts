@@ -1,19 +1,17 @@
 import { merchantAccount } from './accounts.ts';
-import { formatAmount, oneUnit } from './amount.ts';
+import { formatAmount, oneUnit } from '../amount.ts';
 import type { CallbackSender } from './callbacks.ts';
-import type { DelaysMs } from './delays.ts';
-import type { Journal } from './journal.ts';
-import { issuerAccount } from './ledger.ts';
-import type { Ledger } from './ledger.ts';
+import type { DelaysMs } from '../delays.ts';
+import type { Timers } from '../simulated-wallet.ts';
+import type { Journal } from './journal-entries.ts';
+import { issuerAccount } from '../ledger.ts';
+import type { Ledger } from '../ledger.ts';
 import { declinedByPayer, promptExpired } from './outcomes.ts';
 import { errorObject } from './refusal.ts';
 import type { Refusal } from './refusal.ts';
 import type { TransactionBook } from './transaction-book.ts';
 import { transactionObject } from './transaction.ts';
 import type { PaymentRequest, Transaction } from './transaction.ts';
-
-/** Runs a task after a delay. Returns the function that cancels it. */
-export type Timers = (delayMs: number, task: () => void) => () => void;
 
 export interface RequestCourseOptions {
   readonly ledger: Ledger;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { equalSecrets } from './access-tokens.ts';
+import { equalSecrets } from '../equal-secrets.ts';
 import type { AccessTokens } from './access-tokens.ts';
 import type { Credentials } from './callbacks.ts';
 import { refuse } from './refusal.ts';

@@ -1,5 +1,5 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
+import { equalSecrets } from '../equal-secrets.ts';
 import type { Credentials } from './callbacks.ts';
 
 export interface AccessTokens {
@@ -29,11 +29,6 @@ export function createAccessTokens({ lifetimeSeconds, now, randomBytes }: Access
     expireAll: () => expiryMs.clear(),
   };
 }
-
-const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
-
-/** Compares secrets in constant time. */
-export const equalSecrets = (a: string, b: string): boolean => timingSafeEqual(digest(a), digest(b));
 
 interface TokenRequest {
   readonly grantType: string | null;

@@ -1,14 +1,14 @@
-import { parseAmount } from './amount.ts';
-import type { Journal, OpenedEntry } from './journal.ts';
-import type { Ledger } from './ledger.ts';
+import { parseAmount } from '../amount.ts';
+import type { Journal, OpenedEntry } from './journal-entries.ts';
+import type { Ledger } from '../ledger.ts';
 import { ordinaryOutcome, outcomeOfNumber, outcomeOfReversal } from './outcomes.ts';
-import type { Outcome, WalletName } from './outcomes.ts';
+import type { Outcome } from './outcomes.ts';
 import { conclude } from './request-course.ts';
 import type { TransactionBook } from './transaction-book.ts';
 import type { PaymentRequest, Transaction } from './transaction.ts';
 
 export interface RestoreOptions {
-  readonly wallet: WalletName;
+  readonly wallet: string;
   readonly ledger: Ledger;
   readonly book: TransactionBook;
   readonly journal: Journal;
@@ -64,7 +64,7 @@ export const openState = ({ ending }: Outcome): Transaction['state'] => ({
 /** A payment by authorisation code has no prompt, so the payer's number selects no outcome. */
 function outcomeOf(
   { type, debitAccount, description, originalReference = '' }: OpenedEntry['transaction'],
-  wallet: WalletName,
+  wallet: string,
   book: TransactionBook,
 ): Outcome {
   if (type !== 'merchantpay') {

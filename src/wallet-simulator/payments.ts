@@ -1,0 +1,384 @@
+import { Type } from '@sinclair/typebox';
+import type { Static } from '@sinclair/typebox';
+import { amountPattern, formatAmount, oneUnit, parseAmount } from './amount.ts';
+import type { DelaysMs } from './delays.ts';
+import type { JournalFile } from './journal.ts';
+import { issuerAccount } from './ledger.ts';
+import type { Ledger } from './ledger.ts';
+import { paid } from './payer-outcomes.ts';
+import type { PayerOutcome } from './payer-outcomes.ts';
+import type { ChargeView, Decision, PromptView, Timers } from './simulated-wallet.ts';
+
+const text = Type.String();
+
+const paymentFacts = Type.Object({
+  /** The id on the page and in the admin API. */
+  id: text,
+  kind: Type.Union([Type.Literal('payment'), Type.Literal('refund'), Type.Literal('payout')]),
+  /** The id that the client gave to its request. Unique for each kind. */
+  requestId: text,
+  /** The wallet's transaction. */
+  reference: text,
+  /** The requestId of the payment that a refund returns. */
+  original: Type.Optional(text),
+  /** Digits only; empty until the payer typed a number. */
+  payer: text,
+  amount: Type.String({ pattern: amountPattern }),
+  currency: text,
+  description: text,
+  channel: Type.Union([Type.Literal('ussd'), Type.Literal('page')]),
+  merchantReference: text,
+  callbackUrl: Type.Optional(text),
+  /** What the protocol returns unchanged. */
+  details: Type.Record(Type.String(), Type.Unknown()),
+  createdAt: text,
+  expiresAt: text,
+  awaitsPerson: Type.Boolean(),
+});
+
+const opened = Type.Object({ kind: Type.Literal('opened'), payment: paymentFacts });
+/** The payer typed a number on the wallet's page, and confirmed. */
+const confirmed = Type.Object({
+  kind: Type.Literal('confirmed'),
+  id: text,
+  payer: text,
+  at: text,
+  awaitsPerson: Type.Boolean(),
+});
+/** The payment ended: failed with `code`, and completed otherwise. */
+const ended = Type.Object({ kind: Type.Literal('ended'), id: text, at: text, code: Type.Optional(text) });
+
+const journalEntry = Type.Union([opened, confirmed, ended]);
+
+export type PaymentFacts = Omit<
+  Static<typeof paymentFacts>,
+  'payer' | 'amount' | 'createdAt' | 'expiresAt' | 'awaitsPerson'
+>;
+
+export interface Payment extends Readonly<PaymentFacts> {
+  readonly createdAt: Date;
+  readonly expiresAt: Date;
+  payer: string;
+  /** In ten-thousandths. The requested amount until completed, then the charged amount. */
+  amount: bigint;
+  awaitsPerson: boolean;
+  outcome: PayerOutcome;
+  /** When the payer started to answer: at the request, or when the payer confirmed on the wallet's page. */
+  promptedAt: Date | undefined;
+  endedAt: Date | undefined;
+  state:
+    | { readonly status: 'open' }
+    | { readonly status: 'completed' }
+    | { readonly status: 'failed'; readonly code: string };
+  readonly callbacks: { readonly at: Date; readonly tells: string; readonly answer: number | string }[];
+}
+
+/** A new payment, refund or payout. */
+export interface NewPayment extends Omit<PaymentFacts, 'id'> {
+  readonly payer: string;
+  readonly amount: bigint;
+  readonly expiresAt: Date;
+  readonly awaitsPerson: boolean;
+}
+
+export interface PaymentsOptions {
+  readonly wallet: string;
+  readonly ledger: Ledger;
+  readonly journal: JournalFile;
+  readonly delaysMs: DelaysMs;
+  readonly after: Timers;
+  readonly now: () => Date;
+  readonly newUuid: () => string;
+  /** The outcome that a payer's number selects. */
+  readonly outcomeOf: (payer: string) => PayerOutcome | undefined;
+  /** The protocol's words for a payer who declines, and for one who does not answer. */
+  readonly codes: { readonly declined: string; readonly expired: string };
+  /**
+   * Sends one callback. `forged`: it claims a success that did not happen. `failure`: it claims a failure that did not happen.
+   */
+  readonly callBack: (payment: Payment, tells: 'truth' | 'failure' | 'forged') => Promise<number | string>;
+  /** The status that queries return, for the page. */
+  readonly shownStatus: (payment: Payment) => string;
+  readonly pageUrl?: (payment: Payment) => string;
+}
+
+/** The payments, refunds and payouts of a wallet whose protocol has no state of its own. */
+export interface Payments {
+  /** Records a request. Its payer is not prompted yet. */
+  readonly open: (payment: NewPayment) => Payment;
+  /** The payer of a page confirmed: `payer` is the typed number. */
+  readonly confirm: (payment: Payment, payer: string, awaitsPerson: boolean) => void;
+  /** Lets the payment take the course of its outcome. */
+  readonly letTimePass: (payment: Payment) => void;
+  /** Ends the payment: completed, or failed with `code`. False without effect when it has already ended. */
+  readonly end: (payment: Payment, code?: string) => boolean;
+  /** Sends the callbacks of the outcome, one after another. */
+  readonly callBack: (payment: Payment) => Promise<void>;
+  /** `end`, and then the callbacks, without waiting for them. */
+  readonly endAndCallBack: (payment: Payment, code?: string) => boolean;
+  readonly find: (kind: Payment['kind'], requestId: string) => Payment | undefined;
+  readonly byId: (id: string) => Payment | undefined;
+  /** The refunds of a payment, oldest first. */
+  readonly refundsOf: (requestId: string) => readonly Payment[];
+  readonly prompts: (payer?: string) => readonly PromptView[];
+  readonly charges: (payer?: string) => readonly ChargeView[];
+  readonly balances: () => readonly object[];
+  readonly decide: (id: string, decision: Decision) => 'done' | 'not_open' | undefined;
+  readonly close: () => void;
+}
+
+/** The merchant's account in the ledger. */
+export const merchantAccount = 'merchant@shop';
+
+const payerAccount = (payer: string): string => `msisdn@${payer}`;
+
+export function createPayments(options: PaymentsOptions): Payments {
+  const { wallet, ledger, delaysMs, after, now, newUuid, codes } = options;
+  const journal = options.journal.of(journalEntry);
+  const payments = new Map<string, Payment>();
+  const byRequest = new Map<string, Payment>();
+  const timers = new Map<Payment, () => void>();
+  const keyOf = (kind: string, requestId: string): string => `${kind} ${requestId.toLowerCase()}`;
+
+  function add(payment: Payment): Payment {
+    payments.set(payment.id, payment);
+    byRequest.set(keyOf(payment.kind, payment.requestId), payment);
+    return payment;
+  }
+
+  const refundsOf = (requestId: string): readonly Payment[] =>
+    [...payments.values()].filter(
+      ({ kind, original }) => kind === 'refund' && original?.toLowerCase() === requestId.toLowerCase(),
+    );
+
+  /** Of a refund, the outcome depends on the refunded payment and on whether this is its first refund. */
+  function outcomeOf(payment: Pick<Payment, 'kind' | 'payer' | 'original'>): PayerOutcome {
+    if (payment.kind !== 'refund') return options.outcomeOf(payment.payer) ?? paid;
+    const original = byRequest.get(keyOf('payment', payment.original ?? ''));
+    const fails =
+      original?.outcome.refund === 'failed_once' && refundsOf(payment.original ?? '').length === 0;
+    const after = 'reversal' as const;
+    return fails
+      ? { ...paid, ending: { status: 'failed', after, code: 'NOT_ENOUGH_FUNDS' } }
+      : { ...paid, ending: { status: 'completed', after } };
+  }
+
+  function conclude(payment: Payment, at: Date, code?: string): void {
+    payment.endedAt = at;
+    if (code !== undefined) {
+      payment.state = { status: 'failed', code };
+      return;
+    }
+    if (payment.kind === 'payment' && payment.outcome.chargesAnotherAmount) payment.amount += oneUnit;
+    const { currency, amount, reference } = payment;
+    const [from, to] =
+      payment.kind === 'payment'
+        ? [payerAccount(payment.payer), merchantAccount]
+        : [merchantAccount, payerAccount(payment.payer)];
+    // Customers and merchants always have enough money, unless a number says otherwise. The issuer supplies it.
+    const missing = amount - ledger.balance(from, currency);
+    if (missing > 0n) ledger.post({ from: issuerAccount, to: from, amount: missing, currency, reference });
+    ledger.post({ from, to, amount, currency, reference });
+    payment.state = { status: 'completed' };
+  }
+
+  function confirmPayer(payment: Payment, payer: string, at: Date, awaitsPerson: boolean): void {
+    payment.payer = payer;
+    payment.awaitsPerson = awaitsPerson;
+    payment.promptedAt = at;
+    payment.outcome = outcomeOf(payment);
+  }
+
+  function end(payment: Payment, code?: string): boolean {
+    if (payment.state.status !== 'open') return false;
+    timers.get(payment)?.();
+    timers.delete(payment);
+    const at = now();
+    journal.append({
+      kind: 'ended',
+      id: payment.id,
+      at: at.toISOString(),
+      ...(code === undefined ? {} : { code }),
+    });
+    conclude(payment, at, code);
+    return true;
+  }
+
+  async function sendCallbacks(payment: Payment, forged = false): Promise<void> {
+    if (payment.callbackUrl === undefined) return;
+    const { callbackTimes, callbackTells } = payment.outcome;
+    const lies = payment.state.status === 'completed' && callbackTells === 'failure';
+    const tells = forged ? 'forged' : lies ? 'failure' : 'truth';
+    for (let sent = 0; sent < callbackTimes; sent++) {
+      const at = now();
+      const answer = await options.callBack(payment, tells);
+      const told = tells === 'truth' ? (payment.state.status === 'failed' ? 'failure' : 'success') : tells;
+      payment.callbacks.push({ at, tells: told, answer });
+    }
+  }
+
+  function endAndCallBack(payment: Payment, code?: string): boolean {
+    const isEnded = end(payment, code);
+    if (isEnded) void sendCallbacks(payment);
+    return isEnded;
+  }
+
+  function letTimePass(payment: Payment): void {
+    timers.get(payment)?.();
+    const at = (dueMs: number, task: () => void): void =>
+      void timers.set(payment, after(Math.max(0, dueMs - now().getTime()), task));
+    const { promptedAt, outcome, expiresAt } = payment;
+    const expire = (): void => void endAndCallBack(payment, codes.expired);
+    if (promptedAt === undefined || payment.awaitsPerson) {
+      at(expiresAt.getTime(), expire);
+      return;
+    }
+    const due = (delay: keyof DelaysMs): number => promptedAt.getTime() + delaysMs[delay];
+    const { ending } = outcome;
+    if (ending.status === 'completed') at(due(ending.after), () => void endAndCallBack(payment));
+    else if (ending.status === 'failed')
+      at(due(ending.after), () => void endAndCallBack(payment, ending.code));
+    else if (ending.forgedCallback) at(due('payerAnswer'), () => void sendCallbacks(payment, true));
+  }
+
+  for (const entry of journal.entries()) {
+    if (entry.kind === 'opened') add(revive(entry.payment, outcomeOf(entry.payment)));
+    else {
+      const payment = payments.get(entry.id);
+      if (payment === undefined) continue;
+      if (entry.kind === 'ended') conclude(payment, new Date(entry.at), entry.code);
+      else confirmPayer(payment, entry.payer, new Date(entry.at), entry.awaitsPerson);
+    }
+  }
+  for (const payment of payments.values()) if (payment.state.status === 'open') letTimePass(payment);
+
+  const hasPayer = (payer: string | undefined) => (payment: Payment) =>
+    payer === undefined || payment.payer === payer.replace(/^\+/, '');
+
+  const newestFirst = (payer: string | undefined): readonly Payment[] =>
+    [...payments.values()]
+      .filter(({ kind }) => kind === 'payment')
+      .filter(hasPayer(payer))
+      .reverse();
+
+  return {
+    open: ({ payer, amount, expiresAt, awaitsPerson, ...facts }) => {
+      const createdAt = now();
+      const entry = {
+        ...facts,
+        id: newUuid(),
+        payer,
+        amount: formatAmount(amount),
+        createdAt: createdAt.toISOString(),
+        expiresAt: expiresAt.toISOString(),
+        awaitsPerson,
+      };
+      const payment = revive(entry, outcomeOf({ ...facts, payer }));
+      journal.append({ kind: 'opened', payment: entry });
+      return add(payment);
+    },
+    confirm: (payment, payer, awaitsPerson) => {
+      const at = now();
+      const { id } = payment;
+      journal.append({ kind: 'confirmed', id, payer, at: at.toISOString(), awaitsPerson });
+      confirmPayer(payment, payer, at, awaitsPerson);
+    },
+    letTimePass,
+    end,
+    callBack: (payment) => sendCallbacks(payment),
+    endAndCallBack,
+    find: (kind, requestId) => byRequest.get(keyOf(kind, requestId)),
+    byId: (id) => payments.get(id),
+    refundsOf,
+    prompts: (payer) => newestFirst(payer).map((payment) => promptView(options, payment)),
+    charges: (payer) =>
+      newestFirst(payer).flatMap((payment) => {
+        const { endedAt, state } = payment;
+        if (state.status !== 'completed' || endedAt === undefined) return [];
+        const returned = refundsOf(payment.requestId)
+          .filter((refund) => refund.state.status === 'completed')
+          .reduce((sum, refund) => sum + refund.amount, 0n);
+        return {
+          wallet,
+          transaction_reference: payment.reference,
+          correlation_id: payment.requestId,
+          merchant_reference: payment.merchantReference,
+          payer: payment.payer,
+          amount: formatAmount(payment.amount),
+          currency: payment.currency,
+          charged_at: endedAt.toISOString(),
+          reversed: formatAmount(returned),
+        };
+      }),
+    balances: () =>
+      ledger.accounts().map(({ account, currency, balance }) => ({
+        wallet,
+        account,
+        currency,
+        balance: balance < 0n ? `-${formatAmount(-balance)}` : formatAmount(balance),
+      })),
+    decide: (id, decision) => {
+      const payment = payments.get(id);
+      if (payment?.kind !== 'payment') return undefined;
+      if (payment.promptedAt === undefined && (decision === 'approve' || decision === 'lose_answer')) {
+        return 'not_open';
+      }
+      if (decision === 'lose_answer') {
+        if (!end(payment)) return 'not_open';
+        payment.callbacks.push({ at: now(), tells: 'success', answer: 'lost' });
+        return 'done';
+      }
+      const code = { approve: undefined, decline: codes.declined, time_out: codes.expired }[decision];
+      return endAndCallBack(payment, code) ? 'done' : 'not_open';
+    },
+    close: () => {
+      for (const callOff of timers.values()) callOff();
+      timers.clear();
+    },
+  };
+}
+
+function revive(facts: Static<typeof paymentFacts>, outcome: PayerOutcome): Payment {
+  const createdAt = new Date(facts.createdAt);
+  return {
+    ...facts,
+    createdAt,
+    expiresAt: new Date(facts.expiresAt),
+    amount: parseAmount(facts.amount),
+    outcome,
+    promptedAt: facts.channel === 'page' && facts.kind === 'payment' ? undefined : createdAt,
+    endedAt: undefined,
+    state: { status: 'open' },
+    callbacks: [],
+  };
+}
+
+function promptView({ wallet, shownStatus, pageUrl }: PaymentsOptions, payment: Payment): PromptView {
+  const { state, outcome } = payment;
+  const waitsForPage = payment.promptedAt === undefined;
+  return {
+    id: payment.id,
+    wallet,
+    channel: payment.channel,
+    payer: payment.payer,
+    amount: formatAmount(payment.amount),
+    currency: payment.currency,
+    description: payment.description,
+    status: state.status,
+    shown_status: shownStatus(payment),
+    error: state.status === 'failed' ? { code: state.code, provider_code: null } : null,
+    outcome: waitsForPage
+      ? 'decided by the number typed on the page'
+      : payment.awaitsPerson
+        ? 'decided by a person'
+        : outcome.summary,
+    awaits_person: payment.awaitsPerson,
+    transaction_reference: payment.reference,
+    correlation_id: payment.requestId,
+    merchant_reference: payment.merchantReference,
+    created_at: payment.createdAt.toISOString(),
+    expires_at: payment.expiresAt.toISOString(),
+    ...(pageUrl === undefined ? {} : { page_url: pageUrl(payment) }),
+    callbacks: payment.callbacks.map(({ at, ...callback }) => ({ at: at.toISOString(), ...callback })),
+  };
+}
