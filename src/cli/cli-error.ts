@@ -11,14 +11,14 @@ export const exitCodes = {
 } as const;
 
 export const exitCodeHelp = `Exit codes:
-  0  done; for doctor: nothing has failed
-  1  an unexpected error; for doctor: something has failed; for reconcile: there are differences;
+  0  success; for doctor: no check failed
+  1  an unexpected error; for doctor: a check failed; for reconcile: there are differences;
      for webhook test: it was not delivered
-  2  the command or its input is not right; nothing was done
+  2  the command, its input or a setting is invalid; nothing was changed
   3  there is no such merchant, key, user, order, payment, reconciliation, delivery or endpoint
-  4  refused: not permitted, not possible in this state, or too much
-  5  the core or the webhooks process cannot be reached, or cannot reach its database;
-     for reconcile: nobody could read the statement`;
+  4  refused because of the token, its role, the state of an object, or a limit
+  5  core or webhooks is unreachable, does not answer in time, or has no database;
+     for reconcile: the statement could not be read`;
 
 /** The command cannot continue, for a reason that its user can correct. */
 export class CliError extends Error {

@@ -68,10 +68,10 @@ export function addDeliveryCommands(webhook: Command, { run, findMerchant, now }
       .option('--order <order_id>', 'only those of this order: ord_…')
       .addOption(endpointOption())
       .addOption(
-        momentOption('--since <time>', 'only those created at this time (UTC) or later, or 24h: so long ago'),
+        momentOption('--since <time>', 'only those created at this time (UTC) or later, or in the last 24h'),
       )
       .addOption(
-        momentOption('--until <time>', 'only those created before this time (UTC), or before 24h ago'),
+        momentOption('--until <time>', 'only those created before this time (UTC), or more than 24h ago'),
       )
       .addOption(limitOption())
       .addOption(pageTokenOption()),

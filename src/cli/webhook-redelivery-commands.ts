@@ -47,13 +47,10 @@ export function addRedeliveryCommands(webhook: Command, parts: WebhookParts): vo
       .command('redeliver')
       .description('send one delivery again, or all of a merchant that were created since a time')
       .addOption(
-        momentOption(
-          '--since <time>',
-          'all that were created at this time (UTC) or later, or 24h: so long ago',
-        ),
+        momentOption('--since <time>', 'all created at this time (UTC) or later, or in the last 24h'),
       )
-      .addOption(momentOption('--until <time>', 'and before this time; now when left out'))
-      .addOption(deliveryStatesOption('and are in one of these states; abandoned when left out'))
+      .addOption(momentOption('--until <time>', 'and before this time; default: now'))
+      .addOption(deliveryStatesOption('and in one of these states; default: abandoned'))
       .addOption(environmentOption()),
     new Argument('[delivery_id]', 'whd_…'),
     findMerchant,
@@ -67,7 +64,7 @@ export function addRedeliveryCommands(webhook: Command, parts: WebhookParts): vo
   );
 
   onMerchantAnd(
-    webhook.command('redelivery').description('show how far sending many deliveries again has got'),
+    webhook.command('redelivery').description('show the progress of a redelivery'),
     new Argument('<redelivery_id>', 'whr_…'),
     findMerchant,
     (merchantId: string, redeliveryId: string) =>
@@ -81,10 +78,10 @@ export function addRedeliveryCommands(webhook: Command, parts: WebhookParts): vo
 const eitherOne = (): CliError =>
   new CliError(
     exitCodes.invalidInput,
-    'what is to be sent again? Say one delivery, or --since',
+    'give either one delivery or --since',
     [
-      'One delivery: gatehouse webhook redeliver <merchant_id> <delivery_id>, and nothing else.',
-      'All since a time: gatehouse webhook redeliver <merchant_id> --since <time>, where --until, --state and --environment say which.',
+      'One delivery: gatehouse webhook redeliver <merchant_id> <delivery_id>, without options.',
+      'All since a time: gatehouse webhook redeliver <merchant_id> --since <time>. Select with --until, --state and --environment.',
     ].join('\n'),
   );
 
@@ -116,7 +113,7 @@ async function redeliverMany(
     [
       `Sending again ${title(first)} (${first.redeliveryId})`,
       'Ctrl-C ends this command, and not the redelivery. Check again with:',
-      lookAgain(first),
+      checkAgain(first),
     ].join('\n'),
   );
   return describe(await follow(webhooks, first, report, interruption()));
@@ -146,7 +143,7 @@ async function follow(
   return seen;
 }
 
-const lookAgain = ({ merchantId, redeliveryId }: Redelivery): string =>
+const checkAgain = ({ merchantId, redeliveryId }: Redelivery): string =>
   `gatehouse webhook redelivery ${merchantId} ${redeliveryId}`;
 
 const showCounts = (redelivery: Redelivery): string => {
@@ -188,14 +185,15 @@ function describe(redelivery: Redelivery): Output {
 
 function whatNext(redelivery: Redelivery): string {
   const { endTime, pendingCount, redeliveredCount, merchantId } = redelivery;
-  if (endTime === undefined) return `It continues by itself. Check again with:\n${lookAgain(redelivery)}`;
+  if (endTime === undefined)
+    return `It continues in the background. Check again with:\n${checkAgain(redelivery)}`;
   if (redeliveredCount === 0n)
-    return `There was nothing to send again. See what there is:\ngatehouse webhook deliveries ${merchantId} --environment ${environmentWord(redelivery.environment)}`;
+    return `No delivery was sent again. See the deliveries:\ngatehouse webhook deliveries ${merchantId} --environment ${environmentWord(redelivery.environment)}`;
   if (pendingCount === 0n) return 'All of them were delivered or abandoned.';
   return [
-    'Pending ones are sent on schedule. If endpoints hold them up, this lists those:',
+    'Pending ones are sent on schedule. To see endpoints that delay them:',
     `gatehouse webhook endpoints ${merchantId} --trouble`,
     'Check again with:',
-    lookAgain(redelivery),
+    checkAgain(redelivery),
   ].join('\n');
 }

@@ -25,7 +25,7 @@ interface RotateOptions {
 export function addSigningSecretCommands(webhook: Command, { run, findMerchant }: WebhookParts): void {
   const secret = webhook
     .command('secret')
-    .description('make and replace the secrets that merchants verify webhooks with');
+    .description('create and rotate the secrets with which merchants verify webhooks');
 
   onMerchant(
     secret
@@ -40,7 +40,7 @@ export function addSigningSecretCommands(webhook: Command, { run, findMerchant }
           signingSecrets,
           [
             `${merchantId} has no signing secret in ${showEnvironment(environment)}.`,
-            `Make one: gatehouse webhook secret rotate ${merchantId} --environment ${environment === Environment.PRODUCTION ? 'production' : 'sandbox'}`,
+            `Create one: gatehouse webhook secret rotate ${merchantId} --environment ${environment === Environment.PRODUCTION ? 'production' : 'sandbox'}`,
           ].join(' '),
         );
       }),
@@ -49,12 +49,12 @@ export function addSigningSecretCommands(webhook: Command, { run, findMerchant }
   onMerchant(
     secret
       .command('rotate')
-      .description('make a signing secret, the first or one to take the place of another, and show it, once')
+      .description('create a signing secret, the first or the next one, and show it once')
       .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox'))
       .addOption(
         durationOption(
           '--promote-after <time>',
-          'how long until it takes the place of the one before, such as 24h (the default); 0s: at once',
+          'when it replaces the current secret, such as 24h (the default); 0s: at once',
         ),
       ),
     findMerchant,
@@ -82,7 +82,7 @@ export function addSigningSecretCommands(webhook: Command, { run, findMerchant }
   onMerchant(
     secret
       .command('promote')
-      .description('have the next signing secret take the place of the current one now')
+      .description('replace the current signing secret by the next one now')
       .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox')),
     findMerchant,
     (merchantId: string, { environment }: { environment: Environment }) =>
@@ -91,7 +91,7 @@ export function addSigningSecretCommands(webhook: Command, { run, findMerchant }
         const promoted = answered(reply.signingSecret);
         return {
           json: plainJson(SigningSecretSchema, promoted),
-          text: `${describe(promoted)}\n\nWithin 5 seconds the one before signs no more. The receiver may forget it then.`,
+          text: `${describe(promoted)}\n\nThe previous secret signs nothing after 5 seconds. Remove it from the receiver then.`,
         };
       }),
   );
@@ -105,7 +105,7 @@ const showState = ({ state, promoteTime }: SigningSecret): string => {
 };
 
 const showWhetherShown = ({ shown }: SigningSecret): string =>
-  shown ? '' : 'nobody has seen it yet: made by itself when something had to be signed';
+  shown ? '' : 'not yet: Gatehouse created it when a webhook had to be signed';
 
 const describe = (secret: SigningSecret): string =>
   fields([
@@ -118,24 +118,24 @@ const describe = (secret: SigningSecret): string =>
     ['Shown', showWhetherShown(secret)],
   ]);
 
-/** There is one next secret at a time; whoever was given the other has to hear of it. */
+/** There is only one next secret. The operator must tell the receiver that it was replaced. */
 const showReplaced = ({ ending }: SigningSecret): string =>
-  `It takes the place of the next secret that ends in ${ending}, which signs no more within 5 seconds.\nIf a receiver has that one already, give it the new one instead.`;
+  `It replaces the next secret that ends in ${ending}, which signs nothing after 5 seconds.\nIf a receiver has that secret already, give it the new one instead.`;
 
-/** The secret, and what its receiver has to do by when. */
+/** The secret, and what to do with it until when. */
 function showSecret(made: SigningSecret, secret: string): string {
-  const shown = `${secret}\n\nThis is the secret. Keep it now: it is not shown again.`;
+  const shown = `${secret}\n\nCopy this secret now. Gatehouse cannot show it again.`;
   if (!isNext(made))
-    return `${shown}\nWithin 5 seconds it alone signs. Give it to the receiver, whole, with its whsec_.`;
+    return `${shown}\nAfter 5 seconds all webhooks are signed with it. Give the whole text to the receiver, whsec_ included.`;
   const environment = environmentWord(made.environment);
   return [
     shown,
     'What to do next:',
-    '1. Have the receiver accept it beside the one it has. Within 5 seconds both sign webhook-signature.',
-    '   X-SVC-HMAC-Signature, which has room for one, is made with the one before until this is current.',
-    `2. It becomes current by itself at ${showTime(made.promoteTime)}. As soon as the receiver is ready:`,
+    '1. Add it to the receiver, beside the current secret. After 5 seconds both sign webhook-signature.',
+    '   X-SVC-HMAC-Signature has only one signature, of the current secret.',
+    `2. It becomes current at ${showTime(made.promoteTime)}, or earlier with:`,
     `   gatehouse webhook secret promote ${made.merchantId} --environment ${environment}`,
-    '3. Have the receiver forget the one before.',
+    '3. Then remove the previous secret from the receiver.',
   ].join('\n');
 }
 

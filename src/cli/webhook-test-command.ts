@@ -33,8 +33,11 @@ export function addWebhookTestCommand(
   onMerchant(
     webhook
       .command('test')
-      .description('send an event of type webhook.test to a URL, and say what came of it')
-      .requiredOption('--url <url>', 'where to send it; as a webhook_url of that environment')
+      .description('send an event of type webhook.test to a URL, and show the result')
+      .requiredOption(
+        '--url <url>',
+        'the URL that receives it, with the rules of a webhook_url in that environment',
+      )
       .addOption(environmentOption().default(Environment.SANDBOX, 'sandbox')),
     findMerchant,
     (merchantId: string, options: { url: string; environment: Environment }) =>
@@ -71,7 +74,7 @@ async function tell(webhooks: Webhooks, story: GetDeliveryResponse): Promise<Out
       text: [
         tellAttempt(attempt, 'It was delivered'),
         `It was signed with the merchant's current signing secret in ${showEnvironment(environment)}.`,
-        'Any 2xx counts: whether the receiver verified the signature, only its own log can say.',
+        'Any 2xx counts. Whether the receiver verified the signature is only in its own log.',
       ].join('\n'),
     };
   const explained = await webhooks.explainDelivery({ merchantId, deliveryId });

@@ -74,5 +74,5 @@ export function standardOutput(process: LoggingProcess): DestinationStream {
 
 function explainDropped(dropped: number): string {
   const time = new Date().toISOString();
-  return `${JSON.stringify({ level: 'warn', time, dropped, msg: 'log lines were dropped: nobody read them' })}\n`;
+  return `${JSON.stringify({ level: 'warn', time, dropped, msg: 'log lines were dropped, because the reader of the output is too slow' })}\n`;
 }

@@ -70,7 +70,7 @@ describe('webhook redeliver', () => {
     await waitUntil('it was sent', () => receiver.webhooks.length === 2);
   });
 
-  test('when there is nothing to send again, that is said', async () => {
+  test('a redelivery without deliveries reports that', async () => {
     const own = await desk.stack.createMerchant();
 
     const { exitCode, stdout } = await desk.cli.run(
@@ -84,7 +84,7 @@ describe('webhook redeliver', () => {
     );
 
     expect(exitCode).toBe(0);
-    expect(stdout).toContain('There was nothing to send again.');
+    expect(stdout).toContain('No delivery was sent again.');
     expect(stdout).toContain('abandoned deliveries in PRODUCTION since');
   });
 
@@ -177,8 +177,8 @@ describe('webhook secret', () => {
     const [secret = ''] = /^whsec_\S{44}$/m.exec(second.stdout) ?? [];
     expect(none.stdout).toContain(`webhook secret rotate ${id}`);
     expect(first.stdout).toMatch(/^State +current$/m);
-    expect(first.stdout).toContain('Within 5 seconds it alone signs.');
-    expect(second.stdout).toContain('This is the secret. Keep it now: it is not shown again.');
+    expect(first.stdout).toContain('After 5 seconds all webhooks are signed with it.');
+    expect(second.stdout).toContain('Copy this secret now. Gatehouse cannot show it again.');
     expect(second.stdout).toContain(`webhook secret promote ${id} --environment sandbox`);
     expect(listed.stdout).not.toContain('whsec_');
     expect(listed.stdout).toMatch(/sandbox +\S{4} +\S+Z +current\n/);
@@ -189,7 +189,7 @@ describe('webhook secret', () => {
     for (const { stdout } of [second, listed, promoted]) expect(widthOf(stdout)).toBeLessThanOrEqual(110);
   });
 
-  test('making another next one says which it takes the place of', async () => {
+  test('creating another next secret names the one that it replaces', async () => {
     const { id } = await desk.stack.createMerchant();
     await desk.cli.run('webhook', 'secret', 'rotate', id);
     const next = await desk.cli.run('webhook', 'secret', 'rotate', id);
@@ -197,11 +197,11 @@ describe('webhook secret', () => {
     const { stdout } = await desk.cli.run('webhook', 'secret', 'rotate', id);
 
     const [ending = ''] = /(?<=^Ends in +)\S{4}$/m.exec(next.stdout) ?? [];
-    expect(next.stdout).not.toContain('takes the place of');
-    expect(stdout).toContain(`It takes the place of the next secret that ends in ${ending}`);
+    expect(next.stdout).not.toContain('It replaces');
+    expect(stdout).toContain(`It replaces the next secret that ends in ${ending}`);
   });
 
-  test('--json has the secret; nobody but an operator gets one', async () => {
+  test('--json contains the secret, which only an operator gets', async () => {
     const reader = await openCommandLine(desk.settingsWith(desk.stack.tokens.reader));
     const { id } = await desk.stack.createMerchant();
 

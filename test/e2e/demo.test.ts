@@ -42,11 +42,11 @@ describe('npm run demo', () => {
     expect(paid).toMatch(/event 3 COMPLETED: order COMPLETED, payment attempt SUCCEEDED$/m);
     expect(paid).toMatch(/order\.completed, signed with the shop's secret$/m);
     expect(paid).toMatch(/POST \/api\/v1\/verify: 200 COMPLETED$/m);
-    expect(paid).toMatch(/wallet's ledger +150 ETB taken$/m);
+    expect(paid).toMatch(/wallet's ledger +150 ETB debited$/m);
     expect(poor).toMatch(/event 3 FAILED: .*insufficient_funds$/m);
-    expect(poor).toMatch(/wallet's ledger +nothing taken$/m);
-    expect(stray).toMatch(/stray payment REVERSED: the wallet confirms that 100\.5 ETB went back$/m);
-    expect(stray).toMatch(/wallet's ledger +100\.5 ETB taken, 100\.5 ETB given back$/m);
+    expect(poor).toMatch(/wallet's ledger +nothing debited$/m);
+    expect(stray).toMatch(/stray payment REVERSED: the wallet confirms the reversal of 100\.5 ETB$/m);
+    expect(stray).toMatch(/wallet's ledger +100\.5 ETB debited, 100\.5 ETB reversed$/m);
     const seconds = [...paid.matchAll(/^ +(\d+\.\d{3}) s /gm)].map(([, text]) => Number(text));
     expect(seconds.length).toBeGreaterThan(9);
     expect(seconds).toEqual([...seconds].sort((a, b) => a - b));

@@ -84,7 +84,10 @@ export function merchantService(store: MerchantStore, currencies: readonly strin
         annotate(context, { merchant_id: merchantId });
         if (updated.ok) return { merchant: merchantMessage(updated.value) };
         if (updated.error === 'not_found') throw notFound(merchantId);
-        throw rpcError('CHANGED_MEANWHILE', 'somebody has changed the merchant since; look at it again');
+        throw rpcError(
+          'CHANGED_MEANWHILE',
+          'the merchant was changed since it was read; read it again, then repeat the change',
+        );
       },
     },
     {

@@ -18,7 +18,7 @@ export function addRequestLogMetrics({ registry }: Pick<Metrics, 'registry'>): R
     }),
     unauthenticated: new Counter({
       name: 'gatehouse_api_requests_unauthenticated_total',
-      help: "Requests of the merchant API with a key that is nobody's, or none: in no merchant's log.",
+      help: "Requests of the merchant API without a valid key. They are in no merchant's log.",
       registers,
     }),
   };

@@ -55,11 +55,11 @@ export function eventHop(event: OrderEvent): Hop {
 
 const meanings: Readonly<Record<string, string>> = {
   token: 'gets an access token',
-  initiate: 'asks the wallet to ask the payer',
-  query: 'asks what became of it',
-  recover: 'asks whether it arrived at all',
-  reverse: 'sends the money back',
-  query_reversal: 'asks whether it went back',
+  initiate: 'requests the payment',
+  query: 'queries the payment',
+  recover: 'queries whether the request arrived',
+  reverse: 'requests the reversal',
+  query_reversal: 'queries the reversal',
 };
 
 /** A request to or from the wallet. */
@@ -71,7 +71,7 @@ export function exchangeHop(exchange: WalletExchange): Hop {
     return {
       at,
       where: 'wallet → wallets',
-      what: 'calls back: nothing of it is believed, it only makes us ask now',
+      what: 'callback: its content is not trusted, so the wallet is queried next',
       details: [statusIn(requestBody)].filter((text) => text !== ''),
     };
   const answer = status === 0 ? `no answer (${error})` : String(status);
@@ -96,15 +96,15 @@ export const promptHop = ({ created_at, amount, currency, channel, outcome }: Pr
   at: new Date(created_at),
   where: 'wallet → payer',
   what: `${channel === 'ussd' ? 'USSD prompt' : 'prompt in the app'}: pay ${amount} ${currency}?`,
-  details: [`this number always ends so: ${outcome}`],
+  details: [`the simulated outcome of this number: ${outcome}`],
 });
 
-const said = /"(?:status|transactionStatus)":"([a-zA-Z]+)"/;
+const status = /"(?:status|transactionStatus)":"([a-zA-Z]+)"/;
 const code = /"errorCode":"([a-zA-Z]+)"/;
 
 function statusIn(body: string): string {
-  const words = [said.exec(body)?.[1], code.exec(body)?.[1]].filter((word) => word !== undefined);
-  return words.length === 0 ? '' : `it says: ${words.join(', ')}`;
+  const words = [status.exec(body)?.[1], code.exec(body)?.[1]].filter((word) => word !== undefined);
+  return words.length === 0 ? '' : `status: ${words.join(', ')}`;
 }
 
 const statusAfter = (body: string): string => {

@@ -18,21 +18,21 @@ const endingIn = (outcome: string): Journey['payers'] => [
 
 export const journeys: readonly Journey[] = [
   {
-    title: 'A customer pays, and the shop is told',
+    title: 'A customer pays, and the shop gets a webhook',
     amount: '150.00',
     payers: endingIn('00'),
     hasWebhook: true,
     isStray: false,
   },
   {
-    title: 'A customer has too little money',
+    title: 'A customer has insufficient funds',
     amount: '2500.00',
     payers: endingIn('01'),
     hasWebhook: false,
     isStray: false,
   },
   {
-    title: 'A wallet takes another amount than was asked for: the order cannot have it, and it goes back',
+    title: 'A wallet debits the wrong amount: the order is not paid, and the money is reversed',
     amount: '99.50',
     payers: endingIn('19'),
     hasWebhook: false,

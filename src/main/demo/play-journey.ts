@@ -48,14 +48,14 @@ export async function playJourney(journey: Journey, parts: JourneyParts): Promis
   const stray = journey.isStray ? await followBack(paymentAttemptId, parts) : undefined;
   const { exchanges } = await observer.attempt(paymentAttemptId);
   const webhook = journey.hasWebhook
-    ? await until('the shop is told', now, () =>
+    ? await until('the shop has the webhook', now, () =>
         Promise.resolve(receiver.webhooks.find((each) => each.orderNumber === orderNumber)),
       )
     : undefined;
   const prompts = await observer.prompts(paymentAttemptId, phone);
   const hops = [
     ...(registration === undefined ? [] : shopHops(registration, 'on disk')),
-    ...shopHops(call, 'on disk, and the payment is on its way'),
+    ...shopHops(call, 'on disk, and the payment has started'),
     ...events.map(eventHop),
     ...exchanges.map(exchangeHop),
     ...prompts.map(promptHop),
@@ -75,10 +75,10 @@ export async function playJourney(journey: Journey, parts: JourneyParts): Promis
   const charges = await observer.charges(paymentAttemptId, phone);
   const kept = charges.map(
     ({ amount, currency, reversed }) =>
-      `${amount} ${currency} taken${reversed === '0' ? '' : `, ${reversed} ${currency} given back`}`,
+      `${amount} ${currency} debited${reversed === '0' ? '' : `, ${reversed} ${currency} reversed`}`,
   );
   print(
-    `  ${''.padStart(9)}  ${"wallet's ledger".padEnd(whereWidth)}${parts.style.strong(kept.join('; ') || 'nothing taken')}`,
+    `  ${''.padStart(9)}  ${"wallet's ledger".padEnd(whereWidth)}${parts.style.strong(kept.join('; ') || 'nothing debited')}`,
   );
 }
 
@@ -118,7 +118,7 @@ async function startPayment(
 }
 
 async function followBack(paymentAttemptId: string, { observer, now }: JourneyParts): Promise<Hop> {
-  const stray = await until('the money went back', now, async () => {
+  const stray = await until('the money is reversed', now, async () => {
     const found = await observer.strayPayment(paymentAttemptId);
     return found?.status === StrayPaymentStatus.REVERSED ? found : undefined;
   });
@@ -126,7 +126,7 @@ async function followBack(paymentAttemptId: string, { observer, now }: JourneyPa
   return {
     at: now(),
     where: 'core',
-    what: `stray payment REVERSED: the wallet confirms that ${amount} ${currency} went back`,
+    what: `stray payment REVERSED: the wallet confirms the reversal of ${amount} ${currency}`,
     details: [strayPaymentId],
   };
 }

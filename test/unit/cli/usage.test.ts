@@ -64,7 +64,7 @@ describe('help', () => {
   });
 });
 
-describe('what cannot be understood ends with exit code 2 and a word on how to write it', () => {
+describe('invalid input ends with exit code 2 and the valid form', () => {
   test.each([
     [['merchnt', 'list'], "unknown command 'merchnt'"],
     [['merchant', 'list', '--limt', '3'], '(Did you mean --limit?)'],
@@ -91,9 +91,12 @@ describe('what cannot be understood ends with exit code 2 and a word on how to w
     ],
     [['webhook', 'deliveries', 'mer_1', '--since', 'yesterday'], 'or as an age: 24h.'],
     [['webhook', 'deliveries', 'mer_1', '--endpoint', 'shop.example'], 'Write it as https://shop.example'],
-    [['webhook', 'redeliver', 'mer_1'], 'Say one delivery, or --since'],
-    [['webhook', 'redeliver', 'mer_1', 'whd_1', '--since', '24h'], 'Say one delivery, or --since'],
-    [['webhook', 'redeliver', 'mer_1', 'whd_1', '--state', 'delivered'], 'Say one delivery, or --since'],
+    [['webhook', 'redeliver', 'mer_1'], 'give either one delivery or --since'],
+    [['webhook', 'redeliver', 'mer_1', 'whd_1', '--since', '24h'], 'give either one delivery or --since'],
+    [
+      ['webhook', 'redeliver', 'mer_1', 'whd_1', '--state', 'delivered'],
+      'give either one delivery or --since',
+    ],
     [['webhook', 'test', 'mer_1'], "required option '--url <url>' not specified"],
     [['webhook', 'pause', 'mer_1', 'shop.example:443'], 'A complete webhook_url is also accepted.'],
     [

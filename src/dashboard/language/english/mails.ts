@@ -15,7 +15,7 @@ The link works once, until ${until}. If you did not expect this mail, ignore it.
     subject: 'Choose a new password',
     text: (link: string, until: string) => `Hello,
 
-somebody requested a new password for your account in the Gatehouse dashboard.
+someone requested a new password for your account in the Gatehouse dashboard.
 If it was you, choose a new password here:
 
 ${link}
