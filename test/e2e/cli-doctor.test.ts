@@ -57,7 +57,7 @@ afterAll(async () => {
 });
 
 describe('everything is up', () => {
-  test('each thing looked at is ok, and the exit code is 0', async () => {
+  test('every check is ok, and the exit code is 0', async () => {
     const { exitCode, stdout, stderr } = await cli.run('doctor');
 
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
@@ -128,7 +128,7 @@ describe('everything is up', () => {
 });
 
 describe('something is down', () => {
-  test('an address that nobody listens on fails, the core beside it is looked at all the same', async () => {
+  test('an address without a listener fails, and the other core is still checked', async () => {
     const dead = await deadAddress();
     const both = await openCommandLine({
       GATEHOUSE_CORE_ADDRESSES: `${dead},${stack.addresses[0]!}`,
@@ -158,7 +158,7 @@ describe('something is down', () => {
     expect(stdout).toMatch(/^ {2}ok +reachable /m);
   });
 
-  test.each(['checkout', 'wallets'])('a %s process that is gone fails, and is named', async (process) => {
+  test.each(['checkout', 'wallets'])('a stopped %s process fails, and is named', async (process) => {
     const dead = `http://${await deadAddress()}`;
     const own = await openCommandLine({});
     await writeDemo(own, { [process]: dead });
@@ -174,7 +174,7 @@ describe('something is down', () => {
     expect(stdout).toMatch(/^ {2}ok +reachable /m);
   });
 
-  test('a webhooks process that is gone fails, and what is in front of it is looked at all the same', async () => {
+  test('a stopped webhooks process fails, and the other processes are still checked', async () => {
     const dead = await deadAddress();
     const own = await openCommandLine({});
     await writeDemo(own, { webhooks: { grpc: dead } });
@@ -189,7 +189,7 @@ describe('something is down', () => {
     expect(stdout).toMatch(/^ {2}ok +database /m);
   });
 
-  test('webhooks processes that are named are asked with the token that is set, not with that of npm start', async () => {
+  test('webhooks processes in the settings get the token in the settings, not that of npm start', async () => {
     const own = await openCommandLine({
       GATEHOUSE_WEBHOOKS_ADDRESSES: `localhost:${webhooksAddress().split(':')[1]}`,
     });

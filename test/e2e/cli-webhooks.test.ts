@@ -107,7 +107,7 @@ describe('webhook deliveries, show and explain', () => {
     expect(first.stdout).not.toContain((second['deliveries'] as ListedDelivery[])[0]!.delivery_id);
   });
 
-  test('a receiver cannot write to the terminal of whoever looks', async () => {
+  test("a receiver's answer cannot control the terminal", async () => {
     const receiver = await desk.openReceiver(answer(500, {}, 'boom \u001b[2J\u001b]0;owned\u0007'));
     await desk.sendTest(receiver);
     const { delivery_id: id } = await desk.tried(receiver);

@@ -32,7 +32,7 @@ describe('while core cannot answer', () => {
     ['has lost its database', rpcError('DATABASE_UNAVAILABLE', 'secret detail')],
     ['breaks', new ConnectError('secret detail', Code.Internal)],
     ['does not know our token', rpcError('INVALID_SERVICE_TOKEN', 'secret detail')],
-  ])('because it %s, the customer is asked to look again', async (_name, error) => {
+  ])('because it %s, the customer is asked to refresh the page', async (_name, error) => {
     running = await startCheckoutOverRpc(failing(error));
     const customer = createCustomer();
 

@@ -272,7 +272,7 @@ describe.each(Object.keys(matrix))('%s', (method) => {
     });
   }
 
-  test('is closed to whoever sends no token that this server knows', async () => {
+  test('denies calls without a token that this server knows', async () => {
     const token = stack.tokens[allowedTo(method)[0]!];
     const calls = methods.get(method)?.methodKind === 'unary' ? [overGrpc, overConnect] : [overGrpc];
     const verdicts = await Promise.all(

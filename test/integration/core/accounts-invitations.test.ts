@@ -183,7 +183,7 @@ describe('nobody is invited', () => {
     expect(await reasonOf(accept(await invite(operator.email)))).toBe('LINK_NOT_USABLE');
   });
 
-  test('to both at once and taken up to both: whoever is an operator belongs to no merchant', async () => {
+  test('to the operators and to a merchant: an operator belongs to no merchant', async () => {
     const email = desk.newEmail();
     const place = await invite(email);
     const { token: operators } = await desk.accounts[0].inviteUser({ email, asOperator: true });
@@ -296,7 +296,7 @@ describe('invitations are limited', () => {
     await desk.accounts[0].inviteUser(toMerchant(desk.newEmail()), as(another.userId));
   });
 
-  test('by address: 5 an hour to one place and 10 to all, whoever invites', async () => {
+  test('per address: 5 an hour to one place and 10 to all, over all inviters', async () => {
     const email = desk.newEmail();
     const merchants = [(await stack.createMerchant()).id, (await stack.createMerchant()).id];
     for (const merchant of merchants) {

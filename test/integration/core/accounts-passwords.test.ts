@@ -75,7 +75,7 @@ describe('a reset', () => {
     for (const { expireTime } of replies) expect(expireTime).toBeDefined();
   });
 
-  test('can be asked for five times an hour, by whoever has the address or not', async () => {
+  test('can be requested five times an hour, with and without an account', async () => {
     const user = await addUser();
     for (const email of [user.email, desk.newEmail()]) {
       for (let count = 0; count < 5; count += 1) await desk.accounts[0].startPasswordReset({ email });

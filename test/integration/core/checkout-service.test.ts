@@ -108,7 +108,7 @@ describe('a token', () => {
   });
 });
 
-test('looking at a checkout fifty times changes nothing, whoever looks', async () => {
+test('reading a checkout fifty times changes nothing, from any browser', async () => {
   const order = await desk.registerHosted({ merchantId });
   await desk.payHosted(order);
   const before = await rowsOf(order);

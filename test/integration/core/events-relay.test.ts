@@ -130,7 +130,7 @@ describe('the relay', () => {
     ]);
   });
 
-  test('gives the cursor with each event, for whoever has to catch up from core later', async () => {
+  test('publishes the cursor with each event, for consumers that catch up from core later', async () => {
     await broker.start();
     const { stack: running, orders } = await start(1);
     const { id: merchantId } = await running.createMerchant();

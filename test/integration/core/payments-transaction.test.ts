@@ -18,7 +18,7 @@ afterAll(async () => {
   await stack.stop();
 });
 
-test('one transaction of a wallet pays one order, whoever it is reported for', async () => {
+test('one transaction of a wallet pays one order, even if it is reported for several', async () => {
   const [one, other] = [await stack.createMerchant(), await stack.createMerchant()];
   const first = await desk.startDirect({ merchantId: one.id });
   const paid = await desk.settle(first, outcomes.completed('T-1'));

@@ -461,7 +461,7 @@ describe('reading a statement', () => {
     expect(reconciliation).toMatchObject({ entries: 2, differences: 2 });
   });
 
-  test('whoever dies is replaced when the lease ends, and its pages are forgotten and refused', async () => {
+  test('after an expired lease another process takes over, and the old pages are deleted and refused', async () => {
     await desk.operator.startReconciliation({ ...walletA, date: day });
     const dead = key(await desk.lease());
     await desk.wallets.recordStatementPage({ ...dead, entries: [entry(0), entry(1)] });

@@ -91,7 +91,7 @@ describe('keys', () => {
     expect([second.status, headingOf(second)]).toEqual([409, 'Somebody else changed this first']);
   });
 
-  test("another merchant's key is not there, whoever's path it is put into", async () => {
+  test("another merchant's key is not found under any merchant's path", async () => {
     const [{ merchant: foreign, visitor: stranger, at: strangersAt }, { visitor, at }] = await Promise.all([
       atNewMerchant(),
       atNewMerchant(),

@@ -198,7 +198,7 @@ describe('mails go out', () => {
   });
 });
 
-describe('whoever invites is shown the link', () => {
+describe('the inviter sees the link', () => {
   test('when the login is wrong; the log says why, and neither password nor link', async () => {
     const server = await startMailServer({ secure: true });
     try {

@@ -29,7 +29,7 @@ beforeAll(async () => {
 
 afterAll(() => stack.stop());
 
-test('a comparison is shown with the address of whoever started it', async () => {
+test('a reconciliation shows the address of the user who started it', async () => {
   const fields = { environment: 'sandbox', wallet: 'walleta', date: '2026-01-31' };
 
   const started = await operator.post('/operator/reconciliations', fields);

@@ -162,7 +162,7 @@ describe('one-time codes are turned on', () => {
   });
 });
 
-describe('whoever has given only the password', () => {
+describe('a session with only the password', () => {
   test('is asked for the code, and is led to where they wanted to be by it', async () => {
     const { user, secret } = await protectedUser();
     const visitor = await afterPassword(user, keysPage());

@@ -166,7 +166,7 @@ describe('one delivery', () => {
 });
 
 describe('the order of an order', () => {
-  test('the next event is not sent before the one before it was received, whoever sends', async () => {
+  test('an event is not sent before the previous one of its order is delivered, by any process', async () => {
     const held: (() => void)[] = [];
     const slow: Behaviour = ({ response }) => void held.push(() => response.writeHead(200).end());
     const shop = await desk.receive(slow);

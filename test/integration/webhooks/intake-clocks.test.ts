@@ -50,7 +50,7 @@ function startIntake(desk: IntakeDesk, clockOffMs = 0): Intake {
 }
 
 describe.each([-3_600_000, 3_600_000])('an intake whose clock is %i ms off', (clockOffMs) => {
-  test('takes in what the broker brings, and what core has while the broker is away', async () => {
+  test('ingests events of the broker, and of core while the broker is unavailable', async () => {
     const desk = (opened = await openIntakeDesk());
     const { id: merchantId } = await desk.stack.createMerchant();
     startIntake(desk, clockOffMs);
@@ -64,7 +64,7 @@ describe.each([-3_600_000, 3_600_000])('an intake whose clock is %i ms off', (cl
     expect(eventIdsOf(rows)).toEqual((await desk.toldEvents()).toSorted());
   });
 
-  test('takes in what the broker has lost', async () => {
+  test('ingests events that the broker has lost', async () => {
     const desk = (opened = await openIntakeDesk());
     const { id: merchantId } = await desk.stack.createMerchant();
     const { log } = startIntake(desk, clockOffMs);

@@ -116,7 +116,7 @@ describe('the intake', () => {
     expect(intake.log.filter(({ level }) => level === 'error')).toEqual([]);
   });
 
-  test('takes in a thousand events in batches, from the broker alone once it has caught up', async () => {
+  test('ingests a thousand events in batches, from the broker alone after catching up', async () => {
     const { stack, expireOrders, startIntake, toldEvents, untilAllTakenIn } = await open();
     const { id: merchantId } = await stack.createMerchant();
     await expireOrders(merchantId, numbered('before', 100));
@@ -151,7 +151,7 @@ describe('the intake', () => {
 });
 
 describe('of two intakes', () => {
-  test('one takes in, and the other goes on when the session that holds the lock is ended', async () => {
+  test('one process ingests, and another takes over when the session with the lock ends', async () => {
     const { stack, endIntakeSession, expireOrders, startIntake, toldEvents, untilAllTakenIn } = await open();
     const { id: merchantId } = await stack.createMerchant();
     const first = startIntake();

@@ -20,7 +20,7 @@ const metricsOf = async (address: unknown): Promise<string> => {
   return answer.text();
 };
 
-test('webhooks shows the pipeline, attempts by result and what Node says of itself, to whoever asks', async () => {
+test('webhooks shows metrics of the pipeline, of attempts by result and of Node, without authentication', async () => {
   const page = await waitUntil('the broker is reached', async () => {
     const text = await metricsOf(stack.webhooks[0]?.ready['connect']);
     return text.includes('gatehouse_broker_connected 1') ? text : undefined;

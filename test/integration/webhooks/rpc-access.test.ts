@@ -95,7 +95,7 @@ const protocols: Readonly<Record<string, (token: string, method: MethodName) => 
 
 describe.each(Object.keys(open) as MethodName[])('%s', (method) => {
   test.each(Object.entries(protocols))(
-    'over %s is open to its roles and closed to the others, and to whoever has no token',
+    'over %s allows its roles, and denies other roles and calls without a token',
     async (_protocol, call) => {
       const said = await Promise.all(
         roles.map(async (role) => [role, await call(stack.tokens[role], method)] as const),

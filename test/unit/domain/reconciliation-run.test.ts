@@ -83,7 +83,7 @@ test('each step leaves exactly the fields that it decides', () => {
   expect(failRun(read, 'it hangs', at(20))).toEqual({ ...failed, status: 'WAITING', dueAt: at(80) });
 });
 
-test('whoever leases a run after its lease expired reads the statement from its beginning', () => {
+test('a lease after an expired one reads the statement from its beginning', () => {
   const next = valueOf(leaseRun(read, lease('lease-2'), at(70)));
 
   expect(next).toMatchObject({ leaseId: 'lease-2', tries: 2, entries: 0, otherEntries: 0 });

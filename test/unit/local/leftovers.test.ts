@@ -51,7 +51,7 @@ describe('what an earlier start left running', () => {
     await once(other, 'exit');
   });
 
-  test('is told apart from whoever looks around in the folder of the database', async () => {
+  test('is distinguished from other processes in the folder of the database', async () => {
     const database = await newFolder();
     const visitor = spawn(process.execPath, ['-e', keepRunning], { cwd: database, env: {}, stdio: 'pipe' });
     await once(visitor.stdout, 'data');

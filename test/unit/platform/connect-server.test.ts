@@ -54,7 +54,7 @@ test('a port that is taken is an error of the start', async () => {
   await server.stop(1_000);
 });
 
-test('a page is given to whoever GETs its path, and to nothing else', async () => {
+test('a page answers a GET of its path, and no other request', async () => {
   const hello = () => Promise.resolve({ contentType: 'text/plain', body: 'hello' });
   const server = await start(() => undefined, 0, { '/hello': hello });
   const ask = async (path: string, method = 'GET') => {

@@ -23,7 +23,7 @@ test('no file is a drawer for odds and ends, and none re-exports a folder', () =
   expect(files.filter((file) => drawer.test(file))).toEqual([]);
 });
 
-test('whoever switches a lint rule off says why', async () => {
+test('a disabled lint rule has a reason', async () => {
   const unexplained: string[] = [];
   for (const file of files) {
     const lines = (await readFile(join(root, file), 'utf8')).split('\n');

@@ -31,7 +31,7 @@ describe('Standard Webhooks', () => {
     expect(verify(current, sign({ current }))).toEqual(JSON.parse(body.toString()));
   });
 
-  test('two secrets: whoever has either verifies it', () => {
+  test('two secrets: either one verifies it', () => {
     const headers = sign({ current, next });
 
     expect(headers['webhook-signature']!.split(' ')).toHaveLength(2);
