@@ -8,6 +8,7 @@ export type ExchangePurpose =
   | 'query_reversal'
   | 'statement'
   | 'health'
+  | 'register_urls'
   | 'callback';
 
 /**

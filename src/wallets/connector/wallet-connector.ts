@@ -54,6 +54,9 @@ export interface WalletConnector {
   /** Checks whether the wallet accepts requests. */
   health(options: CallOptions): Promise<Answer<Health>>;
 
+  /** Payments that payers start themselves; absent if the wallet does not report them. */
+  readonly payerStarted?: PayerStartedPayments;
+
   /** Closes the connections and aborts running calls. */
   close(): Promise<void>;
 }
@@ -194,4 +197,67 @@ export interface UnreadableEntry {
   /** Its position in the whole statement, from 0. */
   readonly position: number;
   readonly why: string;
+}
+
+/**
+ * Payments that payers start themselves, in the menu of their phone, at a till or paybill. The wallet first asks whether we take
+ * the payment, if the operator has ordered that, and afterwards reports it.
+ */
+export interface PayerStartedPayments {
+  /** Reads a message to the validation or the confirmation URL. Its sender is not proved. */
+  parse(message: CallbackRequest): PayerStartedMessage;
+
+  /** The answer to the validation of a payment. */
+  replyToValidation(decision: ValidationDecision): { readonly status: number; readonly body: string };
+
+  /** Tells the wallet our URLs. Some wallets allow this once only. */
+  register(urls: PayerStartedUrls, options: CallOptions): Promise<Answer<Registration>>;
+
+  /**
+   * Asks the wallet for a reported payment, by its receipt. The outcome is pending until the answer has come by callback, to the
+   * URL of `paymentId` and `callbackToken`.
+   */
+  confirm(inquiry: PayerStartedInquiry, options: CallOptions): Promise<Answer<PaymentOutcome>>;
+}
+
+export type PayerStartedMessage = { readonly exchange: RawExchange } & (
+  | { readonly kind: 'payment'; readonly payment: PayerStartedPayment }
+  | { readonly kind: 'unreadable'; readonly problem: string }
+);
+
+/** A payment that its payer started, as the wallet's message claims it. */
+export interface PayerStartedPayment extends WalletMoney {
+  readonly providerTransactionId: string;
+  /** The text that the payer entered, at most 20 characters; empty for a till. */
+  readonly reference: string;
+  /** The short code that was paid. */
+  readonly payee: string;
+  readonly occurredAt?: Date;
+}
+
+/** Whether a payment is taken, and why not. */
+export type ValidationDecision =
+  'accept' | 'unknown_reference' | 'wrong_amount' | 'unknown_payee' | 'refused_payer' | 'other';
+
+export interface PayerStartedUrls {
+  readonly validation: string;
+  readonly confirmation: string;
+  /** What the wallet does with a payment when our validation URL does not answer. */
+  readonly withoutAnswer: 'complete' | 'cancel';
+}
+
+export type Registration =
+  | { readonly kind: 'registered' }
+  /** URLs are registered already. The wallet changes them only on request of the operator. */
+  | { readonly kind: 'already_registered' }
+  | Exclude<Acknowledgement, { readonly kind: 'accepted' }>;
+
+export interface PayerStartedInquiry {
+  /** Our id of the reported payment. */
+  readonly paymentId: string;
+  readonly providerTransactionId: string;
+  readonly providerReference?: string;
+  readonly callbackToken: string;
+  /** The notes of the callbacks about this payment, oldest first. */
+  readonly callbackNotes: readonly string[];
 }

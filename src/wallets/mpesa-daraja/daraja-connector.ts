@@ -1,0 +1,351 @@
+import type { ConnectorOptions } from '../connector/connector-kind.ts';
+import type {
+  Acknowledgement,
+  Health,
+  PaymentOutcome,
+  Recovery,
+  ReversalOutcome,
+} from '../connector/outcomes.ts';
+import { canonicalDecimal } from '../connector/decimal-text.ts';
+import type { Answer, RawExchange } from '../connector/raw-exchange.ts';
+import type {
+  CallOptions,
+  CallbackHint,
+  CallbackRequest,
+  PayerStartedInquiry,
+  PayerStartedPayments,
+  PaymentInquiry,
+  PaymentRequest,
+  ReversalInquiry,
+  ReversalRequest,
+  StatementPage,
+  StatementPeriod,
+  WalletCapabilities,
+  WalletConnector,
+} from '../connector/wallet-connector.ts';
+import { callbackUrl } from './callback-url.ts';
+import { certificateOf } from './certificate-setting.ts';
+import { completed, confirmReceipt, confirmTransaction, contradiction } from './confirm-payment.ts';
+import type { ConfirmationParts } from './confirm-payment.ts';
+import type { DarajaSettings } from './daraja-settings.ts';
+import { compactTime } from './eat-time.ts';
+import { InitiatorApi } from './initiator-api.ts';
+import type { ResultAddress } from './initiator-api.ts';
+import { isReceipt } from './messages.ts';
+import { MpesaClient } from './mpesa-client.ts';
+import { unknown } from './mpesa-error.ts';
+import type { Note } from './notes.ts';
+import { pushNotes, readNotes } from './notes.ts';
+import { readPayerStarted, readRegistration, registrationBody, validationReply } from './payer-started.ts';
+import { findInStatement, readPullStatement } from './pull-statement.ts';
+import { readPushAnswer, readPushState } from './read-push.ts';
+import { readCallback } from './read-callback.ts';
+import { readPaymentReference, writeReference } from './references.ts';
+import type { PaymentReference } from './references.ts';
+import type { PushResult } from './result-codes.ts';
+import { queryReversal } from './reversals.ts';
+import { pushPassword, writePush } from './write-push.ts';
+import type { Payee } from './write-push.ts';
+
+export const darajaCapabilities: WalletCapabilities = {
+  idempotentInitiate: false,
+  queryBy: 'provider_reference',
+  recovery: false,
+  reversal: true,
+  partialReversal: false,
+  statement: false,
+  callbackMethod: 'POST',
+  callbackAuthentication: 'unguessable_url',
+};
+
+const currency = 'KES';
+const paths = {
+  status: '/mpesa/transactionstatus/v1/query',
+  reversal: '/mpesa/reversal/v1/request',
+  reversalIdentifierType: '11',
+};
+
+/**
+ * M-Pesa in Kenya, with the Daraja API.
+ *
+ * A payment is completed when our query says that it was made, and our status question about its receipt confirms status and
+ * amount. Only the callback, or the statement if it is granted, gives the receipt. The answer to the status question comes by
+ * callback too, and counts only with the conversation id that M-Pesa acknowledged to us.
+ */
+export class DarajaConnector implements WalletConnector {
+  readonly capabilities: WalletCapabilities;
+  readonly payerStarted: PayerStartedPayments;
+  readonly #settings: DarajaSettings;
+  readonly #options: ConnectorOptions;
+  readonly #client: MpesaClient;
+  readonly #payee: Payee;
+  readonly #api: InitiatorApi;
+
+  /** @throws TypeError that names an unusable setting */
+  constructor(settings: DarajaSettings, options: ConnectorOptions) {
+    this.#settings = settings;
+    this.#options = options;
+    this.#client = new MpesaClient(settings, '/oauth/v1/generate', options);
+    this.#payee = payeeOf(settings);
+    this.#api = new InitiatorApi(
+      this.#client,
+      {
+        name: settings.initiator_name,
+        password: settings.initiator_password,
+        certificate: certificateOf(settings),
+        shortCode: settings.short_code,
+      },
+      paths,
+    );
+    const pull = settings.pull === true;
+    this.capabilities = { ...darajaCapabilities, statement: pull, recovery: pull };
+    this.payerStarted = {
+      parse: (message) => readPayerStarted(message, currency, this.#secrets()),
+      replyToValidation: validationReply,
+      register: async (urls, callOptions) => {
+        const body = registrationBody(settings.short_code, urls);
+        const request = {
+          purpose: 'register_urls' as const,
+          path: '/mpesa/c2b/v2/registerurl',
+          body,
+          secrets: [],
+        };
+        const { result, exchanges } = await this.#client.post(request, callOptions);
+        return { result: readRegistration(result), exchanges };
+      },
+      confirm: (inquiry, callOptions) => this.#confirmPayerStarted(inquiry, callOptions),
+    };
+  }
+
+  async initiate(request: PaymentRequest, options: CallOptions): Promise<Answer<Acknowledgement>> {
+    const { url, secrets } = this.#address(request.attemptId, request.callbackToken);
+    const now = this.#options.now();
+    const timestamp = compactTime(now);
+    const password = pushPassword(this.#payee, timestamp);
+    const rules = {
+      currencies: this.#options.currencies.filter((code) => code === currency),
+      msisdn: /^254[17][0-9]{8}$/,
+      wallet: 'M-Pesa in Kenya',
+    };
+    const written = writePush(this.#payee, rules, request, { url, now, password: () => password });
+    if (!written.ok) return { result: { kind: 'refused', ...written.failure }, exchanges: [] };
+    const { result, exchanges } = await this.#client.post(
+      {
+        purpose: 'initiate',
+        path: '/mpesa/stkpush/v1/processrequest',
+        body: written.body,
+        secrets: [this.#settings.passkey, password, url, ...secrets],
+      },
+      options,
+    );
+    return { result: readPushAnswer(result, now), exchanges };
+  }
+
+  async query(payment: PaymentInquiry, options: CallOptions): Promise<Answer<PaymentOutcome>> {
+    const notes = readNotes(payment.callbackNotes);
+    const reference = readPaymentReference(payment.providerReference) ?? referenceIn(notes);
+    if (reference === undefined) {
+      const detail = 'the answer to the request was lost, and no callback has given its id yet';
+      return { result: unknown('not_found', detail), exchanges: [] };
+    }
+    if (reference.paid === true || reference.checkout === undefined) {
+      return this.#confirm(payment, reference, notes, options);
+    }
+    const { result: state, exchanges } = await this.#queryPush(reference.checkout, options);
+    if (state.kind === 'pending') {
+      return { result: { kind: 'pending', providerReference: writeReference(reference) }, exchanges };
+    }
+    if (state.kind !== 'paid') return { result: state, exchanges };
+    const paid = { ...reference, paid: true as const };
+    const confirmed = await this.#confirm(payment, paid, notes, options);
+    // The finding is recorded even when nothing more is known yet.
+    const result: PaymentOutcome =
+      confirmed.result.kind === 'unknown'
+        ? { kind: 'pending', providerReference: writeReference(paid) }
+        : confirmed.result;
+    return { result, exchanges: [...exchanges, ...confirmed.exchanges] };
+  }
+
+  /** Finds a payment request whose answer was lost, if the statement is granted. */
+  async recover(requestId: string, options: CallOptions): Promise<Answer<Recovery>> {
+    if (!this.capabilities.recovery) {
+      return { result: unknown('not_found', 'Daraja finds no request by our id'), exchanges: [] };
+    }
+    const { result, exchanges } = await findInStatement(this.#statementParts(), requestId, options);
+    if (result.kind !== 'found') return { result, exchanges };
+    return {
+      result: { kind: 'found', providerReference: writeReference({ receipt: result.receipt }) },
+      exchanges,
+    };
+  }
+
+  parseCallback(callback: CallbackRequest): CallbackHint {
+    return readCallback(callback, this.#secrets());
+  }
+
+  async reverse(request: ReversalRequest, options: CallOptions): Promise<Answer<Acknowledgement>> {
+    const amount = canonicalDecimal(request.amount) ?? '';
+    const { providerTransactionId: receipt, currency: given } = request;
+    if (!isReceipt(receipt) || amount === '' || amount.includes('.') || given !== currency) {
+      const providerText = 'M-Pesa reverses a payment by its receipt, in whole shillings';
+      return {
+        result: { kind: 'refused', reason: 'invalid_request', providerCode: '', providerText },
+        exchanges: [],
+      };
+    }
+    const address = this.#address(request.reversalId, request.callbackToken);
+    const at = this.#options.now().getTime();
+    const call = { receipt, amount, remarks: 'Payment returned', address };
+    const { result, exchanges } = await this.#api.reverse(call, options);
+    if (result.kind !== 'asked') return { result, exchanges };
+    const providerReference = writeReference({ sent: { ids: result.ids, at } });
+    return { result: { kind: 'accepted', providerReference, lookNow: false }, exchanges };
+  }
+
+  async queryReversal(reversal: ReversalInquiry, options: CallOptions): Promise<Answer<ReversalOutcome>> {
+    return queryReversal(this.#confirmation(reversal.reversalId, reversal.callbackToken), reversal, options);
+  }
+
+  statement(period: StatementPeriod, options: CallOptions): AsyncIterable<StatementPage> {
+    return readPullStatement(this.#statementParts(), period, options);
+  }
+
+  async health(options: CallOptions): Promise<Answer<Health>> {
+    return this.#client.health(options);
+  }
+
+  async close(): Promise<void> {
+    await this.#client.close();
+  }
+
+  /** Asks for the receipt's status, and judges its answer. Another receipt is tried if the first is not of this payment. */
+  async #confirm(
+    payment: PaymentInquiry,
+    reference: PaymentReference,
+    notes: readonly Note[],
+    options: CallOptions,
+  ): Promise<Answer<PaymentOutcome>> {
+    const exchanges: RawExchange[] = [];
+    const found = await this.#receipts(payment, reference, notes, options);
+    exchanges.push(...found.exchanges);
+    let last: PaymentOutcome = unknown(
+      'not_found',
+      'the wallet says the payment was made, but no callback has given its receipt; look it up in the M-Pesa portal',
+    );
+    for (const receipt of found.result) {
+      const parts = this.#confirmation(payment.attemptId, payment.callbackToken);
+      const state = await confirmTransaction(parts, { receipt }, reference.asked, notes, options);
+      exchanges.push(...state.exchanges);
+      switch (state.result.kind) {
+        case 'completed':
+          return { result: completed(state.result), exchanges };
+        case 'waiting': {
+          const providerReference = writeReference({ ...reference, asked: [...state.result.asked] });
+          return { result: { kind: 'pending', providerReference }, exchanges };
+        }
+        case 'open':
+          return { result: { kind: 'pending', providerReference: writeReference(reference) }, exchanges };
+        case 'unknown':
+          return { result: state.result, exchanges };
+        case 'ended':
+          last = contradiction(receipt, state.result.status);
+          break;
+        case 'untold':
+          last = unknown('inconsistent', state.result.detail);
+          break;
+      }
+    }
+    return { result: last, exchanges };
+  }
+
+  /** The receipts that callbacks or the statement give for the payment. */
+  async #receipts(
+    payment: PaymentInquiry,
+    { checkout, receipt }: PaymentReference,
+    notes: readonly Note[],
+    options: CallOptions,
+  ): Promise<Answer<readonly string[]>> {
+    const told = pushNotes(notes).filter((note) => note.checkout === checkout && note.code === '0');
+    const receipts = new Set(
+      [receipt, ...told.map((note) => note.receipt)].filter((text) => text !== undefined),
+    );
+    if (receipts.size > 0 || !this.capabilities.statement) return { result: [...receipts], exchanges: [] };
+    const { result, exchanges } = await findInStatement(this.#statementParts(), payment.attemptId, options);
+    return { result: result.kind === 'found' ? [result.receipt] : [], exchanges };
+  }
+
+  async #queryPush(checkout: string, options: CallOptions): Promise<Answer<PushResult>> {
+    const timestamp = compactTime(this.#options.now());
+    const password = pushPassword(this.#payee, timestamp);
+    const { result, exchanges } = await this.#client.post(
+      {
+        purpose: 'query',
+        path: '/mpesa/stkpushquery/v1/query',
+        body: {
+          BusinessShortCode: this.#payee.shortCode,
+          Password: password,
+          Timestamp: timestamp,
+          CheckoutRequestID: checkout,
+        },
+        secrets: [this.#settings.passkey, password],
+      },
+      options,
+    );
+    return { result: readPushState(result, checkout), exchanges };
+  }
+
+  async #confirmPayerStarted(
+    inquiry: PayerStartedInquiry,
+    options: CallOptions,
+  ): Promise<Answer<PaymentOutcome>> {
+    const { paymentId, providerTransactionId: receipt, callbackToken, callbackNotes } = inquiry;
+    const reference = readPaymentReference(inquiry.providerReference);
+    return confirmReceipt(
+      this.#confirmation(paymentId, callbackToken),
+      { receipt, reference, notes: readNotes(callbackNotes) },
+      options,
+    );
+  }
+
+  #secrets(): readonly string[] {
+    const { passkey, initiator_password: password, consumer_secret: secret } = this.#settings;
+    return [passkey, password, secret];
+  }
+
+  #confirmation(requestId: string, callbackToken: string): ConfirmationParts {
+    const { now } = this.#options;
+    return { api: this.#api, address: this.#address(requestId, callbackToken), currency, now };
+  }
+
+  #address(requestId: string, callbackToken: string): ResultAddress {
+    return {
+      url: callbackUrl(this.#options.callbackBaseUrl(), requestId, callbackToken),
+      secrets: [callbackToken, encodeURIComponent(callbackToken)],
+    };
+  }
+
+  #statementParts() {
+    const { short_code: shortCode } = this.#settings;
+    return {
+      client: this.#client,
+      shortCode,
+      currency,
+      now: this.#options.now,
+      isGranted: this.capabilities.statement,
+    };
+  }
+}
+
+/** After a lost answer, the callback gives the id of the request. */
+function referenceIn(notes: readonly Note[]): PaymentReference | undefined {
+  const [note] = pushNotes(notes);
+  return note === undefined ? undefined : { checkout: note.checkout };
+}
+
+function payeeOf(settings: DarajaSettings): Payee {
+  const { short_code: shortCode, passkey, till_number: till, transaction_type: type } = settings;
+  const isTill = type === 'till';
+  if (isTill && till === undefined)
+    throw new TypeError('till_number is missing, which the type till requires');
+  return { shortCode, passkey, isTill, number: isTill && till !== undefined ? till : shortCode };
+}

@@ -1,0 +1,158 @@
+import { Value } from '@sinclair/typebox/value';
+import { AccessTokens, callWithToken } from '../connector/access-tokens.ts';
+import type { FetchedToken } from '../connector/access-tokens.ts';
+import type { ConnectorOptions } from '../connector/connector-kind.ts';
+import type { JsonReply } from '../connector/json-reply.ts';
+import { readReply } from '../connector/json-reply.ts';
+import type { Health } from '../connector/outcomes.ts';
+import type { Answer, ExchangePurpose } from '../connector/raw-exchange.ts';
+import type { CallOptions } from '../connector/wallet-connector.ts';
+import { WalletHttp } from '../connector/wallet-http.ts';
+import { isTokenRefused, readMpesaError } from './mpesa-error.ts';
+import { tokenAnswerSchema } from './messages.ts';
+
+/** The address and the credentials of one app at M-Pesa. */
+export interface MpesaClientSettings {
+  readonly base_url: string;
+  readonly consumer_key: string;
+  readonly consumer_secret: string;
+}
+
+export interface MpesaRequest {
+  readonly purpose: ExchangePurpose;
+  readonly path: string;
+  readonly body: object;
+  /** Secrets in the body, besides the credentials of the app. */
+  readonly secrets: readonly string[];
+}
+
+const maxAnswerBytes = 64 * 1024;
+const assumedTokenLifetimeSeconds = 300;
+
+/**
+ * Sends requests to M-Pesa with the access token of the app. A new token ends the previous one, so all requests of this client
+ * share one, and only one is fetched at a time. A request is repeated once if its token was refused, because M-Pesa then has
+ * not processed it.
+ */
+export class MpesaClient {
+  readonly #settings: MpesaClientSettings;
+  readonly #tokenPath: string;
+  readonly #options: ConnectorOptions;
+  readonly #http: WalletHttp;
+  readonly #tokens: AccessTokens;
+
+  constructor(settings: MpesaClientSettings, tokenPath: string, options: ConnectorOptions) {
+    this.#settings = settings;
+    this.#tokenPath = tokenPath;
+    this.#options = options;
+    this.#http = new WalletHttp(
+      { connectMs: options.timeouts.connectMs, maxConnections: options.maxConnections },
+      options.now,
+    );
+    this.#tokens = new AccessTokens(() => this.#fetchToken(this.#timeLimit()), options.now);
+  }
+
+  async post(
+    { purpose, path, body, secrets }: MpesaRequest,
+    options: CallOptions,
+  ): Promise<Answer<JsonReply>> {
+    const signal = AbortSignal.any([options.signal, this.#timeLimit()]);
+    const send = async (token: string) => {
+      const { reply, exchange } = await this.#http.exchange(
+        {
+          purpose,
+          method: 'POST',
+          url: this.#url(path),
+          headers: {
+            accept: 'application/json',
+            'accept-encoding': 'identity',
+            authorization: `Bearer ${token}`,
+            'content-type': 'application/json',
+          },
+          body: JSON.stringify(body),
+          maxAnswerBytes,
+          secrets: [...this.#credentials(), token, ...secrets],
+        },
+        signal,
+      );
+      return { reply: readReply(reply, this.#options.now()), exchange };
+    };
+    return callWithToken(this.#tokens, signal, send, isTokenRefused);
+  }
+
+  /**
+   * M-Pesa has no health endpoint. It counts as available while it has issued a valid access token, which shows that it can be
+   * reached and knows our credentials. A new token is not fetched each time, because it would end the one in use.
+   */
+  async health({ signal }: CallOptions): Promise<Answer<Health>> {
+    if (signal.aborted) {
+      return { result: { kind: 'unavailable', detail: 'aborted before it was asked' }, exchanges: [] };
+    }
+    const access = await this.#tokens.get(AbortSignal.any([signal, this.#timeLimit()]));
+    const result: Health =
+      access.kind === 'token' ? { kind: 'available' } : { kind: 'unavailable', detail: access.detail };
+    return { result, exchanges: access.exchanges };
+  }
+
+  /** The secrets that must appear in no exchange. */
+  #credentials(): readonly string[] {
+    const { consumer_key: key, consumer_secret: secret } = this.#settings;
+    return [secret, Buffer.from(`${key}:${secret}`).toString('base64')];
+  }
+
+  async close(): Promise<void> {
+    await this.#http.close();
+  }
+
+  async #fetchToken(signal: AbortSignal): Promise<FetchedToken> {
+    const { consumer_key: key, consumer_secret: secret } = this.#settings;
+    const basic = Buffer.from(`${key}:${secret}`).toString('base64');
+    const url = this.#url(this.#tokenPath);
+    url.searchParams.set('grant_type', 'client_credentials');
+    const { reply, exchange } = await this.#http.exchange(
+      {
+        purpose: 'token',
+        method: 'GET',
+        url,
+        headers: {
+          accept: 'application/json',
+          'accept-encoding': 'identity',
+          authorization: `Basic ${basic}`,
+        },
+        maxAnswerBytes,
+        secrets: this.#credentials(),
+      },
+      signal,
+    );
+    const answer = readTokenAnswer(readReply(reply, this.#options.now()));
+    if (typeof answer === 'string') return { kind: 'none', detail: `no access token: ${answer}`, exchange };
+    return { kind: 'token', ...answer, exchange };
+  }
+
+  #url(path: string): URL {
+    return new URL(`${this.#settings.base_url.replace(/\/+$/, '')}${path}`);
+  }
+
+  #timeLimit(): AbortSignal {
+    return AbortSignal.timeout(this.#options.timeouts.callMs);
+  }
+}
+
+/** The token and its lifetime, or why there is none. */
+function readTokenAnswer(reply: JsonReply): { token: string; lifetimeMs: number } | string {
+  if (reply.kind !== 'answered') return reply.detail;
+  // M-Pesa answers wrong keys with an empty body.
+  if (reply.status === 400 && reply.isEmpty) {
+    return 'the wallet answered 400 with an empty body; check the consumer key and the consumer secret';
+  }
+  if (reply.status !== 200) {
+    const error = reply.body.ok ? readMpesaError(reply.body.json) : undefined;
+    const said = error === undefined ? '' : ` (${`${error.code} ${error.text}`.trim()})`;
+    return `the wallet answered ${reply.status}${said}; check the consumer key and the consumer secret`;
+  }
+  if (!reply.body.ok) return reply.body.problem;
+  const { json } = reply.body;
+  if (!Value.Check(tokenAnswerSchema, json)) return 'the answer contains no usable access token';
+  const seconds = json.expires_in === undefined ? assumedTokenLifetimeSeconds : Number(json.expires_in);
+  return { token: json.access_token, lifetimeMs: seconds * 1_000 };
+}

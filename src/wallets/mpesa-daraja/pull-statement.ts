@@ -1,0 +1,188 @@
+import { Type } from '@sinclair/typebox';
+import type { Static } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import { validate, version } from 'uuid';
+import { uuidOfId } from '../../contract/public-id.ts';
+import { canonicalDecimal } from '../connector/decimal-text.ts';
+import type { JsonReply } from '../connector/json-reply.ts';
+import type { Unknown } from '../connector/outcomes.ts';
+import type { Answer, ExchangePurpose, RawExchange } from '../connector/raw-exchange.ts';
+import { StatementError } from '../connector/statement-error.ts';
+import type {
+  CallOptions,
+  StatementEntry,
+  StatementPage,
+  StatementPeriod,
+  UnreadableEntry,
+} from '../connector/wallet-connector.ts';
+import { accountReference } from './account-reference.ts';
+import { spacedTime } from './eat-time.ts';
+import { isReceipt } from './messages.ts';
+import type { MpesaClient } from './mpesa-client.ts';
+import { unknown, unsettled } from './mpesa-error.ts';
+
+export interface PullParts {
+  readonly client: MpesaClient;
+  readonly shortCode: string;
+  readonly currency: string;
+  readonly now: () => Date;
+  readonly isGranted: boolean;
+}
+
+const hourMs = 60 * 60 * 1000;
+const longestPeriodMs = 48 * hourMs;
+/** The time zone of the statement is not documented, so a search covers both candidates. */
+const zoneMarginMs = 4 * hourMs;
+const maxPages = 10_000;
+
+const answerSchema = Type.Object({
+  ResponseCode: Type.Union([Type.String(), Type.Number()]),
+  Response: Type.Optional(Type.Array(Type.Array(Type.Unknown()), { maxItems: 100 })),
+});
+const transactionSchema = Type.Object({
+  transactionId: Type.String(),
+  trxDate: Type.Optional(Type.String()),
+  transactiontype: Type.Optional(Type.String()),
+  billreference: Type.Optional(Type.String()),
+  amount: Type.Union([Type.String(), Type.Number()]),
+});
+type PulledTransaction = Static<typeof transactionSchema>;
+
+/**
+ * The transactions of the last 48 hours by Pull Transactions, page by page.
+ * @throws StatementError
+ */
+export async function* readPullStatement(
+  parts: PullParts,
+  period: StatementPeriod,
+  options: CallOptions,
+): AsyncGenerator<StatementPage, void, void> {
+  if (!parts.isGranted) {
+    throw new StatementError(unknown('not_asked', 'Pull Transactions is not set up for this wallet'), []);
+  }
+  // A period that begins earlier could only be read in part.
+  if (parts.now().getTime() - period.from.getTime() > longestPeriodMs) {
+    throw new StatementError(unknown('not_asked', 'the statement covers the last 48 hours only'), []);
+  }
+  let position = 0;
+  for await (const { items, exchanges } of pages(parts, period, 'statement', options)) {
+    const entries: StatementEntry[] = [];
+    const unreadable: UnreadableEntry[] = [];
+    for (const item of items) {
+      const entry = readEntry(item, parts.currency);
+      if (typeof entry === 'string') unreadable.push({ position, why: entry });
+      else entries.push(entry);
+      position += 1;
+    }
+    yield { entries, unreadable, exchanges };
+  }
+}
+
+/** The receipt of the attempt's payment, by its account reference. That none is found decides nothing. */
+export async function findInStatement(
+  parts: PullParts,
+  attemptId: string,
+  options: CallOptions,
+): Promise<Answer<{ readonly kind: 'found'; readonly receipt: string } | Unknown>> {
+  const exchanges: RawExchange[] = [];
+  const now = parts.now().getTime();
+  const from = new Date(Math.max(timeOfId(attemptId) - zoneMarginMs, now - longestPeriodMs));
+  const period = { from, to: new Date(now + zoneMarginMs) };
+  const wanted = accountReference(attemptId);
+  try {
+    for await (const page of pages(parts, period, 'recover', options)) {
+      exchanges.push(...page.exchanges);
+      const found = page.items.find(
+        (item): item is PulledTransaction =>
+          Value.Check(transactionSchema, item) &&
+          isReceipt(item.transactionId) &&
+          item.billreference?.trim().toUpperCase() === wanted,
+      );
+      if (found !== undefined) return { result: { kind: 'found', receipt: found.transactionId }, exchanges };
+    }
+  } catch (error) {
+    if (!(error instanceof StatementError)) throw error;
+    return { result: error.reason, exchanges: [...exchanges, ...error.exchanges] };
+  }
+  return { result: unknown('not_found', 'the statement does not show this payment yet'), exchanges };
+}
+
+/** The size of a page is not documented, so the pages end with the first one without a new transaction. */
+async function* pages(
+  parts: PullParts,
+  { from, to }: StatementPeriod,
+  purpose: ExchangePurpose,
+  options: CallOptions,
+): AsyncGenerator<{ readonly items: readonly unknown[]; readonly exchanges: readonly RawExchange[] }> {
+  const seen = new Set<string>();
+  for (let page = 0, offset = 0; page < maxPages; page += 1) {
+    const { result: reply, exchanges } = await parts.client.post(
+      {
+        purpose,
+        path: '/pulltransactions/v1/query',
+        body: {
+          ShortCode: parts.shortCode,
+          StartDate: spacedTime(from),
+          EndDate: spacedTime(to),
+          OffSetValue: String(offset),
+        },
+        secrets: [],
+      },
+      options,
+    );
+    const items = readPage(reply, exchanges);
+    offset += items.length;
+    const fresh = items.filter((item) => {
+      const key = JSON.stringify(item);
+      const isNew = !seen.has(key);
+      seen.add(key);
+      return isNew;
+    });
+    yield { items: fresh, exchanges };
+    if (fresh.length === 0) return;
+  }
+  throw new StatementError(unknown('answer_too_large', `the statement has more than ${maxPages} pages`), []);
+}
+
+/** @throws StatementError for any other answer */
+function readPage(reply: JsonReply, exchanges: readonly RawExchange[]): readonly unknown[] {
+  if (reply.kind !== 'answered' || reply.status !== 200 || !reply.body.ok) {
+    throw new StatementError(unsettled(reply), exchanges);
+  }
+  const { json } = reply.body;
+  if (!Value.Check(answerSchema, json)) {
+    throw new StatementError(unknown('unreadable_answer', 'the answer is not a statement'), exchanges);
+  }
+  const code = String(json.ResponseCode);
+  // 1001 means that there are no transactions in the period.
+  if (code !== '1000' && code !== '1001') {
+    const detail = `the wallet answered with the response code ${code.slice(0, 32)}`;
+    throw new StatementError(unknown('unrecognised_code', detail), exchanges);
+  }
+  return (json.Response ?? []).flat();
+}
+
+function readEntry(item: unknown, currency: string): StatementEntry | string {
+  if (!Value.Check(transactionSchema, item)) return 'a required property is missing';
+  const amount = canonicalDecimal(String(item.amount));
+  if (amount === undefined) return 'the amount is not a decimal number';
+  if (!isReceipt(item.transactionId)) return 'the transaction id is not a receipt number';
+  const occurredAt = new Date(item.trxDate ?? Number.NaN);
+  const type = (item.transactiontype ?? '').toLowerCase();
+  return {
+    providerTransactionId: item.transactionId,
+    type: type.includes('reversal') ? 'reversal' : type.startsWith('c2b') ? 'payment' : 'other',
+    status: 'completed',
+    amount,
+    currency,
+    ...(Number.isNaN(occurredAt.getTime()) ? {} : { occurredAt }),
+    fees: [],
+  };
+}
+
+/** The time inside an id of version 7 (RFC 9562, section 5.7), in milliseconds since 1970; 0 for other ids. */
+function timeOfId(id: string): number {
+  const uuid = validate(id) ? id : uuidOfId(id);
+  if (uuid === undefined || version(uuid) !== 7) return 0;
+  return Number.parseInt(uuid.replaceAll('-', '').slice(0, 12), 16);
+}

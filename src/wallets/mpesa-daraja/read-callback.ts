@@ -1,0 +1,37 @@
+import { callbackExchange, callbackHeaders } from '../connector/callback-exchange.ts';
+import { readJson } from '../connector/read-json.ts';
+import type { CallbackHint, CallbackRequest } from '../connector/wallet-connector.ts';
+import { noteOf, writeNote } from './notes.ts';
+
+/** The answer that M-Pesa expects to each of its messages. */
+export const acceptedReply = {
+  status: 200,
+  body: JSON.stringify({ ResultCode: 0, ResultDesc: 'Accepted' }),
+};
+
+/**
+ * Reads a message to our URL: the outcome of a payment request, or the result of a question or a reversal. M-Pesa signs
+ * nothing, so every message is only a reason to query, and its note is only used with our own questions.
+ */
+export function readCallback(callback: CallbackRequest, secrets: readonly string[]): CallbackHint {
+  const read = readJson(
+    { headers: { ...callbackHeaders(callback), ...assumedType }, body: callback.body },
+    'the callback',
+  );
+  const note = read.ok ? noteOf(read.json) : undefined;
+  const problem = read.ok
+    ? note === undefined
+      ? 'the callback is not a message of M-Pesa'
+      : undefined
+    : read.problem;
+  return {
+    lookNow: true,
+    claim: note === undefined ? 'unreadable' : note.code === '0' ? 'completed' : 'failed',
+    ...(note === undefined ? {} : { note: writeNote(note) }),
+    reply: acceptedReply,
+    exchange: callbackExchange(callback, secrets, problem),
+  };
+}
+
+/** M-Pesa does not always declare its JSON, and the callback listener replaces the type. */
+const assumedType = { 'content-type': 'application/json' };

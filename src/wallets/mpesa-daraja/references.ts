@@ -1,0 +1,62 @@
+import { Type } from '@sinclair/typebox';
+import type { Static, TSchema } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+
+const Text = Type.String({ minLength: 1, maxLength: 64 });
+
+/** A question or a request whose answer comes by callback. */
+const askedSchema = Type.Object({
+  /** Both conversation ids of its acknowledgement, in any order. */
+  ids: Type.Array(Text, { maxItems: 2 }),
+  /** In milliseconds since 1970. */
+  at: Type.Integer(),
+  /** The receipt, or the conversation, that the question names. */
+  of: Text,
+});
+export type Asked = Static<typeof askedSchema>;
+
+/** Older questions are dropped, so that the reference stays within its length. */
+const keptQuestions = 2;
+
+export const withQuestion = (asked: readonly Asked[] | undefined, question: Asked): Asked[] => [
+  ...(asked ?? []).slice(1 - keptQuestions),
+  question,
+];
+
+const paymentSchema = Type.Object({
+  /** The id of the payment request at M-Pesa; absent when the payment was found in the statement. */
+  checkout: Type.Optional(Text),
+  /** When the payment was requested, in milliseconds since 1970. */
+  at: Type.Optional(Type.Integer()),
+  /** Our query said that the payment was made. */
+  paid: Type.Optional(Type.Literal(true)),
+  /** The receipt that the statement names. */
+  receipt: Type.Optional(Text),
+  asked: Type.Optional(Type.Array(askedSchema, { maxItems: keptQuestions })),
+});
+export type PaymentReference = Static<typeof paymentSchema>;
+
+const reversalSchema = Type.Object({
+  /** The reversal itself; absent when its acknowledgement was lost. */
+  sent: Type.Optional(Type.Object({ ids: Type.Array(Text, { maxItems: 2 }), at: Type.Integer() })),
+  asked: Type.Optional(Type.Array(askedSchema, { maxItems: keptQuestions })),
+});
+export type ReversalReference = Static<typeof reversalSchema>;
+
+/** The stored form of a reference: compact JSON. */
+export const writeReference = (reference: PaymentReference | ReversalReference): string =>
+  JSON.stringify(reference);
+
+export const readPaymentReference = (text: string | undefined): PaymentReference | undefined =>
+  read(paymentSchema, text);
+export const readReversalReference = (text: string | undefined): ReversalReference | undefined =>
+  read(reversalSchema, text);
+
+function read<Schema extends TSchema>(schema: Schema, text = ''): Static<Schema> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return Value.Check(schema, value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

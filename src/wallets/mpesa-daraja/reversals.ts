@@ -1,0 +1,115 @@
+import type { ReversalOutcome } from '../connector/outcomes.ts';
+import type { Answer } from '../connector/raw-exchange.ts';
+import type { CallOptions, ReversalInquiry } from '../connector/wallet-connector.ts';
+import type { ConfirmationParts, TransactionState } from './confirm-payment.ts';
+import { askAgainAfterMs, confirmTransaction } from './confirm-payment.ts';
+import type { StatusSubject } from './initiator-api.ts';
+import { unknown } from './mpesa-error.ts';
+import type { Note, ResultNote } from './notes.ts';
+import { readNotes, resultNotes } from './notes.ts';
+import type { ReversalReference } from './references.ts';
+import { readReversalReference, writeReference } from './references.ts';
+import { alreadyReversed, reasonOfReversal } from './result-codes.ts';
+
+/**
+ * The outcome of a reversal. Its result comes by callback, and counts if it names the conversation that M-Pesa acknowledged to
+ * us. Without a result, the status of the reversal is asked for.
+ */
+export async function queryReversal(
+  parts: ConfirmationParts,
+  reversal: ReversalInquiry,
+  options: CallOptions,
+): Promise<Answer<ReversalOutcome>> {
+  const notes = readNotes(reversal.callbackNotes);
+  const reference = readReversalReference(reversal.providerReference) ?? {};
+  const { sent } = reference;
+  const result = sent === undefined ? undefined : resultOf(sent.ids, notes);
+  if (result !== undefined) return { result: judgeResult(result, reversal), exchanges: [] };
+  if (sent !== undefined && Math.abs(parts.now().getTime() - sent.at) < askAgainAfterMs) {
+    return { result: { kind: 'pending' }, exchanges: [] };
+  }
+  const subject = subjectOf(reference, reversal, notes);
+  if (subject === undefined) {
+    const detail = 'the answer to the reversal was lost, and no callback about it has arrived';
+    return { result: unknown('not_found', detail), exchanges: [] };
+  }
+  const { result: state, exchanges } = await confirmTransaction(
+    parts,
+    subject,
+    reference.asked,
+    notes,
+    options,
+  );
+  return { result: outcomeOf(state, reference), exchanges };
+}
+
+const resultOf = (ids: readonly string[], notes: readonly Note[]): ResultNote | undefined =>
+  resultNotes(notes).findLast((note) => note.ids.some((id) => ids.includes(id)));
+
+function judgeResult(
+  note: ResultNote,
+  { providerTransactionId, currency }: ReversalInquiry,
+): ReversalOutcome {
+  const { code, transaction, original, amount } = note;
+  if (code === '0') {
+    if (original !== undefined && original !== providerTransactionId) {
+      return unknown('inconsistent', `the result of the reversal is about another payment, ${original}`);
+    }
+    return {
+      kind: 'completed',
+      providerTransactionId: transaction ?? '',
+      ...(amount === undefined ? {} : { money: { amount, currency } }),
+    };
+  }
+  if (code === alreadyReversed) {
+    const detail =
+      'the wallet says that the payment was reversed before; check in its portal who reversed it';
+    return unknown('inconsistent', detail);
+  }
+  const reason = reasonOfReversal(code);
+  if (reason !== undefined) return { kind: 'refused', reason, providerCode: code, providerText: '' };
+  return unknown('unrecognised_code', `the reversal ended with the result code ${code}`);
+}
+
+/**
+ * What to ask about: the conversation of the reversal. If its acknowledgement was lost, a result on the reversal's URL gives
+ * the transaction to ask about.
+ */
+function subjectOf(
+  { sent }: ReversalReference,
+  { providerTransactionId }: ReversalInquiry,
+  notes: readonly Note[],
+): StatusSubject | undefined {
+  const conversation = sent?.ids[0];
+  if (conversation !== undefined) return { conversation };
+  const claim = resultNotes(notes).find(
+    ({ code, transaction, original }) =>
+      code === '0' && transaction !== undefined && original === providerTransactionId,
+  );
+  return claim?.transaction === undefined ? undefined : { receipt: claim.transaction };
+}
+
+function outcomeOf(
+  state: Awaited<ReturnType<typeof confirmTransaction>>['result'] | TransactionState,
+  reference: ReversalReference,
+): ReversalOutcome {
+  switch (state.kind) {
+    case 'completed': {
+      const { receipt, amount, currency } = state;
+      return { kind: 'completed', providerTransactionId: receipt, money: { amount, currency } };
+    }
+    case 'ended':
+      return { kind: 'refused', reason: 'provider_error', providerCode: state.status, providerText: '' };
+    case 'open':
+      return { kind: 'pending' };
+    case 'waiting':
+      return {
+        kind: 'pending',
+        providerReference: writeReference({ ...reference, asked: [...state.asked] }),
+      };
+    case 'untold':
+      return unknown('not_found', state.detail);
+    case 'unknown':
+      return state;
+  }
+}

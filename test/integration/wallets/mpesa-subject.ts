@@ -1,0 +1,52 @@
+import { certificateOf, createSecurityKey } from '../../../src/wallet-simulator/mpesa-daraja/certificate.ts';
+import type { ConnectorOptions } from '../../../src/wallets/connector/connector-kind.ts';
+import type { PaymentRequest } from '../../../src/wallets/connector/wallet-connector.ts';
+import { newRandomId } from '../../../src/contract/public-id.ts';
+
+/** One key for a file of tests, because making one takes a moment. */
+export const securityKey = createSecurityKey();
+export const certificate = certificateOf(securityKey);
+
+export const mpesaSecrets = [
+  'the-consumer-secret',
+  'the-passkey',
+  'the-initiator-password',
+  'the-access-token',
+];
+
+/** The credentials that the app and the organisation share with M-Pesa. */
+export const credentials = {
+  consumer_key: 'the-consumer-key',
+  consumer_secret: 'the-consumer-secret',
+  short_code: '174379',
+  passkey: 'the-passkey',
+  initiator_name: 'the-initiator',
+  initiator_password: 'the-initiator-password',
+};
+
+export const mpesaSettings = (baseUrl: string) => ({
+  ...credentials,
+  base_url: baseUrl,
+  certificate_pem: certificate,
+});
+
+export const mpesaOptions = (over: Partial<ConnectorOptions> = {}): ConnectorOptions => ({
+  callbackBaseUrl: () => 'https://gatehouse.example/callbacks/wallet',
+  currencies: ['KES', 'ETB'],
+  timeouts: { connectMs: 5_000, callMs: 20_000 },
+  maxConnections: 8,
+  now: () => new Date(),
+  ...over,
+});
+
+export const buildMpesaPayment = (over: Partial<PaymentRequest> = {}): PaymentRequest => ({
+  attemptId: newRandomId('pat', new Date()),
+  amount: '100',
+  currency: 'KES',
+  payerPhone: '+254708374149',
+  channel: 'ussd',
+  description: 'Invoice 42',
+  requestedAt: new Date(),
+  callbackToken: 'mer_1.unguessable-token',
+  ...over,
+});

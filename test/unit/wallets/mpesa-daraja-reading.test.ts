@@ -1,0 +1,284 @@
+import { describe, expect, test } from '@jest/globals';
+import { accountReference } from '../../../src/wallets/mpesa-daraja/account-reference.ts';
+import { callbackUrl } from '../../../src/wallets/mpesa-daraja/callback-url.ts';
+import { compactTime, readCompactTime } from '../../../src/wallets/mpesa-daraja/eat-time.ts';
+import { noteOf, readNotes, writeNote } from '../../../src/wallets/mpesa-daraja/notes.ts';
+import { readPayerStarted, validationReply } from '../../../src/wallets/mpesa-daraja/payer-started.ts';
+import { readPushAnswer, readPushState } from '../../../src/wallets/mpesa-daraja/read-push.ts';
+import { readCertificate } from '../../../src/wallets/mpesa-daraja/security-credential.ts';
+import type { JsonAnswer } from '../../../src/wallets/connector/json-reply.ts';
+
+const at = new Date('2026-01-01T21:30:05Z');
+
+const answered = (status: number, json: unknown): JsonAnswer => ({
+  kind: 'answered',
+  status,
+  headers: { 'content-type': 'application/json' },
+  body: { ok: true, json },
+  isEmpty: false,
+});
+const error = (status: number, errorCode: string, errorMessage: string) =>
+  answered(status, { requestId: '1', errorCode, errorMessage });
+const state = (ResultCode: unknown) =>
+  answered(200, { ResponseCode: '0', CheckoutRequestID: 'ws_CO_1', ResultCode });
+
+describe('the answer to a payment request', () => {
+  const spike = {
+    fault: {
+      faultstring: 'Spike arrest violation',
+      detail: { errorcode: 'policies.ratelimit.SpikeArrestViolation' },
+    },
+  };
+  test.each([
+    [
+      'an invalid amount',
+      error(400, '400.002.02', 'Bad Request - Invalid Amount'),
+      'refused invalid_request',
+    ],
+    [
+      'an invalid number',
+      error(400, '400.002.02', 'Bad Request - Invalid PhoneNumber'),
+      'refused payer_not_found',
+    ],
+    [
+      'an invalid URL',
+      error(400, '400.002.02', 'Bad Request - Invalid CallBackURL'),
+      'refused merchant_config',
+    ],
+    ['an invalid body', error(400, '400.002.05', 'Invalid Request Payload'), 'refused invalid_request'],
+    ['a refused token', error(404, '404.001.03', 'Invalid Access Token'), 'refused merchant_config'],
+    [
+      'a refused token of another code',
+      error(401, '400.003.01', 'Invalid Access Token'),
+      'refused merchant_config',
+    ],
+    [
+      'an unknown short code',
+      error(500, '500.001.1001', '[Merchant] - Merchant does not exist'),
+      'refused merchant_config',
+    ],
+    ['a wrong passkey', error(500, '500.001.1001', 'Wrong credentials'), 'refused merchant_config'],
+    [
+      'a busy subscriber',
+      error(500, '500.001.1001', 'Unable to lock subscriber, a transaction is…'),
+      'refused payer_busy',
+    ],
+    [
+      'the same code with another text',
+      error(500, '500.001.1001', 'System internal error'),
+      'unknown server_error',
+    ],
+    [
+      'a missing product',
+      error(403, '403', 'Invalid API call as no apiproduct match found'),
+      'refused merchant_config',
+    ],
+    [
+      'too many requests',
+      error(500, '500.003.02', 'System is busy. Please try again'),
+      'unknown rate_limited',
+    ],
+    ['spike arrest of the gateway', answered(500, spike), 'unknown rate_limited'],
+    ['maintenance', error(503, '00.002.1001', 'Maintenance'), 'unknown server_error'],
+    ['a code without meaning', error(400, '400.999.99', 'What?'), 'unknown unrecognised_code'],
+    [
+      'a response code other than 0',
+      answered(200, { MerchantRequestID: '1', CheckoutRequestID: '2', ResponseCode: '1' }),
+      'unknown unrecognised_code',
+    ],
+  ])('is judged by code and text: %s', (_what, reply, expected) => {
+    const result = readPushAnswer(reply, at);
+
+    const reason = 'reason' in result ? result.reason : 'why' in result ? result.why : '';
+    expect(`${result.kind} ${reason}`).toBe(expected);
+  });
+});
+
+describe('the answer to the query of a payment request', () => {
+  test.each([
+    ['0', 'paid'],
+    [0, 'paid'],
+    ['4999', 'pending'],
+    ['1', 'declined insufficient_funds'],
+    ['4', 'declined limit_exceeded'],
+    ['17', 'declined limit_exceeded'],
+    ['1001', 'declined payer_busy'],
+    ['1019', 'timed_out'],
+    ['1025', 'declined provider_error'],
+    ['1032', 'declined declined_by_payer'],
+    ['1037', 'timed_out'],
+    ['2001', 'declined wrong_pin'],
+    ['2028', 'declined merchant_config'],
+    ['8006', 'declined account_state'],
+    ['SFC_IC0003', 'declined merchant_config'],
+    ['26', 'unknown'],
+    ['31337', 'unknown'],
+  ])('is judged by the result code %p', (code, expected) => {
+    const result = readPushState(state(code), 'ws_CO_1');
+
+    expect(`${result.kind} ${'reason' in result ? result.reason : ''}`.trim()).toBe(expected);
+  });
+
+  test.each([500, 200])('is pending for "being processed" with status %p', (status) => {
+    expect(
+      readPushState(error(status, '500.001.1001', 'The transaction is being processed'), 'ws_CO_1'),
+    ).toEqual({
+      kind: 'pending',
+    });
+  });
+
+  test('is unknown when it is about another request', () => {
+    expect(readPushState(state('0'), 'ws_CO_2')).toMatchObject({ kind: 'unknown', why: 'inconsistent' });
+  });
+});
+
+describe('a message of M-Pesa becomes a note without phone numbers', () => {
+  const pushMessage = (ResultCode: unknown, Item?: object[]) => ({
+    Body: {
+      stkCallback: {
+        MerchantRequestID: '1',
+        CheckoutRequestID: 'ws_CO_1',
+        ResultCode,
+        ...(Item && { CallbackMetadata: { Item } }),
+      },
+    },
+  });
+  const receipt = { Name: 'MpesaReceiptNumber', Value: 'NLJ7RT61SV' };
+
+  test.each([
+    [
+      'a success, with its items in any order and one without a value',
+      pushMessage(0, [{ Name: 'Balance' }, receipt, { Name: 'PhoneNumber', Value: 254_700_000_000 }]),
+      { about: 'push', checkout: 'ws_CO_1', code: '0', receipt: 'NLJ7RT61SV' },
+    ],
+    ['a failure', pushMessage(1032), { about: 'push', checkout: 'ws_CO_1', code: '1032' }],
+    [
+      'the answer to a status question',
+      {
+        Result: {
+          ResultCode: 0,
+          OriginatorConversationID: '1-2-3',
+          ConversationID: 'AG_1',
+          ResultParameters: {
+            ResultParameter: [
+              { Key: 'DebitPartyName', Value: '254700000000 - John' },
+              { Key: 'DebitPartyCharges', Value: 'Fee|KES|22.40' },
+              { Key: 'TransactionStatus', Value: 'Completed' },
+              { Key: 'Amount', Value: 100 },
+              { Key: 'ReceiptNo', Value: 'NLJ7RT61SV' },
+            ],
+          },
+        },
+      },
+      {
+        about: 'result',
+        ids: ['1-2-3', 'AG_1'],
+        code: '0',
+        receipt: 'NLJ7RT61SV',
+        amount: '100',
+        fee: '22.4',
+        status: 'Completed',
+      },
+    ],
+    [
+      'the result of a reversal, with a single parameter',
+      {
+        Result: {
+          ResultCode: 'R000001',
+          ConversationID: 'AG_1',
+          ResultParameters: { ResultParameter: { Key: 'OriginalTransactionID', Value: 'NLJ7RT61SV' } },
+        },
+      },
+      { about: 'result', ids: ['AG_1'], code: 'R000001', original: 'NLJ7RT61SV' },
+    ],
+    ['something else', { hello: 'world' }, undefined],
+  ])('%s', (_what, message, expected) => {
+    const note = noteOf(message);
+
+    expect(note).toEqual(expected);
+    if (note === undefined) return;
+    expect(writeNote(note).length).toBeLessThan(800);
+    expect(readNotes(['not a note', writeNote(note)])).toEqual([note]);
+  });
+});
+
+test('times are in East Africa Time', () => {
+  expect(compactTime(at)).toBe('20260102003005');
+  expect(readCompactTime('20260102003005')).toEqual(at);
+  expect(readCompactTime('20261302003005')).toBeUndefined();
+});
+
+test('the account reference is the random end of the id, in 12 letters and digits', () => {
+  expect(accountReference('pat_01k9z3t5y8e6wbv2n4m7q1h0cd')).toBe('V2N4M7Q1H0CD');
+  expect(accountReference('018f4a54-9b61-7cc1-9a5e-5b1f4b5d2a01')).toBe('5B1F4B5D2A01');
+});
+
+test('a callback URL has no word that M-Pesa refuses, and names the same path', () => {
+  const url = callbackUrl(
+    'https://pay.example/callbacks/mpesa-production/',
+    'pat_01cmdexe',
+    'mer_1.aSQLqueryExec-',
+  );
+
+  expect(url).not.toMatch(/mpesa|safaricom|exec?|cmd|sql|query/i);
+  expect(decodeURIComponent(new URL(url).pathname)).toBe(
+    '/callbacks/mpesa-production/pat_01cmdexe/mer_1.aSQLqueryExec-',
+  );
+});
+
+test('a certificate must contain an RSA key', () => {
+  expect(() => readCertificate('not a certificate')).toThrow(TypeError);
+});
+
+describe('a payment that its payer started', () => {
+  const message = {
+    TransactionType: 'Pay Bill',
+    TransID: 'RKL51ZDR4F',
+    TransTime: '20260102003005',
+    TransAmount: '5.00',
+    BusinessShortCode: '600966',
+    BillRefNumber: ' ORDER-42 ',
+    MSISDN: '254700000000',
+    FirstName: 'NICHOLAS',
+  };
+  const read = (body: unknown) =>
+    readPayerStarted(
+      { method: 'POST', url: '/c2b', headers: {}, body: Buffer.from(JSON.stringify(body)), receivedAt: at },
+      'KES',
+      [],
+    );
+
+  test('is read with its receipt, amount, reference and time', () => {
+    const result = read(message);
+
+    expect(result).toMatchObject({
+      kind: 'payment',
+      payment: {
+        providerTransactionId: 'RKL51ZDR4F',
+        amount: '5',
+        currency: 'KES',
+        reference: 'ORDER-42',
+        payee: '600966',
+        occurredAt: at,
+      },
+    });
+    expect(JSON.stringify(result)).not.toContain('254700000000');
+  });
+
+  test.each([
+    ['a message without an amount', { ...message, TransAmount: undefined }],
+    ['a negative amount', { ...message, TransAmount: '-5' }],
+    ['a receipt that is none', { ...message, TransID: '../..' }],
+    ['a list', []],
+  ])('is not read from %s', (_what, body) => {
+    expect(read(body)).toMatchObject({ kind: 'unreadable' });
+  });
+
+  test('is taken or rejected with the code that M-Pesa knows', () => {
+    expect(JSON.parse(validationReply('accept').body)).toEqual({ ResultCode: '0', ResultDesc: 'Accepted' });
+    expect(JSON.parse(validationReply('unknown_reference').body)).toEqual({
+      ResultCode: 'C2B00012',
+      ResultDesc: 'Rejected',
+    });
+  });
+});
