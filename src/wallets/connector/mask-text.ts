@@ -11,10 +11,10 @@ const secretField =
 
 /**
  * Digits that may be a phone number: 9 to 15, with or without a plus, and not part of a longer word. The second alternative is
- * a property that contains a reference or an amount, which is not masked.
+ * a property that contains a reference or an amount, which is not masked. MTN's `partyId` is a phone number.
  */
 const phoneOrReference =
-  /("[^"]{0,40}(?:reference|receipt|id|amount|balance|link|hash)"\s{0,8}:\s{0,8}"[^"]{0,512})|(?<![\w+.-])\+?[0-9]{9,15}(?![\w-]|\.[0-9])/gi;
+  /("[^"]{0,40}(?:reference|receipt|(?<!party)id|amount|balance|link|hash)"\s{0,8}:\s{0,8}"[^"]{0,512})|(?<![\w+.-])\+?[0-9]{9,15}(?![\w-]|\.[0-9])/gi;
 
 /** Replaces phone numbers in a text from outside by their masked form. */
 export function maskPhones(text: string): string {

@@ -4,7 +4,7 @@ import type { FailureReason } from '../../../src/wallets/connector/failure-reaso
 import type { RawExchange } from '../../../src/wallets/connector/raw-exchange.ts';
 import { StatementError } from '../../../src/wallets/connector/statement-error.ts';
 import { sameDecimal } from '../../../src/wallets/connector/decimal-text.ts';
-import type { PaymentOutcome, ReversalOutcome } from '../../../src/wallets/connector/outcomes.ts';
+import type { NextAction, PaymentOutcome, ReversalOutcome } from '../../../src/wallets/connector/outcomes.ts';
 import type { PaymentRequest, WalletConnector } from '../../../src/wallets/connector/wallet-connector.ts';
 import { paymentInquiry, reversalInquiry } from '../../support/wallet-inquiries.ts';
 import { waitUntil } from '../../support/wait-until.ts';
@@ -129,12 +129,14 @@ const inconclusive = (operation: Operation): readonly string[] =>
 
 /**
  * What holds of every connector, whatever its wallet does to it. `supported` are the calls this wallet has; `start` gives
- * a fresh connector and server, the server scripted to give the good answer everywhere.
+ * a fresh connector and server, the server scripted to give the good answer everywhere. `emptyAnswers` are the calls whose
+ * good answer has no body.
  */
 export function describeFaultTolerance(
   name: string,
   supported: readonly Operation[],
   start: () => Promise<FaultySubject>,
+  emptyAnswers: readonly Operation[] = [],
 ): void {
   describe(`${name}, when the wallet misbehaves`, () => {
     let subject: FaultySubject | undefined;
@@ -155,7 +157,11 @@ export function describeFaultTolerance(
         expect(kind).not.toBe('unavailable');
       });
 
-      test.each(faults)('settles nothing, once, on $name', async ({ behave, endless }) => {
+      const possible = faults.filter(
+        ({ needsBody }) => !(needsBody === true && emptyAnswers.includes(operation)),
+      );
+
+      test.each(possible)('settles nothing, once, on $name', async ({ behave, endless }) => {
         const started = await begin();
         const { route, good } = started.routes[operation];
         started.wallet.on(route, behave(good));
@@ -178,7 +184,10 @@ export function describeFaultTolerance(
 
         const kept = exchanges.filter(({ method, url }) => route.test(`${method} ${new URL(url).pathname}`));
         expect(kept).toHaveLength(1);
-        expect(kept[0]).toMatchObject({ status: good.status, responseBody: expect.stringMatching(/./) });
+        expect(kept[0]).toMatchObject({
+          status: good.status,
+          responseBody: expect.stringMatching(good.body === undefined ? /^$/ : /./),
+        });
         expectSafeToKeep(started, exchanges);
       });
 
@@ -255,9 +264,22 @@ function expectSafeToKeep({ secrets, payment }: FaultySubject, exchanges: readon
   }
 }
 
+/** A callback that a wallet sent to our URL. */
+export interface SeenCallback {
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly raw: string;
+}
+
 /** A connector in front of a wallet that does business: a simulator, or a provider's sandbox. */
 export interface RealSubject {
   readonly connector: WalletConnector;
+  /** Does what the payer must do after the acknowledgement, at wallets with a next action. */
+  readonly act?: (payment: PaymentRequest, action: NextAction | undefined) => Promise<void>;
+  /** The callbacks about a payment so far. */
+  readonly callbacksOf: (payment: PaymentRequest) => readonly SeenCallback[];
+  /** Invalidates all access tokens at the wallet. */
+  readonly expireTokens: () => Promise<void>;
   /** A new payment of a payer for whom it ends so. */
   readonly paymentThat: (ends: Ending) => PaymentRequest;
   /** What the wallet charged for that payment: one amount a charge. */
@@ -287,6 +309,11 @@ export const endings = [
   'rate_limited_once',
   'reversal_refused',
   'reversal_unknown',
+  'no_callback',
+  'callback_thrice',
+  'forged_callback',
+  'failure_callback',
+  'late_success',
 ] as const;
 export type Ending = (typeof endings)[number];
 
@@ -306,7 +333,7 @@ function requirePaid(outcome: PaymentOutcome): Paid {
 export function describeOutcomes(
   name: string,
   supported: readonly Ending[],
-  start: () => Promise<RealSubject>,
+  start: (clock?: () => Date) => Promise<RealSubject>,
 ): void {
   const testOf = (ending: Ending) => (supported.includes(ending) ? test : test.skip);
   describe(`${name}, when the wallet does business`, () => {
@@ -320,9 +347,12 @@ export function describeOutcomes(
     });
 
     /** Sends a payment and gives the reference to ask by, recovered if the wallet was not plain about it. */
-    async function send({ connector }: RealSubject, payment: PaymentRequest): Promise<string> {
+    async function send({ connector, act }: RealSubject, payment: PaymentRequest): Promise<string> {
       const { result } = await connector.initiate(payment, options);
-      if (result.kind === 'accepted') return result.providerReference;
+      if (result.kind === 'accepted') {
+        await act?.(payment, result.nextAction);
+        return result.providerReference;
+      }
       expect(result.kind).toBe('unknown');
       return waitUntil('the wallet remembers the request', async () => {
         const recovery = await connector.recover(payment.attemptId, options);
@@ -366,6 +396,7 @@ export function describeOutcomes(
         const payment = started.paymentThat(reason);
 
         const acknowledgement = (await started.connector.initiate(payment, options)).result;
+        if (acknowledgement.kind === 'accepted') await started.act?.(payment, acknowledgement.nextAction);
         const outcome =
           acknowledgement.kind === 'accepted'
             ? await settle(started, payment, acknowledgement.providerReference)
@@ -541,6 +572,115 @@ export function describeOutcomes(
       expect(entries.filter((entry) => entry.originalTransactionId === providerTransactionId)).toHaveLength(
         1,
       );
+    });
+
+    const parse = ({ connector }: RealSubject, { method, headers, raw }: SeenCallback) =>
+      connector.parseCallback({
+        method,
+        url: '/callbacks/wallet/id/…',
+        headers,
+        body: Buffer.from(raw),
+        receivedAt: new Date(),
+      });
+
+    const callbackOf = (started: RealSubject, payment: PaymentRequest, count = 1) =>
+      waitUntil('the wallet called back', () => {
+        const seen = started.callbacksOf(payment);
+        return seen.length >= count && seen;
+      });
+
+    testOf('no_callback')('a payment without a callback is found by asking', async () => {
+      const started = await begin();
+      const payment = started.paymentThat('no_callback');
+
+      const outcome = await pay(started, payment);
+
+      expect(outcome.kind).toBe('completed');
+      expect(started.callbacksOf(payment)).toEqual([]);
+    });
+
+    testOf('callback_thrice')('a callback that comes three times charges once', async () => {
+      const started = await begin();
+      const payment = started.paymentThat('callback_thrice');
+
+      const outcome = await pay(started, payment);
+      const hints = (await callbackOf(started, payment, 3)).map((callback) => parse(started, callback));
+
+      expect(outcome.kind).toBe('completed');
+      expect(hints.map(({ lookNow, claim }) => [lookNow, claim])).toEqual(
+        Array.from({ length: 3 }, () => [true, 'completed']),
+      );
+      expect(await started.chargesOf(payment)).toHaveLength(1);
+    });
+
+    testOf('forged_callback')('a forged callback of success completes nothing', async () => {
+      const started = await begin();
+      const payment = started.paymentThat('forged_callback');
+      const providerReference = await send(started, payment);
+      const [callback] = await callbackOf(started, payment);
+      const inquiry = paymentInquiry({ attemptId: payment.attemptId, providerReference });
+
+      const hint = parse(started, callback!);
+      const { result } = await started.connector.query(inquiry, options);
+
+      expect(hint.lookNow).toBe(true);
+      expect(result.kind).toBe('pending');
+      expect(await started.chargesOf(payment)).toEqual([]);
+    });
+
+    testOf('failure_callback')('a callback of failure does not fail a payment that was paid', async () => {
+      const started = await begin();
+      const payment = started.paymentThat('failure_callback');
+      const providerReference = await send(started, payment);
+      const [callback] = await callbackOf(started, payment);
+
+      const hint = parse(started, callback!);
+      const outcome = await settle(started, payment, providerReference);
+
+      expect(hint).toMatchObject({ lookNow: true, claim: 'failed' });
+      expect(outcome.kind).toBe('completed');
+    });
+
+    testOf('late_success')(
+      'money that arrives after the deadline is pending first, then completed',
+      async () => {
+        const started = await begin();
+        const payment = started.paymentThat('late_success');
+        const providerReference = await send(started, payment);
+        const inquiry = paymentInquiry({ attemptId: payment.attemptId, providerReference });
+
+        const early = await started.connector.query(inquiry, options);
+        const outcome = await settle(started, payment, providerReference);
+
+        expect(early.result.kind).toBe('pending');
+        expect(outcome.kind).toBe('completed');
+        expect(await started.chargesOf(payment)).toHaveLength(1);
+      },
+    );
+
+    test('an expired access token is replaced without a second charge', async () => {
+      const started = await begin();
+      const payment = started.paymentThat('completed');
+      await started.connector.health(options);
+      await started.expireTokens();
+
+      const providerReference = await send(started, payment);
+      await started.expireTokens();
+      const outcome = await settle(started, payment, providerReference);
+
+      expect(outcome.kind).toBe('completed');
+      expect(await started.chargesOf(payment)).toHaveLength(1);
+    });
+
+    test.each([-3, 3])('a clock that is %d hours wrong changes nothing', async (hours) => {
+      const started = await start(() => new Date(Date.now() + hours * 3_600_000));
+      subject = started;
+      const payment = started.paymentThat('completed');
+
+      const outcome = await pay(started, payment);
+
+      expect(outcome.kind).toBe('completed');
+      expect(await started.chargesOf(payment)).toHaveLength(1);
     });
 
     test('says that it is available', async () => {

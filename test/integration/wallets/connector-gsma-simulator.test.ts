@@ -3,6 +3,8 @@ import { afterAll, beforeAll } from '@jest/globals';
 import { GsmaConnector } from '../../../src/wallets/gsma/gsma-connector.ts';
 import { startInline } from '../../support/inline-process.ts';
 import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
+import { startCallbackReceiver } from '../wallet-simulator/callback-receiver.ts';
+import type { CallbackReceiver } from '../wallet-simulator/callback-receiver.ts';
 import type { Ending, RealSubject } from './connector-conformance.ts';
 import { describeOutcomes, endings } from './connector-conformance.ts';
 import { buildPayment, gsmaSettings } from './gsma-subject.ts';
@@ -28,13 +30,20 @@ const payers: Readonly<Record<Ending, string>> = {
   still_pending: '20',
   reversal_refused: '22',
   reversal_unknown: '23',
+  no_callback: '10',
+  callback_thrice: '11',
+  forged_callback: '18',
+  failure_callback: '21',
+  late_success: '13',
 };
 
 const known = { client_id: 'the-client', client_secret: 'the-client-secret', api_key: 'the-api-key' };
 
 let simulator: GatehouseProcess;
+let receiver: CallbackReceiver;
 
 beforeAll(async () => {
+  receiver = await startCallbackReceiver();
   simulator = await startInline('wallet-simulator', {
     GATEHOUSE_SIMULATOR_PORT: '0',
     GATEHOUSE_SIMULATOR_CREDENTIALS: JSON.stringify({ walleta: known, walletb: known }),
@@ -45,17 +54,17 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await simulator.stop();
+  await receiver.close();
 });
 
-async function startSubject(): Promise<RealSubject> {
+async function startSubject(clock = () => new Date()): Promise<RealSubject> {
   const origin = String(simulator.ready['origin']);
   const connector = new GsmaConnector(
     gsmaSettings(origin, {
       baseUrl: `${origin}/walleta`,
-      // Nobody listens there: what a callback would tell is asked for anyway.
-      callbackBaseUrl: 'http://127.0.0.1:9/callbacks',
+      callbackBaseUrl: receiver.url,
     }),
-    () => new Date(),
+    clock,
   );
   return {
     connector,
@@ -69,6 +78,10 @@ async function startSubject(): Promise<RealSubject> {
       const response = await fetch(`${origin}/simulator/charges?correlation_id=${attemptId}`);
       const { charges } = (await response.json()) as { charges: readonly { amount: string }[] };
       return charges.map(({ amount }) => amount);
+    },
+    callbacksOf: ({ attemptId }) => receiver.received.filter(({ path }) => path.includes(attemptId)),
+    expireTokens: async () => {
+      await fetch(`${origin}/simulator/tokens/expire`, { method: 'POST' });
     },
     newId: randomUUID,
     close: async () => {

@@ -5,11 +5,16 @@ import { answer, json, raw } from './scripted-wallet.ts';
 /** One way for a wallet to answer that settles nothing. */
 export interface Fault {
   readonly name: string;
-  /** `status` is that of a good answer, `good` its body: some faults lie in nothing else. */
+  /** `status` is that of a good answer, `body` its body, undefined for none: some faults lie in nothing else. */
   readonly behave: (good: { readonly status: number; readonly body: unknown }) => Behaviour;
   /** The answer never ends; the caller must give up. */
   readonly endless?: true;
+  /** It is the good answer where that has no body, so it means nothing there. */
+  readonly needsBody?: true;
 }
+
+/** The good body as it is sent. */
+const textOf = (body: unknown): string => (body === undefined ? '' : JSON.stringify(body));
 
 const oneByteEveryTurn: Behaviour = ({ socket }) => {
   socket.write('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 60000\r\n\r\n');
@@ -32,7 +37,7 @@ const tenMegabytes =
   (status: number, body: unknown): Behaviour =>
   ({ response }) => {
     response.writeHead(status, { 'content-type': 'application/json' });
-    response.write(JSON.stringify(body));
+    response.write(textOf(body) || ' ');
     const blanks = Buffer.alloc(64 * 1024, ' ');
     let left = 160;
     const pour = () => {
@@ -57,7 +62,11 @@ const echo: Behaviour = ({ response, request }) => {
 export const faults: readonly Fault[] = [
   { name: 'a web page', behave: ({ status }) => answer(status, 'text/html', '<html>Welcome</html>') },
   { name: 'a web page about a bad gateway', behave: () => answer(502, 'text/html', '<html>502</html>') },
-  { name: 'nothing but a status', behave: ({ status }) => answer(status, 'application/json', '') },
+  {
+    name: 'nothing but a status',
+    needsBody: true,
+    behave: ({ status }) => answer(status, 'application/json', ''),
+  },
   {
     name: 'no content',
     behave:
@@ -67,23 +76,26 @@ export const faults: readonly Fault[] = [
   },
   {
     name: 'no content type',
+    needsBody: true,
     behave: ({ status, body }) =>
       raw(
-        `HTTP/1.1 ${status} OK\r\ncontent-length: ${Buffer.byteLength(JSON.stringify(body))}\r\n\r\n${JSON.stringify(body)}`,
+        `HTTP/1.1 ${status} OK\r\ncontent-length: ${Buffer.byteLength(textOf(body))}\r\n\r\n${textOf(body)}`,
       ),
   },
   {
     name: 'JSON called text',
-    behave: ({ status, body }) => answer(status, 'text/plain', JSON.stringify(body)),
+    needsBody: true,
+    behave: ({ status, body }) => answer(status, 'text/plain', textOf(body)),
   },
   {
     name: 'JSON cut off',
-    behave: ({ status, body }) => answer(status, 'application/json', JSON.stringify(body).slice(0, -1)),
+    needsBody: true,
+    behave: ({ status, body }) => answer(status, 'application/json', textOf(body).slice(0, -1)),
   },
   {
     name: 'JSON in zip',
     behave: ({ status, body }) =>
-      answer(status, 'application/json', gzipSync(JSON.stringify(body)), { 'content-encoding': 'gzip' }),
+      answer(status, 'application/json', gzipSync(textOf(body)), { 'content-encoding': 'gzip' }),
   },
   {
     name: 'bytes that are no UTF-8',

@@ -109,11 +109,13 @@ async function readRequest(message: IncomingMessage): Promise<SeenRequest | unde
   };
 }
 
-/** Answers with JSON. */
+/** Answers with JSON; with an empty body if it is undefined. */
 export const json =
   (status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Behaviour =>
   ({ response }) => {
-    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
+    response
+      .writeHead(status, { 'content-type': 'application/json', ...headers })
+      .end(body === undefined ? '' : JSON.stringify(body));
   };
 
 /** Answers with a body of any kind. */

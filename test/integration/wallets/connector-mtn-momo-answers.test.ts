@@ -1,0 +1,339 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { validate, version } from 'uuid';
+import { mtnMomo } from '../../../src/wallets/mtn-momo/mtn-momo.ts';
+import { referenceId } from '../../../src/wallets/mtn-momo/reference-id.ts';
+import { newRandomId } from '../../../src/contract/public-id.ts';
+import { paymentInquiry, reversalInquiry } from '../../support/wallet-inquiries.ts';
+import type { FaultySubject } from './connector-conformance.ts';
+import {
+  attemptId,
+  createMtn,
+  payment,
+  reversalId,
+  routes,
+  settings,
+  startMtn,
+  status,
+  token,
+} from './mtn-momo-subject.ts';
+import { answer, json } from './scripted-wallet.ts';
+
+const options = { signal: new AbortController().signal };
+let subject: FaultySubject;
+
+beforeAll(async () => {
+  subject = await startMtn();
+});
+beforeEach(() => {
+  for (const { route, good } of Object.values(subject.routes)) {
+    subject.wallet.on(route, json(good.status, good.body));
+  }
+});
+afterAll(() => subject.close());
+
+const pay = () => subject.connector.initiate(payment(), options);
+const query = () => subject.connector.query(paymentInquiry({ attemptId }), options);
+const refund = () =>
+  subject.connector.reverse(
+    { ...payment({ amount: '40.00' }), reversalId, providerTransactionId: '23503452' },
+    options,
+  );
+
+describe('the X-Reference-Id', () => {
+  test('is a UUID of version 4, the same for the same id, and another for another id', () => {
+    const ids = Array.from({ length: 1_000 }, () => newRandomId('pat', new Date('2026-01-01T00:00:00Z')));
+
+    const references = ids.map(referenceId);
+
+    expect(new Set(references).size).toBe(ids.length);
+    expect(references.every((reference) => validate(reference) && version(reference) === 4)).toBe(true);
+    expect(ids.map(referenceId)).toEqual(references);
+    expect(() => referenceId('invoice 7')).toThrow(TypeError);
+  });
+});
+
+describe('a request', () => {
+  test('to pay has the headers and the body of the API, and no plus or special characters', async () => {
+    await subject.connector.initiate(
+      payment({ description: `Tom's "Café" <${'x'.repeat(200)}>`, amount: '5.00' }),
+      options,
+    );
+
+    const { headers, body } = subject.wallet.requestsTo(routes.initiate).at(-1)!;
+    expect(headers).toMatchObject({
+      authorization: 'Bearer the-access-token',
+      'x-reference-id': referenceId(attemptId),
+      'x-target-environment': 'sandbox',
+      'ocp-apim-subscription-key': 'the-collection-key',
+      'x-callback-url': `https://gatehouse.example/callbacks/mtn-sandbox/${attemptId}/unguessable-token`,
+      'content-type': 'application/json',
+    });
+    const sent = JSON.parse(body) as Record<string, string>;
+    expect(sent).toMatchObject({
+      amount: '5',
+      currency: 'EUR',
+      externalId: attemptId,
+      payer: { partyIdType: 'MSISDN', partyId: '256770001122' },
+    });
+    expect(sent['payerMessage']).toMatch(/^Tom s Café x+$/);
+    expect(sent['payerMessage']!.length).toBeLessThanOrEqual(128);
+  });
+
+  test('for a token has a length of 0 and Basic credentials, and each product has its own', async () => {
+    await pay();
+    await refund();
+
+    const tokens = [routes.collectionToken, routes.disbursementToken].map(
+      (route) => subject.wallet.requestsTo(route).at(-1)!.headers,
+    );
+    expect(tokens.map((headers) => headers['content-length'])).toEqual(['0', '0']);
+    expect(tokens.map((headers) => headers['ocp-apim-subscription-key'])).toEqual([
+      'the-collection-key',
+      'the-disbursement-key',
+    ]);
+  });
+
+  test('to refund names the payment by its X-Reference-Id, and itself by another', async () => {
+    await refund();
+
+    const { headers, body } = subject.wallet.requestsTo(routes.reverse).at(-1)!;
+    expect(headers['x-reference-id']).toBe(referenceId(reversalId));
+    expect(JSON.parse(body)).toMatchObject({
+      amount: '40',
+      externalId: reversalId,
+      referenceIdToRefund: referenceId(attemptId),
+    });
+  });
+
+  test.each([
+    ['another currency', { currency: 'ETB' }, 'merchant_config'],
+    ['no amount', { amount: '0.00' }, 'invalid_request'],
+    ['no phone number', { payerPhone: '0770001122' }, 'invalid_request'],
+  ])('with %s is refused before it is sent', async (_what, over, reason) => {
+    const before = subject.wallet.requestsTo(routes.initiate).length;
+
+    const { result } = await subject.connector.initiate(payment(over), options);
+
+    expect(result).toMatchObject({ kind: 'refused', reason });
+    expect(subject.wallet.requestsTo(routes.initiate)).toHaveLength(before);
+  });
+});
+
+describe('an acknowledgement', () => {
+  const error = (code: string) => ({ code, message: 'for +256770001122' });
+
+  test.each([
+    [400, undefined, 'invalid_request'],
+    [400, error('VALIDATION_ERROR'), 'invalid_request'],
+    [403, { statusCode: 403, message: 'Forbidden' }, 'merchant_config'],
+    [404, { statusCode: 404, message: 'Resource not found' }, 'merchant_config'],
+    [404, error('PAYER_NOT_FOUND'), 'payer_not_found'],
+    [500, error('NOT_ALLOWED'), 'merchant_config'],
+    [500, error('INVALID_CURRENCY'), 'merchant_config'],
+    [500, error('INVALID_CALLBACK_URL_HOST'), 'merchant_config'],
+    [500, error('PAYER_NOT_FOUND'), 'payer_not_found'],
+    [500, 'PAYEE_NOT_ALLOWED_TO_RECEIVE', 'merchant_config'],
+  ])('of %d %j is a refusal', async (code, body, reason) => {
+    subject.wallet.on(routes.initiate, json(code, body));
+
+    const { result } = await pay();
+
+    expect(result).toMatchObject({ kind: 'refused', reason });
+    expect(JSON.stringify(result)).not.toContain('256770001122');
+  });
+
+  test.each([
+    [409, error('RESOURCE_ALREADY_EXIST'), 'duplicate_request'],
+    [409, error('SOMETHING_NEW'), 'unrecognised_code'],
+    [401, { statusCode: 401, message: 'Access denied' }, 'unauthenticated'],
+    [500, error('INTERNAL_PROCESSING_ERROR'), 'server_error'],
+    [500, error('SOMETHING_NEW'), 'server_error'],
+    [503, error('SERVICE_UNAVAILABLE'), 'server_error'],
+    [202, {}, 'unreadable_answer'],
+  ])('of %d %j decides nothing', async (code, body, why) => {
+    subject.wallet.on(routes.initiate, json(code, body));
+
+    expect((await pay()).result).toMatchObject({ kind: 'unknown', why });
+  });
+
+  test('of 200 with a web page instead of a token is no token, and nothing is sent', async () => {
+    const fresh = await startMtn();
+    fresh.wallet.on(routes.collectionToken, answer(200, 'text/html', '<html>Request Rejected</html>'));
+
+    const { result } = await fresh.connector.initiate(payment(), options);
+
+    expect(result).toMatchObject({ kind: 'not_sent', why: 'no_token' });
+    expect(fresh.wallet.requestsTo(routes.initiate)).toEqual([]);
+    await fresh.close();
+  });
+
+  test('of 401 renews the token once, and sends the same request again', async () => {
+    const fresh = await startMtn();
+    fresh.wallet.on(routes.collectionToken, json(200, token), json(200, { ...token, access_token: 'newer' }));
+    fresh.wallet.on(routes.initiate, json(401, { statusCode: 401 }), json(202, undefined));
+
+    const { result } = await fresh.connector.initiate(payment(), options);
+
+    const sent = fresh.wallet.requestsTo(routes.initiate);
+    expect(result).toMatchObject({
+      kind: 'accepted',
+      providerReference: `requesttopay/${referenceId(attemptId)}`,
+    });
+    expect(sent.map(({ headers }) => [headers['x-reference-id'], headers.authorization])).toEqual([
+      [referenceId(attemptId), 'Bearer the-access-token'],
+      [referenceId(attemptId), 'Bearer newer'],
+    ]);
+    await fresh.close();
+  });
+});
+
+describe('a query', () => {
+  test.each([
+    ['text', '100.50', '23503452'],
+    ['shortened text', '100.5', '23503452'],
+    ['a number', 100.5, 23503452],
+  ])('reads an amount that is %s', async (_form, amount, financialTransactionId) => {
+    subject.wallet.on(
+      routes.query,
+      json(200, status({ status: 'SUCCESSFUL', amount, financialTransactionId })),
+    );
+
+    expect((await query()).result).toEqual({
+      kind: 'completed',
+      providerTransactionId: '23503452',
+      amount: '100.5',
+      currency: 'EUR',
+      fees: [],
+    });
+  });
+
+  test.each([
+    ['NOT_ENOUGH_FUNDS', { kind: 'declined', reason: 'insufficient_funds' }],
+    ['PAYER_LIMIT_REACHED', { kind: 'declined', reason: 'limit_exceeded' }],
+    ['PAYER_NOT_FOUND', { kind: 'declined', reason: 'payer_not_found' }],
+    ['APPROVAL_REJECTED', { kind: 'declined', reason: 'declined_by_payer' }],
+    [
+      { code: 'PAYMENT_NOT_APPROVED', message: 'no' },
+      { kind: 'declined', reason: 'declined_by_payer' },
+    ],
+    ['SENDER_ACCOUNT_NOT_ACTIVE', { kind: 'declined', reason: 'account_state' }],
+    [{ code: 'PAYEE_NOT_FOUND' }, { kind: 'declined', reason: 'merchant_config' }],
+    ['INTERNAL_PROCESSING_ERROR', { kind: 'declined', reason: 'provider_error' }],
+    [undefined, { kind: 'declined', reason: 'provider_error' }],
+    ['EXPIRED', { kind: 'timed_out' }],
+    [{ code: 'COULD_NOT_PERFORM_TRANSACTION' }, { kind: 'timed_out' }],
+    ['SOMETHING_NEW', { kind: 'unknown', why: 'unrecognised_code' }],
+  ])('of a failed payment with the reason %j', async (reason, expected) => {
+    subject.wallet.on(routes.query, json(200, status({ status: 'FAILED', reason })));
+
+    expect((await query()).result).toMatchObject(expected);
+  });
+
+  test.each([
+    ['another status', status({ status: 'UNDER_REVIEW' }), 'unrecognised_status'],
+    ['another payment', status({ externalId: 'pat_other', status: 'SUCCESSFUL' }), 'inconsistent'],
+    ['success without a transaction', status({ status: 'SUCCESSFUL' }), 'unreadable_answer'],
+    [
+      'an amount in words',
+      status({ status: 'SUCCESSFUL', financialTransactionId: '1', amount: 'ten' }),
+      'unreadable_answer',
+    ],
+  ])('with %s is unknown', async (_what, body, why) => {
+    subject.wallet.on(routes.query, json(200, body));
+
+    expect((await query()).result).toMatchObject({ kind: 'unknown', why });
+  });
+
+  test('of an id that MTN does not know is unknown, and recovery finds nothing', async () => {
+    subject.wallet.on(routes.query, json(404, { code: 'RESOURCE_NOT_FOUND', message: 'not found' }));
+
+    expect((await query()).result).toMatchObject({ kind: 'unknown', why: 'not_found' });
+    expect((await subject.connector.recover(attemptId, options)).result).toEqual({ kind: 'not_found' });
+  });
+
+  test('keeps no phone number of the payer', async () => {
+    const { exchanges } = await query();
+
+    expect(JSON.stringify(exchanges)).toContain(attemptId);
+    expect(JSON.stringify(exchanges)).not.toContain('256770001122');
+  });
+});
+
+describe('a refund', () => {
+  test.each([
+    [
+      { status: 'SUCCESSFUL', financialTransactionId: '77' },
+      { kind: 'completed', providerTransactionId: '77' },
+    ],
+    [
+      { status: 'FAILED', reason: 'NOT_ENOUGH_FUNDS' },
+      { kind: 'refused', reason: 'insufficient_funds' },
+    ],
+    [
+      { status: 'FAILED', reason: { code: 'EXPIRED' } },
+      { kind: 'refused', reason: 'provider_error' },
+    ],
+    [
+      { status: 'FAILED', reason: 'SOMETHING_NEW' },
+      { kind: 'unknown', why: 'unrecognised_code' },
+    ],
+  ])('with %j', async (over, expected) => {
+    subject.wallet.on(routes.queryReversal, json(200, status({ externalId: reversalId, ...over })));
+    const inquiry = reversalInquiry({ reversalId, providerTransactionId: '23503452' });
+
+    expect((await subject.connector.queryReversal(inquiry, options)).result).toMatchObject(expected);
+  });
+
+  test('without credentials of Disbursement is refused, and the capabilities say so', async () => {
+    const {
+      disbursement_subscription_key: _key,
+      disbursement_api_user: _user,
+      disbursement_api_key: _apiKey,
+      ...collectionOnly
+    } = settings(`${subject.wallet.origin}/momo`);
+    const connector = createMtn(collectionOnly, 'https://gatehouse.example/callbacks');
+
+    const { result, exchanges } = await connector.reverse(
+      { ...payment(), reversalId, providerTransactionId: '23503452' },
+      options,
+    );
+
+    expect(result).toMatchObject({ kind: 'refused', reason: 'merchant_config' });
+    expect(exchanges).toEqual([]);
+    expect([connector.capabilities.reversal, mtnMomo.capabilities.reversal]).toEqual([false, true]);
+    await connector.close();
+  });
+});
+
+describe('a callback', () => {
+  test.each(['PUT', 'POST'])('by %s is a reason to query', (method) => {
+    const hint = subject.connector.parseCallback({
+      method,
+      url: '/callbacks/mtn-sandbox/…',
+      headers: { 'content-type': 'application/json' },
+      body: Buffer.from(JSON.stringify(status({ status: 'SUCCESSFUL', financialTransactionId: 5 }))),
+      receivedAt: new Date(),
+    });
+
+    expect(hint).toMatchObject({
+      lookNow: true,
+      claim: 'completed',
+      claimedRequestId: attemptId,
+      reply: { status: 200 },
+    });
+  });
+
+  test('is not requested when another host is registered, because MTN would refuse the payment', async () => {
+    const connector = createMtn(
+      settings(`${subject.wallet.origin}/momo`, { provider_callback_host: 'old.example' }),
+      'https://gatehouse.example/callbacks',
+    );
+
+    await connector.initiate(payment(), options);
+    const health = await connector.health(options);
+
+    expect(subject.wallet.requestsTo(routes.initiate).at(-1)!.headers).not.toHaveProperty('x-callback-url');
+    expect(health.result).toMatchObject({ kind: 'degraded', detail: expect.stringContaining('old.example') });
+    await connector.close();
+  });
+});
