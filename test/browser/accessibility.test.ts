@@ -1,44 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import axe from 'axe-core';
-import type { AxeResults } from 'axe-core';
-import type { Browser, Page } from 'playwright-core';
-import { openCheckoutOrders } from '../support/checkout-orders.ts';
-import type { CheckoutOrders } from '../support/checkout-orders.ts';
-import { launchChromium } from '../support/chromium.ts';
-import { startStack } from '../support/stack.ts';
-import type { Stack } from '../support/stack.ts';
+import type { BrowserContext } from 'playwright-core';
+import { waitUntil } from '../support/wait-until.ts';
+import { expectAccessible, languages } from './accessible.ts';
+import { openCheckoutSite } from './checkout-site.ts';
+import type { CheckoutSite } from './checkout-site.ts';
 import { everyPage } from './every-page.ts';
 
-let stack: Stack;
-let orders: CheckoutOrders;
-let browser: Browser;
-
+let site: CheckoutSite;
 beforeAll(async () => {
-  [stack, browser] = await Promise.all([startStack({ facades: 0, checkouts: 1 }), launchChromium()]);
-  orders = await openCheckoutOrders(stack);
+  site = await openCheckoutSite();
 });
-
-afterAll(async () => {
-  await orders.close();
-  await Promise.all([browser.close(), stack.stop()]);
-});
-
-/** Everything axe knows of WCAG 2.2 at A and AA, and its advice beyond. */
-async function problemsOf(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source);
-  const { violations } = await page.evaluate<AxeResults>(
-    'axe.run(document, { resultTypes: ["violations"] })',
-  );
-  return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
-}
-
-const views = [
-  { width: 360, colorScheme: 'light' },
-  { width: 1280, colorScheme: 'dark' },
-] as const;
-
-/** 320 px is what 1280 px at 400 % come to (WCAG 2.2, 1.4.10). */
-const widths = [320, 360, 1280];
+afterAll(() => site.close());
 
 /** Long pages, on which mistakes and refusals stand above the button that is pressed next. */
 const longPages = new Set([
@@ -64,31 +36,58 @@ const crowdedButtons = `[...document.querySelectorAll('.button')].filter((button
   });
 }).map((button) => button.textContent)`;
 
-describe.each(Object.entries(everyPage))('%s', (name, visit) => {
-  test.each(['en', 'am'])(
-    'in %s: axe finds nothing, nothing is scrolled sideways, and the main button is in sight',
-    async (language) => {
-      const context = await browser.newContext({ locale: language, viewport: { width: 360, height: 740 } });
-      try {
-        const page = await context.newPage();
-        await visit(page, orders, stack.checkouts[0]!.origin);
+/** Less than this in all: the page and everything it loads, headers included, uncompressed. */
+const limitBytes = 60_000;
 
-        for (const width of widths) {
-          await page.setViewportSize({ width, height: 740 });
-          expect([width, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([
-            width,
-            width,
-          ]);
-        }
-        await page.setViewportSize({ width: 390, height: 844 });
+/** The bytes that come over the network when the address is opened in a new tab, all of them from our own host. */
+async function weigh(context: BrowserContext, url: string): Promise<number> {
+  const page = await context.newPage();
+  const foreign: string[] = [];
+  page.on('request', (request) => {
+    if (!request.url().startsWith(`${site.origin}/`)) foreign.push(request.url());
+  });
+  const devtools = await context.newCDPSession(page);
+  await devtools.send('Network.enable');
+  await devtools.send('Network.setCacheDisabled', { cacheDisabled: true });
+  let bytes = 0;
+  devtools.on('Network.loadingFinished', ({ encodedDataLength }) => {
+    bytes += encodedDataLength;
+  });
+  await page.goto(url, { waitUntil: 'load' });
+  await page.evaluate('[...document.images].forEach((image) => { image.loading = "eager"; })');
+  await waitUntil('all images are there', () =>
+    page.evaluate<boolean>('[...document.images].every((image) => image.complete)'),
+  );
+  expect(foreign).toEqual([]);
+  await page.close();
+  return bytes;
+}
+
+describe.each(Object.entries(everyPage))('%s', (name, visit) => {
+  test.each(languages)(
+    'in %s: axe finds nothing, nothing is scrolled sideways, the main button is in sight, and it weighs little',
+    async (language) => {
+      const context = await site.browser.newContext({
+        locale: language,
+        viewport: { width: 390, height: 844 },
+      });
+      try {
+        const complaints: string[] = [];
+        context.on('console', (message) => {
+          if (/content security policy/i.test(message.text())) complaints.push(message.text());
+        });
+        context.on('weberror', (error) => complaints.push(error.error().message));
+        const page = await context.newPage();
+        await visit(page, site.orders, site.origin);
+        const url = page.url();
+
         expect(await page.evaluate(crowdedButtons)).toEqual([]);
         if (!longPages.has(name)) expect(await page.evaluate<number>(mainButtonEnd)).toBeLessThanOrEqual(844);
-        for (const { width, colorScheme } of views) {
-          await page.setViewportSize({ width, height: 740 });
-          await page.emulateMedia({ colorScheme });
-          expect([colorScheme, await problemsOf(page)]).toEqual([colorScheme, []]);
-        }
-        expect(await page.locator('html').getAttribute('lang')).toBe(language);
+        await expectAccessible(page, language);
+        const bytes = await weigh(context, url);
+        expect(bytes).toBeGreaterThan(5_000);
+        expect(bytes).toBeLessThan(limitBytes);
+        expect(complaints).toEqual([]);
       } finally {
         await context.close();
       }

@@ -1,16 +1,14 @@
-import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import axe from 'axe-core';
-import type { AxeResults } from 'axe-core';
 import { Secret, TOTP } from 'otpauth';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { AccountService, MemberRole } from '../../src/gen/gatehouse/v1/account_service_pb.js';
 import { launchChromium } from '../support/chromium.ts';
 import { makeOperatorsOld, openDashboardUsers } from '../support/dashboard-users.ts';
 import type { DashboardUsers, TestUser } from '../support/dashboard-users.ts';
 import { startStack } from '../support/stack.ts';
 import type { Stack } from '../support/stack.ts';
+import { keepPicture, problemsOf } from './accessible.ts';
+import { openPage } from './dashboard-site.ts';
 
 let stack: Stack;
 let browser: Browser;
@@ -26,48 +24,13 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([browser.close(), stack.stop()]));
 
-interface Visit {
-  readonly page: Page;
-  readonly context: BrowserContext;
-}
-
-async function enter(user: TestUser, language = 'en', width = 1280): Promise<Visit> {
-  const context = await browser.newContext({
-    locale: language === 'am' ? 'am-ET' : 'en-GB',
-    viewport: { width, height: 800 },
-    colorScheme: language === 'am' ? 'dark' : 'light',
-  });
-  const page = await context.newPage();
-  await page.goto(`${origin}/sign-in?lang=${language}`);
-  await page.locator('#email').fill(user.email);
-  await page.locator('#password').fill(user.password);
-  await page.locator('main form button').first().click();
-  await page.locator('.menu-user').waitFor();
-  return { page, context };
+async function enter(user: TestUser) {
+  const page = await openPage(browser, origin, user);
+  return { page, context: page.context() };
 }
 
 const newMerchant = async () => (await stack.createMerchant()).id;
 const heading = (page: Page, name: string) => page.getByRole('heading', { name, exact: true }).waitFor();
-
-/** Everything axe knows of WCAG 2.2 at A and AA, and its advice beyond. */
-async function problemsOf(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source);
-  const { violations } = await page.evaluate<AxeResults>(
-    'axe.run(document, { resultTypes: ["violations"] })',
-  );
-  return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
-}
-
-/** For people to look at, when they say where. */
-async function keepPicture(page: Page, name: string): Promise<void> {
-  const folder = process.env['GATEHOUSE_TEST_PICTURES'];
-  if (folder === undefined) return;
-  await mkdir(folder, { recursive: true });
-  await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
-}
-
-const unfold = (page: Page): Promise<unknown> =>
-  page.evaluate(`for (const fold of document.querySelectorAll('main details')) fold.open = true;`);
 
 const totpOf = (secret: string) => new TOTP({ secret: Secret.fromBase32(secret.replaceAll(' ', '')) });
 
@@ -287,40 +250,4 @@ describe('operators', () => {
     await page.getByText('can sign in again').waitFor();
     await Promise.all([first.context.close(), second.context.close()]);
   });
-});
-
-describe.each(['en', 'am'])('in %s', (language) => {
-  test.each(['team', 'audit', 'account', 'users', 'whole-audit'] as const)(
-    'axe finds nothing on the page %s with all of it folded out, and nothing has to be scrolled sideways',
-    async (name) => {
-      const merchantId = await newMerchant();
-      const owner = await users.member(merchantId);
-      const other = await users.member(merchantId, MemberRole.DEVELOPER);
-      const accounts = stack.client(AccountService, 'operator');
-      await accounts.setUserDisabled({ email: other.email, isDisabled: true });
-      const email = `${'a-very-long-name-of-somebody'.repeat(2)}@department.shop.example`;
-      await accounts.inviteUser({ email, merchantId, role: MemberRole.VIEWER });
-      const isOperators = name === 'users' || name === 'whole-audit';
-      const { page, context } = await enter(isOperators ? await users.operator() : owner, language);
-      const paths = {
-        team: `/m/${merchantId}/team`,
-        audit: `/m/${merchantId}/audit`,
-        account: '/account',
-        users: '/operator/users',
-        'whole-audit': '/operator/audit',
-      };
-      await page.goto(origin + paths[name]);
-      for (const width of [320, 360, 1280]) {
-        await page.setViewportSize({ width, height: 800 });
-        if (width !== 320) await keepPicture(page, `${name}-${width}-${language}`);
-      }
-      await unfold(page);
-      for (const width of [320, 360, 1280]) {
-        await page.setViewportSize({ width, height: 800 });
-        expect([width, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([width, width]);
-        expect(await problemsOf(page)).toEqual([]);
-      }
-      await context.close();
-    },
-  );
 });

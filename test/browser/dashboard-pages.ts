@@ -1,46 +1,33 @@
 import type { Page } from 'playwright-core';
-import type { TestUser } from '../support/dashboard-users.ts';
-
-/** A merchant of a running dashboard, with somebody to look at it. */
-export interface DashboardSite {
-  readonly origin: string;
-  readonly merchantId: string;
-  readonly owner: TestUser;
-  readonly operator: TestUser;
-  /** Paths of one-time links, each of which still works. */
-  readonly invitation: string;
-  readonly reset: string;
-}
+import { insist } from '../support/wait-until.ts';
+import type { DashboardSite } from './dashboard-site.ts';
 
 /** Brings a browser to a page of the dashboard. */
-export type VisitPage = (page: Page, site: DashboardSite) => Promise<void>;
-
-/** Signs in and comes to the first page. */
-export async function signIn(page: Page, { origin }: DashboardSite, user: TestUser): Promise<void> {
-  await page.goto(`${origin}/sign-in`);
-  await page.locator('#email').fill(user.email);
-  await page.locator('#password').fill(user.password);
-  await page.locator('main button[type=submit]').first().click();
-  await page.locator('.menu-user').waitFor();
-}
+export type VisitPage = (page: Page, site: DashboardSite) => Promise<unknown>;
 
 /** A page of the merchant's sandbox, as its owner sees it. */
 const inSandbox =
   (path: string): VisitPage =>
-  async (page, site) => {
-    await signIn(page, site, site.owner);
-    await page.goto(`${site.origin}/m/${site.merchantId}/sandbox/${path}`);
-  };
+  (page, { origin, merchantId }) =>
+    page.goto(`${origin}/m/${merchantId}/sandbox/${path}`);
 
-const unfold = async (page: Page): Promise<void> => {
-  for (const fold of await page.locator('main summary').all()) await fold.click();
-};
+const at =
+  (path: string): VisitPage =>
+  (page, { origin }) =>
+    page.goto(origin + path);
 
-/** Every page of the foundation, by name, and how somebody gets to see it. */
-export const dashboardPages: Readonly<Record<string, VisitPage>> = {
-  'signing in': async (page, { origin }) => {
-    await page.goto(`${origin}/sign-in`);
-  },
+/** To the one request that was refused, as soon as it is in the log. */
+export async function toRequest(page: Page, { origin, merchantId }: DashboardSite): Promise<void> {
+  await insist('the request is in the log', async () => {
+    await page.goto(`${origin}/m/${merchantId}/sandbox/requests?outcome=refused`);
+    await page.locator('tbody a').first().click({ timeout: 1_000 });
+  });
+  await page.locator('pre').first().waitFor();
+}
+
+/** Every page that nobody has to sign in for, by name, and how somebody gets to see it. */
+export const publicPages: Readonly<Record<string, VisitPage>> = {
+  'signing in': at('/sign-in'),
   'signing in, with a mistake': async (page, { origin }) => {
     await page.goto(`${origin}/sign-in`);
     await page.locator('#email').fill('nobody@shop.example');
@@ -59,31 +46,18 @@ export const dashboardPages: Readonly<Record<string, VisitPage>> = {
   'a link that does not work': async (page, { origin }) => {
     await page.goto(`${origin}/invitation/${'A'.repeat(43)}`);
   },
-  'asking for a new password': async (page, { origin }) => {
-    await page.goto(`${origin}/reset`);
-  },
+  'asking for a new password': at('/reset'),
   'a new password': async (page, { origin, reset }) => {
     await page.goto(`${origin}${reset}`);
   },
-  'confirming who one is': async (page, site) => {
-    await signIn(page, site, site.owner);
-    await page.goto(`${site.origin}/confirm`);
-  },
-  'nothing there': async (page, site) => {
-    await signIn(page, site, site.owner);
-    await page.goto(`${site.origin}/m/${site.merchantId}/sandbox/nothing`);
-  },
-  'nothing there for a stranger': async (page, { origin }) => {
-    await page.goto(`${origin}/nothing`);
-  },
-  keys: async (page, site) => {
-    await inSandbox('keys')(page, site);
-    await unfold(page);
-  },
-  'keys, for an operator': async (page, site) => {
-    await signIn(page, site, site.operator);
-    await page.goto(`${site.origin}/m/${site.merchantId}/production/keys`);
-  },
+  'nothing there for a stranger': at('/nothing'),
+};
+
+/** Every page of a merchant, as its owner sees it. */
+export const merchantPages: Readonly<Record<string, VisitPage>> = {
+  'confirming who one is': at('/confirm'),
+  'nothing there': inSandbox('nothing'),
+  keys: inSandbox('keys'),
   'keys, with a mistake': async (page, site) => {
     await inSandbox('keys')(page, site);
     await page.evaluate("document.querySelector('#label').removeAttribute('maxlength')");
@@ -97,19 +71,43 @@ export const dashboardPages: Readonly<Record<string, VisitPage>> = {
     await page.locator('main form button').first().click();
     await page.locator('#secret').waitFor();
   },
-  webhooks: async (page, site) => {
-    await inSandbox('webhooks')(page, site);
-    await unfold(page);
-  },
+  webhooks: inSandbox('webhooks'),
   'a delivery': async (page, site) => {
     await inSandbox('webhooks')(page, site);
     await page.locator('a[href*="/deliveries/"]').first().click();
     await page.locator('#reason p').first().waitFor({ state: 'attached' });
-    await unfold(page);
   },
-  'signing secrets': async (page, site) => {
-    await inSandbox('webhooks/secrets')(page, site);
-    await unfold(page);
-  },
+  'signing secrets': inSandbox('webhooks/secrets'),
   'the quick start': inSandbox('quick-start?code=php'),
+  home: inSandbox(''),
+  'home, a month': inSandbox('?span=month'),
+  orders: inSandbox('orders'),
+  'orders, searched with a mistake': inSandbox('orders?amount_from=1&amount_to=x&status=completed'),
+  'orders, none found': inSandbox('orders?number=nothing-like-it'),
+  'an order': (page, site) => inSandbox(`orders/${site.paidOrderId}`)(page, site),
+  'payment links': inSandbox('links'),
+  'a new payment link': inSandbox('links/new'),
+  'the team': (page, { origin, merchantId }) => page.goto(`${origin}/m/${merchantId}/team`),
+  'the audit log': (page, { origin, merchantId }) => page.goto(`${origin}/m/${merchantId}/audit`),
+  'the account': at('/account'),
+};
+
+/** Every page of an operator. */
+export const operatorPages: Readonly<Record<string, VisitPage>> = {
+  'keys, for an operator': async (page, site) => {
+    await page.goto(`${site.origin}/m/${site.merchantId}/production/keys`);
+  },
+  'the overview': at('/operator'),
+  merchants: at('/operator/merchants'),
+  'one merchant': (page, { origin, merchantId }) => page.goto(`${origin}/operator/merchants/${merchantId}`),
+  'orders of all merchants': at('/operator/orders?text=no-such-order'),
+  wallets: at('/operator/wallets?environment=sandbox'),
+  'stray payments': at('/operator/stray-payments?environment=sandbox'),
+  reconciliations: at('/operator/reconciliations?environment=sandbox'),
+  'the pipeline': at('/operator/pipeline'),
+  'endpoints in trouble': at('/operator/endpoints'),
+  users: at('/operator/users'),
+  'the audit log of all merchants': at('/operator/audit'),
+  'API requests': inSandbox('requests'),
+  'one API request': toRequest,
 };

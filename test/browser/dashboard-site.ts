@@ -1,39 +1,195 @@
+import pg from 'pg';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { AccountService, MemberRole } from '../../src/gen/gatehouse/v1/account_service_pb.js';
-import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
+import { Environment, OrderStatus } from '../../src/gen/gatehouse/v1/order_pb.js';
+import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
+import {
+  StrayPaymentService,
+  StrayPaymentStatus,
+} from '../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
+import { launchChromium } from '../support/chromium.ts';
 import { openDashboardUsers } from '../support/dashboard-users.ts';
-import type { Stack } from '../support/stack.ts';
+import type { TestUser } from '../support/dashboard-users.ts';
+import { storedId } from '../support/ids.ts';
+import { directPayment, registration } from '../support/order-requests.ts';
+import { startStack } from '../support/stack.ts';
+import type { Stack, TestMerchant } from '../support/stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
-import type { DashboardSite } from './dashboard-pages.ts';
 
-/** A merchant that has keys, secrets and a webhook that does not arrive. */
-export async function openDashboardSite(stack: Stack): Promise<DashboardSite> {
+/** The dashboard of a running Gatehouse, with a merchant of some standing, and a browser to look at it. */
+export interface DashboardSite {
+  readonly stack: Stack;
+  readonly browser: Browser;
+  readonly origin: string;
+  readonly merchantId: string;
+  readonly owner: TestUser;
+  readonly operator: TestUser;
+  /** Paths of one-time links, each of which still works. */
+  readonly invitation: string;
+  readonly reset: string;
+  /** An order that a wallet paid. */
+  readonly paidOrderId: string;
+  /** Opens a page in a browser of its own, in English unless told otherwise; the user is signed in. */
+  readonly open: (user?: TestUser, options?: BrowserContextOptions) => Promise<Page>;
+  readonly close: () => Promise<void>;
+}
+
+/** Texts of a merchant that would run if they were not shown as texts. */
+const script = `<script>document.title='run'</script>"><img src=x onerror="document.title='run'">`;
+
+export async function openDashboardSite(): Promise<DashboardSite> {
+  const [stack, browser] = await Promise.all([
+    startStack({ checkouts: 1, dashboards: 1, webhooks: 1, wallets: 1, walletTimeScale: 0.01 }),
+    launchChromium(),
+  ]);
+  const origin = stack.dashboards[0]?.origin ?? '';
   const users = openDashboardUsers(stack);
   const accounts = stack.client(AccountService, 'operator');
-  const webhooks = stack.webhookClient('operator');
-  const { id: merchantId } = await stack.createMerchant();
-  const owner = await users.member(merchantId);
-  const operator = await users.operator();
-  const [invited, reset] = await Promise.all([
-    accounts.inviteUser({ email: 'new@shop.example', merchantId, role: MemberRole.DEVELOPER }),
+  const merchant = await stack.createMerchant();
+  const { id: merchantId } = merchant;
+  const [owner, operator, other] = [
+    await users.member(merchantId),
+    await users.operator(),
+    await users.member(merchantId, MemberRole.DEVELOPER),
+  ];
+  await accounts.setUserDisabled({ email: other.email, isDisabled: true });
+  const email = `${'a-very-long-name-of-somebody'.repeat(2)}@department.shop.example`;
+  const [invited, reset, paidOrderId] = await Promise.all([
+    accounts.inviteUser({ email, merchantId, role: MemberRole.DEVELOPER }),
     stack.client(AccountService, 'dashboard').startPasswordReset({ email: owner.email }),
+    makeOrders(stack, merchantId),
+    refuseRequest(stack, merchant),
+    refuseReversal(stack, merchant),
+    countOrders(stack, merchantId),
   ]);
-  await webhooks.rotateSigningSecret({ merchantId, environment: Environment.SANDBOX });
-  await webhooks.rotateSigningSecret({ merchantId, environment: Environment.SANDBOX });
-  await webhooks.sendTestEvent({
+  await failWebhooks(stack, merchantId);
+  return {
+    stack,
+    browser,
+    origin,
     merchantId,
-    environment: Environment.SANDBOX,
+    owner,
+    operator,
+    invitation: `/invitation/${invited.token}`,
+    reset: `/reset/${reset.token}`,
+    paidOrderId,
+    open: (user, options) => openPage(browser, origin, user, options),
+    close: async () => {
+      await Promise.all([browser.close(), stack.stop()]);
+    },
+  };
+}
+
+/** Opens a page in a browser of its own, with nobody signed in unless a user is given. */
+export async function openPage(
+  browser: Browser,
+  origin: string,
+  user?: TestUser,
+  options: BrowserContextOptions = {},
+): Promise<Page> {
+  const { locale = 'en' } = options;
+  const context = await browser.newContext({ locale, viewport: { width: 1280, height: 740 }, ...options });
+  await context.addCookies([{ name: 'gatehouse_dashboard_language', value: locale, url: origin }]);
+  const page = await context.newPage();
+  if (user !== undefined) await signIn(page, origin, user);
+  return page;
+}
+
+/** Signs in and comes to the first page. */
+export async function signIn(page: Page, origin: string, user: TestUser): Promise<void> {
+  await page.goto(`${origin}/sign-in`);
+  await page.locator('#email').fill(user.email);
+  await page.locator('#password').fill(user.password);
+  await page.locator('main button[type=submit]').first().click();
+  await page.locator('.menu-user').waitFor();
+}
+
+/** Orders with long and with dangerous texts, and one that is paid, whose id is returned. */
+async function makeOrders(stack: Stack, merchantId: string): Promise<string> {
+  const orders = stack.client(OrderService, 'writer');
+  for (const [index, own] of [
+    {},
+    { reason: script, businessName: script },
+    { amount: '999999999999.99' },
+  ].entries())
+    await orders.registerOrder(
+      registration({ merchantId, orderNumber: `SHOP-${index}-${'n'.repeat(index * 20)}`, ...own }),
+    );
+  await orders.registerOrder(registration({ merchantId, orderNumber: `<b>"bold"</b>` }));
+  const { order } = await orders.startDirectPayment(
+    directPayment({ merchantId, orderNumber: 'PAID-1', phone: '0911000001' }),
+  );
+  await waitUntil('the payment is over', async () => {
+    const key = { case: 'orderNumber' as const, value: 'PAID-1' };
+    const found = await orders.getOrder({ merchantId, environment: Environment.SANDBOX, key });
+    return found.order?.status === OrderStatus.COMPLETED;
+  });
+  return order?.orderId ?? '';
+}
+
+/** A month of numbers for the charts. */
+async function countOrders(stack: Stack, merchantId: string): Promise<void> {
+  const database = new pg.Client({ connectionString: stack.databaseUrl });
+  await database.connect();
+  await database.query(
+    `insert into core.order_counts (merchant_id, environment, type, quarter, currency, payment_option, reason, events, minor_units)
+     select $1, 'SANDBOX', type::core.order_event_type, date_trunc('hour', now()) - h * interval '1 hour', currency, option, reason,
+       (1 + (h * 7919 + ascii(reason || type)) % n), case when type = 'COMPLETED' then (1 + (h * 7919) % 40) * 12345 else 0 end
+     from generate_series(1, 700) h, (values
+       ('CREATED', '', '', '', 60), ('COMPLETED', 'ETB', 'WALLETA_USSD', '', 40), ('COMPLETED', 'USD', 'WALLETB_USSD', '', 9),
+       ('PAYMENT_DECLINED', '', 'WALLETA_USSD', 'insufficient_funds', 6), ('FAILED', '', 'WALLETB_USSD', 'timed_out', 4),
+       ('EXPIRED', '', '', 'session_ended', 5)) as kinds (type, currency, option, reason, n)
+     on conflict do nothing`,
+    [storedId('mer', merchantId)],
+  );
+  await database.end();
+}
+
+const callApi = (stack: Stack, { testKey }: TestMerchant, path: string, body: object): Promise<Response> =>
+  fetch(`${stack.facades[0]?.sandbox}/api/v1/${path}`, {
+    method: 'POST',
+    headers: { apiKey: testKey, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+
+/** The one API request that is refused. */
+const refuseRequest = (stack: Stack, merchant: TestMerchant): Promise<Response> =>
+  callApi(stack, merchant, 'register', {
+    order_number: 'W-1',
+    amount: '1.005',
+    currency: 'ETB',
+    reason: '<script>alert(1)</script>',
+    customer_phone: '0911223344',
+    return_url: 'https://shop.example/',
+  });
+
+/** Money that is no order's, and that its wallet will not give back. */
+async function refuseReversal(stack: Stack, merchant: TestMerchant): Promise<void> {
+  const body = { order_number: 'S-1', amount: '7', currency: 'ETB', phone: '+251900000027' };
+  await callApi(stack, merchant, 'direct?payment_option=walleta_ussd', body);
+  const statuses = [StrayPaymentStatus.REVERSAL_REFUSED];
+  const strays = stack.client(StrayPaymentService, 'reader');
+  await waitUntil(
+    'the wallet has refused',
+    async () => (await strays.listStrayPayments({ statuses })).strayPayments[0],
+  );
+}
+
+/** An endpoint that somebody paused, then one that does not answer, and two signing secrets. */
+async function failWebhooks(stack: Stack, merchantId: string): Promise<void> {
+  const own = { merchantId, environment: Environment.SANDBOX };
+  const webhooks = stack.webhookClient('operator');
+  await webhooks.rotateSigningSecret(own);
+  await webhooks.rotateSigningSecret(own);
+  const endpoint = 'https://there-is-no-such-shop.example';
+  await webhooks.sendTestEvent({ ...own, url: `${endpoint}/hook` });
+  await webhooks.pauseEndpoint({ ...own, endpoint, reason: '<i>moving</i>' });
+  await webhooks.sendTestEvent({
+    ...own,
     url: `http://127.0.0.1:9/${'a-long-path-without-an-end'.repeat(8)}`,
   });
   await waitUntil('the webhook was tried', async () => {
     const { deliveries } = await webhooks.listDeliveries({ merchantId });
     return deliveries[0]?.attemptCount ? true : undefined;
   });
-  return {
-    origin: stack.dashboards[0]?.origin ?? '',
-    merchantId,
-    owner,
-    operator,
-    invitation: `/invitation/${invited.token}`,
-    reset: `/reset/${reset.token}`,
-  };
 }

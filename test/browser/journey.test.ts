@@ -1,41 +1,31 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { openCheckoutOrders } from '../support/checkout-orders.ts';
-import type { CheckoutOrders } from '../support/checkout-orders.ts';
-import { launchChromium } from '../support/chromium.ts';
-import { openShop } from '../support/shop.ts';
+import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import type { CheckoutOrder, CheckoutOrders } from '../support/checkout-orders.ts';
 import type { Shop } from '../support/shop.ts';
-import { startStack } from '../support/stack.ts';
-import type { Stack } from '../support/stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
+import { openCheckoutSite } from './checkout-site.ts';
+import type { CheckoutSite } from './checkout-site.ts';
 
-let stack: Stack;
+let site: CheckoutSite;
 let orders: CheckoutOrders;
-let browser: Browser;
 let shop: Shop;
 let context: BrowserContext;
 let page: Page;
 
 beforeAll(async () => {
-  [stack, browser, shop] = await Promise.all([
-    startStack({ facades: 0, checkouts: 1 }),
-    launchChromium(),
-    openShop(),
-  ]);
-  orders = await openCheckoutOrders(stack);
+  site = await openCheckoutSite();
+  ({ orders, shop } = site);
 });
-
-afterAll(async () => {
-  await orders.close();
-  await Promise.all([browser.close(), shop.close(), stack.stop()]);
-});
-
-beforeEach(async () => {
-  context = await browser.newContext({ locale: 'en-GB', viewport: { width: 360, height: 740 } });
-  page = await context.newPage();
-});
-
+afterAll(() => site.close());
 afterEach(() => context.close());
+
+/** Opens a page in a browser of its own for each of the tests that follow in the block. */
+const inBrowser = (options: BrowserContextOptions): void =>
+  beforeEach(async () => {
+    context = await site.browser.newContext({ locale: 'en-GB', ...options });
+    page = await context.newPage();
+  });
+const phone = { viewport: { width: 360, height: 740 } };
 
 const heading = (text: string) => page.getByRole('heading', { name: text }).waitFor();
 const payButton = () => page.getByRole('button', { name: /^Pay / });
@@ -50,6 +40,8 @@ async function pay(wallet: string): Promise<void> {
 const visitsTo = (path: string) => shop.visits.filter(({ url }) => url === path);
 
 describe('a customer', () => {
+  inBrowser(phone);
+
   test('pays, sees the payment go through, and is taken back to the shop', async () => {
     const path = '/thanks?order=1&next=%2Fcart&x=a+b';
     const order = await orders.register({ returnUrl: shop.origin + path });
@@ -153,20 +145,6 @@ describe('a customer', () => {
     expect(await orders.attempts(order)).toHaveLength(1);
   });
 
-  test('who sends the form from two tabs at once pays once, and sees it in both', async () => {
-    const order = await orders.register();
-    const tabs = [page, await context.newPage()];
-    for (const tab of tabs) {
-      await tab.goto(order.url);
-      await tab.getByRole('radio', { name: 'Wallet A app' }).check();
-    }
-
-    await Promise.all(tabs.map((tab) => tab.getByRole('button', { name: /^Pay / }).click()));
-
-    for (const tab of tabs) await tab.getByRole('heading', { name: 'Confirm on your phone' }).waitFor();
-    expect(await orders.attempts(order)).toHaveLength(1);
-  });
-
   test('gives up, after being asked whether they are sure', async () => {
     const order = await orders.register();
     await page.goto(order.url);
@@ -184,7 +162,7 @@ describe('a customer', () => {
     const order = await orders.register();
     await page.goto(order.url);
     await pay('Wallet A app');
-    const elsewhere = await browser.newContext({ locale: 'en-GB' });
+    const elsewhere = await site.browser.newContext({ locale: 'en-GB' });
     const other = await elsewhere.newPage();
     await other.goto(order.url);
     await other.getByRole('heading', { name: 'Already open in another browser' }).waitFor();
@@ -217,7 +195,7 @@ describe('a customer', () => {
   });
 
   test('reads Amharic when the browser says so, and English at a press', async () => {
-    const amharic = await browser.newContext({ locale: 'am-ET' });
+    const amharic = await site.browser.newContext({ locale: 'am-ET' });
     const tab = await amharic.newPage();
     await tab.goto((await orders.register({ amount: '1250.5' })).url);
     expect(await tab.locator('html').getAttribute('lang')).toBe('am');
@@ -246,6 +224,8 @@ describe('a customer', () => {
 });
 
 describe('with the keyboard alone', () => {
+  inBrowser(phone);
+
   test('a customer chooses, changes the phone, and pays', async () => {
     const order = await orders.register();
     await page.goto(order.url);
@@ -279,5 +259,103 @@ describe('with the keyboard alone', () => {
     await page.getByRole('alert').waitFor();
 
     expect(await page.evaluate('document.activeElement.className')).toBe('alert');
+  });
+});
+
+describe('without scripts', () => {
+  inBrowser({ javaScriptEnabled: false });
+
+  test('a customer pays, and the pages go on to the outcome and to the shop by themselves', async () => {
+    const order = await orders.register({ returnUrl: `${shop.origin}/thanks?a=1&b=2` });
+    await page.goto(order.url);
+    await page.getByText('30 minutes').waitFor();
+    await pay('Wallet B without internet');
+
+    await orders.settle(order, { attempt: 'SUCCEEDED', order: 'COMPLETED' });
+
+    await heading('Payment received');
+    await heading('Thank you');
+    expect(shop.visits.map(({ url }) => url)).toContain('/thanks?a=1&b=2');
+  });
+
+  test('a customer checks again by hand, having stopped the page from doing so', async () => {
+    const order = await orders.register();
+    await page.goto(order.url);
+    await pay('Wallet B without internet');
+    const [again, stop] = [
+      page.getByRole('link', { name: 'Check again' }),
+      page.getByRole('link', { name: 'Stop this page from reloading' }),
+    ];
+    const [above, below] = [await again.boundingBox(), await stop.boundingBox()];
+    expect(below!.y - (above!.y + above!.height)).toBeGreaterThanOrEqual(8);
+    await stop.click();
+    await page.waitForURL(/stay=1/);
+    await orders.settle(order, { attempt: 'DECLINED', declineReason: 'wrong_pin' });
+
+    await page.getByRole('link', { name: 'Check again' }).click();
+
+    await page.getByText('The PIN was not right').waitFor();
+  });
+
+  test('a customer puts a mistake right, and cancels', async () => {
+    const order = await orders.register();
+    await page.goto(order.url);
+    await page.getByRole('button', { name: /^Pay / }).click();
+    await page.getByText('Choose how you want to pay.').waitFor();
+
+    await page.getByText('Cancel this payment').click();
+    await page.getByRole('button', { name: 'Yes, cancel the payment' }).click();
+
+    await heading('Payment cancelled');
+  });
+});
+
+describe('other pages', () => {
+  inBrowser({});
+
+  const at = (host: string, url: string) => url.replace('127.0.0.1', host);
+
+  /** Opens the checkout, so that the browser has its cookie, and then a page elsewhere that sends its form. */
+  async function sendFrom(host: string, order: CheckoutOrder, to: string, head = ''): Promise<void> {
+    await page.goto(to);
+    await page.goto(`${at(host, shop.origin)}/${order.orderId}`);
+    await page.setContent(
+      `${head}<form method="post" action="${to}"><input name="payment_option" value="walleta_ussd">
+       <input name="phone" value="0911223344"><button>Win a phone</button></form>`,
+    );
+    await page.getByRole('button').click();
+    await page.getByRole('heading', { name: 'This request did not come from our page' }).waitFor();
+  }
+
+  test.each([
+    ['on another site', 'localhost', '127.0.0.1', ''],
+    ['on another port of our host', '127.0.0.1', '127.0.0.1', ''],
+    [
+      'on another site, where the browser does not say which',
+      'evil.test',
+      'pay.test',
+      '<meta name="referrer" content="no-referrer">',
+    ],
+  ])('a form %s starts nothing', async (_where, host, ours, head) => {
+    const order = await orders.register();
+    await sendFrom(host, order, at(ours, order.url), head);
+    expect(await orders.attempts(order)).toEqual([]);
+  });
+
+  test('over a connection on which the browser says nothing of where a form comes from, our own works', async () => {
+    const order = await orders.register();
+    await page.goto(at('pay.test', order.url));
+    await pay('Wallet A app');
+    expect(await orders.attempts(order)).toHaveLength(1);
+  });
+
+  test('no other page shows ours in a frame', async () => {
+    const order = await orders.register();
+    await page.goto(`${shop.origin}/framing`);
+    await page.setContent(`<iframe src="${order.url}"></iframe>`);
+    await page.waitForLoadState('networkidle');
+
+    const frame = page.frames().find((candidate) => candidate !== page.mainFrame());
+    expect(await frame?.locator('form').count()).toBe(0);
   });
 });
