@@ -1,4 +1,7 @@
-import { describe, expect, test } from '@jest/globals';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { waitUntil } from '../support/wait-until.ts';
 import { isRunning } from '../unit/local/processes.ts';
 import { temporaryFolders } from '../unit/local/temporary-folder.ts';
@@ -14,63 +17,66 @@ function killIfThere(pid: number): void {
   }
 }
 
+async function expectOrder(run: Run, orderNumber: string): Promise<void> {
+  await run.ready();
+  const { status } = await post(await run.demo(), '/api/v1/verify', { order_number: orderNumber });
+  expect(status).toBe(200);
+}
+
+async function pidOf(run: Run, name: string): Promise<number> {
+  const [pid = 0] = [...(await run.processes())].find(([, its]) => its === name) ?? [];
+  expect(pid).toBeGreaterThan(0);
+  return pid;
+}
+
+/** One start after the other, each with the data of the one before. */
 describe('the one command, when processes are killed', () => {
-  const start = oneCommand();
+  const start = oneCommand({ lasts: 'for all tests' });
   const newFolder = temporaryFolders();
+  let dataFolder: string;
+  let run: Run;
 
-  async function startWithOrder(dataFolder: string, orderNumber: string): Promise<Run> {
-    const run = start({ dataFolder });
+  beforeAll(async () => {
+    dataFolder = await mkdtemp(join(tmpdir(), 'gatehouse-one-command-'));
+    run = start({ dataFolder });
     await run.ready();
-    expect((await post(await run.demo(), '/api/v1/register', anOrder(orderNumber))).status).toBe(201);
-    return run;
-  }
-
-  async function expectOrder(run: Run, orderNumber: string): Promise<void> {
-    await run.ready();
-    const { status } = await post(await run.demo(), '/api/v1/verify', { order_number: orderNumber });
-    expect(status).toBe(200);
-  }
-
-  async function pidOf(run: Run, name: string): Promise<number> {
-    const [pid = 0] = [...(await run.processes())].find(([, its]) => its === name) ?? [];
-    expect(pid).toBeGreaterThan(0);
-    return pid;
-  }
+    expect((await post(await run.demo(), '/api/v1/register', anOrder('order-1'))).status).toBe(201);
+  });
+  afterAll(() => rm(dataFolder, { recursive: true }));
 
   test('leaves nothing running when it is killed itself', async () => {
-    const run = await startWithOrder(await newFolder(), 'order-1');
     const processes = await run.processes();
     run.process.kill('SIGKILL');
     await untilGone(processes.keys());
+    run = start({ dataFolder });
+    await expectOrder(run, 'order-1');
   });
 
   test('can be started again at once after it was killed itself', async () => {
-    const dataFolder = await newFolder();
-    const first = await startWithOrder(dataFolder, 'order-1');
-    const processes = await first.processes();
-    first.process.kill('SIGKILL');
-    await expectOrder(start({ dataFolder }), 'order-1');
+    const processes = await run.processes();
+    run.process.kill('SIGKILL');
+    run = start({ dataFolder });
+    await expectOrder(run, 'order-1');
     await untilGone(processes.keys());
   });
 
   test('can be started again after every one of its processes was killed at once', async () => {
-    const dataFolder = await newFolder();
-    const first = await startWithOrder(dataFolder, 'order-1');
-    const processes = await first.processes();
+    const processes = await run.processes();
     for (const pid of processes.keys()) killIfThere(pid);
     await untilGone(processes.keys());
-    await expectOrder(start({ dataFolder }), 'order-1');
+    run = start({ dataFolder });
+    await expectOrder(run, 'order-1');
   });
 
   test.each(['core', 'rest-facade', 'nats-server', 'postgres'])(
     'starts %s again when it ends, says so, and goes on with the same data',
     async (name) => {
-      const run = await startWithOrder(await newFolder(), 'order-1');
       process.kill(await pidOf(run, name), 'SIGKILL');
       await waitUntil('it says so', () => run.output().includes(`! ${name} is running again`));
       const demo = await run.demo();
       await waitUntil('orders are registered again', async () => {
-        const answer = await post(demo, '/api/v1/register', anOrder('order-2')).catch(() => undefined);
+        const order = anOrder(`after-${name}`);
+        const answer = await post(demo, '/api/v1/register', order).catch(() => undefined);
         return answer?.status === 201;
       });
       await expectOrder(run, 'order-1');
@@ -78,10 +84,19 @@ describe('the one command, when processes are killed', () => {
     },
   );
 
+  test('is stopped by the kernel’s hang-up when its terminal is closed', async () => {
+    const processes = await run.processes();
+    run.process.stdout?.destroy();
+    run.process.stderr?.destroy();
+    run.process.kill('SIGHUP');
+    expect(await run.ended).toBe(0);
+    expect(await Promise.all([...processes.keys()].map(isRunning))).not.toContain(true);
+  });
+
   test('stops everything when the process that started it is killed', async () => {
     const args = JSON.stringify(command);
     const script = `require('node:child_process').spawn(process.execPath, ${args}, { stdio: ['ignore', 1, 2, 'ipc'] })`;
-    const run = start({ dataFolder: await newFolder(), command: [process.execPath, '-e', script] });
+    run = start({ dataFolder, command: [process.execPath, '-e', script] });
     await run.ready();
     const processes = await run.processes();
     run.process.kill('SIGKILL');
@@ -89,10 +104,15 @@ describe('the one command, when processes are killed', () => {
     expect(run.output()).toContain('Stopped; the data stay in');
   });
 
-  test.each(['nats-server', 'postgres', 'core', 'rest-facade'])(
-    'stops what it has started when it is interrupted while %s is starting',
-    async (name) => {
-      const run = start({ dataFolder: await newFolder() });
+  test.each([
+    ['nats-server', 'a later'],
+    ['postgres', 'a first'],
+    ['core', 'a later'],
+    ['rest-facade', 'a later'],
+  ])(
+    'stops what it has started when it is interrupted while %s is starting, in %s start',
+    async (name, which) => {
+      run = start({ dataFolder: which === 'a first' ? await newFolder() : dataFolder });
       const processes = await waitUntil(`${name} is there`, async () => {
         const found = await run.processes();
         return [...found.values()].includes(name) ? found : undefined;
@@ -109,14 +129,4 @@ describe('the one command, when processes are killed', () => {
       expect(run.output()).toContain('Interrupted while starting');
     },
   );
-
-  test('is stopped by the kernel’s hang-up when its terminal is closed', async () => {
-    const run = await startWithOrder(await newFolder(), 'order-1');
-    const processes = await run.processes();
-    run.process.stdout?.destroy();
-    run.process.stderr?.destroy();
-    run.process.kill('SIGHUP');
-    expect(await run.ended).toBe(0);
-    expect(await Promise.all([...processes.keys()].map(isRunning))).not.toContain(true);
-  });
 });

@@ -1,4 +1,4 @@
-import { afterEach } from '@jest/globals';
+import { afterAll, afterEach } from '@jest/globals';
 import { spawn } from 'node:child_process';
 import type { ChildProcess, SpawnOptions } from 'node:child_process';
 import { once } from 'node:events';
@@ -87,16 +87,16 @@ export const anOrder = (orderNumber: string) => ({
   ...{ customer_phone: '+251911223344', return_url: 'https://shop.example/thanks' },
 });
 
-/** Gives tests the one command on free ports; what a test leaves running is stopped after it. */
-export function oneCommand(): (options: RunOptions) => Run {
+/** Gives tests the one command on free ports; what is left running is stopped after each test, or after all of them. */
+export function oneCommand({ lasts = 'for a test' }: { lasts?: 'for a test' | 'for all tests' } = {}) {
   const runs: Run[] = [];
-  afterEach(async () => {
+  (lasts === 'for a test' ? afterEach : afterAll)(async () => {
     for (const run of runs.splice(0)) {
       run.process.kill('SIGTERM');
       await run.ended;
     }
   });
-  return (options) => {
+  return (options: RunOptions): Run => {
     const run = start(options);
     runs.push(run);
     return run;
