@@ -4,7 +4,6 @@ import { waitUntil } from '../support/wait-until.ts';
 import { openPaymentDesk, outcomes } from '../integration/core/payment-desk.ts';
 import type { PaymentDesk } from '../integration/core/payment-desk.ts';
 import {
-  directPath,
   directPayment,
   issuesOf,
   newOrderNumber,
@@ -166,30 +165,6 @@ const countByStatus = (answers: readonly Answer[]): Record<string, number> =>
 describe('fifty at once', () => {
   const fifty = <T>(make: (n: number) => Promise<T>): Promise<T[]> =>
     Promise.all(Array.from({ length: 50 }, (_, n) => make(n)));
-
-  test('identical registrations: one order, the same 201 for all', async () => {
-    const sent = registration();
-    const answers = await fifty(() => register(sent));
-    expect(countByStatus(answers)).toEqual({ 201: 50 });
-    expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
-  });
-
-  test('conflicting registrations: one 201, and 400 on order_number for the rest', async () => {
-    const orderNumber = newOrderNumber();
-    const answers = await fifty((n) =>
-      register(registration({ order_number: orderNumber, amount: `${n + 1}` })),
-    );
-    expect(countByStatus(answers)).toEqual({ 201: 1, 400: 49 });
-    for (const answer of answers.filter(({ status }) => status === 400))
-      expect(issuesOf(answer)).toEqual(taken);
-    const winner = answers.findIndex(({ status }) => status === 201);
-    expect(await verify(orderNumber)).toMatchObject({ amount: `${winner + 1}` });
-  });
-
-  test('identical direct payments: 201 PENDING for all', async () => {
-    const sent = directPayment();
-    expect(countByStatus(await fifty(() => api.post(shop, directPath, sent)))).toEqual({ 201: 50 });
-  });
 
   test('conflicting direct payments: one 201, and 400 on order_number for the rest', async () => {
     const orderNumber = newOrderNumber();

@@ -9,7 +9,7 @@ import {
   registration,
   startMerchantApi,
 } from './merchant-api-harness.ts';
-import type { Answer, MerchantApi } from './merchant-api-harness.ts';
+import type { MerchantApi } from './merchant-api-harness.ts';
 
 let api: MerchantApi | undefined;
 afterEach(async () => {
@@ -124,10 +124,6 @@ describe('logs', () => {
   });
 });
 
-/** Why `fetch` failed. Its errors are of another realm than the test, where `instanceof Error` is false of them. */
-const causeOf = (error: unknown): string =>
-  typeof error === 'object' && error !== null && 'cause' in error ? String(error.cause) : String(error);
-
 test('more requests a second than the setting allows: 429 as documented, with Retry-After', async () => {
   api = await startMerchantApi({ settings: { GATEHOUSE_RATE_LIMIT_PER_KEY: '5' } });
   const { post } = api;
@@ -138,44 +134,4 @@ test('more requests a second than the setting allows: 429 as documented, with Re
   const limited = answers.find(({ status }) => status === 429);
   expect(limited?.json).toEqual({ code: 429, message: 'Too many requests' });
   expect(limited?.headers.get('retry-after')).toBe('1');
-});
-
-test('a facade that is told to stop answers everything it has accepted, and its exit code is 0', async () => {
-  api = await startMerchantApi();
-  const { post, stack } = api;
-  const shop = await api.newShop();
-  const accepted: string[] = [];
-  let stopping = false;
-  /** Registers order after order until the listener is gone, as a client that keeps its connections does. */
-  const client = async (): Promise<void> => {
-    for (;;) {
-      const sent = registration();
-      let answer: Answer;
-      try {
-        answer = await post(shop, '/api/v1/register', sent);
-      } catch (error) {
-        // Refused, or cut by the kernel before the facade had read from it. That no request was cut which it had read
-        // is seen in the end: every order there is was answered.
-        expect({ stopping, cause: causeOf(error) }).toEqual({
-          stopping: true,
-          cause: expect.stringMatching(/ECONNREFUSED|ECONNRESET|other side closed/),
-        });
-        return;
-      }
-      expect(answer.status).toBe(201);
-      accepted.push(sent.order_number);
-    }
-  };
-  const clients = Array.from({ length: 8 }, client);
-  await waitUntil('there is traffic', () => accepted.length > 50);
-  stopping = true;
-  const exitCode = await stack.facades[0]!.process.stop();
-  await Promise.all(clients);
-
-  expect(exitCode).toBe(0);
-  const database = new pg.Client({ connectionString: stack.databaseUrl });
-  await database.connect();
-  const { rows } = await database.query<{ order_number: string }>('select order_number from core.orders');
-  await database.end();
-  expect(rows.map((row) => row.order_number).sort()).toEqual(accepted.sort());
 });

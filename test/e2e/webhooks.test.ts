@@ -3,11 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import pg from 'pg';
 import { Webhook } from 'standardwebhooks';
 import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
-import {
-  DeliveryAttemptResult,
-  DeliveryState,
-  EndpointState,
-} from '../../src/gen/gatehouse/v1/webhook_service_pb.js';
+import { DeliveryAttemptResult, DeliveryState } from '../../src/gen/gatehouse/v1/webhook_service_pb.js';
 import type { Delivery } from '../../src/gen/gatehouse/v1/webhook_service_pb.js';
 import { answer, startReceiver } from '../integration/webhooks/receivers.ts';
 import type { Behaviour, ReceivedWebhook, Receiver } from '../integration/webhooks/receivers.ts';
@@ -219,31 +215,6 @@ describe('a receiver in trouble', () => {
       [1, DeliveryAttemptResult.REFUSED, 503],
     ]);
   });
-
-  test('410 pauses the endpoint; resumed, it gets what waited', async () => {
-    const receiver = await openReceiver(answer(410));
-    await register('R-2', receiver.origin);
-    await endSession('R-2');
-    const { delivery } = await deliveryOf('R-2', ({ attemptCount }) => attemptCount === 1);
-    const client = api.stack.webhookClient('operator');
-    const key = {
-      merchantId: shop.merchantId,
-      environment: Environment.SANDBOX,
-      endpoint: receiver.origin,
-    };
-    const { endpoints } = await client.listEndpoints({ ...key, onlyInTrouble: true });
-    const paused = endpoints.find(({ endpoint }) => endpoint === receiver.origin);
-    expect(paused).toMatchObject({
-      state: EndpointState.PAUSED,
-      pauseReason: expect.stringContaining(delivery?.deliveryId ?? 'no delivery'),
-    });
-
-    receiver.behave(answer(200));
-    await client.resumeEndpoint(key);
-
-    await deliveryOf('R-2', ({ state }) => state === DeliveryState.DELIVERED);
-    expect(receiver.webhooks).toHaveLength(2);
-  });
 });
 
 describe('in production', () => {
@@ -266,25 +237,6 @@ describe('in production', () => {
       data: await verified('P-1', 'production'),
     });
     expect(receiver.connectionCount()).toBe(0);
-  });
-
-  test('a webhook_url without TLS is refused at once', async () => {
-    const { status, json } = await api.post(
-      shop,
-      '/api/v1/register',
-      {
-        order_number: 'P-2',
-        amount: '1.00',
-        currency: 'ETB',
-        reason: 'Laces',
-        customer_phone: '0911223344',
-        return_url: 'https://shop.example/thanks',
-        webhook_url: 'http://shop.example/hook',
-      },
-      { environment: 'production' },
-    );
-    expect(status).toBe(400);
-    expect(json['details']).toEqual([expect.objectContaining({ field: 'webhook_url' })]);
   });
 });
 
