@@ -153,76 +153,42 @@ describe('redirects', () => {
 });
 
 describe('broken answers', () => {
+  const ok = 'HTTP/1.1 200 OK\r\n';
+  const chunked = `${ok}transfer-encoding: chunked\r\n\r\n`;
+  const manyHeaders = Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [`x-${n}`, 'a'.repeat(40)]));
+  const noAnswer = 'closed the connection without a usable response';
+  const broken = 'but the connection was closed before the end of the body';
+  const otherLength = 'the length of its body differs from its Content-Length';
   test.each([
-    ['a reset instead of an answer', reset(), 0, 'closed the connection without a usable response'],
-    ['a close instead of an answer', raw(''), 0, 'closed the connection without a usable response'],
-    [
-      'a reset in the headers',
-      reset('HTTP/1.1 200 OK\r\ncontent-'),
-      0,
-      'closed the connection without a usable response',
-    ],
-    [
-      'a reset after the headers',
-      reset('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n'),
-      200,
-      'answered 200 OK, but the connection was closed before the end of the body',
-    ],
-    [
-      'half a body',
-      raw('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"half":'),
-      200,
-      'answered 200 OK, but the connection was closed before the end of the body',
-    ],
+    ['a reset instead of an answer', reset(), 0, noAnswer],
+    ['a close instead of an answer', raw(''), 0, noAnswer],
+    ['a reset in the headers', reset(`${ok}content-`), 0, noAnswer],
+    ['a reset after them', reset(`${ok}content-length: 9\r\n\r\n`), 200, `answered 200 OK, ${broken}`],
+    ['half a body', raw(`${ok}content-length: 9\r\n\r\n{"half":`), 200, `answered 200 OK, ${broken}`],
     [
       'a 410 that breaks off, which ends nothing',
       reset('HTTP/1.1 410 Gone\r\ncontent-length: 100\r\n\r\n'),
       410,
-      'answered 410 Gone, but the connection was closed before the end of the body',
+      `answered 410 Gone, ${broken}`,
     ],
     ['headers of 64 kB', answer(200, { 'x-long': 'x'.repeat(64 * 1024) }), 0, 'larger than 16 kB'],
-    [
-      'a thousand headers',
-      answer(200, Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [`x-${n}`, 'a'.repeat(40)]))),
-      0,
-      'larger than 16 kB',
-    ],
+    ['a thousand headers', answer(200, manyHeaders), 0, 'larger than 16 kB'],
     ['HTTP/0.9', raw('<html>hello</html>'), 0, 'is not HTTP'],
     ['another protocol', raw('SSH-2.0-OpenSSH_9.2\r\n'), 0, 'is not HTTP'],
     ['zeros', raw(Buffer.alloc(1_000)), 0, 'is not HTTP'],
     ['a status that is no number', raw('HTTP/1.1 abc OK\r\n\r\n'), 0, 'is not HTTP'],
-    ['a header without a name', raw('HTTP/1.1 200 OK\r\n: x\r\n\r\n'), 0, 'is not HTTP'],
-    [
-      'two lengths',
-      raw('HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\nok'),
-      0,
-      'the length of its body differs from its Content-Length',
-    ],
+    ['a header without a name', raw(`${ok}: x\r\n\r\n`), 0, 'is not HTTP'],
+    ['two lengths', raw(`${ok}content-length: 2\r\ncontent-length: 3\r\n\r\nok`), 0, otherLength],
     [
       'a length and chunks',
-      raw('HTTP/1.1 200 OK\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n'),
+      raw(`${ok}content-length: 2\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n`),
       0,
       '',
     ],
-    ['a length below zero', raw('HTTP/1.1 200 OK\r\ncontent-length: -2\r\n\r\nok'), 0, ''],
-    [
-      'chunks that are none',
-      raw('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nnonsense'),
-      200,
-      'answered 200 OK, but the response of',
-    ],
-    [
-      'chunks that stop',
-      raw('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nab'),
-      200,
-      'answered 200 OK, but ',
-    ],
-    [
-      'an upgrade',
-      raw('HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n'),
-      0,
-      '',
-    ],
+    ['a length below zero', raw(`${ok}content-length: -2\r\n\r\nok`), 0, ''],
+    ['chunks that are none', raw(`${chunked}nonsense`), 200, 'answered 200 OK, but the response of'],
+    ['chunks that stop', raw(`${chunked}5\r\nab`), 200, 'answered 200 OK, but '],
+    ['an upgrade', raw('HTTP/1.1 101 X\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n'), 0, ''],
     ['100 and then nothing', raw('HTTP/1.1 100 Continue\r\n\r\n'), 0, ''],
   ])(
     '%s: there is no answer to go by, and the result says why',
@@ -262,19 +228,13 @@ describe('receivers that take their time', () => {
     expect(report.responseBody.toString()).toMatch(/^\.+$/);
   });
 
-  test('informational answers without end time out', async () => {
+  test.each([
+    ['informational answers', '', 'HTTP/1.1 102 Processing\r\n\r\n'],
+    ['headers', 'HTTP/1.1 200 OK\r\nx-long: ', 'x'],
+  ])('%s without end time out', async (_name, start, more) => {
     const report = await sendOnce(({ socket }) => {
-      const drip = setInterval(() => socket.write('HTTP/1.1 102 Processing\r\n\r\n'), 5);
-      socket.on('close', () => clearInterval(drip));
-    }, impatient);
-
-    expect(report).toMatchObject({ result: 'TIMED_OUT', statusCode: 0 });
-  });
-
-  test('headers without end time out', async () => {
-    const report = await sendOnce(({ socket }) => {
-      socket.write('HTTP/1.1 200 OK\r\nx-long: ');
-      const drip = setInterval(() => socket.write('x'), 5);
+      socket.write(start);
+      const drip = setInterval(() => socket.write(more), 5);
       socket.on('close', () => clearInterval(drip));
     }, impatient);
 
