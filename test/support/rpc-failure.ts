@@ -19,6 +19,18 @@ export async function failureOf(call: Promise<unknown>): Promise<RpcFailure> {
   throw new Error('the call succeeded');
 }
 
+/** The reason for which a call was refused. */
+export const refusalOf = async (call: Promise<unknown>): Promise<string | undefined> =>
+  (await failureOf(call)).reason;
+
+/** The fields for which a call was refused as INVALID_FIELDS, in alphabetical order with spaces between. */
+export async function wrongFields(call: Promise<unknown>): Promise<string> {
+  const { code, reason, issues } = await failureOf(call);
+  if (code !== 'InvalidArgument' || reason !== 'INVALID_FIELDS')
+    throw new Error(`the call was refused with ${code} and the reason ${reason}`);
+  return Object.keys(issues).sort().join(' ');
+}
+
 export function describeFailure(error: ConnectError): RpcFailure {
   const [info] = error.findDetails(ErrorInfoSchema);
   const violations = error.findDetails(BadRequestSchema).flatMap(({ fieldViolations }) => fieldViolations);

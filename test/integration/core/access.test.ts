@@ -1,6 +1,6 @@
 import type { DescMethod, DescService } from '@bufbuild/protobuf';
 import { Code } from '@connectrpc/connect';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { AccountService, SessionService } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { ApiKeyService } from '../../../src/gen/gatehouse/v1/api_key_service_pb.js';
 import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
@@ -20,9 +20,8 @@ import { ServerReflection } from '../../../src/gen/grpc/reflection/v1/reflection
 import { ServerReflection as ServerReflectionV1alpha } from '../../../src/gen/grpc/reflection/v1alpha/reflection_pb.js';
 import { Health } from '../../../src/gen/health/v1/health_pb.js';
 import { failureOf } from '../../support/rpc-failure.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack } from '../../support/stack.ts';
 import { plainGrpcClient } from './rpc-clients.ts';
+import { sharedStack } from '../../support/shared-stack.ts';
 
 // Who may call what, written out by hand: a change of rights must be made twice to be made.
 
@@ -158,11 +157,7 @@ const methods = new Map<string, DescMethod>(
   ),
 );
 
-let stack: Stack;
-beforeAll(async () => {
-  stack = await startStack({ facades: 0 });
-});
-afterAll(() => stack.stop());
+const stack = sharedStack({ facades: 0 });
 
 test('the table has a row for every method the server serves, and no other', async () => {
   const client = plainGrpcClient(stack.addresses[0]!, stack.tokens.reader);

@@ -8,6 +8,7 @@ import type { User, MemberRole } from '../../../src/gen/gatehouse/v1/account_ser
 import { RetryInfoSchema } from '../../../src/gen/google/rpc/error_details_pb.js';
 import { createGrpcTransport } from '../../../src/contract/grpc-transport.ts';
 import { codeOf } from '../../support/authenticator.ts';
+import { shared } from '../../support/shared-stack.ts';
 import type { Stack } from '../../support/stack.ts';
 
 export const password = 'correct horse battery';
@@ -83,3 +84,10 @@ export async function waitAskedFor(call: Promise<unknown>): Promise<number | und
   const [retry] = error.findDetails(RetryInfoSchema);
   return retry?.retryDelay === undefined ? undefined : Number(retry.retryDelay.seconds);
 }
+
+/** The desk of all tests of a file. */
+export const sharedAccountDesk = (stack: Stack): AccountDesk =>
+  shared(
+    () => Promise.resolve(openAccountDesk(stack)),
+    (desk) => desk.close(),
+  );

@@ -8,7 +8,7 @@ import {
 import type { User } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
 import { makeOperatorsOld } from '../../support/dashboard-users.ts';
-import { failureOf } from '../../support/rpc-failure.ts';
+import { refusalOf } from '../../support/rpc-failure.ts';
 import { codeOf } from '../../support/authenticator.ts';
 import { password } from './account-desk.ts';
 import { openAccountSite } from './account-site.ts';
@@ -34,7 +34,6 @@ const byToken = (name: string) => {
   const client = site.stack.client(AccountService, 'operator');
   return { client, options: { headers: { 'x-gatehouse-actor': name } } };
 };
-const reasonOf = async (call: Promise<unknown>) => (await failureOf(call)).reason;
 const eventsOf = async ({ userId }: User) =>
   (await accounts().listAccountNotices({ userId })).notices
     .map(({ event }) => AccountNoticeEvent[event])
@@ -58,9 +57,9 @@ describe('without mail, a new password', () => {
 
     const asked = await accounts().requestAccountHelp(help, as(operators[0]));
     await accounts().requestAccountHelp(help, as(operators[1]));
-    const own = await reasonOf(accounts().approveAccountHelp(help, as(operators[0])));
+    const own = await refusalOf(accounts().approveAccountHelp(help, as(operators[0])));
     const { token } = await site.desk.accounts[1]!.approveAccountHelp(help, as(operators[1]));
-    const again = await reasonOf(accounts().approveAccountHelp(help, as(operators[2])));
+    const again = await refusalOf(accounts().approveAccountHelp(help, as(operators[2])));
     const { user: reset } = await accounts().resetPassword({ token, password: newPassword });
 
     expect(asked.isMailed).toBe(false);
@@ -98,7 +97,7 @@ describe('without mail, a new password', () => {
     const [first, second] = [byToken('abebe'), byToken('sara')];
     await first.client.requestAccountHelp(help, first.options);
 
-    const refused = await reasonOf(second.client.approveAccountHelp(help, second.options));
+    const refused = await refusalOf(second.client.approveAccountHelp(help, second.options));
     const { token } = await accounts().approveAccountHelp(help, as(operators[0]));
 
     expect(refused).toBe('SECOND_OPERATOR_NEEDED');
@@ -114,13 +113,13 @@ describe('without mail, a new password', () => {
     const help = { email: user.email, help: NEW_PASSWORD };
     await accounts().requestAccountHelp(help, as(operators[0]));
 
-    expect(await reasonOf(accounts().approveAccountHelp(help, as(await approver())))).toBe(reason);
+    expect(await refusalOf(accounts().approveAccountHelp(help, as(await approver())))).toBe(reason);
   });
 
   test('asked for by an operator of today is not approved either, nor one that is over, withdrawn or for oneself', async () => {
     const user = await owner();
     const help = { email: user.email, help: NEW_PASSWORD };
-    const approve = () => reasonOf(accounts().approveAccountHelp(help, as(operators[1])));
+    const approve = () => refusalOf(accounts().approveAccountHelp(help, as(operators[1])));
 
     await accounts().requestAccountHelp(help, as(await site.desk.addUser()));
     expect(await approve()).toBe('OPERATOR_TOO_NEW');
@@ -130,11 +129,11 @@ describe('without mail, a new password', () => {
     await site.database.query('update core.account_help set expires_at = now()');
     expect(await approve()).toBe('ACCOUNT_HELP_NOT_FOUND');
     const own = { email: operators[0]!.email, help: NEW_PASSWORD };
-    expect(await reasonOf(accounts().requestAccountHelp(own, as(operators[0])))).toBe(
+    expect(await refusalOf(accounts().requestAccountHelp(own, as(operators[0])))).toBe(
       'SECOND_OPERATOR_NEEDED',
     );
     await accounts().requestAccountHelp(own, as(operators[1]));
-    expect(await reasonOf(accounts().approveAccountHelp(own, as(operators[0])))).toBe(
+    expect(await refusalOf(accounts().approveAccountHelp(own, as(operators[0])))).toBe(
       'SECOND_OPERATOR_NEEDED',
     );
     await accounts().rejectAccountHelp(own, as(operators[1]));
@@ -144,16 +143,16 @@ describe('without mail, a new password', () => {
 test('a second factor is removed by two operators, and not with the password', async () => {
   const user = await owner();
   const help = { email: user.email, help: REMOVE_SECOND_FACTOR };
-  expect(await reasonOf(accounts().requestAccountHelp(help, as(operators[0])))).toBe('TOTP_NOT_ENABLED');
+  expect(await refusalOf(accounts().requestAccountHelp(help, as(operators[0])))).toBe('TOTP_NOT_ENABLED');
   await site.desk.enableTotp(user.userId);
   const session = await site.desk.openSession(user.userId);
   await accounts().requestAccountHelp(help, as(operators[0]));
 
-  expect(await reasonOf(accounts().approveAccountHelp(help, as(operators[0])))).toBe(
+  expect(await refusalOf(accounts().approveAccountHelp(help, as(operators[0])))).toBe(
     'SECOND_OPERATOR_NEEDED',
   );
   const wrongKind = { ...help, help: NEW_PASSWORD };
-  expect(await reasonOf(accounts().approveAccountHelp(wrongKind, as(operators[1])))).toBe(
+  expect(await refusalOf(accounts().approveAccountHelp(wrongKind, as(operators[1])))).toBe(
     'ACCOUNT_HELP_NOT_FOUND',
   );
   const { token } = await accounts().approveAccountHelp(help, as(operators[1]));
@@ -185,7 +184,7 @@ test('with mail, the link goes to the user and to no operator, whatever was aske
     { email: after.email, help: NEW_PASSWORD },
     as(operators[0]),
   );
-  const approval = await reasonOf(
+  const approval = await refusalOf(
     accounts().approveAccountHelp({ email: after.email, help: NEW_PASSWORD }, as(operators[1])),
   );
   const next = await Promise.all(site.desk.accounts.map((core) => core.takeAccountMails({})));

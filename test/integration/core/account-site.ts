@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { shared, standIn } from '../../support/shared-stack.ts';
 import { startStack } from '../../support/stack.ts';
 import type { Stack } from '../../support/stack.ts';
 import { openAccountDesk } from './account-desk.ts';
@@ -29,5 +30,16 @@ export async function openAccountSite(): Promise<AccountSite> {
       desk.close();
       await stack.stop();
     },
+  };
+}
+
+/** The site of all tests of a file, and its parts. */
+export function sharedAccountSite() {
+  const site = shared(openAccountSite, ({ close }) => close());
+  return {
+    site,
+    stack: standIn(() => site.stack),
+    desk: standIn(() => site.desk),
+    database: standIn(() => site.database),
   };
 }

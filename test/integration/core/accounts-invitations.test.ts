@@ -1,25 +1,19 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
-import { failureOf } from '../../support/rpc-failure.ts';
+import { failureOf, refusalOf, wrongFields } from '../../support/rpc-failure.ts';
 import { password, waitAskedFor } from './account-desk.ts';
-import { openAccountSite } from './account-site.ts';
-import type { AccountSite } from './account-site.ts';
+import { sharedAccountSite } from './account-site.ts';
 
-let stack: AccountSite['stack'];
-let desk: AccountSite['desk'];
-let database: AccountSite['database'];
+const { site, stack, desk, database } = sharedAccountSite();
 let merchantId: string;
-let close: AccountSite['close'];
-beforeAll(async () => {
-  ({ stack, desk, database, merchantId, close } = await openAccountSite());
+beforeAll(() => {
+  ({ merchantId } = site);
 });
-afterAll(() => close());
 
 const invite = async (email: string, role = MemberRole.DEVELOPER, where = merchantId): Promise<string> =>
   (await desk.accounts[0].inviteUser({ email, merchantId: where, role })).token;
 const accept = (token: string, own: object = {}, core = 0) =>
   desk.accounts[core]!.acceptInvitation({ token, name: 'Abebe', password, language: 'am', ...own });
-const reasonOf = async (call: Promise<unknown>) => (await failureOf(call)).reason;
 
 describe('an invitation', () => {
   test('says what it is to, and gives the account and the role when it is taken up', async () => {
@@ -61,17 +55,14 @@ describe('an invitation', () => {
     const token = await invite(desk.newEmail());
 
     const outcomes = await Promise.allSettled([0, 1, 0, 1, 0, 1].map((core) => accept(token, {}, core)));
-    const refusals = await Promise.all(
-      outcomes.flatMap((outcome) =>
-        outcome.status === 'rejected' ? [reasonOf(Promise.reject(outcome.reason as Error))] : [],
-      ),
-    );
+    const refused = outcomes.flatMap((each) => (each.status === 'rejected' ? [each.reason as Error] : []));
+    const refusals = await Promise.all(refused.map((reason) => refusalOf(Promise.reject(reason))));
 
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     expect(refusals).toHaveLength(5);
     for (const reason of refusals)
       expect(['LINK_NOT_USABLE', 'WRONG_CREDENTIALS', 'TOO_MANY_TRIES']).toContain(reason);
-    expect(await reasonOf(desk.accounts[0].getInvitation({ token }))).toBe('LINK_NOT_USABLE');
+    expect(await refusalOf(desk.accounts[0].getInvitation({ token }))).toBe('LINK_NOT_USABLE');
   });
 
   test('ends when the same address is invited to the same place again, and no other', async () => {
@@ -81,7 +72,7 @@ describe('an invitation', () => {
 
     const second = await invite(email.toUpperCase(), MemberRole.VIEWER);
 
-    expect(await reasonOf(accept(first))).toBe('LINK_NOT_USABLE');
+    expect(await refusalOf(accept(first))).toBe('LINK_NOT_USABLE');
     expect((await accept(second)).user?.memberships).toMatchObject([{ role: MemberRole.VIEWER }]);
     expect((await accept(elsewhere)).user?.memberships).toHaveLength(2);
   });
@@ -89,50 +80,33 @@ describe('an invitation', () => {
   test('made many times at once leaves one that works', async () => {
     const email = desk.newEmail();
     const tokens = await Promise.all(
-      [0, 1, 0, 1].map(async (core) => {
-        const { token } = await desk.accounts[core]!.inviteUser({
-          email,
-          merchantId,
-          role: MemberRole.VIEWER,
-        });
-        return token;
-      }),
-    );
-    const usable = await Promise.all(
-      tokens.map((token) =>
-        desk.accounts[0].getInvitation({ token }).then(
-          () => true,
-          () => false,
-        ),
+      [0, 1, 0, 1].map((core) =>
+        desk.accounts[core]!.inviteUser({ email, merchantId, role: MemberRole.VIEWER }),
       ),
     );
-    expect(usable.filter(Boolean)).toHaveLength(1);
+    const read = tokens.map(({ token }) => desk.accounts[0].getInvitation({ token }));
+    const usable = (await Promise.allSettled(read)).filter(({ status }) => status === 'fulfilled');
+    expect(usable).toHaveLength(1);
   });
 
-  test('that is too old opens nothing', async () => {
+  test('that is too old, or none, opens nothing', async () => {
     const email = desk.newEmail();
     const token = await invite(email);
     await database.query(
       `update core.account_links set expires_at = now() - interval '1 second' where email_key = $1`,
       [email],
     );
-    expect(await reasonOf(desk.accounts[0].getInvitation({ token }))).toBe('LINK_NOT_USABLE');
-    expect(await reasonOf(accept(token))).toBe('LINK_NOT_USABLE');
+    expect(await refusalOf(desk.accounts[0].getInvitation({ token }))).toBe('LINK_NOT_USABLE');
+    for (const wrong of [token, '', 'x', 'A'.repeat(43), `${'A'.repeat(42)}\0`])
+      expect(await refusalOf(accept(wrong))).toBe('LINK_NOT_USABLE');
   });
-
-  test.each(['', 'x', 'A'.repeat(43), `${'A'.repeat(42)}\0`])(
-    'with the token %j opens nothing',
-    async (token) => {
-      expect(await reasonOf(accept(token))).toBe('LINK_NOT_USABLE');
-    },
-  );
 
   test('to somebody with an account asks for its own password, and changes nothing else of it', async () => {
     const user = await desk.addUser({ merchantId, role: MemberRole.VIEWER });
     const other = (await stack.createMerchant()).id;
     const token = await invite(user.email, MemberRole.DEVELOPER, other);
 
-    expect(await reasonOf(accept(token, { password: 'another password altogether' }))).toBe(
+    expect(await refusalOf(accept(token, { password: 'another password altogether' }))).toBe(
       'WRONG_CREDENTIALS',
     );
     const accepted = await accept(token, { name: 'Mallory', language: 'en' });
@@ -145,7 +119,7 @@ describe('an invitation', () => {
     const user = await desk.addUser({ merchantId, role: MemberRole.VIEWER });
     const token = await invite(user.email, MemberRole.VIEWER, (await stack.createMerchant()).id);
     const wrong = () =>
-      reasonOf(accept(token, { password: 'not this one either', remoteAddress: '192.0.2.7' }));
+      refusalOf(accept(token, { password: 'not this one either', remoteAddress: '192.0.2.7' }));
 
     for (let count = 0; count < 5; count += 1) expect(await wrong()).toBe('WRONG_CREDENTIALS');
     expect(await wrong()).toBe('TOO_MANY_TRIES');
@@ -178,9 +152,9 @@ describe('nobody is invited', () => {
       await desk.addUser(),
     ];
     const toOperators = desk.accounts[0].inviteUser({ email: member.email, asOperator: true });
-    expect(await reasonOf(toOperators)).toBe('ALREADY_A_MEMBER');
+    expect(await refusalOf(toOperators)).toBe('ALREADY_A_MEMBER');
     // Whoever invites to a merchant does not learn that the address is an operator's.
-    expect(await reasonOf(accept(await invite(operator.email)))).toBe('LINK_NOT_USABLE');
+    expect(await refusalOf(accept(await invite(operator.email)))).toBe('LINK_NOT_USABLE');
   });
 
   test('to the operators and to a merchant: an operator belongs to no merchant', async () => {
@@ -199,38 +173,32 @@ describe('nobody is invited', () => {
     expect(await failureOf(call)).toMatchObject({ code: 'NotFound', reason: 'MERCHANT_NOT_FOUND' });
   });
 
-  test.each([
-    ['no address', { email: '' }, ['email']],
-    ['an address with a line break', { email: 'a@b.example\nbcc: c@d.example' }, ['email']],
-    ['a name and an address', { email: 'A <a@b.example>' }, ['email']],
-    ['two addresses', { email: 'a@b.example,c@d.example' }, ['email']],
-    ['an address of 255 characters', { email: `a@${'b'.repeat(253)}` }, ['email']],
-    ['no role', { role: MemberRole.UNSPECIFIED }, ['role']],
-    ['a role nobody knows', { role: 9 }, ['role']],
-    ['an operator at a merchant', { asOperator: true }, ['merchant_id']],
-    ['a link for 15 days', { validFor: { seconds: 15n * 86_400n } }, ['valid_for']],
-    ['a link for no time', { validFor: { seconds: 0n } }, ['valid_for']],
-    ['nothing right', { email: 'x', merchantId: 'x', role: 0 }, ['email', 'merchant_id', 'role']],
-  ])('with %s', async (_name, own, fields) => {
-    const request = { email: 'someone@shop.example', merchantId, role: MemberRole.VIEWER, ...own };
-    const failure = await failureOf(desk.accounts[0].inviteUser(request));
-    expect(failure.code).toBe('InvalidArgument');
-    expect(Object.keys(failure.issues).sort()).toEqual(fields);
+  test('with anything that cannot be', async () => {
+    const fieldsOf = (own: object) =>
+      wrongFields(
+        desk.accounts[0].inviteUser({
+          ...{ email: 'someone@shop.example', merchantId, role: MemberRole.VIEWER },
+          ...own,
+        }),
+      );
+    for (const email of ['', 'a@b.example\nbcc: c@d.example', 'A <a@b.example>', `a@${'b'.repeat(253)}`])
+      expect(await fieldsOf({ email })).toBe('email');
+    for (const role of [MemberRole.UNSPECIFIED, 9]) expect(await fieldsOf({ role })).toBe('role');
+    for (const seconds of [0n, 15n * 86_400n])
+      expect(await fieldsOf({ validFor: { seconds } })).toBe('valid_for');
+    expect(await fieldsOf({ asOperator: true })).toBe('merchant_id');
+    expect(await fieldsOf({ email: 'x', merchantId: 'x', role: 0 })).toBe('email merchant_id role');
   });
 
   test.each([
     ['no name', { name: '' }, 'name'],
-    ['a name of 129 characters', { name: 'x'.repeat(129) }, 'name'],
     ['a name that turns the text around', { name: 'a\u202eb' }, 'name'],
     ['a password of 11 characters', { password: 'horse batte' }, 'password'],
-    ['a password of 257 characters', { password: 'correct horse '.repeat(19) }, 'password'],
-    ['a password everybody tries', { password: 'Password123456' }, 'password'],
     ['their address as the password', { password: 'someone@shop.example' }, 'password'],
     ['a language that there is not', { language: 'fr' }, 'language'],
   ])('and comes in with %s', async (_name, own, field) => {
     const token = await invite(field === 'password' ? 'someone@shop.example' : desk.newEmail());
-    const failure = await failureOf(accept(token, own));
-    expect(Object.keys(failure.issues)).toEqual([field]);
+    expect(await wrongFields(accept(token, own))).toBe(field);
     await desk.accounts[0].getInvitation({ token });
   });
 });
@@ -290,7 +258,7 @@ describe('invitations are limited', () => {
 
     const refused = () => desk.accounts[1]!.inviteUser(toMerchant(desk.newEmail()), as(inviter.userId));
 
-    expect(await reasonOf(refused())).toBe('TOO_MANY_TRIES');
+    expect(await refusalOf(refused())).toBe('TOO_MANY_TRIES');
     expect(await waitAskedFor(refused())).toBeGreaterThan(0);
     const another = await desk.addUser({ merchantId, role: MemberRole.OWNER });
     await desk.accounts[0].inviteUser(toMerchant(desk.newEmail()), as(another.userId));
@@ -303,8 +271,8 @@ describe('invitations are limited', () => {
       for (let count = 0; count < 5; count += 1)
         await desk.accounts[count % 2]!.inviteUser(toMerchant(email, { merchantId: merchant }));
       const again = desk.accounts[0].inviteUser(toMerchant(email, { merchantId: merchant }));
-      expect(await reasonOf(again)).toBe('TOO_MANY_TRIES');
+      expect(await refusalOf(again)).toBe('TOO_MANY_TRIES');
     }
-    expect(await reasonOf(desk.accounts[1]!.inviteUser(toMerchant(email)))).toBe('TOO_MANY_TRIES');
+    expect(await refusalOf(desk.accounts[1]!.inviteUser(toMerchant(email)))).toBe('TOO_MANY_TRIES');
   });
 });

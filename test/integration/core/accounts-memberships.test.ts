@@ -1,24 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import type { User } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
-import { failureOf } from '../../support/rpc-failure.ts';
+import { refusalOf } from '../../support/rpc-failure.ts';
 import { password } from './account-desk.ts';
-import { openAccountSite } from './account-site.ts';
-import type { AccountSite } from './account-site.ts';
+import { sharedAccountSite } from './account-site.ts';
 
 const { OWNER, DEVELOPER, VIEWER } = MemberRole;
 
-let stack: AccountSite['stack'];
-let desk: AccountSite['desk'];
-let close: AccountSite['close'];
-beforeAll(async () => {
-  ({ stack, desk, close } = await openAccountSite());
-});
-afterAll(() => close());
+const { stack, desk } = sharedAccountSite();
 
 const newMerchant = async () => (await stack.createMerchant()).id;
-const reasonOf = async (call: Promise<unknown>) => (await failureOf(call)).reason;
 const change = (merchantId: string, user: User, from: MemberRole, to: MemberRole, core = 0) =>
   desk.accounts[core]!.changeMembership({ merchantId, userId: user.userId, role: to, expectedRole: from });
 const remove = (merchantId: string, email: string, core = 0) =>
@@ -28,7 +20,7 @@ const rolesOf = async (merchantId: string) =>
 const done = async (call: Promise<unknown>) =>
   call.then(
     () => 'done',
-    async (error: unknown) => (await failureOf(Promise.reject(error as Error))).reason,
+    async (error: unknown) => await refusalOf(Promise.reject(error as Error)),
   );
 
 describe('a role', () => {
@@ -61,7 +53,7 @@ describe('a role', () => {
   test('of a user of another merchant is not found', async () => {
     const [here, elsewhere] = [await newMerchant(), await newMerchant()];
     const user = await desk.addUser({ merchantId: elsewhere, role: VIEWER });
-    expect(await reasonOf(change(here, user, VIEWER, OWNER))).toBe('USER_NOT_FOUND');
+    expect(await refusalOf(change(here, user, VIEWER, OWNER))).toBe('USER_NOT_FOUND');
   });
 });
 
@@ -70,8 +62,8 @@ describe('the last owner', () => {
     const merchantId = await newMerchant();
     const owner = await desk.addUser({ merchantId, role: OWNER });
     await desk.addUser({ merchantId, role: DEVELOPER });
-    expect(await reasonOf(change(merchantId, owner, OWNER, VIEWER))).toBe('LAST_OWNER');
-    expect(await reasonOf(remove(merchantId, owner.email))).toBe('LAST_OWNER');
+    expect(await refusalOf(change(merchantId, owner, OWNER, VIEWER))).toBe('LAST_OWNER');
+    expect(await refusalOf(remove(merchantId, owner.email))).toBe('LAST_OWNER');
   });
 
   test('is the last who may sign in: one who is kept out does not count', async () => {
@@ -81,7 +73,7 @@ describe('the last owner', () => {
       await desk.addUser({ merchantId, role: OWNER }),
     ];
     await desk.accounts[0].setUserDisabled({ email: kept.email, isDisabled: true });
-    expect(await reasonOf(remove(merchantId, owner.email))).toBe('LAST_OWNER');
+    expect(await refusalOf(remove(merchantId, owner.email))).toBe('LAST_OWNER');
     await remove(merchantId, kept.email);
   });
 
@@ -151,7 +143,7 @@ describe('taking somebody off', () => {
     expect([before.users.length, before.invitations.length]).toEqual([2, 1]);
     expect(before.invitations).toMatchObject([{ email: invited, role: VIEWER }]);
     expect([after.users.length, after.invitations.length]).toEqual([1, 0]);
-    expect(await reasonOf(desk.accounts[0].getInvitation({ token }))).toBe('LINK_NOT_USABLE');
+    expect(await refusalOf(desk.accounts[0].getInvitation({ token }))).toBe('LINK_NOT_USABLE');
     const { user: left } = await desk.accounts[0].verifyPassword({ email: user.email, password });
     expect(left?.memberships).toEqual([]);
   });
@@ -186,7 +178,7 @@ describe('operators', () => {
     expect(kept?.isDisabled).toBe(true);
     expect(await desk.isOpen(open)).toBe(false);
     const write = desk.openSession(user.userId);
-    expect(await reasonOf(write)).toBe('USER_NOT_FOUND');
+    expect(await refusalOf(write)).toBe('USER_NOT_FOUND');
 
     await desk.accounts[0].setUserDisabled({ email: user.email, isDisabled: false });
     await desk.accounts[0].verifyPassword({ email: user.email, password });

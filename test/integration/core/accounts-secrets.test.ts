@@ -1,27 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import pg from 'pg';
+import { describe, expect, test } from '@jest/globals';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
 import { codeOf } from '../../support/authenticator.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack } from '../../support/stack.ts';
-import { openAccountDesk } from './account-desk.ts';
-import type { AccountDesk } from './account-desk.ts';
+import { sharedAccountDesk } from './account-desk.ts';
+import { sharedStack, sharedConnection } from '../../support/shared-stack.ts';
 
-let stack: Stack;
-let desk: AccountDesk;
-let database: pg.Client;
-beforeAll(async () => {
-  stack = await startStack({ facades: 0, settings: { GATEHOUSE_LOG_LEVEL: 'debug' } });
-  desk = openAccountDesk(stack);
-  database = new pg.Client({ connectionString: stack.databaseUrl });
-  await database.connect();
-});
-afterAll(async () => {
-  await database.end();
-  desk.close();
-  await stack.stop();
-});
+const stack = sharedStack({ facades: 0, settings: { GATEHOUSE_LOG_LEVEL: 'debug' } });
+const database = sharedConnection(() => stack.databaseUrl);
+const desk = sharedAccountDesk(stack);
 
 const failed = (call: Promise<unknown>): Promise<string> =>
   call.then(

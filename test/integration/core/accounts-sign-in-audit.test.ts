@@ -1,27 +1,22 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import type { User } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
 import type { AuditEntry } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
 import { codeOf, totpStepMs } from '../../support/authenticator.ts';
-import { failureOf } from '../../support/rpc-failure.ts';
+import { refusalOf } from '../../support/rpc-failure.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { password } from './account-desk.ts';
-import { openAccountSite } from './account-site.ts';
-import type { AccountSite } from './account-site.ts';
+import { sharedAccountSite } from './account-site.ts';
 
-let stack: AccountSite['stack'];
-let desk: AccountSite['desk'];
-let database: AccountSite['database'];
+const { site, stack, desk, database } = sharedAccountSite();
 let merchantId: string;
-let close: AccountSite['close'];
-beforeAll(async () => {
-  ({ stack, desk, database, merchantId, close } = await openAccountSite());
+beforeAll(() => {
+  ({ merchantId } = site);
 });
 /** What a test and its core may take together, so that both mean the same step of one-time codes. */
 const leftMs = 6_000;
 beforeEach(() => waitUntil('the step is young enough', () => Date.now() % totpStepMs < totpStepMs - leftMs));
-afterAll(() => close());
 
 const wrong = 'not the right password';
 let places = 0;
@@ -30,7 +25,6 @@ const newPlace = (): string => `198.51.100.${++places}`;
 const addUser = () => desk.addUser({ merchantId, role: MemberRole.VIEWER });
 const signIn = (email: string, own: object = {}, core = 0) =>
   desk.accounts[core]!.verifyPassword({ email, password, remoteAddress: newPlace(), ...own });
-const reasonOf = async (call: Promise<unknown>) => (await failureOf(call)).reason;
 
 /** What is on record of the sign-ins of the user, the oldest first, as the owners of a merchant see it. */
 async function recordOf({ userId }: User, merchant = merchantId): Promise<readonly AuditEntry[]> {
@@ -68,7 +62,7 @@ describe('a sign-in is on record', () => {
 
     await signIn(user.email);
     await signIn(operator.email);
-    await reasonOf(signIn(operator.email, { password: wrong }));
+    await refusalOf(signIn(operator.email, { password: wrong }));
 
     expect(actionsOf(await recordOf(user))).toEqual([['session.begin', 'PASSWORD']]);
     expect(actionsOf(await recordOf(user, other))).toEqual([['session.begin', 'PASSWORD']]);
@@ -125,7 +119,7 @@ describe('a refusal is on record', () => {
   test('as done by nobody who is known, with where it came from', async () => {
     const user = await addUser();
 
-    await reasonOf(signIn(user.email, { password: wrong, remoteAddress: '203.0.113.11' }));
+    await refusalOf(signIn(user.email, { password: wrong, remoteAddress: '203.0.113.11' }));
 
     expect(await recordOf(user)).toMatchObject([
       {
@@ -141,15 +135,15 @@ describe('a refusal is on record', () => {
     const user = await addUser();
     const here = newPlace();
     for (let count = 0; count < 7; count += 1)
-      await reasonOf(signIn(user.email, { password: wrong, remoteAddress: here }, count % 2));
+      await refusalOf(signIn(user.email, { password: wrong, remoteAddress: here }, count % 2));
     await Promise.all(
       Array.from({ length: 20 }, (_each, count) =>
-        reasonOf(signIn(user.email, { password: wrong }, count % 2)),
+        refusalOf(signIn(user.email, { password: wrong }, count % 2)),
       ),
     );
     const first = actionsOf(await recordOf(user));
     await database.query(`update core.account_tries set ends_at = now() - interval '1 second'`);
-    await reasonOf(signIn(user.email, { password: wrong, remoteAddress: here }));
+    await refusalOf(signIn(user.email, { password: wrong, remoteAddress: here }));
 
     const refusals = [
       ['session.refuse', 'WRONG_PASSWORD'],
@@ -164,7 +158,7 @@ describe('a refusal is on record', () => {
     const { secret } = await desk.enableTotp(user.userId, -1);
     const code = String((Number(codeOf(secret)) + 500_000) % 1_000_000).padStart(6, '0');
     const { userId } = user;
-    for (let count = 0; count < 6; count += 1) await reasonOf(desk.accounts[0].verifyTotp({ userId, code }));
+    for (let count = 0; count < 6; count += 1) await refusalOf(desk.accounts[0].verifyTotp({ userId, code }));
 
     expect(actionsOf(await recordOf(user))).toEqual([
       ['session.refuse', 'WRONG_CODE'],
@@ -175,8 +169,8 @@ describe('a refusal is on record', () => {
   test('of a user who is kept out, whatever they give', async () => {
     const user = await addUser();
     await desk.accounts[0].setUserDisabled({ email: user.email, isDisabled: true });
-    await reasonOf(signIn(user.email));
-    await reasonOf(signIn(user.email, { password: wrong }));
+    await refusalOf(signIn(user.email));
+    await refusalOf(signIn(user.email, { password: wrong }));
     expect(actionsOf(await recordOf(user))).toEqual([['session.refuse', 'KEPT_OUT']]);
   });
 
@@ -185,20 +179,20 @@ describe('a refusal is on record', () => {
     const other = (await stack.createMerchant()).id;
     const role = MemberRole.OWNER;
     const { token } = await desk.accounts[0].inviteUser({ email: user.email, merchantId: other, role });
-    await reasonOf(desk.accounts[0].acceptInvitation({ token, password: wrong }));
+    await refusalOf(desk.accounts[0].acceptInvitation({ token, password: wrong }));
     expect(actionsOf(await recordOf(user))).toEqual([['session.refuse', 'WRONG_PASSWORD']]);
   });
 
   test('not of an address that nobody has', async () => {
     const before = await database.query('select count(*) from core.audit_entries');
-    await reasonOf(signIn('nobody.here@shop.example', { password: wrong }));
-    await reasonOf(signIn('null\0@shop.example', { password: wrong }));
+    await refusalOf(signIn('nobody.here@shop.example', { password: wrong }));
+    await refusalOf(signIn('null\0@shop.example', { password: wrong }));
     expect((await database.query('select count(*) from core.audit_entries')).rows).toEqual(before.rows);
   });
 
   test('with no word of what was typed', async () => {
     const user = await addUser();
-    await reasonOf(signIn(user.email, { password: 'typed into the wrong field' }));
+    await refusalOf(signIn(user.email, { password: 'typed into the wrong field' }));
     const { rows } = await database.query<{ text: string }>(
       'select string_agg(e::text, $1) as text from core.audit_entries e',
       ['\n'],

@@ -1,18 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
-import { failureOf } from '../../support/rpc-failure.ts';
+import { failureOf, refusalOf } from '../../support/rpc-failure.ts';
 import { password, waitAskedFor } from './account-desk.ts';
-import { openAccountSite } from './account-site.ts';
-import type { AccountSite } from './account-site.ts';
+import { sharedAccountSite } from './account-site.ts';
 
-let desk: AccountSite['desk'];
-let database: AccountSite['database'];
+const { site, desk, database } = sharedAccountSite();
 let merchantId: string;
-let close: AccountSite['close'];
-beforeAll(async () => {
-  ({ desk, database, merchantId, close } = await openAccountSite());
+beforeAll(() => {
+  ({ merchantId } = site);
 });
-afterAll(() => close());
 
 let places = 0;
 /** An address of the internet that nobody has come from yet. */
@@ -20,7 +16,6 @@ const newPlace = (): string => `198.51.${Math.floor(++places / 256)}.${places % 
 const viewer = () => desk.addUser({ merchantId, role: MemberRole.VIEWER });
 const signIn = (email: string, own: object = {}, core = 0) =>
   desk.accounts[core]!.verifyPassword({ email, password, remoteAddress: '203.0.113.1', ...own });
-const reasonOf = async (call: Promise<unknown>) => (await failureOf(call)).reason;
 const wrong = 'not the right password';
 
 /** Has wrong passwords tried for the address from as many places, past what one place may. */
@@ -83,7 +78,7 @@ describe('tries from one place', () => {
     const remoteAddress = newPlace();
     const attempt = (own: object = {}, core = 0) => signIn(user.email, { remoteAddress, ...own }, core);
     for (let count = 0; count < 5; count += 1)
-      expect(await reasonOf(attempt({ password: wrong }, count % 2))).toBe('WRONG_CREDENTIALS');
+      expect(await refusalOf(attempt({ password: wrong }, count % 2))).toBe('WRONG_CREDENTIALS');
 
     const failure = await failureOf(attempt({}, 0));
     const waitSeconds = await waitAskedFor(attempt({}, 1));
@@ -97,7 +92,7 @@ describe('tries from one place', () => {
     const user = await viewer();
     const remoteAddress = newPlace();
     const calls = Array.from({ length: 40 }, (_each, count) =>
-      reasonOf(signIn(user.email, { password: wrong, remoteAddress }, count % 2)),
+      refusalOf(signIn(user.email, { password: wrong, remoteAddress }, count % 2)),
     );
     const reasons = await Promise.all(calls);
     expect(reasons.filter((reason) => reason === 'WRONG_CREDENTIALS')).toHaveLength(5);
@@ -111,7 +106,7 @@ describe('tries from one place', () => {
     await Promise.allSettled(tries);
 
     await signIn(user.email, { remoteAddress: newPlace() });
-    expect(await reasonOf(signIn(user.email, { remoteAddress }))).toBe('TOO_MANY_TRIES');
+    expect(await refusalOf(signIn(user.email, { remoteAddress }))).toBe('TOO_MANY_TRIES');
     await database.query('update core.account_tries set ends_at = now()');
     await signIn(user.email, { remoteAddress });
   });
@@ -121,7 +116,7 @@ describe('tries from one place', () => {
     const remoteAddress = newPlace();
     for (let round = 0; round < 3; round += 1) {
       for (let count = 0; count < 4; count += 1)
-        expect(await reasonOf(signIn(user.email, { password: wrong, remoteAddress }))).toBe(
+        expect(await refusalOf(signIn(user.email, { password: wrong, remoteAddress }))).toBe(
           'WRONG_CREDENTIALS',
         );
       await signIn(user.email, { remoteAddress });
@@ -139,7 +134,7 @@ describe('tries from one place', () => {
       );
       if (count < 40) await signIn(user.email, { remoteAddress });
     }
-    expect(await reasonOf(signIn(user.email, { remoteAddress }))).toBe('TOO_MANY_TRIES');
+    expect(await refusalOf(signIn(user.email, { remoteAddress }))).toBe('TOO_MANY_TRIES');
     await signIn(user.email, { remoteAddress: newPlace() });
   });
 
@@ -149,7 +144,7 @@ describe('tries from one place', () => {
       await signIn(user.email, { password: wrong, remoteAddress: `2001:db8:1:1::${count}` }).catch(
         () => undefined,
       );
-    expect(await reasonOf(signIn(user.email, { remoteAddress: '2001:db8:1:1:ffff::1' }))).toBe(
+    expect(await refusalOf(signIn(user.email, { remoteAddress: '2001:db8:1:1:ffff::1' }))).toBe(
       'TOO_MANY_TRIES',
     );
     await signIn(user.email, { remoteAddress: '2001:db8:1:2::1' });
@@ -162,7 +157,7 @@ describe('tries from everywhere', () => {
     const nobody = desk.newEmail();
     for (const email of [user.email, nobody]) {
       await tryFromEverywhere(email, 100);
-      expect(await reasonOf(signIn(email, { remoteAddress: newPlace() }))).toBe('TOO_MANY_TRIES');
+      expect(await refusalOf(signIn(email, { remoteAddress: newPlace() }))).toBe('TOO_MANY_TRIES');
     }
   });
 
@@ -172,14 +167,14 @@ describe('tries from everywhere', () => {
     await signIn(user.email, { remoteAddress: home });
     await tryFromEverywhere(user.email, 100);
 
-    expect(await reasonOf(signIn(user.email, { remoteAddress: newPlace() }))).toBe('TOO_MANY_TRIES');
+    expect(await refusalOf(signIn(user.email, { remoteAddress: newPlace() }))).toBe('TOO_MANY_TRIES');
     await signIn(user.email, { remoteAddress: home });
   });
 });
 
 test('a flood of sign-ins is refused beyond what waits, and other calls are answered meanwhile', async () => {
   const emails = Array.from({ length: 300 }, (_each, count) => `flood-${count}@shop.example`);
-  const flood = emails.map((email) => reasonOf(signIn(email, { remoteAddress: newPlace() })));
+  const flood = emails.map((email) => refusalOf(signIn(email, { remoteAddress: newPlace() })));
   const listed = await desk.accounts[0].listUsers({ merchantId });
   const reasons = await Promise.all(flood);
   expect(listed.users.length).toBeGreaterThan(0);

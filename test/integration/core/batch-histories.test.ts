@@ -1,9 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
 import type { Client } from '@connectrpc/connect';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import pg from 'pg';
 import { Environment, PaymentOption, PaymentType } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import type { Status } from '../../../src/gen/google/rpc/status_pb.js';
@@ -12,11 +11,10 @@ import { createGrpcTransport } from '../../../src/contract/grpc-transport.ts';
 import { fromStatus } from '../../../src/platform/rpc/rpc-error.ts';
 import { directPayment, registration } from '../../support/order-requests.ts';
 import { describeFailure } from '../../support/rpc-failure.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack } from '../../support/stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { anyHistory, numbersOfHistory, takeIn } from './batch-model.ts';
 import type { Answer, Answered, Batch, Item, KnownOrder, Round } from './batch-model.ts';
+import { sharedStack, sharedPool, sharedClosers } from '../../support/shared-stack.ts';
 
 // Batches to two cores at once, with the same order numbers in one batch, in several, and again later, held against a
 // model that knows of none of it. What is sent is decided by the seed; in what order it meets is the machine's.
@@ -24,25 +22,17 @@ import type { Answer, Answered, Batch, Item, KnownOrder, Round } from './batch-m
 const seed = Number(process.env['GATEHOUSE_TEST_SEED'] ?? randomInt(2 ** 31));
 const histories = 60;
 
-let stack: Stack;
-let database: pg.Pool;
-const closers: (() => void)[] = [];
 let cores: Client<typeof OrderService>[];
 
-beforeAll(async () => {
-  stack = await startStack({ cores: 2, facades: 0 });
-  database = new pg.Pool({ connectionString: stack.databaseUrl, max: 4 });
+const stack = sharedStack({ cores: 2, facades: 0 });
+const database = sharedPool(() => stack.databaseUrl, 4);
+const closers = sharedClosers();
+beforeAll(() => {
   cores = stack.addresses.map((address) => {
     const transport = createGrpcTransport({ addresses: [address], token: stack.tokens.writer });
     closers.push(transport.close);
     return createClient(OrderService, transport);
   });
-});
-
-afterAll(async () => {
-  for (const close of closers) close();
-  await database.end();
-  await stack.stop();
 });
 
 interface Subject {

@@ -1,31 +1,23 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import type { CallOptions, Client } from '@connectrpc/connect';
-import pg from 'pg';
+import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import type { CallOptions } from '@connectrpc/connect';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { holdOrders } from '../../support/hold-orders.ts';
 import type { HeldOrders } from '../../support/hold-orders.ts';
 import { directPayment, registration } from '../../support/order-requests.ts';
 import { failureOf } from '../../support/rpc-failure.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack } from '../../support/stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { sharedStack, sharedClient, sharedConnection } from '../../support/shared-stack.ts';
 
-// What calls of one moment become in core, seen in PostgreSQL: each commit has a transaction id, and events keep it.
-
-let stack: Stack;
-let orders: Client<typeof OrderService>;
-let database: pg.Client;
 let merchantId: string;
 let held: HeldOrders | undefined;
 
+// With the limit on prompts, as it is in production: direct payments claim their phones in the same transaction.
+const settings = { GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: '5' };
+const stack = sharedStack({ cores: 1, facades: 0, settings });
+const orders = sharedClient(stack, OrderService, 'writer');
+const database = sharedConnection(() => stack.databaseUrl);
 beforeAll(async () => {
-  // With the limit on prompts, as it is in production: direct payments claim their phones in the same transaction.
-  const settings = { GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: '5' };
-  stack = await startStack({ cores: 1, facades: 0, settings });
-  orders = stack.client(OrderService, 'writer');
-  database = new pg.Client({ connectionString: stack.databaseUrl });
-  await database.connect();
   ({ id: merchantId } = await stack.createMerchant());
 });
 
@@ -35,11 +27,6 @@ async function letGo(): Promise<void> {
   await held?.letGo();
   held = undefined;
 }
-
-afterAll(async () => {
-  await database.end();
-  await stack.stop();
-});
 
 let phones = 0;
 const nextPhone = (): string => `09${String(10_000_000 + (phones += 1))}`;

@@ -1,30 +1,19 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import pg from 'pg';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { sweepAccounts } from '../../../src/core/accounts/sweep-accounts.ts';
 import { MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { failureOf } from '../../support/rpc-failure.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack } from '../../support/stack.ts';
-import { openAccountDesk, sessionOf } from './account-desk.ts';
-import type { AccountDesk } from './account-desk.ts';
+import { sessionOf, sharedAccountDesk } from './account-desk.ts';
+import { sharedStack, sharedPool } from '../../support/shared-stack.ts';
 
-let stack: Stack;
-let desk: AccountDesk;
-let pool: pg.Pool;
 let userId: string;
+const stack = sharedStack({ facades: 0 });
+const desk = sharedAccountDesk(stack);
+const pool = sharedPool(() => stack.databaseUrl, 4);
 beforeAll(async () => {
-  stack = await startStack({ facades: 0 });
-  desk = openAccountDesk(stack);
-  pool = new pg.Pool({ connectionString: stack.databaseUrl, max: 4 });
-  userId = (await desk.addUser({ merchantId: (await stack.createMerchant()).id, role: MemberRole.OWNER }))
-    .userId;
-});
-afterAll(async () => {
-  await pool.end();
-  desk.close();
-  await stack.stop();
+  const { id: merchantId } = await stack.createMerchant();
+  ({ userId } = await desk.addUser({ merchantId, role: MemberRole.OWNER }));
 });
 
 const newHash = (): Buffer => createHash('sha256').update(randomBytes(16)).digest();

@@ -1,20 +1,10 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import pg from 'pg';
 import { openDatabaseClock } from '../../../src/platform/database/database-clock.ts';
-import { createTestDatabase } from '../../support/test-database.ts';
-import type { TestDatabase } from '../../support/test-database.ts';
+import { sharedTestDatabase, sharedPool } from '../../support/shared-stack.ts';
 
-let database: TestDatabase;
-let pool: pg.Pool;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = new pg.Pool({ connectionString: database.url, max: 1 });
-});
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
-});
+const database = sharedTestDatabase();
+const pool = sharedPool(() => database.url, 1);
 
 const readDatabase = async (): Promise<number> => {
   const { rows } = await pool.query<{ now: Date }>('select clock_timestamp() as now');

@@ -1,6 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Client } from '@connectrpc/connect';
-import pg from 'pg';
+import { describe, expect, test, beforeEach } from '@jest/globals';
 import { storedId } from '../../support/ids.ts';
 import {
   Environment,
@@ -12,32 +10,25 @@ import {
 } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { directPayment, registration } from '../../support/order-requests.ts';
-import { failureOf } from '../../support/rpc-failure.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack } from '../../support/stack.ts';
+import { failureOf, wrongFields } from '../../support/rpc-failure.ts';
+import { sharedStack, sharedClient, sharedConnection } from '../../support/shared-stack.ts';
 
-let stack: Stack;
-let orders: Client<typeof OrderService>;
-let events: Client<typeof OrderService>;
-let database: pg.Client;
-
-beforeAll(async () => {
-  stack = await startStack({ cores: 2, facades: 0 });
-  orders = stack.client(OrderService, 'writer');
-  events = stack.client(OrderService, 'reader');
-  database = new pg.Client({ connectionString: stack.databaseUrl });
-  await database.connect();
+const stack = sharedStack({ cores: 2, facades: 0 });
+const orders = sharedClient(stack, OrderService, 'writer');
+const events = sharedClient(stack, OrderService, 'reader');
+const database = sharedConnection(() => stack.databaseUrl);
+let merchantId: string;
+beforeEach(async () => {
+  ({ id: merchantId } = await stack.createMerchant());
 });
 
-afterAll(async () => {
-  await database.end();
-  await stack.stop();
-});
-
-async function attemptsOf(
-  merchantId: string,
-): Promise<{ status: string; phone: string; payment_option: string }[]> {
-  const { rows } = await database.query<{ status: string; phone: string; payment_option: string }>(
+interface StoredAttempt {
+  readonly status: string;
+  readonly phone: string;
+  readonly payment_option: string;
+}
+async function attemptsOf(merchantId: string): Promise<StoredAttempt[]> {
+  const { rows } = await database.query<StoredAttempt>(
     'select status, phone, payment_option from core.payment_attempts where merchant_id = $1 order by created_at',
     [storedId('mer', merchantId)],
   );
@@ -70,8 +61,6 @@ const decline = (merchantId: string) =>
 
 describe('starting a direct payment', () => {
   test('makes a DIRECT order with an attempt that nobody has sent yet, and tells its history', async () => {
-    const { id: merchantId } = await stack.createMerchant();
-
     const { order, paymentAttempt, repeated } = await orders.startDirectPayment(
       directPayment({ merchantId }),
     );
@@ -101,7 +90,6 @@ describe('starting a direct payment', () => {
   });
 
   test('on a registered order of the same amount adds an attempt to it', async () => {
-    const { id: merchantId } = await stack.createMerchant();
     const registered = await orders.registerOrder(
       registration({ merchantId, orderNumber: 'A-1', amount: '100.50' }),
     );
@@ -128,27 +116,23 @@ describe('starting a direct payment', () => {
   });
 
   test('names every field that is wrong, and writes nothing', async () => {
-    const { id: merchantId } = await stack.createMerchant();
-
-    const failure = await failureOf(
-      orders.startDirectPayment({
-        merchantId,
-        environment: Environment.SANDBOX,
-        amount: '1.001',
-        currency: 'ETB',
-        paymentOption: PaymentOption.WALLETA_WALLET,
-      }),
-    );
-
-    expect(failure).toMatchObject({ code: 'InvalidArgument', reason: 'INVALID_FIELDS' });
-    expect(Object.keys(failure.issues).sort()).toEqual(['amount', 'order_number', 'payment_option', 'phone']);
+    expect(
+      await wrongFields(
+        orders.startDirectPayment({
+          merchantId,
+          environment: Environment.SANDBOX,
+          amount: '1.001',
+          currency: 'ETB',
+          paymentOption: PaymentOption.WALLETA_WALLET,
+        }),
+      ),
+    ).toBe('amount order_number payment_option phone');
     expect(await attemptsOf(merchantId)).toEqual([]);
   });
 });
 
 describe('repeating a direct payment', () => {
   test('while its attempt runs gives the same attempt, and no second one', async () => {
-    const { id: merchantId } = await stack.createMerchant();
     const first = await orders.startDirectPayment(directPayment({ merchantId }));
 
     const second = await orders.startDirectPayment(directPayment({ merchantId, phone: '+251911223344' }));
@@ -157,20 +141,7 @@ describe('repeating a direct payment', () => {
     expect(await attemptsOf(merchantId)).toHaveLength(1);
   });
 
-  test('50 at once, through two cores, start one attempt', async () => {
-    const { id: merchantId } = await stack.createMerchant();
-
-    const answers = await Promise.all(
-      Array.from({ length: 50 }, () => orders.startDirectPayment(directPayment({ merchantId }))),
-    );
-
-    expect(new Set(answers.map(({ paymentAttempt }) => paymentAttempt?.paymentAttemptId)).size).toBe(1);
-    expect(answers.filter(({ repeated }) => !repeated)).toHaveLength(1);
-    expect(await attemptsOf(merchantId)).toHaveLength(1);
-  });
-
   test('50 at once on a registered order, through two cores, start one attempt', async () => {
-    const { id: merchantId } = await stack.createMerchant();
     await orders.registerOrder(registration({ merchantId, orderNumber: 'A-1' }));
 
     const answers = await Promise.all(
@@ -187,30 +158,14 @@ describe('repeating a direct payment', () => {
     ]);
   });
 
-  test.each(['SENT', 'UNKNOWN'])('while its attempt is %s gives that attempt again', async (status) => {
-    const { id: merchantId } = await stack.createMerchant();
-    const first = await orders.startDirectPayment(directPayment({ merchantId }));
-    await settle(merchantId, status, 'PENDING');
-
-    const second = await orders.startDirectPayment(directPayment({ merchantId }));
-
-    expect(second.repeated).toBe(true);
-    expect(second.paymentAttempt?.paymentAttemptId).toBe(first.paymentAttempt?.paymentAttemptId);
-  });
-
-  test.each([
-    ['another amount', { amount: '100.51' }, 'ORDER_NUMBER_TAKEN'],
-    ['another currency', { currency: 'USD' }, 'ORDER_NUMBER_TAKEN'],
-    ['another phone', { phone: '0911223345' }, 'ORDER_NUMBER_TAKEN'],
-    ['another option', { paymentOption: PaymentOption.WALLETB_USSD }, 'ORDER_NUMBER_TAKEN'],
-  ])('with %s is refused', async (_name, change, reason) => {
-    const { id: merchantId } = await stack.createMerchant();
+  test('with another amount or phone is refused', async () => {
     await orders.startDirectPayment(directPayment({ merchantId }));
 
-    const failure = await failureOf(orders.startDirectPayment(directPayment({ merchantId, ...change })));
-
-    expect(failure.reason).toBe(reason);
-    expect(Object.keys(failure.issues)).toEqual(['order_number']);
+    for (const change of [{ amount: '100.51' }, { phone: '0911223345' }]) {
+      const failure = await failureOf(orders.startDirectPayment(directPayment({ merchantId, ...change })));
+      expect(failure.reason).toBe('ORDER_NUMBER_TAKEN');
+      expect(Object.keys(failure.issues)).toEqual(['order_number']);
+    }
     expect(await attemptsOf(merchantId)).toHaveLength(1);
   });
 
@@ -220,7 +175,6 @@ describe('repeating a direct payment', () => {
   ])(
     'on an order that is %s gives the attempt that it made, alone and in a batch',
     async (order, attempt) => {
-      const { id: merchantId } = await stack.createMerchant();
       const first = await orders.startDirectPayment(directPayment({ merchantId }));
       await settle(merchantId, attempt, order);
 
@@ -237,7 +191,6 @@ describe('repeating a direct payment', () => {
   );
 
   test('on a registered order whose attempt was declined prompts nobody again, however late the repeat is', async () => {
-    const { id: merchantId } = await stack.createMerchant();
     await orders.registerOrder(registration({ merchantId, orderNumber: 'A-1' }));
     const call = { merchantId, orderNumber: 'A-1' };
     const first = await orders.startDirectPayment(directPayment(call));
@@ -255,20 +208,5 @@ describe('repeating a direct payment', () => {
     }
     expect(other.repeated).toBe(false);
     expect(await attemptsOf(merchantId)).toHaveLength(2);
-  });
-
-  test('after the session has ended is refused, even before the order is marked EXPIRED', async () => {
-    const { id: merchantId } = await stack.createMerchant();
-    await orders.registerOrder(registration({ merchantId, orderNumber: 'A-1' }));
-    await database.query(
-      `update core.orders set expires_at = now() - interval '1 second', sweep_at = now() + interval '1 hour' where merchant_id = $1`,
-      [storedId('mer', merchantId)],
-    );
-
-    const failure = await failureOf(
-      orders.startDirectPayment(directPayment({ merchantId, orderNumber: 'A-1' })),
-    );
-
-    expect(failure).toMatchObject({ code: 'FailedPrecondition', reason: 'ORDER_NOT_PAYABLE' });
   });
 });

@@ -1,25 +1,19 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { openDatabase } from '../../../src/core/database/database.ts';
 import type { Database } from '../../../src/core/database/database.ts';
 import { startCuttingProxy } from '../../support/cutting-proxy.ts';
 import type { CuttingProxy, CutMoment } from '../../support/cutting-proxy.ts';
-import { createTestDatabase } from '../../support/test-database.ts';
-import type { TestDatabase } from '../../support/test-database.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { sharedTestDatabase } from '../../support/shared-stack.ts';
 
 const poolSize = 2;
 const moments: readonly CutMoment[] = ['before the server', 'before the answer'];
 
-let server: TestDatabase;
 let proxy: CuttingProxy;
 let database: Database;
 
-beforeAll(async () => {
-  server = await createTestDatabase();
-});
-
-afterAll(() => server.drop());
+const server = sharedTestDatabase();
 
 beforeEach(async () => {
   const url = new URL(server.url);

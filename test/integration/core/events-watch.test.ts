@@ -1,40 +1,30 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test, beforeEach } from '@jest/globals';
 import { ConnectError, createClient } from '@connectrpc/connect';
 import type { Client } from '@connectrpc/connect';
-import pg from 'pg';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import type { WatchOrderEventsResponse } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { createGrpcTransport } from '../../../src/contract/grpc-transport.ts';
 import { registration } from '../../support/order-requests.ts';
 import { describeFailure } from '../../support/rpc-failure.ts';
 import type { RpcFailure } from '../../support/rpc-failure.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack } from '../../support/stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { beginLateEvent } from './late-event.ts';
+import { sharedStack, sharedClient, sharedConnection, sharedClosers } from '../../support/shared-stack.ts';
 
 /** How many connections a core opens when nothing else is said. */
 const poolSize = 12;
 
 type Orders = Client<typeof OrderService>;
 
-let stack: Stack;
-let orders: Orders;
-let database: pg.Client;
-const closeTransports: (() => void)[] = [];
-
-beforeAll(async () => {
-  stack = await startStack({ ownProcesses: true, cores: 2, facades: 0 });
-  orders = stack.client(OrderService, 'writer');
-  database = new pg.Client({ connectionString: stack.databaseUrl });
-  await database.connect();
+const stack = sharedStack({ ownProcesses: true, cores: 2, facades: 0 });
+const orders = sharedClient(stack, OrderService, 'writer');
+const database = sharedConnection(() => stack.databaseUrl);
+let merchantId: string;
+beforeEach(async () => {
+  ({ id: merchantId } = await stack.createMerchant());
 });
 
-afterAll(async () => {
-  closeTransports.forEach((close) => close());
-  await database.end();
-  await stack.stop();
-});
+const closeTransports = sharedClosers();
 
 /** A follower that is connected to one core only. */
 function followerOf(address: string | undefined): Orders {
@@ -89,7 +79,6 @@ const span = (prefix: string, count: number): string[] =>
 
 describe('watching events', () => {
   test('catches up with what there is and goes on with what comes', async () => {
-    const { id: merchantId } = await stack.createMerchant();
     await registerAll(merchantId, ['W-1', 'W-2']);
     const watched = watch(followerOf(stack.addresses[0]), { merchantId });
     await waitUntil('it has caught up', () => watched.numbers().length === 2);
@@ -102,8 +91,6 @@ describe('watching events', () => {
   });
 
   test('starts with a sign of life when there is nothing to tell yet', async () => {
-    const { id: merchantId } = await stack.createMerchant();
-
     const watched = watch(followerOf(stack.addresses[0]), { merchantId });
 
     const first = await waitUntil('the first message', () => watched.messages[0]);
@@ -113,7 +100,6 @@ describe('watching events', () => {
   });
 
   test('with only_new leaves out what was there before', async () => {
-    const { id: merchantId } = await stack.createMerchant();
     await registerAll(merchantId, ['N-1']);
     const follower = followerOf(stack.addresses[1]);
     await waitUntil('it is there', async () => {
@@ -148,7 +134,6 @@ describe('watching events', () => {
     await waitUntil('it has begun', () => watched.messages.length > 0);
     const late = await beginLateEvent(stack.databaseUrl);
     await late.insert();
-    const { id: merchantId } = await stack.createMerchant();
     await registerAll(merchantId, ['T-1', 'T-2']);
     expect(watched.numbers()).toEqual([]);
 
@@ -166,7 +151,6 @@ describe('watching events', () => {
   });
 
   test('goes on at another core after the last cursor, without loss or repeat, while orders come in', async () => {
-    const { id: merchantId } = await stack.createMerchant();
     const numbers = span('S', 120);
     const registering = Promise.all(
       numbers.map((orderNumber) => orders.registerOrder(registration({ merchantId, orderNumber }))),
@@ -194,7 +178,6 @@ describe('watching events', () => {
 
   test('ends with SERVER_DRAINING when its core is stopped, which then exits with 0', async () => {
     const core = await stack.startCore();
-    const { id: merchantId } = await stack.createMerchant();
     const watched = watch(followerOf(String(core.ready['grpc'])), { merchantId });
     await waitUntil('it has begun', () => watched.messages.length > 0);
 
@@ -206,7 +189,6 @@ describe('watching events', () => {
 
   test('costs nothing any more once its client has left', async () => {
     const follower = followerOf(stack.addresses[0]);
-    const { id: merchantId } = await stack.createMerchant();
     const endedBefore = endedWatches();
     const watches = Array.from({ length: 200 }, () => watch(follower, { merchantId }));
     await waitUntil('all have begun', () => watches.every(({ messages }) => messages.length > 0));

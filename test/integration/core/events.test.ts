@@ -1,7 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test, beforeEach, afterEach } from '@jest/globals';
 import { fromBinary } from '@bufbuild/protobuf';
-import type { Client } from '@connectrpc/connect';
-import pg from 'pg';
 import { publicId, storedId } from '../../support/ids.ts';
 import {
   Environment,
@@ -14,28 +12,19 @@ import type { Order } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import type { OrderEventEntry } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { directPayment, registration } from '../../support/order-requests.ts';
-import { failureOf } from '../../support/rpc-failure.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack } from '../../support/stack.ts';
+import { failureOf, refusalOf, wrongFields } from '../../support/rpc-failure.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { beginLateEvent } from './late-event.ts';
+import { sharedStack, sharedClient, sharedConnection } from '../../support/shared-stack.ts';
+import type { LateEvent } from './late-event.ts';
 
-let stack: Stack;
-let orders: Client<typeof OrderService>;
-let followers: Client<typeof OrderService>;
-let database: pg.Client;
-
-beforeAll(async () => {
-  stack = await startStack({ cores: 1, facades: 0 });
-  orders = stack.client(OrderService, 'writer');
-  followers = stack.client(OrderService, 'webhooks');
-  database = new pg.Client({ connectionString: stack.databaseUrl });
-  await database.connect();
-});
-
-afterAll(async () => {
-  await database.end();
-  await stack.stop();
+const stack = sharedStack({ cores: 1, facades: 0 });
+const orders = sharedClient(stack, OrderService, 'writer');
+const followers = sharedClient(stack, OrderService, 'webhooks');
+const database = sharedConnection(() => stack.databaseUrl);
+let merchantId: string;
+beforeEach(async () => {
+  ({ id: merchantId } = await stack.createMerchant());
 });
 
 async function register(merchantId: string, orderNumber: string, environment = Environment.SANDBOX) {
@@ -62,35 +51,22 @@ const typesOf = (entries: readonly OrderEventEntry[]): (OrderEventType | undefin
   entries.map(({ event }) => event?.type);
 
 describe('the history of an order', () => {
-  test('starts with CREATED, sequence 1, and the order as it was registered', async () => {
-    const { id: merchantId } = await stack.createMerchant();
-    const order = await register(merchantId, 'H-1');
-
-    const [entry, ...others] = await listed({ merchantId, orderId: order.orderId }, 1);
+  test('starts with CREATED, the order as it was registered and the request that caused it', async () => {
+    const headers = { 'x-request-id': 'the-request-7' };
+    const request = registration({ merchantId, orderNumber: 'H-1' });
+    const { order } = await orders.registerOrder(request, { headers });
+    const [entry, ...others] = await listed({ merchantId, orderId: order?.orderId ?? '' }, 1);
 
     expect(others).toEqual([]);
     expect(entry?.event).toMatchObject({
-      type: OrderEventType.CREATED,
-      sequence: 1n,
-      previousStatus: OrderStatus.UNSPECIFIED,
+      ...{ type: OrderEventType.CREATED, sequence: 1n, previousStatus: OrderStatus.UNSPECIFIED },
+      ...{ requestId: 'the-request-7', eventId: expect.stringMatching(/^evt_[0-9a-z]{26}$/) },
     });
     expect(entry?.event?.order).toEqual(order);
-    expect(entry?.event?.eventId).toMatch(/^evt_[0-9a-z]{26}$/);
-    expect(entry?.event?.occurTime).toEqual(order.createTime);
-  });
-
-  test('has the request that caused each event', async () => {
-    const { id: merchantId } = await stack.createMerchant();
-    const headers = { 'x-request-id': 'the-request-7' };
-    await orders.registerOrder(registration({ merchantId, orderNumber: 'H-2' }), { headers });
-
-    const [entry] = await listed({ merchantId }, 1);
-
-    expect(entry?.event?.requestId).toBe('the-request-7');
+    expect(entry?.event?.occurTime).toEqual(order?.createTime);
   });
 
   test('has the request of each item of a batch; one that is no id counts as the whole call', async () => {
-    const { id: merchantId } = await stack.createMerchant();
     const headers = { 'x-request-id': 'the-batch' };
     const requests = ['its-own', 'not an id', ''].map((requestId, index) =>
       registration({ merchantId, orderNumber: `H-B-${index}`, requestId }),
@@ -100,30 +76,26 @@ describe('the history of an order', () => {
     const entries = await listed({ merchantId }, 3);
 
     const found = entries.map(({ event }) => [event?.order?.orderNumber, event?.requestId]);
-    expect(Object.fromEntries(found)).toEqual({
-      'H-B-0': 'its-own',
-      'H-B-1': 'the-batch',
-      'H-B-2': 'the-batch',
-    });
+    const expected = { 'H-B-0': 'its-own', 'H-B-1': 'the-batch', 'H-B-2': 'the-batch' };
+    expect(Object.fromEntries(found)).toEqual(expected);
   });
 
-  test('counts 1, 2, 3 without a gap through payments, each event with the order as it left it', async () => {
-    const { id: merchantId } = await stack.createMerchant();
+  test('counts 1, 2, 3 without a gap, each event with the order as it left it and from the transaction that did', async () => {
     const registered = await register(merchantId, 'H-3');
-    const { order: paying } = await orders.startDirectPayment(
-      directPayment({ merchantId, orderNumber: 'H-3' }),
-    );
-
+    expect(await transactionsOf(registered)).toHaveLength(1);
+    const request = directPayment({ merchantId, orderNumber: 'H-3' });
+    const { order: paying } = await orders.startDirectPayment(request);
     const entries = await listed({ merchantId, orderId: registered.orderId }, 2);
 
     expect(entries.map(({ event }) => event?.sequence)).toEqual([1n, 2n]);
     expect(typesOf(entries)).toEqual([OrderEventType.CREATED, OrderEventType.PAYMENT_STARTED]);
     expect(entries.map(({ event }) => event?.order)).toEqual([registered, paying]);
     expect(entries[1]?.event?.paymentAttempt).toMatchObject({ status: PaymentAttemptStatus.REQUESTED });
+    // The registration's event, and one transaction for the order, the attempt and the second event.
+    expect(await transactionsOf(registered)).toHaveLength(2);
   });
 
   test('of a direct payment has CREATED and PAYMENT_STARTED from one commit', async () => {
-    const { id: merchantId } = await stack.createMerchant();
     const { order } = await orders.startDirectPayment(directPayment({ merchantId, orderNumber: 'H-4' }));
 
     const entries = await listed({ merchantId, orderId: order?.orderId ?? '' }, 2);
@@ -132,19 +104,7 @@ describe('the history of an order', () => {
     expect(await transactionsOf(order)).toHaveLength(1);
   });
 
-  test('is written by the transaction that changes the order and the attempt', async () => {
-    const { id: merchantId } = await stack.createMerchant();
-    const order = await register(merchantId, 'H-5');
-    expect(await transactionsOf(order)).toHaveLength(1);
-
-    await orders.startDirectPayment(directPayment({ merchantId, orderNumber: 'H-5' }));
-
-    // The registration's event, and one transaction for the order, the attempt and the second event.
-    expect(await transactionsOf(order)).toHaveLength(2);
-  });
-
   test('and the order do not change when the event cannot be written', async () => {
-    const { id: merchantId } = await stack.createMerchant();
     const order = await register(merchantId, 'H-6');
     await database.query(
       `insert into core.order_events (merchant_id, environment, order_id, sequence, id, type, occurred_at, payload)
@@ -153,11 +113,8 @@ describe('the history of an order', () => {
       [storedId('ord', order.orderId)],
     );
 
-    const failure = await failureOf(
-      orders.startDirectPayment(directPayment({ merchantId, orderNumber: 'H-6' })),
-    );
-
-    expect(failure.reason).toBe('INTERNAL');
+    const payment = orders.startDirectPayment(directPayment({ merchantId, orderNumber: 'H-6' }));
+    expect(await refusalOf(payment)).toBe('INTERNAL');
     const { order: after } = await orders.getOrder({
       merchantId,
       environment: Environment.SANDBOX,
@@ -171,7 +128,6 @@ describe('the history of an order', () => {
   });
 
   test('is stored as the bytes that are handed out', async () => {
-    const { id: merchantId } = await stack.createMerchant();
     const order = await register(merchantId, 'H-7');
 
     const [entry] = await listed({ merchantId }, 1);
@@ -198,54 +154,42 @@ async function transactionsOf(order: Order | undefined): Promise<string[]> {
 }
 
 describe('the order of events', () => {
+  let late: LateEvent;
+  let start: string;
+  beforeEach(async () => {
+    ({ nextCursor: start } = await followers.listOrderEvents({ pageSize: 1000 }));
+    late = await beginLateEvent(stack.databaseUrl);
+  });
+  afterEach(() => late.end());
+
   test('is that of the transactions: one that began earlier and commits later is waited for', async () => {
-    const { nextCursor: start } = await followers.listOrderEvents({ pageSize: 1000 });
-    const late = await beginLateEvent(stack.databaseUrl);
-    try {
-      await late.insert();
-      const { id: merchantId } = await stack.createMerchant();
-      await register(merchantId, 'O-1');
-      await register(merchantId, 'O-2');
+    await late.insert();
+    await register(merchantId, 'O-1');
+    await register(merchantId, 'O-2');
+    const before = await followers.listOrderEvents({ afterCursor: start });
+    await late.commit();
+    const after = await listed({ afterCursor: before.nextCursor }, 3);
 
-      const before = await followers.listOrderEvents({ afterCursor: start });
-      await late.commit();
-      const after = await listed({ afterCursor: before.nextCursor }, 3);
-
-      expect(before.entries).toEqual([]);
-      expect(after.map(({ event }) => event?.eventId)[0]).toBe(late.eventId);
-      expect(numbersOf(after).slice(1)).toEqual(['O-1', 'O-2']);
-    } finally {
-      await late.end();
-    }
+    expect(before.entries).toEqual([]);
+    expect(after[0]?.event?.eventId).toBe(late.eventId);
+    expect(numbersOf(after).slice(1)).toEqual(['O-1', 'O-2']);
   });
 
   test('does not follow the positions, which a later transaction may draw first', async () => {
-    const { nextCursor: start } = await followers.listOrderEvents({ pageSize: 1000 });
-    const late = await beginLateEvent(stack.databaseUrl);
-    try {
-      const { id: merchantId } = await stack.createMerchant();
-      await register(merchantId, 'P-1');
-      await late.insert();
-      await register(merchantId, 'P-2');
-      await late.commit();
+    await register(merchantId, 'P-1');
+    await late.insert();
+    await register(merchantId, 'P-2');
+    await late.commit();
+    const entries = await listed({ afterCursor: start }, 3);
 
-      const entries = await listed({ afterCursor: start }, 3);
-
-      expect(entries.map(({ event }) => event?.eventId)[0]).toBe(late.eventId);
-      expect(numbersOf(entries).slice(1)).toEqual(['P-1', 'P-2']);
-    } finally {
-      await late.end();
-    }
+    expect(entries[0]?.event?.eventId).toBe(late.eventId);
+    expect(numbersOf(entries).slice(1)).toEqual(['P-1', 'P-2']);
   });
 
   test('is no longer held up by a transaction that was rolled back', async () => {
-    const { nextCursor: start } = await followers.listOrderEvents({ pageSize: 1000 });
-    const late = await beginLateEvent(stack.databaseUrl);
     await late.insert();
-    const { id: merchantId } = await stack.createMerchant();
     await register(merchantId, 'R-1');
-
-    await late.end();
+    await late.rollback();
 
     expect(numbersOf(await listed({ afterCursor: start }, 1))).toEqual(['R-1']);
   });
@@ -253,7 +197,6 @@ describe('the order of events', () => {
 
 describe('listing events', () => {
   test('in pages gives each event once, in the order of one long page', async () => {
-    const { id: merchantId } = await stack.createMerchant();
     await Promise.all(Array.from({ length: 25 }, (_, index) => register(merchantId, `L-${index}`)));
     const whole = await listed({ merchantId }, 25);
 
@@ -266,21 +209,12 @@ describe('listing events', () => {
     }
 
     expect(pages.map(({ length }) => length)).toEqual([10, 10, 5]);
+    const behind = await followers.listOrderEvents({ merchantId, afterCursor: whole[22]?.cursor ?? '' });
+    expect(behind.entries).toEqual(whole.slice(23));
     expect(pages.flat()).toEqual(whole);
   });
 
-  test('goes on behind any single entry by its own cursor', async () => {
-    const { id: merchantId } = await stack.createMerchant();
-    for (const number of ['C-1', 'C-2', 'C-3']) await register(merchantId, number);
-    const [first] = await listed({ merchantId }, 3);
-
-    const { entries } = await followers.listOrderEvents({ merchantId, afterCursor: first?.cursor ?? '' });
-
-    expect(numbersOf(entries)).toEqual(['C-2', 'C-3']);
-  });
-
   test('gives only those of a merchant, an environment or an order', async () => {
-    const { id: merchantId } = await stack.createMerchant();
     const { id: otherId } = await stack.createMerchant();
     const order = await register(merchantId, 'F-1');
     await register(merchantId, 'F-2', Environment.PRODUCTION);
@@ -317,47 +251,34 @@ describe('listing events', () => {
   });
 
   test('gives a cursor to ask again with when there is nothing new', async () => {
-    const { id: merchantId } = await stack.createMerchant();
-
     const { entries, nextCursor, hasMore } = await followers.listOrderEvents({ merchantId });
 
     expect({ entries, hasMore }).toEqual({ entries: [], hasMore: false });
     expect(nextCursor).not.toBe('');
   });
 
-  test.each([
-    ['no cursor at all', 'last-tuesday'],
-    ['numbers that are too large', Buffer.from('1.9999999999999999999.1').toString('base64url')],
-    ['another version', Buffer.from('2.5.5').toString('base64url')],
-    ['a negative number', Buffer.from('1.-5.5').toString('base64url')],
-    ['SQL', Buffer.from("1.5.5';--").toString('base64url')],
-  ])('refuses a cursor that is %s', async (_what, afterCursor) => {
-    expect(await failureOf(followers.listOrderEvents({ afterCursor }))).toEqual({
-      code: 'InvalidArgument',
-      reason: 'INVALID_FIELDS',
-      issues: { after_cursor: 'must be a cursor that this gateway gave out, or empty' },
-    });
-  });
+  test('refuses a cursor that it did not give, that of another database server, and all that is wrong at once', async () => {
+    const issueOf = async (cursor: string, form: 'utf8' | 'base64url' = 'utf8') => {
+      const afterCursor = Buffer.from(cursor).toString(form);
+      const { reason, issues } = await failureOf(followers.listOrderEvents({ afterCursor }));
+      expect({ reason, fields: Object.keys(issues) }).toEqual({
+        reason: 'INVALID_FIELDS',
+        fields: ['after_cursor'],
+      });
+      return issues['after_cursor'];
+    };
+    const none = 'must be a cursor that this gateway gave out, or empty';
 
-  test('refuses a cursor of a transaction that its database server has not begun', async () => {
-    const afterCursor = Buffer.from('1.900000000000.1').toString('base64url');
-
-    expect(await failureOf(followers.listOrderEvents({ afterCursor }))).toEqual({
-      code: 'InvalidArgument',
-      reason: 'INVALID_FIELDS',
-      issues: {
-        after_cursor:
-          'is of another database server, or of a later state of this one; start again without a cursor',
-      },
-    });
-  });
-
-  test('names every field that is wrong', async () => {
-    const { issues } = await failureOf(
-      followers.listOrderEvents({ afterCursor: '!', merchantId: 'shop', orderId: 'A-1', pageSize: -1 }),
+    expect(await issueOf('last-tuesday')).toBe(none);
+    for (const cursor of ['1.9999999999999999999.1', '2.5.5', '1.-5.5', "1.5.5';--"])
+      expect(await issueOf(cursor, 'base64url')).toBe(none);
+    expect(await issueOf('1.900000000000.1', 'base64url')).toBe(
+      'is of another database server, or of a later state of this one; start again without a cursor',
     );
-
-    expect(Object.keys(issues).toSorted()).toEqual(['after_cursor', 'merchant_id', 'order_id', 'page_size']);
+    const wrong = { afterCursor: '!', merchantId: 'shop', orderId: 'A-1', pageSize: -1 };
+    expect(await wrongFields(followers.listOrderEvents(wrong))).toBe(
+      'after_cursor merchant_id order_id page_size',
+    );
   });
 
   test('of an order needs its merchant', async () => {

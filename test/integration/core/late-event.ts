@@ -9,7 +9,8 @@ export interface LateEvent {
   readonly eventId: string;
   /** Adds the event; its place among the others was taken when the transaction began. */
   readonly insert: () => Promise<void>;
-  readonly commit: () => Promise<void>;
+  readonly commit: () => Promise<unknown>;
+  readonly rollback: () => Promise<unknown>;
   /** Ends the connection, and with it a transaction that was not committed. */
   readonly end: () => Promise<void>;
 }
@@ -35,9 +36,8 @@ export async function beginLateEvent(databaseUrl: string): Promise<LateEvent> {
         [v7(), v7(), id, Buffer.from(payload)],
       );
     },
-    commit: async () => {
-      await client.query('commit');
-    },
+    commit: () => client.query('commit'),
+    rollback: () => client.query('rollback'),
     end: () => client.end(),
   };
 }

@@ -1,8 +1,6 @@
 import { randomFillSync, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { randomIdsFrom, storedId } from '../../../src/contract/public-id.ts';
-import { openDatabase } from '../../../src/core/database/database.ts';
-import type { Database } from '../../../src/core/database/database.ts';
 import { OrderRow } from '../../../src/core/database/entities.ts';
 import { Currency } from '../../../src/core/domain/currency.ts';
 import type { Changed, OrderFacts, OrderInFull } from '../../../src/core/domain/order.ts';
@@ -16,16 +14,13 @@ import type { OrderChanges } from '../../../src/core/payments/changes/change-ord
 import { orderOfId } from '../../../src/core/payments/changes/read-order.ts';
 import { expireOrders } from '../../../src/core/payments/orders/expire-orders.ts';
 import { createPhoneLimit } from '../../../src/core/payments/phones/phone-limit.ts';
-import { createLogger } from '../../../src/platform/logger.ts';
 import { pooledRandom } from '../../../src/platform/pooled-random.ts';
 import { publicId } from '../../support/ids.ts';
-import { createTestDatabase } from '../../support/test-database.ts';
+import { sharedTestDatabase, sharedCoreDatabase } from '../../support/shared-stack.ts';
 
 // Readers of events and workers on attempts wait for these calls: one that is missing delays them, and one too many wakes
 // them for nothing.
 
-let database: Database;
-let drop: () => Promise<void>;
 let changes: OrderChanges;
 let announced: ('events' | 'attempts')[] = [];
 
@@ -94,15 +89,10 @@ const lease = () =>
     leaseMs: 60_000,
   });
 
-beforeAll(async () => {
-  const created = await createTestDatabase();
-  drop = created.drop;
-  database = await openDatabase({
-    url: created.url,
-    poolSize: 2,
-    applicationName: 'announcements',
-    logger: createLogger({ process: 'test', instance: 'announcements', level: 'silent' }),
-  });
+const testDatabase = sharedTestDatabase();
+const database = sharedCoreDatabase('announcements', () => testDatabase.url, 2);
+
+beforeAll(() => {
   changes = createOrderChanges({
     database,
     phoneLimit: createPhoneLimit({ promptsPerTenMinutes: 0, random: Math.random }),
@@ -119,8 +109,6 @@ beforeEach(() => {
 
 afterAll(async () => {
   stop.abort();
-  await database.close();
-  await drop();
 });
 
 describe('a commit tells those who wait', () => {

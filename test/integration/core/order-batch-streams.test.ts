@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { ConnectError, createClient } from '@connectrpc/connect';
 import { createGrpcTransport as connectGrpcTransport } from '@connectrpc/connect-node';
 import { pushable } from 'it-pushable';
@@ -12,22 +12,18 @@ import { createGrpcTransport } from '../../../src/contract/grpc-transport.ts';
 import { fromStatus } from '../../../src/platform/rpc/rpc-error.ts';
 import { registration } from '../../support/order-requests.ts';
 import { describeFailure } from '../../support/rpc-failure.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack } from '../../support/stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { holdRegistrations } from './hold-registrations.ts';
 import { bufCurl, plainGrpcClient } from './rpc-clients.ts';
+import { sharedStack } from '../../support/shared-stack.ts';
 
-let stack: Stack;
 let merchantId: string;
 let orderCount = 0;
 
+const stack = sharedStack({ facades: 0 });
 beforeAll(async () => {
-  stack = await startStack({ facades: 0 });
   merchantId = (await stack.createMerchant()).id;
 });
-
-afterAll(() => stack.stop());
 
 const newOrderNumber = (): string => `B-${++orderCount}`;
 const order = (orderNumber = newOrderNumber()) => registration({ merchantId, orderNumber });

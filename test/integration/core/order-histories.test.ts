@@ -1,24 +1,12 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { storedId } from '../../support/ids.ts';
 import { CheckResult, DiagnosticsService } from '../../../src/gen/gatehouse/v1/diagnostics_service_pb.js';
 import type { Check } from '../../../src/gen/gatehouse/v1/diagnostics_service_pb.js';
-import { startStack } from '../../support/stack.ts';
-import type { Stack } from '../../support/stack.ts';
-import { openPaymentDesk, outcomes } from './payment-desk.ts';
-import type { PaymentDesk } from './payment-desk.ts';
+import { outcomes, sharedPaymentDesk } from './payment-desk.ts';
+import { sharedStack } from '../../support/shared-stack.ts';
 
-let stack: Stack;
-let desk: PaymentDesk;
-
-beforeAll(async () => {
-  stack = await startStack({ cores: 1, facades: 0 });
-  desk = await openPaymentDesk(stack);
-});
-
-afterAll(async () => {
-  await desk.close();
-  await stack.stop();
-});
+const stack = sharedStack({ cores: 1, facades: 0 });
+const desk = sharedPaymentDesk(stack);
 
 async function checkHistories(): Promise<Check | undefined> {
   const { checks } = await stack.client(DiagnosticsService, 'webhooks').diagnose({});

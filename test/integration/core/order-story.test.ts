@@ -1,8 +1,6 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { newRandomId, publicId } from '../../../src/contract/public-id.ts';
-import { openDatabase } from '../../../src/core/database/database.ts';
-import type { Database } from '../../../src/core/database/database.ts';
 import { createReadOrderStory } from '../../../src/core/order-story/read-order-story.ts';
 import {
   Environment,
@@ -13,37 +11,20 @@ import {
 import { OrderStoryService } from '../../../src/gen/gatehouse/v1/order_story_service_pb.js';
 import { ApiEndpoint, RequestLogService } from '../../../src/gen/gatehouse/v1/request_log_service_pb.js';
 import { StrayPaymentStatus } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
-import { createLogger } from '../../../src/platform/logger.ts';
 import { storedId } from '../../support/ids.ts';
 import { failureOf } from '../../support/rpc-failure.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack } from '../../support/stack.ts';
-import { openPaymentDesk, outcomes, transactionOf } from './payment-desk.ts';
-import type { HostedOrder, Outcome, Payment, PaymentDesk } from './payment-desk.ts';
+import { outcomes, transactionOf, sharedPaymentDesk } from './payment-desk.ts';
+import type { HostedOrder, Outcome, Payment } from './payment-desk.ts';
+import { sharedStack, sharedCoreDatabase } from '../../support/shared-stack.ts';
 
-let stack: Stack;
-let desk: PaymentDesk;
-let database: Database;
 let merchantId: string;
 
-beforeAll(async () => {
-  stack = await startStack({ facades: 0 });
-  desk = await openPaymentDesk(stack);
-  database = await openDatabase({
-    url: stack.databaseUrl,
-    poolSize: 1,
-    applicationName: 'order story',
-    logger: createLogger({ process: 'test', instance: 'order story', level: 'silent' }),
-  });
-});
+const stack = sharedStack({ facades: 0 });
+const desk = sharedPaymentDesk(stack);
+const database = sharedCoreDatabase('order story', () => stack.databaseUrl, 1);
 beforeEach(async () => {
   await desk.clear();
   ({ id: merchantId } = await stack.createMerchant());
-});
-afterAll(async () => {
-  await database.close();
-  await desk.close();
-  await stack.stop();
 });
 
 const environment = Environment.SANDBOX;

@@ -18,6 +18,7 @@ import type {
 import { StrayPaymentService } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 import type { StrayPayment } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 import { directPayment, registration } from '../../support/order-requests.ts';
+import { shared } from '../../support/shared-stack.ts';
 import type { Stack } from '../../support/stack.ts';
 
 export type Outcome = NonNullable<MessageInitShape<typeof RecordPaymentOutcomeRequestSchema>['outcome']>;
@@ -208,3 +209,10 @@ export async function openPaymentDesk(stack: Stack): Promise<PaymentDesk> {
   };
   return desk;
 }
+
+/** The desk of all tests of a file. */
+export const sharedPaymentDesk = (stack: Stack): PaymentDesk =>
+  shared(
+    () => openPaymentDesk(stack),
+    (desk) => desk.close(),
+  );

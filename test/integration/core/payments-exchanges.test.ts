@@ -1,25 +1,16 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { durationFromMs, timestampDate } from '@bufbuild/protobuf/wkt';
-import { startStack } from '../../support/stack.ts';
-import type { Stack } from '../../support/stack.ts';
-import { openPaymentDesk, outcomes } from './payment-desk.ts';
-import type { Outcome, Payment, PaymentDesk } from './payment-desk.ts';
+import { outcomes, sharedPaymentDesk } from './payment-desk.ts';
+import type { Outcome, Payment } from './payment-desk.ts';
+import { sharedStack } from '../../support/shared-stack.ts';
 
-let stack: Stack;
-let desk: PaymentDesk;
 let merchantId: string;
 
-beforeAll(async () => {
-  stack = await startStack({ facades: 0 });
-  desk = await openPaymentDesk(stack);
-});
+const stack = sharedStack({ facades: 0 });
+const desk = sharedPaymentDesk(stack);
 beforeEach(async () => {
   await desk.clear();
   ({ id: merchantId } = await stack.createMerchant());
-});
-afterAll(async () => {
-  await desk.close();
-  await stack.stop();
 });
 
 /** Takes an attempt and records an outcome with one exchange for each URL. */

@@ -1,14 +1,12 @@
 import { randomInt } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { storedId } from '../../support/ids.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack } from '../../support/stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
-import { openPaymentDesk } from './payment-desk.ts';
-import type { PaymentDesk } from './payment-desk.ts';
+import { sharedPaymentDesk } from './payment-desk.ts';
 import { anyHistory, play, serve, subjectOf } from './payment-histories.ts';
 import type { Subject } from './payment-histories.ts';
+import { sharedStack } from '../../support/shared-stack.ts';
 
 // Callbacks, looks, repeats, dead workers, the end of the session, cancellations and further tries, all at once on two
 // cores and one PostgreSQL. What is done is decided by the seed; in what order it meets is the machine's.
@@ -16,17 +14,8 @@ import type { Subject } from './payment-histories.ts';
 const seed = Number(process.env['GATEHOUSE_TEST_SEED'] ?? randomInt(2 ** 31));
 const histories = 100;
 
-let stack: Stack;
-let desk: PaymentDesk;
-
-beforeAll(async () => {
-  stack = await startStack({ cores: 2, facades: 0 });
-  desk = await openPaymentDesk(stack);
-});
-afterAll(async () => {
-  await desk.close();
-  await stack.stop();
-});
+const stack = sharedStack({ cores: 2, facades: 0 });
+const desk = sharedPaymentDesk(stack);
 
 async function begin(merchantId: string): Promise<Subject[]> {
   const sampled = fc.sample(anyHistory, { seed, numRuns: histories });

@@ -1,29 +1,20 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { storedId } from '../../support/ids.ts';
 import { Environment, PaymentAttemptStatus, PaymentOption } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { failureOf } from '../../support/rpc-failure.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack } from '../../support/stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
-import { openPaymentDesk, outcomes } from './payment-desk.ts';
-import type { Payment, PaymentDesk } from './payment-desk.ts';
+import { outcomes, sharedPaymentDesk } from './payment-desk.ts';
+import type { Payment } from './payment-desk.ts';
+import { sharedStack } from '../../support/shared-stack.ts';
 
-let stack: Stack;
-let desk: PaymentDesk;
 let merchantId: string;
 
-beforeAll(async () => {
-  stack = await startStack({ cores: 2, facades: 0 });
-  desk = await openPaymentDesk(stack);
-});
+const stack = sharedStack({ cores: 2, facades: 0 });
+const desk = sharedPaymentDesk(stack);
 beforeEach(async () => {
   await desk.clear();
   ({ id: merchantId } = await stack.createMerchant());
-});
-afterAll(async () => {
-  await desk.close();
-  await stack.stop();
 });
 
 const storedAttempt = async ({ attemptId }: Payment) => {
@@ -34,6 +25,15 @@ const storedAttempt = async ({ attemptId }: Payment) => {
   return row;
 };
 
+/** The ids of the attempts of a lease of one minute, of wallet A's USSD unless said otherwise. */
+async function leaseIds(own: object): Promise<string[]> {
+  const { attempts } = await desk.payments.leasePaymentAttempts({
+    ...{ environment: Environment.SANDBOX, paymentOptions: [PaymentOption.WALLETA_USSD] },
+    ...{ maxAttempts: 10, lease: { seconds: 60n } },
+    ...own,
+  });
+  return attempts.map(({ paymentAttempt }) => paymentAttempt?.paymentAttemptId ?? '');
+}
 /** Lets the time be over in which the payer is asked. */
 const endPrompt = ({ attemptId }: Payment) =>
   desk.query('update core.payment_attempts set prompt_until = now() where id = $1', [
@@ -77,16 +77,7 @@ describe('taking an attempt', () => {
       desk.startDirect({ merchantId: other.id }),
     ]);
 
-    const { attempts } = await desk.payments.leasePaymentAttempts({
-      environment: Environment.SANDBOX,
-      paymentOptions: [PaymentOption.WALLETA_USSD],
-      maxAttempts: 10,
-      lease: { seconds: 60n },
-      exceptMerchantIds: [merchantId],
-    });
-
-    const taken = attempts.map(({ paymentAttempt }) => paymentAttempt?.paymentAttemptId);
-    expect(taken).toEqual([others.attemptId]);
+    expect(await leaseIds({ exceptMerchantIds: [merchantId] })).toEqual([others.attemptId]);
     expect(await desk.take(mine)).toMatchObject({ leases: 1 });
   });
 
@@ -138,15 +129,8 @@ describe('taking an attempt', () => {
       orderNumber: 'L-A',
       environment: Environment.PRODUCTION,
     });
-    const leaseOf = async (environment: Environment, option: PaymentOption) => {
-      const { attempts } = await desk.payments.leasePaymentAttempts({
-        environment,
-        paymentOptions: [option],
-        maxAttempts: 10,
-        lease: { seconds: 60n },
-      });
-      return attempts.map(({ paymentAttempt }) => paymentAttempt?.paymentAttemptId);
-    };
+    const leaseOf = (environment: Environment, option: PaymentOption) =>
+      leaseIds({ environment, paymentOptions: [option] });
 
     expect(await leaseOf(Environment.SANDBOX, PaymentOption.WALLETA_WALLET)).toEqual([]);
     expect(await leaseOf(Environment.PRODUCTION, PaymentOption.WALLETB_USSD)).toEqual([]);
@@ -164,13 +148,7 @@ describe('taking an attempt', () => {
     const taken: string[] = [];
     const work = async (): Promise<void> => {
       while (taken.length < started.length) {
-        const { attempts } = await desk.payments.leasePaymentAttempts({
-          environment: Environment.SANDBOX,
-          paymentOptions: [PaymentOption.WALLETA_USSD],
-          maxAttempts: 7,
-          lease: { seconds: 60n },
-        });
-        taken.push(...attempts.map(({ paymentAttempt }) => paymentAttempt?.paymentAttemptId ?? ''));
+        taken.push(...(await leaseIds({ maxAttempts: 7 })));
       }
     };
 
@@ -215,20 +193,6 @@ describe('an attempt that nobody has sent', () => {
     expect(await desk.history(payment)).toEqual(['1 CREATED', '2 PAYMENT_STARTED', '3 FAILED']);
   });
 
-  test('within the three minutes of its prompt gives the customer of a checkout another try', async () => {
-    const hosted = await desk.registerHosted({ merchantId });
-    const payment = await desk.payHosted(hosted);
-    await endPrompt(payment);
-
-    expect(await desk.lease()).toEqual([]);
-
-    const { order, paymentAttempt } = await desk.story(payment);
-    expect(order?.status).toBe(OrderStatus.PENDING);
-    expect(paymentAttempt?.status).toBe(PaymentAttemptStatus.TIMED_OUT);
-    const again = await desk.payHosted(hosted);
-    expect((await desk.take(again)).sentBefore).toBe(false);
-  });
-
   test('because its wallet could not be reached is not sent any more when its prompt is over', async () => {
     const first = await desk.startDirect({ merchantId, orderNumber: 'N-1' });
     await desk.settle(first, outcomes.notReached());
@@ -260,28 +224,4 @@ describe('an attempt that nobody has sent', () => {
     expect(await desk.lease()).toEqual([]);
     expect((await storedAttempt(payment))?.due_at).toBeNull();
   });
-});
-
-test('the database itself refuses a second open attempt of an order, and one beside the successful one', async () => {
-  const payment = await desk.startDirect({ merchantId });
-  const insertOther = (): Promise<unknown> =>
-    desk.query(
-      `insert into core.payment_attempts (merchant_id, id, environment, order_id, status, payment_option, phone, created_at, updated_at)
-       select merchant_id, gen_random_uuid(), environment, order_id, 'REQUESTED', payment_option, phone, now(), now()
-       from core.payment_attempts where id = $1`,
-      [storedId('pat', payment.attemptId)],
-    );
-
-  for (const status of ['REQUESTED', 'SENT', 'UNKNOWN', 'SUCCEEDED']) {
-    await desk.query('update core.payment_attempts set status = $2 where id = $1', [
-      storedId('pat', payment.attemptId),
-      status,
-    ]);
-    await expect(insertOther()).rejects.toThrow('duplicate key value violates unique constraint');
-  }
-  await desk.query(
-    `update core.payment_attempts set status = 'DECLINED', decline_reason = 'wrong_pin' where id = $1`,
-    [storedId('pat', payment.attemptId)],
-  );
-  await insertOther();
 });

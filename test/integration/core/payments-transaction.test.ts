@@ -1,22 +1,10 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { OrderStatus, PaymentAttemptStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
-import { startStack } from '../../support/stack.ts';
-import type { Stack } from '../../support/stack.ts';
-import { openPaymentDesk, outcomes } from './payment-desk.ts';
-import type { PaymentDesk } from './payment-desk.ts';
+import { outcomes, sharedPaymentDesk } from './payment-desk.ts';
+import { sharedStack } from '../../support/shared-stack.ts';
 
-let stack: Stack;
-let desk: PaymentDesk;
-
-beforeAll(async () => {
-  stack = await startStack({ facades: 0 });
-  desk = await openPaymentDesk(stack);
-});
-
-afterAll(async () => {
-  await desk.close();
-  await stack.stop();
-});
+const stack = sharedStack({ facades: 0 });
+const desk = sharedPaymentDesk(stack);
 
 test('one transaction of a wallet pays one order, even if it is reported for several', async () => {
   const [one, other] = [await stack.createMerchant(), await stack.createMerchant()];

@@ -1,30 +1,26 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test, beforeEach } from '@jest/globals';
 import { RetryInfoSchema } from '../../../src/gen/google/rpc/error_details_pb.js';
 import type { ConnectError } from '@connectrpc/connect';
 import pg from 'pg';
 import { storedId } from '../../support/ids.ts';
 import { phoneLockOf } from '../../../src/core/payments/phones/phone-limit.ts';
 import { Environment, PaymentOption } from '../../../src/gen/gatehouse/v1/order_pb.js';
-import { failureOf } from '../../support/rpc-failure.ts';
+import { failureOf, refusalOf } from '../../support/rpc-failure.ts';
 import { startStack } from '../../support/stack.ts';
-import type { Stack, TestMerchant } from '../../support/stack.ts';
-import { browserSecret, openPaymentDesk, outcomes } from './payment-desk.ts';
-import type { PaymentDesk } from './payment-desk.ts';
+import type { TestMerchant } from '../../support/stack.ts';
+import { browserSecret, openPaymentDesk, outcomes, sharedPaymentDesk } from './payment-desk.ts';
+import { sharedStack } from '../../support/shared-stack.ts';
 
-let stack: Stack;
-let desk: PaymentDesk;
 let phones = 0;
 
 /** A phone that no other test asks. */
 const newPhone = (): string => `09112${String((phones += 1)).padStart(5, '0')}`;
 
-beforeAll(async () => {
-  stack = await startStack({ cores: 2, settings: { GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: '5' } });
-  desk = await openPaymentDesk(stack);
-});
-afterAll(async () => {
-  await desk.close();
-  await stack.stop();
+const stack = sharedStack({ cores: 2, settings: { GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: '5' } });
+const desk = sharedPaymentDesk(stack);
+let merchantId: string;
+beforeEach(async () => {
+  ({ id: merchantId } = await stack.createMerchant());
 });
 
 const refusedForPhone = async (
@@ -40,17 +36,16 @@ async function reasonsOf(calls: readonly Promise<unknown>[]): Promise<Record<str
   for (const call of calls) {
     const reason = await call.then(
       () => '',
-      async () => (await failureOf(call)).reason ?? 'none',
+      async () => (await refusalOf(call)) ?? 'none',
     );
     counts[reason] = (counts[reason] ?? 0) + 1;
   }
   return counts;
 }
 
+const e164Of = (phone: string): string => `+251${phone.slice(1)}`;
 const attemptsOn = (phone: string) =>
-  desk.query<{ id: string }>('select id from core.payment_attempts where phone = $1', [
-    `+251${phone.slice(1)}`,
-  ]);
+  desk.query<{ id: string }>('select id from core.payment_attempts where phone = $1', [e164Of(phone)]);
 
 /** Starts a payment and has its wallet refuse it, so that the phone is free again. */
 async function payAndFail(merchantId: string, orderNumber: string, phone: string): Promise<void> {
@@ -59,46 +54,32 @@ async function payAndFail(merchantId: string, orderNumber: string, phone: string
 }
 
 describe('a phone', () => {
-  test('has one payment to confirm at a time, in either wallet, and says how long that may take', async () => {
-    const { id: merchantId } = await stack.createMerchant();
+  test('has one payment to confirm at a time, in either wallet and however it is written, and says how long', async () => {
     const phone = newPhone();
     await desk.startDirect({ merchantId, orderNumber: 'P-1', phone });
-
-    const second = desk.startDirect({
-      merchantId,
-      orderNumber: 'P-2',
-      phone,
-      paymentOption: PaymentOption.WALLETB_USSD,
-    });
+    const again = { merchantId, orderNumber: 'P-2' };
+    const second = desk.startDirect({ ...again, phone, paymentOption: PaymentOption.WALLETB_USSD });
 
     const error = await second.catch((refused: unknown) => refused);
     await refusedForPhone(second);
     const [retry] = (error as ConnectError).findDetails(RetryInfoSchema);
     expect(Number(retry?.retryDelay?.seconds)).toBeGreaterThan(0);
     expect(Number(retry?.retryDelay?.seconds)).toBeLessThanOrEqual(300);
-  });
-
-  test('is free again once its payment is decided', async () => {
-    const { id: merchantId } = await stack.createMerchant();
-    const phone = newPhone();
-    await payAndFail(merchantId, 'P-1', phone);
-
-    await desk.startDirect({ merchantId, orderNumber: 'P-2', phone });
+    for (const same of [e164Of(phone), e164Of(phone).slice(1), phone.slice(1)])
+      await refusedForPhone(desk.startDirect({ ...again, phone: same }));
   });
 
   test('is free again when the time to confirm is over, though the wallet has not decided', async () => {
-    const { id: merchantId } = await stack.createMerchant();
     const phone = newPhone();
     await desk.startDirect({ merchantId, orderNumber: 'P-1', phone });
     await desk.query(`update core.payment_attempts set prompt_until = now() where phone = $1`, [
-      `+251${phone.slice(1)}`,
+      e164Of(phone),
     ]);
 
     await desk.startDirect({ merchantId, orderNumber: 'P-2', phone });
   });
 
   test('is asked five times in ten minutes and then not, whatever the wallet said', async () => {
-    const { id: merchantId } = await stack.createMerchant();
     const phone = newPhone();
     for (let index = 1; index <= 5; index += 1) await payAndFail(merchantId, `P-${index}`, phone);
 
@@ -107,18 +88,9 @@ describe('a phone', () => {
     await desk.query(
       `update core.payment_attempts set created_at = now() - interval '10 minutes' where id =
          (select id from core.payment_attempts where phone = $1 order by created_at limit 1)`,
-      [`+251${phone.slice(1)}`],
+      [e164Of(phone)],
     );
     await desk.startDirect({ merchantId, orderNumber: 'P-7', phone });
-  });
-
-  test('is one phone however it is written', async () => {
-    const { id: merchantId } = await stack.createMerchant();
-    const phone = newPhone();
-    await desk.startDirect({ merchantId, orderNumber: 'P-1', phone });
-
-    for (const same of [`+251${phone.slice(1)}`, `251${phone.slice(1)}`, phone.slice(1)])
-      await refusedForPhone(desk.startDirect({ merchantId, orderNumber: 'P-2', phone: same }));
   });
 
   test('of the sandbox is each merchant’s own; in production all merchants share it', async () => {
@@ -134,7 +106,6 @@ describe('a phone', () => {
   });
 
   test('is not asked from a checkout either while it is busy, and the checkout stays free for another phone', async () => {
-    const { id: merchantId } = await stack.createMerchant();
     const phone = newPhone();
     await desk.startDirect({ merchantId, orderNumber: 'P-1', phone });
     const hosted = await desk.registerHosted({ merchantId, orderNumber: 'P-2' });
@@ -157,7 +128,7 @@ describe('in production', () => {
       `update core.payment_attempts
        set created_at = created_at - $2 * interval '1 second', prompt_until = prompt_until - $2 * interval '1 second'
        where phone = $1`,
-      [`+251${phone.slice(1)}`, seconds],
+      [e164Of(phone), seconds],
     );
   const open = (merchantId: string, orderNumber: string) =>
     desk.registerHosted({
@@ -174,41 +145,28 @@ describe('in production', () => {
     );
     if (mine === undefined || fresh === undefined || bad === undefined) throw new Error('no merchants');
     const phone = newPhone();
-    await desk.startDirect({ merchantId: mine.id, orderNumber: 'before', phone, environment: PRODUCTION });
+    const pay = ({ id }: TestMerchant, orderNumber: string) =>
+      desk.startDirect({ merchantId: id, orderNumber, phone, environment: PRODUCTION });
+    await pay(mine, 'before');
     await desk.query(
       `update core.payment_attempts set status = 'SUCCEEDED', due_at = null, created_at = now() - interval '30 days' where phone = $1`,
-      [`+251${phone.slice(1)}`],
+      [e164Of(phone)],
     );
     let pages = 0;
     let prompts = 0;
+    const count = async (call: Promise<unknown>): Promise<void> => {
+      const [{ status }] = await Promise.allSettled([call]);
+      if (status === 'fulfilled') prompts += 1;
+    };
     /** One round of the attack: whoever gets through, gets a prompt that nobody answers. */
     const attack = async (): Promise<void> => {
       for (const [index, { id: merchantId }] of shops.entries()) {
         const { token } = await open(merchantId, `page-${(pages += 1)}`);
-        await desk.checkout
-          .submitCheckoutPayment({
-            token,
-            browserSecret: browserSecret(),
-            paymentOption: PaymentOption.WALLETA_USSD,
-            phone,
-            customerNetwork: `192.0.2.${index}`,
-          })
-          .then(
-            () => (prompts += 1),
-            () => undefined,
-          );
+        const payment = { token, phone, paymentOption: PaymentOption.WALLETA_USSD };
+        const customer = { browserSecret: browserSecret(), customerNetwork: `192.0.2.${index}` };
+        await count(desk.checkout.submitCheckoutPayment({ ...payment, ...customer }));
       }
-      await desk
-        .startDirect({
-          merchantId: bad.id,
-          orderNumber: `bad-${(pages += 1)}`,
-          phone,
-          environment: PRODUCTION,
-        })
-        .then(
-          () => (prompts += 1),
-          () => undefined,
-        );
+      await count(pay(bad, `bad-${(pages += 1)}`));
     };
     for (let second = 0; second < 600; second += 60) {
       await attack();
@@ -219,20 +177,10 @@ describe('in production', () => {
     await attack();
 
     await age(phone, 15);
-    const known = await desk.startDirect({
-      merchantId: mine.id,
-      orderNumber: 'now',
-      phone,
-      environment: PRODUCTION,
-    });
+    const known = await pay(mine, 'now');
     await attack();
     await age(phone, 25);
-    const first = await desk.startDirect({
-      merchantId: fresh.id,
-      orderNumber: 'first',
-      phone,
-      environment: PRODUCTION,
-    });
+    const first = await pay(fresh, 'first');
 
     const places = await desk.query(
       'select prompt_place from core.payment_attempts where order_id = any($1::uuid[]) order by created_at',
@@ -241,19 +189,18 @@ describe('in production', () => {
     expect(places).toEqual([{ prompt_place: 'OWN' }, { prompt_place: expect.any(String) }]);
     const networks = await desk.query<{ network: string }>(
       'select distinct network from core.payment_attempts where phone = $1 and network is not null',
-      [`+251${phone.slice(1)}`],
+      [e164Of(phone)],
     );
     for (const { network } of networks) expect(network).toMatch(/^[A-Za-z0-9_-]{22}$/);
   });
 
   test('what the payer confirms is not counted', async () => {
-    const { id: merchantId } = await stack.createMerchant();
     const phone = newPhone();
     for (let index = 1; index <= 12; index += 1) {
       await desk.startDirect({ merchantId, orderNumber: `C-${index}`, phone, environment: PRODUCTION });
       await desk.query(
         `update core.payment_attempts set status = 'SUCCEEDED', due_at = null where phone = $1`,
-        [`+251${phone.slice(1)}`],
+        [e164Of(phone)],
       );
     }
     expect(await attemptsOn(phone)).toHaveLength(12);
@@ -301,7 +248,6 @@ describe('over the merchant API', () => {
 
 describe('with two cores', () => {
   test('forty payments for one phone in the same moment prompt it once', async () => {
-    const { id: merchantId } = await stack.createMerchant();
     const phone = newPhone();
 
     const counts = await reasonsOf(
@@ -315,7 +261,6 @@ describe('with two cores', () => {
   });
 
   test('twenty checkouts, twenty registered orders and twenty direct payments for one phone prompt it once', async () => {
-    const { id: merchantId } = await stack.createMerchant();
     const phone = newPhone();
     const register = (letter: string) =>
       Promise.all(
@@ -338,20 +283,7 @@ describe('with two cores', () => {
     expect(await attemptsOn(phone)).toHaveLength(1);
   });
 
-  test('the same payment forty times in the same moment is one payment, and none of them hears of the phone', async () => {
-    const { id: merchantId } = await stack.createMerchant();
-    const phone = newPhone();
-
-    const payments = await Promise.all(
-      Array.from({ length: 40 }, () => desk.startDirect({ merchantId, orderNumber: 'S-1', phone })),
-    );
-
-    expect(new Set(payments.map(({ attemptId }) => attemptId)).size).toBe(1);
-    expect(await attemptsOn(phone)).toHaveLength(1);
-  });
-
   test('batches with the same phones in any order neither wait in a circle nor prompt a phone twice', async () => {
-    const { id: merchantId } = await stack.createMerchant();
     const some = Array.from({ length: 50 }, newPhone);
 
     const counts = await reasonsOf(
@@ -367,7 +299,6 @@ describe('with two cores', () => {
   });
 
   test('a core that hangs over a phone keeps others from asking that one, and no other', async () => {
-    const { id: merchantId } = await stack.createMerchant();
     const [held, free] = [newPhone(), newPhone()];
     const hanging = new pg.Client({ connectionString: stack.databaseUrl });
     await hanging.connect();

@@ -20,6 +20,7 @@ import type {
   StatementEntrySchema,
 } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
 import { directPayment } from '../../support/order-requests.ts';
+import { shared } from '../../support/shared-stack.ts';
 import type { Stack } from '../../support/stack.ts';
 
 export type Entry = Omit<MessageInitShape<typeof StatementEntrySchema>, 'position' | '$typeName'>;
@@ -131,3 +132,10 @@ export async function openReconciliationDesk(stack: Stack): Promise<Reconciliati
     close: () => database.end(),
   };
 }
+
+/** The desk of all tests of a file. */
+export const sharedReconciliationDesk = (stack: Stack): ReconciliationDesk =>
+  shared(
+    () => openReconciliationDesk(stack),
+    (desk) => desk.close(),
+  );

@@ -1,39 +1,19 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { newRandomId } from '../../../src/contract/public-id.ts';
-import { openDatabase } from '../../../src/core/database/database.ts';
-import type { Database } from '../../../src/core/database/database.ts';
 import { scheduleReconciliations } from '../../../src/core/reconciliation/schedule-reconciliations.ts';
-import { createLogger } from '../../../src/platform/logger.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack } from '../../support/stack.ts';
-import { openReconciliationDesk } from './reconciliation-desk.ts';
-import type { ReconciliationDesk } from './reconciliation-desk.ts';
+import { sharedReconciliationDesk } from './reconciliation-desk.ts';
+import { sharedStack, sharedCoreDatabase } from '../../support/shared-stack.ts';
 
-let stack: Stack;
-let desk: ReconciliationDesk;
-let database: Database;
 let rings = 0;
 
-beforeAll(async () => {
-  stack = await startStack({ facades: 0 });
-  desk = await openReconciliationDesk(stack);
-  database = await openDatabase({
-    url: stack.databaseUrl,
-    poolSize: 4,
-    applicationName: 'schedule test',
-    logger: createLogger({ process: 'test', instance: 'schedule', level: 'silent' }),
-  });
-});
+const stack = sharedStack({ facades: 0 });
+const desk = sharedReconciliationDesk(stack);
+const database = sharedCoreDatabase('schedule', () => stack.databaseUrl, 4);
 beforeEach(async () => {
   await desk.clear();
   // What earlier tests paid is none of the days looked at here, nor before them.
   await desk.database.query("update core.payment_attempts set updated_at = '2026-06-01'");
   rings = 0;
-});
-afterAll(async () => {
-  await database.close();
-  await desk.close();
-  await stack.stop();
 });
 
 const scheduleAt = (time: string): Promise<number> =>

@@ -1,21 +1,16 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { Client } from '@connectrpc/connect';
+import { beforeAll, expect, test } from '@jest/globals';
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { ReportService, ReportStep } from '../../../src/gen/gatehouse/v1/report_service_pb.js';
 import { failureOf } from '../../support/rpc-failure.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack } from '../../support/stack.ts';
+import { sharedStack, sharedClient } from '../../support/shared-stack.ts';
 
-let stack: Stack;
-let reports: Client<typeof ReportService>;
 let merchantId: string;
+const stack = sharedStack({ facades: 0 });
+const reports = sharedClient(stack, ReportService, 'dashboard');
 beforeAll(async () => {
-  stack = await startStack({ facades: 0 });
-  reports = stack.client(ReportService, 'dashboard');
   merchantId = (await stack.createMerchant()).id;
 });
-afterAll(() => stack.stop());
 
 const reportOf = (from: string, to: string, timeZone: string) =>
   reports.getOrderReport({

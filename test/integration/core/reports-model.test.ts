@@ -2,12 +2,10 @@ import { newRandomId, storedId } from '../../../src/contract/public-id.ts';
 import type { StoredId } from '../../../src/contract/public-id.ts';
 import { create } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import pg from 'pg';
 import { v7 } from 'uuid';
-import { openDatabase } from '../../../src/core/database/database.ts';
-import type { Database } from '../../../src/core/database/database.ts';
 import type { OrderEventType } from '../../../src/core/domain/order.ts';
 import { countEvents } from '../../../src/core/reports/count-events.ts';
 import { orderReport } from '../../../src/core/reports/order-report.ts';
@@ -18,36 +16,15 @@ import {
   PaymentAttemptStatus,
   PaymentOption,
 } from '../../../src/gen/gatehouse/v1/order_pb.js';
-import { createLogger } from '../../../src/platform/logger.ts';
 import { encodeMessage } from '../../../src/platform/rpc/message-bytes.ts';
-import { createTestDatabase } from '../../support/test-database.ts';
-import type { TestDatabase } from '../../support/test-database.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { sharedTestDatabase, sharedConnection, sharedCoreDatabase } from '../../support/shared-stack.ts';
 
-// What is counted event by event, by whichever core, through crashes, against a plain sum over all of them.
-
-let testDatabase: TestDatabase;
-let database: Database;
-let client: pg.Client;
 const stop = new AbortController();
 
-beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  database = await openDatabase({
-    url: testDatabase.url,
-    poolSize: 4,
-    applicationName: 'counting',
-    logger: createLogger({ process: 'test', instance: 'reports', level: 'silent' }),
-  });
-  client = new pg.Client({ connectionString: testDatabase.url });
-  await client.connect();
-});
-
-afterAll(async () => {
-  await client.end();
-  await database.close();
-  await testDatabase.drop();
-});
+const testDatabase = sharedTestDatabase();
+const client = sharedConnection(() => testDatabase.url);
+const database = sharedCoreDatabase('counting', () => testDatabase.url, 4);
 
 const from = new Date('2026-11-01T00:00:00Z');
 const hours = 48;

@@ -5,18 +5,14 @@ import { createClient } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Health } from '../../../src/gen/health/v1/health_pb.js';
-import { startStack } from '../../support/stack.ts';
-import type { Stack } from '../../support/stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { plainGrpcClient } from './rpc-clients.ts';
+import { sharedStack } from '../../support/shared-stack.ts';
 
-// Peers that do not keep to any protocol. The process must outlive them and be rid of them.
-
-let stack: Stack;
 const silent: Peer[] = [];
 
+const stack = sharedStack({ ownProcesses: true, facades: 0 });
 beforeAll(async () => {
-  stack = await startStack({ ownProcesses: true, facades: 0 });
   // They take the servers' own time to be closed, which the other tests use meanwhile.
   for (const port of bothPorts()) {
     silent.push(await peer(port, ''));
@@ -28,9 +24,8 @@ beforeAll(async () => {
   );
 });
 
-afterAll(async () => {
+afterAll(() => {
   for (const { socket } of silent) socket.destroy();
-  await stack.stop();
 });
 
 const portOf = (address: unknown): number => Number(String(address).split(':').at(-1));

@@ -8,7 +8,6 @@ import {
   createGrpcWebTransport,
 } from '@connectrpc/connect-node';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import pg from 'pg';
 import {
   ErrorInfoSchema,
   file_google_rpc_error_details,
@@ -18,32 +17,23 @@ import { GetOrderRequestSchema, OrderService } from '../../../src/gen/gatehouse/
 import { fromStatus } from '../../../src/platform/rpc/rpc-error.ts';
 import { registration } from '../../support/order-requests.ts';
 import { describeFailure, failureOf } from '../../support/rpc-failure.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack } from '../../support/stack.ts';
 import { bufCurl, plainGrpcClient, readCurlError, readStatus } from './rpc-clients.ts';
 import type { PlainGrpcClient, PlainMessage } from './rpc-clients.ts';
+import { sharedStack, sharedConnection } from '../../support/shared-stack.ts';
 
 /** Many payments are started for one phone here. */
 const anyNumberOfPrompts = { GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: '1000000' };
 
-let stack: Stack;
-let database: pg.Client;
 let merchantId: string;
 let orderCount = 0;
 const newOrderNumber = (): string => `C-${++orderCount}`;
 /** Nobody is asked twice at a time. */
 const newPhone = (): string => `+2519${String(++orderCount).padStart(8, '0')}`;
 
+const stack = sharedStack({ facades: 0, settings: anyNumberOfPrompts });
+const database = sharedConnection(() => stack.databaseUrl);
 beforeAll(async () => {
-  stack = await startStack({ facades: 0, settings: anyNumberOfPrompts });
-  database = new pg.Client({ connectionString: stack.databaseUrl });
-  await database.connect();
   merchantId = (await stack.createMerchant()).id;
-});
-
-afterAll(async () => {
-  await database.end();
-  await stack.stop();
 });
 
 const storedOrders = async (orderNumber: string): Promise<number> =>
@@ -376,15 +366,15 @@ describe('a plain @grpc/grpc-js client made from the .proto files', () => {
 
   test('watches events: a sign of life at once, then a new event as it is committed', async () => {
     const order_number = newOrderNumber();
-    const watch = client.stream(service, 'WatchOrderEvents', { only_new: true, merchant_id: merchantId });
-    const isNew = ({ event }: PlainMessage): boolean =>
-      (event as { order?: { order_number?: string } } | null)?.order?.order_number === order_number;
+    // Of a merchant without events, which other transactions on the same server could hold back until now.
+    const { id: merchant_id } = await stack.createMerchant();
+    const watch = client.stream(service, 'WatchOrderEvents', { only_new: true, merchant_id });
     const seen: PlainMessage[] = [];
     for await (const message of watch) {
       seen.push(message as PlainMessage);
-      // Events of the tests before may be listed late: other files' transactions on the same server hold them back.
-      if (isNew(message as PlainMessage)) break;
-      if (seen.length === 1) await client.call(service, 'RegisterOrder', plainRegistration({ order_number }));
+      if ((message as PlainMessage)['event'] !== null) break;
+      const order = plainRegistration({ order_number, merchant_id });
+      if (seen.length === 1) await client.call(service, 'RegisterOrder', order);
     }
     watch.cancel();
     expect(seen[0]).toMatchObject({ cursor: expect.stringMatching(/./), event: null });

@@ -3,26 +3,23 @@ import type { Socket } from 'node:net';
 import { Code, ConnectError, createClient } from '@connectrpc/connect';
 import type { Client } from '@connectrpc/connect';
 import { Http2SessionManager, createConnectTransport } from '@connectrpc/connect-node';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { registration } from '../../support/order-requests.ts';
 import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
 import { describeFailure } from '../../support/rpc-failure.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack } from '../../support/stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { createGrpcTransport } from '../../../src/contract/grpc-transport.ts';
 import type { GrpcTransport } from '../../../src/platform/rpc/grpc-transport.ts';
 import { holdRegistrations } from './hold-registrations.ts';
+import { sharedStack, sharedClosers } from '../../support/shared-stack.ts';
 
-let stack: Stack;
 let merchantId: string;
 let core: GatehouseProcess;
 let orderCount = 0;
-const cleanUps: (() => void)[] = [];
 
+const stack = sharedStack({ ownProcesses: true, facades: 0 });
 beforeAll(async () => {
-  stack = await startStack({ ownProcesses: true, facades: 0 });
   merchantId = (await stack.createMerchant()).id;
 });
 
@@ -30,10 +27,7 @@ beforeEach(async () => {
   core = await stack.startCore();
 });
 
-afterAll(async () => {
-  for (const cleanUp of cleanUps) cleanUp();
-  await stack.stop();
-});
+const cleanUps = sharedClosers();
 
 const order = () => registration({ merchantId, orderNumber: `S-${++orderCount}` });
 const headers = () => ({ headers: { authorization: `Bearer ${stack.tokens.operator}` } });

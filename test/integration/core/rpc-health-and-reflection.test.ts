@@ -2,32 +2,20 @@ import { createClient } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
 import { fromBinary } from '@bufbuild/protobuf';
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import {
   Health,
   HealthCheckResponse_ServingStatus as ServingStatus,
 } from '../../../src/gen/health/v1/health_pb.js';
 import { failureOf } from '../../support/rpc-failure.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack } from '../../support/stack.ts';
 import { plainGrpcClient } from './rpc-clients.ts';
 import type { PlainGrpcClient, PlainMessage } from './rpc-clients.ts';
+import { sharedStack, shared } from '../../support/shared-stack.ts';
 
-let stack: Stack;
-let anyone: PlainGrpcClient;
-let reader: PlainGrpcClient;
-
-beforeAll(async () => {
-  stack = await startStack({ facades: 0 });
-  anyone = plainGrpcClient(stack.addresses[0]!);
-  reader = plainGrpcClient(stack.addresses[0]!, stack.tokens.reader);
-});
-
-afterAll(async () => {
-  anyone.close();
-  reader.close();
-  await stack.stop();
-});
+const stack = sharedStack({ facades: 0 });
+const closed = ({ close }: PlainGrpcClient): void => close();
+const anyone = shared(async () => plainGrpcClient(stack.addresses[0]!), closed);
+const reader = shared(async () => plainGrpcClient(stack.addresses[0]!, stack.tokens.reader), closed);
 
 const servedServices = [
   'gatehouse.v1.OrderService',

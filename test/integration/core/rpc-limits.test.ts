@@ -6,40 +6,36 @@ import { gzipSync } from 'node:zlib';
 import { createClient } from '@connectrpc/connect';
 import type { Client } from '@connectrpc/connect';
 import { Http2SessionManager, createConnectTransport } from '@connectrpc/connect-node';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { registration } from '../../support/order-requests.ts';
 import { failureOf } from '../../support/rpc-failure.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack } from '../../support/stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { holdRegistrations } from './hold-registrations.ts';
 import { grpcFrame, plainGrpcClient } from './rpc-clients.ts';
-import type { PlainGrpcClient, PlainMessage } from './rpc-clients.ts';
+import type { PlainMessage } from './rpc-clients.ts';
+import { sharedStack, shared } from '../../support/shared-stack.ts';
 
 const service = 'gatehouse.v1.OrderService';
 
-let stack: Stack;
 let merchantId: string;
-let grpc: PlainGrpcClient;
 let orderCount = 0;
 const newOrderNumber = (): string => `L-${++orderCount}`;
 
+// A small heap: memory that calls leave behind cannot be taken for a collector that is in no hurry.
+const stack = sharedStack({
+  ownProcesses: true,
+  facades: 0,
+  settings: { NODE_OPTIONS: '--max-old-space-size=128' },
+});
 beforeAll(async () => {
-  // A small heap: memory that calls leave behind cannot be taken for a collector that is in no hurry.
-  stack = await startStack({
-    ownProcesses: true,
-    facades: 0,
-    settings: { NODE_OPTIONS: '--max-old-space-size=128' },
-  });
   merchantId = (await stack.createMerchant()).id;
-  grpc = plainGrpcClient(stack.addresses[0]!, stack.tokens.operator);
 });
 
-afterAll(async () => {
-  grpc.close();
-  await stack.stop();
-});
+const grpc = shared(
+  async () => plainGrpcClient(stack.addresses[0]!, stack.tokens.operator),
+  ({ close }) => close(),
+);
 
 const plainRegistration = (own: PlainMessage = {}): PlainMessage => ({
   merchant_id: merchantId,

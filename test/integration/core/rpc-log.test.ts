@@ -1,34 +1,28 @@
-import type { Client } from '@connectrpc/connect';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { ApiKeyService } from '../../../src/gen/gatehouse/v1/api_key_service_pb.js';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { directPayment, registration } from '../../support/order-requests.ts';
 import { failureOf } from '../../support/rpc-failure.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack, TestMerchant } from '../../support/stack.ts';
+import type { TestMerchant } from '../../support/stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { plainGrpcClient } from './rpc-clients.ts';
+import { sharedStack, sharedClient } from '../../support/shared-stack.ts';
 
 // What a core says of its calls, and what it must never say.
 
 /** Many payments are started for one phone here. */
 const anyNumberOfPrompts = { GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: '1000000' };
 
-let stack: Stack;
 let merchant: TestMerchant;
-let orders: Client<typeof OrderService>;
-let apiKeys: Client<typeof ApiKeyService>;
 
+const stack = sharedStack({ facades: 0, settings: { GATEHOUSE_LOG_LEVEL: 'debug', ...anyNumberOfPrompts } });
+const orders = sharedClient(stack, OrderService, 'facade');
+const apiKeys = sharedClient(stack, ApiKeyService, 'facade');
 beforeAll(async () => {
-  stack = await startStack({ facades: 0, settings: { GATEHOUSE_LOG_LEVEL: 'debug', ...anyNumberOfPrompts } });
   merchant = await stack.createMerchant();
-  orders = stack.client(OrderService, 'facade');
-  apiKeys = stack.client(ApiKeyService, 'facade');
 });
-
-afterAll(() => stack.stop());
 
 const linesOf = (requestId: string) =>
   stack.cores[0]!.log.filter(({ request_id }) => request_id === requestId);

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { ConnectError, createClient } from '@connectrpc/connect';
 import type { Client } from '@connectrpc/connect';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { pushable } from 'it-pushable';
 import { ErrorInfoSchema } from '../../../src/gen/google/rpc/error_details_pb.js';
 import { Health } from '../../../src/gen/health/v1/health_pb.js';
@@ -15,19 +15,17 @@ import { registration } from '../../support/order-requests.ts';
 import { startProcess } from '../../support/gatehouse-process.ts';
 import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
 import { failureOf } from '../../support/rpc-failure.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack } from '../../support/stack.ts';
 import { insist, waitUntil } from '../../support/wait-until.ts';
 import { holdRegistrations } from './hold-registrations.ts';
+import { sharedStack } from '../../support/shared-stack.ts';
 
-let stack: Stack;
 let merchantId: string;
 let orderCount = 0;
 const opened: (() => void)[] = [];
 const started: GatehouseProcess[] = [];
 
+const stack = sharedStack({ ownProcesses: true, cores: 2, facades: 0 });
 beforeAll(async () => {
-  stack = await startStack({ ownProcesses: true, cores: 2, facades: 0 });
   merchantId = (await stack.createMerchant()).id;
 });
 
@@ -35,8 +33,6 @@ afterEach(async () => {
   for (const close of opened.splice(0)) close();
   await Promise.all(started.splice(0).map((core) => core.stop('SIGKILL')));
 });
-
-afterAll(() => stack.stop());
 
 function ordersAt(addresses: readonly string[]): Client<typeof OrderService> {
   const transport = createGrpcTransport({ addresses, token: stack.tokens.operator });

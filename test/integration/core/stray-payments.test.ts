@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
-import { publicId, storedId } from '../../support/ids.ts';
+import { publicId } from '../../support/ids.ts';
 import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
 import {
   Environment,
@@ -15,28 +15,19 @@ import {
 } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 import type { LeasedReversal } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 import { directPayment } from '../../support/order-requests.ts';
-import { failureOf } from '../../support/rpc-failure.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack } from '../../support/stack.ts';
+import { failureOf, wrongFields } from '../../support/rpc-failure.ts';
 import { waitUntil } from '../../support/wait-until.ts';
-import { browserSecret, openPaymentDesk, outcomes, transactionOf } from './payment-desk.ts';
-import type { PaymentDesk } from './payment-desk.ts';
+import { browserSecret, outcomes, transactionOf, sharedPaymentDesk } from './payment-desk.ts';
+import { sharedStack } from '../../support/shared-stack.ts';
+import type { Payment } from './payment-desk.ts';
 
-let stack: Stack;
-let desk: PaymentDesk;
 let merchantId: string;
 
-beforeAll(async () => {
-  stack = await startStack({ cores: 2, facades: 0 });
-  desk = await openPaymentDesk(stack);
-});
+const stack = sharedStack({ cores: 2, facades: 0 });
+const desk = sharedPaymentDesk(stack);
 beforeEach(async () => {
   await desk.clear();
   ({ id: merchantId } = await stack.createMerchant());
-});
-afterAll(async () => {
-  await desk.close();
-  await stack.stop();
 });
 
 const wallets = () => stack.client(StrayPaymentService, 'wallets');
@@ -51,6 +42,14 @@ async function leaseReversals(): Promise<LeasedReversal[]> {
   return reversals;
 }
 
+/** The reversal that is due. */
+async function leaseReversal(): Promise<LeasedReversal> {
+  const [leased] = await leaseReversals();
+  if (leased === undefined) throw new Error('no reversal is due');
+  return leased;
+}
+const makeDue = () => desk.query('update core.stray_payments set due_at = now() where due_at is not null');
+
 type ReversalOutcome = Parameters<ReturnType<typeof wallets>['recordReversalOutcome']>[0]['outcome'];
 
 const recordReversal = ({ strayPayment, leaseId }: LeasedReversal, outcome: NonNullable<ReversalOutcome>) =>
@@ -63,27 +62,31 @@ const recordReversal = ({ strayPayment, leaseId }: LeasedReversal, outcome: NonN
   });
 
 const refused = (definite: boolean) => ({ case: 'refused' as const, value: { detail: 'no', definite } });
+const done = { case: 'done' as const, value: {} };
+const pending = { case: 'pending' as const, value: { providerReference: 'rv-1', detail: 'late' } };
+
+/** A hosted order whose first payment took another amount. */
+async function payWrongly() {
+  const hosted = await desk.registerHosted({ merchantId });
+  const first = await desk.payHosted(hosted);
+  const { order } = await desk.settle(first, outcomes.completed('t-1', '99.00'));
+  return { hosted, first, order };
+}
+const hasten = ({ attemptId: paymentAttemptId }: Payment) =>
+  desk.payments.hastenPaymentAttempt({ merchantId, paymentAttemptId });
 
 /** Money that a direct payment could not take: the wallet debited another amount. */
 async function findMoney() {
   const payment = await desk.startDirect({ merchantId });
   const { strayPaymentId } = await desk.settle(payment, outcomes.completed('t-1', '99.00'));
-  const [leased] = await leaseReversals();
-  if (leased === undefined) throw new Error('no reversal is due');
-  return { payment, strayPaymentId, leased };
+  return { payment, strayPaymentId, leased: await leaseReversal() };
 }
 
 describe('money that is not the order’s', () => {
   test.each([
     ['another amount', '100.51', 'ETB'],
-    ['less', '0.01', 'ETB'],
-    ['another currency', '100.50', 'USD'],
     ['an unheard-of currency', '100.50', 'Birr'],
-    ['a fraction of the smallest coin', '100.501', 'ETB'],
-    ['garbage that begins with the amount', '100.50.1', 'ETB'],
     ['garbage', 'a lot', 'ETB'],
-    ['a negative amount', '-100.50', 'ETB'],
-    ['an exponent', '1005e-1', 'ETB'],
     ['nothing', '', ''],
   ])('%s: the direct order is FAILED and the money is to go back', async (_name, amount, currency) => {
     const payment = await desk.startDirect({ merchantId });
@@ -94,38 +97,32 @@ describe('money that is not the order’s', () => {
     );
 
     expect(order).toMatchObject({ status: OrderStatus.FAILED, deducted: '0.00' });
-    expect(paymentAttempt).toMatchObject({
-      status: PaymentAttemptStatus.DECLINED,
-      declineReason: 'wrong_amount',
-    });
+    const declined = { status: PaymentAttemptStatus.DECLINED, declineReason: 'wrong_amount' };
+    expect(paymentAttempt).toMatchObject(declined);
     expect(await desk.strays(merchantId)).toMatchObject([
       {
-        strayPaymentId,
-        orderId: payment.orderId,
-        paymentAttemptId: payment.attemptId,
+        ...{
+          strayPaymentId,
+          orderId: payment.orderId,
+          paymentAttemptId: payment.attemptId,
+          amount,
+          currency,
+        },
+        ...{ kind: StrayPaymentKind.WRONG_AMOUNT, status: StrayPaymentStatus.REVERSAL_DUE },
         providerTransactionId: transactionOf(merchantId, 't-1'),
-        amount,
-        currency,
-        kind: StrayPaymentKind.WRONG_AMOUNT,
-        status: StrayPaymentStatus.REVERSAL_DUE,
       },
     ]);
   });
 
   test.each([
     ['being sent back', undefined],
-    ['refused by the wallet', refused(true)],
     ['refused, and perhaps sent back all the same', refused(false)],
-    ['of unknown whereabouts', { case: 'pending', value: {} } as const],
   ])(
     'and is %s keeps a hosted order from every next try until the payer has it back',
     async (_name, state) => {
-      const hosted = await desk.registerHosted({ merchantId });
-      const first = await desk.payHosted(hosted);
-      const { order } = await desk.settle(first, outcomes.completed('t-1', '99.00'));
+      const { hosted, order } = await payWrongly();
       expect(order?.status).toBe(OrderStatus.PENDING);
-      const [leased] = await leaseReversals();
-      if (leased === undefined) throw new Error('no reversal is due');
+      const leased = await leaseReversal();
       if (state !== undefined) await recordReversal(leased, state);
       const direct = { merchantId, orderNumber: order?.orderNumber ?? '', phone: '0911223399' };
 
@@ -142,45 +139,25 @@ describe('money that is not the order’s', () => {
         order_number: expect.stringContaining('not back with the payer'),
       });
       expect(results.map(({ result }) => result.case)).toEqual(['error']);
-      const { checkout } = await desk.checkout.getCheckout({
-        token: hosted.token,
-        browserSecret: browserSecret(),
-      });
-      expect(checkout?.moneyNotReturned).toMatchObject({
-        amount: '99.00',
-        currency: 'ETB',
-        reversalRefused: state?.case === 'refused',
-      });
+      const { token } = hosted;
+      const { checkout } = await desk.checkout.getCheckout({ token, browserSecret: browserSecret() });
+      const held = { amount: '99.00', currency: 'ETB', reversalRefused: state?.case === 'refused' };
+      expect(checkout?.moneyNotReturned).toMatchObject(held);
 
-      if (state?.case === 'refused')
-        await desk.strayPayments.retryReversal({
-          merchantId,
-          strayPaymentId: leased.strayPayment?.strayPaymentId ?? '',
-        });
-      await desk.query(
-        'update core.stray_payments set due_at = now(), leased_until = null where merchant_id = $1 and due_at is not null',
-        [storedId('mer', merchantId)],
-      );
-      const [again] = await leaseReversals();
-      if (again === undefined) throw new Error('the reversal is not tried again');
-      await recordReversal(again, { case: 'done', value: {} });
+      const strayPaymentId = leased.strayPayment?.strayPaymentId ?? '';
+      if (state?.case === 'refused') await desk.strayPayments.retryReversal({ merchantId, strayPaymentId });
+      await makeDue();
+      await recordReversal(await leaseReversal(), done);
       const second = await desk.payHosted(hosted);
-      expect((await desk.settle(second, outcomes.completed('t-2'))).order?.status).toBe(
-        OrderStatus.COMPLETED,
-      );
+      const { order: paid } = await desk.settle(second, outcomes.completed('t-2'));
+      expect(paid?.status).toBe(OrderStatus.COMPLETED);
     },
   );
 
   test('and stays with the wallet does not keep its order open past the session', async () => {
-    const hosted = await desk.registerHosted({ merchantId });
-    const first = await desk.payHosted(hosted);
-    await desk.settle(first, outcomes.completed('t-1', '99.00'));
-    const [leased] = await leaseReversals();
-    if (leased === undefined) throw new Error('no reversal is due');
-    await recordReversal(leased, refused(true));
-
+    const { first } = await payWrongly();
+    await recordReversal(await leaseReversal(), refused(true));
     await desk.endSession(first);
-
     await waitUntil(
       'the order has ended',
       async () => (await desk.story(first)).order?.status === OrderStatus.EXPIRED,
@@ -192,12 +169,12 @@ describe('money that is not the order’s', () => {
     const hosted = await desk.registerHosted({ merchantId });
     const first = await desk.payHosted(hosted);
     await desk.settle(first, outcomes.declined());
-    await desk.payments.hastenPaymentAttempt({ merchantId, paymentAttemptId: first.attemptId });
+    await hasten(first);
     const look = await desk.take(first);
     const other = await desk.registerHosted({ merchantId, orderNumber: 'A-2' });
     const otherFirst = await desk.payHosted(other, PaymentOption.WALLETA_USSD, '0911223397');
     await desk.settle(otherFirst, outcomes.declined());
-    await desk.payments.hastenPaymentAttempt({ merchantId, paymentAttemptId: otherFirst.attemptId });
+    await hasten(otherFirst);
     const otherLook = await desk.take(otherFirst);
     const otherSecond = await desk.payHosted(other, PaymentOption.WALLETB_USSD, '0911223397');
     await desk.settle(otherSecond, outcomes.unknown());
@@ -224,7 +201,7 @@ describe('money that is not the order’s', () => {
     const told: string[] = [];
 
     for (let time = 0; time < 3; time += 1) {
-      await desk.payments.hastenPaymentAttempt({ merchantId, paymentAttemptId: payment.attemptId });
+      await hasten(payment);
       const { order, strayPaymentId } = await desk.settle(payment, outcomes.completed('t-1'));
       expect(order?.status).toBe(OrderStatus.FAILED);
       told.push(strayPaymentId);
@@ -240,7 +217,7 @@ describe('money that is not the order’s', () => {
     const hosted = await desk.registerHosted({ merchantId });
     const first = await desk.payHosted(hosted);
     await desk.settle(first, outcomes.declined());
-    await desk.payments.hastenPaymentAttempt({ merchantId, paymentAttemptId: first.attemptId });
+    await hasten(first);
     const look = await desk.take(first);
     const second = await desk.payHosted(hosted);
     const sent = await desk.take(second);
@@ -253,7 +230,7 @@ describe('money that is not the order’s', () => {
     expect(await desk.strays(merchantId)).toMatchObject([{ kind: StrayPaymentKind.LATE }]);
   });
 
-  test('debited a second time for a COMPLETED order is LATE', async () => {
+  test('debited a second time for a COMPLETED order is LATE, and the order’s own transaction told again is not', async () => {
     const payment = await desk.startDirect({ merchantId });
     await desk.settle(payment, outcomes.completed('t-1'));
     await desk.makeDue(payment);
@@ -268,41 +245,38 @@ describe('money that is not the order’s', () => {
         kind: StrayPaymentKind.LATE,
       },
     ]);
-    expect((await desk.story(payment)).providerTransactionId).toBe(transactionOf(merchantId, 't-1'));
-  });
-
-  test('told again of a COMPLETED order by the same transaction is the order’s own', async () => {
-    const payment = await desk.startDirect({ merchantId });
-    await desk.settle(payment, outcomes.completed('t-1'));
     await desk.makeDue(payment);
-
     expect((await desk.settle(payment, outcomes.completed('t-1'))).strayPaymentId).toBe('');
-    expect(await desk.strays(merchantId)).toEqual([]);
+    expect(await desk.strays(merchantId)).toHaveLength(1);
+    expect((await desk.story(payment)).providerTransactionId).toBe(transactionOf(merchantId, 't-1'));
   });
 });
 
 describe('the way back', () => {
-  test('is one worker’s at a time, and sent before once that one is gone', async () => {
-    const { leased } = await findMoney();
+  const retry = (strayPaymentId: string, headers = {}) =>
+    desk.strayPayments.retryReversal({ merchantId, strayPaymentId }, { headers });
 
+  test('is one worker’s at a time, and sent before once that one is gone', async () => {
+    const { leased, strayPaymentId } = await findMoney();
+    const { reversalId } = leased;
     expect(leased).toMatchObject({ sentBefore: false, strayPayment: { tries: 1 } });
+    expect(reversalId).toBe(strayPaymentId);
     expect(await leaseReversals()).toEqual([]);
-    await desk.query('update core.stray_payments set due_at = now() where due_at is not null');
-    const [next] = await leaseReversals();
-    expect(next).toMatchObject({ sentBefore: true, strayPayment: { tries: 2 } });
-    const failure = await failureOf(recordReversal(leased, { case: 'done', value: {} }));
+
+    await makeDue();
+    expect(await leaseReversal()).toMatchObject({ sentBefore: true, reversalId, strayPayment: { tries: 2 } });
+    const failure = await failureOf(recordReversal(leased, done));
     expect(failure).toMatchObject({ code: 'FailedPrecondition', reason: 'LEASE_LOST' });
   });
 
   test('is asked about until the wallet confirms, by the reference it gave', async () => {
     const { leased, payment } = await findMoney();
-    await recordReversal(leased, { case: 'pending', value: { providerReference: 'rv-1', detail: 'late' } });
-    await desk.query('update core.stray_payments set due_at = now() where due_at is not null');
-
-    const [next] = await leaseReversals();
+    await recordReversal(leased, pending);
+    await makeDue();
+    const next = await leaseReversal();
     expect(next).toMatchObject({ sentBefore: true, providerReference: 'rv-1' });
-    if (next === undefined) throw new Error('not due');
-    const { strayPayment } = await recordReversal(next, { case: 'done', value: {} });
+
+    const { strayPayment } = await recordReversal(next, done);
 
     expect(strayPayment).toMatchObject({ status: StrayPaymentStatus.REVERSED, detail: '' });
     expect(await leaseReversals()).toEqual([]);
@@ -311,132 +285,64 @@ describe('the way back', () => {
 
   test('that the wallet refuses waits for a person, whose order to try again is on record', async () => {
     const { leased, strayPaymentId } = await findMoney();
-    const key = { merchantId, strayPaymentId };
-    expect(await failureOf(desk.strayPayments.retryReversal(key))).toMatchObject({
-      code: 'FailedPrecondition',
-      reason: 'REVERSAL_NOT_REFUSED',
-    });
-    await recordReversal(leased, {
-      case: 'refused',
-      value: { reason: 'account_state', detail: 'account \0 closed', definite: true },
-    });
-    expect(await desk.strays(merchantId)).toMatchObject([
-      {
-        strayPaymentId,
-        refusalReason: 'account_state',
-        detail: expect.stringMatching(/^account .+ closed$/),
-      },
-    ]);
+    const value = { reason: 'account_state', detail: 'account \0 closed', definite: true };
+    await recordReversal(leased, { case: 'refused', value });
+    const detail = expect.stringMatching(/^account .+ closed$/);
+    const refusedStray = { strayPaymentId, refusalReason: 'account_state', detail };
+    expect(await desk.strays(merchantId)).toMatchObject([refusedStray]);
     expect(await leaseReversals()).toEqual([]);
 
-    const { strayPayment } = await desk.strayPayments.retryReversal(key, {
-      headers: { 'x-gatehouse-actor': 'sara' },
-    });
-    expect(strayPayment?.refusalReason).toBe('');
+    const { strayPayment } = await retry(strayPaymentId, { 'x-gatehouse-actor': 'sara' });
 
+    expect(strayPayment?.refusalReason).toBe('');
     expect(await leaseReversals()).toMatchObject([
       { sentBefore: false, strayPayment: { strayPaymentId, status: StrayPaymentStatus.REVERSAL_DUE } },
     ]);
     const { entries } = await stack.client(AuditService, 'operator').listAuditEntries({ merchantId });
-    expect(entries).toContainEqual(
-      expect.objectContaining({ action: 'stray_payment.retry_reversal', targetId: strayPaymentId }),
-    );
-    expect(
-      JSON.stringify(entries, (_key, value: unknown) => (typeof value === 'bigint' ? `${value}` : value)),
-    ).toContain('sara');
-  });
-
-  const makeDue = () => desk.query('update core.stray_payments set due_at = now() where due_at is not null');
-
-  test('goes by one name at the wallet, the stray payment’s own, however often it is asked about', async () => {
-    const { leased, strayPaymentId } = await findMoney();
-    expect(leased.reversalId).toBe(strayPaymentId);
-    await recordReversal(leased, { case: 'pending', value: { providerReference: 'rv-1' } });
-    await makeDue();
-
-    const [asked] = await leaseReversals();
-    await makeDue();
-    const [takenOver] = await leaseReversals();
-
-    expect(asked).toMatchObject({ sentBefore: true, reversalId: strayPaymentId });
-    expect(takenOver).toMatchObject({ sentBefore: true, reversalId: strayPaymentId });
+    const action = 'stray_payment.retry_reversal';
+    const actor = expect.stringContaining('sara');
+    expect(entries).toContainEqual(expect.objectContaining({ action, targetId: strayPaymentId, actor }));
   });
 
   test('tried again after a definite no goes by a new name each time, which it keeps', async () => {
     const { leased, strayPaymentId } = await findMoney();
-    const key = { merchantId, strayPaymentId };
-    await recordReversal(leased, { case: 'pending', value: { providerReference: 'rv-1' } });
+    await recordReversal(leased, refused(true));
+    await retry(strayPaymentId);
+    const second = await leaseReversal();
     await makeDue();
-    const [asked] = await leaseReversals();
-    if (asked === undefined) throw new Error('not due');
-    await recordReversal(asked, refused(true));
-    await desk.strayPayments.retryReversal(key);
-
-    const [second] = await leaseReversals();
-    if (second === undefined) throw new Error('not due');
-    await makeDue();
-    const [again] = await leaseReversals();
-    if (again === undefined) throw new Error('not due');
+    const again = await leaseReversal();
     await recordReversal(again, refused(true));
-    await desk.strayPayments.retryReversal(key);
-    const [third] = await leaseReversals();
+    await retry(strayPaymentId);
+    const third = await leaseReversal();
 
-    expect(second).toMatchObject({
-      sentBefore: false,
-      providerReference: '',
-      reversalId: expect.stringMatching(/^stp_/),
-      strayPayment: { strayPaymentId, tries: 1 },
-    });
+    const strayPayment = { strayPaymentId, tries: 1 };
+    expect(second).toMatchObject({ sentBefore: false, providerReference: '', strayPayment });
     expect(again).toMatchObject({ sentBefore: true, reversalId: second.reversalId });
     expect(third).toMatchObject({ sentBefore: false });
-    expect(new Set([strayPaymentId, second.reversalId, third?.reversalId]).size).toBe(3);
-  });
-
-  test('tried again after a no that says nothing of the first request stays that request', async () => {
-    const { leased, strayPaymentId } = await findMoney();
-    await recordReversal(leased, refused(false));
-
-    await desk.strayPayments.retryReversal({ merchantId, strayPaymentId });
-
-    expect(await leaseReversals()).toMatchObject([
-      { sentBefore: true, reversalId: strayPaymentId, strayPayment: { tries: 2 } },
-    ]);
+    expect(new Set([strayPaymentId, second.reversalId, third.reversalId]).size).toBe(3);
   });
 
   test.each([
     ['is with a worker', undefined, 'could send the money back twice'],
-    [
-      'is with the wallet',
-      { case: 'pending' as const, value: { providerReference: 'rv-1' } },
-      'could send the money back twice',
-    ],
-    ['has no known outcome', { case: 'pending' as const, value: {} }, 'could send the money back twice'],
-    ['is done', { case: 'done' as const, value: {} }, 'went back'],
+    ['is done', done, 'went back'],
   ])('cannot be tried again while the last try %s', async (_name, outcome, why) => {
     const { leased, strayPaymentId } = await findMoney();
     if (outcome !== undefined) await recordReversal(leased, outcome);
 
-    const retry = desk.strayPayments.retryReversal({ merchantId, strayPaymentId });
+    const retried = retry(strayPaymentId);
 
-    await expect(retry).rejects.toThrow(why);
-    expect(await failureOf(retry)).toMatchObject({
-      code: 'FailedPrecondition',
-      reason: 'REVERSAL_NOT_REFUSED',
-    });
+    await expect(retried).rejects.toThrow(why);
+    const failure = { code: 'FailedPrecondition', reason: 'REVERSAL_NOT_REFUSED' };
+    expect(await failureOf(retried)).toMatchObject(failure);
     await makeDue();
-    expect((await leaseReversals()).map(({ reversalId }) => reversalId)).toEqual(
-      outcome?.case === 'done' ? [] : [strayPaymentId],
-    );
+    const reversalIds = (await leaseReversals()).map(({ reversalId }) => reversalId);
+    expect(reversalIds).toEqual(outcome === undefined ? [strayPaymentId] : []);
   });
 
   test('tried again by ten people at once is tried again once', async () => {
     const { leased, strayPaymentId } = await findMoney();
     await recordReversal(leased, refused(true));
-
-    const tries = await Promise.allSettled(
-      Array.from({ length: 10 }, () => desk.strayPayments.retryReversal({ merchantId, strayPaymentId })),
-    );
-
+    const tries = await Promise.allSettled(Array.from({ length: 10 }, () => retry(strayPaymentId)));
     expect(tries.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     expect(await leaseReversals()).toHaveLength(1);
   });
@@ -444,43 +350,29 @@ describe('the way back', () => {
   test('told of twice under one lease changes nothing more', async () => {
     const { leased, strayPaymentId } = await findMoney();
     await recordReversal(leased, refused(true));
-    await desk.strayPayments.retryReversal({ merchantId, strayPaymentId });
-
+    await retry(strayPaymentId);
     // The answer to the first was lost, and its repeat comes after somebody had it tried again.
     await recordReversal(leased, refused(true));
+    const next = await leaseReversal();
 
-    const [next] = await leaseReversals();
-    if (next === undefined) throw new Error('the retry was undone');
-    const done = await recordReversal(next, { case: 'done', value: {} });
-    expect(await recordReversal(next, { case: 'pending', value: {} })).toEqual(done);
+    const first = await recordReversal(next, done);
+
+    expect(await recordReversal(next, pending)).toEqual(first);
   });
 
-  test('is listed by the order it was meant for', async () => {
+  test('is listed by the order it was meant for, and is not found by an id that is none', async () => {
     const { strayPaymentId, payment } = await findMoney();
     const other = await desk.startDirect({ merchantId, orderNumber: 'another' });
     await desk.settle(other, outcomes.completed('t-2', '99.00'));
+    const listed = async (orderId: string) =>
+      (await desk.strayPayments.listStrayPayments({ merchantId, orderId })).strayPayments;
+    const uuid = '01900000-0000-7000-8000-000000000000';
 
-    const { orderId } = payment;
-    const { strayPayments } = await desk.strayPayments.listStrayPayments({ merchantId, orderId });
-    const none = await desk.strayPayments.listStrayPayments({
-      merchantId,
-      orderId: publicId('ord', '01900000-0000-7000-8000-000000000000'),
-    });
-
-    expect(strayPayments.map((stray) => stray.strayPaymentId)).toEqual([strayPaymentId]);
-    expect(none.strayPayments).toEqual([]);
-    expect(await failureOf(desk.strayPayments.listStrayPayments({ orderId: merchantId }))).toMatchObject({
-      code: 'InvalidArgument',
-      issues: { order_id: expect.any(String) },
-    });
-  });
-
-  test('of a stray payment that does not exist is NOT_FOUND', async () => {
-    const strayPaymentId = publicId('stp', '01900000-0000-7000-8000-000000000000');
-
-    const failure = await failureOf(desk.strayPayments.retryReversal({ merchantId, strayPaymentId }));
-
-    expect(failure).toMatchObject({ code: 'NotFound', reason: 'STRAY_PAYMENT_NOT_FOUND' });
+    expect((await listed(payment.orderId)).map((stray) => stray.strayPaymentId)).toEqual([strayPaymentId]);
+    expect(await listed(publicId('ord', uuid))).toEqual([]);
+    expect(await wrongFields(listed(merchantId))).toBe('order_id');
+    const failure = { code: 'NotFound', reason: 'STRAY_PAYMENT_NOT_FOUND' };
+    expect(await failureOf(retry(publicId('stp', uuid)))).toMatchObject(failure);
   });
 });
 
@@ -491,37 +383,27 @@ describe('an order past its session', () => {
       return order !== undefined && order.status !== OrderStatus.PENDING && order;
     });
 
-  test.each([
-    ['SENT', outcomes.pending()],
-    ['UNKNOWN', outcomes.unknown()],
-  ])(
-    'waits for the wallet while its attempt is %s, and then a hosted one expires at once',
-    async (_name, word) => {
-      const hosted = await desk.registerHosted({ merchantId });
-      const payment = await desk.payHosted(hosted);
-      await desk.settle(payment, word);
-      await desk.endSession(payment);
-      await waitUntil('the sweep has looked at it', async () => {
-        const rows = await desk.query(
-          'select 1 from core.orders where sweep_at > now() and expires_at <= now()',
-        );
-        return rows.length > 0;
-      });
-      expect((await desk.story(payment)).order?.status).toBe(OrderStatus.PENDING);
+  test('waits for the wallet while its outcome is unknown, and then a hosted one expires at once', async () => {
+    const hosted = await desk.registerHosted({ merchantId });
+    const payment = await desk.payHosted(hosted);
+    await desk.settle(payment, outcomes.unknown());
+    await desk.endSession(payment);
+    await waitUntil('the sweep has looked at it', async () => {
+      const rows = await desk.query(
+        'select 1 from core.orders where sweep_at > now() and expires_at <= now()',
+      );
+      return rows.length > 0;
+    });
+    expect((await desk.story(payment)).order?.status).toBe(OrderStatus.PENDING);
 
-      await desk.makeDue(payment);
-      await desk.settle(payment, outcomes.declined());
+    await desk.makeDue(payment);
+    await desk.settle(payment, outcomes.declined());
 
-      // Well before the sweep would have looked again.
-      expect((await settled(payment)).status).toBe(OrderStatus.EXPIRED);
-      expect(await desk.history(hosted)).toEqual([
-        '1 CREATED',
-        '2 PAYMENT_STARTED',
-        '3 PAYMENT_DECLINED',
-        '4 EXPIRED',
-      ]);
-    },
-  );
+    // Well before the sweep would have looked again.
+    expect((await settled(payment)).status).toBe(OrderStatus.EXPIRED);
+    const events = ['1 CREATED', '2 PAYMENT_STARTED', '3 PAYMENT_DECLINED', '4 EXPIRED'];
+    expect(await desk.history(hosted)).toEqual(events);
+  });
 
   test('is COMPLETED when the wallet says so, however late', async () => {
     const payment = await desk.startDirect({ merchantId });
@@ -530,17 +412,6 @@ describe('an order past its session', () => {
     await desk.makeDue(payment);
 
     expect((await desk.settle(payment, outcomes.completed('t-1'))).order?.status).toBe(OrderStatus.COMPLETED);
-  });
-
-  test('ends although no wallet was ever reached: the report of it ends the attempt', async () => {
-    const payment = await desk.startDirect({ merchantId });
-    const taken = await desk.take(payment);
-    await desk.endSession(payment);
-
-    const { order } = await desk.record(taken, outcomes.notReached());
-
-    expect(order?.status).toBe(OrderStatus.FAILED);
-    expect(await desk.lease()).toEqual([]);
   });
 
   test('ends although no wallet was ever reached, instead of being sent once the wallet is back', async () => {
@@ -552,7 +423,7 @@ describe('an order past its session', () => {
     expect(await desk.lease()).toEqual([]);
 
     expect((await settled(payment)).status).toBe(OrderStatus.FAILED);
-    await desk.payments.hastenPaymentAttempt({ merchantId, paymentAttemptId: payment.attemptId });
+    await hasten(payment);
     expect(await desk.lease()).toEqual([]);
   });
 });

@@ -1,23 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import pg from 'pg';
-import { createTestDatabase } from '../../support/test-database.ts';
-import type { TestDatabase } from '../../support/test-database.ts';
+import { describe, expect, test } from '@jest/globals';
+import { sharedTestDatabase, sharedConnection } from '../../support/shared-stack.ts';
 
-// Every index is written by every registration, payment or change: one more has to be worth that, and says so here.
-
-let database: TestDatabase;
-let client: pg.Client;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  client = new pg.Client({ connectionString: database.url });
-  await client.connect();
-});
-
-afterAll(async () => {
-  await client.end();
-  await database.drop();
-});
+const database = sharedTestDatabase();
+const client = sharedConnection(() => database.url);
 
 describe('the busy tables', () => {
   test.each([

@@ -16,10 +16,8 @@ import { directPayment } from '../../support/order-requests.ts';
 import { startProcess } from '../../support/gatehouse-process.ts';
 import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
 import { failureOf } from '../../support/rpc-failure.ts';
-import { startStack } from '../../support/stack.ts';
-import type { Stack } from '../../support/stack.ts';
-import { openPaymentDesk, outcomes } from './payment-desk.ts';
-import type { PaymentDesk } from './payment-desk.ts';
+import { outcomes, sharedPaymentDesk } from './payment-desk.ts';
+import { sharedStack } from '../../support/shared-stack.ts';
 
 const shiftedClock = pathToFileURL(resolve(import.meta.dirname, '../../support/shifted-clock.ts')).href;
 const hourMs = 60 * 60_000;
@@ -28,20 +26,11 @@ const clocks = [
   ['an hour behind', -hourMs],
 ] as const;
 
-let stack: Stack;
-/** Goes to the core whose clock is right. */
-let desk: PaymentDesk;
 let phones = 0;
 const newPhone = (): string => `09113${String((phones += 1)).padStart(5, '0')}`;
 
-beforeAll(async () => {
-  stack = await startStack({ facades: 0, settings: { GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: '2' } });
-  desk = await openPaymentDesk(stack);
-});
-afterAll(async () => {
-  await desk.close();
-  await stack.stop();
-});
+const stack = sharedStack({ facades: 0, settings: { GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: '2' } });
+const desk = sharedPaymentDesk(stack);
 
 describe.each(clocks)('a core whose clock is %s', (_name, shiftMs) => {
   let core: GatehouseProcess;

@@ -1,0 +1,96 @@
+import type { Client } from '@connectrpc/connect';
+import type { DescService } from '@bufbuild/protobuf';
+import { afterAll, beforeAll } from '@jest/globals';
+import pg from 'pg';
+import type { Role } from '../../src/contract/roles.ts';
+import { openDatabase } from '../../src/core/database/database.ts';
+import type { Database } from '../../src/core/database/database.ts';
+import { createLogger } from '../../src/platform/logger.ts';
+import { startStack } from './stack.ts';
+import type { Stack, StackOptions } from './stack.ts';
+import { createTestDatabase } from './test-database.ts';
+import type { TestDatabase } from './test-database.ts';
+
+const closers: (() => unknown)[] = [];
+
+/** An object whose members are looked up in what `find` returns, each time that one is used. */
+export function standIn<T extends object>(find: () => T): T {
+  return new Proxy({} as T, {
+    get: (_, member) => {
+      const found = find();
+      const value: unknown = Reflect.get(found, member);
+      return typeof value === 'function' ? (value.bind(found) as unknown) : value;
+    },
+  });
+}
+
+/**
+ * Opens one thing for all tests of a file, and closes it after them. What was opened last is closed first. Tests and
+ * later `beforeAll` hooks can use it; earlier use throws.
+ */
+export function shared<T extends object>(open: () => Promise<T>, close: (opened: T) => unknown): T {
+  let opened: T | undefined;
+  beforeAll(async () => {
+    const made = await open();
+    closers.push(() => close(made));
+    opened = made;
+  });
+  afterAll(async () => {
+    await closers.pop()?.();
+  });
+  return standIn(() => {
+    if (opened === undefined) throw new Error('it is open only while the tests run');
+    return opened;
+  });
+}
+
+export const sharedStack = (options: StackOptions = {}): Stack =>
+  shared(
+    () => startStack(options),
+    (stack) => stack.stop(),
+  );
+
+export function sharedClient<S extends DescService>(stack: Stack, service: S, role: Role): Client<S> {
+  let client: Client<S> | undefined;
+  return standIn(() => (client ??= stack.client(service, role)));
+}
+
+export const sharedTestDatabase = (options?: { readonly migrated: boolean }): TestDatabase =>
+  shared(
+    () => createTestDatabase(options),
+    (database) => database.drop(),
+  );
+
+/** A connection to a database, for what no RPC shows. */
+export const sharedConnection = (url: () => string): pg.Client =>
+  shared(
+    async () => {
+      const client = new pg.Client({ connectionString: url() });
+      await client.connect();
+      return client;
+    },
+    (client) => client.end(),
+  );
+
+export const sharedPool = (url: () => string, max: number): pg.Pool =>
+  shared(
+    () => Promise.resolve(new pg.Pool({ connectionString: url(), max })),
+    (pool) => pool.end(),
+  );
+
+/** The database as core opens it. `name` is what PostgreSQL knows the connections by. */
+export const sharedCoreDatabase = (name: string, url: () => string, poolSize: number): Database =>
+  shared(
+    () => {
+      const logger = createLogger({ process: 'test', instance: name, level: 'silent' });
+      return openDatabase({ url: url(), poolSize, applicationName: name, logger });
+    },
+    (database) => database.close(),
+  );
+
+/** What tests open by themselves, such as clients: each function is called after the last test. */
+export const sharedClosers = (): (() => void)[] =>
+  shared(
+    () => Promise.resolve<(() => void)[]>([]),
+    (all) => all.forEach((close) => close()),
+  );
