@@ -43,85 +43,63 @@ const story = (attempts: readonly Attempt[], body = '{}') =>
     attempts: attempts.map((changes) => attempt(changes)),
   });
 
-test.each<[DeliveryState, EndpointState, string]>([
-  [DeliveryState.PENDING, EndpointState.OPEN, '2026-11-21T12:00:00Z'],
-  [DeliveryState.PENDING, EndpointState.UNSPECIFIED, '2026-11-21T12:00:00Z'],
-  [
-    DeliveryState.PENDING,
-    EndpointState.RESTING,
-    '2026-11-21T12:00:00Z or later: the circuit of its endpoint is open',
-  ],
-  [DeliveryState.PENDING, EndpointState.PAUSED, 'when its endpoint, which is paused, is resumed'],
-  [DeliveryState.DELIVERED, EndpointState.PAUSED, ''],
-  [DeliveryState.GIVEN_UP, EndpointState.OPEN, ''],
-])('a delivery in state %i of an endpoint in state %i is due: %s', (state, endpointState, words) => {
-  const dueTime = timestampFromDate(new Date('2026-11-21T12:00:00Z'));
-  expect(showDue(create(DeliverySchema, { state, endpointState, dueTime }))).toBe(words);
+type StateName = keyof typeof DeliveryState;
+type EndpointName = keyof typeof EndpointState;
+const at = '2026-11-21T12:00:00Z';
+
+test.each<[StateName, EndpointName, string]>([
+  ['PENDING', 'OPEN', at],
+  ['PENDING', 'UNSPECIFIED', at],
+  ['PENDING', 'RESTING', `${at} or later: the circuit of its endpoint is open`],
+  ['PENDING', 'PAUSED', 'when its endpoint, which is paused, is resumed'],
+  ['DELIVERED', 'PAUSED', ''],
+  ['GIVEN_UP', 'OPEN', ''],
+])('a delivery that is %s of an endpoint that is %s is due: %s', (state, of, words) => {
+  const dueTime = timestampFromDate(new Date(at));
+  const delivery = { state: DeliveryState[state], endpointState: EndpointState[of], dueTime };
+  expect(showDue(create(DeliverySchema, delivery))).toBe(words);
 });
 
-test.each<[DeliveryState, EndpointState, boolean, string]>([
-  [
-    DeliveryState.PENDING,
-    EndpointState.OPEN,
-    true,
-    'It is sent again at 2026-11-21T12:00:00Z. To see why it fails:',
-  ],
-  [DeliveryState.PENDING, EndpointState.OPEN, false, 'Another delivery must end first. To see which:'],
-  [
-    DeliveryState.PENDING,
-    EndpointState.RESTING,
-    true,
-    'The circuit of its endpoint is open, so it is sent again at 2026',
-  ],
-  [DeliveryState.PENDING, EndpointState.PAUSED, false, 'It is not sent while its endpoint is paused.'],
-  [
-    DeliveryState.GIVEN_UP,
-    EndpointState.OPEN,
-    false,
-    'It is abandoned, and Gatehouse does not send it again automatically.',
-  ],
-  [
-    DeliveryState.GIVEN_UP,
-    EndpointState.PAUSED,
-    false,
-    'It is abandoned, and Gatehouse does not send it again automatically.',
-  ],
-  [DeliveryState.DELIVERED, EndpointState.OPEN, false, 'It has been delivered since then.'],
+test.each<[StateName, EndpointName, boolean, string]>([
+  ['PENDING', 'OPEN', true, `It is sent again at ${at}. To see why it fails:`],
+  ['PENDING', 'OPEN', false, 'Another delivery must end first. To see which:'],
+  ['PENDING', 'RESTING', true, 'The circuit of its endpoint is open, so it is sent again at 2026'],
+  ['PENDING', 'PAUSED', false, 'It is not sent while its endpoint is paused.'],
+  ['GIVEN_UP', 'OPEN', false, 'It is abandoned, and Gatehouse does not send it again automatically.'],
+  ['GIVEN_UP', 'PAUSED', false, 'It is abandoned, and Gatehouse does not send it again automatically.'],
+  ['DELIVERED', 'OPEN', false, 'It has been delivered since then.'],
 ])(
-  'a failed delivery in state %i of an endpoint in state %i promises only what comes',
+  'a failed delivery that is %s of an endpoint that is %s promises only what comes',
   (state, of, isNext, words) => {
+    const ids = { merchantId: 'mer_1', deliveryId: 'whd_1', environment: Environment.SANDBOX };
     const explained = create(ExplainDeliveryResponseSchema, {
-      delivery: { merchantId: 'mer_1', deliveryId: 'whd_1', state, environment: Environment.SANDBOX },
-      endpoint: { endpoint: 'https://shop.example', state: of },
-      ...(isNext ? { nextAttemptTime: timestampFromDate(new Date('2026-11-21T12:00:00Z')) } : {}),
+      delivery: { ...ids, state: DeliveryState[state] },
+      endpoint: { endpoint: 'https://shop.example', state: EndpointState[of] },
+      ...(isNext ? { nextAttemptTime: timestampFromDate(new Date(at)) } : {}),
     });
-
     const said = showNextAttempt(explained);
 
     expect(said).toContain(words);
     expect(said.includes('gatehouse webhook resume mer_1 https://shop.example --environment sandbox')).toBe(
-      of === EndpointState.PAUSED && state === DeliveryState.PENDING,
+      of === 'PAUSED' && state === 'PENDING',
     );
   },
 );
 
 describe('what came of an attempt', () => {
-  test.each<[Attempt, string]>([
-    [{ result: DeliveryAttemptResult.DELIVERED, statusCode: 204 }, 'answered 204 in 12 ms'],
-    [{}, 'answered 500 in 12 ms'],
-    [{ result: DeliveryAttemptResult.GONE, statusCode: 410 }, 'answered 410 in 12 ms'],
-    [
-      { result: DeliveryAttemptResult.TIMED_OUT, statusCode: 200, duration: durationFromMs(15_000) },
-      'timed out after 15000 ms',
-    ],
-    [{ result: DeliveryAttemptResult.CONNECTION_FAILED, statusCode: 0 }, 'connection failed after 12 ms'],
-    [{ result: DeliveryAttemptResult.UNREADABLE, statusCode: 0 }, 'unreadable answer after 12 ms'],
-    [{ result: DeliveryAttemptResult.UNSPECIFIED, statusCode: 0 }, 'unknown result after 12 ms'],
-    [{ result: DeliveryAttemptResult.TLS_FAILED, statusCode: 0 }, 'TLS failed after 12 ms'],
-    [{ result: DeliveryAttemptResult.NAME_NOT_RESOLVED, statusCode: 0 }, 'name not resolved after 12 ms'],
-    [{ result: DeliveryAttemptResult.ADDRESS_NOT_ALLOWED, statusCode: 0 }, 'address not allowed after 12 ms'],
-  ])('%#', (changes, words) => {
-    expect(showResult(attempt(changes))).toBe(words);
+  test.each<[keyof typeof DeliveryAttemptResult, Attempt, string]>([
+    ['DELIVERED', { statusCode: 204 }, 'answered 204 in 12 ms'],
+    ['REFUSED', {}, 'answered 500 in 12 ms'],
+    ['GONE', { statusCode: 410 }, 'answered 410 in 12 ms'],
+    ['TIMED_OUT', { statusCode: 200, duration: durationFromMs(15_000) }, 'timed out after 15000 ms'],
+    ['CONNECTION_FAILED', { statusCode: 0 }, 'connection failed after 12 ms'],
+    ['UNREADABLE', { statusCode: 0 }, 'unreadable answer after 12 ms'],
+    ['UNSPECIFIED', { statusCode: 0 }, 'unknown result after 12 ms'],
+    ['TLS_FAILED', { statusCode: 0 }, 'TLS failed after 12 ms'],
+    ['NAME_NOT_RESOLVED', { statusCode: 0 }, 'name not resolved after 12 ms'],
+    ['ADDRESS_NOT_ALLOWED', { statusCode: 0 }, 'address not allowed after 12 ms'],
+  ])('%s', (result, changes, words) => {
+    expect(showResult(attempt({ ...changes, result: DeliveryAttemptResult[result] }))).toBe(words);
   });
 
   test('is told with what went wrong, what was asked for and what was answered', () => {

@@ -3,23 +3,13 @@ import fc from 'fast-check';
 import type {
   AttemptId,
   OrderInFull,
-  OrderStatus,
-  PaymentAttemptStatus,
   StrayMoney,
   StrayPaymentStatus,
 } from '../../../src/core/domain/order.ts';
 import { registerOrder } from '../../../src/core/domain/order.ts';
 import { transition } from '../../../src/core/domain/transition.ts';
 import type { Command } from '../../../src/core/domain/transition.ts';
-import {
-  buildAttempt,
-  buildFacts,
-  buildOrder,
-  buildStrayMoney,
-  money,
-  phone,
-  registeredAt,
-} from './build-order.ts';
+import { buildFacts, buildStrayMoney, money, phone, registeredAt } from './build-order.ts';
 
 const start = (attemptId: AttemptId): Command => ({
   type: 'start_payment',
@@ -28,77 +18,6 @@ const start = (attemptId: AttemptId): Command => ({
   paymentOption: 'WALLETA_USSD',
   phone: phone('0911223344'),
 });
-
-const attemptId = 'pat_latest';
-const inTime = new Date('2026-03-01T12:05:00.000Z');
-const everyCommand: readonly Command[] = [
-  start('pat_new'),
-  { type: 'send_attempt', attemptId },
-  { type: 'lose_attempt', attemptId },
-  { type: 'confirm_attempt', attemptId, debited: money('100.50') },
-  { type: 'confirm_attempt', attemptId, debited: money('99.50') },
-  { type: 'decline_attempt', attemptId, reason: 'wrong_pin' },
-  { type: 'time_out_attempt', attemptId },
-  { type: 'cancel' },
-  { type: 'expire' },
-];
-const strayStatuses: readonly StrayPaymentStatus[] = ['REVERSAL_DUE', 'REVERSED', 'REVERSAL_REFUSED'];
-const someStrays: readonly (readonly StrayPaymentStatus[])[] = [
-  ...strayStatuses.map((one) => [one]),
-  ...strayStatuses.flatMap((one) => strayStatuses.map((other) => [one, other])),
-];
-const orderStates: readonly (readonly [OrderStatus, PaymentAttemptStatus])[] = [
-  ...(['REQUESTED', 'SENT', 'UNKNOWN', 'SUCCEEDED', 'DECLINED', 'TIMED_OUT'] as const).map(
-    (attempt) => ['PENDING', attempt] as const,
-  ),
-  ['COMPLETED', 'SUCCEEDED'],
-  ['FAILED', 'DECLINED'],
-  ['EXPIRED', 'TIMED_OUT'],
-];
-
-describe.each(orderStates)('an order that is %s with an attempt that is %s', (status, attemptStatus) => {
-  test.each(someStrays.map((strays) => [strays] as const))(
-    'and stray money that is %j refuses new attempts alone, while some is not returned',
-    (strays) => {
-      const found = strays.map((one) => buildStrayMoney({ status: one }));
-      const with_ = (strayMoney: readonly StrayMoney[]): OrderInFull =>
-        buildOrder({
-          status,
-          latestAttempt: buildAttempt({ status: attemptStatus }),
-          attemptCount: 2,
-          strayMoney,
-        });
-      const isHeld = found.some((one) => one.status !== 'REVERSED');
-
-      for (const command of everyCommand) {
-        const [clean, stray] = [with_([]), with_(found)].map((order) => transition(order, command, inTime));
-        const asksForMoney = command.type === 'start_payment' || command.type === 'send_attempt';
-        if (clean?.ok === true && asksForMoney && isHeld) {
-          if (command.type === 'start_payment')
-            expect(stray).toEqual({
-              ok: false,
-              error: { type: 'money_not_returned', attemptId: 'pat_earlier' },
-            });
-          else
-            expect(stray).toMatchObject({
-              ok: true,
-              value: { order: { latestAttempt: { status: 'TIMED_OUT' } } },
-            });
-          continue;
-        }
-        expect(withoutStrays(stray)).toEqual(withoutStrays(clean));
-      }
-    },
-  );
-});
-
-/** Compares all but the stray money itself, which no command changes. */
-const withoutStrays = (value: unknown): unknown =>
-  JSON.parse(
-    JSON.stringify(value, (key, part: unknown) =>
-      key === 'strayMoney' ? [] : typeof part === 'bigint' ? `${part}` : part,
-    ),
-  );
 
 /** What a wallet, a payer or an operator does next. Attempts are named by how many came after them. */
 type Move =

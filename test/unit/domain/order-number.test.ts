@@ -14,23 +14,12 @@ describe('OrderNumber.parse', () => {
   });
 
   test.each([
-    ['65 characters', 'a'.repeat(65)],
-    ['a space', 'INV 42'],
-    ['a leading space', ' INV42'],
-    ['a trailing line break', 'INV42\n'],
-    ['a tab', 'INV\t42'],
-    ['a NUL', 'INV\x0042'],
-    ['a DEL', 'INV\x7f42'],
-    ['a letter outside ASCII', 'ትዕዛዝ'],
-    ['an accented letter', 'café'],
-    ['a no-break space', 'INV\u00a042'],
-    ['a lone surrogate', 'INV\ud80042'],
-    ['an emoji', '🧾'],
-  ])('refuses %s', (_, text) => {
-    expect(OrderNumber.parse(text, 'order_number')).toEqual({
-      ok: false,
-      error: { field: 'order_number', issue: 'must be 1 to 64 printable ASCII characters without spaces' },
-    });
+    ...['a'.repeat(65), 'INV 42', ' INV42', 'INV42\n', 'INV\t42', 'INV\x0042', 'INV\x7f42'],
+    ...['ትዕዛዝ', 'café', 'INV\u00a042', 'INV\ud80042', '🧾'],
+  ])('refuses %j', (text) => {
+    const issue = 'must be 1 to 64 printable ASCII characters without spaces';
+    const refused = { ok: false, error: { field: 'order_number', issue } };
+    expect(OrderNumber.parse(text, 'order_number')).toEqual(refused);
   });
 
   test('asks for a missing one', () => {

@@ -50,43 +50,18 @@ const attemptId = 'pat_latest';
 const payer = phone('0922334455');
 
 /** The columns. Every command type has one or more; "other" stands for every command about another attempt. */
+const start = (paymentOption: 'WALLETA_USSD' | 'WALLETB_USSD' | 'WALLETA_WALLET'): Command => ({
+  ...{ type: 'start_payment', attemptId: 'pat_new', origin: 'CHECKOUT', paymentOption, phone: payer },
+});
 const commands: Readonly<Record<string, readonly Command[]>> = {
-  start: [
-    {
-      type: 'start_payment',
-      attemptId: 'pat_new',
-      origin: 'CHECKOUT',
-      paymentOption: 'WALLETA_USSD',
-      phone: payer,
-    },
-    {
-      type: 'start_payment',
-      attemptId: 'pat_new',
-      origin: 'CHECKOUT',
-      paymentOption: 'WALLETB_USSD',
-      phone: payer,
-    },
-  ],
-  wallet: [
-    {
-      type: 'start_payment',
-      attemptId: 'pat_new',
-      origin: 'CHECKOUT',
-      paymentOption: 'WALLETA_WALLET',
-      phone: payer,
-    },
-  ],
+  start: [start('WALLETA_USSD'), start('WALLETB_USSD')],
+  wallet: [start('WALLETA_WALLET')],
   send: [{ type: 'send_attempt', attemptId }],
   lose: [{ type: 'lose_attempt', attemptId }],
-  confirm: [
-    { type: 'confirm_attempt', attemptId, debited: money('100.50') },
-    { type: 'confirm_attempt', attemptId, debited: money('100.5') },
-  ],
-  misconfirm: [
-    { type: 'confirm_attempt', attemptId, debited: money('100.49') },
-    { type: 'confirm_attempt', attemptId, debited: money('100.51') },
-    { type: 'confirm_attempt', attemptId, debited: money('100.50', 'USD') },
-  ],
+  confirm: ['100.50', '100.5'].map((text) => ({ type: 'confirm_attempt', attemptId, debited: money(text) })),
+  misconfirm: [money('100.49'), money('100.51'), money('100.50', 'USD')].map((debited) => ({
+    ...{ type: 'confirm_attempt', attemptId, debited },
+  })),
   decline: [{ type: 'decline_attempt', attemptId, reason: 'insufficient_funds' }],
   'time out': [{ type: 'time_out_attempt', attemptId }],
   cancel: [{ type: 'cancel' }],
@@ -158,12 +133,7 @@ sent, held         | busy    | busy    | again   | lost   | PAID    | amount    
 5th unknown        | busy    | busy    | again   | =      | PAID    | amount     | FAILED no | FAILED silence | busy        | early  | whose
 5th declined       | limit   | limit   | over    | over   | over    | over       | over      | over           | FAILED      | early  | whose
 5th timed out      | limit   | limit   | over    | over   | over    | over       | over      | over           | FAILED      | early  | whose
-paid, pending      | busy    | busy    | over    | over   | over    | over       | over      | over           | busy        | early  | whose
-completed          | final   | final   | final   | final  | final   | final      | final     | final          | final       | final  | final
-failed, declined   | final   | final   | final   | final  | final   | final      | final     | final          | final       | final  | final
-failed, cancelled  | final   | final   | final   | final  | final   | final      | final     | final          | final       | final  | final
-expired, unpaid    | final   | final   | final   | final  | final   | final      | final     | final          | final       | final  | final
-expired, timed out | final   | final   | final   | final  | final   | final      | final     | final          | final       | final  | final`;
+paid, pending      | busy    | busy    | over    | over   | over    | over       | over      | over           | busy        | early  | whose`;
 
 const hostedTooLate = `
                    | start | wallet | send  | lose   | confirm | misconfirm | decline   | time out       | cancel      | expire       | other
@@ -184,12 +154,7 @@ sent, held         | busy  | busy   | again | lost   | PAID    | amount     | no
 5th unknown        | busy  | busy   | again | =      | PAID    | amount     | FAILED no | FAILED silence | busy        | busy         | whose
 5th declined       | late  | late   | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | whose
 5th timed out      | late  | late   | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | whose
-paid, pending      | busy  | busy   | over  | over   | over    | over       | over      | over           | busy        | busy         | whose
-completed          | final | final  | final | final  | final   | final      | final     | final          | final       | final        | final
-failed, declined   | final | final  | final | final  | final   | final      | final     | final          | final       | final        | final
-failed, cancelled  | final | final  | final | final  | final   | final      | final     | final          | final       | final        | final
-expired, unpaid    | final | final  | final | final  | final   | final      | final     | final          | final       | final        | final
-expired, timed out | final | final  | final | final  | final   | final      | final     | final          | final       | final        | final`;
+paid, pending      | busy  | busy   | over  | over   | over    | over       | over      | over           | busy        | busy         | whose`;
 
 const directInTime = `
                    | start   | wallet | send           | lose   | confirm | misconfirm | decline   | time out       | cancel      | expire | other
@@ -210,12 +175,7 @@ sent, held         | busy    | option | again          | lost   | PAID    | amou
 5th unknown        | busy    | option | again          | =      | PAID    | amount     | FAILED no | FAILED silence | busy        | early  | whose
 5th declined       | limit   | option | over           | over   | over    | over       | over      | over           | FAILED      | early  | whose
 5th timed out      | limit   | option | over           | over   | over    | over       | over      | over           | FAILED      | early  | whose
-paid, pending      | busy    | option | over           | over   | over    | over       | over      | over           | busy        | early  | whose
-completed          | final   | final  | final          | final  | final   | final      | final     | final          | final       | final  | final
-failed, declined   | final   | final  | final          | final  | final   | final      | final     | final          | final       | final  | final
-failed, cancelled  | final   | final  | final          | final  | final   | final      | final     | final          | final       | final  | final
-expired, unpaid    | final   | final  | final          | final  | final   | final      | final     | final          | final       | final  | final
-expired, timed out | final   | final  | final          | final  | final   | final      | final     | final          | final       | final  | final`;
+paid, pending      | busy    | option | over           | over   | over    | over       | over      | over           | busy        | early  | whose`;
 
 const directTooLate = `
                    | start | wallet | send  | lose   | confirm | misconfirm | decline   | time out       | cancel      | expire       | other
@@ -236,12 +196,7 @@ sent, held         | busy  | option | again | lost   | PAID    | amount     | FA
 5th unknown        | busy  | option | again | =      | PAID    | amount     | FAILED no | FAILED silence | busy        | busy         | whose
 5th declined       | late  | option | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | whose
 5th timed out      | late  | option | over  | over   | over    | over       | over      | over           | FAILED      | EXPIRED      | whose
-paid, pending      | busy  | option | over  | over   | over    | over       | over      | over           | busy        | busy         | whose
-completed          | final | final  | final | final  | final   | final      | final     | final          | final       | final        | final
-failed, declined   | final | final  | final | final  | final   | final      | final     | final          | final       | final        | final
-failed, cancelled  | final | final  | final | final  | final   | final      | final     | final          | final       | final        | final
-expired, unpaid    | final | final  | final | final  | final   | final      | final     | final          | final       | final        | final
-expired, timed out | final | final  | final | final  | final   | final      | final     | final          | final       | final        | final`;
+paid, pending      | busy  | option | over  | over   | over    | over       | over      | over           | busy        | busy         | whose`;
 
 const hosted: readonly PaymentType[] = ['API', 'LINK', 'QR'];
 const inTime = [new Date('2026-03-01T12:05:00.000Z'), new Date(expiresAt.getTime() - 1)];
@@ -350,13 +305,16 @@ interface Cell {
   readonly outcome: string;
 }
 
+/** The cells of a table. No command changes an order that has ended, so the tables leave those states out. */
 function cellsOf(table: string): Cell[] {
   const [header = [], ...rows] = table
     .trimStart()
     .split('\n')
     .map((line) => line.split('|').map((word) => word.trim()));
   const columns = header.filter((word) => word !== '');
-  return rows.flatMap(([state = '', ...outcomes]) =>
+  const ended = Object.keys(states).filter((state) => at(states, state)[0] !== 'PENDING');
+  const finals = ended.map((state) => [state, ...columns.map(() => 'final')]);
+  return [...rows, ...finals].flatMap(([state = '', ...outcomes]) =>
     outcomes.map((outcome, index) => ({ state, column: columns[index] ?? '', outcome })),
   );
 }

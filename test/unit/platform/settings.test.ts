@@ -42,230 +42,160 @@ function problemsOf(read: () => unknown): string[] {
   return [];
 }
 
-const ports: Readonly<Record<string, [ProcessName, number][]>> = {
-  GATEHOUSE_CORE_GRPC_PORT: [
-    ['core', 50051],
-    ['local', 50051],
-  ],
-  GATEHOUSE_CORE_CONNECT_PORT: [
-    ['core', 50052],
-    ['local', 50052],
-  ],
-  GATEHOUSE_REST_PRODUCTION_PORT: [
-    ['rest-facade', 8080],
-    ['local', 8080],
-  ],
-  GATEHOUSE_REST_SANDBOX_PORT: [
-    ['rest-facade', 8081],
-    ['local', 8081],
-  ],
-  GATEHOUSE_CHECKOUT_PORT: [['local', 8082]],
-  GATEHOUSE_POSTGRES_PORT: [['local', 5433]],
-  GATEHOUSE_NATS_PORT: [['local', 4222]],
-};
-const portRows = Object.entries(ports).flatMap(([name, owners]) =>
-  owners.map(([process, standard]) => ({ name, process, standard })),
+/** The ports: their process, which may be the local start too, and the documented default. */
+const ports = [
+  ['GATEHOUSE_CORE_GRPC_PORT', 'core', 50051],
+  ['GATEHOUSE_CORE_CONNECT_PORT', 'core', 50052],
+  ['GATEHOUSE_REST_PRODUCTION_PORT', 'rest-facade', 8080],
+  ['GATEHOUSE_REST_SANDBOX_PORT', 'rest-facade', 8081],
+  ['GATEHOUSE_CHECKOUT_PORT', 'local', 8082],
+  ['GATEHOUSE_POSTGRES_PORT', 'local', 5433],
+  ['GATEHOUSE_NATS_PORT', 'local', 4222],
+] as const;
+test.each(ports)(
+  '%s of %s is a port from 0 to 65535, and has its documented default',
+  (name, owner, standard) => {
+    for (const process of [owner, 'local'] as const) {
+      const taken = { '': standard, '0': 0, '1': 1, '65535': 65535 };
+      expect(readers[process]({})).toMatchObject({ [name]: standard });
+      for (const [text, value] of Object.entries(taken))
+        expect(readers[process]({ [name]: text })).toMatchObject({ [name]: value });
+      for (const text of ['65536', '-1', '80.5', '0x50', 'http', ' 80', '1e3', '99999999999'])
+        expect(problemsOf(() => readers[process]({ [name]: text }))).toEqual([
+          `${name} must be a port from 0 to 65535 (0 takes any free one)`,
+        ]);
+    }
+  },
 );
 
-describe.each(portRows)('$name of $process', ({ name, process, standard }) => {
-  test('has its documented default, also when it is empty', () => {
-    expect(readers[process]({})).toMatchObject({ [name]: standard });
-    expect(readers[process]({ [name]: '' })).toMatchObject({ [name]: standard });
-  });
-
-  test.each([
-    ['0', 0],
-    ['1', 1],
-    ['65535', 65535],
-  ])('takes %s', (text, value) => {
-    expect(readers[process]({ [name]: text })).toMatchObject({ [name]: value });
-  });
-
-  test.each(['65536', '-1', '80.5', '0x50', 'http', ' 80', '1e3', '99999999999'])('refuses "%s"', (text) => {
-    expect(problemsOf(() => readers[process]({ [name]: text }))).toEqual([
-      `${name} must be a port from 0 to 65535 (0 takes any free one)`,
-    ]);
-  });
-});
-
 /** Every other setting: what it is read as, and what is not taken for it. */
-const settings: readonly {
+interface Setting {
   readonly name: string;
   readonly of: ProcessName;
   readonly standard?: unknown;
-  readonly good: readonly (readonly [text: string, value: unknown])[];
+  readonly good: Readonly<Record<string, unknown>>;
   readonly bad: readonly string[];
   readonly advice: RegExp;
-}[] = [
+}
+const levels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace'];
+const settings: readonly Setting[] = [
   {
-    name: 'GATEHOUSE_LOG_LEVEL',
-    of: 'core',
-    standard: 'info',
-    good: ['fatal', 'error', 'warn', 'info', 'debug', 'trace'].map((level) => [level, level]),
+    ...{ name: 'GATEHOUSE_LOG_LEVEL', of: 'core', standard: 'info' },
+    good: Object.fromEntries(levels.map((level) => [level, level])),
     bad: ['INFO', 'verbose', '30'],
     advice: /fatal,error,warn,info,debug,trace/,
   },
   {
-    name: 'GATEHOUSE_HOST',
-    of: 'core',
-    standard: '127.0.0.1',
-    good: [
-      ['0.0.0.0', '0.0.0.0'],
-      ['::', '::'],
-      ['core-1.internal', 'core-1.internal'],
-      ['localhost', '127.0.0.1'],
-    ],
+    ...{ name: 'GATEHOUSE_HOST', of: 'core', standard: '127.0.0.1' },
+    good: { '0.0.0.0': '0.0.0.0', '::': '::', 'core-1.internal': 'core-1.internal', localhost: '127.0.0.1' },
     bad: ['http://127.0.0.1', '127.0.0.1:8080', '10.0.0.0/8', 'a b'],
     advice: /must be an IP address or a host name, without a port/,
   },
   {
-    name: 'GATEHOUSE_DATABASE_URL',
-    of: 'core',
-    good: [
-      ['postgresql://a:b@db:5432/x?sslmode=require', 'postgresql://a:b@db:5432/x?sslmode=require'],
-      ['postgres://db/x/', 'postgres://db/x'],
-    ],
+    ...{ name: 'GATEHOUSE_DATABASE_URL', of: 'core' },
+    good: {
+      'postgresql://a:b@db:5432/x?sslmode=require': 'postgresql://a:b@db:5432/x?sslmode=require',
+      'postgres://db/x/': 'postgres://db/x',
+    },
     bad: ['mysql://db/x', 'db', 'http://db/x', 'postgres:'],
     advice: /must be a URL starting with postgres:\/\/ or postgresql:\/\//,
   },
   {
-    name: 'GATEHOUSE_NATS_URL',
-    of: 'core',
-    good: [['tls://nats.example:4222', 'tls://nats.example:4222']],
+    ...{ name: 'GATEHOUSE_NATS_URL', of: 'core' },
+    good: { 'tls://nats.example:4222': 'tls://nats.example:4222' },
     bad: ['nats', '127.0.0.1:4222', 'ws://127.0.0.1'],
     advice: /must be a URL starting with nats:\/\/ or tls:\/\//,
   },
   {
-    name: 'GATEHOUSE_MASTER_KEY',
-    of: 'core',
-    good: [['AB'.repeat(32), Buffer.alloc(32, 0xab)]],
+    ...{ name: 'GATEHOUSE_MASTER_KEY', of: 'core' },
+    good: { ['AB'.repeat(32)]: Buffer.alloc(32, 0xab) },
     bad: ['ab'.repeat(31), 'ab'.repeat(33), 'xy'.repeat(32), ` ${'ab'.repeat(32)}`],
     advice: /64 hexadecimal digits.*openssl rand -hex 32/,
   },
   {
-    name: 'GATEHOUSE_SERVICE_TOKENS',
-    of: 'core',
-    good: [
-      [
-        `reader:${token}, writer:${token}1`,
-        [expect.objectContaining({ role: 'reader' }), expect.objectContaining({ role: 'writer' })],
-      ],
-    ],
+    ...{ name: 'GATEHOUSE_SERVICE_TOKENS', of: 'core' },
+    good: {
+      [`reader:${token}, writer:${token}1`]: ['reader', 'writer'].map((role) =>
+        expect.objectContaining({ role }),
+      ),
+    },
     bad: ['reader', `king:${token}`, 'reader:short', `reader:${token},`],
     advice: /entry \d (must be role:token|needs a token)/,
   },
   {
-    name: 'GATEHOUSE_CHECKOUT_BASE_URL',
-    of: 'core',
-    standard: 'http://127.0.0.1:8082',
-    good: [['https://pay.example/', 'https://pay.example']],
+    ...{ name: 'GATEHOUSE_CHECKOUT_BASE_URL', of: 'core', standard: 'http://127.0.0.1:8082' },
+    good: { 'https://pay.example/': 'https://pay.example' },
     bad: ['pay.example', 'ftp://pay.example', 'javascript:alert(1)'],
     advice: /must be a URL starting with http:\/\/ or https:\/\//,
   },
   {
-    name: 'GATEHOUSE_CURRENCIES',
-    of: 'core',
-    standard: ['ETB', 'USD'],
-    good: [
-      ['KES', ['KES']],
-      ['ETB, EUR', ['ETB', 'EUR']],
-    ],
+    ...{ name: 'GATEHOUSE_CURRENCIES', of: 'core', standard: ['ETB', 'USD'] },
+    good: { KES: ['KES'], 'ETB, EUR': ['ETB', 'EUR'] },
     bad: ['etb', 'ETB,', 'ETB;USD', 'BIRR'],
     advice: /must be ISO 4217 codes with commas between, such as ETB,USD/,
   },
   {
-    name: 'GATEHOUSE_DATABASE_POOL_SIZE',
-    of: 'core',
-    standard: 12,
-    good: [
-      ['1', 1],
-      ['100', 100],
-    ],
+    ...{ name: 'GATEHOUSE_DATABASE_POOL_SIZE', of: 'core', standard: 12 },
+    good: { '1': 1, '100': 100 },
     bad: ['0', '-1', '1.5', 'many'],
     advice: /must be a whole number from 1 to 9999/,
   },
   {
-    name: 'GATEHOUSE_DATABASE_POOL_SIZE',
-    of: 'webhooks',
-    standard: 12,
-    good: [
-      ['6', 6],
-      ['100', 100],
-    ],
+    ...{ name: 'GATEHOUSE_DATABASE_POOL_SIZE', of: 'webhooks', standard: 12 },
+    good: { '6': 6, '100': 100 },
     bad: ['0', '5', '1.5', 'many'],
     advice: /must be a whole number from 6 to 9999/,
   },
   {
-    name: 'GATEHOUSE_WEBHOOK_RETENTION_DAYS',
-    of: 'webhooks',
-    standard: 90,
-    good: [['7', 7]],
+    ...{ name: 'GATEHOUSE_WEBHOOK_RETENTION_DAYS', of: 'webhooks', standard: 90 },
+    good: { '7': 7 },
     bad: ['0', '6', 'a year'],
     advice: /must be a number of days, 7 or more/,
   },
   {
-    name: 'GATEHOUSE_WEBHOOK_SECRET_KEYS',
-    of: 'webhooks',
-    good: [[`b:${'0'.repeat(64)}`, [{ name: 'b', key: Buffer.alloc(32) }]]],
+    ...{ name: 'GATEHOUSE_WEBHOOK_SECRET_KEYS', of: 'webhooks' },
+    good: { [`b:${'0'.repeat(64)}`]: [{ name: 'b', key: Buffer.alloc(32) }] },
     bad: ['a:b', `a:${'0'.repeat(63)}`, `a:${'0'.repeat(64)},a:${'1'.repeat(64)}`],
     advice: /openssl rand -hex 32|two keys of the same name|is not set/,
   },
   {
-    name: 'GATEHOUSE_RATE_LIMIT_PER_KEY',
-    of: 'rest-facade',
-    standard: 1000,
-    good: [
-      ['0', 0],
-      ['5', 5],
-    ],
+    ...{ name: 'GATEHOUSE_RATE_LIMIT_PER_KEY', of: 'rest-facade', standard: 1000 },
+    good: { '0': 0, '5': 5 },
     bad: ['-1', '1.5', 'off', '9999999999'],
     advice: /must be a whole number, 0 or more/,
   },
   {
-    name: 'GATEHOUSE_CORE_ADDRESSES',
-    of: 'rest-facade',
-    standard: ['127.0.0.1:50051'],
-    good: [
-      ['core:50051', ['core:50051']],
-      ['dns:///core:50051', ['dns:///core:50051']],
-      ['10.0.0.1:1, 10.0.0.2:65535', ['10.0.0.1:1', '10.0.0.2:65535']],
-      ['localhost:1,127.0.0.1:2', ['localhost:1', '127.0.0.1:2']],
-      ['[::1]:1,[fe80::1]:2', ['[::1]:1', '[fe80::1]:2']],
-    ],
+    ...{ name: 'GATEHOUSE_CORE_ADDRESSES', of: 'rest-facade', standard: ['127.0.0.1:50051'] },
+    good: {
+      'core:50051': ['core:50051'],
+      'dns:///core:50051': ['dns:///core:50051'],
+      '10.0.0.1:1, 10.0.0.2:65535': ['10.0.0.1:1', '10.0.0.2:65535'],
+      'localhost:1,127.0.0.1:2': ['localhost:1', '127.0.0.1:2'],
+      '[::1]:1,[fe80::1]:2': ['[::1]:1', '[fe80::1]:2'],
+    },
     bad: [
-      'core',
-      'core:',
-      ':50051',
-      'http://core:50051',
-      'core:0',
-      'core:65536',
-      'core:50051,',
-      '::1:50051',
+      ...['core', 'core:', ':50051', 'http://core:50051', 'core:0', 'core:65536', 'core:50051,', '::1:50051'],
       'a b:1',
     ],
     advice: /must be host:port, or several of them with commas between/,
   },
 ];
-
 describe.each(settings)('$name of $of', ({ name, of: process, standard, good, bad, advice }) => {
-  test.each(good)('takes "%s"', (text, value) => {
+  test.each(Object.entries(good))('takes "%s"', (text, value) => {
     expect(readers[process]({ [name]: text })).toMatchObject({ [name]: value });
   });
 
-  if (bad.length > 0) {
-    test.each(bad)('refuses "%s", names itself and says what it takes', (text) => {
-      const problems = problemsOf(() => readers[process]({ [name]: text }));
-      expect(problems).toEqual([expect.stringMatching(advice)]);
-      expect(problems[0]).toMatch(new RegExp(`^${name} `));
-    });
-  }
+  test.each(bad)('refuses "%s", names itself and says what it takes', (text) => {
+    const problems = problemsOf(() => readers[process]({ [name]: text }));
+    expect(problems).toEqual([expect.stringMatching(advice)]);
+    expect(problems[0]).toMatch(new RegExp(`^${name} `));
+  });
 
-  if (standard !== undefined) {
+  if (standard !== undefined)
     test('has its documented default, also when it is empty', () => {
-      expect(readers[process]({})).toMatchObject({ [name]: standard });
-      expect(readers[process]({ [name]: '' })).toMatchObject({ [name]: standard });
+      for (const own of [{}, { [name]: '' }])
+        expect(readers[process](own)).toMatchObject({ [name]: standard });
     });
-  }
 });
 
 describe.each([

@@ -29,19 +29,7 @@ describe('canonicalDecimal', () => {
   });
 
   test.each([
-    [''],
-    ['.5'],
-    ['5.'],
-    ['-1'],
-    ['+1'],
-    ['1e3'],
-    ['1,000'],
-    [' 1'],
-    ['1\n'],
-    ['٣'],
-    ['0x10'],
-    ['NaN'],
-    ['1'.repeat(25)],
+    ...['', '.5', '5.', '-1', '+1', '1e3', '1,000', ' 1', '1\n', '٣', '0x10', 'NaN', '1'.repeat(25)],
   ])('knows that %j is no decimal', (text) => {
     expect(canonicalDecimal(text)).toBeUndefined();
   });

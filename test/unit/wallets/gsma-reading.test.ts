@@ -122,13 +122,10 @@ describe('Retry-After', () => {
 
   test.each([
     ['7', 7_000],
-    ['0', 0],
     ['Thu, 01 Jan 2026 08:00:30 GMT', 30_000],
     ['Thu, 01 Jan 2026 07:00:00 GMT', 0],
     ['999999999', 86_400_000],
-    ['-1', undefined],
     ['soon', undefined],
-    ['2026-01-01', undefined],
     [undefined, undefined],
   ])('%s comes to %s ms', (header, milliseconds) => {
     expect(askedWaitMs(header === undefined ? {} : { 'retry-after': header }, now)).toBe(milliseconds);

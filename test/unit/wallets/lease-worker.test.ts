@@ -240,26 +240,4 @@ describe('a wallet in trouble', () => {
 
     await waitUntil('the fourth is served', () => served.includes(3));
   });
-
-  test('that says how it is gets nothing until it says that it is well', async () => {
-    const work = endless();
-    let health: Health = { kind: 'unavailable', detail: 'no answer' };
-    let asked = 0;
-    start(
-      { lease: work.lease, serve: () => Promise.resolve(health.kind === 'available') },
-      {
-        restMs: 5,
-        ask: async () => {
-          asked += 1;
-          return health;
-        },
-      },
-    );
-    await waitUntil('it was asked after some rests', () => asked > 4);
-    expect(work.limits).toEqual([4]);
-
-    health = { kind: 'available' };
-
-    await waitUntil('it is given all again', () => work.limits.length > 10);
-  });
 });

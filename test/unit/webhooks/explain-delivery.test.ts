@@ -4,7 +4,6 @@ import type { DeliveryFacts, Explanation } from '../../../src/webhooks/domain/ex
 
 const now = new Date('2026-11-21T03:00:00Z');
 const minutes = (count: number): Date => new Date(now.getTime() + count * 60_000);
-const seconds = (count: number): Date => new Date(now.getTime() + count * 1000);
 
 type Own = {
   readonly delivery?: Partial<DeliveryFacts['delivery']>;
@@ -42,36 +41,23 @@ const facts = ({ delivery, endpoint, ...own }: Own): DeliveryFacts => ({
 });
 
 const lostKey = { kind: 'KEY_MISSING', secretId: 'whs_1', keyName: 'k1' } as const;
+const due = (count: number) => ({ dueAt: minutes(count) });
+const open = (count: number) => ({ state: 'RESTING', restingUntil: minutes(count) }) as const;
+const abandoned = (roundAttempts: number) =>
+  ({ state: 'GIVEN_UP', dueAt: null, givenUpAt: minutes(-9), roundAttempts }) as const;
 const earlier = { id: 'whd_0', eventType: 'order.failed' };
 
-type Reason = Pick<Explanation, 'cause' | 'nextSteps' | 'at' | 'nextAttemptAt'>;
+type Reason = Pick<Explanation, 'cause' | 'nextSteps'>;
+/** The last two columns: the minutes from now on of the time that the cause names, and of the next attempt. */
 const cases: readonly (readonly [
-  name: string,
-  own: Own,
-  cause: Reason['cause'],
-  nextSteps: Reason['nextSteps'],
-  at: Date | undefined,
-  next: Date | undefined,
+  ...[name: string, own: Own, cause: Reason['cause'], nextSteps: Reason['nextSteps']],
+  ...[at: number | undefined, next: number | undefined],
 ])[] = [
-  ['due now', {}, 'SENDING', ['WAIT'], now, now],
-  [
-    'in flight',
-    { endpoint: { isHeld: true }, delivery: { dueAt: minutes(-5) } },
-    'SENDING',
-    ['WAIT'],
-    minutes(-5),
-    now,
-  ],
-  ['due later', { delivery: { dueAt: minutes(12) } }, 'NOT_DUE', ['REDELIVER'], minutes(12), minutes(12)],
-  [
-    'due and not sent',
-    { delivery: { dueAt: minutes(-5) } },
-    'NO_SENDER',
-    ['CHECK_WEBHOOKS'],
-    minutes(-5),
-    now,
-  ],
-  ['due behind others', { dueBefore: 312 }, 'OTHERS_FIRST', ['WAIT'], now, now],
+  ['due now', {}, 'SENDING', ['WAIT'], 0, 0],
+  ['in flight', { endpoint: { isHeld: true }, delivery: due(-5) }, 'SENDING', ['WAIT'], -5, 0],
+  ['due later', { delivery: due(12) }, 'NOT_DUE', ['REDELIVER'], 12, 12],
+  ['due and not sent', { delivery: due(-5) }, 'NO_SENDER', ['CHECK_WEBHOOKS'], -5, 0],
+  ['due behind others', { dueBefore: 312 }, 'OTHERS_FIRST', ['WAIT'], 0, 0],
   [
     'behind an earlier event',
     { earlier },
@@ -83,93 +69,73 @@ const cases: readonly (readonly [
   [
     'without a usable secret, which outweighs an earlier event',
     { secretProblem: lostKey, earlier },
-    'SIGNING_SECRET_UNUSABLE',
-    ['RESTORE_SIGNING_SECRET'],
-    undefined,
-    undefined,
+    ...(['SIGNING_SECRET_UNUSABLE', ['RESTORE_SIGNING_SECRET'], undefined, undefined] as const),
   ],
   [
     'due, the circuit open',
-    { delivery: { dueAt: seconds(-30) }, endpoint: { state: 'RESTING', restingUntil: seconds(160) } },
+    { delivery: due(-1), endpoint: open(3) },
     'CIRCUIT_OPEN',
     ['RESUME_ENDPOINT'],
-    seconds(160),
-    seconds(160),
+    3,
+    3,
   ],
   [
-    'due after the next probe of an open circuit',
-    { delivery: { dueAt: minutes(60) }, endpoint: { state: 'RESTING', restingUntil: seconds(-1) } },
+    'due after the next probe',
+    { delivery: due(60), endpoint: open(-1) },
     'CIRCUIT_OPEN',
     ['REDELIVER'],
-    seconds(-1),
-    minutes(60),
+    -1,
+    60,
   ],
   [
     'due later, with a probe before that',
-    { delivery: { dueAt: minutes(60) }, endpoint: { state: 'RESTING', restingUntil: minutes(2) } },
-    'CIRCUIT_OPEN',
-    ['REDELIVER', 'RESUME_ENDPOINT'],
-    minutes(2),
-    minutes(60),
+    { delivery: due(60), endpoint: open(2) },
+    ...(['CIRCUIT_OPEN', ['REDELIVER', 'RESUME_ENDPOINT'], 2, 60] as const),
   ],
   [
     'the endpoint paused, which outweighs everything else',
     { endpoint: { state: 'PAUSED', pausedAt: minutes(-300) }, earlier, secretProblem: lostKey },
-    'ENDPOINT_PAUSED',
-    ['RESUME_ENDPOINT'],
-    minutes(-300),
-    undefined,
+    ...(['ENDPOINT_PAUSED', ['RESUME_ENDPOINT'], -300, undefined] as const),
   ],
   [
     'the endpoint paused for its answer',
     { endpoint: { state: 'PAUSED', pausedAt: minutes(-3), pausedByAnswer: true } },
-    'ENDPOINT_GONE',
-    ['RESUME_ENDPOINT'],
-    minutes(-3),
-    undefined,
+    ...(['ENDPOINT_GONE', ['RESUME_ENDPOINT'], -3, undefined] as const),
   ],
   [
     'delivered',
     { delivery: { state: 'DELIVERED', dueAt: null, deliveredAt: minutes(-1) } },
-    'DELIVERED',
-    ['REDELIVER'],
-    minutes(-1),
-    undefined,
+    ...(['DELIVERED', ['REDELIVER'], -1, undefined] as const),
   ],
   [
-    'abandoned after its whole schedule',
-    { delivery: { state: 'GIVEN_UP', dueAt: null, givenUpAt: minutes(-9), roundAttempts: 13 } },
+    'abandoned after 13 attempts',
+    { delivery: abandoned(13) },
     'ATTEMPTS_EXHAUSTED',
     ['REDELIVER'],
-    minutes(-9),
+    -9,
     undefined,
   ],
   [
     'a test abandoned after its three attempts',
-    { delivery: { eventType: 'webhook.test', state: 'GIVEN_UP', givenUpAt: minutes(-9), roundAttempts: 3 } },
-    'ATTEMPTS_EXHAUSTED',
-    ['REDELIVER'],
-    minutes(-9),
-    undefined,
+    { delivery: { ...abandoned(3), eventType: 'webhook.test' } },
+    ...(['ATTEMPTS_EXHAUSTED', ['REDELIVER'], -9, undefined] as const),
   ],
   [
-    'abandoned before, because time was over',
-    { delivery: { state: 'GIVEN_UP', dueAt: null, givenUpAt: minutes(-9), roundAttempts: 4 } },
+    'abandoned when its time was over',
+    { delivery: abandoned(4) },
     'SCHEDULE_ENDED',
     ['REDELIVER'],
-    minutes(-9),
+    -9,
     undefined,
   ],
 ];
 
-test.each(cases)('the explanation of a delivery: %s', (_name, own, cause, nextSteps, at, nextAttemptAt) => {
-  expect(explainDelivery(facts(own))).toMatchObject({
-    cause,
-    nextSteps,
-    at,
-    nextAttemptAt,
-    explainedAt: now,
-  });
+test.each(cases)('the explanation of a delivery: %s', (_name, own, cause, nextSteps, at, next) => {
+  const [causeTime, nextAttemptAt] = [at, next].map((count) =>
+    count === undefined ? count : minutes(count),
+  );
+  const expected = { cause, nextSteps, at: causeTime, nextAttemptAt, explainedAt: now };
+  expect(explainDelivery(facts(own))).toMatchObject(expected);
 });
 
 test('the explanation has the facts of its cause, and no others', () => {

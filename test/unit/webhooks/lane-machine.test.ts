@@ -140,6 +140,7 @@ describe('the next action', () => {
 
 describe('the stage after an event', () => {
   const stages: readonly LaneStage[] = ['SENDING', 'DRAINING', 'RELEASING', 'RELEASED'];
+  const drained: readonly LaneStage[] = ['DRAINING', 'DRAINING', 'RELEASING', 'RELEASED'];
   const inStage: Record<LaneStage, Lane> = {
     SENDING: lane({ heads: ['a'] }),
     DRAINING: after(lane({ heads: ['a'] }), { type: 'stop' }),
@@ -147,25 +148,13 @@ describe('the stage after an event', () => {
     RELEASED: after(lane(), { type: 'lost' }),
   };
   test.each<[string, LaneEvent, readonly LaneStage[]]>([
-    ['a stop', { type: 'stop' }, ['DRAINING', 'DRAINING', 'RELEASING', 'RELEASED']],
-    ['a refused read', { type: 'read_refused' }, ['DRAINING', 'DRAINING', 'RELEASING', 'RELEASED']],
-    [
-      'a cut attempt',
-      { type: 'send_cut', deliveryId: 'a' },
-      ['DRAINING', 'DRAINING', 'RELEASING', 'RELEASED'],
-    ],
-    [
-      'a failure to send',
-      { type: 'send_failed', deliveryId: 'a' },
-      ['DRAINING', 'DRAINING', 'RELEASING', 'RELEASED'],
-    ],
-    ['410 Gone', ended('a', 'pause'), ['DRAINING', 'DRAINING', 'RELEASING', 'RELEASED']],
+    ['a stop', { type: 'stop' }, drained],
+    ['a refused read', { type: 'read_refused' }, drained],
+    ['a cut attempt', { type: 'send_cut', deliveryId: 'a' }, drained],
+    ['a failure to send', { type: 'send_failed', deliveryId: 'a' }, drained],
+    ['410 Gone', ended('a', 'pause'), drained],
     ['a delivery', ended('a'), stages],
-    [
-      'a pause that a renewal tells of',
-      { type: 'renewed', beginUntilMs: 2, mustDrain: true },
-      ['DRAINING', 'DRAINING', 'RELEASING', 'RELEASED'],
-    ],
+    ['a pause that a renewal tells of', { type: 'renewed', beginUntilMs: 2, mustDrain: true }, drained],
     ['a renewal', { type: 'renewed', beginUntilMs: 2, mustDrain: false }, stages],
     ['a release that begins', { type: 'release_began' }, ['RELEASING', 'RELEASING', 'RELEASING', 'RELEASED']],
     ['a lease that is over', { type: 'lost' }, ['RELEASED', 'RELEASED', 'RELEASED', 'RELEASED']],

@@ -8,11 +8,8 @@ const key = (name: string) => ({ name, key: randomBytes(32) });
 const first = key('first');
 const cipher = createSecretCipher([first], randomBytes);
 const name: SecretName = { merchantId: 'mer_1', environment: 'SANDBOX', id: 'whs_1' };
-const names = fc.record({
-  merchantId: fc.string(),
-  environment: fc.constantFrom('SANDBOX' as const, 'PRODUCTION' as const),
-  id: fc.string(),
-});
+const environment = fc.constantFrom('SANDBOX' as const, 'PRODUCTION' as const);
+const names = fc.record({ merchantId: fc.string(), environment, id: fc.string() });
 
 describe('what was sealed', () => {
   test('opens to the same text, whatever the text and the name', () => {
@@ -51,21 +48,9 @@ describe('what was sealed', () => {
     expect(() => cipher.open(longer, name)).toThrow(SecretUnusableError);
   });
 
-  test.each([
-    ['another merchant', { ...name, merchantId: 'mer_2' }],
-    ['the other environment', { ...name, environment: 'PRODUCTION' as const }],
-    ['another secret', { ...name, id: 'whs_2' }],
-  ])('does not open as that of %s', (_of, other) => {
-    expect(() => cipher.open(cipher.seal('whsec_secret', name), other)).toThrow(SecretUnusableError);
-  });
-
   test('opens under its own name only', () => {
     const ids = fc.stringMatching(/^[a-z]{3}_[0-9a-z]{1,26}$/);
-    const real = fc.record({
-      merchantId: ids,
-      environment: fc.constantFrom('SANDBOX' as const, 'PRODUCTION' as const),
-      id: ids,
-    });
+    const real = fc.record({ merchantId: ids, environment, id: ids });
     fc.assert(
       fc.property(real, real, (of, other) => {
         fc.pre(JSON.stringify(of) !== JSON.stringify(other));
