@@ -1,0 +1,145 @@
+import type { FastifyInstance } from 'fastify';
+import { formatAmount, parseAmount } from '../amount.ts';
+import type { Payment } from '../payments.ts';
+import type { MpesaBody } from './mpesa-body.ts';
+import { required, requiredUrl, textOf } from './mpesa-body.ts';
+import { MpesaRefusal, badField } from './mpesa-reply.ts';
+import { refusal, result, statusParameters } from './mpesa-shop.ts';
+import type { MpesaShop } from './mpesa-shop.ts';
+
+/** Status questions, reversals, payouts and balances: their results are posted to the ResultURL. */
+export function addInitiatorEndpoints(app: FastifyInstance, shop: MpesaShop): void {
+  const { context, dialect, credentials, payments } = shop;
+  const { now, after, delaysMs, received, id: wallet } = context;
+  const lostOnce = new Set<string>();
+
+  /** Acknowledges a request, and posts its result later. */
+  function acknowledge(
+    body: MpesaBody,
+    content: (ids: readonly [string, string]) => Parameters<typeof result>[2] | 'lost',
+  ): object {
+    const ids = newConversation(body);
+    const url = textOf(body, 'ResultURL');
+    after(delaysMs.reversal, () => {
+      const answer = content(ids);
+      if (answer !== 'lost') void shop.post(url, result(ids[0], ids[1], answer));
+    });
+    return acknowledgement(ids);
+  }
+
+  const newConversation = (body: MpesaBody): readonly [string, string] => {
+    const given = textOf(body, 'OriginatorConversationID');
+    return [given === '' ? shop.newId('sim-') : given, shop.newId('AG_')];
+  };
+
+  const acknowledgement = ([originator, conversation]: readonly [string, string]): object => ({
+    OriginatorConversationID: originator,
+    ConversationID: conversation,
+    ResponseCode: '0',
+    ResponseDescription: 'Accept the service request successfully.',
+  });
+
+  /** @throws MpesaRefusal for a field that M-Pesa does not take */
+  function checkInitiator(body: MpesaBody, command: RegExp): void {
+    required(body, 'CommandID', command);
+    if (textOf(body, 'SecurityCredential') === '') throw badField('SecurityCredential');
+    requiredUrl(body, 'ResultURL');
+    requiredUrl(body, 'QueueTimeOutURL');
+  }
+
+  const isInitiator = (body: MpesaBody): boolean =>
+    shop.isInitiator(
+      textOf(body, 'Initiator') || textOf(body, 'InitiatorName'),
+      textOf(body, 'SecurityCredential'),
+    );
+
+  function findTransaction(body: MpesaBody): Payment | undefined {
+    const receipt = textOf(body, 'TransactionID');
+    const conversation = textOf(body, 'OriginalConversationID');
+    const all = shop.list();
+    const reversals = all.flatMap(({ requestId }) => payments.refundsOf(requestId));
+    if (receipt !== '') {
+      return [...all, ...reversals].find(
+        ({ reference, state }) => reference === receipt && state.status === 'completed',
+      );
+    }
+    const reversal = reversals.find(
+      ({ requestId, details }) => requestId === conversation || details['conversationId'] === conversation,
+    );
+    const isRequest = ({ details }: Payment) => details['merchantRequestId'] === conversation;
+    return reversal ?? (dialect.statusByRequest ? all.find(isRequest) : undefined);
+  }
+
+  app.post<{ Body: MpesaBody }>('/mpesa/transactionstatus/v1/query', ({ body }) => {
+    checkInitiator(body, /^TransactionStatusQuery$/);
+    if (required(body, 'PartyA', /^[0-9]{5,12}$/) !== credentials.short_code) throw badField('PartyA');
+    required(body, 'IdentifierType', /^[124]$/);
+    const found = isInitiator(body) ? findTransaction(body) : undefined;
+    return acknowledge(body, (ids) => {
+      if (!isInitiator(body)) return { ...refusal('WRONG_INITIATOR'), transaction: '' };
+      if (found === undefined) return { ...refusal('INVALID_ID'), transaction: '' };
+      if (shop.outcomeOf(found.payer)?.quirk === 'status_result_lost' && !lostOnce.has(found.id)) {
+        lostOnce.add(found.id);
+        return 'lost';
+      }
+      const parameters = statusParameters(found, ids, credentials.short_code);
+      return { ...refusal(''), transaction: '', parameters };
+    });
+  });
+
+  /** Why a reversal fails; undefined when it is done. */
+  function reversalFailure(body: MpesaBody, original: Payment | undefined): string | undefined {
+    if (!isInitiator(body)) return 'WRONG_INITIATOR';
+    if (original?.state.status !== 'completed') return 'INVALID_ID';
+    const done = payments.refundsOf(original.requestId).some(({ state }) => state.status !== 'failed');
+    if (done) return 'ALREADY_REVERSED';
+    return original.outcome.refund === 'refused' ? 'INVALID_STATE' : undefined;
+  }
+
+  for (const path of dialect.reversalPaths) {
+    app.post<{ Body: MpesaBody }>(path, async ({ body }) => {
+      checkInitiator(body, /^TransactionReversal$/);
+      const receipt = required(body, 'TransactionID', /^[A-Z0-9]{6,20}$/);
+      const amount = required(body, 'Amount', /^[1-9][0-9]{0,5}(\.0+)?$/);
+      required(body, 'RecieverIdentifierType', new RegExp(`^${dialect.reversalIdentifierType}$`));
+      required(body, 'Remarks', /^.{2,100}$/);
+      if (textOf(body, 'ReceiverParty') !== credentials.short_code) throw badField('ReceiverParty');
+      const original = shop.byReceipt(receipt);
+      // Part of a payment cannot be reversed.
+      if (original !== undefined && Number(amount) !== Number(formatAmount(original.amount)))
+        throw badField('Amount');
+      const note = (answer: string): void =>
+        received.add({
+          ...{ at: now(), wallet, kind: 'reversal', subject: receipt, answer },
+          correlationId: textOf(body, 'OriginatorConversationID') || undefined,
+        });
+      const failure = reversalFailure(body, original);
+      if (original === undefined || failure !== undefined) {
+        note(failure ?? 'INVALID_ID');
+        return acknowledge(body, () => ({ ...refusal(failure ?? 'INVALID_ID'), transaction: '' }));
+      }
+      const ids = newConversation(body);
+      const reversal = payments.open({
+        kind: 'refund',
+        requestId: ids[0],
+        reference: shop.newReceipt(),
+        original: original.requestId,
+        payer: original.payer,
+        amount: parseAmount(formatAmount(original.amount)),
+        currency: original.currency,
+        description: textOf(body, 'Remarks'),
+        channel: 'ussd',
+        merchantReference: '',
+        callbackUrl: textOf(body, 'ResultURL'),
+        details: { conversationId: ids[1], receipt },
+        expiresAt: new Date(now().getTime() + delaysMs.promptExpiry),
+        awaitsPerson: false,
+      });
+      payments.letTimePass(reversal);
+      const isLost = original.outcome.refund === 'unknown_then_done';
+      note(isLost ? 'error' : 'accepted');
+      if (isLost) throw new MpesaRefusal(500, '500.003.1001', 'Internal Server Error');
+      return acknowledgement(ids);
+    });
+  }
+}

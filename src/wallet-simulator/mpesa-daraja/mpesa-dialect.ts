@@ -1,0 +1,27 @@
+import type { MpesaBody } from './mpesa-body.ts';
+
+/** The differences between the countries of M-Pesa. */
+export interface MpesaDialect {
+  readonly currency: string;
+  /** The country code, and the form of a subscriber's number, digits only. */
+  readonly countryCode: string;
+  readonly msisdn: RegExp;
+  readonly tokenPath: string;
+  readonly tokenType: boolean;
+  /** The answer to a client with wrong keys. */
+  readonly wrongClient: { readonly status: number; readonly body: object | undefined };
+  readonly pushPath: string;
+  /** Absent where a payment request cannot be queried. */
+  readonly queryPath?: string;
+  /** The client gives the MerchantRequestID. */
+  readonly clientNamesRequests: boolean;
+  /** Whether a status question may name the MerchantRequestID of a payment request. */
+  readonly statusByRequest: boolean;
+  readonly reversalPaths: readonly string[];
+  readonly reversalIdentifierType: string;
+  readonly registerPath: readonly string[];
+  readonly registered: (body: MpesaBody) => object;
+  /** Paths that simulate a payment that the payer starts, in the sandbox. */
+  readonly simulatePaths: readonly string[];
+  readonly hasPull: boolean;
+}

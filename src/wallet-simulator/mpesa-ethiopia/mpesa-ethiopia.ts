@@ -1,0 +1,36 @@
+import { mountMpesa } from '../mpesa-daraja/mpesa-api.ts';
+import { mpesaCredentials } from '../mpesa-daraja/mpesa-credentials.ts';
+import type { MpesaDialect } from '../mpesa-daraja/mpesa-dialect.ts';
+import type { SimulatedProtocol } from '../simulated-wallet.ts';
+
+/** Errors, callbacks and limits of M-Pesa Ethiopia are not published, so those of Daraja are assumed. */
+const ethiopia: MpesaDialect = {
+  currency: 'ETB',
+  countryCode: '251',
+  msisdn: /^251[79][0-9]{8}$/,
+  tokenPath: '/v1/token/generate',
+  tokenType: true,
+  wrongClient: { status: 400, body: { resultCode: '999991', resultDesc: 'Invalid client id passed.' } },
+  pushPath: '/mpesa/stkpush/v3/processrequest',
+  clientNamesRequests: true,
+  statusByRequest: true,
+  // One of the official libraries uses the first version.
+  reversalPaths: ['/mpesa/reversal/v2/request', '/mpesa/reversal/v1/request'],
+  reversalIdentifierType: '4',
+  registerPath: ['/v1/c2b-register-url/register'],
+  registered: () => ({
+    header: {
+      responseCode: 200,
+      responseMessage: 'Request processed successfully',
+      customerMessage: 'Request processed successfully',
+    },
+  }),
+  simulatePaths: ['/mpesa/b2c/simulatetransaction/v1/request'],
+  hasPull: false,
+};
+
+/** M-Pesa in Ethiopia. */
+export const mpesaEthiopia: SimulatedProtocol = {
+  credentials: mpesaCredentials,
+  mount: (scope, context) => mountMpesa(scope, context, ethiopia),
+};

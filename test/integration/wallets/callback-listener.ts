@@ -1,0 +1,47 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { CallbackHint, CallbackRequest } from '../../../src/wallets/connector/wallet-connector.ts';
+import type { SeenCallback } from './connector-conformance.ts';
+
+/** Receives callbacks as Gatehouse does, and keeps their notes by our id. */
+export interface CallbackListener {
+  /** Callbacks go to `<baseUrl>/<our id>/<token>`. */
+  readonly baseUrl: string;
+  readonly notesOf: (requestId: string) => readonly string[];
+  readonly callbacksOf: (requestId: string) => readonly SeenCallback[];
+  readonly close: () => Promise<void>;
+}
+
+export async function startCallbackListener(
+  parse: (callback: CallbackRequest) => CallbackHint,
+): Promise<CallbackListener> {
+  const seen = new Map<string, { readonly callback: SeenCallback; readonly hint: CallbackHint }[]>();
+  const server = createServer((message, response) => {
+    void (async () => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of message) chunks.push(chunk as Buffer);
+      const body = Buffer.concat(chunks);
+      const [, , requestId = ''] = (message.url ?? '').split('/').map(decodeURIComponent);
+      const { method = '', headers } = message;
+      const hint = parse({ method, url: `/callbacks/${requestId}/…`, headers, body, receivedAt: new Date() });
+      const callback = { method, headers, raw: body.toString() };
+      seen.set(requestId, [...(seen.get(requestId) ?? []), { callback, hint }]);
+      response.writeHead(hint.reply.status).end(hint.reply.body);
+    })();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const of = (requestId: string) => seen.get(requestId) ?? [];
+  return {
+    baseUrl: `http://127.0.0.1:${port}/callbacks`,
+    callbacksOf: (requestId) => of(requestId).map(({ callback }) => callback),
+    notesOf: (requestId) => of(requestId).flatMap(({ hint }) => hint.note ?? []),
+    close: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}

@@ -1,0 +1,315 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { newRandomId } from '../../../src/contract/public-id.ts';
+import { mpesaDaraja as simulator } from '../../../src/wallet-simulator/mpesa-daraja/mpesa-daraja.ts';
+import { accountReference } from '../../../src/wallets/mpesa-daraja/account-reference.ts';
+import { mpesaDaraja } from '../../../src/wallets/mpesa-daraja/mpesa-daraja.ts';
+import type { PaymentOutcome, ReversalOutcome } from '../../../src/wallets/connector/outcomes.ts';
+import type { PaymentRequest, WalletConnector } from '../../../src/wallets/connector/wallet-connector.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { startCallbackListener } from './callback-listener.ts';
+import type { CallbackListener } from './callback-listener.ts';
+import { startMpesaSimulator } from './mpesa-simulator.ts';
+import type { StartedSimulator } from './mpesa-simulator.ts';
+import { buildMpesaPayment, mpesaOptions, mpesaSettings } from './mpesa-subject.ts';
+
+const options = { signal: new AbortController().signal };
+
+let started: StartedSimulator;
+let callbacks: CallbackListener;
+let connector: WalletConnector;
+/** How far the connector's clock is ahead, so that a question without an answer is asked again at once. */
+let aheadMs = 0;
+
+const connect = (pull: boolean): WalletConnector =>
+  mpesaDaraja.create(
+    { ...mpesaSettings(started.baseUrl), pull },
+    mpesaOptions({
+      callbackBaseUrl: () => callbacks.baseUrl,
+      now: () => new Date(Date.now() + aheadMs),
+      timeouts: { connectMs: 1_000, callMs: 2_000 },
+    }),
+  );
+
+beforeAll(async () => {
+  started = await startMpesaSimulator(simulator);
+  callbacks = await startCallbackListener((callback) => connector.parseCallback(callback));
+});
+
+afterEach(async () => {
+  await connector.close();
+  aheadMs = 0;
+});
+
+afterAll(async () => {
+  await started.close();
+  await callbacks.close();
+});
+
+const paymentOf = (digits: string): PaymentRequest =>
+  buildMpesaPayment({ payerPhone: `+2547000000${digits}` });
+const chargesOf = ({ attemptId }: PaymentRequest) =>
+  started.wallet.charges().filter((charge) => charge.merchant_reference === accountReference(attemptId));
+
+async function send(payment: PaymentRequest): Promise<string | undefined> {
+  const { result } = await connector.initiate(payment, options);
+  return result.kind === 'accepted' ? result.providerReference : undefined;
+}
+
+/** Queries once, and replaces the reference as core does. */
+function asker(payment: PaymentRequest, reference: string | undefined, notes = callbacks.notesOf) {
+  let newest = reference;
+  return async (): Promise<PaymentOutcome> => {
+    const { attemptId, amount, currency, callbackToken } = payment;
+    const { result } = await connector.query(
+      {
+        ...{ attemptId, amount, currency, callbackToken, callbackNotes: notes(attemptId) },
+        ...(newest === undefined ? {} : { providerReference: newest }),
+      },
+      options,
+    );
+    if (result.kind === 'pending') newest = result.providerReference ?? newest;
+    return result;
+  };
+}
+
+const untilNot = (kind: PaymentOutcome['kind'], ask: () => Promise<PaymentOutcome>) =>
+  waitUntil(`the payment is no longer ${kind}`, async () => {
+    const result = await ask();
+    return result.kind === kind ? undefined : result;
+  });
+
+async function pay(payment: PaymentRequest): Promise<Extract<PaymentOutcome, { kind: 'completed' }>> {
+  const outcome = await untilNot('pending', asker(payment, await send(payment)));
+  if (outcome.kind !== 'completed') throw new Error(`not completed but ${JSON.stringify(outcome)}`);
+  return outcome;
+}
+
+describe('a payment of which no callback gave the receipt', () => {
+  test.each([
+    ['10', 'the callback was lost'],
+    ['21', 'the callback claimed a failure'],
+  ])('stays unknown after our query said paid, and is not failed (%s: %s)', async (digits) => {
+    connector = connect(false);
+    const payment = paymentOf(digits);
+
+    const outcome = await untilNot('pending', asker(payment, await send(payment)));
+
+    expect(outcome).toMatchObject({ kind: 'unknown', detail: expect.stringContaining('receipt') });
+    expect(chargesOf(payment)).toHaveLength(1);
+  });
+
+  test.each(['10', '21'])(
+    'is completed with the receipt of the statement, if that is granted (%s)',
+    async (digits) => {
+      connector = connect(true);
+      const payment = paymentOf(digits);
+
+      const outcome = await pay(payment);
+
+      expect(outcome.providerTransactionId).toBe(chargesOf(payment)[0]?.transaction_reference);
+    },
+  );
+});
+
+test('a payment request whose answer was lost is found in the statement, if that is granted', async () => {
+  connector = connect(true);
+  const payment = paymentOf('14');
+  expect(await send(payment)).toBeUndefined();
+
+  const reference = await waitUntil('the statement shows the payment', async () => {
+    const { result } = await connector.recover(payment.attemptId, options);
+    return result.kind === 'found' ? result.providerReference : undefined;
+  });
+  const outcome = await untilNot('pending', asker(payment, reference));
+
+  expect(outcome.kind).toBe('completed');
+  expect(chargesOf(payment)).toHaveLength(1);
+});
+
+test('a status question whose answer was lost is asked again after a minute', async () => {
+  connector = connect(false);
+  const payment = paymentOf('32');
+  const ask = asker(payment, await send(payment));
+  await waitUntil('the question was asked', async () => {
+    const result = await ask();
+    return result.kind === 'pending' && (result.providerReference ?? '').includes('asked');
+  });
+  const before = await ask();
+
+  aheadMs = 61_000;
+  const outcome = await untilNot('pending', ask);
+
+  expect(before.kind).toBe('pending');
+  expect(outcome.kind).toBe('completed');
+});
+
+test('processing is pending in both forms, and too many queries settle nothing', async () => {
+  connector = connect(false);
+  const [asError, limited] = [paymentOf('31'), paymentOf('34')];
+  const [first, second] = [asker(asError, await send(asError)), asker(limited, await send(limited))];
+
+  const [pending, unknown] = [await first(), await second()];
+
+  expect(pending.kind).toBe('pending');
+  expect(unknown).toMatchObject({ kind: 'unknown', why: 'rate_limited' });
+  expect((await untilNot('pending', first)).kind).toBe('completed');
+  expect((await untilNot('pending', second)).kind).toBe('completed');
+});
+
+describe('forged messages', () => {
+  const result = (ids: string, receipt: string) => ({
+    Result: {
+      ResultCode: 0,
+      OriginatorConversationID: ids,
+      ResultParameters: {
+        ResultParameter: [
+          { Key: 'TransactionStatus', Value: 'Completed' },
+          { Key: 'Amount', Value: 100 },
+          { Key: 'ReceiptNo', Value: receipt },
+        ],
+      },
+    },
+  });
+  const push = (checkout: string, receipt: string) => ({
+    Body: {
+      stkCallback: {
+        CheckoutRequestID: checkout,
+        ResultCode: 0,
+        CallbackMetadata: { Item: [{ Name: 'MpesaReceiptNumber', Value: receipt }] },
+      },
+    },
+  });
+  const noteOf = (message: object): string =>
+    connector.parseCallback({
+      method: 'POST',
+      url: '/callbacks/wallet/id/…',
+      headers: {},
+      body: Buffer.from(JSON.stringify(message)),
+      receivedAt: new Date(),
+    }).note ?? '';
+
+  test('complete nothing without our query, and not without our own question', async () => {
+    connector = connect(false);
+    const open = paymentOf('20');
+    const paid = paymentOf('10');
+    const [openReference, paidReference] = [await send(open), await send(paid)];
+    const checkoutOf = (text = '') => String((JSON.parse(text) as { checkout: string }).checkout);
+    const forged = (reference: string | undefined) => () => [
+      noteOf(push(checkoutOf(reference), 'FORGED1234')),
+      noteOf(result('invented', 'FORGED1234')),
+    ];
+
+    const ofOpen = await asker(open, openReference, forged(openReference))();
+    const ask = asker(paid, paidReference, forged(paidReference));
+    const asked = await waitUntil('our question was asked', async () => {
+      const outcome = await ask();
+      return outcome.kind === 'pending' && outcome.providerReference?.includes('asked') === true && outcome;
+    });
+    // The simulator's genuine answer says that it knows no such receipt.
+    const genuine = await waitUntil('the question was answered', () => callbacks.notesOf(paid.attemptId)[0]);
+    const ofPaid = await asker(paid, asked.kind === 'pending' ? asked.providerReference : '', () => [
+      ...forged(paidReference)(),
+      genuine,
+    ])();
+
+    expect(ofOpen.kind).toBe('pending');
+    expect(ofPaid).toMatchObject({ kind: 'unknown', why: 'inconsistent' });
+    expect(chargesOf(open)).toEqual([]);
+  });
+
+  test('with another receipt do not keep the genuine one from completing the payment', async () => {
+    connector = connect(false);
+    const payment = paymentOf('00');
+    const reference = (await send(payment)) ?? '';
+    const { checkout } = JSON.parse(reference) as { checkout: string };
+    const forged = noteOf(push(checkout, 'FORGED1234'));
+
+    const ask = asker(payment, reference, (id) => [forged, ...callbacks.notesOf(id)]);
+
+    const outcome = await waitUntil('the payment is completed', async () => {
+      const result = await ask();
+      return result.kind === 'completed' ? result : undefined;
+    });
+
+    expect(outcome.providerTransactionId).toBe(chargesOf(payment)[0]?.transaction_reference);
+  });
+});
+
+describe('a reversal', () => {
+  async function reverse(payment: PaymentRequest) {
+    const { providerTransactionId, amount, currency } = await pay(payment);
+    const reversalId = newRandomId('stp', new Date());
+    const { attemptId, callbackToken } = payment;
+    const common = { reversalId, attemptId, providerTransactionId, amount, currency, callbackToken };
+    const { result } = await connector.reverse(
+      { ...common, description: 'given back', requestedAt: new Date() },
+      options,
+    );
+    let newest = result.kind === 'accepted' ? result.providerReference : '';
+    const ask = async (): Promise<ReversalOutcome> => {
+      const { result: outcome } = await connector.queryReversal(
+        { ...common, providerReference: newest, callbackNotes: callbacks.notesOf(reversalId) },
+        options,
+      );
+      if (outcome.kind === 'pending') newest = outcome.providerReference ?? newest;
+      return outcome;
+    };
+    return { kind: result.kind, ask, common };
+  }
+  const settled = (ask: () => Promise<ReversalOutcome>) =>
+    waitUntil('the reversal is settled', async () => {
+      const outcome = await ask();
+      return outcome.kind === 'pending' ? undefined : outcome;
+    });
+
+  test('whose result was lost is settled by a status question about its conversation', async () => {
+    connector = connect(false);
+    const payment = paymentOf('33');
+    const { ask } = await reverse(payment);
+    expect((await ask()).kind).toBe('pending');
+
+    aheadMs = 61_000;
+
+    expect((await settled(ask)).kind).toBe('completed');
+    expect(chargesOf(payment)[0]?.reversed).toBe('100');
+  });
+
+  test('of a payment that was reversed before is unknown, because a second one would look the same', async () => {
+    connector = connect(false);
+    const payment = paymentOf('00');
+    const { ask, common } = await reverse(payment);
+    await settled(ask);
+    const again = { ...common, reversalId: newRandomId('stp', new Date()) };
+
+    const { result } = await connector.reverse(
+      { ...again, description: 'again', requestedAt: new Date() },
+      options,
+    );
+    if (result.kind !== 'accepted') throw new Error(`not accepted but ${result.kind}`);
+    const outcome = await settled(async () => {
+      const { providerReference } = result;
+      const callbackNotes = callbacks.notesOf(again.reversalId);
+      return (await connector.queryReversal({ ...again, providerReference, callbackNotes }, options)).result;
+    });
+
+    expect(outcome).toMatchObject({ kind: 'unknown', why: 'inconsistent' });
+    expect(chargesOf(payment)[0]?.reversed).toBe('100');
+  });
+
+  test.each(['50', '100.5'])('of %s out of 100 is not sent as something else', async (amount) => {
+    connector = connect(false);
+    const payment = paymentOf('00');
+    const { providerTransactionId, currency } = await pay(payment);
+
+    const { result } = await connector.reverse(
+      {
+        ...{ reversalId: newRandomId('stp', new Date()), attemptId: payment.attemptId, callbackToken: 't' },
+        ...{ providerTransactionId, amount, currency, description: '', requestedAt: new Date() },
+      },
+      options,
+    );
+
+    expect(result.kind).toBe('refused');
+    expect(chargesOf(payment)[0]?.reversed).toBe('0');
+  });
+});

@@ -1,0 +1,67 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import Fastify from 'fastify';
+import { scaleDelays, standardDelaysMs } from '../../../src/wallet-simulator/delays.ts';
+import { createMemoryJournal } from '../../../src/wallet-simulator/journal.ts';
+import { createLedger } from '../../../src/wallet-simulator/ledger.ts';
+import { createReceivedRequests } from '../../../src/wallet-simulator/received-requests.ts';
+import type { ReceivedRequests } from '../../../src/wallet-simulator/received-requests.ts';
+import type { SimulatedProtocol, SimulatedWallet } from '../../../src/wallet-simulator/simulated-wallet.ts';
+import { credentials, securityKey } from './mpesa-subject.ts';
+
+export interface StartedSimulator {
+  readonly baseUrl: string;
+  readonly wallet: SimulatedWallet;
+  readonly received: ReceivedRequests;
+  readonly close: () => Promise<void>;
+}
+
+/** A simulator of its own, in which people take a moment instead of minutes. */
+export async function startMpesaSimulator(
+  protocol: SimulatedProtocol,
+  over: { readonly interactive?: boolean; readonly timeScale?: number; readonly now?: () => Date } = {},
+): Promise<StartedSimulator> {
+  const app = Fastify({ forceCloseConnections: true });
+  const closing = new AbortController();
+  const received = createReceivedRequests();
+  let wallet: SimulatedWallet | undefined;
+  await app.register(
+    async (scope) => {
+      wallet = await protocol.mount(scope, {
+        id: 'mpesa',
+        basePath: '/wallet',
+        credentials: { ...credentials, security_key: securityKey },
+        ledger: createLedger(),
+        journal: createMemoryJournal(),
+        interactive: over.interactive ?? false,
+        delaysMs: scaleDelays(standardDelaysMs, over.timeScale ?? 0.005),
+        tokenLifetimeSeconds: 3_599,
+        callbackTimeoutMs: 5_000,
+        closing: closing.signal,
+        received,
+        after: (delayMs, task) => {
+          const timer = setTimeout(task, delayMs);
+          return () => clearTimeout(timer);
+        },
+        now: over.now ?? (() => new Date()),
+        newUuid: randomUUID,
+        randomBytes,
+      });
+    },
+    { prefix: '/wallet' },
+  );
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  if (wallet === undefined) throw new Error('the simulator did not mount its wallet');
+  const mounted = wallet;
+  const { port } = app.server.address() as AddressInfo;
+  return {
+    baseUrl: `http://127.0.0.1:${port}/wallet`,
+    wallet: mounted,
+    received,
+    close: async () => {
+      closing.abort();
+      mounted.close();
+      await app.close();
+    },
+  };
+}
