@@ -20,11 +20,11 @@ afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
 });
 
-const rounds = 10;
+const rounds = 5;
 const paymentsPerRound = 40;
 
 /** Payers whose wallet loses its answer, errs, or calls back at odd moments, and then is paid all the same. */
-const oddRows = ['08', '11', '12', '14', '17', '21'];
+const oddRows = [['08', '11'], ['12'], ['14'], ['17'], ['21']];
 
 /** Starts a payment, and again with the same order_number until core has answered: as a shop would. */
 async function pay(desk: PaymentDesk, merchantId: string, orderNumber: string, phone: string): Promise<void> {
@@ -70,7 +70,7 @@ async function disagreements(desk: PaymentDesk, side: WalletSide): Promise<strin
   return faults;
 }
 
-test('kill -9 of wallets and core around the send, 20 times: every payer is charged once, and every charge is known', async () => {
+test('kill -9 of wallets and core around the send, again and again: every payer is charged once, and every charge is known', async () => {
   const stack = await startStack({ ownProcesses: true, cores: 2, facades: 0 });
   cleanUps.push(stack.stop);
   const journal = await mkdtemp(join(tmpdir(), 'gatehouse-simulator-'));
@@ -99,8 +99,7 @@ test('kill -9 of wallets and core around the send, 20 times: every payer is char
       const phone = `${number % 2 === 0 ? '25190' : '25170'}1${String(number).padStart(6, '0')}`;
       shops.push(pay(desk, merchantId, `K-${number}`, phone));
     }
-    const odd = oddRows[round];
-    if (odd !== undefined)
+    for (const odd of oddRows[round] ?? [])
       for (const prefix of ['25190', '25170'])
         shops.push(pay(desk, merchantId, `K-${prefix}-${odd}`, `${prefix}00000${odd}`));
     // Any moment: while leasing, while sending, between the answer and the record, while calling back.
@@ -128,6 +127,6 @@ test('kill -9 of wallets and core around the send, 20 times: every payer is char
   await waitUntil('every order is decided', async () => (await countPending(desk)) === 0);
 
   expect(await disagreements(desk, side)).toEqual([]);
-  expect(kills).toBeGreaterThanOrEqual(20);
+  expect(kills).toBeGreaterThanOrEqual(10);
   console.log(`${kills} kills, with payments in flight: ${inFlight.join(', ')}`);
 });

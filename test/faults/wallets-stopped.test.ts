@@ -1,11 +1,13 @@
-import { afterEach, expect, test } from '@jest/globals';
+import { afterEach, expect, test, beforeEach } from '@jest/globals';
 import { PaymentOption } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { startProcess } from '../support/gatehouse-process.ts';
-import { startStack } from '../support/stack.ts';
 import { insist, waitUntil } from '../support/wait-until.ts';
-import { openPaymentDesk } from '../integration/core/payment-desk.ts';
+import { sharedPaymentDesk } from '../integration/core/payment-desk.ts';
 import { completed, startMany } from '../integration/wallets/many-payments.ts';
 import { openWalletSide, startSilentServer } from '../integration/wallets/wallet-processes.ts';
+import { storedId } from '../support/ids.ts';
+import { sharedStack } from '../support/shared-stack.ts';
+import type { WalletSide } from '../integration/wallets/wallet-processes.ts';
 
 const cleanUps: (() => Promise<unknown>)[] = [];
 
@@ -13,19 +15,17 @@ afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
 });
 
-async function openSide() {
-  const stack = await startStack({ ownProcesses: true, facades: 0 });
-  cleanUps.push(stack.stop);
-  const side = openWalletSide(stack, { timeScale: 0.1, ownProcesses: true });
+const stack = sharedStack({ ownProcesses: true, facades: 0 });
+const desk = sharedPaymentDesk(stack);
+let side: WalletSide;
+let merchantId: string;
+beforeEach(async () => {
+  side = openWalletSide(stack, { timeScale: 0.1, ownProcesses: true });
   cleanUps.push(side.stop);
-  const desk = await openPaymentDesk(stack);
-  cleanUps.push(desk.close);
-  const { id: merchantId } = await stack.createMerchant();
-  return { stack, side, desk, merchantId };
-}
+  ({ id: merchantId } = await stack.createMerchant());
+});
 
 test('SIGTERM while a wallet hangs: gone within 10 s with 0, the cut calls on record, and followed up by the next', async () => {
-  const { side, desk, merchantId } = await openSide();
   const silent = await startSilentServer();
   cleanUps.push(silent.stop);
   await side.startSimulator();
@@ -53,14 +53,16 @@ test('SIGTERM while a wallet hangs: gone within 10 s with 0, the cut calls on re
 });
 
 test('SIGTERM under load, over and over: no payment is lost or charged twice', async () => {
-  const { side, desk, merchantId } = await openSide();
   await side.startSimulator();
   const started = startMany(desk, merchantId, 120, PaymentOption.WALLETB_USSD, 'L');
   let running = await side.startWallets();
 
   for (const share of [10, 40, 80]) {
     await waitUntil(`${share} are COMPLETED`, async () => {
-      const rows = await desk.query(`select 1 from core.orders where status = 'COMPLETED'`);
+      const rows = await desk.query(
+        `select 1 from core.orders where status = 'COMPLETED' and merchant_id = $1`,
+        [storedId('mer', merchantId)],
+      );
       return rows.length >= share;
     });
     const [code, next] = await Promise.all([running.stop('SIGTERM'), side.startWallets()]);
@@ -75,7 +77,6 @@ test('SIGTERM under load, over and over: no payment is lost or charged twice', a
 });
 
 test('wallets that cannot reach core, at start or later, go on trying, and end within 10 s when told to', async () => {
-  const { stack, side, desk, merchantId } = await openSide();
   await side.startSimulator();
   const wallets = await side.startWallets();
   const [core] = stack.cores;

@@ -1,48 +1,38 @@
-import { afterEach, expect, test } from '@jest/globals';
+import { afterEach, expect, test, beforeEach } from '@jest/globals';
 import { startReceiver } from '../integration/webhooks/receivers.ts';
-import type { Receiver } from '../integration/webhooks/receivers.ts';
 import { startStack } from '../support/stack.ts';
-import type { Stack } from '../support/stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { ownNats } from './stoppable-servers.ts';
-import type { StoppableServer } from './stoppable-servers.ts';
 import { startWebhookTraffic } from './webhook-traffic.ts';
 import type { WebhookTraffic } from './webhook-traffic.ts';
+import { shared } from '../support/shared-stack.ts';
 
 // The broker is fan-out: without it, or with nothing left of what it stored, merchants are told later, and of everything.
 
-const cleanUps: (() => Promise<unknown>)[] = [];
-
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+const nats = shared(
+  async () => {
+    const server = await ownNats();
+    await server.start();
+    return server;
+  },
+  (server) => server.remove(),
+);
+const stack = shared(
+  () =>
+    startStack({
+      ...{ ownProcesses: true, facades: 0, webhooks: 2 },
+      settings: { GATEHOUSE_NATS_URL: nats.url },
+    }),
+  ({ stop }) => stop(),
+);
+const receivers = [1, 2].map(() => shared(startReceiver, ({ close }) => close()));
+let traffic: WebhookTraffic;
+beforeEach(async () => {
+  traffic = await startWebhookTraffic({ stack, receivers, clients: 4 });
 });
+afterEach(() => traffic.close());
 
-interface Site {
-  readonly nats: StoppableServer;
-  readonly stack: Stack;
-  readonly traffic: WebhookTraffic;
-  readonly receivers: readonly Receiver[];
-}
-
-async function openSite(): Promise<Site> {
-  const nats = await ownNats();
-  cleanUps.push(nats.remove);
-  await nats.start();
-  const stack = await startStack({
-    ownProcesses: true,
-    facades: 0,
-    webhooks: 2,
-    settings: { GATEHOUSE_NATS_URL: nats.url },
-  });
-  cleanUps.push(stack.stop);
-  const receivers = [await startReceiver(), await startReceiver()];
-  cleanUps.push(...receivers.map(({ close }) => close));
-  const traffic = await startWebhookTraffic({ stack, receivers, clients: 4 });
-  cleanUps.push(traffic.close);
-  return { nats, stack, traffic, receivers };
-}
-
-async function expectAllTold({ traffic, receivers, stack }: Site): Promise<void> {
+async function expectAllTold(): Promise<void> {
   await traffic.stop();
   await traffic.untilAllDelivered();
   const committed = await traffic.committed();
@@ -55,8 +45,6 @@ async function expectAllTold({ traffic, receivers, stack }: Site): Promise<void>
 }
 
 test('orders go on and are told of while the broker is away, and when it is back', async () => {
-  const site = await openSite();
-  const { nats, traffic } = site;
   await traffic.untilMore(100);
 
   await nats.stop();
@@ -64,12 +52,10 @@ test('orders go on and are told of while the broker is away, and when it is back
   await nats.start();
   await traffic.untilMore(100);
 
-  await expectAllTold(site);
+  await expectAllTold();
 });
 
 test('the broker loses everything it has stored, again and again: nobody has to do anything', async () => {
-  const site = await openSite();
-  const { nats, traffic } = site;
   for (let round = 0; round < 3; round += 1) {
     await traffic.untilMore(100);
     await nats.stop();
@@ -79,12 +65,10 @@ test('the broker loses everything it has stored, again and again: nobody has to 
   }
   await traffic.untilMore(100);
 
-  await expectAllTold(site);
+  await expectAllTold();
 });
 
 test("the broker's files are removed under it while it runs, and it is killed only later", async () => {
-  const site = await openSite();
-  const { nats, traffic, stack } = site;
   await traffic.untilMore(100);
 
   await nats.wipe();
@@ -97,5 +81,5 @@ test("the broker's files are removed under it while it runs, and it is killed on
   });
   await traffic.untilMore(100);
 
-  await expectAllTold(site);
+  await expectAllTold();
 });

@@ -1,17 +1,16 @@
-import { afterEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { waitUntil } from '../support/wait-until.ts';
 import { openWebhookSite } from './webhook-site.ts';
 import type { Trade, WebhookSite } from './webhook-site.ts';
+import { shared } from '../support/shared-stack.ts';
 
 // A process that is killed or frozen between a merchant's receipt and the record of it: another one sends the same again
 // when the lease is over, and only one of the two writes what came of it.
 
-let site: WebhookSite | undefined;
-
-afterEach(async () => {
-  await site?.close();
-  site = undefined;
-});
+const site = shared(
+  () => openWebhookSite({ cores: 1, webhooks: 1 }),
+  ({ close }) => close(),
+);
 
 interface HeldLane {
   readonly merchant_id: string;
@@ -44,7 +43,6 @@ const hold = ({ receivers }: Trade): void => receivers.forEach((receiver) => rec
 const take = ({ receivers }: Trade): void => receivers.forEach((receiver) => receiver.behave(() => 'take'));
 
 test('killed after the receipt and before the record: another sends the same bytes again, once the lease is over', async () => {
-  site = await openWebhookSite({ cores: 1, webhooks: 1 });
   const trade = await site.openTrade({ shops: 2, customers: 2 });
   hold(trade);
   const [webhooks] = site.webhooks;
@@ -69,7 +67,6 @@ test('killed after the receipt and before the record: another sends the same byt
 });
 
 test('frozen for longer than its lease: another goes on with everything, and nothing is recorded twice when it thaws', async () => {
-  site = await openWebhookSite({ cores: 1, webhooks: 1 });
   const trade = await site.openTrade({ shops: 2, customers: 2 });
   await trade.arrival(20);
   hold(trade);

@@ -1,14 +1,13 @@
-import { afterEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { withinTenSeconds } from './within-ten-seconds.ts';
 import { openWebhookSite } from './webhook-site.ts';
-import type { Trade, WebhookSite } from './webhook-site.ts';
+import type { Trade } from './webhook-site.ts';
+import { shared } from '../support/shared-stack.ts';
 
-let site: WebhookSite | undefined;
-
-afterEach(async () => {
-  await site?.close();
-  site = undefined;
-});
+const site = shared(
+  () => openWebhookSite({ cores: 1, webhooks: 2 }),
+  ({ close }) => close(),
+);
 
 /** Events that came more than once. */
 function repeats({ receivers }: Trade): string[] {
@@ -20,7 +19,6 @@ function repeats({ receivers }: Trade): string[] {
 }
 
 test('SIGTERM under load, over and over: gone within 10 s with 0, what was on its way is on record, nothing comes twice', async () => {
-  site = await openWebhookSite({ cores: 1, webhooks: 2 });
   const trade = await site.openTrade({ shops: 4, customers: 2 });
   for (const receiver of trade.receivers) receiver.behave(() => 'take slowly');
 
@@ -40,15 +38,14 @@ test('SIGTERM under load, over and over: gone within 10 s with 0, what was on it
 });
 
 test('SIGTERM while merchants hang: gone within 10 s with 0, the lanes are free at once, and another sends again', async () => {
-  site = await openWebhookSite({ cores: 1, webhooks: 1 });
   const trade = await site.openTrade({ shops: 2, customers: 2 });
   for (const receiver of trade.receivers) receiver.behave(() => 'hold');
   await trade.arrival(2);
   const [stopped] = site.webhooks;
 
-  const exitCode = await withinTenSeconds('stopping', stopped!.stop('SIGTERM'));
+  const stops = site.webhooks.map((each) => withinTenSeconds('stopping', each.stop('SIGTERM')));
 
-  expect(exitCode).toBe(0);
+  expect(await Promise.all(stops)).toEqual([0, 0]);
   const { rows: held } = await site.database.query('select from webhooks.lanes where lease_id is not null');
   expect(held).toEqual([]);
   for (const receiver of trade.receivers) receiver.behave(() => 'take');
