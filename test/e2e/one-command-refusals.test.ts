@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { chmod, chown, mkdir, rm, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, rename, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -45,17 +45,31 @@ describe('the one command refuses to start, and says what to do', () => {
     for (const { server } of servers) server.close();
   });
 
-  test('when it is already running, naming the process, which goes on', async () => {
+  test('when it is already running, when its secrets are gone, and when its database does not start', async () => {
     const dataFolder = await newFolder();
     const first = start({ dataFolder });
     await first.ready();
-    const second = start({ dataFolder });
     await expectRefusal(
-      second,
+      start({ dataFolder }),
       `already running on ${dataFolder} (process ${first.process.pid})`,
       `kill ${first.process.pid}`,
     );
     expect((await post(await first.demo(), '/api/v1/register', anOrder('still-there'))).status).toBe(201);
+    first.process.kill('SIGTERM');
+    await first.ended;
+
+    const secrets = join(dataFolder, 'secrets.json');
+    await rename(secrets, `${secrets}.away`);
+    await expectRefusal(start({ dataFolder }), 'secrets.json is missing', 'Restore it from a backup');
+    await rename(`${secrets}.away`, secrets);
+
+    // With the end of the database's log.
+    await writeFile(join(dataFolder, 'postgres', 'PG_VERSION'), '12\n');
+    await expectRefusal(
+      start({ dataFolder }),
+      'postgres did not start',
+      'database files are incompatible with server',
+    );
   });
 
   test.each([
@@ -63,33 +77,17 @@ describe('the one command refuses to start, and says what to do', () => {
     ['GATEHOUSE_CURRENCIES', 'birr', 'GATEHOUSE_CURRENCIES must be ISO 4217 codes'],
     ['GATEHOUSE_RATE_LIMIT_PER_KEY', 'many', 'GATEHOUSE_RATE_LIMIT_PER_KEY must be a whole number'],
     ['GATEHOUSE_HOST', '192.0.2.1', 'GATEHOUSE_HOST'],
-  ])('when %s is %s, before it starts any process', async (setting, value, message) => {
-    const dataFolder = await newFolder();
-    await expectRefusal(start({ dataFolder, env: { [setting]: value } }), message);
-    expect(existsSync(join(dataFolder, 'postgres'))).toBe(false);
-    expect(existsSync(join(dataFolder, 'nats'))).toBe(false);
-  });
-
-  test('when the secrets of its database are gone', async () => {
-    const dataFolder = await newFolder();
-    const first = start({ dataFolder });
-    await first.ready();
-    first.process.kill('SIGTERM');
-    await first.ended;
-    await rm(join(dataFolder, 'secrets.json'));
-    await expectRefusal(start({ dataFolder }), 'secrets.json is missing', 'Restore it from a backup');
-  });
-
-  test('when its database does not start, with the end of the log', async () => {
-    const dataFolder = await newFolder();
-    const first = start({ dataFolder });
-    await first.ready();
-    first.process.kill('SIGTERM');
-    await first.ended;
-    await writeFile(join(dataFolder, 'postgres', 'PG_VERSION'), '12\n');
-    const second = start({ dataFolder });
-    await expectRefusal(second, 'postgres did not start', 'database files are incompatible with server');
-  });
+  ])(
+    'when %s is %s, before it starts any process, and leaves none behind',
+    async (setting, value, message) => {
+      const dataFolder = await newFolder();
+      const run = start({ dataFolder, env: { [setting]: value } });
+      await expectRefusal(run, message);
+      expect(existsSync(join(dataFolder, 'postgres'))).toBe(false);
+      expect(existsSync(join(dataFolder, 'nats'))).toBe(false);
+      expect(await isRunning(run.process.pid ?? 0)).toBe(false);
+    },
+  );
 
   if (isRoot) {
     test('when there is no nats-server and it may not install one', async () => {
@@ -126,11 +124,4 @@ describe('the one command refuses to start, and says what to do', () => {
       await expectRefusal(run, `${dataFolder} cannot be created`);
     });
   }
-
-  test('and then leaves no process behind', async () => {
-    const dataFolder = await newFolder();
-    const run = start({ dataFolder, env: { GATEHOUSE_HOST: '192.0.2.1' } });
-    await run.ended;
-    expect(await isRunning(run.process.pid ?? 0)).toBe(false);
-  });
 });
