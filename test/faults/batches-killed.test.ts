@@ -57,7 +57,7 @@ async function replace({ coreSettings }: Stack, address: string | undefined): Pr
   return core;
 }
 
-/** Each run has another seed, so that every night sees many times as many. */
+/** Each run has another seed, so several runs see what one long run would. */
 const kills = 8;
 const blows = fc.array(
   fc.record({ which: fc.constantFrom('first', 'second', 'both'), after: fc.integer({ min: 1, max: 150 }) }),
