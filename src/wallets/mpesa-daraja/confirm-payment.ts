@@ -1,6 +1,6 @@
 import type { Failure } from '../connector/failure-reason.ts';
 import type { PaymentOutcome, Unknown, WalletMoney } from '../connector/outcomes.ts';
-import type { Answer } from '../connector/raw-exchange.ts';
+import type { Answer, ExchangePurpose } from '../connector/raw-exchange.ts';
 import type { CallOptions } from '../connector/wallet-connector.ts';
 import type { InitiatorApi, ResultAddress, StatusSubject } from './initiator-api.ts';
 import { unknown } from './mpesa-error.ts';
@@ -11,6 +11,9 @@ import { withQuestion, writeReference } from './references.ts';
 
 /** How long the answer to a question may take before it is asked again. */
 export const askAgainAfterMs = 60_000;
+
+/** How long after an answer that the transaction has not ended it is asked for again. */
+const askOpenAgainAfterMs = 10_000;
 
 /** What the answer to a status question says about a transaction. */
 export type TransactionState =
@@ -68,6 +71,8 @@ export function readStatus(
 }
 
 export interface ConfirmationParts {
+  /** Of the exchanges; `query` when absent. */
+  readonly purpose?: ExchangePurpose;
   readonly api: InitiatorApi;
   readonly address: ResultAddress;
   readonly currency: string;
@@ -88,7 +93,6 @@ export async function confirmTransaction(
   asked: readonly Asked[] | undefined,
   notes: readonly Note[],
   options: CallOptions,
-  conversation?: string,
 ): Promise<Answer<Confirmation>> {
   const receipt = 'receipt' in subject ? subject.receipt : undefined;
   const of = receipt ?? ('conversation' in subject ? subject.conversation : '');
@@ -97,18 +101,17 @@ export async function confirmTransaction(
   if (state?.kind === 'completed' || state?.kind === 'ended') return { result: state, exchanges: [] };
   const now = parts.now().getTime();
   const last = (asked ?? []).findLast((question) => question.of === of);
-  // The clocks of two processes may differ in either direction.
-  if (last !== undefined && Math.abs(now - last.at) < askAgainAfterMs) {
-    const isAnswered = state !== undefined && answerTo([last], of, notes) !== undefined;
-    return { result: isAnswered ? state : { kind: 'waiting', asked: asked ?? [] }, exchanges: [] };
+  if (last !== undefined) {
+    const isAnswered = answerTo([last], of, notes) !== undefined;
+    const waitMs = isAnswered && state?.kind === 'open' ? askOpenAgainAfterMs : askAgainAfterMs;
+    // The clocks of two processes may differ in either direction.
+    if (Math.abs(now - last.at) < waitMs) {
+      const waiting = { kind: 'waiting', asked: asked ?? [] } as const;
+      return { result: isAnswered && state !== undefined ? state : waiting, exchanges: [] };
+    }
   }
-  const { result, exchanges } = await parts.api.askStatus(
-    'query',
-    subject,
-    parts.address,
-    options,
-    conversation,
-  );
+  const { purpose = 'query', address } = parts;
+  const { result, exchanges } = await parts.api.askStatus(purpose, subject, address, options);
   if (result.kind === 'unknown') return { result, exchanges };
   const question: Asked = { ids: result.ids, at: now, of };
   return { result: { kind: 'waiting', asked: withQuestion(asked, question) }, exchanges };

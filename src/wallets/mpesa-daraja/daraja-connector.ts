@@ -6,7 +6,6 @@ import type {
   Recovery,
   ReversalOutcome,
 } from '../connector/outcomes.ts';
-import { canonicalDecimal } from '../connector/decimal-text.ts';
 import type { Answer, RawExchange } from '../connector/raw-exchange.ts';
 import type {
   CallOptions,
@@ -31,7 +30,6 @@ import type { DarajaSettings } from './daraja-settings.ts';
 import { compactTime } from './eat-time.ts';
 import { InitiatorApi } from './initiator-api.ts';
 import type { ResultAddress } from './initiator-api.ts';
-import { isReceipt } from './messages.ts';
 import { MpesaClient } from './mpesa-client.ts';
 import { unknown } from './mpesa-error.ts';
 import type { Note } from './notes.ts';
@@ -43,8 +41,9 @@ import { readCallback } from './read-callback.ts';
 import { readPaymentReference, writeReference } from './references.ts';
 import type { PaymentReference } from './references.ts';
 import type { PushResult } from './result-codes.ts';
+import { requestReversal } from './request-reversal.ts';
 import { queryReversal } from './reversals.ts';
-import { pushPassword, writePush } from './write-push.ts';
+import { payeeOf, pushPassword, writePush } from './write-push.ts';
 import type { Payee } from './write-push.ts';
 
 export const darajaCapabilities: WalletCapabilities = {
@@ -120,21 +119,22 @@ export class DarajaConnector implements WalletConnector {
   async initiate(request: PaymentRequest, options: CallOptions): Promise<Answer<Acknowledgement>> {
     const { url, secrets } = this.#address(request.attemptId, request.callbackToken);
     const now = this.#options.now();
-    const timestamp = compactTime(now);
-    const password = pushPassword(this.#payee, timestamp);
     const rules = {
       currencies: this.#options.currencies.filter((code) => code === currency),
       msisdn: /^254[17][0-9]{8}$/,
       wallet: 'M-Pesa in Kenya',
     };
-    const written = writePush(this.#payee, rules, request, { url, now, password: () => password });
+    const written = writePush(this.#payee, rules, request, {
+      ...{ url, now },
+      password: (timestamp) => pushPassword(this.#payee, timestamp),
+    });
     if (!written.ok) return { result: { kind: 'refused', ...written.failure }, exchanges: [] };
     const { result, exchanges } = await this.#client.post(
       {
         purpose: 'initiate',
         path: '/mpesa/stkpush/v1/processrequest',
         body: written.body,
-        secrets: [this.#settings.passkey, password, url, ...secrets],
+        secrets: [this.#settings.passkey, written.password, url, ...secrets],
       },
       options,
     );
@@ -184,22 +184,7 @@ export class DarajaConnector implements WalletConnector {
   }
 
   async reverse(request: ReversalRequest, options: CallOptions): Promise<Answer<Acknowledgement>> {
-    const amount = canonicalDecimal(request.amount) ?? '';
-    const { providerTransactionId: receipt, currency: given } = request;
-    if (!isReceipt(receipt) || amount === '' || amount.includes('.') || given !== currency) {
-      const providerText = 'M-Pesa reverses a payment by its receipt, in whole shillings';
-      return {
-        result: { kind: 'refused', reason: 'invalid_request', providerCode: '', providerText },
-        exchanges: [],
-      };
-    }
-    const address = this.#address(request.reversalId, request.callbackToken);
-    const at = this.#options.now().getTime();
-    const call = { receipt, amount, remarks: 'Payment returned', address };
-    const { result, exchanges } = await this.#api.reverse(call, options);
-    if (result.kind !== 'asked') return { result, exchanges };
-    const providerReference = writeReference({ sent: { ids: result.ids, at } });
-    return { result: { kind: 'accepted', providerReference, lookNow: false }, exchanges };
+    return requestReversal(this.#confirmation(request.reversalId, request.callbackToken), request, options);
   }
 
   async queryReversal(reversal: ReversalInquiry, options: CallOptions): Promise<Answer<ReversalOutcome>> {
@@ -340,12 +325,4 @@ export class DarajaConnector implements WalletConnector {
 function referenceIn(notes: readonly Note[]): PaymentReference | undefined {
   const [note] = pushNotes(notes);
   return note === undefined ? undefined : { checkout: note.checkout };
-}
-
-function payeeOf(settings: DarajaSettings): Payee {
-  const { short_code: shortCode, passkey, till_number: till, transaction_type: type } = settings;
-  const isTill = type === 'till';
-  if (isTill && till === undefined)
-    throw new TypeError('till_number is missing, which the type till requires');
-  return { shortCode, passkey, isTill, number: isTill && till !== undefined ? till : shortCode };
 }

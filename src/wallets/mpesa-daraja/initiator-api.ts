@@ -69,10 +69,8 @@ export class InitiatorApi {
     subject: StatusSubject,
     address: ResultAddress,
     options: CallOptions,
-    conversation?: string,
   ): Promise<Answer<Conversation | Unknown>> {
     const body = {
-      ...(conversation === undefined ? {} : { OriginatorConversationID: conversation }),
       CommandID: 'TransactionStatusQuery',
       TransactionID: 'receipt' in subject ? subject.receipt : '',
       ...('conversation' in subject ? { OriginalConversationID: subject.conversation } : {}),

@@ -58,7 +58,7 @@ export async function* readPullStatement(
   options: CallOptions,
 ): AsyncGenerator<StatementPage, void, void> {
   if (!parts.isGranted) {
-    throw new StatementError(unknown('not_asked', 'Pull Transactions is not set up for this wallet'), []);
+    throw new StatementError(unknown('not_asked', 'this wallet has no statement'), []);
   }
   // A period that begins earlier could only be read in part.
   if (parts.now().getTime() - period.from.getTime() > longestPeriodMs) {

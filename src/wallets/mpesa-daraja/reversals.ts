@@ -14,11 +14,13 @@ import { alreadyReversed, reasonOfReversal } from './result-codes.ts';
 /**
  * The outcome of a reversal. Its result comes by callback, and counts if it names the conversation that M-Pesa acknowledged to
  * us. Without a result, the status of the reversal is asked for.
+ * @param ownConversation our id of the conversation, where the provider takes one
  */
 export async function queryReversal(
   parts: ConfirmationParts,
   reversal: ReversalInquiry,
   options: CallOptions,
+  ownConversation?: string,
 ): Promise<Answer<ReversalOutcome>> {
   const notes = readNotes(reversal.callbackNotes);
   const reference = readReversalReference(reversal.providerReference) ?? {};
@@ -28,13 +30,13 @@ export async function queryReversal(
   if (sent !== undefined && Math.abs(parts.now().getTime() - sent.at) < askAgainAfterMs) {
     return { result: { kind: 'pending' }, exchanges: [] };
   }
-  const subject = subjectOf(reference, reversal, notes);
+  const subject = subjectOf(reference, reversal, notes, ownConversation);
   if (subject === undefined) {
     const detail = 'the answer to the reversal was lost, and no callback about it has arrived';
     return { result: unknown('not_found', detail), exchanges: [] };
   }
   const { result: state, exchanges } = await confirmTransaction(
-    parts,
+    { ...parts, purpose: 'query_reversal' },
     subject,
     reference.asked,
     notes,
@@ -79,8 +81,9 @@ function subjectOf(
   { sent }: ReversalReference,
   { providerTransactionId }: ReversalInquiry,
   notes: readonly Note[],
+  ownConversation: string | undefined,
 ): StatusSubject | undefined {
-  const conversation = sent?.ids[0];
+  const conversation = ownConversation ?? sent?.ids[0];
   if (conversation !== undefined) return { conversation };
   const claim = resultNotes(notes).find(
     ({ code, transaction, original }) =>

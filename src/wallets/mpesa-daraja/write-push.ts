@@ -22,9 +22,26 @@ export interface PushRules {
 }
 
 export type WrittenPush =
-  { readonly ok: true; readonly body: object } | { readonly ok: false; readonly failure: Failure };
+  | { readonly ok: true; readonly body: object; readonly password: string }
+  | { readonly ok: false; readonly failure: Failure };
 
 const maxDescriptionLength = 13;
+
+/**
+ * The payee of the settings.
+ * @throws TypeError when the till is missing
+ */
+export function payeeOf(settings: {
+  readonly short_code: string;
+  readonly passkey: string;
+  readonly transaction_type?: 'paybill' | 'till';
+  readonly till_number?: string;
+}): Payee {
+  const { short_code: shortCode, passkey, till_number: till, transaction_type: type } = settings;
+  if (type !== 'till') return { shortCode, passkey, isTill: false, number: shortCode };
+  if (till === undefined) throw new TypeError('till_number is missing, which the type till requires');
+  return { shortCode, passkey, isTill: true, number: till };
+}
 
 /** The password of a request, which proves the passkey at a time. */
 export const pushPassword = ({ shortCode, passkey }: Payee, timestamp: string): string =>
@@ -53,9 +70,10 @@ export function writePush(
     return invalid(`the number is not one of ${rules.wallet}`, 'payer_not_found');
   }
   const timestamp = compactTime(now);
+  const secret = password(timestamp);
   const body = {
     BusinessShortCode: payee.shortCode,
-    Password: password(timestamp),
+    Password: secret,
     Timestamp: timestamp,
     TransactionType: payee.isTill ? 'CustomerBuyGoodsOnline' : 'CustomerPayBillOnline',
     Amount: Number(amount),
@@ -66,7 +84,7 @@ export function writePush(
     AccountReference: accountReference(request.attemptId),
     TransactionDesc: describe(request.description),
   };
-  return { ok: true, body };
+  return { ok: true, body, password: secret };
 }
 
 /** A short line of letters, digits and spaces. M-Pesa refuses a request without one. */

@@ -193,7 +193,7 @@ describe('forged messages', () => {
     const open = paymentOf('20');
     const paid = paymentOf('10');
     const [openReference, paidReference] = [await send(open), await send(paid)];
-    const checkoutOf = (text = '') => String((JSON.parse(text) as { checkout: string }).checkout);
+    const checkoutOf = (text = '') => (JSON.parse(text) as { checkout: string }).checkout;
     const forged = (reference: string | undefined) => () => [
       noteOf(push(checkoutOf(reference), 'FORGED1234')),
       noteOf(result('invented', 'FORGED1234')),
@@ -203,14 +203,12 @@ describe('forged messages', () => {
     const ask = asker(paid, paidReference, forged(paidReference));
     const asked = await waitUntil('our question was asked', async () => {
       const outcome = await ask();
-      return outcome.kind === 'pending' && outcome.providerReference?.includes('asked') === true && outcome;
+      const reference = outcome.kind === 'pending' ? outcome.providerReference : undefined;
+      return reference?.includes('asked') === true ? reference : undefined;
     });
     // The simulator's genuine answer says that it knows no such receipt.
     const genuine = await waitUntil('the question was answered', () => callbacks.notesOf(paid.attemptId)[0]);
-    const ofPaid = await asker(paid, asked.kind === 'pending' ? asked.providerReference : '', () => [
-      ...forged(paidReference)(),
-      genuine,
-    ])();
+    const ofPaid = await asker(paid, asked, () => [...forged(paidReference)(), genuine])();
 
     expect(ofOpen.kind).toBe('pending');
     expect(ofPaid).toMatchObject({ kind: 'unknown', why: 'inconsistent' });

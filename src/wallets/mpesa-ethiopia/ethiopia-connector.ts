@@ -1,0 +1,279 @@
+import { createHash } from 'node:crypto';
+import type { ConnectorOptions } from '../connector/connector-kind.ts';
+import type {
+  Acknowledgement,
+  Health,
+  PaymentOutcome,
+  Recovery,
+  ReversalOutcome,
+} from '../connector/outcomes.ts';
+import type { Answer } from '../connector/raw-exchange.ts';
+import type {
+  CallOptions,
+  CallbackHint,
+  CallbackRequest,
+  PayerStartedPayments,
+  PaymentInquiry,
+  PaymentRequest,
+  ReversalInquiry,
+  ReversalRequest,
+  StatementPage,
+  StatementPeriod,
+  WalletCapabilities,
+  WalletConnector,
+} from '../connector/wallet-connector.ts';
+import { accountReference } from '../mpesa-daraja/account-reference.ts';
+import { callbackUrl } from '../mpesa-daraja/callback-url.ts';
+import { certificateOf } from '../mpesa-daraja/certificate-setting.ts';
+import type { Confirmation, ConfirmationParts } from '../mpesa-daraja/confirm-payment.ts';
+import {
+  completed,
+  confirmReceipt,
+  confirmTransaction,
+  endedFailure,
+} from '../mpesa-daraja/confirm-payment.ts';
+import type { ResultAddress, StatusSubject } from '../mpesa-daraja/initiator-api.ts';
+import { InitiatorApi } from '../mpesa-daraja/initiator-api.ts';
+import { MpesaClient } from '../mpesa-daraja/mpesa-client.ts';
+import { unknown } from '../mpesa-daraja/mpesa-error.ts';
+import type { PushNote } from '../mpesa-daraja/notes.ts';
+import { pushNotes, readNotes } from '../mpesa-daraja/notes.ts';
+import {
+  readPayerStarted,
+  readRegistration,
+  registrationBody,
+  validationReply,
+} from '../mpesa-daraja/payer-started.ts';
+import { readPullStatement } from '../mpesa-daraja/pull-statement.ts';
+import { readCallback } from '../mpesa-daraja/read-callback.ts';
+import { readPushAnswer } from '../mpesa-daraja/read-push.ts';
+import type { PaymentReference } from '../mpesa-daraja/references.ts';
+import { readPaymentReference, writeReference } from '../mpesa-daraja/references.ts';
+import { judgePush } from '../mpesa-daraja/result-codes.ts';
+import { queryReversal } from '../mpesa-daraja/reversals.ts';
+import { requestReversal } from '../mpesa-daraja/request-reversal.ts';
+import { payeeOf, pushPassword, writePush } from '../mpesa-daraja/write-push.ts';
+import type { Payee } from '../mpesa-daraja/write-push.ts';
+import type { EthiopiaSettings } from './ethiopia-settings.ts';
+
+export const ethiopiaCapabilities: WalletCapabilities = {
+  // What a second request with the same MerchantRequestID does is not documented.
+  idempotentInitiate: false,
+  queryBy: 'attempt_id',
+  recovery: false,
+  reversal: true,
+  partialReversal: false,
+  statement: false,
+  callbackMethod: 'POST',
+  callbackAuthentication: 'unguessable_url',
+};
+
+const currency = 'ETB';
+
+/** How long the callback of a payment is awaited before the wallet is asked. */
+const awaitCallbackMs = 20_000;
+
+/**
+ * M-Pesa in Ethiopia. There is no query of a payment request. So its outcome is the answer to a status question, which comes by
+ * callback and counts only with the conversation id that M-Pesa acknowledged to us. The question names the receipt that a
+ * callback gave, or else our own id of the request.
+ */
+export class EthiopiaConnector implements WalletConnector {
+  readonly capabilities = ethiopiaCapabilities;
+  readonly payerStarted: PayerStartedPayments;
+  readonly #settings: EthiopiaSettings;
+  readonly #options: ConnectorOptions;
+  readonly #client: MpesaClient;
+  readonly #payee: Payee;
+  readonly #api: InitiatorApi;
+
+  /** @throws TypeError that names an unusable setting */
+  constructor(settings: EthiopiaSettings, options: ConnectorOptions) {
+    this.#settings = settings;
+    this.#options = options;
+    this.#client = new MpesaClient(settings, '/v1/token/generate', options);
+    this.#payee = payeeOf(settings);
+    this.#api = new InitiatorApi(
+      this.#client,
+      {
+        name: settings.initiator_name,
+        password: settings.initiator_password,
+        certificate: certificateOf(settings),
+        shortCode: settings.short_code,
+      },
+      {
+        status: '/mpesa/transactionstatus/v1/query',
+        reversal: '/mpesa/reversal/v2/request',
+        reversalIdentifierType: '4',
+      },
+    );
+    this.payerStarted = {
+      parse: (message) => readPayerStarted(message, currency, this.#secrets()),
+      replyToValidation: validationReply,
+      register: async (urls, callOptions) => {
+        const { consumer_key: key, short_code: shortCode } = settings;
+        const request = {
+          purpose: 'register_urls' as const,
+          path: `/v1/c2b-register-url/register?apikey=${encodeURIComponent(key)}`,
+          body: { ...registrationBody(shortCode, urls), CommandID: 'RegisterURL' },
+          secrets: [],
+        };
+        const { result, exchanges } = await this.#client.post(request, callOptions);
+        return { result: readRegistration(result), exchanges };
+      },
+      confirm: (inquiry, callOptions) =>
+        confirmReceipt(
+          this.#confirmation(inquiry.paymentId, inquiry.callbackToken),
+          {
+            receipt: inquiry.providerTransactionId,
+            reference: readPaymentReference(inquiry.providerReference),
+            notes: readNotes(inquiry.callbackNotes),
+          },
+          callOptions,
+        ),
+    };
+  }
+
+  async initiate(request: PaymentRequest, options: CallOptions): Promise<Answer<Acknowledgement>> {
+    const { url, secrets } = this.#address(request.attemptId, request.callbackToken);
+    const now = this.#options.now();
+    const rules = {
+      currencies: this.#options.currencies.filter((code) => code === currency),
+      msisdn: /^251[79][0-9]{8}$/,
+      wallet: 'M-Pesa in Ethiopia',
+    };
+    const password = (timestamp: string) => this.#password(timestamp);
+    const written = writePush(this.#payee, rules, request, { url, now, password });
+    if (!written.ok) return { result: { kind: 'refused', ...written.failure }, exchanges: [] };
+    const { result, exchanges } = await this.#client.post(
+      {
+        purpose: 'initiate',
+        path: '/mpesa/stkpush/v3/processrequest',
+        body: {
+          MerchantRequestID: request.attemptId,
+          ...written.body,
+          ReferenceData: [{ Key: 'ThirdPartyReference', Value: accountReference(request.attemptId) }],
+        },
+        secrets: [this.#settings.passkey, written.password, url, ...secrets],
+      },
+      options,
+    );
+    return { result: readPushAnswer(result, now), exchanges };
+  }
+
+  async query(payment: PaymentInquiry, options: CallOptions): Promise<Answer<PaymentOutcome>> {
+    const notes = readNotes(payment.callbackNotes);
+    const reference = readPaymentReference(payment.providerReference) ?? {};
+    const told = pushNotes(notes).filter(
+      ({ checkout }) => reference.checkout === undefined || checkout === reference.checkout,
+    );
+    if (told.length === 0 && this.#isRecent(reference)) {
+      return { result: { kind: 'pending', providerReference: writeReference(reference) }, exchanges: [] };
+    }
+    const receipt = told.find(({ code }) => code === '0')?.receipt;
+    const subject: StatusSubject = receipt === undefined ? { conversation: payment.attemptId } : { receipt };
+    const parts = this.#confirmation(payment.attemptId, payment.callbackToken);
+    const { result, exchanges } = await confirmTransaction(parts, subject, reference.asked, notes, options);
+    return { result: outcomeOf(result, reference, told.at(-1)), exchanges };
+  }
+
+  async recover(): Promise<Answer<Recovery>> {
+    const detail = 'M-Pesa is asked by our id of the request; its answer comes by callback';
+    return { result: unknown('not_found', detail), exchanges: [] };
+  }
+
+  parseCallback(callback: CallbackRequest): CallbackHint {
+    return readCallback(callback, this.#secrets());
+  }
+
+  async reverse(request: ReversalRequest, options: CallOptions): Promise<Answer<Acknowledgement>> {
+    return requestReversal(
+      this.#confirmation(request.reversalId, request.callbackToken),
+      request,
+      options,
+      request.reversalId,
+    );
+  }
+
+  async queryReversal(reversal: ReversalInquiry, options: CallOptions): Promise<Answer<ReversalOutcome>> {
+    const parts = this.#confirmation(reversal.reversalId, reversal.callbackToken);
+    return queryReversal(parts, reversal, options, reversal.reversalId);
+  }
+
+  /** There is none. */
+  statement(period: StatementPeriod, options: CallOptions): AsyncIterable<StatementPage> {
+    const { short_code: shortCode } = this.#settings;
+    const { now } = this.#options;
+    const parts = { client: this.#client, shortCode, currency, now, isGranted: false };
+    return readPullStatement(parts, period, options);
+  }
+
+  async health(options: CallOptions): Promise<Answer<Health>> {
+    return this.#client.health(options);
+  }
+
+  async close(): Promise<void> {
+    await this.#client.close();
+  }
+
+  #isRecent({ at }: PaymentReference): boolean {
+    return at !== undefined && Math.abs(this.#options.now().getTime() - at) < awaitCallbackMs;
+  }
+
+  /** The code of the official library and the sample in its documentation disagree about the form. */
+  #password(timestamp: string): string {
+    if (this.#settings.password_form !== 'sha256') return pushPassword(this.#payee, timestamp);
+    const { shortCode, passkey } = this.#payee;
+    const digest = createHash('sha256').update(`${shortCode}${passkey}${timestamp}`).digest('hex');
+    return Buffer.from(digest).toString('base64');
+  }
+
+  #secrets(): readonly string[] {
+    const { passkey, initiator_password: password, consumer_secret: secret } = this.#settings;
+    return [passkey, password, secret];
+  }
+
+  #confirmation(requestId: string, callbackToken: string): ConfirmationParts {
+    const { now } = this.#options;
+    return { api: this.#api, address: this.#address(requestId, callbackToken), currency, now };
+  }
+
+  #address(requestId: string, callbackToken: string): ResultAddress {
+    return {
+      url: callbackUrl(this.#options.callbackBaseUrl(), requestId, callbackToken),
+      secrets: [callbackToken, encodeURIComponent(callbackToken)],
+    };
+  }
+}
+
+/** The outcome by the status of the transaction. The callback's code only refines why a payment failed. */
+function outcomeOf(
+  state: Confirmation,
+  reference: PaymentReference,
+  told: PushNote | undefined,
+): PaymentOutcome {
+  switch (state.kind) {
+    case 'completed':
+      return completed(state);
+    case 'ended':
+      return failure(state.status, told);
+    case 'open':
+      return { kind: 'pending', providerReference: writeReference(reference) };
+    case 'waiting':
+      return {
+        kind: 'pending',
+        providerReference: writeReference({ ...reference, asked: [...state.asked] }),
+      };
+    case 'untold':
+      return unknown('not_found', state.detail);
+    case 'unknown':
+      return state;
+  }
+}
+
+function failure(status: string, told: PushNote | undefined): PaymentOutcome {
+  const claim = judgePush(told?.code ?? '', '');
+  if (claim.kind === 'declined' || claim.kind === 'timed_out') return claim;
+  if (status === 'expired') return { kind: 'timed_out' };
+  return { kind: 'declined', ...endedFailure(status) };
+}

@@ -1,0 +1,22 @@
+import type { ConnectorKind } from '../connector/connector-kind.ts';
+import { EthiopiaConnector, ethiopiaCapabilities } from './ethiopia-connector.ts';
+import { ethiopiaSettings } from './ethiopia-settings.ts';
+
+/** M-Pesa in Ethiopia, whose API differs from the one in Kenya. */
+export const mpesaEthiopia: ConnectorKind<typeof ethiopiaSettings> = {
+  name: 'mpesa-ethiopia',
+  settings: ethiopiaSettings,
+  merchantSettings: [
+    'consumer_key',
+    'consumer_secret',
+    'short_code',
+    'passkey',
+    'password_form',
+    'transaction_type',
+    'till_number',
+    'initiator_name',
+    'initiator_password',
+  ],
+  capabilities: ethiopiaCapabilities,
+  create: (settings, options) => new EthiopiaConnector(settings, options),
+};
