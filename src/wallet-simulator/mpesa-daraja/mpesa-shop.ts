@@ -62,7 +62,16 @@ export function createMpesaShop(
     if (payment.callbackUrl === undefined) return 'lost';
     const message = payment.kind === 'refund' ? reversalResult(payment) : pushCallback(payment, tells);
     const { status } = await post(payment.callbackUrl, message);
+    if (payment.kind === 'payment' && tells === 'truth') await confirm(payment);
     return status;
+  }
+
+  /** Requested payments are confirmed like all others, once. */
+  const confirmed = new Set<string>();
+  async function confirm(payment: Payment): Promise<void> {
+    if (shop.urls === undefined || payment.state.status !== 'completed' || confirmed.has(payment.id)) return;
+    confirmed.add(payment.id);
+    await post(shop.urls.confirmation, confirmationMessage(payment, credentials.short_code));
   }
 
   const isResultLost = (reversal: Payment): boolean =>
@@ -145,6 +154,23 @@ function pushCallback(payment: Payment, tells: 'truth' | 'failure' | 'forged'): 
     },
   };
 }
+
+/** The message before and after a payment from the menu, and after every other payment. */
+export const confirmationMessage = (payment: Payment, shortCode: string): object => ({
+  TransactionType: detail(payment, 'command') === 'CustomerBuyGoodsOnline' ? 'Buy Goods' : 'Pay Bill',
+  TransID: payment.reference,
+  TransTime: compactTime(payment.createdAt),
+  TransAmount: amountOf(payment).toFixed(2),
+  BusinessShortCode: shortCode,
+  BillRefNumber: payment.merchantReference,
+  InvoiceNumber: '',
+  OrgAccountBalance: '',
+  ThirdPartyTransID: '',
+  MSISDN: `${payment.payer.slice(0, 4)} ***** ${payment.payer.slice(-3)}`,
+  FirstName: 'DEMO',
+  MiddleName: '',
+  LastName: 'PAYER',
+});
 
 /** The codes with which a reversal fails. */
 const reversalCodes: Readonly<Record<string, readonly [number | string, string]>> = {

@@ -4,8 +4,9 @@ import type { Payment } from '../payments.ts';
 import type { MpesaBody } from './mpesa-body.ts';
 import { required, requiredUrl, textOf } from './mpesa-body.ts';
 import { badField } from './mpesa-reply.ts';
+import { confirmationMessage } from './mpesa-shop.ts';
 import type { MpesaShop } from './mpesa-shop.ts';
-import { compactTime, readSpacedTime } from './mpesa-time.ts';
+import { readSpacedTime } from './mpesa-time.ts';
 
 /** Payments that payers start in the menu of their phone, the statement, and the registration of URLs for both. */
 export function addPayerStartedEndpoints(app: FastifyInstance, shop: MpesaShop): void {
@@ -23,23 +24,6 @@ export function addPayerStartedEndpoints(app: FastifyInstance, shop: MpesaShop):
       return dialect.registered(body);
     });
   }
-
-  const messageOf = (payment: Payment): object => ({
-    TransactionType:
-      textOf(payment.details, 'command') === 'CustomerBuyGoodsOnline' ? 'Buy Goods' : 'Pay Bill',
-    TransID: payment.reference,
-    TransTime: compactTime(payment.createdAt),
-    TransAmount: Number(formatAmount(payment.amount)).toFixed(2),
-    BusinessShortCode: credentials.short_code,
-    BillRefNumber: payment.merchantReference,
-    InvoiceNumber: '',
-    OrgAccountBalance: '',
-    ThirdPartyTransID: textOf(payment.details, 'thirdParty'),
-    MSISDN: `${payment.payer.slice(0, 4)} ***** ${payment.payer.slice(-3)}`,
-    FirstName: 'DEMO',
-    MiddleName: '',
-    LastName: 'PAYER',
-  });
 
   /** Asks the client first, then moves the money, then reports it. */
   async function payFromMenu(body: MpesaBody): Promise<void> {
@@ -64,13 +48,16 @@ export function addPayerStartedEndpoints(app: FastifyInstance, shop: MpesaShop):
       payments.end(payment);
       return;
     }
-    const { status, text } = await shop.post(urls.validation, messageOf(payment));
+    const { status, text } = await shop.post(
+      urls.validation,
+      confirmationMessage(payment, credentials.short_code),
+    );
     const code = status === 200 ? resultCodeIn(text) : undefined;
     const isTaken = code === undefined ? urls.completes : code === '0';
     if (!payments.end(payment, isTaken ? undefined : (code ?? 'C2B00016'))) return;
     if (!isTaken) return;
     const at = now();
-    const answer = await shop.post(urls.confirmation, messageOf(payment));
+    const answer = await shop.post(urls.confirmation, confirmationMessage(payment, credentials.short_code));
     payment.callbacks.push({ at, tells: 'success', answer: answer.status });
   }
 

@@ -210,6 +210,15 @@ export interface PayerStartedPayments {
   /** The answer to the validation of a payment. */
   replyToValidation(decision: ValidationDecision): { readonly status: number; readonly body: string };
 
+  /**
+   * The reference that a requested payment shows in reports. Wallets also report payments that we requested: such a payment
+   * belongs to the attempt with this reference, and is no payment of a payer who started it.
+   */
+  referenceOfAttempt(attemptId: string): string;
+
+  /** The note to store with that attempt, whose later queries find the payment by it. */
+  noteOf(payment: PayerStartedPayment): string;
+
   /** Tells the wallet our URLs. Some wallets allow this once only. */
   register(urls: PayerStartedUrls, options: CallOptions): Promise<Answer<Registration>>;
 

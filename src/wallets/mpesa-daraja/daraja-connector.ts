@@ -22,6 +22,7 @@ import type {
   WalletCapabilities,
   WalletConnector,
 } from '../connector/wallet-connector.ts';
+import { accountReference } from './account-reference.ts';
 import { callbackUrl } from './callback-url.ts';
 import { certificateOf } from './certificate-setting.ts';
 import { completed, confirmReceipt, confirmTransaction, contradiction } from './confirm-payment.ts';
@@ -33,8 +34,14 @@ import type { ResultAddress } from './initiator-api.ts';
 import { MpesaClient } from './mpesa-client.ts';
 import { unknown } from './mpesa-error.ts';
 import type { Note } from './notes.ts';
-import { pushNotes, readNotes } from './notes.ts';
-import { readPayerStarted, readRegistration, registrationBody, validationReply } from './payer-started.ts';
+import { confirmedReceipts, pushNotes, readNotes } from './notes.ts';
+import {
+  confirmationNoteOf,
+  readPayerStarted,
+  readRegistration,
+  registrationBody,
+  validationReply,
+} from './payer-started.ts';
 import { findInStatement, readPullStatement } from './pull-statement.ts';
 import { readPushAnswer, readPushState } from './read-push.ts';
 import { readCallback } from './read-callback.ts';
@@ -101,6 +108,8 @@ export class DarajaConnector implements WalletConnector {
     this.payerStarted = {
       parse: (message) => readPayerStarted(message, currency, this.#secrets()),
       replyToValidation: validationReply,
+      referenceOfAttempt: accountReference,
+      noteOf: confirmationNoteOf,
       register: async (urls, callOptions) => {
         const body = registrationBody(settings.short_code, urls);
         const request = {
@@ -252,7 +261,9 @@ export class DarajaConnector implements WalletConnector {
   ): Promise<Answer<readonly string[]>> {
     const told = pushNotes(notes).filter((note) => note.checkout === checkout && note.code === '0');
     const receipts = new Set(
-      [receipt, ...told.map((note) => note.receipt)].filter((text) => text !== undefined),
+      [receipt, ...told.map((note) => note.receipt), ...confirmedReceipts(notes)].filter(
+        (text) => text !== undefined,
+      ),
     );
     if (receipts.size > 0 || !this.capabilities.statement) return { result: [...receipts], exchanges: [] };
     const { result, exchanges } = await findInStatement(this.#statementParts(), payment.attemptId, options);
@@ -321,8 +332,10 @@ export class DarajaConnector implements WalletConnector {
   }
 }
 
-/** After a lost answer, the callback gives the id of the request. */
+/** After a lost answer, the callback gives the id of the request, and a confirmation gives the receipt. */
 function referenceIn(notes: readonly Note[]): PaymentReference | undefined {
   const [note] = pushNotes(notes);
-  return note === undefined ? undefined : { checkout: note.checkout };
+  if (note !== undefined) return { checkout: note.checkout };
+  const [receipt] = confirmedReceipts(notes);
+  return receipt === undefined ? undefined : { receipt };
 }

@@ -41,8 +41,15 @@ const resultNote = Type.Object(
 );
 export type ResultNote = Static<typeof resultNote>;
 
-const noteSchema = Type.Union([pushNote, resultNote]);
-export type Note = PushNote | ResultNote;
+/** A confirmation of a payment that named the account reference of the attempt. */
+const confirmationNote = Type.Object(
+  { about: Type.Literal('confirmation'), code: Type.Literal('0'), receipt: Text(20) },
+  { additionalProperties: false },
+);
+export type ConfirmationNote = Static<typeof confirmationNote>;
+
+const noteSchema = Type.Union([pushNote, resultNote, confirmationNote]);
+export type Note = PushNote | ResultNote | ConfirmationNote;
 
 /** The note of a message; undefined when it is not one of those that M-Pesa sends. */
 export function noteOf(message: unknown): Note | undefined {
@@ -64,6 +71,10 @@ export const pushNotes = (notes: readonly Note[]): readonly PushNote[] =>
   notes.filter((note) => note.about === 'push');
 export const resultNotes = (notes: readonly Note[]): readonly ResultNote[] =>
   notes.filter((note) => note.about === 'result');
+
+/** The receipts that confirmations gave for the attempt. */
+export const confirmedReceipts = (notes: readonly Note[]): readonly string[] =>
+  notes.flatMap((note) => (note.about === 'confirmation' ? [note.receipt] : []));
 
 function pushNoteOf(message: unknown): Note | undefined {
   if (!Value.Check(pushCallbackSchema, message)) return undefined;

@@ -7,12 +7,14 @@ import { readJson } from '../connector/read-json.ts';
 import type {
   CallbackRequest,
   PayerStartedMessage,
+  PayerStartedPayment,
   PayerStartedUrls,
   Registration,
   ValidationDecision,
 } from '../connector/wallet-connector.ts';
 import { readCompactTime } from './eat-time.ts';
 import { isReceipt } from './messages.ts';
+import { writeNote } from './notes.ts';
 import { readMpesaError, readRefusal, unsettled } from './mpesa-error.ts';
 
 const TextOrNumber = Type.Union([Type.String({ maxLength: 64 }), Type.Number()]);
@@ -77,6 +79,10 @@ export const validationReply = (decision: ValidationDecision): { status: number;
       : { ResultCode: rejections[decision], ResultDesc: 'Rejected' },
   ),
 });
+
+/** The note for the attempt whose account reference a confirmed payment names. */
+export const confirmationNoteOf = ({ providerTransactionId: receipt }: PayerStartedPayment): string =>
+  writeNote({ about: 'confirmation', code: '0', receipt });
 
 /** The body that registers our URLs. */
 export const registrationBody = (shortCode: string, urls: PayerStartedUrls): object => ({

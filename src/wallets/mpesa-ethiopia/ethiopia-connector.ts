@@ -37,8 +37,9 @@ import { InitiatorApi } from '../mpesa-daraja/initiator-api.ts';
 import { MpesaClient } from '../mpesa-daraja/mpesa-client.ts';
 import { unknown } from '../mpesa-daraja/mpesa-error.ts';
 import type { PushNote } from '../mpesa-daraja/notes.ts';
-import { pushNotes, readNotes } from '../mpesa-daraja/notes.ts';
+import { confirmedReceipts, pushNotes, readNotes } from '../mpesa-daraja/notes.ts';
 import {
+  confirmationNoteOf,
   readPayerStarted,
   readRegistration,
   registrationBody,
@@ -110,6 +111,8 @@ export class EthiopiaConnector implements WalletConnector {
     this.payerStarted = {
       parse: (message) => readPayerStarted(message, currency, this.#secrets()),
       replyToValidation: validationReply,
+      referenceOfAttempt: accountReference,
+      noteOf: confirmationNoteOf,
       register: async (urls, callOptions) => {
         const { consumer_key: key, short_code: shortCode } = settings;
         const request = {
@@ -167,10 +170,11 @@ export class EthiopiaConnector implements WalletConnector {
     const told = pushNotes(notes).filter(
       ({ checkout }) => reference.checkout === undefined || checkout === reference.checkout,
     );
-    if (told.length === 0 && this.#isRecent(reference)) {
+    if (told.length === 0 && confirmedReceipts(notes).length === 0 && this.#isRecent(reference)) {
       return { result: { kind: 'pending', providerReference: writeReference(reference) }, exchanges: [] };
     }
-    const receipt = told.find(({ code }) => code === '0')?.receipt;
+    const [confirmed] = confirmedReceipts(notes);
+    const receipt = told.find(({ code }) => code === '0')?.receipt ?? confirmed;
     const subject: StatusSubject = receipt === undefined ? { conversation: payment.attemptId } : { receipt };
     const parts = this.#confirmation(payment.attemptId, payment.callbackToken);
     const { result, exchanges } = await confirmTransaction(parts, subject, reference.asked, notes, options);
