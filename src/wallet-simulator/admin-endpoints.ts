@@ -69,6 +69,16 @@ export function addAdminEndpoints(app: FastifyInstance, { wallets, received }: A
   app.get<{ Querystring: Filter }>('/accounts', { schema: { querystring } }, ({ query }) => ({
     accounts: chosen(query).flatMap((wallet) => wallet.balances()),
   }));
+  app.post<{ Querystring: { wallet: string; fault: string } }>(
+    '/faults',
+    { schema: { querystring: Type.Object({ wallet: Type.String(), fault: Type.String() }) } },
+    (request, reply) => {
+      const { wallet: id, fault } = request.query;
+      const wallet = wallets.find((each) => each.id === id);
+      if (wallet?.arm?.(fault) === true) return reply.code(204).send();
+      return reply.code(404).send({ message: `The wallet ${id} has no fault ${fault}` });
+    },
+  );
   app.post('/tokens/expire', (_request, reply) => {
     for (const { expireTokens } of wallets) expireTokens();
     return reply.code(204).send();

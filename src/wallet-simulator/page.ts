@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { FastifyInstance } from 'fastify';
+import { escapeHtml } from './html.ts';
 import type { ChargeView, PromptView, SimulatedWallet } from './simulated-wallet.ts';
 
 const headers = {
@@ -33,17 +34,6 @@ export async function addPage(app: FastifyInstance, options: PageOptions): Promi
   app.get('/page.js', (_request, reply) => reply.type('text/javascript; charset=utf-8').send(script));
   app.get('/page.css', (_request, reply) => reply.type('text/css; charset=utf-8').send(style));
 }
-
-const entities: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-const escapeHtml = (text: string): string =>
-  text.replace(/[&<>"']/g, (character) => entities[character] ?? '');
 
 function pageHtml({ wallets, interactive }: PageOptions): string {
   const how = interactive

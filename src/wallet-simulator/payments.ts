@@ -97,6 +97,8 @@ export interface PaymentsOptions {
    * Sends one callback. `forged`: it claims a success that did not happen. `failure`: it claims a failure that did not happen.
    */
   readonly callBack: (payment: Payment, tells: 'truth' | 'failure' | 'forged') => Promise<number | string>;
+  /** The number of a payer who approves on the simulator's page without having typed one. */
+  readonly defaultPayer?: string;
   /** The status that queries return, for the page. */
   readonly shownStatus: (payment: Payment) => string;
   readonly pageUrl?: (payment: Payment) => string;
@@ -189,6 +191,12 @@ export function createPayments(options: PaymentsOptions): Payments {
     payment.outcome = outcomeOf(payment);
   }
 
+  function confirm(payment: Payment, payer: string, awaitsPerson: boolean): void {
+    const at = now();
+    journal.append({ kind: 'confirmed', id: payment.id, payer, at: at.toISOString(), awaitsPerson });
+    confirmPayer(payment, payer, at, awaitsPerson);
+  }
+
   function end(payment: Payment, code?: string): boolean {
     if (payment.state.status !== 'open') return false;
     timers.get(payment)?.();
@@ -277,12 +285,7 @@ export function createPayments(options: PaymentsOptions): Payments {
       journal.append({ kind: 'opened', payment: entry });
       return add(payment);
     },
-    confirm: (payment, payer, awaitsPerson) => {
-      const at = now();
-      const { id } = payment;
-      journal.append({ kind: 'confirmed', id, payer, at: at.toISOString(), awaitsPerson });
-      confirmPayer(payment, payer, at, awaitsPerson);
-    },
+    confirm,
     letTimePass,
     end,
     callBack: (payment) => sendCallbacks(payment),
@@ -320,8 +323,9 @@ export function createPayments(options: PaymentsOptions): Payments {
     decide: (id, decision) => {
       const payment = payments.get(id);
       if (payment?.kind !== 'payment') return undefined;
+      if (payment.state.status !== 'open') return 'not_open';
       if (payment.promptedAt === undefined && (decision === 'approve' || decision === 'lose_answer')) {
-        return 'not_open';
+        confirm(payment, options.defaultPayer ?? '', true);
       }
       if (decision === 'lose_answer') {
         if (!end(payment)) return 'not_open';

@@ -2,6 +2,7 @@ import { gsma } from './gsma/gsma.ts';
 import { mpesaDaraja } from './mpesa-daraja/mpesa-daraja.ts';
 import { mpesaEthiopia } from './mpesa-ethiopia/mpesa-ethiopia.ts';
 import { mtnMomo } from './mtn-momo/mtn-momo.ts';
+import { telebirr } from './telebirr/telebirr.ts';
 import type { SimulatedProtocol } from './simulated-wallet.ts';
 
 /** The protocols that simulated wallets speak. A new protocol is a folder and a line here. */
@@ -10,6 +11,7 @@ export const protocols = {
   'mpesa-daraja': mpesaDaraja,
   'mpesa-ethiopia': mpesaEthiopia,
   'mtn-momo': mtnMomo,
+  telebirr,
 } as const satisfies Readonly<Record<string, SimulatedProtocol>>;
 
 export type ProtocolName = keyof typeof protocols;

@@ -76,6 +76,8 @@ export interface SimulatedWallet {
   readonly balances: () => readonly object[];
   /** Returns `not_open` without effect when the prompt has ended, and undefined when there is no such prompt. */
   readonly decide: (promptId: string, decision: Decision) => 'done' | 'not_open' | undefined;
+  /** Makes the next fitting request or callback go wrong; false for a fault that the protocol does not have. */
+  readonly arm?: (fault: string) => boolean;
   /** Invalidates all access tokens, like a restart of a wallet. */
   readonly expireTokens: () => void;
   /** Cancels all pending events. */

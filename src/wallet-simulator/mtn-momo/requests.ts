@@ -49,7 +49,7 @@ export function checkBody<Schema extends typeof payBody | typeof payoutBody | ty
   const units = form.test(amount) ? parseAmount(amount) : 0n;
   if (units <= 0n)
     throw mtnError(400, 'VALIDATION_ERROR', 'amount must be positive, with the decimals of its currency');
-  return { ...(body), units };
+  return { ...body, units };
 }
 
 const decimalsOf = (currency: string): number =>

@@ -95,6 +95,8 @@ export interface PaymentRequest extends WalletMoney {
   readonly channel: PromptChannel;
   /** The text for the payer, cut to the wallet's limit. */
   readonly description: string;
+  /** Where the wallet's page sends the payer's browser afterwards. What it adds to the URL is not trusted. */
+  readonly returnUrl?: string;
   readonly requestedAt: Date;
   /** An unguessable, URL-safe text for this attempt only. It becomes part of the callback URL. */
   readonly callbackToken: string;

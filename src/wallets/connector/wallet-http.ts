@@ -1,3 +1,4 @@
+import { rootCertificates } from 'node:tls';
 import { Agent } from 'undici';
 import type { Dispatcher } from 'undici';
 import type { NotSentWhy } from './outcomes.ts';
@@ -41,6 +42,8 @@ export interface WalletHttpSettings {
   readonly connectMs: number;
   /** The largest number of connections to one origin. Further requests wait within their own time limit. */
   readonly maxConnections: number;
+  /** Certificates in PEM form that are trusted besides the usual authorities. */
+  readonly extraCertificates?: string;
 }
 
 /** Headers that describe a message and contain no credentials. */
@@ -86,7 +89,12 @@ export class WalletHttp {
     this.#now = now;
     this.#agent = new Agent({
       connections: settings.maxConnections,
-      connect: { timeout: settings.connectMs },
+      connect: {
+        timeout: settings.connectMs,
+        ...(settings.extraCertificates === undefined
+          ? {}
+          : { ca: [...rootCertificates, settings.extraCertificates] }),
+      },
       pipelining: 1,
       // HTTP/2 multiplexes requests, so the check whether a request was sent would differ there.
       allowH2: false,

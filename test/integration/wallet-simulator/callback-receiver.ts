@@ -9,6 +9,7 @@ export interface ReceivedCallback {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly raw: string;
+  /** The body, an empty object when it is not JSON. */
   readonly json: Readonly<Record<string, unknown>>;
 }
 
@@ -29,7 +30,9 @@ export async function startCallbackReceiver(
   const server = createServer((request, response) => {
     void text(request).then(async (raw) => {
       const { method = '', url: path = '', headers } = request;
-      const callback = { method, path, headers, raw, json: JSON.parse(raw) as Record<string, unknown> };
+      const isJson = headers['content-type']?.startsWith('application/json') === true;
+      const json = isJson ? (JSON.parse(raw) as Record<string, unknown>) : {};
+      const callback = { method, path, headers, raw, json };
       received.push(callback);
       response.writeHead(await answer(callback)).end();
     });

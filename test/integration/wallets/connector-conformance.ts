@@ -89,6 +89,7 @@ async function callOperation(
       return verdict(
         await connector.queryReversal(
           reversalInquiry({
+            attemptId: payment.attemptId,
             reversalId,
             providerTransactionId: references.transaction,
             providerReference: references.reversal,

@@ -1,0 +1,27 @@
+import { outcomeTable } from '../payer-outcomes.ts';
+import type { PayerOutcome } from '../payer-outcomes.ts';
+
+/** telebirr tells no reason of a failed payment. */
+const failed = 'PAY_FAILED';
+
+/** The number is typed after the order was created, so those rows of the table that concern the acknowledgement just pay. */
+const table: readonly PayerOutcome[] = outcomeTable({
+  insufficientFunds: failed,
+  wrongPin: failed,
+  declined: failed,
+  expired: 'ORDER_CLOSED',
+  payerNotFound: failed,
+  limitExceeded: failed,
+  accountBarred: failed,
+  unheardOfStatus: 'UNDER_REVIEW',
+  unavailable: { status: 503, body: {} },
+  internalError: { status: 500, body: {} },
+}).map((outcome) =>
+  outcome.acknowledgement.kind === 'accepted' ? outcome : { ...outcome, summary: 'success' },
+);
+
+/** The outcome that a number on the page selects: `2519100000NN`. Undefined when it selects none. */
+export function outcomeOfNumber(payer: string): PayerOutcome | undefined {
+  const index = /^2519100000([0-9]{2})$/.exec(payer)?.[1];
+  return index === undefined ? undefined : table[Number(index)];
+}

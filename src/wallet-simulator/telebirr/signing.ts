@@ -1,0 +1,44 @@
+import { constants, sign, verify } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+const leftOut = [
+  'sign',
+  'sign_type',
+  'header',
+  'refund_info',
+  'openType',
+  'raw_request',
+  'biz_content',
+  'wallet_reference_data',
+];
+
+/** telebirr's text to sign: scalar fields of the message and of its biz_content, sorted, as key=value joined by &. */
+function stringToSign(message: Fields): string {
+  const content = message['biz_content'];
+  const all: Fields = { ...message, ...(typeof content === 'object' && content !== null ? content : {}) };
+  const pairs = Object.keys(all)
+    .filter((key) => !leftOut.includes(key))
+    .flatMap((key) => {
+      const value = all[key];
+      return ['string', 'number', 'boolean'].includes(typeof value) && value !== ''
+        ? [`${key}=${String(value)}`]
+        : [];
+    });
+  // By key, not by pair: "=" sorts after digits, which a key may have.
+  return pairs.sort((a, b) => (a.slice(0, a.indexOf('=')) < b.slice(0, b.indexOf('=')) ? -1 : 1)).join('&');
+}
+
+const pss = (key: KeyObject) => ({ key, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: 32 });
+
+/** RSASSA-PSS with SHA-256 and a salt of 32 bytes, in base 64. */
+export const signFields = (message: Fields, key: KeyObject): string =>
+  sign('sha256', Buffer.from(stringToSign(message)), pss(key)).toString('base64');
+
+/** Whether `message.sign` is the merchant's signature. telebirr accepts PSS only. */
+export function isSigned(message: Fields, key: KeyObject): boolean {
+  const given = message['sign'];
+  if (typeof given !== 'string') return false;
+  return verify('sha256', Buffer.from(stringToSign(message)), pss(key), Buffer.from(given, 'base64'));
+}

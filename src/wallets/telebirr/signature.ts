@@ -1,0 +1,87 @@
+import { constants, createPrivateKey, createPublicKey, sign, verify } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
+
+/** The padding of RSA signatures. telebirr requires PSS; some older environments used PKCS#1 v1.5. */
+export type SignaturePadding = 'pss' | 'pkcs1';
+
+/** Fields that are never signed, at the top and in `biz_content`. */
+const unsigned: ReadonlySet<string> = new Set([
+  'sign',
+  'sign_type',
+  'header',
+  'refund_info',
+  'openType',
+  'raw_request',
+  'biz_content',
+  'wallet_reference_data',
+]);
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * The text to sign: the fields of a message and those of its `biz_content`, sorted by their bytes, as `key=value` joined by
+ * `&`. Empty fields, objects and lists are left out. Values are not encoded.
+ */
+export function textToSign(message: Fields): string {
+  const content = message['biz_content'];
+  const fields = new Map<string, string>();
+  for (const [key, value] of [
+    ...Object.entries(message),
+    ...(isFields(content) ? Object.entries(content) : []),
+  ]) {
+    const text = textOf(value);
+    if (!unsigned.has(key) && text !== '') fields.set(key, text);
+  }
+  return [...fields]
+    .sort(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
+    .map(([key, value]) => `${key}=${value}`)
+    .join('&');
+}
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const textOf = (value: unknown): string =>
+  typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
+
+const saltLength = 32;
+
+const options = (key: KeyObject, padding: SignaturePadding) =>
+  padding === 'pss'
+    ? { key, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength }
+    : { key, padding: constants.RSA_PKCS1_PADDING };
+
+/** The signature of a message in base 64: RSA with SHA-256 (RFC 8017). */
+export const signMessage = (message: Fields, key: KeyObject, padding: SignaturePadding): string =>
+  sign('sha256', Buffer.from(textToSign(message)), options(key, padding)).toString('base64');
+
+/** The padding with which `message.sign` is a signature of the message; undefined if it is none. */
+export function verifyMessage(message: Fields, key: KeyObject): SignaturePadding | undefined {
+  const given = message['sign'];
+  if (typeof given !== 'string' || given === '') return undefined;
+  const text = Buffer.from(textToSign(message));
+  const signature = Buffer.from(given, 'base64');
+  return (['pss', 'pkcs1'] as const).find((padding) =>
+    verify('sha256', text, options(key, padding), signature),
+  );
+}
+
+/**
+ * A private key in PEM form, or the bare base 64 of PKCS#8 in which Ethio telecom issues it.
+ * @throws Error for any other text
+ */
+export const readPrivateKey = (text: string): KeyObject =>
+  isPem(text)
+    ? createPrivateKey(text)
+    : createPrivateKey({ key: Buffer.from(text, 'base64'), format: 'der', type: 'pkcs8' });
+
+/**
+ * A public key in PEM form, or the bare base 64 of SPKI.
+ * @throws Error for any other text
+ */
+export const readPublicKey = (text: string): KeyObject =>
+  isPem(text)
+    ? createPublicKey(text)
+    : createPublicKey({ key: Buffer.from(text, 'base64'), format: 'der', type: 'spki' });
+
+const isPem = (text: string): boolean => text.includes('-----BEGIN');

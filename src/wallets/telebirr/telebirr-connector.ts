@@ -1,0 +1,251 @@
+import { canonicalDecimal, sameDecimal } from '../connector/decimal-text.ts';
+import type { ConnectorOptions } from '../connector/connector-kind.ts';
+import type { Failure } from '../connector/failure-reason.ts';
+import type { JsonReply } from '../connector/json-reply.ts';
+import type {
+  Acknowledgement,
+  Health,
+  NotSentWhy,
+  PaymentOutcome,
+  Recovery,
+  ReversalOutcome,
+  Unknown,
+} from '../connector/outcomes.ts';
+import type { Answer, ExchangePurpose } from '../connector/raw-exchange.ts';
+import { StatementError } from '../connector/statement-error.ts';
+import type {
+  CallOptions,
+  CallbackHint,
+  CallbackRequest,
+  PaymentInquiry,
+  PaymentRequest,
+  ReversalInquiry,
+  ReversalRequest,
+  StatementPage,
+  StatementPeriod,
+  WalletCapabilities,
+  WalletConnector,
+} from '../connector/wallet-connector.ts';
+import { WalletHttp } from '../connector/wallet-http.ts';
+import { FabricClient } from './fabric-client.ts';
+import type { TelebirrParts } from './fabric-client.ts';
+import { orderId } from './order-id.ts';
+import {
+  isPaid,
+  readOrder,
+  readPayment,
+  readPreOrder,
+  readRecovery,
+  readRefund,
+  readRefunded,
+} from './read-answers.ts';
+import { readNotification } from './read-notification.ts';
+
+/** Half of the documented limit, which also fits titles of several bytes a character. */
+const maxTitleLength = 256;
+
+/**
+ * telebirr by its Fabric gateway. The payer opens telebirr's page, which is the next action of every payment, so a payment whose
+ * page was lost cannot be paid and ends when telebirr closes its order.
+ */
+export class TelebirrConnector implements WalletConnector {
+  readonly capabilities: WalletCapabilities;
+  readonly #parts: TelebirrParts;
+  readonly #options: ConnectorOptions;
+  readonly #http: WalletHttp;
+  readonly #client: FabricClient;
+
+  constructor(parts: TelebirrParts, capabilities: WalletCapabilities, options: ConnectorOptions) {
+    const { timeouts, maxConnections, now } = options;
+    this.capabilities = capabilities;
+    this.#parts = parts;
+    this.#options = options;
+    const { extraCertificates } = parts;
+    this.#http = new WalletHttp(
+      {
+        connectMs: timeouts.connectMs,
+        maxConnections,
+        ...(extraCertificates === undefined ? {} : { extraCertificates }),
+      },
+      now,
+    );
+    this.#client = new FabricClient(parts, this.#http, timeouts.callMs, now);
+  }
+
+  async initiate(request: PaymentRequest, options: CallOptions): Promise<Answer<Acknowledgement>> {
+    const { attemptId, callbackToken, currency } = request;
+    const failure = this.#unpayable(request);
+    if (failure !== undefined) return { result: { kind: 'refused', ...failure }, exchanges: [] };
+    const order = orderId(attemptId);
+    const call = {
+      purpose: 'initiate',
+      method: 'payment.preorder',
+      path: 'merchant/preOrder',
+      content: {
+        notify_url: this.#callbackUrl(attemptId, callbackToken),
+        redirect_url: request.returnUrl,
+        merch_order_id: order,
+        trade_type: 'Checkout',
+        title: titleOf(request.description),
+        total_amount: canonicalDecimal(request.amount),
+        trans_currency: currency,
+        timeout_express: `${this.#parts.paymentMinutes}m`,
+        business_type: 'BuyGoods',
+      },
+      secrets: [callbackToken],
+    } as const;
+    const { result: reply, exchanges } = await this.#client.call(call, this.#limit(options));
+    const read = readPreOrder(reply, order);
+    if (read.kind !== 'created') return { result: read, exchanges };
+    const nextAction = { kind: 'redirect', url: this.#client.checkoutPage(read.prepayId) } as const;
+    return { result: { kind: 'accepted', providerReference: order, lookNow: false, nextAction }, exchanges };
+  }
+
+  async query(payment: PaymentInquiry, options: CallOptions): Promise<Answer<PaymentOutcome>> {
+    const order = orderId(payment.attemptId);
+    const { result, exchanges } = await this.#queryOrder('query', order, this.#limit(options));
+    return { result: readPayment(result, order), exchanges };
+  }
+
+  /**
+   * Finds the order of an attempt. telebirr cannot be asked for a refund by its number: the same number again is its documented
+   * way to ask, and `reverse` looks at the order before it sends one.
+   */
+  async recover(requestId: string, options: CallOptions): Promise<Answer<Recovery>> {
+    if (requestId.startsWith('stp_')) return { result: { kind: 'not_found' }, exchanges: [] };
+    const order = orderId(requestId);
+    const { result, exchanges } = await this.#queryOrder('recover', order, this.#limit(options));
+    return { result: readRecovery(result, order), exchanges };
+  }
+
+  parseCallback(callback: CallbackRequest): CallbackHint {
+    return readNotification(callback, this.#parts.telebirrPublicKey, [this.#parts.appSecret]);
+  }
+
+  /**
+   * Refunds a whole payment. The order is queried first: if it shows a refund already, none is sent. So even if telebirr executed
+   * a repeated request twice, a lost answer would not lead to a second refund.
+   */
+  async reverse(request: ReversalRequest, options: CallOptions): Promise<Answer<Acknowledgement>> {
+    const signal = this.#limit(options);
+    const order = orderId(request.attemptId);
+    const seen = await this.#queryOrder('reverse', order, signal);
+    const before = refundable(seen.result, order, request);
+    if (before !== undefined) return { result: before, exchanges: seen.exchanges };
+    const { result, exchanges } = await this.#client.call(
+      {
+        purpose: 'reverse',
+        method: 'payment.refund',
+        path: 'merchant/refund',
+        content: {
+          merch_order_id: order,
+          refund_request_no: orderId(request.reversalId),
+          refund_reason: titleOf(request.description),
+          actual_amount: canonicalDecimal(request.amount),
+          trans_currency: request.currency,
+        },
+        secrets: [request.callbackToken],
+      },
+      signal,
+    );
+    return { result: readRefund(result, order), exchanges: [...seen.exchanges, ...exchanges] };
+  }
+
+  async queryReversal(reversal: ReversalInquiry, options: CallOptions): Promise<Answer<ReversalOutcome>> {
+    const order = orderId(reversal.attemptId);
+    const { result, exchanges } = await this.#queryOrder('query_reversal', order, this.#limit(options));
+    return { result: readRefunded(result, order), exchanges };
+  }
+
+  /**
+   * telebirr's gateway has no statement.
+   * @throws StatementError always
+   */
+  // eslint-disable-next-line require-yield -- there is no page to give
+  async *statement(_period: StatementPeriod, _options: CallOptions): AsyncGenerator<StatementPage> {
+    const detail = 'telebirr has no statement';
+    throw new StatementError({ kind: 'unknown', why: 'not_asked', detail }, []);
+  }
+
+  /** telebirr has no health endpoint. A token needs valid credentials. */
+  async health(options: CallOptions): Promise<Answer<Health>> {
+    const fetched = await this.#client.fetchToken('health', this.#limit(options));
+    const exchanges = [fetched.exchange];
+    if (fetched.kind === 'token') return { result: { kind: 'available' }, exchanges };
+    return { result: { kind: 'unavailable', detail: fetched.detail }, exchanges };
+  }
+
+  async close(): Promise<void> {
+    await this.#http.close();
+  }
+
+  /** Why this wallet cannot take the payment at all. */
+  #unpayable({ channel, currency, amount }: PaymentRequest): Failure | undefined {
+    const because = (reason: Failure['reason'], providerText: string): Failure => ({
+      reason,
+      providerCode: '',
+      providerText,
+    });
+    if (channel !== 'wallet_app') {
+      return because(
+        'merchant_config',
+        'telebirr has no prompt: the payer must open its page, so offer channel wallet',
+      );
+    }
+    if (!this.#options.currencies.includes(currency)) {
+      return because('merchant_config', `this wallet is not configured for ${currency}`);
+    }
+    const decimal = canonicalDecimal(amount);
+    if (decimal === undefined || decimal === '0' || (decimal.split('.')[1] ?? '').length > 2) {
+      return because('invalid_request', 'telebirr takes positive amounts with two decimals');
+    }
+    return undefined;
+  }
+
+  #queryOrder(purpose: ExchangePurpose, order: string, signal: AbortSignal): Promise<Answer<JsonReply>> {
+    const content = { merch_order_id: order };
+    const call = { purpose, method: 'payment.queryorder', path: 'merchant/queryOrder', content, secrets: [] };
+    return this.#client.call(call, signal);
+  }
+
+  #callbackUrl(requestId: string, token: string): string {
+    const base = this.#options.callbackBaseUrl().replace(/\/+$/, '');
+    return `${base}/${encodeURIComponent(requestId)}/${encodeURIComponent(token)}`;
+  }
+
+  #limit({ signal }: CallOptions): AbortSignal {
+    return AbortSignal.any([signal, AbortSignal.timeout(this.#options.timeouts.callMs)]);
+  }
+}
+
+/** The result without sending a refund: because of the order's state, or because the order could not be seen. */
+function refundable(reply: JsonReply, order: string, request: ReversalRequest): Acknowledgement | undefined {
+  const seen = readOrder(reply, order);
+  if (seen.kind === 'unknown') return { kind: 'not_sent', why: whyNotSent(seen), detail: seen.detail };
+  if (seen.kind === 'not_found' || !isPaid(seen)) {
+    const text = seen.kind === 'not_found' ? seen.detail : `the order is ${seen.status}`;
+    return { kind: 'refused', reason: 'invalid_request', providerCode: '', providerText: text };
+  }
+  if (seen.status === 'REFUNDING' || seen.status === 'REFUND_SUCCESS') {
+    return { kind: 'accepted', providerReference: 'refund/', lookNow: true };
+  }
+  if (seen.money !== undefined && !sameDecimal(seen.money.amount, request.amount)) {
+    const text = 'telebirr shows one refund of an order, so only the whole payment can be refunded';
+    return { kind: 'refused', reason: 'invalid_request', providerCode: '', providerText: text };
+  }
+  return undefined;
+}
+
+const whyNotSent = ({ why }: Unknown): NotSentWhy =>
+  why === 'timeout' || why === 'aborted' ? why : 'no_connection';
+
+/** One line without the characters that telebirr refuses in titles. Characters are cut whole. */
+function titleOf(description: string): string {
+  const plain = description.replace(/[~`!#$%^*()\-+=|/<>?;:"[\]{}\\&'\s\p{Cc}]+/gu, ' ').trim();
+  let title = '';
+  for (const character of plain) {
+    if (title.length + character.length > maxTitleLength) break;
+    title += character;
+  }
+  return title === '' ? 'Payment' : title;
+}

@@ -1,0 +1,98 @@
+import { readFileSync } from 'node:fs';
+import { Type } from '@sinclair/typebox';
+import { secretText } from '../connector/connector-kind.ts';
+import type { ConnectorKind } from '../connector/connector-kind.ts';
+import type { WalletCapabilities } from '../connector/wallet-connector.ts';
+import { readPrivateKey, readPublicKey } from './signature.ts';
+import { TelebirrConnector } from './telebirr-connector.ts';
+
+const text = (description: string) => Type.String({ minLength: 1, description });
+
+const settings = Type.Object(
+  {
+    base_url: Type.String({
+      pattern: '^https?://',
+      description: 'The API, up to and including /apiaccess/payment/gateway.',
+    }),
+    checkout_url: Type.String({
+      pattern: '^https?://',
+      description: 'The payment page, such as https://…/payment/web/paygate?',
+    }),
+    fabric_app_id: text('The Fabric app id, a UUID. Not the merchant app id.'),
+    app_secret: secretText('The app secret, 32 hexadecimal digits.'),
+    merchant_app_id: text('The merchant app id (appid), about 16 digits.'),
+    merchant_code: text('The short code of the merchant (merch_code).'),
+    private_key: secretText(
+      'The private RSA key whose public half telebirr has: PEM, or the bare base 64 of PKCS#8.',
+    ),
+    telebirr_public_key: text("Ethio telecom's public RSA key: PEM, or the bare base 64 of SPKI."),
+    signature_padding: Type.Optional(
+      Type.Union([Type.Literal('pss'), Type.Literal('pkcs1')], {
+        description: 'The padding of our signatures. pss unless Ethio telecom says otherwise.',
+      }),
+    ),
+    payment_minutes: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 120,
+        description: 'How long the payer can pay on the page. Default: 5.',
+      }),
+    ),
+    ca_file: Type.Optional(
+      text(
+        'A PEM file with certificates to trust besides the usual ones. The test gateway omits its intermediate.',
+      ),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+const capabilities: WalletCapabilities = {
+  // What a second order with one id does is not documented.
+  idempotentInitiate: false,
+  queryBy: 'provider_reference',
+  recovery: true,
+  reversal: true,
+  // An order has one refund state, so two partial refunds cannot be told apart.
+  partialReversal: false,
+  statement: false,
+  callbackMethod: 'POST',
+  callbackAuthentication: 'signature',
+};
+
+const standardMinutes = 5;
+
+/** telebirr of Ethio telecom, by its Fabric gateway: the payer pays on telebirr's page. */
+export const telebirr: ConnectorKind<typeof settings> = {
+  name: 'telebirr',
+  settings,
+  merchantSettings: ['fabric_app_id', 'app_secret', 'merchant_app_id', 'merchant_code', 'private_key'],
+  capabilities,
+  create: (given, options) =>
+    new TelebirrConnector(
+      {
+        baseUrl: given.base_url,
+        checkoutUrl: given.checkout_url,
+        fabricAppId: given.fabric_app_id,
+        appSecret: given.app_secret,
+        merchantAppId: given.merchant_app_id,
+        merchantCode: given.merchant_code,
+        privateKey: readKey('private_key', () => readPrivateKey(given.private_key)),
+        telebirrPublicKey: readKey('telebirr_public_key', () => readPublicKey(given.telebirr_public_key)),
+        padding: given.signature_padding ?? 'pss',
+        paymentMinutes: given.payment_minutes ?? standardMinutes,
+        ...(given.ca_file === undefined ? {} : { extraCertificates: readFileSync(given.ca_file, 'utf8') }),
+      },
+      capabilities,
+      options,
+    ),
+};
+
+/** @throws Error that names the setting, never its value */
+function readKey<T>(name: string, read: () => T): T {
+  try {
+    return read();
+  } catch {
+    throw new Error(`${name} must be an RSA key in PEM form or bare base 64`);
+  }
+}

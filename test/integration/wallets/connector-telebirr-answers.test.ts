@@ -1,0 +1,319 @@
+import { writeFile, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import {
+  readPrivateKey,
+  readPublicKey,
+  signMessage,
+  verifyMessage,
+} from '../../../src/wallets/telebirr/signature.ts';
+import { orderId } from '../../../src/wallets/telebirr/order-id.ts';
+import { paymentInquiry, reversalInquiry } from '../../support/wallet-inquiries.ts';
+import type { FaultySubject } from './connector-conformance.ts';
+import { attemptId } from './gsma-subject.ts';
+import { json } from './scripted-wallet.ts';
+import {
+  createTelebirr,
+  merchantKeys,
+  order,
+  payment,
+  reversalId,
+  routes,
+  settings,
+  startTelebirr,
+  success,
+  telebirrKeys,
+  token,
+} from './telebirr-subject.ts';
+
+const options = { signal: new AbortController().signal };
+let subject: FaultySubject;
+let time = new Date('2026-01-01T08:00:00Z');
+
+beforeAll(async () => {
+  subject = await startTelebirr({}, () => time);
+});
+beforeEach(() => {
+  for (const { route, good } of Object.values(subject.routes)) {
+    subject.wallet.on(route, json(good.status, good.body));
+  }
+});
+afterAll(() => subject.close());
+
+const pay = (over = {}) => subject.connector.initiate(payment(over), options);
+const query = () => subject.connector.query(paymentInquiry({ attemptId }), options);
+const refund = (over = {}) =>
+  subject.connector.reverse({ ...payment(over), reversalId, providerTransactionId: 'CKA1B2C3D4' }, options);
+const lastBody = (route: RegExp) =>
+  JSON.parse(subject.wallet.requestsTo(route).at(-1)!.body) as Record<string, unknown>;
+
+describe('an order', () => {
+  test('is signed, named by 32 letters and digits, and has the fields of the documentation', async () => {
+    await pay({ description: 'Tea & "cakes" #42', returnUrl: 'https://shop.example/back', amount: '5.00' });
+
+    const { headers } = subject.wallet.requestsTo(routes.preOrder).at(-1)!;
+    const body = lastBody(routes.preOrder);
+    expect(headers).toMatchObject({
+      'x-app-key': 'c4182ef8-9249-458a-985e-06d191f4d505',
+      authorization: 'Bearer the-access-token',
+    });
+    expect(body).toMatchObject({
+      method: 'payment.preorder',
+      timestamp: '1767254400',
+      version: '1.0',
+      sign_type: 'SHA256WithRSA',
+      biz_content: {
+        appid: '1234567890123456',
+        merch_code: '000123',
+        merch_order_id: expect.stringMatching(/^[0-9a-f]{32}$/),
+        notify_url: `https://gatehouse.example/callbacks/telebirr-sandbox/${attemptId}/unguessable-token`,
+        redirect_url: 'https://shop.example/back',
+        title: 'Tea cakes 42',
+        total_amount: '5',
+        trans_currency: 'ETB',
+        trade_type: 'Checkout',
+        timeout_express: '5m',
+      },
+    });
+    expect(verifyMessage(body, readPublicKey(merchantKeys.publicKey))).toBe('pss');
+  });
+
+  test('leads to a page whose signature covers its five fields', async () => {
+    const { result } = await pay();
+
+    if (result.kind !== 'accepted' || result.nextAction?.kind !== 'redirect') throw new Error(result.kind);
+    const url = new URL(result.nextAction.url);
+    const fields = Object.fromEntries(url.searchParams);
+    expect(url.pathname).toBe('/telebirr/payment/web/paygate');
+    expect(fields).toMatchObject({
+      prepay_id: 'the-prepay-id',
+      trade_type: 'Checkout',
+      version: '1.0',
+      sign_type: 'SHA256WithRSA',
+    });
+    const { trade_type: _type, version: _version, ...signed } = fields;
+    expect(verifyMessage(signed, readPublicKey(merchantKeys.publicKey))).toBe('pss');
+  });
+
+  test.each([
+    ['a prompt instead of a page', { channel: 'ussd' as const }, 'merchant_config'],
+    ['another currency', { currency: 'USD' }, 'merchant_config'],
+    ['three decimals', { amount: '1.005' }, 'invalid_request'],
+    ['no amount', { amount: '0' }, 'invalid_request'],
+  ])('for %s is refused before it is sent', async (_what, over, reason) => {
+    const before = subject.wallet.requestsTo(routes.preOrder).length;
+
+    expect((await pay(over)).result).toMatchObject({ kind: 'refused', reason });
+    expect(subject.wallet.requestsTo(routes.preOrder)).toHaveLength(before);
+  });
+});
+
+describe('an answer', () => {
+  const gateway = (errorCode: string, errorMsg = 'for +251911223344') => ({
+    errorCode,
+    errorMsg,
+    errorSolution: '',
+  });
+
+  test.each([
+    [500, gateway('60200099'), { kind: 'refused', reason: 'merchant_config' }],
+    [400, gateway('49401024995'), { kind: 'refused', reason: 'invalid_request' }],
+    [404, gateway('404', 'can not find api'), { kind: 'refused', reason: 'merchant_config' }],
+    [299, { result: 'FAIL', code: '60200087', msg: 'no' }, { kind: 'unknown', why: 'unrecognised_code' }],
+    [500, gateway('49401024991'), { kind: 'unknown', why: 'server_error' }],
+    [403, gateway('49401021002'), { kind: 'unknown', why: 'rate_limited' }],
+    [200, { ...success({ prepay_id: 'x' }), code: '1' }, { kind: 'unknown', why: 'unrecognised_code' }],
+    [299, success({ prepay_id: 'x' }), { kind: 'unknown', why: 'unexpected_status' }],
+    [200, success({}), { kind: 'unknown', why: 'unreadable_answer' }],
+    [200, success({ prepay_id: 'x', merch_order_id: 'other' }), { kind: 'unknown', why: 'inconsistent' }],
+  ])('of %d %j', async (status, body, expected) => {
+    subject.wallet.on(routes.preOrder, json(status, body));
+
+    const { result } = await pay();
+
+    expect(result).toMatchObject(expected);
+    expect(JSON.stringify(result)).not.toContain('251911223344');
+  });
+
+  test('of 401 renews the token once', async () => {
+    subject.wallet.on(routes.preOrder, json(401, gateway('401')), json(200, success({ prepay_id: 'x' })));
+
+    expect((await pay()).result.kind).toBe('accepted');
+  });
+});
+
+describe('a token', () => {
+  test('lives as long as its two dates differ, whatever our clock and their zone', async () => {
+    const fresh = await startTelebirr({}, () => time);
+    const count = () => fresh.wallet.requestsTo(routes.token).length;
+    fresh.wallet.on(routes.token, json(200, token));
+    const start = time;
+    await fresh.connector.query(paymentInquiry({ attemptId }), options);
+
+    time = new Date(start.getTime() + 3_569_000);
+    await fresh.connector.query(paymentInquiry({ attemptId }), options);
+    const before = count();
+    time = new Date(start.getTime() + 3_571_000);
+    await fresh.connector.query(paymentInquiry({ attemptId }), options);
+
+    expect([before, count()]).toEqual([1, 2]);
+    time = start;
+    await fresh.close();
+  });
+});
+
+describe('a query', () => {
+  const paid = { kind: 'completed', providerTransactionId: 'CKA1B2C3D4', amount: '100.5', currency: 'ETB' };
+
+  test.each([
+    [{ order_status: 'PAY_SUCCESS' }, paid],
+    [{ order_status: undefined, trade_status: 'Completed' }, paid],
+    [{ order_status: 'REFUND_SUCCESS' }, paid],
+    [{ order_status: 'REFUNDING' }, paid],
+    [{ order_status: 'REFUND_FAILED' }, paid],
+    [
+      { order_status: undefined, orderStatus: 'PAY_SUCCESS', trans_id: undefined, transId: 'CKA1B2C3D4' },
+      paid,
+    ],
+    [{ order_status: 'WAIT_PAY' }, { kind: 'pending' }],
+    [{ order_status: 'PAYING' }, { kind: 'pending' }],
+    [{ order_status: 'ACCEPTED' }, { kind: 'pending' }],
+    [{ order_status: 'PAY_FAILED' }, { kind: 'declined', reason: 'provider_error' }],
+    [{ order_status: 'ORDER_CLOSED' }, { kind: 'timed_out' }],
+    [{ order_status: 'PAY_CANCEL' }, { kind: 'unknown', why: 'unrecognised_status' }],
+    [{ order_status: undefined }, { kind: 'unknown', why: 'unreadable_answer' }],
+    [{ total_amount: undefined }, { kind: 'unknown', why: 'unreadable_answer' }],
+    [{ merch_order_id: 'other' }, { kind: 'unknown', why: 'inconsistent' }],
+  ])('of an order with %j', async (over, expected) => {
+    subject.wallet.on(routes.queryOrder, json(200, order(over)));
+
+    expect((await query()).result).toMatchObject(expected);
+  });
+
+  test('of an order that telebirr does not know is unknown, and recovery finds nothing', async () => {
+    const unknownOrder = { result: 'FAIL', code: '60330006', msg: 'The order was not found.' };
+    subject.wallet.on(routes.queryOrder, json(299, unknownOrder));
+
+    expect((await query()).result).toMatchObject({ kind: 'unknown', why: 'not_found' });
+    expect((await subject.connector.recover(attemptId, options)).result).toEqual({ kind: 'not_found' });
+  });
+});
+
+describe('a refund', () => {
+  test('names the order and has a number of its own', async () => {
+    const { result } = await refund();
+
+    expect(result).toEqual({ kind: 'accepted', providerReference: 'refund/R1', lookNow: true });
+    expect(lastBody(routes.refund)).toMatchObject({
+      method: 'payment.refund',
+      biz_content: {
+        merch_order_id: orderId(attemptId),
+        refund_request_no: orderId(reversalId),
+        actual_amount: '100.5',
+        trans_currency: 'ETB',
+      },
+    });
+  });
+
+  test.each([
+    ['REFUND_SUCCESS', 'accepted'],
+    ['REFUND_DUPLICATED', 'accepted'],
+    ['REFUND_FAILED', 'refused'],
+    ['REFUND_PONDERED', 'unknown'],
+  ])('with the status %s is %s', async (status, kind) => {
+    subject.wallet.on(routes.refund, json(200, success({ refund_status: status })));
+
+    expect((await refund()).result.kind).toBe(kind);
+  });
+
+  test.each([
+    ['is being refunded', { order_status: 'REFUNDING' }, 'accepted'],
+    ['was refunded', { order_status: 'REFUND_SUCCESS' }, 'accepted'],
+    ['was not paid', { order_status: 'WAIT_PAY' }, 'refused'],
+    ['was paid with another amount', { total_amount: '200.00' }, 'refused'],
+    ['has a status nobody knows', { merch_order_id: 'other' }, 'not_sent'],
+  ])('of an order that %s is not sent', async (_what, over, kind) => {
+    subject.wallet.on(routes.queryOrder, json(200, order(over)));
+    const before = subject.wallet.requestsTo(routes.refund).length;
+
+    expect((await refund()).result.kind).toBe(kind);
+    expect(subject.wallet.requestsTo(routes.refund)).toHaveLength(before);
+  });
+
+  test.each([
+    ['REFUND_SUCCESS', 'completed'],
+    ['REFUNDING', 'pending'],
+    ['PAY_SUCCESS', 'pending'],
+    ['REFUND_FAILED', 'refused'],
+    ['ORDER_CLOSED', 'unknown'],
+  ])('of an order with the status %s is %s', async (status, kind) => {
+    subject.wallet.on(routes.queryOrder, json(200, order({ order_status: status })));
+    const inquiry = reversalInquiry({ attemptId, reversalId, providerTransactionId: 'x' });
+
+    expect((await subject.connector.queryReversal(inquiry, options)).result.kind).toBe(kind);
+  });
+});
+
+describe('a notification', () => {
+  const fields = { merch_order_id: orderId(attemptId), trade_status: 'Completed', total_amount: '100.50' };
+  const parse = (body: string) =>
+    subject.connector.parseCallback({
+      method: 'POST',
+      url: '/callbacks/telebirr/…',
+      headers: {},
+      body: Buffer.from(body),
+      receivedAt: new Date(),
+    });
+
+  test.each(['pss', 'pkcs1'] as const)(
+    'signed with %s is a claim, and still only a reason to query',
+    (padding) => {
+      const sign = signMessage(fields, readPrivateKey(telebirrKeys.privateKey), padding);
+
+      expect(parse(JSON.stringify({ ...fields, sign, sign_type: 'SHA256WithRSA' }))).toMatchObject({
+        lookNow: true,
+        claim: 'completed',
+        claimedRequestId: orderId(attemptId),
+        reply: { status: 200 },
+      });
+    },
+  );
+
+  test.each([
+    ['without a signature', {}],
+    [
+      'signed with another key',
+      { sign: signMessage(fields, readPrivateKey(merchantKeys.privateKey), 'pss') },
+    ],
+  ])('%s claims nothing', (_what, over) => {
+    const hint = parse(JSON.stringify({ ...fields, ...over }));
+
+    expect(hint).toMatchObject({ lookNow: true, claim: 'other' });
+    expect(hint.exchange.problem).toMatch(/signature/);
+  });
+});
+
+describe('the settings', () => {
+  test.each([
+    ['private_key', { private_key: 'not a key' }],
+    ['telebirr_public_key', { telebirr_public_key: 'not a key' }],
+  ])('name %s when it is no key, and not its value', (name, over) => {
+    const create = () => createTelebirr(settings('http://127.0.0.1:1', over), 'https://gatehouse.example');
+
+    expect(create).toThrow(`${name} must be an RSA key`);
+    expect(create).not.toThrow(/not a key/);
+  });
+
+  test('read a file of certificates, and fail when it is missing', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'telebirr-ca-'));
+    const file = join(folder, 'ca.pem');
+    await writeFile(file, '');
+    const create = (path: string) =>
+      createTelebirr(settings('http://127.0.0.1:1', { ca_file: path }), 'https://gatehouse.example');
+
+    expect(() => create(join(folder, 'none.pem'))).toThrow(/ENOENT/);
+    await create(file).close();
+    await rm(folder, { recursive: true });
+  });
+});

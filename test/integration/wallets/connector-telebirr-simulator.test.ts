@@ -1,0 +1,207 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { NextAction } from '../../../src/wallets/connector/outcomes.ts';
+import type { PaymentRequest } from '../../../src/wallets/connector/wallet-connector.ts';
+import { orderId } from '../../../src/wallets/telebirr/order-id.ts';
+import { startInline } from '../../support/inline-process.ts';
+import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
+import { paymentInquiry, reversalInquiry } from '../../support/wallet-inquiries.ts';
+import { waitUntil } from '../../support/wait-until.ts';
+import { startCallbackReceiver } from '../wallet-simulator/callback-receiver.ts';
+import type { CallbackReceiver } from '../wallet-simulator/callback-receiver.ts';
+import type { Ending, RealSubject } from './connector-conformance.ts';
+import { describeOutcomes } from './connector-conformance.ts';
+import { createTelebirr, payment, settings, simulatorCredentials } from './telebirr-subject.ts';
+
+/**
+ * The last two digits of the number that the payer types. telebirr gives no reason of a failure, and gets the number after the
+ * order was created, so that the other endings are armed below.
+ */
+const payers: Partial<Record<Ending, string>> = {
+  completed: '00',
+  expired: '04',
+  unrecognised_status: '09',
+  no_callback: '10',
+  callback_thrice: '11',
+  late_success: '13',
+  forged_callback: '18',
+  another_amount: '19',
+  still_pending: '20',
+  failure_callback: '21',
+  reversal_refused: '22',
+};
+
+const options = { signal: new AbortController().signal };
+let simulator: GatehouseProcess;
+let receiver: CallbackReceiver;
+let origin: string;
+
+beforeAll(async () => {
+  receiver = await startCallbackReceiver(() => 200);
+  simulator = await startInline('wallet-simulator', {
+    GATEHOUSE_SIMULATOR_PORT: '0',
+    GATEHOUSE_SIMULATOR_CREDENTIALS: JSON.stringify({ telebirr: simulatorCredentials }),
+    // A wallet that takes a moment where people take minutes.
+    GATEHOUSE_SIMULATOR_TIME_SCALE: '0.005',
+  });
+  origin = String(simulator.ready['origin']);
+});
+
+afterAll(async () => {
+  await simulator.stop();
+  await receiver.close();
+});
+
+/** Opens telebirr's page like a browser, types the number and confirms. */
+async function confirmOnPage(action: NextAction | undefined, phone: string): Promise<void> {
+  if (action?.kind !== 'redirect') throw new Error(`no page to open: ${JSON.stringify(action)}`);
+  const page = await fetch(action.url);
+  expect(await page.text()).toContain('Confirm payment');
+  await fetch(page.url, { method: 'POST', body: new URLSearchParams({ phone, action: 'pay' }) });
+}
+
+async function startSubject(clock = () => new Date()): Promise<RealSubject> {
+  const connector = createTelebirr(settings(origin), receiver.url, clock);
+  return {
+    connector,
+    paymentThat: (ending) =>
+      payment({
+        attemptId: randomUUID(),
+        payerPhone: `+2519100000${payers[ending] ?? ''}`,
+        requestedAt: new Date(),
+      }),
+    act: (request, action) => confirmOnPage(action, request.payerPhone),
+    chargesOf,
+    callbacksOf: ({ attemptId }) => receiver.received.filter(({ path }) => path.includes(attemptId)),
+    expireTokens: async () => {
+      await fetch(`${origin}/simulator/tokens/expire`, { method: 'POST' });
+    },
+    newId: randomUUID,
+    close: () => connector.close(),
+  };
+}
+
+async function chargesOf({ attemptId }: Pick<PaymentRequest, 'attemptId'>): Promise<readonly string[]> {
+  const response = await fetch(`${origin}/simulator/charges?correlation_id=${orderId(attemptId)}`);
+  const { charges } = (await response.json()) as { charges: readonly { amount: string; reversed: string }[] };
+  return charges.map(({ amount, reversed }) => (reversed === '0' ? amount : `${amount}-${reversed}`));
+}
+
+const arm = async (fault: string): Promise<void> => {
+  const { status } = await fetch(`${origin}/simulator/faults?wallet=telebirr&fault=${fault}`, {
+    method: 'POST',
+  });
+  expect(status).toBe(204);
+};
+
+const supported = Object.keys(payers) as Ending[];
+
+describeOutcomes('the telebirr connector', supported, startSubject);
+
+test.each([
+  ['preorder_lost', 'found'],
+  ['preorder_not_received', 'not_found'],
+])('after %s the order is %s, and nobody can be charged', async (fault, kind) => {
+  const { connector, paymentThat, close } = await startSubject();
+  const request = paymentThat('completed');
+  await arm(fault);
+
+  const { result } = await connector.initiate(request, options);
+  const recovery = await connector.recover(request.attemptId, options);
+
+  expect(result.kind).toBe('unknown');
+  expect(recovery.result.kind).toBe(kind);
+  if (kind === 'found') {
+    const outcome = await waitUntil('telebirr closes the order', async () => {
+      const answer = await connector.query(paymentInquiry({ attemptId: request.attemptId }), options);
+      return answer.result.kind === 'pending' ? undefined : answer.result;
+    });
+    expect(outcome).toEqual({ kind: 'timed_out' });
+  }
+  expect(await chargesOf(request)).toEqual([]);
+  await close();
+});
+
+test.each([
+  ['rate_limit', 'rate_limited'],
+  ['unavailable', 'server_error'],
+])('%s leaves a payment open, and it can be paid afterwards', async (fault, why) => {
+  const { connector, paymentThat, act, close } = await startSubject();
+  const request = paymentThat('completed');
+  await arm(fault);
+
+  const first = await connector.initiate(request, options);
+  const second = await connector.initiate(request, options);
+
+  expect(first.result).toMatchObject({ kind: 'unknown', why });
+  if (second.result.kind !== 'accepted') throw new Error(JSON.stringify(second.result));
+  await act?.(request, second.result.nextAction);
+  await waitUntil('the payer is charged', async () => (await chargesOf(request)).length === 1);
+  await close();
+});
+
+test('a payer who cancels on the page is declined, without a reason', async () => {
+  const { connector, paymentThat, close } = await startSubject();
+  const request = paymentThat('completed');
+  const { result } = await connector.initiate(request, options);
+  if (result.kind !== 'accepted' || result.nextAction?.kind !== 'redirect') throw new Error(result.kind);
+  const page = await fetch(result.nextAction.url);
+
+  await fetch(page.url, { method: 'POST', body: new URLSearchParams({ action: 'cancel' }) });
+
+  const answer = await connector.query(paymentInquiry({ attemptId: request.attemptId }), options);
+  expect(answer.result).toMatchObject({ kind: 'declined', reason: 'provider_error' });
+  await close();
+});
+
+test('a refund whose answer was lost is not sent twice, and is paid once', async () => {
+  const { connector, paymentThat, act, close } = await startSubject();
+  const request = paymentThat('completed');
+  const { result } = await connector.initiate(request, options);
+  if (result.kind !== 'accepted') throw new Error(result.kind);
+  await act?.(request, result.nextAction);
+  await waitUntil('the payer is charged', async () => (await chargesOf(request)).length === 1);
+  const refund = { ...request, reversalId: randomUUID(), providerTransactionId: 'receipt' };
+  await arm('refund_lost');
+
+  const lost = await connector.reverse(refund, options);
+  const again = await connector.reverse(refund, options);
+
+  expect(lost.result).toMatchObject({ kind: 'unknown', why: 'server_error' });
+  expect(again.result.kind).toBe('accepted');
+  await waitUntil('the refund is done', async () => {
+    const answer = await connector.queryReversal(reversalInquiry(refund), options);
+    return answer.result.kind === 'completed';
+  });
+  const third = await connector.reverse({ ...refund, reversalId: randomUUID() }, options);
+  expect(third.exchanges.map(({ url }) => url.split('/').at(-1))).toEqual(['queryOrder']);
+  expect(await chargesOf(request)).toEqual(['100.5-100.5']);
+  await close();
+});
+
+test.each(['notification_as_form', 'notification_as_field_name'])(
+  'a signed %s is understood',
+  async (fault) => {
+    const { connector, paymentThat, act, callbacksOf, close } = await startSubject();
+    const request = paymentThat('completed');
+    await arm(fault);
+    const { result } = await connector.initiate(request, options);
+    if (result.kind !== 'accepted') throw new Error(result.kind);
+    await act?.(request, result.nextAction);
+
+    const [callback] = await waitUntil('telebirr notifies', () => {
+      const seen = callbacksOf(request);
+      return seen.length > 0 && seen;
+    });
+
+    const hint = connector.parseCallback({
+      ...callback!,
+      url: '/callbacks/telebirr/…',
+      body: Buffer.from(callback!.raw),
+      receivedAt: new Date(),
+    });
+    expect(hint).toMatchObject({ claim: 'completed', claimedRequestId: orderId(request.attemptId) });
+    expect(hint.exchange).not.toHaveProperty('problem');
+    await close();
+  },
+);

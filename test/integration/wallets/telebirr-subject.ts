@@ -1,0 +1,155 @@
+import { generateKeyPairSync } from 'node:crypto';
+import type { PaymentRequest, WalletConnector } from '../../../src/wallets/connector/wallet-connector.ts';
+import { orderId } from '../../../src/wallets/telebirr/order-id.ts';
+import { telebirr } from '../../../src/wallets/telebirr/telebirr.ts';
+import type { FaultySubject } from './connector-conformance.ts';
+import { attemptId, buildPayment } from './gsma-subject.ts';
+import { json, startScriptedWallet } from './scripted-wallet.ts';
+
+const newKeys = () =>
+  generateKeyPairSync('rsa', {
+    modulusLength: 2048,
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  });
+
+export const merchantKeys = newKeys();
+export const telebirrKeys = newKeys();
+
+/** As Ethio telecom issues a key: the base 64 of its DER form on one line. */
+export const bare = (pem: string): string => pem.replace(/-----[^-]+-----|\s/g, '');
+
+type TelebirrSettings = Parameters<typeof telebirr.create>[0];
+
+export const settings = (origin: string, over: Partial<TelebirrSettings> = {}): TelebirrSettings => ({
+  base_url: `${origin}/telebirr/apiaccess/payment/gateway`,
+  checkout_url: `${origin}/telebirr/payment/web/paygate?`,
+  fabric_app_id: 'c4182ef8-9249-458a-985e-06d191f4d505',
+  app_secret: 'the-app-secret',
+  merchant_app_id: '1234567890123456',
+  merchant_code: '000123',
+  private_key: bare(merchantKeys.privateKey),
+  telebirr_public_key: telebirrKeys.publicKey,
+  ...over,
+});
+
+/** What the simulator must know of the same merchant. */
+export const simulatorCredentials = {
+  protocol: 'telebirr',
+  fabric_app_id: 'c4182ef8-9249-458a-985e-06d191f4d505',
+  app_secret: 'the-app-secret',
+  merchant_app_id: '1234567890123456',
+  merchant_code: '000123',
+  merchant_public_key: bare(merchantKeys.publicKey),
+  telebirr_private_key: telebirrKeys.privateKey,
+};
+
+export const createTelebirr = (
+  given: TelebirrSettings,
+  callbackBaseUrl: string,
+  now: () => Date = () => new Date(),
+): WalletConnector =>
+  telebirr.create(given, {
+    callbackBaseUrl: () => callbackBaseUrl,
+    currencies: ['ETB'],
+    timeouts: { connectMs: 5_000, callMs: 20_000 },
+    maxConnections: 8,
+    now,
+  });
+
+export const payment = (over: Partial<PaymentRequest> = {}): PaymentRequest =>
+  buildPayment({ channel: 'wallet_app', ...over });
+
+export const reversalId = '018f4a54-9b61-7cc1-9a5e-5b1f4b5d2a01';
+
+const path = '/telebirr/apiaccess/payment/gateway/payment/v1';
+export const routes = {
+  token: new RegExp(`POST ${path}/token`),
+  preOrder: new RegExp(`POST ${path}/merchant/preOrder`),
+  queryOrder: new RegExp(`POST ${path}/merchant/queryOrder`),
+  refund: new RegExp(`POST ${path}/merchant/refund`),
+};
+
+export const success = (content: object) => ({
+  result: 'SUCCESS',
+  code: '0',
+  msg: 'success',
+  nonce_str: 'n',
+  biz_content: content,
+});
+
+export const order = (over: object = {}) =>
+  success({
+    merch_order_id: orderId(attemptId),
+    order_status: 'PAY_SUCCESS',
+    payment_order_id: '8011',
+    trans_id: 'CKA1B2C3D4',
+    trans_time: '2026-01-01 11:00:00',
+    trans_currency: 'ETB',
+    total_amount: '100.50',
+    ...over,
+  });
+
+export const token = {
+  token: 'Bearer the-access-token',
+  effectiveDate: '20260101110000',
+  expirationDate: '20260101120000',
+};
+
+/** A connector in front of a server that gives the good answer everywhere until it is told otherwise. */
+export async function startTelebirr(
+  over: Partial<TelebirrSettings> = {},
+  now: () => Date = () => new Date(),
+): Promise<FaultySubject> {
+  const wallet = await startScriptedWallet();
+  const found = { route: routes.queryOrder, good: { status: 200, body: order() } };
+  const operationRoutes = {
+    initiate: {
+      route: routes.preOrder,
+      good: {
+        status: 200,
+        body: success({ merch_order_id: orderId(attemptId), prepay_id: 'the-prepay-id' }),
+      },
+    },
+    query: found,
+    recover: found,
+    queryReversal: found,
+    reverse: {
+      route: routes.refund,
+      good: {
+        status: 200,
+        body: success({
+          merch_order_id: orderId(attemptId),
+          refund_status: 'REFUNDING',
+          refund_order_id: 'R1',
+        }),
+      },
+    },
+    statement: { route: /GET \/none/, good: { status: 200, body: [] as unknown[] } },
+    health: { route: routes.token, good: { status: 200, body: token } },
+  };
+  for (const { route, good } of Object.values(operationRoutes))
+    wallet.on(route, json(good.status, good.body));
+  const connector = createTelebirr(
+    settings(wallet.origin, over),
+    'https://gatehouse.example/callbacks/telebirr-sandbox',
+    now,
+  );
+  let open = true;
+  const close = async (): Promise<void> => {
+    if (open) await wallet.close();
+    open = false;
+  };
+  return {
+    connector,
+    wallet: { ...wallet, close },
+    routes: operationRoutes,
+    secrets: ['the-app-secret', 'the-access-token', bare(merchantKeys.privateKey)],
+    payment: payment(),
+    references: { payment: orderId(attemptId), reversal: 'refund/R1', transaction: 'CKA1B2C3D4' },
+    close: async () => {
+      await connector.close();
+      await close();
+    },
+  };
+}

@@ -1,0 +1,108 @@
+import { execFileSync } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import {
+  readPrivateKey,
+  readPublicKey,
+  signMessage,
+  textToSign,
+  verifyMessage,
+} from '../../../src/wallets/telebirr/signature.ts';
+
+const keys = generateKeyPairSync('rsa', {
+  modulusLength: 2048,
+  publicKeyEncoding: { type: 'spki', format: 'pem' },
+  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+});
+const bare = (pem: string): string => pem.replace(/-----[^-]+-----|\s/g, '');
+
+const message = {
+  timestamp: '1735689600',
+  nonce_str: 'N',
+  method: 'payment.queryorder',
+  version: '1.0',
+  biz_content: { appid: 'A', merch_code: '000000', merch_order_id: 'X1' },
+  sign_type: 'SHA256WithRSA',
+};
+const text =
+  'appid=A&merch_code=000000&merch_order_id=X1&method=payment.queryorder&nonce_str=N&timestamp=1735689600&version=1.0';
+
+describe('the text to sign', () => {
+  test('has the fields of both levels, sorted, without the signature', () => {
+    expect(textToSign({ ...message, sign: 'S' })).toBe(text);
+  });
+
+  test.each([
+    ['empty and absent values', { b: '', a: '1', c: undefined, d: null }, 'a=1'],
+    ['objects and lists', { a: '1', b: { c: '2' }, d: [3] }, 'a=1'],
+    [
+      'fields that are never signed',
+      { a: '1', refund_info: 'x', openType: 'x', raw_request: 'x', header: 'x' },
+      'a=1',
+    ],
+    [
+      'such fields in biz_content',
+      { a: '1', biz_content: { wallet_reference_data: 'x', b: '2' } },
+      'a=1&b=2',
+    ],
+  ])('leaves out %s', (_what, fields, expected) => {
+    expect(textToSign(fields)).toBe(expected);
+  });
+
+  test('is sorted by bytes and not encoded', () => {
+    expect(textToSign({ trans_id: 'z', trade_type: 'y', Title: 'Täglich & mehr=', a1: 3, a: true })).toBe(
+      'Title=Täglich & mehr=&a=true&a1=3&trade_type=y&trans_id=z',
+    );
+  });
+});
+
+describe('a signature', () => {
+  let folder: string;
+  const file = (name: string): string => join(folder, name);
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'telebirr-signature-'));
+    writeFileSync(file('public.pem'), keys.publicKey);
+    writeFileSync(file('private.pem'), keys.privateKey);
+    writeFileSync(file('text'), text);
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  const openssl = (...args: string[]): Buffer => execFileSync('openssl', ['dgst', '-sha256', ...args]);
+  const padding = {
+    pss: ['-sigopt', 'rsa_padding_mode:pss', '-sigopt', 'rsa_pss_saltlen:32'],
+    pkcs1: ['-sigopt', 'rsa_padding_mode:pkcs1'],
+  };
+
+  test.each(['pss', 'pkcs1'] as const)('with %s is one to OpenSSL, and OpenSSL’s is one to us', (name) => {
+    const ours = signMessage(message, readPrivateKey(bare(keys.privateKey)), name);
+    writeFileSync(file('ours'), Buffer.from(ours, 'base64'));
+
+    const verdict = openssl(
+      ...padding[name],
+      '-verify',
+      file('public.pem'),
+      '-signature',
+      file('ours'),
+      file('text'),
+    );
+    const theirs = openssl(...padding[name], '-sign', file('private.pem'), file('text')).toString('base64');
+
+    expect(verdict.toString()).toContain('Verified OK');
+    expect(verifyMessage({ ...message, sign: theirs }, readPublicKey(bare(keys.publicKey)))).toBe(name);
+  });
+
+  test.each([
+    ['of another message', { ...message, nonce_str: 'M' }],
+    ['of another amount', { ...message, biz_content: { ...message.biz_content, total_amount: '1' } }],
+    ['that is missing', { ...message, sign: undefined }],
+    ['that is empty', { ...message, sign: '' }],
+    ['of other bytes', { ...message, sign: 'AAAA' }],
+  ])('%s is none', (_what, changed) => {
+    const sign = signMessage(message, readPrivateKey(keys.privateKey), 'pss');
+
+    expect(verifyMessage({ sign, ...changed }, readPublicKey(keys.publicKey))).toBeUndefined();
+  });
+});
