@@ -12,7 +12,7 @@ import { addPage } from './page.ts';
 import { protocols } from './protocols.ts';
 import type { ProtocolName } from './protocols.ts';
 import { createReceivedRequests } from './received-requests.ts';
-import type { SimulatedWallet, Timers } from './simulated-wallet.ts';
+import type { SimulatedProtocol, SimulatedWallet, Timers } from './simulated-wallet.ts';
 
 /** One wallet and its base path. */
 export interface MountedWallet {
@@ -58,6 +58,7 @@ export async function buildWalletSimulator(options: WalletSimulatorOptions): Pro
     ...edgeServerOptions(edge),
     bodyLimit: maxBodyBytes,
     forceCloseConnections: true,
+    rewriteUrl: ({ url = '/' }) => withBasePath(options.wallets, url),
     routerOptions: { maxParamLength: 256 },
     ajv: {
       customOptions: {
@@ -109,6 +110,17 @@ function requireBasePath(path: string): string {
   if (/^(\/[a-z0-9._-]+)+$/.test(path) && path !== '/simulator') return path;
   throw new RangeError(`a wallet cannot be mounted at "${path}": give it a path such as /walleta`);
 }
+
+/** Puts the base path of a wallet before a path that its protocol also has at the root. */
+function withBasePath(wallets: readonly MountedWallet[], url: string): string {
+  const wallet = wallets.find(({ protocol }) => rootPathsOf(protocol)?.test(url));
+  return wallet === undefined ? url : `${wallet.basePath}${url}`;
+}
+
+const rootPathsOf = (name: ProtocolName): RegExp | undefined => {
+  const protocol: SimulatedProtocol = protocols[name];
+  return protocol.rootPaths;
+};
 
 /** Clients send UUIDs. */
 const maxCorrelationIdLength = 64;

@@ -111,6 +111,11 @@ export interface WalletContext {
 export interface SimulatedProtocol {
   /** What the setting gives for a wallet of this protocol. */
   readonly credentials: TSchema;
+  /**
+   * The paths at which the first wallet of the protocol also answers without its base path. Some client libraries accept an
+   * origin, and drop the path of a base URL.
+   */
+  readonly rootPaths?: RegExp;
   /** Adds the wallet's API to `scope`, which is mounted at the base path. */
   readonly mount: (scope: FastifyInstance, context: WalletContext) => Promise<SimulatedWallet>;
 }

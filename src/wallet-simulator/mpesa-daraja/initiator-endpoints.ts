@@ -1,11 +1,13 @@
 import type { FastifyInstance } from 'fastify';
 import { formatAmount, parseAmount } from '../amount.ts';
+import { merchantAccount } from '../payments.ts';
 import type { Payment } from '../payments.ts';
 import type { MpesaBody } from './mpesa-body.ts';
 import { required, requiredUrl, textOf } from './mpesa-body.ts';
 import { MpesaRefusal, badField } from './mpesa-reply.ts';
 import { refusal, result, statusParameters } from './mpesa-shop.ts';
 import type { MpesaShop } from './mpesa-shop.ts';
+import { compactTime } from './mpesa-time.ts';
 
 /** Status questions, reversals, payouts and balances: their results are posted to the ResultURL. */
 export function addInitiatorEndpoints(app: FastifyInstance, shop: MpesaShop): void {
@@ -140,6 +142,62 @@ export function addInitiatorEndpoints(app: FastifyInstance, shop: MpesaShop): vo
       note(isLost ? 'error' : 'accepted');
       if (isLost) throw new MpesaRefusal(500, '500.003.1001', 'Internal Server Error');
       return acknowledgement(ids);
+    });
+  }
+
+  for (const path of [
+    '/mpesa/b2c/v1/paymentrequest',
+    '/mpesa/b2c/v2/paymentrequest',
+    '/mpesa/b2c/v3/paymentrequest',
+  ]) {
+    app.post<{ Body: MpesaBody }>(path, ({ body }) => {
+      checkInitiator(body, /^(Salary|Business|Promotion)Payment$/);
+      const amount = required(body, 'Amount', /^[1-9][0-9]{0,5}(\.0+)?$/);
+      const payer = required(body, 'PartyB', dialect.msisdn);
+      if (textOf(body, 'PartyA') !== credentials.short_code) throw badField('PartyA');
+      const ids = newConversation(body);
+      if (payments.find('payout', ids[0]) !== undefined) {
+        throw new MpesaRefusal(500, '500.002.1001', 'Duplicate OriginatorConversationID.');
+      }
+      if (!isInitiator(body))
+        return acknowledge(body, () => ({ ...refusal('WRONG_INITIATOR'), transaction: '' }));
+      const payout = payments.open({
+        kind: 'payout',
+        requestId: ids[0],
+        reference: shop.newReceipt(),
+        payer,
+        amount: parseAmount(amount.replace(/\.0+$/, '')),
+        currency: dialect.currency,
+        description: textOf(body, 'Remarks'),
+        channel: 'ussd',
+        merchantReference: '',
+        callbackUrl: textOf(body, 'ResultURL'),
+        details: { conversationId: ids[1] },
+        expiresAt: new Date(now().getTime() + delaysMs.promptExpiry),
+        awaitsPerson: false,
+      });
+      payments.letTimePass(payout);
+      return acknowledgement(ids);
+    });
+  }
+
+  for (const path of ['/mpesa/accountbalance/v1/query', '/mpesa/accountbalance/v2/query']) {
+    app.post<{ Body: MpesaBody }>(path, ({ body }) => {
+      checkInitiator(body, /^AccountBalance$/);
+      if (textOf(body, 'PartyA') !== credentials.short_code) throw badField('PartyA');
+      return acknowledge(body, () => {
+        if (!isInitiator(body)) return { ...refusal('WRONG_INITIATOR'), transaction: '' };
+        const balance = (Number(context.ledger.balance(merchantAccount, dialect.currency)) / 10_000).toFixed(
+          2,
+        );
+        const working = `Working Account|${dialect.currency}|0.00|0.00|0.00|0.00`;
+        const utility = `Utility Account|${dialect.currency}|${balance}|${balance}|0.00|0.00`;
+        const parameters = [
+          { Key: 'AccountBalance', Value: `${working}&${utility}` },
+          { Key: 'BOCompletedTime', Value: Number(compactTime(now())) },
+        ];
+        return { ...refusal(''), transaction: shop.newReceipt(), parameters };
+      });
     });
   }
 }

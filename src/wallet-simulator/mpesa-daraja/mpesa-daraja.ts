@@ -31,5 +31,8 @@ const daraja: MpesaDialect = {
 /** M-Pesa in Kenya, by the Daraja API. */
 export const mpesaDaraja: SimulatedProtocol = {
   credentials: mpesaCredentials,
+  rootPaths: new RegExp(
+    '^/(oauth/v1/|pulltransactions/|mpesa/(stkpush/v1|stkpushquery|transactionstatus|reversal/v1|c2b|b2c|accountbalance)/)',
+  ),
   mount: (scope, context) => mountMpesa(scope, context, daraja),
 };

@@ -8,7 +8,7 @@ import type { MpesaCredentials } from './mpesa-credentials.ts';
 import type { MpesaDialect } from './mpesa-dialect.ts';
 import type { MpesaOutcome } from './mpesa-outcomes.ts';
 import { codes, outcomeOfNumber, resultTexts } from './mpesa-outcomes.ts';
-import { compactTime } from './mpesa-time.ts';
+import { compactTime, dottedTime } from './mpesa-time.ts';
 
 /** A simulated M-Pesa organisation: its payments, and the messages about them. */
 export interface MpesaShop {
@@ -60,7 +60,7 @@ export function createMpesaShop(
   async function callBack(payment: Payment, tells: 'truth' | 'failure' | 'forged'): Promise<number | string> {
     if (payment.kind === 'refund' && isResultLost(payment)) return 'lost';
     if (payment.callbackUrl === undefined) return 'lost';
-    const message = payment.kind === 'refund' ? reversalResult(payment) : pushCallback(payment, tells);
+    const message = messageAbout(payment, tells);
     const { status } = await post(payment.callbackUrl, message);
     if (payment.kind === 'payment' && tells === 'truth') await confirm(payment);
     return status;
@@ -97,7 +97,7 @@ export function createMpesaShop(
     post,
     isInitiator: (name, credential) =>
       name === credentials.initiator_name &&
-      decrypt(credentials.security_key, credential) === credentials.initiator_password,
+      isPassword(credentials, decrypt(credentials.security_key, credential) ?? ''),
     urls: undefined,
   };
   return shop;
@@ -110,6 +110,10 @@ const receiptOf = (bytes: Buffer): string =>
   [...createHash('sha256').update(bytes).digest().subarray(0, 10)]
     .map((byte) => receiptLetters[byte % receiptLetters.length])
     .join('');
+
+/** Some client libraries append the time to the password, `YYYYMMDDHHmmss`. */
+const isPassword = ({ initiator_password: password }: MpesaCredentials, given: string): boolean =>
+  given === password || (given.startsWith(password) && /^[0-9]{14}$/.test(given.slice(password.length)));
 
 function decrypt(securityKey: string, credential: string): string | undefined {
   try {
@@ -131,6 +135,17 @@ export function resultCode({ state, outcome }: Payment): string {
 export const amountOf = ({ amount }: Payment): number => Number(formatAmount(amount));
 
 const detail = (payment: Payment, name: string): string => textOf(payment.details, name);
+
+function messageAbout(payment: Payment, tells: 'truth' | 'failure' | 'forged'): object {
+  switch (payment.kind) {
+    case 'payment':
+      return pushCallback(payment, tells);
+    case 'refund':
+      return reversalResult(payment);
+    case 'payout':
+      return payoutResult(payment);
+  }
+}
 
 /** The callback of a payment request. */
 function pushCallback(payment: Payment, tells: 'truth' | 'failure' | 'forged'): object {
@@ -199,6 +214,29 @@ export function reversalResult(reversal: Payment): object {
   });
 }
 
+/** The result of a payout. */
+function payoutResult(payout: Payment): object {
+  const { state, reference, payer } = payout;
+  const parameters = [
+    { Key: 'TransactionAmount', Value: amountOf(payout) },
+    { Key: 'TransactionReceipt', Value: reference },
+    { Key: 'B2CRecipientIsRegisteredCustomer', Value: 'Y' },
+    { Key: 'B2CChargesPaidAccountAvailableFunds', Value: 0 },
+    { Key: 'ReceiverPartyPublicName', Value: `${payer} - Demo payer` },
+    { Key: 'TransactionCompletedDateTime', Value: dottedTime(payout.endedAt ?? payout.createdAt) },
+    { Key: 'B2CUtilityAccountAvailableFunds', Value: 0 },
+    { Key: 'B2CWorkingAccountAvailableFunds', Value: 0 },
+  ];
+  const isDone = state.status === 'completed';
+  const code = isDone ? '0' : resultCode(payout);
+  return result(payout.requestId, detail(payout, 'conversationId'), {
+    code: Number(code),
+    text: resultTexts[code] ?? '',
+    transaction: reference,
+    ...(isDone ? { parameters } : {}),
+  });
+}
+
 export function refusal(name: string): { readonly code: number | string; readonly text: string } {
   const [code, text] = reversalCodes[name] ?? [0, 'The service request is processed successfully.'];
   return { code, text };
@@ -225,7 +263,9 @@ export const result = (
     ...(content.parameters === undefined
       ? {}
       : { ResultParameters: { ResultParameter: content.parameters } }),
-    ReferenceData: { ReferenceItem: { Key: 'Occasion' } },
+    ReferenceData: {
+      ReferenceItem: { Key: 'QueueTimeoutURL', Value: 'https://internal.example/results/v1/submit' },
+    },
   },
 });
 

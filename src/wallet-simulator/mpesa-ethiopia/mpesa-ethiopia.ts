@@ -32,5 +32,9 @@ const ethiopia: MpesaDialect = {
 /** M-Pesa in Ethiopia. */
 export const mpesaEthiopia: SimulatedProtocol = {
   credentials: mpesaCredentials,
+  // A wallet that stands before this one gets the paths that both countries have.
+  rootPaths: new RegExp(
+    '^/(v1/(token|c2b-register-url)/|mpesa/(stkpush/v3|transactionstatus|reversal/v2|b2c|accountbalance)/)',
+  ),
   mount: (scope, context) => mountMpesa(scope, context, ethiopia),
 };
