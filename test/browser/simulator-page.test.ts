@@ -20,7 +20,7 @@ afterAll(async () => {
   await simulator.close();
 });
 
-test.each([280, 320, 360, 1_100])(
+test.each([280, 320, 390, 1_280])(
   'at %s px no time is broken and nothing runs out of the page',
   async (width) => {
     const page = await browser.newPage({ viewport: { width, height: 800 } });

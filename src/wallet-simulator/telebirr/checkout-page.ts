@@ -51,7 +51,8 @@ export function addCheckoutPage(
 
   app.get<{ Querystring: Query }>('/payment/web/paygate', (request, reply) => {
     const { appid, merch_code, nonce_str, prepay_id, timestamp, sign } = request.query;
-    const signed = { appid, merch_code, nonce_str, prepay_id, timestamp, sign };
+    // Some clients do not encode the plus signs of the signature, which arrive as spaces.
+    const signed = { appid, merch_code, nonce_str, prepay_id, timestamp, sign: sign?.replaceAll(' ', '+') };
     if (!isSigned(signed, credentials.merchantPublicKey)) {
       return refuse(reply, 'The link is not signed by the shop. Go back to the shop and start again.');
     }
@@ -83,7 +84,7 @@ export function addCheckoutPage(
         const payer = readPhone(form.get('phone') ?? '');
         if (payer === undefined) {
           const problem = 'Enter the number of a telebirr account, such as 0911 22 33 44.';
-          return send(reply, 400, formPage(basePath, payment, problem));
+          return send(reply, 400, formPage(basePath, payment, problem, form.get('phone') ?? ''));
         }
         payments.confirm(payment, payer, false);
         payments.letTimePass(payment);
@@ -126,7 +127,7 @@ const summary = (payment: Payment): string =>
   `<p class="amount">${escapeHtml(birr(payment.amount))} <small>${escapeHtml(payment.currency)}</small></p>
 <p class="for">${escapeHtml(payment.description)}</p>`;
 
-function formPage(basePath: string, payment: Payment, problem?: string): string {
+function formPage(basePath: string, payment: Payment, problem?: string, typed = ''): string {
   const id = String(payment.details['prepay_id']);
   const error =
     problem === undefined ? '' : `<p class="problem" id="problem" role="alert">${escapeHtml(problem)}</p>`;
@@ -137,7 +138,7 @@ function formPage(basePath: string, payment: Payment, problem?: string): string 
     `${summary(payment)}
 <form method="post" action="${basePath}/pay/${escapeHtml(id)}">
 <label for="phone">Mobile number</label>
-<input id="phone" name="phone" type="tel" inputmode="tel" autocomplete="tel" placeholder="0911 22 33 44" required${invalid}>
+<input id="phone" name="phone" type="tel" inputmode="tel" autocomplete="tel" placeholder="0911 22 33 44" value="${escapeHtml(typed)}" required${invalid}>
 ${error}<button class="approve" name="action" value="pay">Pay ${escapeHtml(birr(payment.amount))} ETB</button>
 <button class="plain" name="action" value="cancel" formnovalidate>Cancel</button>
 </form>

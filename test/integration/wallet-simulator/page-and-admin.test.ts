@@ -51,6 +51,23 @@ describe('an interactive simulator', () => {
     expect(await simulator.charges()).toEqual([]);
   });
 
+  test.each([
+    ['time_out', 'failed', []],
+    ['lose_answer', 'completed', [{ tells: 'success', answer: 'lost' }]],
+  ])('%s ends a payment as %s', async (decision, status, callbacks) => {
+    const receiver = await startCallbackReceiver();
+    await simulator.pay(payer, { callbackUrl: receiver.url });
+    const answer = await simulator.send(`/simulator/prompts/${await idOf()}/${decision}`, { method: 'POST' });
+
+    expect(answer).toMatchObject({ status: 200, json: { status } });
+    if (decision === 'time_out') await receiver.wait(1);
+    else expect(answer.json).toMatchObject({ callbacks });
+    expect(receiver.received).toHaveLength(decision === 'time_out' ? 1 : 0);
+    expect(await simulator.charges()).toHaveLength(status === 'completed' ? 1 : 0);
+    expect((await simulator.send('/live')).text.includes('The answer was lost')).toBe(status === 'completed');
+    await receiver.close();
+  });
+
   test('lets a payment expire that nobody answers', async () => {
     await simulator.pay(payer);
     simulator.time.pass(120_000);
@@ -174,8 +191,8 @@ describe('the page', () => {
 
   test('that shows nothing yet says so, loads nothing from elsewhere and has nothing inline', async () => {
     const { text, headers } = await simulator.send('/');
-    expect(text).toContain('No payment has been asked for yet.');
-    expect(text).toContain('Nobody has been charged yet.');
+    expect(text).toContain('No payment has been requested yet.');
+    expect(text).toContain('No payer has been charged yet.');
     const loaded = [...text.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, url]) => url);
 
     expect(headers.get('content-security-policy')).toMatch(/default-src 'none'/);

@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Browser, Page } from 'playwright-core';
+import { newRandomId } from '../../src/contract/public-id.ts';
+import type { WalletConnector } from '../../src/wallets/connector/wallet-connector.ts';
+import {
+  createTelebirr,
+  payment,
+  settings,
+  simulatorCredentials,
+} from '../integration/wallets/telebirr-subject.ts';
+import { launchChromium } from '../support/chromium.ts';
+import { startInline } from '../support/inline-process.ts';
+import type { GatehouseProcess } from '../support/gatehouse-process.ts';
+import { paymentInquiry } from '../support/wallet-inquiries.ts';
+
+const options = { signal: new AbortController().signal };
+let simulator: GatehouseProcess;
+let browser: Browser;
+let connector: WalletConnector;
+let origin: string;
+
+beforeAll(async () => {
+  simulator = await startInline('wallet-simulator', {
+    GATEHOUSE_SIMULATOR_PORT: '0',
+    GATEHOUSE_SIMULATOR_INTERACTIVE: 'true',
+    GATEHOUSE_SIMULATOR_TIME_SCALE: '0.2',
+    GATEHOUSE_SIMULATOR_CREDENTIALS: JSON.stringify({ telebirr: simulatorCredentials }),
+  });
+  origin = String(simulator.ready['origin']);
+  connector = createTelebirr(settings(origin), 'http://127.0.0.1:9/callbacks');
+  browser = await launchChromium();
+});
+
+afterAll(async () => {
+  await browser.close();
+  await connector.close();
+  await simulator.stop();
+});
+
+async function order(): Promise<{ readonly attemptId: string; readonly url: string }> {
+  const attemptId = newRandomId('pat', new Date());
+  const returnUrl = `${origin}/healthz?from=telebirr`;
+  const { result } = await connector.initiate(payment({ attemptId, returnUrl }), options);
+  if (result.kind !== 'accepted' || result.nextAction?.kind !== 'redirect') throw new Error(result.kind);
+  return { attemptId, url: result.nextAction.url };
+}
+
+const outcomeOf = async (attemptId: string): Promise<string> =>
+  (await connector.query(paymentInquiry({ attemptId }), options)).result.kind;
+
+const overflow = (page: Page): Promise<number> =>
+  page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+
+describe.each([
+  [390, 844],
+  [1_280, 800],
+])('at %i x %i', (width, height) => {
+  test('the payer types a number, pays, and returns to the shop', async () => {
+    const { attemptId, url } = await order();
+    const page = await browser.newPage({ viewport: { width, height } });
+    await page.goto(url);
+    const button = page.getByRole('button', { name: 'Pay 100.50 ETB' });
+    const box = await button.boundingBox();
+    const widths = [await overflow(page)];
+
+    await page.getByLabel('Mobile number').fill('12345');
+    await button.click();
+    const problem = await page.getByRole('alert').textContent();
+    const typed = await page.getByLabel('Mobile number').inputValue();
+    await page.getByLabel('Mobile number').fill('0911 22 33 44');
+    await button.click();
+    await page.getByRole('heading', { name: 'Payment successful' }).waitFor();
+    widths.push(await overflow(page));
+    await page.waitForURL(/\/healthz/);
+
+    expect(box!.y + box!.height).toBeLessThanOrEqual(height);
+    expect(problem).toContain('telebirr account');
+    expect(typed).toBe('12345');
+    expect(widths).toEqual([0, 0]);
+    expect(new URL(page.url()).searchParams.get('trade_status')).toBe('Completed');
+    expect(await outcomeOf(attemptId)).toBe('completed');
+    await page.close();
+  });
+
+  test('the simulator’s phone shows an open order, and each decision is one click', async () => {
+    const page = await browser.newPage({ viewport: { width, height } });
+    const kinds: string[] = [];
+
+    for (const label of ['Approve', 'Decline', 'Let it time out', 'Lose the answer']) {
+      const { attemptId } = await order();
+      await page.goto(origin);
+      expect(await overflow(page)).toBe(0);
+      await page.getByRole('button', { name: label }).click();
+      await page.waitForLoadState();
+      kinds.push(await outcomeOf(attemptId));
+    }
+
+    expect(kinds).toEqual(['completed', 'declined', 'timed_out', 'completed']);
+    expect(await page.getByText('The answer was lost').count()).toBeGreaterThan(0);
+    await page.close();
+  });
+});
+
+test('a page whose link the shop did not sign, and one of no order, are refused', async () => {
+  const { url } = await order();
+
+  const forged = await fetch(url.replace(/prepay_id=[^&]+/, 'prepay_id=other'));
+  const missing = await fetch(`${origin}/telebirr/pay/other`);
+  const unencoded = await fetch(url.replaceAll('%2B', '+'));
+
+  expect([forged.status, missing.status, unencoded.status]).toEqual([400, 400, 200]);
+  expect(await forged.text()).toContain('not signed by the shop');
+});
+
+test('a payer who cancels has declined', async () => {
+  const { attemptId, url } = await order();
+  const page = await browser.newPage();
+  await page.goto(url);
+
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  await page.getByRole('heading', { name: 'Payment failed' }).waitFor();
+
+  expect(await outcomeOf(attemptId)).toBe('declined');
+  await page.close();
+});
