@@ -1,6 +1,7 @@
 import type { SimulatedProtocol } from '../simulated-wallet.ts';
 import { mountMpesa } from './mpesa-api.ts';
 import { mpesaCredentials } from './mpesa-credentials.ts';
+import { plainPassword } from './mpesa-dialect.ts';
 import type { MpesaDialect } from './mpesa-dialect.ts';
 
 const daraja: MpesaDialect = {
@@ -11,6 +12,7 @@ const daraja: MpesaDialect = {
   tokenType: false,
   // An empty body.
   wrongClient: { status: 400, body: undefined },
+  passwords: (text) => [plainPassword(text)],
   pushPath: '/mpesa/stkpush/v1/processrequest',
   queryPath: '/mpesa/stkpushquery/v1/query',
   clientNamesRequests: false,
@@ -18,6 +20,7 @@ const daraja: MpesaDialect = {
   reversalPaths: ['/mpesa/reversal/v1/request'],
   reversalIdentifierType: '11',
   registerPath: ['/mpesa/c2b/v1/registerurl', '/mpesa/c2b/v2/registerurl'],
+  registersByKey: false,
   registered: () => ({
     // M-Pesa spells the field so.
     OriginatorCoversationID: '7619-37765134-1',

@@ -10,6 +10,8 @@ export interface MpesaDialect {
   readonly tokenType: boolean;
   /** The answer to a client with wrong keys. */
   readonly wrongClient: { readonly status: number; readonly body: object | undefined };
+  /** The accepted passwords of a payment request, from short code, passkey and time in one text. */
+  readonly passwords: (text: string) => readonly string[];
   readonly pushPath: string;
   /** Absent where a payment request cannot be queried. */
   readonly queryPath?: string;
@@ -20,8 +22,13 @@ export interface MpesaDialect {
   readonly reversalPaths: readonly string[];
   readonly reversalIdentifierType: string;
   readonly registerPath: readonly string[];
+  /** URLs are registered by the consumer key in the query, without an access token. */
+  readonly registersByKey: boolean;
   readonly registered: (body: MpesaBody) => object;
   /** Paths that simulate a payment that the payer starts, in the sandbox. */
   readonly simulatePaths: readonly string[];
   readonly hasPull: boolean;
 }
+
+/** The password as Daraja documents it. */
+export const plainPassword = (text: string): string => Buffer.from(text).toString('base64');

@@ -22,8 +22,8 @@ export function addPushEndpoints(app: FastifyInstance, shop: MpesaShop): void {
     if (shortCode !== credentials.short_code) {
       throw new MpesaRefusal(500, '500.001.1001', '[MerchantValidate] - Merchant does not exist');
     }
-    const given = Buffer.from(textOf(body, 'Password'), 'base64').toString();
-    if (given !== `${shortCode}${credentials.passkey}${timestamp}`) {
+    const accepted = dialect.passwords(`${shortCode}${credentials.passkey}${timestamp}`);
+    if (!accepted.includes(textOf(body, 'Password'))) {
       throw new MpesaRefusal(500, '500.001.1001', 'Wrong credentials');
     }
   }

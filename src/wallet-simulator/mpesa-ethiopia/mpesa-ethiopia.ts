@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto';
 import { mountMpesa } from '../mpesa-daraja/mpesa-api.ts';
 import { mpesaCredentials } from '../mpesa-daraja/mpesa-credentials.ts';
+import { plainPassword } from '../mpesa-daraja/mpesa-dialect.ts';
 import type { MpesaDialect } from '../mpesa-daraja/mpesa-dialect.ts';
 import type { SimulatedProtocol } from '../simulated-wallet.ts';
 
@@ -11,6 +13,11 @@ const ethiopia: MpesaDialect = {
   tokenPath: '/v1/token/generate',
   tokenType: true,
   wrongClient: { status: 400, body: { resultCode: '999991', resultDesc: 'Invalid client id passed.' } },
+  // The official library and its documentation disagree.
+  passwords: (text) => {
+    const digest = createHash('sha256').update(text).digest('hex');
+    return [plainPassword(text), plainPassword(digest), digest];
+  },
   pushPath: '/mpesa/stkpush/v3/processrequest',
   clientNamesRequests: true,
   statusByRequest: true,
@@ -18,6 +25,7 @@ const ethiopia: MpesaDialect = {
   reversalPaths: ['/mpesa/reversal/v2/request', '/mpesa/reversal/v1/request'],
   reversalIdentifierType: '4',
   registerPath: ['/v1/c2b-register-url/register'],
+  registersByKey: true,
   registered: () => ({
     header: {
       responseCode: 200,

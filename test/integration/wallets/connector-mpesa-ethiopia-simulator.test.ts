@@ -113,3 +113,20 @@ describe('without a callback', () => {
     expect(outcome).toMatchObject({ kind: 'completed', amount: '100', currency: 'ETB' });
   });
 });
+
+test.each(['plain', 'sha256'] as const)(
+  'a request with a password of the form %s is accepted',
+  async (form) => {
+    const connector = mpesaEthiopia.create(
+      { ...mpesaSettings(started.baseUrl), password_form: form },
+      mpesaOptions({ callbackBaseUrl: () => 'http://127.0.0.1:9/callbacks' }),
+    );
+
+    const { result } = await connector.initiate(paymentOf(form === 'plain' ? '40' : '41'), {
+      signal: new AbortController().signal,
+    });
+    await connector.close();
+
+    expect(result.kind).toBe('accepted');
+  },
+);
