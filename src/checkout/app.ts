@@ -3,6 +3,8 @@ import type { Client } from '@connectrpc/connect';
 import Fastify from 'fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { CheckoutService } from '../gen/gatehouse/v1/checkout_service_pb.js';
+import type { WalletService } from '../gen/gatehouse/v1/wallet_service_pb.js';
+import { createWalletDirectory } from '../contract/wallet-directory.ts';
 import type { Health } from '../gen/health/v1/health_pb.js';
 import type { Logger } from '../platform/logger.ts';
 import { readAssets } from './assets.ts';
@@ -28,6 +30,7 @@ import { createUnknownLinkLimit } from './unknown-link-limit.ts';
 
 export interface CheckoutOptions {
   readonly checkout: Client<typeof CheckoutService>;
+  readonly wallets: Client<typeof WalletService>;
   readonly health: Client<typeof Health>;
   /** The public URL of the pages: scheme, host and, if a proxy removes it, a path. Called after the listener has started. */
   readonly baseUrl: () => string;
@@ -93,6 +96,8 @@ export async function buildCheckout(options: CheckoutOptions): Promise<FastifyIn
     awaited: createAwaitedOutcomes(isSecure),
     sendPage,
     pathOf: (token) => `${prefix()}/c/${token}`,
+    directory: createWalletDirectory(options.wallets, options.monotonicMs),
+    logoPath: (file) => `${prefix()}/wallets/${file}`,
     baseUrl,
     timeZone: options.timeZone,
     countPayment: createPaymentLimit(options.paymentLimits),

@@ -1,8 +1,9 @@
 import { timestampDate, timestampMs } from '@bufbuild/protobuf/wkt';
 import type { Checkout, MoneyNotReturned } from '../gen/gatehouse/v1/checkout_service_pb.js';
-import { Environment, PaymentOption } from '../gen/gatehouse/v1/order_pb.js';
+import { Environment } from '../gen/gatehouse/v1/order_pb.js';
 import type { Order, PaymentAttempt } from '../gen/gatehouse/v1/order_pb.js';
-import { paymentOptionName } from '../merchant-api/payment-option.ts';
+import type { WalletDirectory } from '../contract/wallet-directory.ts';
+import { isPaymentOption, walletOf } from '../contract/payment-option.ts';
 import { isCancellable, secondsLeft, stageVersion } from './checkout-stage.ts';
 import type { CheckoutStage } from './checkout-stage.ts';
 import { amountText } from '../contract/amount-text.ts';
@@ -10,7 +11,7 @@ import { messagesIn } from './language/dictionary.ts';
 import { durationText } from '../platform/language/duration-text.ts';
 import type { Language } from '../platform/language/language.ts';
 import { momentText } from '../platform/language/moment-text.ts';
-import type { ChosenOption, Messages, Notice } from './language/messages.ts';
+import type { Messages, Notice } from './language/messages.ts';
 import type {
   ConfirmView,
   ContactView,
@@ -20,7 +21,7 @@ import type {
   PayView,
   ShopView,
 } from './page-views.ts';
-import { maskedPhone, readablePhone } from './phone-text.ts';
+import { internationalPhone, maskedPhone, readablePhone } from './phone-text.ts';
 import { refusalCauseOf } from './refusal-cause.ts';
 
 /**
@@ -37,7 +38,7 @@ const refreshSeconds = 8;
 export interface Refusal {
   readonly alert: Notice;
   readonly form?: {
-    readonly paymentOption: PaymentOption;
+    readonly paymentOption: string;
     readonly phone: string;
     readonly optionError: string | undefined;
     readonly phoneError: string | undefined;
@@ -48,6 +49,9 @@ export interface Refusal {
 export interface CheckoutPage {
   readonly checkout: Checkout;
   readonly order: Order;
+  readonly wallets: WalletDirectory;
+  /** The address of a logo's file. */
+  readonly logoPath: (file: string) => string;
   readonly stage: CheckoutStage;
   readonly language: Language;
   /** The page's own address. */
@@ -90,8 +94,8 @@ function payPage(page: CheckoutPage, refused: PaymentAttempt | undefined): PayVi
   const amount = amountText(order.amount, order.currency, language);
   const left = secondsLeft(order, nowMs);
   const shop = shopOf(page, messages);
-  const chosen = sent?.paymentOption ?? refused?.paymentOption ?? PaymentOption.UNSPECIFIED;
-  const offered = checkout.paymentOptions.filter(isChosen);
+  const phone = sent?.phone ?? refused?.phone ?? order.customerPhone;
+  const chosen = sent?.paymentOption ?? refused?.paymentOption ?? optionFor(phone, page);
   const alert = refused && { title: messages.refused.title, body: refusalText(refused, messages) };
   return {
     template: 'pay',
@@ -110,13 +114,13 @@ function payPage(page: CheckoutPage, refused: PaymentAttempt | undefined): PayVi
       refused !== undefined && page.refused === undefined
         ? messages.pay.attemptsLeft(checkout.attemptsLeft)
         : '',
-    options: offered.map((option) => ({
-      value: paymentOptionName(option),
-      ...messages.options[option],
-      checked: option === chosen || offered.length === 1,
+    options: checkout.paymentOptions.map((option) => ({
+      ...optionView(option, page, messages),
+      checked: option === chosen || checkout.paymentOptions.length === 1,
     })),
+    noOption: messages.pay.noOption,
     optionError: sent?.optionError,
-    phone: readablePhone(sent?.phone ?? refused?.phone ?? order.customerPhone),
+    phone: readablePhone(phone),
     phoneError: sent?.phoneError,
     submit: messages.pay.submit(amount),
     contact: contactOf(page, shop, messages),
@@ -128,22 +132,27 @@ function confirmPage(page: CheckoutPage, stage: StageNamed<'confirm'>): ConfirmV
   const { attempt, slow } = stage;
   const messages = messagesIn(language);
   const { confirm, labels } = messages;
-  const option = isChosen(attempt.paymentOption) ? attempt.paymentOption : PaymentOption.WALLETA_USSD;
   const amount = amountText(order.amount, order.currency, language);
   const phone = readablePhone(attempt.phone);
-  const wallet = messages.wallets[option];
+  const wallet = walletName(attempt.paymentOption, page);
+  const channel = page.wallets.option(attempt.paymentOption)?.channel ?? 'ussd';
+  const opens = openView(page, wallet, messages);
   const shop = shopOf(page, messages);
   return {
     template: 'confirm',
-    title: confirm.title,
+    title: opens?.title ?? confirm.title,
     testPayment: isTest(order),
     refresh: stay ? undefined : { seconds: refreshSeconds },
     self,
     version: stageVersion(stage),
     shop,
-    heading: confirm.title,
+    heading: opens?.title ?? confirm.title,
     alert: refused?.alert,
-    steps: [confirm.sentTo(phone), confirm.how[option](amount), ...(slow ? [] : [confirm.next])],
+    opens,
+    steps:
+      opens === undefined
+        ? [confirm.sentTo(phone), confirm.how[channel](amount, wallet), ...(slow ? [] : [confirm.next])]
+        : [opens.how(amount)],
     slow: slow ? confirm.slow(wallet) : undefined,
     facts: [
       { label: labels.amount, text: amount },
@@ -258,7 +267,7 @@ function factsOf({ orderNumber, reason }: Order, amount: string, { labels }: Mes
 /** The data by which a customer, a shop or a wallet can find the payment. Another browser does not get the phone number. */
 function receiptOf(page: CheckoutPage, amount: string, shop: ShopView, messages: Messages): Fact[] {
   const { checkout, order, language, timeZone } = page;
-  const { labels, wallets } = messages;
+  const { labels } = messages;
   const { latestAttempt: attempt, merchantName, providerTransactionId, boundHere } = checkout;
   const payee = shop.name === merchantName ? merchantName : `${shop.name} (${merchantName})`;
   const option = order.paymentOption;
@@ -269,7 +278,7 @@ function receiptOf(page: CheckoutPage, amount: string, shop: ShopView, messages:
       label: labels.paidAt,
       text: momentText(timestampDate(order.updateTime), language, timeZone),
     },
-    isChosen(option) ? { label: labels.wallet, text: wallets[option] } : undefined,
+    option === '' ? undefined : { label: labels.wallet, text: walletName(option, page) },
     providerTransactionId === '' ? undefined : { label: labels.walletReference, text: providerTransactionId },
     attempt && {
       label: labels.phone,
@@ -311,4 +320,53 @@ type StageNamed<Name extends CheckoutStage['name']> = Extract<CheckoutStage, { r
 
 const isTest = ({ environment }: Order): boolean => environment === Environment.SANDBOX;
 
-const isChosen = (option: PaymentOption): option is ChosenOption => option !== PaymentOption.UNSPECIFIED;
+/** The wallet's name within a sentence. */
+const walletName = (option: string, { wallets, language }: CheckoutPage): string =>
+  wallets.option(option)?.wallet[language] ?? option;
+
+/** The offered option whose wallet the phone belongs to, if the wallets' prefixes tell; '' otherwise. */
+function optionFor(phone: string, { checkout, wallets }: CheckoutPage): string {
+  const e164 = internationalPhone(phone);
+  const fitting = wallets.wallets.filter(({ phonePrefixes }) =>
+    phonePrefixes.some((prefix) => e164.startsWith(prefix)),
+  );
+  const [wallet] = fitting;
+  if (wallet === undefined || fitting.length > 1) return '';
+  return wallet.paymentOptions.find((option) => checkout.paymentOptions.includes(option)) ?? '';
+}
+
+function optionView(option: string, { wallets, language, logoPath }: CheckoutPage, messages: Messages) {
+  const names = wallets.option(option);
+  const wallet = names?.wallet[language] ?? option;
+  const words = messages.options[names?.channel ?? 'ussd'];
+  const logo = isPaymentOption(option) ? wallets.logoFile(walletOf(option)) : undefined;
+  return {
+    value: option,
+    name: names?.hasSibling === true ? words.name(wallet) : wallet,
+    hint: words.hint(wallet),
+    logo: logo === undefined ? undefined : logoPath(logo),
+  };
+}
+
+/** What the payer must open or read; undefined when the wallet prompts the payer's phone. */
+function openView({ checkout, self }: CheckoutPage, wallet: string, { confirm }: Messages) {
+  const { case: kind, value } = checkout.nextAction?.action ?? {};
+  if (kind === undefined || value === undefined) return undefined;
+  const title = confirm.open.title(wallet);
+  switch (kind) {
+    case 'redirectUrl':
+      return {
+        title,
+        how: (amount: string) => confirm.open.how(amount, wallet),
+        link: { href: value, text: confirm.open.button(wallet) },
+      };
+    case 'qrPayload':
+      return {
+        title,
+        how: () => confirm.open.scan(wallet),
+        code: { src: `${self}/action.svg`, alt: confirm.open.codeAlt(wallet) },
+      };
+    case 'instructions':
+      return { title, how: () => value };
+  }
+}

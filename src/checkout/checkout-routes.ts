@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { toString as qrCodeOf } from 'qrcode';
 import { maskPhone } from '../platform/mask-sensitive.ts';
+import type { WalletDirectory } from '../contract/wallet-directory.ts';
 import type { AwaitedOutcomes } from './awaited-outcome.ts';
 import type { BrowserSecrets } from './browser-secret.ts';
 import type { CheckoutAccess } from './checkout-access.ts';
@@ -27,6 +28,10 @@ export interface CheckoutRouteOptions {
   readonly sendPage: SendPage;
   /** The path of a checkout's page as seen by browsers. */
   readonly pathOf: (token: string) => string;
+  /** The configured wallets. */
+  readonly directory: () => Promise<WalletDirectory>;
+  /** The path of a logo's file as seen by browsers. */
+  readonly logoPath: (file: string) => string;
   /** The public URL of this process, without a trailing slash. */
   readonly baseUrl: () => string;
   /** The time zone of receipts: an IANA name. */
@@ -38,7 +43,7 @@ export interface CheckoutRouteOptions {
 
 /** The routes for the pages of a checkout, their forms and their script. A GET changes nothing in Gatehouse. */
 export function addCheckoutRoutes(app: FastifyInstance, options: CheckoutRouteOptions): void {
-  const { checkouts, secrets, awaited, pathOf, baseUrl, now, countPayment } = options;
+  const { checkouts, secrets, awaited, pathOf, baseUrl, now, countPayment, directory } = options;
   const onlyOurForms = async (request: FastifyRequest): Promise<void> => {
     const hasCookie = secrets.of(request) !== '';
     if (!isFromOurPages(request.headers, new URL(baseUrl()).origin, hasCookie))
@@ -51,6 +56,25 @@ export function addCheckoutRoutes(app: FastifyInstance, options: CheckoutRouteOp
     const { checkout, order } = await checkouts.get(request, secrets.of(request));
     const stage = stageOf(checkout, order, now().getTime());
     return { version: stageVersion(stage), cancellable: isCancellable(stage) };
+  });
+
+  app.get('/c/:token/action.svg', async (request, reply) => {
+    const { checkout } = await checkouts.get(request, secrets.of(request));
+    const action = checkout.nextAction?.action;
+    if (action?.case !== 'qrPayload') throw new PageProblem('unknownLink', 'NO_CODE');
+    return reply.type('image/svg+xml').send(await qrCodeOf(action.value, qrCodeForm));
+  });
+
+  app.get<{ Params: { file: string } }>('/wallets/:file', async (request, reply) => {
+    const { wallets: known, logoFile } = await directory();
+    const wallet = known.find((each) => logoFile(each.wallet) === request.params.file);
+    if (wallet === undefined) throw new PageProblem('unknownLink', 'NO_LOGO');
+    // The name contains a hash of the content. The policy forbids what a logo opened by itself could load or run.
+    return reply
+      .header('cache-control', 'public, max-age=31536000, immutable')
+      .header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'; sandbox")
+      .type(wallet.logoMediaType)
+      .send(Buffer.from(wallet.logo));
   });
 
   app.get('/c/:token/qr.svg', async (request, reply) => {
@@ -106,7 +130,7 @@ async function showCheckout(
   options: CheckoutRouteOptions,
   { failure, form, browserSecret }: Refused,
 ): Promise<FastifyReply> {
-  const { checkouts, secrets, awaited, sendPage, pathOf, now, timeZone } = options;
+  const { checkouts, secrets, awaited, sendPage, pathOf, logoPath, now, timeZone } = options;
   const self = pathOf(checkouts.tokenOf(request));
   const { language } = request;
   const open = await checkouts.get(request, browserSecret ?? secrets.of(request));
@@ -121,7 +145,8 @@ async function showCheckout(
   if (failure?.retryAfterSeconds !== undefined) reply.header('retry-after', failure.retryAfterSeconds);
   const page: CheckoutPage = {
     ...open,
-    ...{ stage, language, self, nowMs, timeZone },
+    ...{ stage, language, self, nowMs, timeZone, logoPath },
+    wallets: await options.directory(),
     stay: new URLSearchParams(request.url.split('?')[1]).has('stay'),
     isFirstSight: isFinal(stage) && awaited.take(request, reply, self),
     ...(failure === undefined ? {} : { refused: refusalOf(failure, form, language) }),

@@ -7,8 +7,16 @@ import type { Order, PaymentAttempt } from '../gen/gatehouse/v1/order_pb.js';
 export type CheckoutStage =
   /** No payment is in progress, and one may be started. `refused` is the previous attempt, if any. */
   | { readonly name: 'pay'; readonly refused: PaymentAttempt | undefined }
-  /** A request was sent to a wallet, or will be. `slow`: the customer has waited for long. */
-  | { readonly name: 'confirm'; readonly attempt: PaymentAttempt; readonly slow: boolean }
+  /**
+   * A request was sent to a wallet, or will be. `slow`: the customer has waited for long. `opens`: the payer must open or read
+   * something in order to confirm.
+   */
+  | {
+      readonly name: 'confirm';
+      readonly attempt: PaymentAttempt;
+      readonly slow: boolean;
+      readonly opens: boolean;
+    }
   /** The wallet holds money of an earlier attempt that does not pay the order. No other attempt may start until it is returned. */
   | { readonly name: 'not_returned'; readonly money: MoneyNotReturned }
   | { readonly name: 'paid' }
@@ -44,7 +52,7 @@ function openStage(checkout: Checkout, order: Order, nowMs: number): CheckoutSta
   if (attempt !== undefined && mayHoldMoney(attempt)) {
     const sinceMs = attempt.createTime === undefined ? nowMs : timestampMs(attempt.createTime);
     const slow = attempt.status === PaymentAttemptStatus.UNKNOWN || nowMs - sinceMs >= slowAfterMs;
-    return { name: 'confirm', attempt, slow };
+    return { name: 'confirm', attempt, slow, opens: checkout.nextAction !== undefined };
   }
   // Core will expire the order within seconds.
   if (secondsLeft(order, nowMs) === 0) return { name: 'expired' };
@@ -91,7 +99,7 @@ export function stageVersion(stage: CheckoutStage): string {
     case 'pay':
       return stage.refused === undefined ? 'pay' : `pay-after-${stage.refused.paymentAttemptId}`;
     case 'confirm':
-      return `confirm-${stage.attempt.paymentAttemptId}${stage.slow ? '-slow' : ''}`;
+      return `confirm-${stage.attempt.paymentAttemptId}${stage.opens ? '-open' : ''}${stage.slow ? '-slow' : ''}`;
     case 'not_returned':
       return stage.money.reversalRefused ? 'not-returned-refused' : 'not-returned';
     default:

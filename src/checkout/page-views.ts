@@ -45,8 +45,12 @@ export interface PayView extends AnyPage {
     readonly value: string;
     readonly name: string;
     readonly hint: string;
+    /** The address of the wallet's logo; undefined without one. */
+    readonly logo: string | undefined;
     readonly checked: boolean;
   }[];
+  /** Instead of the form, when there is no option. */
+  readonly noOption: string;
   readonly optionError: string | undefined;
   readonly phone: string;
   readonly phoneError: string | undefined;
@@ -63,6 +67,13 @@ export interface ConfirmView extends AnyPage {
   readonly heading: string;
   /** Set when a cancellation was refused. */
   readonly alert: { readonly title: string; readonly body: string } | undefined;
+  /** What the payer must open, when the wallet does not prompt the phone. */
+  readonly opens:
+    | {
+        readonly link?: { readonly href: string; readonly text: string };
+        readonly code?: { readonly src: string; readonly alt: string };
+      }
+    | undefined;
   /** The next steps, in order. */
   readonly steps: readonly string[];
   readonly slow: string | undefined;

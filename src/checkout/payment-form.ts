@@ -1,5 +1,3 @@
-import { PaymentOption } from '../gen/gatehouse/v1/order_pb.js';
-import { optionNamed } from '../contract/payment-options.ts';
 import type { Refusal } from './checkout-pages.ts';
 import { messagesIn } from './language/dictionary.ts';
 import { durationText } from '../platform/language/duration-text.ts';
@@ -11,14 +9,15 @@ import { formField } from './submitted-form.ts';
 
 /** The customer's input on the page to pay. Core validates it. */
 export interface PaymentForm {
-  readonly paymentOption: PaymentOption;
+  /** As sent; '' when none was chosen. */
+  readonly paymentOption: string;
   readonly phone: string;
 }
 
 /** Reads the form in a request's body. */
 export function readPaymentForm(body: unknown): PaymentForm {
   return {
-    paymentOption: optionNamed(formField(body, 'payment_option'))?.number ?? PaymentOption.UNSPECIFIED,
+    paymentOption: formField(body, 'payment_option'),
     phone: withoutSeparators(formField(body, 'phone')),
   };
 }
@@ -36,8 +35,7 @@ export function refusalOf(failure: FormFailure, form: PaymentForm | undefined, l
     return { alert: isTooLate ? messages.tooLateToCancel : alertOf(failure, language) };
   }
   const { pay } = messages;
-  const optionError =
-    form.paymentOption === PaymentOption.UNSPECIFIED ? pay.optionMissing : pay.optionUnavailable;
+  const optionError = form.paymentOption === '' ? pay.optionMissing : pay.optionUnavailable;
   const phoneError = form.phone === '' ? pay.phoneMissing : pay.phoneInvalid;
   return {
     alert: alertOf(failure, language),

@@ -26,3 +26,11 @@ export function maskedPhone(phone: string): string {
     return index <= 2 || index > digits - 2 ? digit : '•';
   });
 }
+
+/** The number in E.164 form with its plus, for comparing prefixes; '' for a number that is neither Ethiopian nor international. */
+export function internationalPhone(phone: string): string {
+  const digits = withoutSeparators(phone);
+  const [, start, ...groups] = ethiopianMobile.exec(digits) ?? [];
+  if (start !== undefined) return `+251${[start, ...groups].join('')}`;
+  return digits.startsWith('+') ? digits : '';
+}

@@ -15,8 +15,9 @@ export const exitCodeHelp = `Exit codes:
   1  an unexpected error; for doctor: a check failed; for reconcile: there are differences;
      for webhook test: it was not delivered
   2  the command, its input or a setting is invalid; nothing was changed
-  3  there is no such merchant, key, user, order, payment, reconciliation, delivery or endpoint
-  4  refused because of the token, its role, the state of an object, or a limit
+  3  there is no such merchant, key, user, wallet, order, payment, reconciliation, delivery or endpoint
+  4  refused because of the token, its role, the state of an object, or a limit;
+     for wallet check: a provider did not accept the credentials
   5  core or webhooks is unreachable, does not answer in time, or has no database;
      for reconcile: the statement could not be read`;
 

@@ -9,6 +9,7 @@ import { OrderService } from '../gen/gatehouse/v1/order_service_pb.js';
 import { PaymentAttemptService } from '../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { ReconciliationService } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
 import { StrayPaymentService } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
+import { WalletService } from '../gen/gatehouse/v1/wallet_service_pb.js';
 import { WalletStatusService } from '../gen/gatehouse/v1/wallet_status_service_pb.js';
 import { Health } from '../gen/health/v1/health_pb.js';
 import { openNamedTransport } from './named-transport.ts';
@@ -23,6 +24,7 @@ export interface CoreClients {
   readonly strayPayments: Client<typeof StrayPaymentService>;
   readonly reconciliations: Client<typeof ReconciliationService>;
   readonly accounts: Client<typeof AccountService>;
+  readonly wallets: Client<typeof WalletService>;
   readonly walletStatuses: Client<typeof WalletStatusService>;
   readonly audit: Client<typeof AuditService>;
   readonly diagnostics: Client<typeof DiagnosticsService>;
@@ -47,6 +49,7 @@ export function coreClientsOn(transport: Transport, close: () => void): CoreClie
     strayPayments: createClient(StrayPaymentService, transport),
     reconciliations: createClient(ReconciliationService, transport),
     accounts: createClient(AccountService, transport),
+    wallets: createClient(WalletService, transport),
     walletStatuses: createClient(WalletStatusService, transport),
     audit: createClient(AuditService, transport),
     diagnostics: createClient(DiagnosticsService, transport),

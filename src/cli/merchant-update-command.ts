@@ -4,13 +4,12 @@ import type { Command } from 'commander';
 import { InvalidArgumentError, Option } from 'commander';
 import { MerchantTermsSchema } from '../gen/gatehouse/v1/merchant_service_pb.js';
 import type { LargestAmount, Merchant, MerchantTerms } from '../gen/gatehouse/v1/merchant_service_pb.js';
-import type { PaymentOption } from '../gen/gatehouse/v1/order_pb.js';
-import { PaymentOptionSchema } from '../gen/gatehouse/v1/order_pb.js';
+import { isPaymentOption } from '../contract/payment-option.ts';
+import type { PaymentOption } from '../contract/payment-option.ts';
 import { CliError, exitCodes } from './cli-error.ts';
 import { durationOption } from './options.ts';
 import { answered } from './output.ts';
 import type { Output, Runner } from './output.ts';
-import { valueOf, wordOf, wordsOf } from './plain-json.ts';
 import { onMerchant } from './merchant-argument.ts';
 import type { FindMerchant } from './merchant-argument.ts';
 
@@ -30,9 +29,9 @@ const entriesOf = (text: string): string[] => (text === 'all' || text === 'none'
 
 function readOptions(text: string): PaymentOption[] {
   return entriesOf(text).map((word) => {
-    const option = valueOf(PaymentOptionSchema, word.trim());
-    if (option === undefined)
-      throw new InvalidArgumentError(`Use all, or some of: ${wordsOf(PaymentOptionSchema).join(', ')}.`);
+    const option = word.trim().toLowerCase();
+    if (!isPaymentOption(option))
+      throw new InvalidArgumentError('Use all, or some of the options shown by: gatehouse wallet list');
     return option;
   });
 }
@@ -150,11 +149,9 @@ const changedTerms = (terms: MerchantTerms, options: UpdateOptions): MerchantTer
 export function termsFields({ terms, contact }: Merchant): [string, string][] {
   if (terms === undefined) return [];
   const ways = [contact?.phone ?? '', contact?.email ?? ''].filter((way) => way !== '');
-  const options = (chosen: readonly PaymentOption[]): string =>
-    chosen.map((option) => wordOf(PaymentOptionSchema, option) ?? '').join(', ');
   return [
-    ['Sandbox', options(terms.sandboxPaymentOptions)],
-    ['In production', options(terms.productionPaymentOptions)],
+    ['Sandbox', terms.sandboxPaymentOptions.join(', ')],
+    ['In production', terms.productionPaymentOptions.join(', ')],
     ['Currencies', terms.currencies.join(', ')],
     ['At most', terms.largestAmounts.map(({ amount, currency }) => `${amount} ${currency}`).join(', ')],
     ['Contact', ways.join(', ')],

@@ -4,9 +4,8 @@ import { DurationSchema, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { Duration, Timestamp } from '@bufbuild/protobuf/wkt';
 import { InvalidArgumentError, Option } from 'commander';
 import { Environment, EnvironmentSchema, OrderStatusSchema } from '../gen/gatehouse/v1/order_pb.js';
-import { WalletSchema } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
-import type { Wallet } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
 import { DeliveryState, DeliveryStateSchema } from '../gen/gatehouse/v1/webhook_service_pb.js';
+import { isWalletId } from '../contract/payment-option.ts';
 import { SettingsError } from '../platform/settings/read-settings.ts';
 import { readCliSettings } from './settings.ts';
 import { valueOf, wordOf, wordsOf } from './plain-json.ts';
@@ -119,9 +118,11 @@ export const deliveryStatesOption = (description: string): Option =>
 export const statusOption = (): Option => statusesOption('orders', OrderStatusSchema);
 
 export const walletOption = (): Option =>
-  new Option('--wallet <name>', wordsOf(WalletSchema).join(' or ')).argParser((word): Wallet =>
-    readEnum(WalletSchema, word),
-  );
+  new Option('--wallet <id>', 'a configured wallet, such as walleta').argParser((word): string => {
+    if (!isWalletId(word))
+      throw new InvalidArgumentError('Use one of the ids shown by: gatehouse wallet list');
+    return word;
+  });
 
 /** `--date`, in the form of the contract: a day, UTC. */
 export const dateOption = (): Option =>

@@ -9,7 +9,6 @@ import {
   OrderStatus,
   OrderStatusSchema,
   PaymentAttemptSchema,
-  PaymentOptionSchema,
   PaymentTypeSchema,
 } from '../gen/gatehouse/v1/order_pb.js';
 import type { Order, OrderEvent } from '../gen/gatehouse/v1/order_pb.js';
@@ -48,7 +47,7 @@ interface ListOptions extends PageOptions {
 }
 
 const showStatus = ({ status }: Order): string => wordOf(OrderStatusSchema, status) ?? '';
-const showOption = ({ paymentOption }: Order): string => wordOf(PaymentOptionSchema, paymentOption) ?? '';
+const showOption = ({ paymentOption }: Order): string => paymentOption;
 
 /** `order …` */
 export function addOrderCommands(program: Command, run: Runner, find: FindMerchant): void {

@@ -2,7 +2,6 @@ import {
   OrderEventType,
   OrderEventTypeSchema,
   PaymentAttemptStatusSchema,
-  PaymentOptionSchema,
 } from '../gen/gatehouse/v1/order_pb.js';
 import type { Order, OrderEvent, PaymentAttempt } from '../gen/gatehouse/v1/order_pb.js';
 import { wordOf } from './plain-json.ts';
@@ -18,8 +17,7 @@ export function attemptsOf(events: readonly OrderEvent[]): readonly PaymentAttem
   return [...latest.values()];
 }
 
-const optionOf = ({ paymentOption }: PaymentAttempt): string =>
-  wordOf(PaymentOptionSchema, paymentOption) ?? '';
+const optionOf = ({ paymentOption }: PaymentAttempt): string => paymentOption;
 
 /** The status of an attempt and, if it was declined, the reason. */
 export function showAttemptStatus({ status, declineReason }: PaymentAttempt): string {

@@ -7,7 +7,6 @@ import {
   OrderStatusSchema,
   PaymentAttemptSchema,
   PaymentAttemptStatusSchema,
-  PaymentOptionSchema,
 } from '../gen/gatehouse/v1/order_pb.js';
 import type { PaymentAttemptStatus } from '../gen/gatehouse/v1/order_pb.js';
 import { WalletExchangeSchema } from '../gen/gatehouse/v1/payment_attempt_service_pb.js';
@@ -115,7 +114,7 @@ function show(story: GetPaymentAttemptResponse, shown: ShownExchanges): Output {
     `Payment attempt ${attempt.paymentAttemptId} in ${showEnvironment(order.environment)}`,
     fields([
       ['Status', showAttemptStatus(attempt)],
-      ['Option', wordOf(PaymentOptionSchema, attempt.paymentOption) ?? ''],
+      ['Option', attempt.paymentOption],
       ['Phone', attempt.phone],
       ['Started', showTime(attempt.createTime)],
       ['Changed', showTime(attempt.updateTime)],

@@ -22,6 +22,7 @@ import { defaultWidth } from './table.ts';
 import type { WebhookClients } from './webhook-clients.ts';
 import { addUserCommands } from './user-commands.ts';
 import { addWalletCommands } from './wallet-commands.ts';
+import type { WalletTools } from './wallet-commands.ts';
 import { addWebhookCommands } from './webhook-commands.ts';
 
 /** The environment of the program. */
@@ -30,6 +31,7 @@ export interface Surroundings {
   readonly readConfig: () => CliSettings;
   readonly openCore: (addresses: readonly string[], token: string) => CoreClients;
   readonly openWebhooks: (addresses: readonly string[], token: string) => WebhookClients;
+  readonly walletTools: WalletTools;
   readonly stdout: (text: string) => void;
   readonly stderr: (text: string) => void;
   /** The columns of the terminal; undefined when the output does not go to a terminal. */
@@ -125,7 +127,10 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
   addKeyCommands(program, run, findMerchant, surroundings.now);
   addOrderCommands(program, run, findMerchant);
   addPaymentCommands(program, run, findMerchant);
-  addWalletCommands(program, run);
+  addWalletCommands(program, run, surroundings.walletTools, (output) => {
+    print(output);
+    exitCode = output.exitCode ?? exitCodes.ok;
+  });
   addReconcileCommands(program, { run, now: surroundings.now, report });
   addWebhookCommands(program, { ...surroundings, run: runWebhooks, report, findMerchant });
   addListenCommand(program, {

@@ -9,8 +9,6 @@ import {
   ReconciliationSchema,
   ReconciliationStatus,
   ReconciliationStatusSchema,
-  Wallet,
-  WalletSchema,
 } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
 import type { Difference, Reconciliation } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
 import { CliError, exitCodes } from './cli-error.ts';
@@ -40,14 +38,14 @@ export interface ReconcileParts {
 }
 
 interface RunOptions {
-  readonly wallet: Wallet;
+  readonly wallet: string;
   readonly environment: Environment;
   readonly date?: string;
   readonly timeout?: Duration;
 }
 
 interface ListOptions extends PageOptions {
-  readonly wallet?: Wallet;
+  readonly wallet?: string;
   readonly environment?: Environment;
 }
 
@@ -184,7 +182,7 @@ async function readDifferences(
   }
 }
 
-const showWallet = (wallet: Wallet): string => wordOf(WalletSchema, wallet) ?? 'all wallets';
+const showWallet = (wallet: string): string => (wallet === '' ? 'all wallets' : wallet);
 const showStatus = ({ status }: Reconciliation): string => wordOf(ReconciliationStatusSchema, status) ?? '';
 const title = ({ wallet, environment, date }: Reconciliation): string =>
   `${showWallet(wallet)} in ${showEnvironment(environment)} on ${date}`;
@@ -247,7 +245,7 @@ function showDifferences(differences: readonly Difference[], width: number): str
 }
 
 async function list(reconciliations: Reconciliations, options: ListOptions): Promise<Output> {
-  const { wallet = Wallet.UNSPECIFIED, environment = Environment.UNSPECIFIED } = options;
+  const { wallet = '', environment = Environment.UNSPECIFIED } = options;
   const page = await collectPages(options, async (request) => {
     const reply = await reconciliations.listReconciliations({ ...request, wallet, environment });
     return { items: reply.reconciliations, nextPageToken: reply.nextPageToken };

@@ -1,6 +1,6 @@
 import { Argument } from 'commander';
 import type { Command } from 'commander';
-import { Environment, PaymentOptionSchema } from '../gen/gatehouse/v1/order_pb.js';
+import { Environment } from '../gen/gatehouse/v1/order_pb.js';
 import type { Order } from '../gen/gatehouse/v1/order_pb.js';
 import {
   StrayPaymentKindSchema,
@@ -147,7 +147,7 @@ const describe = (stray: StrayPayment): Output => ({
     ['Status', showStatus(stray)],
     ['Why', showKind(stray)],
     ['Amount', showAmount(stray)],
-    ['Option', wordOf(PaymentOptionSchema, stray.paymentOption) ?? ''],
+    ['Option', stray.paymentOption],
     ["Wallet's transaction", stray.providerTransactionId],
     ['Payment attempt', stray.paymentAttemptId],
     ['Order', stray.orderId],

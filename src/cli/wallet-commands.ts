@@ -1,8 +1,12 @@
 import { durationMs } from '@bufbuild/protobuf/wkt';
 import type { Duration } from '@bufbuild/protobuf/wkt';
+import type { JsonObject } from '@bufbuild/protobuf';
 import type { Command } from 'commander';
+import { SettingsError } from '../platform/settings/read-settings.ts';
+import { CliError, exitCodes } from './cli-error.ts';
 import { Environment } from '../gen/gatehouse/v1/order_pb.js';
-import { WalletSchema } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
+import { WalletSchema } from '../gen/gatehouse/v1/wallet_service_pb.js';
+import type { Wallet, WalletCurrency } from '../gen/gatehouse/v1/wallet_service_pb.js';
 import {
   ReportedWalletStatusSchema,
   WalletBreakerState,
@@ -20,15 +24,136 @@ interface StatusOptions {
   readonly environment?: Environment;
 }
 
+/** The result of a check of one wallet in one environment. */
+export interface CheckedWallet {
+  readonly wallet: string;
+  readonly environment: string;
+  readonly health: string;
+  readonly credentials: 'accepted' | 'refused' | 'unknown';
+  readonly detail: string;
+}
+
+/** What works on the file of wallets, without core. */
+export interface WalletTools {
+  /** The JSON Schema of the file. */
+  readonly schema: () => Readonly<Record<string, unknown>>;
+  /** Tries the credentials in GATEHOUSE_WALLETS_FILE, of one wallet or of all. @throws SettingsError */
+  readonly check: (only: string | undefined) => Promise<readonly CheckedWallet[]>;
+}
+
 /** `wallet …` */
-export function addWalletCommands(program: Command, run: Runner): void {
-  program
-    .command('wallet')
-    .description('show the health of the wallets')
+export function addWalletCommands(
+  program: Command,
+  run: Runner,
+  tools: WalletTools,
+  print: (output: Output) => void,
+): void {
+  const wallet = program.command('wallet').description('show the configured wallets and their health');
+  wallet
+    .command('list')
+    .description('show the configured wallets, their payment options and what they take')
+    .action(() => run(({ wallets }) => listWallets(wallets)));
+  wallet
+    .command('check')
+    .description('try the credentials of GATEHOUSE_WALLETS_FILE with the providers, without moving money')
+    .argument('[wallet]', 'only this wallet')
+    .action(async (only?: string) => print(checkOutput(await checkWallets(tools, only))));
+  wallet
+    .command('schema')
+    .description('print the JSON Schema of GATEHOUSE_WALLETS_FILE')
+    .action(() => {
+      const schema = tools.schema() as JsonObject;
+      print({ json: schema, text: JSON.stringify(schema, undefined, 2) });
+    });
+  wallet
     .command('status')
     .description('show the latest report about each wallet from the wallets processes')
     .addOption(environmentOption())
     .action((options: StatusOptions) => run(({ walletStatuses }) => list(walletStatuses, options)));
+}
+
+async function listWallets(clients: CoreClients['wallets']): Promise<Output> {
+  const { wallets } = await clients.listWallets({});
+  const columns = [
+    { head: 'WALLET' },
+    { head: 'NAME' },
+    { head: 'CONNECTOR' },
+    { head: 'OPTIONS', gives: true },
+    { head: 'TAKES' },
+    { head: 'ENVIRONMENTS' },
+    { head: 'PHONES' },
+  ];
+  return {
+    json: { wallets: wallets.map((wallet) => plainJson(WalletSchema, wallet)) },
+    text: (width) => table(columns, wallets.map(walletRow), width),
+  };
+}
+
+async function checkWallets(tools: WalletTools, only: string | undefined): Promise<readonly CheckedWallet[]> {
+  try {
+    const checked = await tools.check(only);
+    if (checked.length > 0) return checked;
+  } catch (error) {
+    if (error instanceof SettingsError)
+      throw new CliError(
+        exitCodes.invalidInput,
+        error.message,
+        'Correct it, and run this command with the environment of a wallets process.',
+      );
+    throw error;
+  }
+  const which = only === undefined ? 'no wallet' : `no wallet "${only}"`;
+  throw new CliError(
+    exitCodes.notFound,
+    `GATEHOUSE_WALLETS_FILE configures ${which}`,
+    'To see the wallets of core: gatehouse wallet list',
+  );
+}
+
+function checkOutput(checked: readonly CheckedWallet[]): Output {
+  const isGood = checked.every(({ credentials }) => credentials === 'accepted');
+  const columns = [
+    { head: 'WALLET' },
+    { head: 'ENVIRONMENT' },
+    { head: 'CREDENTIALS' },
+    { head: 'HEALTH' },
+    { head: 'DETAIL', gives: true },
+  ];
+  const rows = checked.map(({ wallet, environment, credentials, health, detail }) => [
+    wallet,
+    environment.toUpperCase(),
+    credentials,
+    health === 'untold' ? 'not told' : health,
+    detail,
+  ]);
+  return {
+    json: { wallets: checked.map((each) => ({ ...each })) },
+    text: (width) => table(columns, rows, width),
+    exitCode: isGood ? exitCodes.ok : exitCodes.refused,
+  };
+}
+
+const walletRow = (wallet: Wallet): string[] => [
+  wallet.wallet,
+  wallet.englishName,
+  wallet.connector,
+  wallet.paymentOptions.join('\n'),
+  wallet.currencies.map(takes).join('\n'),
+  wallet.environments.map(showEnvironment).join('\n'),
+  wallet.phonePrefixes.join(', '),
+];
+
+/** Such as "ETB 1.00 to 75000.00" or "KES from 10, whole units". */
+function takes({ currency, leastAmount: least, greatestAmount: greatest, decimals }: WalletCurrency): string {
+  const range =
+    least !== '' && greatest !== ''
+      ? ` ${least} to ${greatest}`
+      : least !== ''
+        ? ` from ${least}`
+        : greatest !== ''
+          ? ` up to ${greatest}`
+          : '';
+  return `${currency}${range}${decimals === 0 ? ', whole units' : ''}`;
 }
 
 async function list(
@@ -62,7 +187,7 @@ async function list(
 
 function rowsOf({ status, instance, reportTime, stale }: ReportedWalletStatus): string[][] {
   if (status === undefined) return [];
-  const wallet = [wordOf(WalletSchema, status.wallet) ?? '', showEnvironment(status.environment)];
+  const wallet = [status.wallet, showEnvironment(status.environment)];
   // The process may have stopped. Its old report must not appear as the wallet's present state.
   if (stale)
     return [

@@ -12,6 +12,12 @@ export const clientSettings = {
   }),
 };
 
+/** Where the wallets are configured: exactly one of the two. */
+export const walletsFileSettings = {
+  GATEHOUSE_WALLETS_FILE: str({ default: undefined }),
+  GATEHOUSE_WALLETS: str({ default: undefined }),
+};
+
 /** The settings of every process that uses the broker. */
 export const brokerSettings = {
   GATEHOUSE_NATS_URL: natsUrl({ desc: 'where NATS with JetStream is', example: 'nats://127.0.0.1:4222' }),

@@ -1,16 +1,16 @@
-import { brokerSettings, serverSettings } from '../contract/shared-settings.ts';
+import { brokerSettings, serverSettings, walletsFileSettings } from '../contract/shared-settings.ts';
 import { databaseUrl, httpUrl } from '../platform/settings/address-settings.ts';
 import { key256 } from '../platform/settings/key-settings.ts';
 import { poolSize, port, wholeNumber } from '../platform/settings/number-settings.ts';
 import { processSettings, readSettings } from '../platform/settings/read-settings.ts';
-import { paymentOptions } from '../contract/payment-options.ts';
-import { currencies, optionNames } from './name-settings.ts';
+import { currencies } from './name-settings.ts';
 import type { ProcessEnvironment } from '../platform/settings/read-settings.ts';
 
 const settings = {
   ...processSettings,
   ...serverSettings,
   ...brokerSettings,
+  ...walletsFileSettings,
   GATEHOUSE_CORE_GRPC_PORT: port({ default: 50051 }),
   GATEHOUSE_CORE_CONNECT_PORT: port({ default: 50052 }),
   GATEHOUSE_DATABASE_URL: databaseUrl({
@@ -22,9 +22,6 @@ const settings = {
   }),
   GATEHOUSE_CHECKOUT_BASE_URL: httpUrl({ default: 'http://127.0.0.1:8082' }),
   GATEHOUSE_CURRENCIES: currencies({ default: ['ETB', 'USD'] }),
-  GATEHOUSE_PAYMENT_OPTIONS_SANDBOX: optionNames({ default: paymentOptions.map(({ word }) => word) }),
-  // Production has no wallet until an operator configures one.
-  GATEHOUSE_PAYMENT_OPTIONS_PRODUCTION: optionNames({ default: [] }),
   GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: wholeNumber({ default: 5 }),
   GATEHOUSE_DATABASE_POOL_SIZE: poolSize({ default: 12 }),
 };

@@ -14,6 +14,7 @@ import { addAccount } from './account/add-account.ts';
 import { addSecondFactor } from './account/add-second-factor.ts';
 import { accessRules } from './access/access-rules.ts';
 import { addAccess } from './access/add-access.ts';
+import { createWalletDirectory, directoryOf } from '../contract/wallet-directory.ts';
 import { readAssets } from './assets.ts';
 import type { DashboardClients } from './clients.ts';
 import type { Dashboard } from './dashboard.ts';
@@ -129,8 +130,12 @@ export async function buildDashboard(options: DashboardOptions): Promise<Fastify
   app.decorateRequest('viewer', null);
   app.decorateRequest('place', null);
   app.decorateRequest('language', 'en');
+  const noWallets = directoryOf([]);
+  app.decorateRequest('wallets');
+  const wallets = createWalletDirectory(clients.wallets, options.monotonicMs);
   app.addHook('onRequest', async (request, reply) => {
     begin(request, reply);
+    request.wallets = noWallets;
     request.language = chooseLanguage(request, reply, isSecure);
   });
   protectEdge(app, options, ({ field }) => new PageProblem('badRequest', `BAD_${field.toUpperCase()}`));
@@ -158,6 +163,10 @@ export async function buildDashboard(options: DashboardOptions): Promise<Fastify
     pages.addHook('onRequest', async (request, reply) => {
       // The user, and so the user's language, is known now.
       request.language = chooseLanguage(request, reply, isSecure);
+    });
+    pages.addHook('preHandler', async (request) => {
+      // Without core, the pages that need it show their own error. Until then wallets have their ids as names.
+      request.wallets = await wallets().catch(() => noWallets);
     });
     addSignIn(pages, dashboard);
     addAccount(pages, dashboard);

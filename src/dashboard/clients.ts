@@ -13,6 +13,7 @@ import { PaymentAttemptService } from '../gen/gatehouse/v1/payment_attempt_servi
 import { ReportService } from '../gen/gatehouse/v1/report_service_pb.js';
 import { RequestLogService } from '../gen/gatehouse/v1/request_log_service_pb.js';
 import { StrayPaymentService } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
+import { WalletService } from '../gen/gatehouse/v1/wallet_service_pb.js';
 import { WalletStatusService } from '../gen/gatehouse/v1/wallet_status_service_pb.js';
 import { Health } from '../gen/health/v1/health_pb.js';
 
@@ -30,6 +31,7 @@ export interface DashboardClients {
   readonly requestLog: Client<typeof RequestLogService>;
   readonly strayPayments: Client<typeof StrayPaymentService>;
   readonly reconciliations: Client<typeof ReconciliationService>;
+  readonly wallets: Client<typeof WalletService>;
   readonly walletStatuses: Client<typeof WalletStatusService>;
   readonly diagnostics: Client<typeof DiagnosticsService>;
   readonly webhooks: Client<typeof WebhookService>;
@@ -50,6 +52,7 @@ export function createDashboardClients(core: Transport, webhooks: Transport): Da
     requestLog: createClient(RequestLogService, core),
     strayPayments: createClient(StrayPaymentService, core),
     reconciliations: createClient(ReconciliationService, core),
+    wallets: createClient(WalletService, core),
     walletStatuses: createClient(WalletStatusService, core),
     diagnostics: createClient(DiagnosticsService, core),
     webhooks: createClient(WebhookService, webhooks),

@@ -4,6 +4,7 @@ import { createClient } from '@connectrpc/connect';
 import { v7 as uuidv7 } from 'uuid';
 import { buildCheckout } from '../checkout/app.ts';
 import { CheckoutService } from '../gen/gatehouse/v1/checkout_service_pb.js';
+import { WalletService } from '../gen/gatehouse/v1/wallet_service_pb.js';
 import { Health } from '../gen/health/v1/health_pb.js';
 import { readCheckoutSettings } from '../checkout/settings.ts';
 import { createDraining } from '../platform/http/draining.ts';
@@ -26,6 +27,7 @@ const transport = createGrpcTransport({
 const draining = createDraining();
 const checkout = await buildCheckout({
   checkout: createClient(CheckoutService, transport),
+  wallets: createClient(WalletService, transport),
   health: createClient(Health, transport),
   baseUrl: () => config.GATEHOUSE_CHECKOUT_BASE_URL ?? checkout.listeningOrigin,
   trustedProxies: config.GATEHOUSE_TRUSTED_PROXIES ?? [],

@@ -6,6 +6,7 @@ import { openCore } from '../cli/core-clients.ts';
 import { runCli } from '../cli/program.ts';
 import { openWebhooks } from '../cli/webhook-clients.ts';
 import { readCliSettings } from '../cli/settings.ts';
+import { walletTools } from './wallet-tools.ts';
 
 const projectRoot = resolve(import.meta.dirname, '../..');
 
@@ -35,6 +36,7 @@ process.exitCode = await runCli(process.argv.slice(2), {
     openCore({ addresses, token, actor: actorName(), newRequestId: randomUUID }),
   openWebhooks: (addresses, token) =>
     openWebhooks({ addresses, token, actor: actorName(), newRequestId: randomUUID }),
+  walletTools: walletTools(process.env),
   stdout: (text) => void process.stdout.write(text),
   stderr: (text) => void process.stderr.write(text),
   width: process.stdout.isTTY ? process.stdout.columns : undefined,

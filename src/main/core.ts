@@ -70,6 +70,9 @@ import { createMetrics } from '../platform/metrics.ts';
 import { openEventBus } from '../contract/event-bus.ts';
 import { repeatEvery } from '../platform/repeat-every.ts';
 import { startRpcServers } from '../platform/rpc/start-servers.ts';
+import { readWallets } from '../contract/wallets-file/read-wallets-file.ts';
+import { walletsOf } from '../core/configured-wallets.ts';
+import { walletService } from '../core/wallets/wallet-service.ts';
 import { requireKnownCurrencies } from './require-known-currencies.ts';
 import { migrateWhenReachable } from './migrate-when-reachable.ts';
 import { readSettingsOrExit } from './read-settings.ts';
@@ -82,10 +85,12 @@ const scheduleIntervalMs = 10 * 60_000;
 const accountsIntervalMs = 60_000;
 const requestDaysIntervalMs = 10 * 60_000;
 
-const config = readSettingsOrExit((environment) => {
+const { config, configuredWallets, wallets } = readSettingsOrExit((environment) => {
   const settings = readCoreSettings(environment);
   requireKnownCurrencies(settings.GATEHOUSE_CURRENCIES);
-  return settings;
+  const { GATEHOUSE_WALLETS_FILE: file, GATEHOUSE_WALLETS: json } = settings;
+  const configured = readWallets({ file, json });
+  return { config: settings, configuredWallets: configured, wallets: walletsOf(configured) };
 });
 const { instance, logger } = startLogging('core', config);
 
@@ -126,11 +131,7 @@ const changes = createOrderChanges({
 const findOrder = createFindOrder(database);
 const findMerchant = createFindMerchant(merchants.terms);
 const feed = createEventFeed(database, eventSignal);
-const orderParts = { changes, findOrder, findMerchant, phoneLimit, newId, now };
-const offeredOptions = {
-  SANDBOX: config.GATEHOUSE_PAYMENT_OPTIONS_SANDBOX,
-  PRODUCTION: config.GATEHOUSE_PAYMENT_OPTIONS_PRODUCTION,
-};
+const orderParts = { changes, findOrder, findMerchant, phoneLimit, wallets, newId, now };
 const tokens = createCheckoutTokens(
   config.GATEHOUSE_CHECKOUT_BASE_URL,
   deriveKey(config.GATEHOUSE_MASTER_KEY, 'checkout-token'),
@@ -176,17 +177,18 @@ const services = [
     searchOrders: createSearchOrders(database, { ...searchBounds, monotonicMs: () => performance.now() }),
     findOrdersAnywhere: createFindOrdersAnywhere(database),
     cancelOrder: createCancelOrder(paymentParts),
-    checkRequest: createCheckRequest(findMerchant),
+    checkRequest: createCheckRequest(findMerchant, wallets),
     registerOrder: createRegisterOrder(orderParts),
     startDirectPayment: createStartDirectPayment(orderParts),
     feed,
     checkoutUrlOf: tokens.urlOf,
     openCheckoutUrlOf: tokens.openUrlOf,
     currencies: config.GATEHOUSE_CURRENCIES,
-    offeredOptions,
+    wallets,
     draining: draining.signal,
   }),
   paymentAttemptService({
+    checkoutUrlOf: tokens.urlOf,
     leaseAttempts: createLeaseAttempts(paymentParts),
     recordOutcome: createRecordOutcome(paymentParts),
     makeAttemptDue,
@@ -200,7 +202,7 @@ const services = [
   reconciliationService({
     store: createReconciliationStore({
       ...paymentParts,
-      makeAttemptDue: (attempt) => makeAttemptDue({ ...attempt, exchange: undefined }),
+      makeAttemptDue: (attempt) => makeAttemptDue({ ...attempt, exchange: undefined, callbackNote: '' }),
     }),
     emailsOf: (actors) => findActorEmails(database.fork(), actors),
     now,
@@ -211,12 +213,13 @@ const services = [
       tokens,
       findMerchant: merchants.terms,
       phoneLimit,
-      offeredOptions,
+      wallets,
       hashNetwork: (network) =>
         createHmac('sha256', networkKey).update(network).digest('base64url').slice(0, 22),
     }),
   ),
-  merchantService(merchants, config.GATEHOUSE_CURRENCIES),
+  merchantService(merchants, config.GATEHOUSE_CURRENCIES, wallets),
+  walletService(configuredWallets, wallets),
   apiKeyService({
     store: apiKeys,
     findMerchant: merchants.terms,
@@ -265,7 +268,7 @@ const timing = repeatEvery(
 );
 const scheduling = repeatEvery(
   { task: 'scheduling reconciliations', intervalMs: scheduleIntervalMs, logger, stop: stopping.signal },
-  () => scheduleReconciliations({ ...paymentParts, offeredOptions }),
+  () => scheduleReconciliations({ ...paymentParts, wallets }),
 );
 const keepingDays = repeatEvery(
   {

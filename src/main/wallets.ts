@@ -1,4 +1,3 @@
-import { optionsOfWallet, walletNamed } from '../contract/payment-options.ts';
 /**
  * The connector of wallets. It sends due attempts to the wallets, receives their callbacks, and reports the results to
  * core.
@@ -17,14 +16,15 @@ import { createGrpcTransport } from '../contract/grpc-transport.ts';
 import { createWakeSignal } from '../platform/wake-signal.ts';
 import { buildCallbackApp } from '../wallets/callback-app.ts';
 import { createCallbackTokens } from '../wallets/callback-token.ts';
-import { GsmaConnector } from '../wallets/gsma/gsma-connector.ts';
+import { connectorKinds } from '../wallets/connector-kinds.ts';
+import { readWallets } from '../contract/wallets-file/read-wallets-file.ts';
 import type { Health } from '../wallets/connector/outcomes.ts';
 import { runLeaseWorker } from '../wallets/lease-worker.ts';
 import { reconcileWork } from '../wallets/reconcile-work.ts';
 import { reportWalletStatus } from '../wallets/report-status.ts';
 import { createWalletBreaker } from '../wallets/wallet-breaker.ts';
 import { createWalletMeter } from '../wallets/wallet-meter.ts';
-import { parseWalletSettings } from '../wallets/wallet-settings.ts';
+import { walletSettings } from '../wallets/wallet-settings.ts';
 import { attemptWork, reversalWork } from '../wallets/wallet-work.ts';
 import { readSettingsOrExit } from './read-settings.ts';
 import { startLogging } from './start-logging.ts';
@@ -42,7 +42,9 @@ const connectionsBeside = 3;
 
 const { config, wallets } = readSettingsOrExit((environment) => {
   const settings = readWalletsSettings(environment);
-  return { config: settings, wallets: parseWalletSettings(settings.GATEHOUSE_WALLETS) };
+  const { GATEHOUSE_WALLETS_FILE: file, GATEHOUSE_WALLETS: json } = settings;
+  const wallets = walletSettings(readWallets({ file, json }), connectorKinds, environment);
+  return { config: settings, wallets };
 });
 const { instance, logger } = startLogging('wallets', config);
 const transport = createGrpcTransport({
@@ -69,35 +71,25 @@ const listening: { callbackBaseUrl: string } = {
 
 const served = wallets.map((settings) => {
   const name = `${settings.wallet}-${settings.environment}`;
-  const maxInFlight = settings.max_in_flight ?? standardMaxInFlight;
+  const maxInFlight = settings.maxInFlight ?? standardMaxInFlight;
   const meter = createWalletMeter(() => performance.now());
-  const gsma = new GsmaConnector(
-    {
-      baseUrl: settings.base_url,
-      tokenPath: settings.token_path ?? '/v1/oauth/accesstoken',
-      clientId: settings.client_id,
-      clientSecret: settings.client_secret,
-      apiKey: settings.api_key,
-      payee: settings.payee,
-      get callbackBaseUrl() {
-        return `${listening.callbackBaseUrl}/callbacks/${name}`;
-      },
-      currencies: settings.currencies,
-      timeouts: { connectMs: 5_000, callMs: settings.call_timeout_ms ?? standardCallTimeoutMs },
-      // Hanging requests never delay a new one, because there is a connection for each slot.
-      maxConnections: 2 * maxInFlight + connectionsBeside,
-    },
+  const plain = settings.kind.create(settings.settings, {
+    callbackBaseUrl: () => `${listening.callbackBaseUrl}/callbacks/${name}`,
+    currencies: settings.currencies,
+    timeouts: { connectMs: 5_000, callMs: settings.callTimeoutMs ?? standardCallTimeoutMs },
+    // Hanging requests never delay a new one, because there is a connection for each slot.
+    maxConnections: 2 * maxInFlight + connectionsBeside,
     now,
-  );
-  const sources = settings.callback_sources ?? [];
-  const connector = meter.measured(gsma);
+  });
+  const sources = settings.callbackSources;
+  const connector = meter.measured(plain);
   const askUntil = async (end: AbortSignal): Promise<Health> => {
     const signal = AbortSignal.any([end, AbortSignal.timeout(healthTimeoutMs)]);
     return (await connector.health({ signal })).result;
   };
   const ask = (): Promise<Health> => askUntil(leaving.signal);
   const breaker = meter.counted(createWalletBreaker({ wallet: name, logger, ask, ...breaking }));
-  const apiKey = settings.callback_api_key;
+  const apiKey = settings.callbackApiKey;
   const tokens = createCallbackTokens(config.GATEHOUSE_WALLET_CALLBACK_KEY, name);
   return { name, tokens, settings, connector, meter, askUntil, breaker, maxInFlight, sources, apiKey };
 });
@@ -105,6 +97,7 @@ const served = wallets.map((settings) => {
 const app = buildCallbackApp({
   wallets: served,
   payments,
+  strayPayments,
   trustedProxies: config.GATEHOUSE_TRUSTED_PROXIES ?? [],
   logger,
   now,
@@ -118,7 +111,7 @@ const workers = served.flatMap(({ name, tokens, settings, connector, breaker, ma
   const parts = {
     wallet: name,
     environment: environments[settings.environment],
-    paymentOptions: optionsOfWallet(settings.wallet).map(({ number }) => number),
+    paymentOptions: settings.options,
     connector,
     payments,
     strayPayments,
@@ -138,7 +131,7 @@ const workers = served.flatMap(({ name, tokens, settings, connector, breaker, ma
   const reconciling = reconcileWork({
     ...parts,
     name,
-    wallet: walletNamed(settings.wallet).number,
+    wallet: settings.wallet,
     reconciliations,
   });
   bus.onWake('payment_attempts', () => Object.values(signals).forEach((signal) => signal.ring()));
@@ -171,7 +164,7 @@ const reporting = reportWalletStatus(
     statuses,
     instance,
     wallets: served.map(({ settings, meter, breaker, maxInFlight, askUntil }) => ({
-      wallet: walletNamed(settings.wallet).number,
+      wallet: settings.wallet,
       environment: environments[settings.environment],
       meter,
       breaker,

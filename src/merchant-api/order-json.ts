@@ -1,10 +1,9 @@
-import { paymentOptions } from '../contract/payment-options.ts';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { Type } from '@sinclair/typebox';
 import type { Static } from '@sinclair/typebox';
 import { OrderStatus, PaymentType } from '../gen/gatehouse/v1/order_pb.js';
 import type { Order } from '../gen/gatehouse/v1/order_pb.js';
-import { paymentOptionName } from './payment-option.ts';
+import { optionPattern } from './payment-option.ts';
 
 /** A payment order as merchants see it, in verify and in webhooks. Twelve fields, in the order of the spec's table. */
 export const paymentOrderSchema = Type.Object(
@@ -33,10 +32,10 @@ export const paymentOrderSchema = Type.Object(
       examples: ['0.00'],
     }),
     currency: Type.String({ description: 'ISO 4217 code.', examples: ['ETB'] }),
-    payment_option: Type.Unsafe<ReturnType<typeof paymentOptionName>>({
-      type: 'string',
-      enum: ['', ...paymentOptions.map(({ name }) => name)],
-      description: 'The option of the latest payment attempt; empty until one has been chosen.',
+    payment_option: Type.String({
+      pattern: `${optionPattern}|^$`,
+      description:
+        "The option of the latest payment attempt: the wallet's id with _ussd or _wallet. Empty until one has been chosen.",
       examples: ['walleta_ussd'],
     }),
     payment_type: Type.Unsafe<PaymentTypeName>({
@@ -105,7 +104,7 @@ export function orderToJson(order: Order): PaymentOrderJson {
     amount: order.amount,
     deducted: order.deducted,
     currency: order.currency,
-    payment_option: paymentOptionName(order.paymentOption),
+    payment_option: order.paymentOption,
     payment_type: required(paymentTypeNames[order.paymentType], order, 'payment_type'),
     customer_phone: order.customerPhone,
     reason: order.reason,

@@ -1,18 +1,7 @@
-import { optionNamed, optionOfNumber, paymentOptions } from '../contract/payment-options.ts';
-import type { PaymentOptionName } from '../contract/payment-options.ts';
-import type { PaymentOption } from '../gen/gatehouse/v1/order_pb.js';
+import { paymentOptionPattern } from '../contract/payment-option.ts';
 
-/** What a direct payment can be started with; spec, "Initiate direct payment". */
-export const directPaymentOptions: readonly PaymentOptionName[] = paymentOptions
-  .filter(({ channel }) => channel === 'ussd')
-  .map(({ name }) => name);
+/** The form of a payment option in a schema. Which ones exist is configuration, so only core knows. */
+export const optionPattern = paymentOptionPattern;
 
-/** The name by which merchants know an option; '' while nothing has been chosen. */
-export const paymentOptionName = (option: PaymentOption): PaymentOptionName | '' =>
-  optionOfNumber(option)?.name ?? '';
-
-/** The option that a direct payment names; undefined for anything but those that exist, exactly spelt. */
-export function directPaymentOption(name: string): PaymentOption | undefined {
-  const option = optionNamed(name);
-  return option?.channel === 'ussd' ? option.number : undefined;
-}
+/** The form of an option for direct payments. */
+export const directOptionPattern = '^[a-z][a-z0-9]{1,30}_ussd$';

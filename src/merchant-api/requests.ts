@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import type { TObject, TProperties } from '@sinclair/typebox';
-import { directPaymentOptions } from './payment-option.ts';
+import { directOptionPattern } from './payment-option.ts';
 
 // Lengths, patterns and formats are here for readers of the contract and for code generators. They say what core, which
 // holds the rules and answers in better words, takes and refuses. Core knows more in three cases only: which currencies
@@ -108,10 +108,10 @@ export const directBodySchema = Type.Object(
 
 /** Query of POST /api/v1/direct. */
 export const directQuerySchema = Type.Object({
-  payment_option: Type.Unsafe<string>({
-    type: 'string',
-    enum: [...directPaymentOptions],
-    description: 'The wallet whose USSD prompt the customer gets.',
+  payment_option: Type.String({
+    pattern: directOptionPattern,
+    description:
+      "The wallet whose USSD prompt the customer gets: the wallet's id with _ussd. Which wallets there are depends on the gateway.",
     examples: ['walleta_ussd'],
   }),
 });

@@ -4,12 +4,13 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import Fastify from 'fastify';
 import type { FastifyInstance } from 'fastify';
 import type { PaymentAttemptService } from '../gen/gatehouse/v1/payment_attempt_service_pb.js';
+import type { StrayPaymentService } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
 import { edgeServerOptions, protectEdge } from '../platform/http/edge-server.ts';
 import type { Logger } from '../platform/logger.ts';
 import { carriesKey } from './callback-credentials.ts';
 import type { CallbackTokens } from './callback-token.ts';
 import { exchangeMessage } from './exchange-messages.ts';
-import type { WalletConnector } from './connector/wallet-connector.ts';
+import type { CallbackHint, WalletConnector } from './connector/wallet-connector.ts';
 
 /** A wallet with callbacks, identified by the name in its callback URLs. */
 export interface CallbackWallet {
@@ -26,6 +27,7 @@ export interface CallbackWallet {
 export interface CallbackAppOptions {
   readonly wallets: readonly CallbackWallet[];
   readonly payments: Client<typeof PaymentAttemptService>;
+  readonly strayPayments: Client<typeof StrayPaymentService>;
   readonly trustedProxies: readonly string[];
   readonly logger: Logger;
   readonly now: () => Date;
@@ -41,7 +43,7 @@ const bodyLimit = 64 * 1024;
  * callback causes an immediate query. Any other gets the answer of an unknown path, or 401 if only the wallet's key is missing.
  */
 export function buildCallbackApp(options: CallbackAppOptions): FastifyInstance {
-  const { wallets, payments, logger } = options;
+  const { wallets, payments, strayPayments, logger } = options;
   const byName = new Map(
     wallets.map((wallet) => [wallet.name, { ...wallet, allowed: allowList(wallet.sources) }]),
   );
@@ -97,19 +99,19 @@ export function buildCallbackApp(options: CallbackAppOptions): FastifyInstance {
         body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
         receivedAt: options.now(),
       });
-      // Reversals are queried on their own schedule, so their callbacks are only acknowledged.
-      if (id.startsWith('pat_'))
-        await hasten({ merchantId, paymentAttemptId: id, exchange: exchangeMessage(hint.exchange) });
+      await hasten(merchantId, id, hint);
       logger.info({ ...facts, merchant_id: merchantId, about: id, claim: hint.claim }, 'callback');
       return reply.code(hint.reply.status).send(hint.reply.body === '' ? undefined : hint.reply.body);
     },
   });
 
-  const hasten = async (request: Parameters<typeof payments.hastenPaymentAttempt>[0]): Promise<void> => {
+  const hasten = async (merchantId: string, id: string, hint: CallbackHint): Promise<void> => {
+    const news = { merchantId, exchange: exchangeMessage(hint.exchange), callbackNote: hint.note ?? '' };
     try {
-      await payments.hastenPaymentAttempt(request);
+      if (id.startsWith('pat_')) await payments.hastenPaymentAttempt({ ...news, paymentAttemptId: id });
+      else await strayPayments.hastenReversal({ ...news, reversalId: id });
     } catch (error) {
-      // If the attempt does not exist, the wallet need not repeat the callback. After any other error it should.
+      // If the attempt or reversal does not exist, the wallet need not repeat the callback. After any other error it should.
       if (!(error instanceof ConnectError) || error.code !== Code.NotFound) throw error;
     }
   };

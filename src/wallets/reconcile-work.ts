@@ -8,7 +8,6 @@ import type {
   LeasedReconciliation,
   ReconciliationService,
   StatementEntrySchema,
-  Wallet,
 } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
 import type { Logger } from '../platform/logger.ts';
 import { StatementError } from './connector/statement-error.ts';
@@ -18,7 +17,8 @@ import type { LeasedWork } from './lease-worker.ts';
 export interface ReconcileWorkParts {
   /** The name in the log, such as "walleta-sandbox". */
   readonly name: string;
-  readonly wallet: Wallet;
+  /** The wallet's id. */
+  readonly wallet: string;
   readonly environment: Environment;
   readonly connector: WalletConnector;
   readonly reconciliations: Client<typeof ReconciliationService>;

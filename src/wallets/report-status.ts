@@ -1,7 +1,6 @@
 import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import type { Client } from '@connectrpc/connect';
 import type { Environment } from '../gen/gatehouse/v1/order_pb.js';
-import type { Wallet } from '../gen/gatehouse/v1/reconciliation_service_pb.js';
 import { WalletBreakerState, WalletHealth } from '../gen/gatehouse/v1/wallet_status_service_pb.js';
 import type { WalletStatusService } from '../gen/gatehouse/v1/wallet_status_service_pb.js';
 import type { Logger } from '../platform/logger.ts';
@@ -13,7 +12,8 @@ import type { WalletMeter } from './wallet-meter.ts';
 
 /** A wallet that this process is connected to. */
 export interface ReportedWallet {
-  readonly wallet: Wallet;
+  /** The wallet's id. */
+  readonly wallet: string;
   readonly environment: Environment;
   readonly meter: WalletMeter;
   readonly breaker: WalletBreaker;

@@ -1,13 +1,13 @@
-import { optionOfNumber } from '../contract/payment-options.ts';
+import { channelOf, isPaymentOption } from '../contract/payment-option.ts';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
-import { PaymentAttemptStatus, PaymentOption } from '../gen/gatehouse/v1/order_pb.js';
+import { PaymentAttemptStatus } from '../gen/gatehouse/v1/order_pb.js';
 import type {
   LeasedPaymentAttempt,
   RecordPaymentOutcomeRequestSchema,
 } from '../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import type { CallbackTokens } from './callback-token.ts';
-import type { Acknowledgement, PaymentOutcome, Recovery } from './connector/outcomes.ts';
+import type { Acknowledgement, NextAction, PaymentOutcome, Recovery } from './connector/outcomes.ts';
 import type { RawExchange } from './connector/raw-exchange.ts';
 import type { CallOptions, WalletConnector } from './connector/wallet-connector.ts';
 
@@ -69,7 +69,7 @@ class AttemptWork {
       case 'accepted':
         return acknowledgement.lookNow
           ? this.#query(acknowledgement.providerReference)
-          : pending(acknowledgement.providerReference);
+          : pending(acknowledgement.providerReference, acknowledgement.nextAction);
       case 'refused':
         return { case: 'declined', value: { reason: acknowledgement.reason } };
       case 'unknown':
@@ -83,24 +83,29 @@ class AttemptWork {
 
   /** Continues an attempt whose request the wallet may have received. */
   async followUp(providerReference: string): Promise<Outcome> {
-    const canQuery = providerReference !== '' || this.#parts.connector.capabilities.queryBy === 'attempt_id';
+    const canQuery =
+      providerReference !== '' ||
+      // A callback may name the request whose acknowledgement was lost.
+      this.#leased.callbackNotes.length > 0 ||
+      this.#parts.connector.capabilities.queryBy === 'attempt_id';
     return canQuery ? this.#query(providerReference) : this.#recover();
   }
 
   async #initiate(): Promise<Acknowledgement> {
     const { connector, tokens, now } = this.#parts;
     const { merchantId, amount, currency, paymentAttempt, reason, orderNumber } = this.#leased;
-    const option = optionOfNumber(paymentAttempt?.paymentOption ?? PaymentOption.UNSPECIFIED);
+    const option = paymentAttempt?.paymentOption ?? '';
     const { result, exchanges } = await connector.initiate(
       {
         attemptId: this.#attemptId,
         payerPhone: paymentAttempt?.phone ?? '',
-        channel: option?.channel === 'wallet' ? 'wallet_app' : 'ussd',
+        channel: isPaymentOption(option) && channelOf(option) === 'wallet' ? 'wallet_app' : 'ussd',
         amount,
         currency,
         description: reason === '' ? orderNumber : reason,
         requestedAt: now(),
         callbackToken: tokens.make(merchantId, this.#attemptId),
+        ...(this.#leased.returnUrl === '' ? {} : { returnUrl: this.#leased.returnUrl }),
       },
       this.#options,
     );
@@ -117,7 +122,7 @@ class AttemptWork {
       amount,
       currency,
       callbackToken: tokens.make(merchantId, this.#attemptId),
-      callbackNotes: [],
+      callbackNotes: this.#leased.callbackNotes,
       ...reference,
     };
     const { result, exchanges } = await connector.query(inquiry, this.#options);
@@ -158,7 +163,8 @@ class AttemptWork {
   /** The refusal of a repeat does not decide the first request, which the wallet may still be processing. */
   async #sendAgain(): Promise<Outcome> {
     const acknowledgement = await this.#initiate();
-    if (acknowledgement.kind === 'accepted') return pending(acknowledgement.providerReference);
+    if (acknowledgement.kind === 'accepted')
+      return pending(acknowledgement.providerReference, acknowledgement.nextAction);
     if (acknowledgement.kind === 'refused')
       return unknown(`sent again and refused: ${acknowledgement.reason}`);
     return unknown(acknowledgement.detail);
@@ -181,7 +187,24 @@ const unheardOfForMs = 10 * 60_000;
 
 const promptUntil = ({ promptUntil: time }: LeasedPaymentAttempt): Date =>
   time === undefined ? new Date(0) : timestampDate(time);
-const pending = (providerReference: string): Outcome => ({ case: 'pending', value: { providerReference } });
+const pending = (providerReference: string, nextAction?: NextAction): Outcome => ({
+  case: 'pending',
+  value: {
+    providerReference,
+    ...(nextAction === undefined ? {} : { nextAction: nextActionMessage(nextAction) }),
+  },
+});
+
+function nextActionMessage(action: NextAction) {
+  switch (action.kind) {
+    case 'redirect':
+      return { action: { case: 'redirectUrl', value: action.url } } as const;
+    case 'qr':
+      return { action: { case: 'qrPayload', value: action.payload } } as const;
+    case 'instructions':
+      return { action: { case: 'instructions', value: action.text } } as const;
+  }
+}
 const unknown = (detail: string): Outcome => ({ case: 'unknown', value: { detail } });
 
 function outcomeOf(result: PaymentOutcome, providerReference: string): Outcome {

@@ -64,7 +64,7 @@ export async function serveReversal(
 
   const query = async (providerReference: string): Promise<ReversalReport> => {
     const reference = providerReference === '' ? {} : { providerReference };
-    const inquiry = { ...common, callbackNotes: [], ...reference };
+    const inquiry = { ...common, callbackNotes: leased.callbackNotes, ...reference };
     return reportOf(keep(await connector.queryReversal(inquiry, options)), providerReference);
   };
   const send = async (): Promise<ReversalReport> => {
@@ -72,6 +72,7 @@ export async function serveReversal(
       await connector.reverse(
         {
           ...common,
+          ...(leased.paymentReference === '' ? {} : { paymentReference: leased.paymentReference }),
           description: 'payment returned: its order could not take it',
           requestedAt: now(),
         },

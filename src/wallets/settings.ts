@@ -1,5 +1,4 @@
-import { str } from 'envalid';
-import { brokerSettings, clientSettings } from '../contract/shared-settings.ts';
+import { brokerSettings, clientSettings, walletsFileSettings } from '../contract/shared-settings.ts';
 import { httpUrl, networks } from '../platform/settings/address-settings.ts';
 import { key256 } from '../platform/settings/key-settings.ts';
 import { port } from '../platform/settings/number-settings.ts';
@@ -10,13 +9,11 @@ const settings = {
   ...processSettings,
   ...brokerSettings,
   ...clientSettings,
+  ...walletsFileSettings,
   GATEHOUSE_WALLET_CALLBACK_PORT: port({ default: 8084 }),
   GATEHOUSE_WALLET_CALLBACK_BASE_URL: httpUrl({ default: undefined }),
   GATEHOUSE_WALLET_CALLBACK_KEY: key256({
     desc: '64 hexadecimal digits, the same for every wallets process; made with openssl rand -hex 32',
-  }),
-  GATEHOUSE_WALLETS: str({
-    desc: 'JSON with an object for each wallet; docs/operating/wallets.md has an example',
   }),
   GATEHOUSE_TRUSTED_PROXIES: networks({ default: undefined }),
 };

@@ -1,71 +1,135 @@
+import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { Type } from '@sinclair/typebox';
-import type { Static } from '@sinclair/typebox';
-import { Value } from '@sinclair/typebox/value';
-import { wallets } from '../contract/payment-options.ts';
-import type { WalletName } from '../contract/payment-options.ts';
-import { SettingsError } from '../platform/settings/read-settings.ts';
+import type { TObject } from '@sinclair/typebox';
+import { mistakeIn } from '../contract/wallets-file/read-wallets-file.ts';
+import type { ConfiguredWallet } from '../contract/wallets-file/read-wallets-file.ts';
+import { secretReference } from '../contract/wallets-file/wallets-schema.ts';
+import type { EnvironmentName, WalletEnvironment } from '../contract/wallets-file/wallets-schema.ts';
+import type { PaymentOption } from '../contract/payment-option.ts';
 import { isNetwork } from '../platform/settings/address-settings.ts';
+import type { ProcessEnvironment } from '../platform/settings/read-settings.ts';
+import { isSecret } from './connector/connector-kind.ts';
+import type { ConnectorKind } from './connector/connector-kind.ts';
 
-const text = Type.String({ minLength: 1 });
-
-const walletSettings = Type.Object(
-  {
-    wallet: Type.Unsafe<WalletName>(Type.Union(wallets.map(({ name }) => Type.Literal(name)))),
-    environment: Type.Union([Type.Literal('sandbox'), Type.Literal('production')]),
-    base_url: Type.String({ pattern: '^https?://' }),
-    token_path: Type.Optional(text),
-    client_id: text,
-    client_secret: text,
-    api_key: text,
-    payee: Type.Object({ type: text, id: text }, { additionalProperties: false }),
-    currencies: Type.Array(Type.String({ pattern: '^[A-Z]{3}$' }), { minItems: 1 }),
-    callback_sources: Type.Optional(Type.Array(text)),
-    // Unguessable, and valid in a header.
-    callback_api_key: Type.Optional(Type.String({ pattern: '^[\\x21-\\x7e]{16,256}$' })),
-    max_in_flight: Type.Optional(Type.Integer({ minimum: 1, maximum: 500 })),
-    // Below the time limit of all calls under one lease.
-    call_timeout_ms: Type.Optional(Type.Integer({ minimum: 100, maximum: 30_000 })),
-  },
-  { additionalProperties: false },
-);
-
-/** One wallet in one environment: its address, our credentials and its limits. */
-export type WalletSettings = Static<typeof walletSettings>;
-
-const list = Type.Array(walletSettings);
-
-/**
- * Parses GATEHOUSE_WALLETS, a JSON array with an object for each wallet and environment.
- * @throws SettingsError that names the invalid field, never its value, which may be a secret.
- */
-export function parseWalletSettings(json: string): readonly WalletSettings[] {
-  const value = parseJson(json);
-  const [problem] = [...Value.Errors(list, value)];
-  if (problem !== undefined)
-    throw new SettingsError(`GATEHOUSE_WALLETS ${problem.path || '/'}: ${problem.message}`);
-  const wallets = Value.Decode(list, value);
-  const names = wallets.map(({ wallet, environment }) => `${wallet}-${environment}`);
-  const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) throw new SettingsError(`GATEHOUSE_WALLETS names ${twice} twice`);
-  for (const [index, { base_url: baseUrl, callback_sources: sources = [] }] of wallets.entries()) {
-    if (!URL.canParse(baseUrl))
-      throw new SettingsError(`GATEHOUSE_WALLETS /${index}/base_url: must be a URL`);
-    const unreadable = sources.findIndex((source) => !isAddressOrNetwork(source));
-    if (unreadable === -1) continue;
-    throw new SettingsError(
-      `GATEHOUSE_WALLETS /${index}/callback_sources/${unreadable}: must be an IP address or a network such as 10.0.0.0/8`,
-    );
-  }
-  return wallets;
+/** One wallet in one environment: its connector, our credentials and its limits. */
+export interface WalletSettings {
+  /** The wallet's id. */
+  readonly wallet: string;
+  readonly environment: EnvironmentName;
+  readonly kind: ConnectorKind;
+  /** The settings of the kind, with the secrets in place. */
+  readonly settings: Readonly<Record<string, unknown>>;
+  readonly options: readonly PaymentOption[];
+  readonly currencies: readonly string[];
+  /** The addresses and networks that may send callbacks; any when empty. */
+  readonly callbackSources: readonly string[];
+  readonly callbackApiKey: string | undefined;
+  readonly maxInFlight: number | undefined;
+  readonly callTimeoutMs: number | undefined;
 }
 
-const isAddressOrNetwork = (source: string): boolean => isIP(source) !== 0 || isNetwork(source);
+/**
+ * Completes the configured wallets with their connectors and secrets. `variables` are those of the process, in which the secrets
+ * are, or the names of their files.
+ * @throws SettingsError that names the place of a mistake, never a secret
+ */
+export function walletSettings(
+  wallets: readonly ConfiguredWallet[],
+  kinds: readonly ConnectorKind[],
+  variables: ProcessEnvironment,
+): readonly WalletSettings[] {
+  return wallets.flatMap((wallet) => {
+    const kind = kinds.find(({ name }) => name === wallet.connector);
+    if (kind === undefined) {
+      const names = kinds.map(({ name }) => name).join(', ');
+      throw wallet.problemAt(['connector'], `must be one of ${names}`);
+    }
+    if (wallet.reconcile === true && !kind.capabilities.statement)
+      throw wallet.problemAt(['reconcile'], `must be absent, because ${kind.name} has no statement`);
+    return (['sandbox', 'production'] as const).flatMap((environment) => {
+      const entry = wallet.environments[environment];
+      return entry === undefined ? [] : [settingsOf(wallet, environment, entry, kind, variables)];
+    });
+  });
+}
 
-function parseJson(json: string): unknown {
+function settingsOf(
+  wallet: ConfiguredWallet,
+  environment: EnvironmentName,
+  entry: WalletEnvironment,
+  kind: ConnectorKind,
+  variables: ProcessEnvironment,
+): WalletSettings {
+  const path = ['environments', environment];
+  const mistake = mistakeIn(wallet, [...path, 'settings'], asConfigured(kind.settings), entry.settings);
+  if (mistake !== undefined) throw mistake;
+  const secretAt = (keys: readonly string[], name: string): string => {
+    const secret = readSecret(variables, name);
+    if ('problem' in secret) throw wallet.problemAt([...path, ...keys], secret.problem);
+    return secret.text;
+  };
+  const settings = Object.fromEntries(
+    Object.entries(entry.settings).map(([key, value]) => [
+      key,
+      isReference(value) ? secretAt(['settings', key], value.secret) : value,
+    ]),
+  );
+  const wrong = mistakeIn(wallet, [...path, 'settings'], kind.settings, settings);
+  if (wrong !== undefined) throw wrong;
+  const sources = entry.callbacks?.sources ?? [];
+  const unreadable = sources.findIndex((source) => isIP(source) === 0 && !isNetwork(source));
+  if (unreadable !== -1)
+    throw wallet.problemAt(
+      [...path, 'callbacks', 'sources', unreadable],
+      'must be an IP address or a network such as 10.0.0.0/8',
+    );
+  const apiKey = entry.callbacks?.api_key;
+  const callbackApiKey = apiKey && secretAt(['callbacks', 'api_key'], apiKey.secret);
+  // Unguessable, and valid in a header.
+  if (callbackApiKey !== undefined && !/^[\x21-\x7e]{16,256}$/.test(callbackApiKey))
+    throw wallet.problemAt([...path, 'callbacks', 'api_key'], 'must be 16 to 256 printable ASCII characters');
+  return {
+    wallet: wallet.id,
+    environment,
+    kind,
+    settings,
+    options: wallet.channels.map((channel) => `${wallet.id}_${channel}` as const),
+    currencies: wallet.currencies.map(({ code }) => code),
+    callbackSources: sources,
+    callbackApiKey,
+    maxInFlight: entry.max_in_flight,
+    callTimeoutMs: entry.call_timeout_ms,
+  };
+}
+
+/** The schema of a kind's settings as the file has them: a secret is named, not contained. */
+export function asConfigured(schema: TObject): TObject {
+  const properties = Object.entries(schema.properties).map(([key, property]) => {
+    if (property[isSecret] !== true) return [key, property] as const;
+    const named = { ...secretReference, description: property.description ?? '' };
+    return [key, schema.required?.includes(key) === true ? named : Type.Optional(named)] as const;
+  });
+  return { ...schema, properties: Object.fromEntries(properties) };
+}
+
+const isReference = (value: unknown): value is { readonly secret: string } =>
+  typeof value === 'object' && value !== null && 'secret' in value && typeof value.secret === 'string';
+
+/** The text of a secret: in the variable of its name, or in the file that the variable with _FILE names. */
+function readSecret(
+  variables: ProcessEnvironment,
+  name: string,
+): { readonly text: string } | { readonly problem: string } {
+  const text = variables[name] ?? '';
+  if (text !== '') return { text };
+  const file = variables[`${name}_FILE`] ?? '';
+  if (file === '') return { problem: `names ${name}, but neither ${name} nor ${name}_FILE is set` };
   try {
-    return JSON.parse(json);
-  } catch {
-    throw new SettingsError('GATEHOUSE_WALLETS must be a JSON array with an object for each wallet');
+    const content = readFileSync(file, 'utf8').replace(/\r?\n$/, '');
+    return content === '' ? { problem: `the file that ${name}_FILE names is empty` } : { text: content };
+  } catch (error) {
+    const why = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
+    return { problem: `the file that ${name}_FILE names cannot be read (${why})` };
   }
 }

@@ -1,6 +1,7 @@
 import { durationFromMs, timestampDate } from '@bufbuild/protobuf/wkt';
 import type { Client } from '@connectrpc/connect';
-import type { Environment, PaymentOption } from '../gen/gatehouse/v1/order_pb.js';
+import type { PaymentOption } from '../contract/payment-option.ts';
+import type { Environment } from '../gen/gatehouse/v1/order_pb.js';
 import type {
   LeasedPaymentAttempt,
   PaymentAttemptService,

@@ -136,8 +136,8 @@ async function countOrders(stack: Stack, merchantId: string): Promise<void> {
      select $1, 'SANDBOX', type::core.order_event_type, date_trunc('hour', now()) - h * interval '1 hour', currency, option, reason,
        (1 + (h * 7919 + ascii(reason || type)) % n), case when type = 'COMPLETED' then (1 + (h * 7919) % 40) * 12345 else 0 end
      from generate_series(1, 700) h, (values
-       ('CREATED', '', '', '', 60), ('COMPLETED', 'ETB', 'WALLETA_USSD', '', 40), ('COMPLETED', 'USD', 'WALLETB_USSD', '', 9),
-       ('PAYMENT_DECLINED', '', 'WALLETA_USSD', 'insufficient_funds', 6), ('FAILED', '', 'WALLETB_USSD', 'timed_out', 4),
+       ('CREATED', '', '', '', 60), ('COMPLETED', 'ETB', 'walleta_ussd', '', 40), ('COMPLETED', 'USD', 'walletb_ussd', '', 9),
+       ('PAYMENT_DECLINED', '', 'walleta_ussd', 'insufficient_funds', 6), ('FAILED', '', 'walletb_ussd', 'timed_out', 4),
        ('EXPIRED', '', '', 'session_ended', 5)) as kinds (type, currency, option, reason, n)
      on conflict do nothing`,
     [storedId('mer', merchantId)],

@@ -129,8 +129,8 @@ describe('a customer', () => {
     await pay('Wallet B without internet');
 
     expect(await orders.attempts(order)).toEqual([
-      { status: 'DECLINED', phone: '+251922334455', payment_option: 'WALLETA_USSD' },
-      { status: 'REQUESTED', phone: '+251922334455', payment_option: 'WALLETB_USSD' },
+      { status: 'DECLINED', phone: '+251922334455', payment_option: 'walleta_ussd' },
+      { status: 'REQUESTED', phone: '+251922334455', payment_option: 'walletb_ussd' },
     ]);
   });
 

@@ -4,6 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { openCore } from '../../src/cli/core-clients.ts';
+import { walletTools } from '../../src/main/wallet-tools.ts';
 import { runCli } from '../../src/cli/program.ts';
 import { openWebhooks } from '../../src/cli/webhook-clients.ts';
 import { startTemporaryPostgres } from '../../src/main/local/temporary-servers.ts';
@@ -111,6 +112,7 @@ describe('everything is up', () => {
         openCore({ addresses, token, actor: 'test', newRequestId: () => 'test' }),
       openWebhooks: (addresses, token) =>
         openWebhooks({ addresses, token, actor: 'test', newRequestId: () => 'test' }),
+      walletTools: walletTools({}),
       stdout: (text) => (stdout += text),
       stderr: () => undefined,
       now: () => new Date(Date.now() + 60_000),

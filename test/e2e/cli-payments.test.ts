@@ -7,7 +7,6 @@ import {
   ReconciliationStatus,
   StatementEntryStatus,
   StatementEntryType,
-  Wallet,
 } from '../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
 import { StrayPaymentService } from '../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 import { startStack } from '../support/stack.ts';
@@ -308,7 +307,7 @@ describe('reconcile', () => {
     await stack.wallets[0]!.stop('SIGKILL');
     const operator = stack.client(ReconciliationService, 'operator');
     const dead = stack.client(ReconciliationService, 'wallets');
-    const walletA = { wallet: Wallet.WALLETA, environment: Environment.SANDBOX };
+    const walletA = { wallet: 'walleta', environment: Environment.SANDBOX };
     const { reconciliation } = await operator.startReconciliation({ ...walletA, date: '2024-01-07' });
     const { leased } = await dead.leaseReconciliation({ ...walletA, lease: { seconds: 5n } });
     const reconciliationId = reconciliation?.reconciliationId ?? '';

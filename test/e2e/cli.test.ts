@@ -5,7 +5,7 @@ import { userInfo } from 'node:os';
 import type { Client } from '@connectrpc/connect';
 import { ApiKeyService } from '../../src/gen/gatehouse/v1/api_key_service_pb.js';
 import { MerchantService } from '../../src/gen/gatehouse/v1/merchant_service_pb.js';
-import { Environment, PaymentOption } from '../../src/gen/gatehouse/v1/order_pb.js';
+import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
 import { startStack } from '../support/stack.ts';
 import type { Stack } from '../support/stack.ts';
@@ -244,7 +244,7 @@ describe('order', () => {
         amount: '150.00',
         currency: 'ETB',
         phone: '0911223344',
-        paymentOption: PaymentOption.WALLETA_USSD,
+        paymentOption: 'walleta_ussd',
       },
     });
 
@@ -273,7 +273,7 @@ describe('order', () => {
       status: 'pending',
       amount: '150.00',
       deducted: '0.00',
-      payment_option: null,
+      payment_option: '',
       payment_type: 'api',
       last_event_sequence: '1',
       payment_attempts: [],

@@ -2,8 +2,8 @@ import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { readFile, writeFile } from 'node:fs/promises';
+import { basename, join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { choosePorts } from '../../src/main/local/free-port.ts';
 import { findOrInstallNatsServer } from '../../src/main/local/nats-binary.ts';
@@ -33,7 +33,6 @@ const portSettings: Readonly<Record<string, Readonly<Record<number, string>>>> =
   checkout: { 8082: 'GATEHOUSE_CHECKOUT_PORT' },
   dashboard: { 8083: 'GATEHOUSE_DASHBOARD_PORT' },
   wallets: { 8084: 'GATEHOUSE_WALLET_CALLBACK_PORT' },
-  'simulated-wallets': { 8084: 'GATEHOUSE_WALLET_CALLBACK_PORT' },
   webhooks: { 50053: 'GATEHOUSE_WEBHOOKS_GRPC_PORT', 50054: 'GATEHOUSE_WEBHOOKS_CONNECT_PORT' },
   'wallet-simulator': { 8090: 'GATEHOUSE_SIMULATOR_PORT' },
 };
@@ -75,7 +74,6 @@ const readers = {
   checkout: readCheckoutSettings,
   dashboard: readDashboardSettings,
   wallets: readWalletsSettings,
-  'simulated-wallets': readWalletsSettings,
   webhooks: readWebhooksSettings,
   'wallet-simulator': readWalletSimulatorSettings,
 };
@@ -87,6 +85,8 @@ describe('what docs/operating/running.md says of containers, done with the proce
   let database: TemporaryServer | undefined;
   let broker: ChildProcess | undefined;
   const processes: GatehouseProcess[] = [];
+  /** The mounted configuration of wallets, with addresses of this machine. */
+  let walletsFile = '';
   /** Where each service's port is on this machine, by "service:port". */
   const ports = new Map<string, number>();
 
@@ -112,6 +112,7 @@ describe('what docs/operating/running.md says of containers, done with the proce
     ]);
     return {
       ...Object.fromEntries(Object.entries(environment).map(([key, value]) => [key, onThisMachine(value)])),
+      ...(environment['GATEHOUSE_WALLETS_FILE'] === undefined ? {} : { GATEHOUSE_WALLETS_FILE: walletsFile }),
       ...Object.fromEntries(listening),
     };
   };
@@ -132,6 +133,13 @@ describe('what docs/operating/running.md says of containers, done with the proce
     ];
     const chosen = await choosePorts(wanted.map((setting) => ({ setting, host: '127.0.0.1', port: 0 })));
     wanted.forEach((name, index) => ports.set(name, chosen[index] ?? 0));
+    const mounted = services.find(({ name }) => name === 'core')?.environment['GATEHOUSE_WALLETS_FILE'] ?? '';
+    const configuration = await readFile(join(root, 'deploy/wallets', basename(mounted)), 'utf8');
+    walletsFile = join(await newFolder(), 'wallets.json');
+    await writeFile(
+      walletsFile,
+      configuration.replace(/http:\/\/[^/"]+/g, (url) => `http://${onThisMachine(url.slice(7))}`),
+    );
     // One of its own: doctor finds fault with a server that is quick and forgetful, as that of other tests is.
     database = await startTemporaryPostgres({ durable: true });
 

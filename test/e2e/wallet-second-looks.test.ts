@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Client } from '@connectrpc/connect';
 import pg from 'pg';
 import { storedId } from '../support/ids.ts';
-import { OrderStatus, PaymentAttemptStatus, PaymentOption } from '../../src/gen/gatehouse/v1/order_pb.js';
+import { OrderStatus, PaymentAttemptStatus } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
 import { PaymentAttemptService } from '../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
 import type { GetPaymentAttemptResponse } from '../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
@@ -36,7 +36,7 @@ async function start(orderNumber: string, phone: string): Promise<string> {
     merchantId,
     orderNumber,
     phone,
-    paymentOption: PaymentOption.WALLETA_USSD,
+    paymentOption: 'walleta_ussd',
   });
   return (await orders.startDirectPayment(request)).paymentAttempt?.paymentAttemptId ?? '';
 }

@@ -2,7 +2,7 @@ import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
 import { afterEach, expect, test } from '@jest/globals';
 import { PaymentAttemptService } from '../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
-import { Environment, PaymentOption } from '../../src/gen/gatehouse/v1/order_pb.js';
+import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
 import {
   Health,
   HealthCheckResponse_ServingStatus as ServingStatus,
@@ -35,7 +35,7 @@ const workers = 24;
 /** Callers whose calls each are a transaction of core's, and who call again whatever is answered. */
 function startTransactions(running: Stack) {
   const attempts = running.client(PaymentAttemptService, 'wallets');
-  const lease = { environment: Environment.SANDBOX, paymentOptions: [PaymentOption.WALLETA_USSD] };
+  const lease = { environment: Environment.SANDBOX, paymentOptions: ['walleta_ussd'] };
   let done = 0;
   const run = async (): Promise<void> => {
     while (!loaded.signal.aborted) {

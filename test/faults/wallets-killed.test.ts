@@ -12,7 +12,6 @@ import { openPaymentDesk } from '../integration/core/payment-desk.ts';
 import type { PaymentDesk } from '../integration/core/payment-desk.ts';
 import { openWalletSide } from '../integration/wallets/wallet-processes.ts';
 import type { WalletSide } from '../integration/wallets/wallet-processes.ts';
-import { PaymentOption } from '../../src/gen/gatehouse/v1/order_pb.js';
 
 const cleanUps: (() => Promise<unknown>)[] = [];
 
@@ -28,7 +27,7 @@ const oddRows = [['08', '11'], ['12'], ['14'], ['17'], ['21']];
 
 /** Starts a payment, and again with the same order_number until core has answered: as a shop would. */
 async function pay(desk: PaymentDesk, merchantId: string, orderNumber: string, phone: string): Promise<void> {
-  const paymentOption = phone.startsWith('25170') ? PaymentOption.WALLETB_USSD : PaymentOption.WALLETA_USSD;
+  const paymentOption = phone.startsWith('25170') ? 'walletb_ussd' : 'walleta_ussd';
   await insist(`${orderNumber} is accepted`, () =>
     desk.startDirect({ merchantId, orderNumber, phone, paymentOption }),
   );

@@ -1,5 +1,4 @@
 import { afterEach, expect, test, beforeEach } from '@jest/globals';
-import { PaymentOption } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { startProcess } from '../support/gatehouse-process.ts';
 import { insist, waitUntil } from '../support/wait-until.ts';
 import { sharedPaymentDesk } from '../integration/core/payment-desk.ts';
@@ -30,10 +29,10 @@ test('SIGTERM while a wallet hangs: gone within 10 s with 0, the cut calls on re
   cleanUps.push(silent.stop);
   await side.startSimulator();
   const wallets = await side.startWallets({
-    walleta: { base_url: silent.url, call_timeout_ms: 30_000 },
-    walletb: { base_url: silent.url, call_timeout_ms: 30_000 },
+    walleta: { settings: { base_url: silent.url }, call_timeout_ms: 30_000 },
+    walletb: { settings: { base_url: silent.url }, call_timeout_ms: 30_000 },
   });
-  const started = await startMany(desk, merchantId, 20, PaymentOption.WALLETA_USSD, 'S');
+  const started = await startMany(desk, merchantId, 20, 'walleta_ussd', 'S');
   await waitUntil('all have been taken', async () => {
     const rows = await desk.query('select 1 from core.payment_attempts where leased_until > now()');
     return rows.length === started.length;
@@ -54,7 +53,7 @@ test('SIGTERM while a wallet hangs: gone within 10 s with 0, the cut calls on re
 
 test('SIGTERM under load, over and over: no payment is lost or charged twice', async () => {
   await side.startSimulator();
-  const started = startMany(desk, merchantId, 120, PaymentOption.WALLETB_USSD, 'L');
+  const started = startMany(desk, merchantId, 120, 'walletb_ussd', 'L');
   let running = await side.startWallets();
 
   for (const share of [10, 40, 80]) {
@@ -81,7 +80,7 @@ test('wallets that cannot reach core, at start or later, go on trying, and end w
   const wallets = await side.startWallets();
   const [core] = stack.cores;
   const port = stack.addresses[0]?.split(':').at(-1) ?? '';
-  const started = await startMany(desk, merchantId, 10, PaymentOption.WALLETA_USSD, 'C');
+  const started = await startMany(desk, merchantId, 10, 'walleta_ussd', 'C');
   await core?.stop('SIGKILL');
   await waitUntil('it has noticed', () =>
     wallets.log.some(({ msg }) => msg === 'core gave no work; trying again'),

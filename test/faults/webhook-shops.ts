@@ -4,7 +4,7 @@ import type { Client } from '@connectrpc/connect';
 import type pg from 'pg';
 import { v7 } from 'uuid';
 import { CheckoutService } from '../../src/gen/gatehouse/v1/checkout_service_pb.js';
-import { Environment, OrderEventSchema, PaymentOption } from '../../src/gen/gatehouse/v1/order_pb.js';
+import { Environment, OrderEventSchema } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
 import { PaymentAttemptService } from '../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
 import type { LeasedPaymentAttempt } from '../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
@@ -158,7 +158,7 @@ async function completePayments({ payments }: Counter, stop: AbortSignal): Promi
     const lease = () =>
       payments.leasePaymentAttempts({
         environment: Environment.SANDBOX,
-        paymentOptions: [PaymentOption.WALLETA_USSD],
+        paymentOptions: ['walleta_ussd'],
         maxAttempts: 100,
         lease: { seconds: 5n },
       });

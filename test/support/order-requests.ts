@@ -1,5 +1,5 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { Environment, PaymentOption } from '../../src/gen/gatehouse/v1/order_pb.js';
+import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
 import type {
   RegisterOrderRequestSchema,
   StartDirectPaymentRequestSchema,
@@ -29,6 +29,6 @@ export const directPayment = (own: DirectPayment): DirectPayment => ({
   amount: '100.50',
   currency: 'ETB',
   phone: '0911223344',
-  paymentOption: PaymentOption.WALLETA_USSD,
+  paymentOption: 'walleta_ussd',
   ...own,
 });

@@ -1,10 +1,69 @@
 import { randomBytes } from 'node:crypto';
 
+type WalletId = 'walleta' | 'walletb';
+type EnvironmentName = 'sandbox' | 'production';
+
+/** What a test changes about a wallet in its environments. `settings` are merged with the usual ones. */
+export interface DifferentWallet {
+  readonly environments?: readonly EnvironmentName[];
+  readonly settings?: Readonly<Record<string, unknown>>;
+  readonly callbacks?: Readonly<Record<string, unknown>>;
+  readonly max_in_flight?: number;
+  readonly call_timeout_ms?: number;
+  readonly currencies?: readonly object[];
+}
+
+const shown = {
+  walleta: { names: { en: 'Wallet A', am: 'ዋሌት ኤ' }, channels: ['wallet', 'ussd'] },
+  walletb: { names: { en: 'Wallet B', am: 'ዋሌት ቢ' }, channels: ['ussd'] },
+} as const;
+
+/** The two demo wallets of the contract, at a simulator, as JSON for GATEHOUSE_WALLETS. */
+export function demoWallets(
+  simulatorUrl: string,
+  different: Readonly<Partial<Record<WalletId, DifferentWallet>>> = {},
+  environments: readonly EnvironmentName[] = ['sandbox'],
+): string {
+  return JSON.stringify({
+    wallets: (['walleta', 'walletb'] as const).map((id) => {
+      const own = different[id] ?? {};
+      const secret = (name: string) => ({ secret: `${id.toUpperCase()}_${name}` });
+      const settings = {
+        base_url: `${simulatorUrl}/${id}`,
+        client_id: id,
+        client_secret: secret('CLIENT_SECRET'),
+        api_key: secret('API_KEY'),
+        payee: { type: 'accountid', id: '2999' },
+        ...own.settings,
+      };
+      const entry = {
+        settings,
+        callbacks: own.callbacks ?? { api_key: secret('API_KEY') },
+        ...(own.max_in_flight === undefined ? {} : { max_in_flight: own.max_in_flight }),
+        // A wallet that hangs is given up on soon, so that a test sees what follows.
+        call_timeout_ms: own.call_timeout_ms ?? 1_000,
+      };
+      return {
+        id,
+        ...shown[id],
+        connector: 'gsma',
+        currencies: own.currencies ?? [{ code: 'ETB' }, { code: 'USD' }],
+        reconcile: true,
+        environments: Object.fromEntries((own.environments ?? environments).map((name) => [name, entry])),
+      };
+    }),
+  });
+}
+
+/** What core reads in tests: both wallets, in both environments. Core ignores their settings. */
+export const walletsOfCore = (different: Readonly<Partial<Record<WalletId, DifferentWallet>>> = {}): string =>
+  demoWallets('http://127.0.0.1:1', different, ['sandbox', 'production']);
+
 /** Settings of a simulator and of the processes that talk to it, which know each other's secrets. */
 export function simulatedWallets(timeScale: number) {
   const secret = (): string => randomBytes(16).toString('hex');
-  const credentials = () => ({ client_id: secret(), client_secret: secret(), api_key: secret() });
-  const known = { walleta: credentials(), walletb: credentials() };
+  const credentials = (id: WalletId) => ({ client_id: id, client_secret: secret(), api_key: secret() });
+  const known = { walleta: credentials('walleta'), walletb: credentials('walletb') };
   return {
     callbackKey: randomBytes(32).toString('hex'),
     simulatorSettings: {
@@ -12,19 +71,12 @@ export function simulatedWallets(timeScale: number) {
       GATEHOUSE_SIMULATOR_CREDENTIALS: JSON.stringify(known),
       GATEHOUSE_SIMULATOR_TIME_SCALE: String(timeScale),
     },
-    walletsAt: (simulatorUrl: string): string =>
-      JSON.stringify(
-        (['walleta', 'walletb'] as const).map((wallet) => ({
-          wallet,
-          environment: 'sandbox',
-          base_url: `${simulatorUrl}/${wallet}`,
-          ...known[wallet],
-          callback_api_key: known[wallet].api_key,
-          payee: { type: 'accountid', id: '2999' },
-          currencies: ['ETB', 'USD'],
-          // A wallet that hangs is given up on soon, so that a test sees what follows.
-          call_timeout_ms: 1_000,
-        })),
-      ),
+    /** The secrets that the configuration names. */
+    secrets: {
+      WALLETA_CLIENT_SECRET: known.walleta.client_secret,
+      WALLETA_API_KEY: known.walleta.api_key,
+      WALLETB_CLIENT_SECRET: known.walletb.client_secret,
+      WALLETB_API_KEY: known.walletb.api_key,
+    },
   };
 }

@@ -15,7 +15,7 @@ import { startProcess } from './gatehouse-process.ts';
 import type { GatehouseProcess } from './gatehouse-process.ts';
 import { startInline } from './inline-process.ts';
 import { sharedServers } from './servers.ts';
-import { simulatedWallets } from './simulated-wallets.ts';
+import { demoWallets, simulatedWallets, walletsOfCore } from './simulated-wallets.ts';
 import { createTestDatabase } from './test-database.ts';
 
 export interface StackOptions {
@@ -135,7 +135,7 @@ export async function startStack({
     GATEHOUSE_SERVICE_TOKENS: roles.map((role) => `${role}:${tokens[role]}`).join(','),
     GATEHOUSE_CORE_GRPC_PORT: '0',
     GATEHOUSE_CORE_CONNECT_PORT: '0',
-    GATEHOUSE_PAYMENT_OPTIONS_PRODUCTION: 'walleta_ussd,walletb_ussd,walleta_wallet',
+    GATEHOUSE_WALLETS: walletsOfCore(),
     // Tests ask the same phone again and again; the ones about the limit set it.
     GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: '0',
     ...settings,
@@ -182,7 +182,8 @@ export async function startStack({
         GATEHOUSE_NATS_URL: natsUrl,
         GATEHOUSE_WALLET_CALLBACK_PORT: '0',
         GATEHOUSE_WALLET_CALLBACK_KEY: simulated.callbackKey,
-        GATEHOUSE_WALLETS: simulated.walletsAt(simulatorUrl),
+        GATEHOUSE_WALLETS: demoWallets(simulatorUrl),
+        ...simulated.secrets,
       });
     const webhookSettings = {
       GATEHOUSE_CORE_ADDRESSES: addresses.join(','),

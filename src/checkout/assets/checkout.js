@@ -5,7 +5,7 @@
 const followMs = { soon: 1500, later: 4000, soonForMs: 60_000 };
 
 document.documentElement.classList.add('js');
-for (const start of [followPayment, countDown, returnToShop, printReceipt, submitOnce]) start();
+for (const start of [followPayment, openWallet, countDown, returnToShop, printReceipt, submitOnce]) start();
 
 /** Looks at the payment until the page should show something else, and then shows that. */
 function followPayment() {
@@ -38,6 +38,16 @@ function followPayment() {
   });
   window.addEventListener('online', () => void look());
   timer = setTimeout(look, followMs.soon);
+}
+
+/** Goes to the wallet's page once. A customer who comes back stays on this page, which has the link. */
+function openWallet() {
+  const link = document.querySelector('[data-open-once]');
+  if (link === null) return;
+  const opened = `opened ${document.querySelector('[data-version]')?.dataset.version}`;
+  if (window.sessionStorage.getItem(opened) !== null) return;
+  window.sessionStorage.setItem(opened, '1');
+  location.assign(link.getAttribute('href'));
 }
 
 /** The wallet has been asked: says what the customer can do now, in place of the button that would come too late. */

@@ -1,4 +1,3 @@
-import { PaymentOption } from '../../gen/gatehouse/v1/order_pb.js';
 import type { Messages } from './messages.ts';
 
 const noInternetHint = 'ፒን ይጠይቃል (USSD)፤ በማንኛውም ስልክ ይሠራል';
@@ -31,6 +30,7 @@ export const amharic: Messages = {
     phoneInvalid: 'ይህ ትክክለኛ የስልክ ቁጥር አይመስልም። ለምሳሌ 0911\u00a022\u00a033\u00a044 ብለው ያስገቡ።',
     optionMissing: 'መክፈል የሚፈልጉበትን መንገድ ይምረጡ።',
     optionUnavailable: 'ይህ የመክፈያ መንገድ ለጊዜው አይሠራም። እባክዎ ሌላ ይምረጡ።',
+    noOption: 'በአሁኑ ጊዜ ይህን ክፍያ መቀበል የሚችል ዋሌት የለም። እባክዎ ሱቁን ያነጋግሩ፤ ወይም ቆየት ብለው እንደገና ይሞክሩ።',
   },
   cancel: {
     open: 'ክፍያውን ይሰርዙ',
@@ -43,26 +43,23 @@ export const amharic: Messages = {
     alt: 'የዚህ ገጽ አድራሻ ያለበት QR ኮድ',
   },
   options: {
-    [PaymentOption.WALLETA_WALLET]: {
-      name: 'የ Wallet A መተግበሪያ',
-      hint: 'በ Wallet A መተግበሪያ ያጽድቁ',
-    },
-    [PaymentOption.WALLETA_USSD]: { name: 'Wallet A ያለ ኢንተርኔት', hint: noInternetHint },
-    [PaymentOption.WALLETB_USSD]: { name: 'Wallet B ያለ ኢንተርኔት', hint: noInternetHint },
-  },
-  wallets: {
-    [PaymentOption.WALLETA_WALLET]: 'Wallet A',
-    [PaymentOption.WALLETA_USSD]: 'Wallet A',
-    [PaymentOption.WALLETB_USSD]: 'Wallet B',
+    wallet: { name: (wallet) => `የ ${wallet} መተግበሪያ`, hint: (wallet) => `በ ${wallet} መተግበሪያ ያጽድቁ` },
+    ussd: { name: (wallet) => `${wallet} ያለ ኢንተርኔት`, hint: () => noInternetHint },
   },
   confirm: {
     title: 'ስልክዎ ላይ ያረጋግጡ',
     sentTo: (phone) => `የክፍያ ጥያቄ ወደ ${phone} እየላክን ነው። ብዙውን ጊዜ በጥቂት ሰከንዶች ውስጥ ይደርሳል።`,
     how: {
-      [PaymentOption.WALLETA_WALLET]: (amount) =>
-        `በዚያ ስልክ ላይ የ Wallet A መተግበሪያን ከፍተው የ ${amount} ክፍያውን ያጽድቁ።`,
-      [PaymentOption.WALLETA_USSD]: (amount) => `${amount} ለመክፈል በዚያ ስልክ ላይ የ Wallet A ሚስጥር ቁጥርዎን (ፒን) ያስገቡ።`,
-      [PaymentOption.WALLETB_USSD]: (amount) => `${amount} ለመክፈል በዚያ ስልክ ላይ የ Wallet B ሚስጥር ቁጥርዎን (ፒን) ያስገቡ።`,
+      wallet: (amount, wallet) => `በዚያ ስልክ ላይ የ ${wallet} መተግበሪያን ከፍተው የ ${amount} ክፍያውን ያጽድቁ።`,
+      ussd: (amount, wallet) => `${amount} ለመክፈል በዚያ ስልክ ላይ የ ${wallet} ሚስጥር ቁጥርዎን (ፒን) ያስገቡ።`,
+    },
+    open: {
+      title: (wallet) => `በ ${wallet} ይክፈሉ`,
+      how: (amount, wallet) => `ወደ ${wallet} ይቀጥሉና የ ${amount} ክፍያውን እዚያ ያጽድቁ። ከዚያ ወደዚህ ገጽ ይመለሳሉ።`,
+      button: (wallet) => `ወደ ${wallet} ይቀጥሉ`,
+      scan: (wallet) => `ይህን ኮድ በ ${wallet} መተግበሪያ ያንሱ (ስካን ያድርጉ)።`,
+      codeAlt: (wallet) => `ለ ${wallet} መተግበሪያ የ QR ኮድ`,
+      preparing: (wallet) => `ክፍያዎን በ ${wallet} እያዘጋጀን ነው። ጥቂት ሰከንዶች ይወስዳል።`,
     },
     next: 'ለማረጋገጥ 3 ደቂቃ ያህል አለዎት። ከዚያ ይህ ገጽ ውጤቱን ያሳያል።',
     wayOut: {

@@ -1,4 +1,3 @@
-import { PaymentOption } from '../../gen/gatehouse/v1/order_pb.js';
 import type { Messages } from './messages.ts';
 
 export const english: Messages = {
@@ -29,6 +28,7 @@ export const english: Messages = {
     phoneInvalid: 'This does not look like a mobile number. Enter it like 0911\u00a022\u00a033\u00a044.',
     optionMissing: 'Choose how you want to pay.',
     optionUnavailable: 'This way to pay is not available right now. Choose another one.',
+    noOption: 'No wallet can take this payment at the moment. Please contact the shop, or try again later.',
   },
   cancel: {
     open: 'Cancel this payment',
@@ -41,33 +41,28 @@ export const english: Messages = {
     alt: 'QR code with the address of this page',
   },
   options: {
-    [PaymentOption.WALLETA_WALLET]: {
-      name: 'Wallet A app',
-      hint: 'Approve in the Wallet A app',
+    wallet: { name: (wallet) => `${wallet} app`, hint: (wallet) => `Approve in the ${wallet} app` },
+    ussd: {
+      name: (wallet) => `${wallet} without internet`,
+      hint: () => 'Asks for your PIN (USSD), on any phone',
     },
-    [PaymentOption.WALLETA_USSD]: {
-      name: 'Wallet A without internet',
-      hint: 'Asks for your PIN (USSD), on any phone',
-    },
-    [PaymentOption.WALLETB_USSD]: {
-      name: 'Wallet B without internet',
-      hint: 'Asks for your PIN (USSD), on any phone',
-    },
-  },
-  wallets: {
-    [PaymentOption.WALLETA_WALLET]: 'Wallet A',
-    [PaymentOption.WALLETA_USSD]: 'Wallet A',
-    [PaymentOption.WALLETB_USSD]: 'Wallet B',
   },
   confirm: {
     title: 'Confirm on your phone',
     sentTo: (phone) =>
       `We are sending a payment request to ${phone}. It usually arrives within a few seconds.`,
     how: {
-      [PaymentOption.WALLETA_WALLET]: (amount) =>
-        `Open the Wallet A app on that phone and approve ${amount}.`,
-      [PaymentOption.WALLETA_USSD]: (amount) => `Enter your Wallet A PIN on that phone to approve ${amount}.`,
-      [PaymentOption.WALLETB_USSD]: (amount) => `Enter your Wallet B PIN on that phone to approve ${amount}.`,
+      wallet: (amount, wallet) => `Open the ${wallet} app on that phone and approve ${amount}.`,
+      ussd: (amount, wallet) => `Enter your ${wallet} PIN on that phone to approve ${amount}.`,
+    },
+    open: {
+      title: (wallet) => `Pay with ${wallet}`,
+      how: (amount, wallet) =>
+        `Continue to ${wallet} and approve ${amount} there. Then you come back to this page.`,
+      button: (wallet) => `Continue to ${wallet}`,
+      scan: (wallet) => `Scan this code with the ${wallet} app.`,
+      codeAlt: (wallet) => `QR code for the ${wallet} app`,
+      preparing: (wallet) => `We are preparing your payment with ${wallet}. It takes a few seconds.`,
     },
     next: 'You have about 3 minutes. This page then shows the result.',
     wayOut: {

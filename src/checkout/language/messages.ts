@@ -1,8 +1,5 @@
 import type { NotPayableCause } from '../../contract/not-payable.ts';
-import type { PaymentOption } from '../../gen/gatehouse/v1/order_pb.js';
-
-/** A payment option that can be chosen. */
-export type ChosenOption = Exclude<PaymentOption, PaymentOption.UNSPECIFIED>;
+import type { Channel } from '../../contract/payment-option.ts';
 
 /** The causes of a failed payment that a customer can resolve. */
 export type RefusalCause =
@@ -54,16 +51,29 @@ export interface Messages {
     readonly phoneInvalid: string;
     readonly optionMissing: string;
     readonly optionUnavailable: string;
+    /** Instead of the form, when no wallet takes the order's money. */
+    readonly noOption: string;
   };
   readonly cancel: { readonly open: string; readonly body: string; readonly confirm: string };
   readonly otherDevice: { readonly open: string; readonly body: string; readonly alt: string };
-  readonly options: Readonly<Record<ChosenOption, { readonly name: string; readonly hint: string }>>;
-  /** The wallet's name within a sentence. */
-  readonly wallets: Readonly<Record<ChosenOption, string>>;
+  /** A payment option. `name` tells the channels of one wallet apart. */
+  readonly options: Readonly<
+    Record<Channel, { readonly name: (wallet: string) => string; readonly hint: (wallet: string) => string }>
+  >;
   readonly confirm: {
     readonly title: string;
     readonly sentTo: (phone: string) => string;
-    readonly how: Readonly<Record<ChosenOption, (amount: string) => string>>;
+    readonly how: Readonly<Record<Channel, (amount: string, wallet: string) => string>>;
+    /** When the payer must open a page of the wallet. */
+    readonly open: {
+      readonly title: (wallet: string) => string;
+      readonly how: (amount: string, wallet: string) => string;
+      readonly button: (wallet: string) => string;
+      readonly scan: (wallet: string) => string;
+      readonly codeAlt: (wallet: string) => string;
+      /** Until the wallet has given the address of its page. */
+      readonly preparing: (wallet: string) => string;
+    };
     /** The time that the customer has, and what the page does afterwards. */
     readonly next: string;
     readonly wayOut: {

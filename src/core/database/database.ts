@@ -19,6 +19,7 @@ import { Migration015AccountHelp } from './migrations/migration-015-account-help
 import { Migration016PaymentLinks } from './migrations/migration-016-payment-links.ts';
 import { Migration017PromptPlaces } from './migrations/migration-017-prompt-places.ts';
 import { Migration018RefusalReasons } from './migrations/migration-018-refusal-reasons.ts';
+import { Migration019AnyWallet } from './migrations/migration-019-any-wallet.ts';
 
 export type { Database } from '../../platform/database/open-database.ts';
 
@@ -47,6 +48,7 @@ export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
         Migration016PaymentLinks,
         Migration017PromptPlaces,
         Migration018RefusalReasons,
+        Migration019AnyWallet,
       ],
       migrationLock: 7_142_001,
     },

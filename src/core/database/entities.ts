@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import type { InferEntity } from '@mikro-orm/core';
-import type { WalletWord } from '../../contract/payment-options.ts';
 import type { IdPrefix, StoredId } from '../../contract/public-id.ts';
+import type { NextAction } from '../domain/next-action.ts';
 import type {
   AttemptOrigin,
   DeclineReason,
@@ -115,7 +115,7 @@ export const PaymentAttemptRow = defineEntity({
     status: p.string().columnType('core.payment_attempt_status').$type<PaymentAttemptStatus>(),
     /** Null for attempts from before this column existed. */
     origin: p.text().$type<AttemptOrigin>().nullable(),
-    paymentOption: p.string().columnType('core.payment_option').$type<PaymentOption>(),
+    paymentOption: p.string().columnType('text').$type<PaymentOption>(),
     phone: p.text(),
     declineReason: p.text().$type<DeclineReason>().nullable(),
     createdAt: time(),
@@ -132,6 +132,10 @@ export const PaymentAttemptRow = defineEntity({
     providerReference: p.text().nullable(),
     providerTransactionId: p.text().nullable(),
     detail: p.text().default(''),
+    /** Null when the wallet prompts the payer's phone. */
+    nextAction: p.json<NextAction>().nullable(),
+    /** What callbacks reported, oldest first, for later queries. */
+    callbackNotes: p.array().columnType('text[]').$type<string[]>().default([]),
   },
 });
 export type PaymentAttemptRow = InferEntity<typeof PaymentAttemptRow>;
@@ -196,7 +200,7 @@ export const StrayPaymentRow = defineEntity({
     environment: environment(),
     orderId: idOf<'ord'>(),
     paymentAttemptId: idOf<'pat'>(),
-    paymentOption: p.string().columnType('core.payment_option').$type<PaymentOption>(),
+    paymentOption: p.string().columnType('text').$type<PaymentOption>(),
     providerTransactionId: p.text(),
     amount: p.text(),
     currency: p.text(),
@@ -209,6 +213,8 @@ export const StrayPaymentRow = defineEntity({
     reversalId: idOf<'stp'>(),
     maybeSent: p.boolean(),
     providerReference: p.text().nullable(),
+    /** What callbacks about the reversal reported, oldest first, for later queries. */
+    callbackNotes: p.array().columnType('text[]').$type<string[]>().default([]),
     dueAt: time().nullable(),
     leasedUntil: time().nullable(),
     leaseId: p.uuid().nullable(),
@@ -226,7 +232,7 @@ export const ReconciliationRow = defineEntity({
   schema,
   properties: {
     id: idOf<'rec'>().primary(),
-    wallet: p.string().columnType('core.wallet').$type<WalletWord>(),
+    wallet: p.string().columnType('text').$type<string>(),
     environment: environment(),
     /** The day in UTC, such as 2026-01-31. */
     day: p.date(),

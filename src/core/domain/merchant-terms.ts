@@ -2,6 +2,8 @@ import { Currency } from './currency.ts';
 import type { Issue } from './issue.ts';
 import { Money } from './money.ts';
 import type { Environment, PaymentOption } from './order.ts';
+import { offeredOptions, unpayableIssues } from './wallet.ts';
+import type { Wallet } from './wallet.ts';
 
 /** The terms of a merchant. An empty value sets no limit beyond the deployment's own. */
 export interface AgreedTerms {
@@ -32,12 +34,30 @@ export function amountIssues(terms: AgreedTerms, amount: Money): Issue[] {
   ];
 }
 
+/**
+ * The issues of an amount that the customer is to pay by any of the merchant's options, or by `option` alone: those of the terms,
+ * or else those of the wallets.
+ */
+export function payableIssues(
+  terms: AgreedTerms,
+  environment: Environment,
+  amount: Money,
+  wallets: readonly Wallet[],
+  option?: PaymentOption,
+): Issue[] {
+  const byTerms = amountIssues(terms, amount);
+  if (byTerms.length > 0) return byTerms;
+  const options = option === undefined ? allowedOptions(terms, environment, wallets) : [option];
+  return unpayableIssues(wallets, options, amount);
+}
+
 /** The configured options that the merchant's terms allow, in the same order. */
 export function allowedOptions(
   { paymentOptions }: AgreedTerms,
   environment: Environment,
-  offered: readonly PaymentOption[],
+  wallets: readonly Wallet[],
 ): readonly PaymentOption[] {
+  const offered = offeredOptions(wallets, environment);
   const allowed = paymentOptions[environment];
   return allowed.length === 0 ? offered : offered.filter((option) => allowed.includes(option));
 }
@@ -50,7 +70,7 @@ export function optionIssues(
 ): Issue[] {
   const allowed = paymentOptions[environment];
   if (allowed.length === 0 || allowed.includes(option)) return [];
-  const words = allowed.map((each) => each.toLowerCase()).join(', ');
+  const words = allowed.join(', ');
   return [{ field: 'payment_option', issue: `must be one of ${words}, which you may use` }];
 }
 

@@ -15,8 +15,11 @@ export type OrderStatus = 'PENDING' | 'COMPLETED' | 'FAILED' | 'EXPIRED';
 /** How the customer reaches the payment. All types except DIRECT have a hosted checkout. */
 export type PaymentType = 'LINK' | 'QR' | 'DIRECT' | 'API';
 
-/** The wallet, and the channel in which the customer confirms. WALLETA_WALLET: hosted checkout only. */
-export type PaymentOption = 'WALLETA_USSD' | 'WALLETB_USSD' | 'WALLETA_WALLET';
+/**
+ * The wallet, and the channel in which the customer confirms: `ussd` is a prompt on the phone, `wallet` is the wallet's own app
+ * or page, for the hosted checkout only.
+ */
+export type PaymentOption = `${string}_ussd` | `${string}_wallet`;
 
 /**
  * The status of a payment attempt. REQUESTED: nothing was sent. SENT: only the wallet knows the outcome. UNKNOWN: the wallet's

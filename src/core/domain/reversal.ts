@@ -166,6 +166,12 @@ function afterOutcome(reversal: DueReversal, outcome: ReversalOutcome, now: Date
   }
 }
 
+/** Makes a reversal due now, because the wallet may have news. A leased or ended one stays as it is. */
+export const makeReversalDue = (reversal: Reversal, now: Date): Reversal =>
+  reversal.status !== 'REVERSAL_DUE' || reversal.isLeased || reversal.dueAt <= now
+    ? reversal
+    : { ...reversal, dueAt: now };
+
 /**
  * Makes a refused reversal due again. A wallet always refuses a name that it has definitely refused, so the request then gets
  * `newName`. After any other refusal it keeps its name, because the money could otherwise be returned under both names.

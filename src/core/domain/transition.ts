@@ -165,7 +165,7 @@ function startPayment(
   now: Date,
 ): Result<Changed, PendingRejections['start_payment']> {
   const { attemptId, origin, paymentOption, phone } = command;
-  if (order.paymentType === 'DIRECT' && paymentOption === 'WALLETA_WALLET') {
+  if (order.paymentType === 'DIRECT' && paymentOption.endsWith('_wallet')) {
     return err({ type: 'option_not_allowed' });
   }
   const { latestAttempt } = order;

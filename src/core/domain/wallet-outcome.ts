@@ -2,6 +2,7 @@ import type { AttemptWork } from './attempt-work.ts';
 import { attemptAfter, isPromptOver } from './attempt-work.ts';
 import { Currency } from './currency.ts';
 import { Money } from './money.ts';
+import type { NextAction } from './next-action.ts';
 import { nextQueryTime } from './next-query.ts';
 import type { Changed, Order, OrderInFull, PaymentAttempt, WalletDeclineReason } from './order.ts';
 import { isInFlight } from './order.ts';
@@ -19,7 +20,7 @@ export interface FoundMoney {
 
 /** The wallet's answer to a query about an attempt. */
 export type WalletOutcome =
-  | { readonly type: 'pending'; readonly providerReference: string }
+  | { readonly type: 'pending'; readonly providerReference: string; readonly nextAction?: NextAction }
   | ({ readonly type: 'completed' } & FoundMoney)
   | { readonly type: 'declined'; readonly reason: WalletDeclineReason }
   | { readonly type: 'timed_out' }
@@ -60,6 +61,7 @@ export type DecidedOutcome =
 
 export interface AttemptUpdates {
   readonly providerReference?: string;
+  readonly nextAction?: NextAction;
   readonly providerTransactionId?: string;
   readonly detail?: string;
 }
@@ -117,8 +119,12 @@ function follow(
   const attemptId = work.attempt.id;
   switch (outcome.type) {
     case 'pending': {
-      const { providerReference } = outcome;
-      return { changed: undefined, ...(providerReference === '' ? {} : { updates: { providerReference } }) };
+      const { providerReference, nextAction } = outcome;
+      const updates = {
+        ...(providerReference === '' ? {} : { providerReference }),
+        ...(nextAction === undefined ? {} : { nextAction }),
+      };
+      return { changed: undefined, updates };
     }
     case 'completed':
       return complete(order, work, outcome, isTransactionTaken, now);

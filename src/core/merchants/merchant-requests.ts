@@ -8,16 +8,16 @@ import type {
   MerchantTerms as TermsMessage,
   UpdateMerchantRequest,
 } from '../../gen/gatehouse/v1/merchant_service_pb.js';
-import type { PaymentOption as OptionMessage } from '../../gen/gatehouse/v1/order_pb.js';
 import { combine } from '../domain/combine.ts';
 import { Currency } from '../domain/currency.ts';
 import type { Issue } from '../domain/issue.ts';
 import { Money } from '../domain/money.ts';
 import type { PaymentOption } from '../domain/order.ts';
+import { offeredOptions } from '../domain/wallet.ts';
+import type { Wallet } from '../domain/wallet.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
 import { parseText } from '../domain/text.ts';
-import { optionNumber, paymentOptions } from '../../contract/payment-options.ts';
 import { paymentOptionOf } from '../rpc/order-messages.ts';
 import { valuesOrThrow } from '../rpc/request-fields.ts';
 import type { MerchantUpdate } from './merchant-store.ts';
@@ -42,8 +42,15 @@ export function parseSessionLifetime(duration: Duration | undefined): Result<num
   return ok(seconds);
 }
 
-/** Reads the requested changes of a merchant; `accepted` are the currencies of this deployment. @throws INVALID_FIELDS */
-export function parseUpdate(request: UpdateMerchantRequest, accepted: readonly string[]): MerchantUpdate {
+/**
+ * Reads the requested changes of a merchant; `accepted` are the currencies of this deployment, `wallets` the configured ones.
+ * @throws INVALID_FIELDS
+ */
+export function parseUpdate(
+  request: UpdateMerchantRequest,
+  accepted: readonly string[],
+  wallets: readonly Wallet[],
+): MerchantUpdate {
   const { name, sessionLifetime, terms, contact, expectedUpdateTime } = request;
   const values = valuesOrThrow(
     combine({
@@ -51,7 +58,7 @@ export function parseUpdate(request: UpdateMerchantRequest, accepted: readonly s
       ...(sessionLifetime === undefined
         ? {}
         : { sessionLifetimeSeconds: parseSessionLifetime(sessionLifetime) }),
-      ...(terms === undefined ? {} : termFields(terms, accepted)),
+      ...(terms === undefined ? {} : termFields(terms, accepted, wallets)),
       ...(contact === undefined ? {} : contactFields(contact)),
     }),
   );
@@ -84,12 +91,17 @@ function shown(
   return parts.length === 0 ? 'no limit' : parts.join(', ');
 }
 
-function termFields(terms: TermsMessage, accepted: readonly string[]) {
+function termFields(terms: TermsMessage, accepted: readonly string[], wallets: readonly Wallet[]) {
   return {
-    sandboxPaymentOptions: parseOptions(terms.sandboxPaymentOptions, 'terms.sandbox_payment_options'),
+    sandboxPaymentOptions: parseOptions(
+      terms.sandboxPaymentOptions,
+      'terms.sandbox_payment_options',
+      offeredOptions(wallets, 'SANDBOX'),
+    ),
     productionPaymentOptions: parseOptions(
       terms.productionPaymentOptions,
       'terms.production_payment_options',
+      offeredOptions(wallets, 'PRODUCTION'),
     ),
     currencies: parseCurrencies(terms.currencies, accepted),
     largestAmounts: parseLargestAmounts(terms.largestAmounts, accepted),
@@ -116,10 +128,15 @@ function parseContact(text: string, field: string, form: RegExp, what: string): 
   return err({ field, issue: `must be ${what}, or empty` });
 }
 
-function parseOptions(numbers: readonly OptionMessage[], field: string): Result<PaymentOption[], Issue> {
-  const options = numbers.map(paymentOptionOf).filter((option) => option !== undefined);
-  if (options.length < numbers.length) {
-    return err({ field, issue: `must be ${paymentOptions.map(({ word }) => word).join(', ')}` });
+function parseOptions(
+  names: readonly string[],
+  field: string,
+  offered: readonly PaymentOption[],
+): Result<PaymentOption[], Issue> {
+  const options = names.map(paymentOptionOf).filter((option) => option !== undefined);
+  if (options.length < names.length || !options.every((option) => offered.includes(option))) {
+    const known = offered.length === 0 ? 'left empty: no wallet is set up' : offered.join(', ');
+    return err({ field, issue: `must be ${known}` });
   }
   return ok([...new Set(options)]);
 }
@@ -161,8 +178,8 @@ const parseRequestsPerSecond = (count: number): Result<number, Issue> =>
 export function termsMessage(terms: AgreedTerms): TermsMessage {
   const { paymentOptions: options, currencies, largestAmounts, requestsPerSecond } = terms;
   return create(MerchantTermsSchema, {
-    sandboxPaymentOptions: options.SANDBOX.map(optionNumber),
-    productionPaymentOptions: options.PRODUCTION.map(optionNumber),
+    sandboxPaymentOptions: [...options.SANDBOX],
+    productionPaymentOptions: [...options.PRODUCTION],
     currencies: [...currencies],
     largestAmounts: Object.entries(largestAmounts).map(([currency, amount]) => ({ currency, amount })),
     requestsPerSecond,

@@ -17,6 +17,7 @@ import { pageOf } from '../../platform/rpc/page-token.ts';
 import { parsePageSize, parsePageToken } from '../rpc/page-token.ts';
 import { combine } from '../domain/combine.ts';
 import { parseText } from '../domain/text.ts';
+import type { Wallet } from '../domain/wallet.ts';
 import { parseId, valuesOrThrow } from '../rpc/request-fields.ts';
 import { nameLength, parseSessionLifetime, parseUpdate, termsMessage } from './merchant-requests.ts';
 import { contactOf, termsOf } from './merchant-store.ts';
@@ -25,7 +26,11 @@ import type { Merchant, MerchantStore, StandingAction } from './merchant-store.t
 const suspensionReasonLength = 255;
 
 /** gatehouse.v1.MerchantService. `currencies`: ISO 4217 codes of this deployment. */
-export function merchantService(store: MerchantStore, currencies: readonly string[]): RpcService {
+export function merchantService(
+  store: MerchantStore,
+  currencies: readonly string[],
+  wallets: readonly Wallet[],
+): RpcService {
   const changeStanding = async (
     merchantId: string,
     action: StandingAction,
@@ -79,7 +84,7 @@ export function merchantService(store: MerchantStore, currencies: readonly strin
       },
       async updateMerchant(request, context) {
         const { merchantId } = request;
-        const wanted = parseUpdate(request, currencies);
+        const wanted = parseUpdate(request, currencies, wallets);
         const updated = await store.update(requireId(merchantId), wanted, actorOf(context));
         annotate(context, { merchant_id: merchantId });
         if (updated.ok) return { merchant: merchantMessage(updated.value) };

@@ -1,6 +1,5 @@
-import { optionsOfWallet } from '../../contract/payment-options.ts';
+import { optionsOfWallet } from '../../contract/payment-option.ts';
 import type { Database } from '../database/database.ts';
-import type { WalletWord } from '../../contract/payment-options.ts';
 import { bulkStatement, scalar } from '../../platform/database/bulk-statement.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import type { Environment, PaymentOption } from '../domain/order.ts';
@@ -9,7 +8,7 @@ import { beginRun } from '../domain/reconciliation-run.ts';
 export interface NewReconciliation {
   /** The stored id. */
   readonly id: string;
-  readonly wallet: WalletWord;
+  readonly wallet: string;
   readonly environment: Environment;
   /** As 2026-01-31, UTC. */
   readonly date: string;
@@ -22,13 +21,13 @@ const statement = bulkStatement(
   'insert-reconciliation',
   {
     id: scalar<string>('uuid'),
-    wallet: scalar<WalletWord>('core.wallet'),
+    wallet: scalar<string>('text'),
     environment: scalar<Environment>('core.environment'),
     date: scalar<string>('date'),
     scheduled: scalar<boolean>('boolean'),
     started_by: scalar<string>('text'),
     at: scalar<Date>('timestamptz'),
-    options: scalar<readonly PaymentOption[]>('core.payment_option[]'),
+    options: scalar<readonly PaymentOption[]>('text[]'),
     updated_at: scalar<Date>('timestamptz'),
     due_at: scalar<Date>('timestamptz'),
     status: scalar<string>('core.reconciliation_status'),
@@ -76,7 +75,7 @@ export async function insertReconciliation(database: Database, made: NewReconcil
       scheduled,
       started_by: startedBy,
       at,
-      options: optionsOfWallet(wallet).map(({ word }) => word),
+      options: optionsOfWallet(wallet),
       updated_at: run.updatedAt,
       due_at: run.dueAt,
       status: run.status,

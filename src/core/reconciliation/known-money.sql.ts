@@ -44,13 +44,13 @@ select a.merchant_id, a.id as payment_attempt_id, a.provider_transaction_id, o.a
   o.currency, a.status, a.updated_at
 from core.payment_attempts a
 join core.orders o on o.merchant_id = a.merchant_id and o.environment = a.environment and o.id = a.order_id
-where a.environment = ?::core.environment and a.payment_option = any(?::core.payment_option[])`;
+where a.environment = ?::core.environment and a.payment_option = any(?::text[])`;
 
 const strays = `
 select s.merchant_id, s.payment_attempt_id, s.id as stray_payment_id, s.reversal_id, s.provider_transaction_id, s.amount,
   s.currency, s.status, s.updated_at
 from core.stray_payments s
-where s.environment = ?::core.environment and s.payment_option = any(?::core.payment_option[])`;
+where s.environment = ?::core.environment and s.payment_option = any(?::text[])`;
 
 /** A PostgreSQL array literal. */
 const list = (items: readonly string[]): string =>
@@ -112,7 +112,7 @@ export function findMissing(
     condition: string,
   ): string => `(${row}.merchant_id, ${row}.id) in (
   select m.merchant_id, m.id from core.${table} m
-  where m.environment = ?::core.environment and m.payment_option = any(?::core.payment_option[]) and ${condition}
+  where m.environment = ?::core.environment and m.payment_option = any(?::text[]) and ${condition}
     and not exists (
       select from core.statement_entries e
       where e.reconciliation_id = ? and e.provider_transaction_id = m.provider_transaction_id and e.type = 'PAYMENT'
@@ -142,11 +142,11 @@ export async function oldestBegun(
     `
 select least(
   (select min(created_at) from core.payment_attempts
-   where environment = ?::core.environment and payment_option = any(?::core.payment_option[])
+   where environment = ?::core.environment and payment_option = any(?::text[])
      and status = 'SUCCEEDED' and updated_at >= ? and updated_at < ?),
   (select min(a.created_at) from core.stray_payments s
    join core.payment_attempts a on a.merchant_id = s.merchant_id and a.id = s.payment_attempt_id
-   where s.environment = ?::core.environment and s.payment_option = any(?::core.payment_option[])
+   where s.environment = ?::core.environment and s.payment_option = any(?::text[])
      and s.created_at >= ? and s.created_at < ?)
 ) as begun`,
     [...values, ...values],

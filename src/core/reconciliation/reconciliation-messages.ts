@@ -1,5 +1,4 @@
-import { walletNumber, walletOfNumber, wallets } from '../../contract/payment-options.ts';
-import type { WalletWord } from '../../contract/payment-options.ts';
+import { isWalletId } from '../../contract/payment-option.ts';
 import { create } from '@bufbuild/protobuf';
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import {
@@ -9,7 +8,6 @@ import {
   ReconciliationStatus as ReconciliationStatusMessage,
   StatementEntryStatus as EntryStatusMessage,
   StatementEntryType as EntryTypeMessage,
-  Wallet as WalletMessage,
 } from '../../gen/gatehouse/v1/reconciliation_service_pb.js';
 import type {
   Difference as DifferenceMessage,
@@ -67,16 +65,15 @@ function wordOf<Word extends string>(
   return (Object.keys(table) as Word[]).find((word) => table[word] === number);
 }
 
-/** Parses a required wallet. Issue: absent, or unknown to this version. */
-export function parseWallet(number: WalletMessage): Result<WalletWord, Issue> {
-  const wallet = walletOfNumber(number)?.word;
-  const issue = `must be ${wallets.map(({ word }) => word).join(' or ')}`;
-  return wallet === undefined ? err({ field: 'wallet', issue }) : ok(wallet);
+/** Parses a required wallet's id. Issue: absent, or not in the form of one. */
+export function parseWallet(wallet: string): Result<string, Issue> {
+  const issue = 'must be the id of a configured wallet, such as walleta';
+  return isWalletId(wallet) ? ok(wallet) : err({ field: 'wallet', issue });
 }
 
 /** As `parseWallet`, for requests without a wallet that mean all wallets. */
-export function parseOptionalWallet(number: WalletMessage): Result<WalletWord | undefined, Issue> {
-  return number === WalletMessage.UNSPECIFIED ? ok(undefined) : parseWallet(number);
+export function parseOptionalWallet(wallet: string): Result<string | undefined, Issue> {
+  return wallet === '' ? ok(undefined) : parseWallet(wallet);
 }
 
 const maxEntries = 1_000;
@@ -129,7 +126,7 @@ export function reconciliationMessage(
   const { dueAt } = reconciliation;
   return create(ReconciliationSchema, {
     reconciliationId: publicId('rec', reconciliation.id),
-    wallet: walletNumber(reconciliation.wallet),
+    wallet: reconciliation.wallet,
     environment: environmentNumbers[reconciliation.environment],
     date: reconciliation.day,
     status: statuses[reconciliation.status],

@@ -1,9 +1,8 @@
-import { optionsOfWallet } from '../../contract/payment-options.ts';
+import { optionsOfWallet } from '../../contract/payment-option.ts';
 import { LockMode } from '@mikro-orm/postgresql';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Database } from '../database/database.ts';
 import { ReconciliationDifferenceRow, ReconciliationRow, StatementEntryRow } from '../database/entities.ts';
-import type { WalletWord } from '../../contract/payment-options.ts';
 import { readClock } from '../database/read-clock.ts';
 import { publicId, storedId } from '../../contract/public-id.ts';
 import type { NewId, PublicId, StoredId } from '../../contract/public-id.ts';
@@ -33,7 +32,7 @@ export type Reconciliation = Omit<ReconciliationRow, symbol>;
 export type Difference = Omit<ReconciliationDifferenceRow, symbol>;
 
 export interface WalletKey {
-  readonly wallet: WalletWord;
+  readonly wallet: string;
   readonly environment: Environment;
 }
 
@@ -45,7 +44,7 @@ export interface LeasedReconciliation {
 }
 
 export interface ReconciliationFilter {
-  readonly wallet: WalletWord | undefined;
+  readonly wallet: string | undefined;
   readonly environment: Environment | undefined;
   readonly beforeId: PublicId<'rec'> | undefined;
   readonly limit: number;
@@ -225,7 +224,7 @@ const underWay = { status: { $in: ['WAITING' as const, 'RUNNING' as const] } };
 
 const scopeOf = ({ wallet, environment }: ReconciliationRow): WalletScope => ({
   environment,
-  options: optionsOfWallet(wallet).map(({ word }) => word),
+  options: optionsOfWallet(wallet),
 });
 
 /** Adds the entries that are not stored yet, and returns those. */

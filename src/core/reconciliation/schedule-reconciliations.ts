@@ -1,10 +1,9 @@
 import type { Database } from '../database/database.ts';
 import { storedId } from '../../contract/public-id.ts';
 import type { NewId } from '../../contract/public-id.ts';
-import type { Environment, PaymentOption } from '../domain/order.ts';
+import type { Wallet } from '../domain/wallet.ts';
 import { insertReconciliation } from './insert-reconciliation.sql.ts';
 import { dateOf } from './reconciliation-day.ts';
-import { walletOfOption } from '../../contract/payment-options.ts';
 
 /** How long after midnight, UTC, a wallet's statement of the day counts as complete. */
 const settleMs = 60 * 60_000;
@@ -13,7 +12,7 @@ const mostDays = 7;
 
 export interface ScheduleParts {
   readonly database: Database;
-  readonly offeredOptions: Readonly<Record<Environment, readonly PaymentOption[]>>;
+  readonly wallets: readonly Wallet[];
   readonly newId: NewId;
   readonly now: () => Date;
   /** Called when a reconciliation became due. */
@@ -21,15 +20,15 @@ export interface ScheduleParts {
 }
 
 /**
- * Starts the missing reconciliations of the last seven days, for every wallet and environment. Yesterday's starts an
+ * Starts the missing reconciliations of the last seven days, for every environment of each wallet with a statement. Yesterday's starts an
  * hour after midnight, UTC. Several cores may run this concurrently. Returns the number of started ones.
  */
 export async function scheduleReconciliations(parts: ScheduleParts): Promise<number> {
-  const { database, offeredOptions, newId, now, onDue } = parts;
+  const { database, wallets, newId, now, onDue } = parts;
   const at = now();
   let started = 0;
-  for (const environment of ['SANDBOX', 'PRODUCTION'] as const) {
-    for (const wallet of new Set(offeredOptions[environment].map(walletOfOption))) {
+  for (const { id: wallet, environments } of wallets.filter(({ reconcile }) => reconcile)) {
+    for (const environment of environments) {
       for (let daysAgo = mostDays; daysAgo >= 1; daysAgo -= 1) {
         const date = dateOf(new Date(at.getTime() - settleMs - daysAgo * dayMs));
         const id = storedId('rec', newId('rec', at));

@@ -1,4 +1,4 @@
-import { paymentOptions } from '../../contract/payment-options.ts';
+import { isPaymentOption } from '../../contract/payment-option.ts';
 import { Currency } from '../domain/currency.ts';
 import { Money } from '../domain/money.ts';
 import type { PaymentOption } from '../domain/order.ts';
@@ -52,10 +52,14 @@ export function orderReport(rows: readonly ReportRow[], stepCount: number): Orde
     steps: Array.from({ length: stepCount }, (_, step) => countsOf(byStep.get(step) ?? [])),
     failures: reasonsOf(rows.filter((row) => row.reason !== '' && !isAbandonment(row))),
     abandoned: reasonsOf(rows.filter(isAbandonment)),
-    options: paymentOptions.flatMap(({ word: option }) => {
-      const own = rows.filter((row) => row.payment_option === option);
-      return own.length === 0 ? [] : [optionCountsOf(option, own)];
-    }),
+    options: [...new Set(rows.map((row) => row.payment_option).filter(isPaymentOption))]
+      .sort()
+      .map((option) =>
+        optionCountsOf(
+          option,
+          rows.filter((row) => row.payment_option === option),
+        ),
+      ),
   };
 }
 

@@ -13,7 +13,6 @@ import type { Issue } from '../domain/issue.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
 import { parseEnvironment } from '../rpc/environment.ts';
-import { optionNumber } from '../../contract/payment-options.ts';
 import { parseId, valuesOrThrow } from '../rpc/request-fields.ts';
 import { parseTime } from '../rpc/time-fields.ts';
 import { orderReport } from './order-report.ts';
@@ -122,7 +121,7 @@ const countsMessage = ({ collected, ...counts }: OrderCounts) => ({
 
 const optionMessage = ({ option, collected, ...counts }: OptionCounts) => ({
   ...counts,
-  paymentOption: optionNumber(option),
+  paymentOption: option,
   collected: collected.map((amount) => ({ ...amount })),
 });
 

@@ -1,5 +1,4 @@
 import type { Duration } from '@bufbuild/protobuf/wkt';
-import type { PaymentOption as PaymentOptionMessage } from '../../gen/gatehouse/v1/order_pb.js';
 import type { Issue } from '../domain/issue.ts';
 import type { PaymentOption } from '../domain/order.ts';
 import { err, ok } from '../domain/result.ts';
@@ -10,13 +9,12 @@ const maxLeased = 100;
 const minLeaseSeconds = 5;
 const maxLeaseSeconds = 300;
 
-/** The payment options of the caller's wallets: at least one, all known. */
-export function parsePaymentOptions(
-  numbers: readonly PaymentOptionMessage[],
-): Result<PaymentOption[], Issue> {
-  const options = numbers.map(paymentOptionOf).filter((option) => option !== undefined);
-  if (options.length === 0 || options.length < numbers.length) {
-    return err({ field: 'payment_options', issue: 'must name at least one option, and only known ones' });
+/** Which wallets' work the caller takes: at least one option. */
+export function parsePaymentOptions(names: readonly string[]): Result<PaymentOption[], Issue> {
+  const options = names.map(paymentOptionOf).filter((option) => option !== undefined);
+  if (options.length === 0 || options.length < names.length) {
+    const issue = 'must name at least one option, each a wallet id with _ussd or _wallet';
+    return err({ field: 'payment_options', issue });
   }
   return ok(options);
 }

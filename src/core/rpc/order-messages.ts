@@ -1,4 +1,4 @@
-import { optionNumber, optionOfNumber } from '../../contract/payment-options.ts';
+import { isPaymentOption } from '../../contract/payment-option.ts';
 import { create } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import {
@@ -8,7 +8,6 @@ import {
   OrderStatus as OrderStatusMessage,
   PaymentAttemptSchema,
   PaymentAttemptStatus as PaymentAttemptStatusMessage,
-  PaymentOption as PaymentOptionMessage,
   PaymentType as PaymentTypeMessage,
 } from '../../gen/gatehouse/v1/order_pb.js';
 import type {
@@ -79,8 +78,8 @@ export const attemptStatusOf = (number: PaymentAttemptStatusMessage): PaymentAtt
   wordOf(attemptStatuses, number);
 export const paymentTypeOf = (number: PaymentTypeMessage): PaymentType | undefined =>
   wordOf(paymentTypes, number);
-export const paymentOptionOf = (number: PaymentOptionMessage): PaymentOption | undefined =>
-  optionOfNumber(number)?.word;
+export const paymentOptionOf = (text: string): PaymentOption | undefined =>
+  isPaymentOption(text) ? text : undefined;
 
 export function orderMessage(order: Order): OrderMessage {
   const { currency } = order.amount;
@@ -93,10 +92,7 @@ export function orderMessage(order: Order): OrderMessage {
     amount: order.amount.text,
     deducted: Money.formatMinorUnits(order.deductedMinorUnits, currency),
     currency: currency.code,
-    paymentOption:
-      order.latestAttempt === null
-        ? PaymentOptionMessage.UNSPECIFIED
-        : optionNumber(order.latestAttempt.paymentOption),
+    paymentOption: order.latestAttempt?.paymentOption ?? '',
     paymentType: paymentTypes[order.paymentType],
     customerPhone: order.customerPhone.asGiven,
     reason: order.reason,
@@ -115,7 +111,7 @@ export function attemptMessage(order: Pick<Order, 'id'>, attempt: PaymentAttempt
     paymentAttemptId: attempt.id,
     orderId: order.id,
     status: attemptStatuses[attempt.status],
-    paymentOption: optionNumber(attempt.paymentOption),
+    paymentOption: attempt.paymentOption,
     phone: attempt.phone,
     createTime: timestampFromDate(attempt.createdAt),
     updateTime: timestampFromDate(attempt.updatedAt),

@@ -6,7 +6,6 @@ import {
   StrayPaymentStatus as StatusMessage,
 } from '../../gen/gatehouse/v1/stray_payment_service_pb.js';
 import type { StrayPayment as StrayPaymentMessage } from '../../gen/gatehouse/v1/stray_payment_service_pb.js';
-import { optionNumber } from '../../contract/payment-options.ts';
 import { publicId } from '../../contract/public-id.ts';
 import type { StrayPaymentKind, StrayPaymentRow } from '../database/entities.ts';
 import type { StrayPaymentStatus } from '../domain/order.ts';
@@ -32,7 +31,7 @@ export function strayPaymentMessage(stray: Omit<StrayPaymentRow, symbol>): Stray
     environment: environmentNumbers[stray.environment],
     orderId: publicId('ord', stray.orderId),
     paymentAttemptId: publicId('pat', stray.paymentAttemptId),
-    paymentOption: optionNumber(stray.paymentOption),
+    paymentOption: stray.paymentOption,
     providerTransactionId: stray.providerTransactionId,
     amount: stray.amount,
     currency: stray.currency,

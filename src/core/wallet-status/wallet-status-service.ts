@@ -1,4 +1,4 @@
-import { walletOfNumber } from '../../contract/payment-options.ts';
+import { isWalletId } from '../../contract/payment-option.ts';
 import { fromBinary } from '@bufbuild/protobuf';
 import { durationFromMs, durationMs, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { Duration } from '@bufbuild/protobuf/wkt';
@@ -78,8 +78,8 @@ function parseReports(wallets: readonly WalletStatus[]): Result<WalletReport[], 
   const reports: WalletReport[] = [];
   for (const status of wallets) {
     const environment = parseEnvironment(status.environment);
-    const wallet = walletOfNumber(status.wallet)?.word;
-    if (!environment.ok || wallet === undefined)
+    const { wallet } = status;
+    if (!environment.ok || !isWalletId(wallet))
       return err({ field: 'wallets', issue: 'must each name their wallet and environment' });
     const isThere = reports.some(
       (other) => other.wallet === wallet && other.environment === environment.value,

@@ -1,13 +1,12 @@
 import { bulkStatement, column, rowList, scalar } from '../../platform/database/bulk-statement.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import type { Database } from '../database/database.ts';
-import type { WalletWord } from '../../contract/payment-options.ts';
 import type { Environment } from '../domain/order.ts';
 
 /** One process's report of one wallet. `payload` is a binary WalletStatus. */
 export interface WalletReport {
   readonly environment: Environment;
-  readonly wallet: WalletWord;
+  readonly wallet: string;
   readonly payload: Uint8Array;
 }
 
@@ -36,7 +35,7 @@ const replacement = bulkStatement(
     window_ms: scalar<number>('integer'),
     report: rowList<WalletReport>({
       environment: column('core.environment', ({ environment }) => environment),
-      wallet: column('core.wallet', ({ wallet }) => wallet),
+      wallet: column('text', ({ wallet }) => wallet),
       payload: column('bytea', ({ payload }) => Buffer.from(payload)),
     }),
   },

@@ -1,3 +1,4 @@
+import type { WalletDirectory } from '../../contract/wallet-directory.ts';
 import type { FastifyRequest } from 'fastify';
 import { Environment } from '../../gen/gatehouse/v1/order_pb.js';
 import type { Role, Viewer } from './viewer.ts';
@@ -22,6 +23,8 @@ declare module 'fastify' {
     viewer: Viewer | null;
     /** The merchant of the page; null for other pages. */
     place: Place | null;
+    /** The configured wallets; none before the page's handler, and while core has not answered. */
+    wallets: WalletDirectory;
   }
 }
 

@@ -47,6 +47,7 @@ export function addHome(app: FastifyInstance, dashboard: Dashboard): void {
       const view = reportView(report, step, now(), {
         words,
         orderWords: orderWords[language],
+        wallets: request.wallets,
         language,
         timeZone,
       });

@@ -1,3 +1,4 @@
+import type { WalletDirectory } from '../../contract/wallet-directory.ts';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type {
   CollectedAmount,
@@ -14,6 +15,7 @@ import type { OrderWords } from '../payments/order-words.ts';
 export interface HomeWriting {
   readonly words: typeof home;
   readonly orderWords: OrderWords;
+  readonly wallets: WalletDirectory;
   readonly language: Language;
   readonly timeZone: string;
 }
@@ -25,7 +27,7 @@ export type Step = 'hour' | 'day';
  * abandoned. They do not count in the success rate.
  */
 export function reportView(report: GetOrderReportResponse, step: Step, now: Date, writing: HomeWriting) {
-  const { words, orderWords, language, timeZone } = writing;
+  const { words, orderWords, wallets, language, timeZone } = writing;
   const count = (number: bigint): string => new Intl.NumberFormat(language).format(number);
   const amounts = (collected: readonly CollectedAmount[]): string[] =>
     collected.map(({ amount, currency }) => amountText(amount, currency, language));
@@ -76,7 +78,7 @@ export function reportView(report: GetOrderReportResponse, step: Step, now: Date
     failures: reasonsOf(report.failures),
     abandonments: reasonsOf(report.abandoned),
     options: report.options.map((option) => ({
-      option: optionText(option.paymentOption, orderWords),
+      option: optionText(option.paymentOption, { words: orderWords, language, wallets }),
       succeeded: count(option.succeeded),
       failed: count(option.failed),
       rate: rateText(option.succeeded, option.succeeded + option.failed, language) ?? orderWords.none,

@@ -1,4 +1,4 @@
-import { paymentOptions } from '../../contract/payment-options.ts';
+import { optionChoices } from '../payments/order-words.ts';
 import { create } from '@bufbuild/protobuf';
 import { DurationSchema, durationMs, timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Type } from '@sinclair/typebox';
@@ -17,7 +17,7 @@ import { shellWords } from '../send-page.ts';
 import { flash } from '../session/sign-in-state.ts';
 import { pageQuery, textIn, writingFor } from './operator-writing.ts';
 import type { Writing } from './operator-writing.ts';
-import { TermsForm, chosenOptions, formOfMerchant, termsErrors, termsOfForm } from './terms-form.ts';
+import { TermsForm, formOfMerchant, termsErrors, termsOfForm } from './terms-form.ts';
 
 const path = '/operator/merchants';
 const pageSize = 50;
@@ -109,12 +109,9 @@ export function addMerchants(app: FastifyInstance, { clients, sendPage, timeZone
         path,
         merchant: merchantStory(merchant, writing),
         form: filled?.form ?? emptyForm(formOfMerchant(merchant)),
-        sandbox: filled?.sandbox ?? chosenOptions(sandboxPaymentOptions),
-        production: filled?.production ?? chosenOptions(productionPaymentOptions),
-        options: paymentOptions.map(({ name: value }) => ({
-          value,
-          text: writing.words.options[value],
-        })),
+        sandbox: filled?.sandbox ?? sandboxPaymentOptions,
+        production: filled?.production ?? productionPaymentOptions,
+        options: optionChoices(writing),
         isOverTaken: filled?.isOverTaken ?? false,
       },
     });

@@ -1,5 +1,4 @@
-import { walletNamed, wallets } from '../../contract/payment-options.ts';
-import type { WalletName } from '../../contract/payment-options.ts';
+import { walletIdPattern } from '../../contract/payment-option.ts';
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { DifferenceKind, ReconciliationStatus } from '../../gen/gatehouse/v1/reconciliation_service_pb.js';
@@ -34,7 +33,7 @@ const mostDifferences = 500;
 const dayMs = 24 * 60 * 60_000;
 
 const Start = Type.Object({
-  wallet: Type.Unsafe<WalletName>(Type.Union(wallets.map(({ name }) => Type.Literal(name)))),
+  wallet: Type.String({ pattern: walletIdPattern }),
   date: Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\d$' }),
 });
 
@@ -80,6 +79,10 @@ export function addReconciliations(app: FastifyInstance, dashboard: Dashboard): 
         isLaterPage: pageToken !== '',
         days,
         form,
+        wallets: request.wallets.wallets.map(({ wallet }) => ({
+          value: wallet,
+          text: walletName(wallet, writing),
+        })),
       },
     });
   };
@@ -96,7 +99,7 @@ export function addReconciliations(app: FastifyInstance, dashboard: Dashboard): 
       date: words.reconciliations.start.refused,
     });
     if (!form.ok) return show(request, reply, environment, form, 400);
-    const wallet = walletNamed(form.value.wallet).number;
+    const { wallet } = form.value;
     const answer = await ask(request, (options) =>
       reconciliations.startReconciliation(
         { wallet, environment: environment.number, date: form.value.date },

@@ -1,6 +1,5 @@
-import { optionOfNumber } from '../../contract/payment-options.ts';
+import { optionText } from '../payments/order-words.ts';
 import type { FastifyInstance } from 'fastify';
-import type { PaymentOption } from '../../gen/gatehouse/v1/order_pb.js';
 import { StrayPaymentKind, StrayPaymentStatus } from '../../gen/gatehouse/v1/stray_payment_service_pb.js';
 import type { StrayPayment } from '../../gen/gatehouse/v1/stray_payment_service_pb.js';
 import { amountText } from '../../contract/amount-text.ts';
@@ -105,7 +104,7 @@ function strayRow(stray: StrayPayment, writing: Writing) {
     orderId: stray.orderId,
     found: momentOf(stray.createTime, language, timeZone),
     amount: amountText(stray.amount, stray.currency, language),
-    option: optionText(stray.paymentOption, words),
+    option: optionText(stray.paymentOption, writing),
     transaction: stray.providerTransactionId,
     why: stray.kind === StrayPaymentKind.WRONG_AMOUNT ? strays.kinds.wrongAmount : strays.kinds.late,
     state: stateOf(stray.status, strays),
@@ -132,9 +131,4 @@ function stateOf(status: StrayPaymentStatus, { states: words }: Writing['words']
     default:
       return { tone: 'info', text: words.due };
   }
-}
-
-function optionText(number: PaymentOption, { options }: Writing['words']): string {
-  const name = optionOfNumber(number)?.name;
-  return name === undefined ? '' : options[name];
 }

@@ -1,7 +1,6 @@
-import { walletOfNumber } from '../../contract/payment-options.ts';
+import type { WalletDirectory } from '../../contract/wallet-directory.ts';
 import type { FastifyRequest } from 'fastify';
 import { Environment } from '../../gen/gatehouse/v1/order_pb.js';
-import { Wallet } from '../../gen/gatehouse/v1/reconciliation_service_pb.js';
 import type { Language } from '../../platform/language/language.ts';
 import type { EnvironmentName } from '../access/place.ts';
 import { isEnvironmentName } from '../access/place.ts';
@@ -14,12 +13,14 @@ export interface Writing {
   readonly words: typeof english;
   readonly language: Language;
   readonly timeZone: string;
+  readonly wallets: WalletDirectory;
 }
 
 export const writingFor = (request: FastifyRequest, timeZone: string): Writing => ({
   words: wordsFor(request, { en: english, am: amharic }),
   language: request.language,
   timeZone,
+  wallets: request.wallets,
 });
 
 /** The environment of a page; production when its query has none. */
@@ -59,8 +60,8 @@ export function pageQuery(values: Readonly<Record<string, string>>, page: string
   return `?${new URLSearchParams(given).toString()}`;
 }
 
-export const walletName = (wallet: Wallet | undefined, { words }: Writing): string =>
-  words.wallets[walletOfNumber(wallet ?? Wallet.UNSPECIFIED)?.name ?? 'walleta'];
+export const walletName = (wallet: string | undefined, { wallets, language }: Writing): string =>
+  wallets.walletNames(wallet ?? '')[language];
 
 export const environmentName = (environment: Environment | undefined): EnvironmentName =>
   environment === Environment.PRODUCTION ? 'production' : 'sandbox';

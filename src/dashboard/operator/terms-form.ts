@@ -1,16 +1,13 @@
-import { optionNamed, paymentOptions } from '../../contract/payment-options.ts';
-import type { PaymentOptionName } from '../../contract/payment-options.ts';
+import { paymentOptionPattern } from '../../contract/payment-option.ts';
 import { create } from '@bufbuild/protobuf';
 import { durationMs } from '@bufbuild/protobuf/wkt';
 import { Type } from '@sinclair/typebox';
 import { MerchantTermsSchema } from '../../gen/gatehouse/v1/merchant_service_pb.js';
 import type { Merchant, MerchantTerms } from '../../gen/gatehouse/v1/merchant_service_pb.js';
-import { PaymentOption } from '../../gen/gatehouse/v1/order_pb.js';
 import type { Writing } from './operator-writing.ts';
 
-const Option = Type.Unsafe<PaymentOptionName>(
-  Type.Union(paymentOptions.map(({ name }) => Type.Literal(name))),
-);
+/** Core knows which options there are. */
+const Option = Type.String({ pattern: paymentOptionPattern });
 
 /** The form to change a merchant's terms. */
 export const TermsForm = Type.Object({
@@ -31,8 +28,8 @@ export const TermsForm = Type.Object({
 });
 
 interface TermsValues {
-  readonly sandbox: readonly PaymentOptionName[];
-  readonly production: readonly PaymentOptionName[];
+  readonly sandbox: readonly string[];
+  readonly production: readonly string[];
   readonly currencies?: string | undefined;
   readonly largest?: string | undefined;
   readonly rate?: string | undefined;
@@ -41,10 +38,8 @@ interface TermsValues {
 /** The terms in a form. Core decides whether they are valid. */
 export function termsOfForm({ sandbox, production, currencies, largest, rate }: TermsValues): MerchantTerms {
   return create(MerchantTermsSchema, {
-    sandboxPaymentOptions: sandbox.map((option) => optionNamed(option)?.number ?? PaymentOption.UNSPECIFIED),
-    productionPaymentOptions: production.map(
-      (option) => optionNamed(option)?.number ?? PaymentOption.UNSPECIFIED,
-    ),
+    sandboxPaymentOptions: [...sandbox],
+    productionPaymentOptions: [...production],
     currencies: (currencies ?? '')
       .toUpperCase()
       .split(/[\s,;]+/)
@@ -72,10 +67,6 @@ export function formOfMerchant({ name, sessionLifetime, terms, contact }: Mercha
     rate: requestsPerSecond === 0 ? '' : String(requestsPerSecond),
   };
 }
-
-/** The names of the chosen options. */
-export const chosenOptions = (numbers: readonly PaymentOption[]): string[] =>
-  paymentOptions.filter(({ number }) => numbers.includes(number)).map(({ name }) => name);
 
 /** Core's name of each field of the form. */
 const fields: Readonly<Record<string, string>> = {

@@ -1,10 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import {
-  OrderStatus,
-  PaymentAttemptStatus,
-  PaymentOption,
-  PaymentType,
-} from '../../gen/gatehouse/v1/order_pb.js';
+import { OrderStatus, PaymentAttemptStatus, PaymentType } from '../../gen/gatehouse/v1/order_pb.js';
 import type { Order, PaymentAttempt } from '../../gen/gatehouse/v1/order_pb.js';
 import type { PaymentAttemptStory } from '../../gen/gatehouse/v1/order_story_service_pb.js';
 import type { ApiRequest } from '../../gen/gatehouse/v1/request_log_service_pb.js';
@@ -92,6 +87,7 @@ export function addOrder(app: FastifyInstance, dashboard: Dashboard): void {
 
   const writingOf = (request: FastifyRequest): StoryWriting => ({
     words: wordsFor(request, orderWords),
+    wallets: request.wallets,
     story: wordsFor(request, dictionary).story,
     summary: wordsFor(request, dictionary).summary,
     reasons: reasonWords[request.language],
@@ -227,10 +223,7 @@ function factsOf(order: Order, transaction: string, words: (typeof english)['fac
     [words.id, order.orderId],
     [words.deducted, deducted],
     [words.type, typeText(order.paymentType, named)],
-    [
-      words.option,
-      order.paymentOption === PaymentOption.UNSPECIFIED ? '' : optionText(order.paymentOption, named),
-    ],
+    [words.option, order.paymentOption === '' ? '' : optionText(order.paymentOption, writing)],
     [words.transaction, transaction],
     [words.phone, order.customerPhone],
     [words.reason, order.reason],

@@ -11,7 +11,7 @@ import { momentOf } from '../moment-text.ts';
 import { PageProblem } from '../page-problem.ts';
 import { shellWords } from '../send-page.ts';
 import { amountProblem } from './amount-problem.ts';
-import { orderRow, orderStatuses, orderWords, optionNumbers, paymentTypes } from './order-words.ts';
+import { orderRow, orderStatuses, orderWords, optionChoices, paymentTypes } from './order-words.ts';
 import type { OrderWords } from './order-words.ts';
 import { readOrderSearch, searchFieldOf } from './order-search.ts';
 import type { OrderSearch } from './order-search.ts';
@@ -31,7 +31,7 @@ export function addOrders(app: FastifyInstance, dashboard: Dashboard): void {
   app.get(path, async (request, reply) => {
     const words = wordsFor(request, orderWords);
     const { language } = request;
-    const writing = { words, language, timeZone };
+    const writing = { words, language, timeZone, wallets: request.wallets };
     const search = readOrderSearch(request.query, timeZone);
     const self = pathIn(placeOf(request), 'orders');
     const found = await searchOrders(clients.orders, request, search);
@@ -58,7 +58,7 @@ export function addOrders(app: FastifyInstance, dashboard: Dashboard): void {
         csv: `${self}.csv${search.query()}`,
         choices: {
           status: choices(orderStatuses, words.statuses),
-          option: choices(optionNumbers, words.options),
+          option: optionChoices(writing),
           type: choices(paymentTypes, words.types),
         },
       },

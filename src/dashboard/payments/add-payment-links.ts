@@ -67,7 +67,7 @@ export function addPaymentLinks(app: FastifyInstance, dashboard: Dashboard): voi
         { ...scopeOf(request), paymentTypes, pageSize, pageToken },
         options,
       );
-      const writing = { words: wordsFor(request, orderWords), language, timeZone };
+      const writing = { words: wordsFor(request, orderWords), language, timeZone, wallets: request.wallets };
       return {
         rows: answer.orders.map((order) => orderRow(order, writing)),
         older:

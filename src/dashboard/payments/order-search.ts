@@ -1,9 +1,10 @@
+import { isPaymentOption } from '../../contract/payment-option.ts';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { ListOrdersRequestSchema } from '../../gen/gatehouse/v1/order_service_pb.js';
 import { dayNamed } from '../local-time.ts';
 import type { LocalDay } from '../local-time.ts';
-import { orderStatuses, optionNumbers, paymentTypes } from './order-words.ts';
+import { orderStatuses, paymentTypes } from './order-words.ts';
 
 const fields = [
   'number',
@@ -68,7 +69,7 @@ export function readOrderSearch(query: unknown, timeZone: string): OrderSearch {
       amountFrom: values.amount_from,
       amountTo: values.amount_to,
       statuses: one(orderStatuses, values.status),
-      paymentOptions: one(optionNumbers, values.option),
+      paymentOptions: isPaymentOption(values.option) ? [values.option] : [],
       paymentTypes: one(paymentTypes, values.type),
       ...(from === undefined ? {} : { createTimeFrom: timestampFromDate(from.from) }),
       ...(to === undefined ? {} : { createTimeTo: timestampFromDate(to.to) }),

@@ -61,7 +61,7 @@ export function eventEntry(event: OrderEvent, writing: StoryWriting): StoryEntry
   };
   switch (event.type) {
     case OrderEventType.PAYMENT_STARTED: {
-      const option = attempt === undefined ? words.none : optionText(attempt.paymentOption, words);
+      const option = attempt === undefined ? words.none : optionText(attempt.paymentOption, writing);
       return { ...base, tone: undefined, title: story.events.started(option, attempt?.phone ?? words.none) };
     }
     case OrderEventType.PAYMENT_DECLINED:
@@ -91,7 +91,8 @@ export function exchangeEntries(
   writing: StoryWriting,
 ): StoryEntry[] {
   const { story, words, language } = writing;
-  const option = paymentAttempt === undefined ? words.none : optionText(paymentAttempt.paymentOption, words);
+  const option =
+    paymentAttempt === undefined ? words.none : optionText(paymentAttempt.paymentOption, writing);
   const format = new Intl.NumberFormat(language);
   return exchanges.map((exchange): StoryEntry => {
     const { startTime, status, error, omitted, duration } = exchange;

@@ -17,7 +17,7 @@ export interface KnownOfOrder {
 /** The state of an order in one sentence. */
 export function orderSummary(known: KnownOfOrder, writing: StoryWriting): string {
   const { order, events, latestAttempt: attempt } = known;
-  const { words, summary, language, timeZone } = writing;
+  const { summary, language, timeZone } = writing;
   const amount = amountText(order.amount, order.currency, language);
   const at = (time: Order['createTime']): string => momentOf(time, language, timeZone)?.text ?? '';
   const ended = at(order.updateTime);
@@ -25,7 +25,7 @@ export function orderSummary(known: KnownOfOrder, writing: StoryWriting): string
     case OrderStatus.COMPLETED: {
       const paid = amountText(order.deducted, order.currency, language);
       if (attempt === undefined) return summary.completed(paid, ended);
-      return summary.paid(paid, attempt.phone, optionText(attempt.paymentOption, words), ended);
+      return summary.paid(paid, attempt.phone, optionText(attempt.paymentOption, writing), ended);
     }
     case OrderStatus.FAILED: {
       const last = events.findLast(({ type }) => type === OrderEventType.FAILED);
@@ -47,8 +47,8 @@ export function orderSummary(known: KnownOfOrder, writing: StoryWriting): string
 
 /** The sentence of a pending order with an attempt. */
 function pendingSummary(attempt: PaymentAttempt, until: string, writing: StoryWriting): string {
-  const { words, summary } = writing;
-  const option = optionText(attempt.paymentOption, words);
+  const { summary } = writing;
+  const option = optionText(attempt.paymentOption, writing);
   switch (attempt.status) {
     case PaymentAttemptStatus.UNKNOWN:
       return summary.unknown(option);

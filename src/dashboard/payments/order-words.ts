@@ -1,7 +1,6 @@
-import type { PaymentOptionName } from '../../contract/payment-options.ts';
-import { optionOfNumber, paymentOptions } from '../../contract/payment-options.ts';
+import type { WalletDirectory } from '../../contract/wallet-directory.ts';
 import { OrderStatus, PaymentType } from '../../gen/gatehouse/v1/order_pb.js';
-import type { Order, PaymentOption } from '../../gen/gatehouse/v1/order_pb.js';
+import type { Order } from '../../gen/gatehouse/v1/order_pb.js';
 import { amountText } from '../../contract/amount-text.ts';
 import type { Language } from '../../platform/language/language.ts';
 import { orders as amharic } from '../language/amharic/orders.ts';
@@ -11,10 +10,16 @@ import { momentOf } from '../moment-text.ts';
 export const orderWords = { en: english, am: amharic };
 export type OrderWords = typeof english;
 
-/** The language and time zone of a page. */
-export interface OrderWriting {
-  readonly words: OrderWords;
+/** The names of wallets and their options, in a language. */
+export interface OptionWriting {
+  readonly words: Pick<OrderWords, 'channels'>;
   readonly language: Language;
+  readonly wallets: WalletDirectory;
+}
+
+/** The words, language and time zone of a page. */
+export interface OrderWriting extends OptionWriting {
+  readonly words: OrderWords;
   readonly timeZone: string;
 }
 
@@ -25,9 +30,6 @@ export const orderStatuses = {
   failed: OrderStatus.FAILED,
   expired: OrderStatus.EXPIRED,
 } as const;
-export const optionNumbers = Object.fromEntries(
-  paymentOptions.map(({ name, number }) => [name, number]),
-) as Record<PaymentOptionName, PaymentOption>;
 export const paymentTypes = {
   api: PaymentType.API,
   direct: PaymentType.DIRECT,
@@ -51,10 +53,16 @@ export function statusText(status: OrderStatus, words: OrderWords) {
 }
 
 /** An option in words; a dash without one. */
-export function optionText(option: PaymentOption, words: OrderWords): string {
-  const name = optionOfNumber(option)?.name;
-  return name === undefined ? words.none : words.options[name];
+export function optionText(option: string, { words, language, wallets }: OptionWriting): string {
+  const names = wallets.option(option);
+  return names === undefined ? '–' : words.channels[names.channel](names.wallet[language]);
 }
+
+/** The configured options as choices of a form. */
+export const optionChoices = (writing: OptionWriting) =>
+  writing.wallets.wallets.flatMap(({ paymentOptions }) =>
+    paymentOptions.map((value) => ({ value, text: optionText(value, writing) })),
+  );
 
 export function typeText(type: PaymentType, words: OrderWords): string {
   const name = nameOf(paymentTypes, type);
@@ -62,13 +70,14 @@ export function typeText(type: PaymentType, words: OrderWords): string {
 }
 
 /** A row of the list of orders. */
-export function orderRow(order: Order, { words, language, timeZone }: OrderWriting) {
+export function orderRow(order: Order, writing: OrderWriting) {
+  const { words, language, timeZone } = writing;
   return {
     id: order.orderId,
     number: order.orderNumber,
     status: statusText(order.status, words),
     amount: amountText(order.amount, order.currency, language),
-    option: optionText(order.paymentOption, words),
+    option: optionText(order.paymentOption, writing),
     type: typeText(order.paymentType, words),
     phone: order.customerPhone || words.none,
     reason: order.reason,

@@ -1,6 +1,6 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
-import { OrderStatus, PaymentOption, PaymentType } from '../../gen/gatehouse/v1/order_pb.js';
+import { OrderStatus, PaymentType } from '../../gen/gatehouse/v1/order_pb.js';
 import type { Order } from '../../gen/gatehouse/v1/order_pb.js';
 import type { ListOrdersResponse } from '../../gen/gatehouse/v1/order_service_pb.js';
 import { csvField, csvLine, csvMark, csvName } from '../csv/csv-text.ts';
@@ -35,7 +35,7 @@ export function ordersCsv(timeZone: string): OrdersCsv {
     { name: 'amount', field: (order) => csvField(order.amount) },
     { name: 'deducted', field: (order) => csvField(order.deducted) },
     { name: 'currency', field: (order) => csvField(order.currency) },
-    { name: 'payment_option', field: (order) => csvField(optionName(order)) },
+    { name: 'payment_option', field: (order) => csvField(order.paymentOption) },
     { name: 'wallet_transaction', field: (_order, transaction) => csvName(transaction) },
     { name: 'payment_type', field: (order) => csvField(PaymentType[order.paymentType]) },
     { name: 'customer_phone', field: (order) => csvName(order.customerPhone) },
@@ -55,6 +55,3 @@ export function ordersCsv(timeZone: string): OrdersCsv {
         .join(''),
   };
 }
-
-const optionName = ({ paymentOption }: Order): string =>
-  paymentOption === PaymentOption.UNSPECIFIED ? '' : PaymentOption[paymentOption].toLowerCase();

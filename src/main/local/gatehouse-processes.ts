@@ -3,6 +3,8 @@ import { readCheckoutSettings } from '../../checkout/settings.ts';
 import { readCoreSettings } from '../../core/settings.ts';
 import { readDashboardSettings } from '../../dashboard/settings.ts';
 import { readRestFacadeSettings } from '../../rest-facade/settings.ts';
+import { readWallets } from '../../contract/wallets-file/read-wallets-file.ts';
+import { demoWallets, simulatedWalletSecrets } from './demo-wallets.ts';
 import { readWalletSimulatorSettings } from '../../wallet-simulator/settings.ts';
 import { readWalletsSettings } from '../../wallets/settings.ts';
 import { readWebhooksSettings } from '../../webhooks/settings.ts';
@@ -74,8 +76,10 @@ export function coreProcess(settings: LocalSettings): ProcessSpec {
     GATEHOUSE_CHECKOUT_BASE_URL: settings.environment['GATEHOUSE_CHECKOUT_BASE_URL'] || addresses.checkout,
     GATEHOUSE_CORE_GRPC_PORT: String(addresses.ports.coreGrpc),
     GATEHOUSE_CORE_CONNECT_PORT: String(addresses.ports.coreConnect),
+    ...walletsSource(settings),
   };
-  readCoreSettings(env);
+  const { GATEHOUSE_WALLETS_FILE: file, GATEHOUSE_WALLETS: json } = readCoreSettings(env);
+  readWallets({ file, json });
   return nodeProcess(
     'core',
     `gRPC ${addresses.grpc}, Connect ${addresses.connect}`,
@@ -145,21 +149,15 @@ export function walletSimulatorProcess(settings: LocalSettings): ProcessSpec {
   return nodeProcess('wallet-simulator', addresses.simulator, settings, env);
 }
 
+/** The configured wallets, or else the simulated ones of the sandbox. */
+const walletsSource = ({ environment, secrets, addresses }: LocalSettings) =>
+  environment['GATEHOUSE_WALLETS_FILE'] || environment['GATEHOUSE_WALLETS']
+    ? {}
+    : { GATEHOUSE_WALLETS: demoWallets(addresses.simulator, secrets, environment['GATEHOUSE_CURRENCIES']) };
+
 /** The wallets process, with the configured wallets or else the simulated ones of the sandbox. @throws SettingsError */
 export function walletsProcess(settings: LocalSettings): ProcessSpec {
   const { secrets, addresses } = settings;
-  const simulated = (['walleta', 'walletb'] as const).map((wallet) => ({
-    wallet,
-    environment: 'sandbox',
-    base_url: `${addresses.simulator}/${wallet}`,
-    ...secrets.simulated_wallets[wallet],
-    // The simulated wallets use the same key for callbacks as for requests.
-    callback_api_key: secrets.simulated_wallets[wallet].api_key,
-    payee: { type: 'accountid', id: '2999' },
-    currencies: (settings.environment['GATEHOUSE_CURRENCIES'] || 'ETB,USD')
-      .split(',')
-      .map((code) => code.trim()),
-  }));
   const env = {
     ...settings.environment,
     GATEHOUSE_CORE_ADDRESSES: addresses.grpc,
@@ -169,7 +167,8 @@ export function walletsProcess(settings: LocalSettings): ProcessSpec {
     GATEHOUSE_WALLET_CALLBACK_BASE_URL:
       settings.environment['GATEHOUSE_WALLET_CALLBACK_BASE_URL'] || addresses.walletCallback,
     GATEHOUSE_WALLET_CALLBACK_KEY: secrets.wallet_callback_key,
-    GATEHOUSE_WALLETS: settings.environment['GATEHOUSE_WALLETS'] || JSON.stringify(simulated),
+    ...walletsSource(settings),
+    ...simulatedWalletSecrets(secrets),
   };
   readWalletsSettings(env);
   return nodeProcess('wallets', `callbacks ${addresses.walletCallback}`, settings, env);

@@ -12,9 +12,9 @@ export interface ConnectorKind<Settings extends TObject = TObject> {
   /** What the configuration gives for one environment. Secrets are declared with `secretText`. */
   readonly settings: Settings;
   /** The settings that a merchant may replace with its own: its payee account, and the credentials for it. */
-  readonly merchantSettings: readonly (keyof Static<Settings> & string)[];
+  readonly merchantSettings: readonly string[];
   readonly capabilities: WalletCapabilities;
-  readonly create: (settings: Static<Settings>, options: ConnectorOptions) => WalletConnector;
+  create(settings: Static<Settings>, options: ConnectorOptions): WalletConnector;
 }
 
 /** What a connector gets besides the settings of its kind. */

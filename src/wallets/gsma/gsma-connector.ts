@@ -42,7 +42,7 @@ import { writePayment, writeReversal } from './write-requests.ts';
 
 const maxAnswerBytes = 64 * 1024;
 
-const capabilities: WalletCapabilities = {
+export const gsmaCapabilities: WalletCapabilities = {
   idempotentInitiate: true,
   queryBy: 'provider_reference',
   recovery: true,
@@ -55,7 +55,7 @@ const capabilities: WalletCapabilities = {
 
 /** A wallet with the GSMA Mobile Money API 1.2, in the profile of docs/wallets/gsma-profile.md. */
 export class GsmaConnector implements WalletConnector {
-  readonly capabilities = capabilities;
+  readonly capabilities = gsmaCapabilities;
   readonly #settings: GsmaSettings;
   readonly #http: WalletHttp;
   readonly #client: GsmaClient;

@@ -8,13 +8,10 @@ import { buildCheckout } from '../../../src/checkout/app.ts';
 import type { CheckoutOptions } from '../../../src/checkout/app.ts';
 import { CheckoutSchema, CheckoutService } from '../../../src/gen/gatehouse/v1/checkout_service_pb.js';
 import type { Checkout } from '../../../src/gen/gatehouse/v1/checkout_service_pb.js';
-import {
-  Environment,
-  OrderSchema,
-  OrderStatus,
-  PaymentOption,
-} from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { Environment, OrderSchema, OrderStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import type { Order } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { WalletService } from '../../../src/gen/gatehouse/v1/wallet_service_pb.js';
+import { demoWalletMessages } from '../../support/demo-wallet-messages.ts';
 import { Health } from '../../../src/gen/health/v1/health_pb.js';
 
 /**
@@ -45,7 +42,7 @@ export function openCheckout(order: Own<Order> = {}, own: Own<Omit<Checkout, 'or
     merchantName: 'Abeba Trading',
     attemptsLeft: 5,
     usableHere: true,
-    paymentOptions: [PaymentOption.WALLETA_USSD, PaymentOption.WALLETB_USSD, PaymentOption.WALLETA_WALLET],
+    paymentOptions: ['walleta_ussd', 'walletb_ussd', 'walleta_wallet'],
     order: create(OrderSchema, {
       orderId: 'ord_1',
       merchantId: 'mer_1',
@@ -78,6 +75,7 @@ export async function startCheckoutOverRpc(
       cancelCheckout: () => ({ checkout: openCheckout() }),
       ...services.checkout,
     });
+    router.service(WalletService, { listWallets: () => ({ wallets: demoWalletMessages }) });
     router.service(Health, { ...services.health });
   });
   const log: Record<string, unknown>[] = [];
@@ -85,6 +83,7 @@ export async function startCheckoutOverRpc(
   let requests = 0;
   const app = await buildCheckout({
     checkout: createClient(CheckoutService, transport),
+    wallets: createClient(WalletService, transport),
     health: createClient(Health, transport),
     baseUrl: () => app.listeningOrigin,
     trustedProxies: [],

@@ -95,7 +95,11 @@ describe('a form is taken from our own pages alone:', () => {
 describe('what is wrong with a form stands beside it, and nothing is started:', () => {
   test.each([
     ['no wallet', { phone: '0911223344' }, 'Choose how you want to pay.'],
-    ['a wallet there is not', { ...payment, payment_option: 'paypal' }, 'Choose how you want to pay.'],
+    [
+      'a wallet that does not exist',
+      { ...payment, payment_option: 'paypal' },
+      'This way to pay is not available right now.',
+    ],
     ['no phone', { ...payment, phone: '  ' }, 'Enter the mobile number your wallet is registered with.'],
     ['a number that is none', { ...payment, phone: '12345' }, 'This does not look like a mobile number.'],
     [

@@ -116,8 +116,8 @@ describe('submitting', () => {
 
     expect([other.status, same.status]).toEqual([409, 303]);
     expect((await orders.attempts(order)).map(({ payment_option: option }) => option)).toEqual([
-      'WALLETA_USSD',
-      'WALLETB_USSD',
+      'walleta_ussd',
+      'walletb_ussd',
     ]);
   });
 

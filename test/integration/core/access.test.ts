@@ -14,6 +14,7 @@ import { PaymentAttemptService } from '../../../src/gen/gatehouse/v1/payment_att
 import { ReconciliationService } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
 import { ReportService } from '../../../src/gen/gatehouse/v1/report_service_pb.js';
 import { RequestLogService } from '../../../src/gen/gatehouse/v1/request_log_service_pb.js';
+import { WalletService } from '../../../src/gen/gatehouse/v1/wallet_service_pb.js';
 import { WalletStatusService } from '../../../src/gen/gatehouse/v1/wallet_status_service_pb.js';
 import { StrayPaymentService } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 import { ServerReflection } from '../../../src/gen/grpc/reflection/v1/reflection_pb.js';
@@ -74,6 +75,7 @@ const matrix: Readonly<Record<string, string>> = {
   'gatehouse.v1.StrayPaymentService/ListStrayPayments': /*  */ '- - - - Y Y - Y',
   'gatehouse.v1.StrayPaymentService/LeaseReversals': /*     */ '- - Y - - - - -',
   'gatehouse.v1.StrayPaymentService/RecordReversalOutcome': /**/ '- - Y - - - - -',
+  'gatehouse.v1.StrayPaymentService/HastenReversal': /*     */ '- - Y - - - - -',
   'gatehouse.v1.StrayPaymentService/RetryReversal': /*      */ '- - - - Y Y - -',
   'gatehouse.v1.OrderStoryService/GetOrderStory': /*        */ '- - - - Y Y - Y',
   'gatehouse.v1.ReconciliationService/StartReconciliation': '- - - - Y Y - -',
@@ -115,6 +117,7 @@ const matrix: Readonly<Record<string, string>> = {
   'gatehouse.v1.SessionService/WriteSession': /*          */ '- - - - Y - - -',
   'gatehouse.v1.SessionService/DeleteSession': /*         */ '- - - - Y - - -',
   'gatehouse.v1.SessionService/EndUserSessions': /*       */ '- - - - Y - - -',
+  'gatehouse.v1.WalletService/ListWallets': /*              */ 'Y Y Y - Y Y Y Y',
   'gatehouse.v1.WalletStatusService/ReportWalletStatus': /* */ '- - Y - - - - -',
   'gatehouse.v1.WalletStatusService/ListWalletStatuses': /* */ '- - - - Y Y - Y',
   'gatehouse.v1.ReportService/GetOrderReport': /*           */ '- - - - Y Y - Y',
@@ -146,6 +149,7 @@ const services: readonly DescService[] = [
   CheckoutService,
   DiagnosticsService,
   RequestLogService,
+  WalletService,
   WalletStatusService,
   Health,
   ServerReflection,

@@ -3,7 +3,7 @@ import { createClient } from '@connectrpc/connect';
 import type { Client } from '@connectrpc/connect';
 import { beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { Environment, PaymentOption, PaymentType } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { Environment, PaymentType } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import type { Status } from '../../../src/gen/google/rpc/status_pb.js';
 import { storedId } from '../../support/ids.ts';
@@ -87,7 +87,7 @@ async function send({ core, method, items }: Batch, { merchantId, nameOf }: Subj
       return (await orders.batchRegisterOrders({ requests })).results;
     },
     direct: async () => {
-      const paymentOption = PaymentOption.WALLETA_USSD;
+      const paymentOption = 'walleta_ussd';
       const requests = items.map((item) =>
         directPayment({ ...common(item), paymentOption, ...('phone' in item && { phone: item.phone }) }),
       );

@@ -1,24 +1,20 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { storedId } from '../../support/ids.ts';
-import {
-  Environment,
-  OrderStatus,
-  PaymentAttemptStatus,
-  PaymentOption,
-} from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { Environment, OrderStatus, PaymentAttemptStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { failureOf, refusalOf, wrongFields } from '../../support/rpc-failure.ts';
 import { startStack } from '../../support/stack.ts';
 import { browserSecret, openPaymentDesk, outcomes, sharedPaymentDesk } from './payment-desk.ts';
 import type { HostedOrder } from './payment-desk.ts';
 import { sharedStack } from '../../support/shared-stack.ts';
+import { walletsOfCore } from '../../support/simulated-wallets.ts';
 
 let merchantId: string;
 
 const stack = sharedStack({
   cores: 2,
   facades: 0,
-  settings: { GATEHOUSE_PAYMENT_OPTIONS_PRODUCTION: 'walleta_ussd' },
+  settings: { GATEHOUSE_WALLETS: walletsOfCore({ walletb: { environments: ['sandbox'] } }) },
 });
 const desk = sharedPaymentDesk(stack);
 beforeEach(async () => {
@@ -29,7 +25,7 @@ beforeEach(async () => {
 const submission = ({ token }: HostedOrder, own: { browserSecret?: string; phone?: string } = {}) => ({
   token,
   browserSecret: browserSecret(),
-  paymentOption: PaymentOption.WALLETA_USSD,
+  paymentOption: 'walleta_ussd',
   phone: '0911223344',
   ...own,
 });
@@ -143,8 +139,8 @@ describe('the browser that pays first', () => {
     await desk.payHosted(order);
 
     const others = [
-      desk.payHosted(order, PaymentOption.WALLETB_USSD),
-      desk.payHosted(order, PaymentOption.WALLETA_USSD, '0911000000'),
+      desk.payHosted(order, 'walletb_ussd'),
+      desk.payHosted(order, 'walleta_ussd', '0911000000'),
       desk.checkout.cancelCheckout({ token: order.token, browserSecret: browserSecret('x') }),
     ];
 
@@ -159,7 +155,7 @@ describe('after a no', () => {
     const left: (number | undefined)[] = [];
 
     for (let time = 1; time <= 5; time += 1) {
-      const option = time % 2 === 0 ? PaymentOption.WALLETB_USSD : PaymentOption.WALLETA_USSD;
+      const option = time % 2 === 0 ? 'walletb_ussd' : 'walleta_ussd';
       const payment = await desk.payHosted(order, option);
       left.push((await get(order))?.attemptsLeft);
       await desk.settle(payment, time % 2 === 0 ? outcomes.timedOut() : outcomes.declined());
@@ -227,15 +223,11 @@ test('a merchant that is suspended in between takes no payment, and its page can
 test('only the options that wallets are set up for are offered and taken', async () => {
   const order = await desk.registerHosted({ merchantId, environment: Environment.PRODUCTION });
 
-  expect((await get(order))?.paymentOptions).toEqual([PaymentOption.WALLETA_USSD]);
-  for (const option of [
-    PaymentOption.WALLETB_USSD,
-    PaymentOption.WALLETA_WALLET,
-    PaymentOption.UNSPECIFIED,
-  ]) {
+  expect((await get(order))?.paymentOptions).toEqual(['walleta_wallet', 'walleta_ussd']);
+  for (const option of ['walletb_ussd', 'walletc_ussd', '']) {
     expect(await wrongFields(desk.payHosted(order, option))).toBe('payment_option');
   }
-  await desk.payHosted(order, PaymentOption.WALLETA_USSD);
+  await desk.payHosted(order, 'walleta_ussd');
 });
 
 test('all that is wrong with a submission is told at once', async () => {

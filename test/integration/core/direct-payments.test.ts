@@ -5,7 +5,6 @@ import {
   OrderEventType,
   OrderStatus,
   PaymentAttemptStatus,
-  PaymentOption,
   PaymentType,
 } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
@@ -69,7 +68,7 @@ describe('starting a direct payment', () => {
       orderNumber: 'D-1',
       status: OrderStatus.PENDING,
       paymentType: PaymentType.DIRECT,
-      paymentOption: PaymentOption.WALLETA_USSD,
+      paymentOption: 'walleta_ussd',
       amount: '100.50',
       deducted: '0.00',
       customerPhone: '0911223344',
@@ -79,7 +78,7 @@ describe('starting a direct payment', () => {
       orderId: order?.orderId,
       status: PaymentAttemptStatus.REQUESTED,
       phone: '+251911223344',
-      paymentOption: PaymentOption.WALLETA_USSD,
+      paymentOption: 'walleta_ussd',
       declineReason: '',
     });
     expect(repeated).toBe(false);
@@ -100,18 +99,18 @@ describe('starting a direct payment', () => {
         orderNumber: 'A-1',
         amount: '100.5',
         phone: '0722334455',
-        paymentOption: PaymentOption.WALLETB_USSD,
+        paymentOption: 'walletb_ussd',
       }),
     );
 
     expect(started.order).toMatchObject({
       orderId: registered.order?.orderId,
       paymentType: PaymentType.API,
-      paymentOption: PaymentOption.WALLETB_USSD,
+      paymentOption: 'walletb_ussd',
       customerPhone: '0911223344',
     });
     expect(await attemptsOf(merchantId)).toEqual([
-      { status: 'REQUESTED', phone: '+251722334455', payment_option: 'WALLETB_USSD' },
+      { status: 'REQUESTED', phone: '+251722334455', payment_option: 'walletb_ussd' },
     ]);
   });
 
@@ -123,7 +122,7 @@ describe('starting a direct payment', () => {
           environment: Environment.SANDBOX,
           amount: '1.001',
           currency: 'ETB',
-          paymentOption: PaymentOption.WALLETA_WALLET,
+          paymentOption: 'walleta_wallet',
         }),
       ),
     ).toBe('amount order_number payment_option phone');

@@ -55,7 +55,7 @@ with made as (
   insert into core.payment_attempts (
     merchant_id, environment, order_id, id, status, payment_option, phone, created_at, updated_at,
     provider_transaction_id)
-  select merchant_id, 'SANDBOX', id, attempt_id, 'SUCCEEDED', 'WALLETA_USSD', '+2519' || lpad((n % 50000)::text, 8, '0'),
+  select merchant_id, 'SANDBOX', id, attempt_id, 'SUCCEEDED', 'walleta_ussd', '+2519' || lpad((n % 50000)::text, 8, '0'),
     at, at, 'old-' || n
   from made where n % 2 = 1
 )
@@ -79,7 +79,7 @@ with made as (
 )
 insert into core.payment_attempts (
   merchant_id, environment, order_id, id, status, payment_option, phone, created_at, updated_at, due_at, prompt_until)
-select merchant_id, 'SANDBOX', id, attempt_id, 'REQUESTED', 'WALLETA_USSD', '+2517' || lpad(n::text, 8, '0'),
+select merchant_id, 'SANDBOX', id, attempt_id, 'REQUESTED', 'walleta_ussd', '+2517' || lpad(n::text, 8, '0'),
   now(), now(), now(), now() + interval '3 minutes'
 from made where n % 2 = 1`;
 

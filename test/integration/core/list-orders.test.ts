@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import pg from 'pg';
-import { Environment, OrderStatus, PaymentOption } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { Environment, OrderStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import type { Order } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { directPayment, registration } from '../../support/order-requests.ts';
@@ -140,7 +140,7 @@ describe('listing orders', () => {
 
     const { orders: listed } = await orders.listOrders({ merchantId: id, ...sandbox });
 
-    expect(listed[0]?.paymentOption).toBe(PaymentOption.WALLETA_USSD);
+    expect(listed[0]?.paymentOption).toBe('walleta_ussd');
   });
 
   test('reads the newest from the end of the primary key, without sorting', async () => {

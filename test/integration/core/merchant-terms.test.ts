@@ -4,7 +4,6 @@ import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js'
 import { CheckoutService } from '../../../src/gen/gatehouse/v1/checkout_service_pb.js';
 import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import type { MerchantTermsSchema } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
-import { PaymentOption } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { directPayment, registration } from '../../support/order-requests.ts';
 import { failureOf, refusalOf, wrongFields } from '../../support/rpc-failure.ts';
@@ -45,7 +44,7 @@ const post = async ({ testKey }: TestMerchant, path: string, body: object) => {
 describe('a merchant is updated', () => {
   test('with what is said; the rest stays', async () => {
     const terms = {
-      sandboxPaymentOptions: [PaymentOption.WALLETA_USSD],
+      sandboxPaymentOptions: ['walleta_ussd'],
       currencies: ['ETB'],
       largestAmounts: [{ currency: 'ETB', amount: '500.50' }],
       requestsPerSecond: 7,
@@ -90,7 +89,7 @@ describe('a merchant is updated', () => {
       [{ currencies: ['XXX'] }, 'terms.currencies'],
       [largest('-5'), 'terms.largest_amounts'],
       [largest('1', '2'), 'terms.largest_amounts'],
-      [{ sandboxPaymentOptions: [99 as PaymentOption] }, 'terms.sandbox_payment_options'],
+      [{ sandboxPaymentOptions: ['walletc_ussd'] }, 'terms.sandbox_payment_options'],
       [{ requestsPerSecond: -1 }, 'terms.requests_per_second'],
     ];
     for (const [terms, field] of wrongTerms)
@@ -167,8 +166,7 @@ describe('an order is registered by the terms', () => {
 });
 
 test('a direct payment and a checkout go by the allowed options only, and the merchant API says so', async () => {
-  const { WALLETA_USSD, WALLETB_USSD } = PaymentOption;
-  const merchant = await withTerms({ sandboxPaymentOptions: [WALLETB_USSD] });
+  const merchant = await withTerms({ sandboxPaymentOptions: ['walletb_ussd'] });
   const { id } = merchant;
   expect(await wrongFields(orders.startDirectPayment(directPayment({ merchantId: id })))).toBe(
     'payment_option',
@@ -185,14 +183,19 @@ test('a direct payment and a checkout go by the allowed options only, and the me
   const token = checkoutUrl.slice(checkoutUrl.lastIndexOf('/') + 1);
   const checkouts = stack.client(CheckoutService, 'checkout');
   const { checkout } = await checkouts.getCheckout({ token });
-  expect(checkout?.paymentOptions).toEqual([WALLETB_USSD]);
-  const payment = { token, browserSecret: 'a'.repeat(43), paymentOption: WALLETA_USSD, phone: '0911223344' };
+  expect(checkout?.paymentOptions).toEqual(['walletb_ussd']);
+  const payment = {
+    token,
+    browserSecret: 'a'.repeat(43),
+    paymentOption: 'walleta_ussd',
+    phone: '0911223344',
+  };
   expect(await wrongFields(checkouts.submitCheckoutPayment(payment))).toBe('payment_option');
 });
 
 describe('whatever else is wrong with a request, the terms are told at once', () => {
   const terms = {
-    sandboxPaymentOptions: [PaymentOption.WALLETB_USSD],
+    sandboxPaymentOptions: ['walletb_ussd'],
     currencies: ['ETB'],
     largestAmounts: [{ currency: 'ETB', amount: '100' }],
   };
@@ -212,8 +215,8 @@ describe('whatever else is wrong with a request, the terms are told at once', ()
     const { id } = await withTerms(terms);
     const check = (own: object) =>
       orders.startDirectPayment(directPayment({ merchantId: id, ...own, validateOnly: true }));
-    await check({ paymentOption: PaymentOption.WALLETB_USSD, amount: '100' });
-    const both = { paymentOption: PaymentOption.WALLETA_USSD, amount: '101' };
+    await check({ paymentOption: 'walletb_ussd', amount: '100' });
+    const both = { paymentOption: 'walleta_ussd', amount: '101' };
     expect(await wrongFields(check(both))).toBe('amount payment_option');
   });
 

@@ -236,7 +236,7 @@ async function insertAttempt(
   await client.query(
     `insert into core.payment_attempts
        (merchant_id, environment, order_id, id, status, payment_option, phone, decline_reason, created_at, updated_at)
-     values ($1, 'SANDBOX', $2, $3, $4, 'WALLETA_USSD', '+251911223344', $5, now(), now())`,
+     values ($1, 'SANDBOX', $2, $3, $4, 'walleta_ussd', '+251911223344', $5, now(), now())`,
     [merchantId, orderId, v7(), status, status === 'DECLINED' ? 'wrong_pin' : null],
   );
 }

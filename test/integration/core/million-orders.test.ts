@@ -52,7 +52,7 @@ async function addNeedles(): Promise<void> {
     `with attempt as (
        insert into core.payment_attempts
          (merchant_id, environment, order_id, id, status, payment_option, phone, created_at, updated_at, provider_transaction_id)
-       select merchant_id, environment, id, gen_random_uuid(), 'SUCCEEDED', 'WALLETA_USSD', '+251955000001', created_at,
+       select merchant_id, environment, id, gen_random_uuid(), 'SUCCEEDED', 'walleta_ussd', '+251955000001', created_at,
          created_at, 'TXN-1'
        from core.orders where merchant_id = $1 and order_number = $2
        returning merchant_id, order_id, id
@@ -148,7 +148,7 @@ test('what nobody has ends the search, after as many calls as there are bounds i
 });
 
 test('an option is looked up in the attempts, of fewer orders a call', async () => {
-  const { searchedTo, blocks } = await read({ paymentOptions: ['WALLETA_USSD'] });
+  const { searchedTo, blocks } = await read({ paymentOptions: ['walleta_ussd'] });
 
   expect(searchedTo).toBeDefined();
   // For each of the 10,000 orders, the way down the index of the attempts.

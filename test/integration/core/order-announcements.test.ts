@@ -52,7 +52,7 @@ const startPayment = (): CommandOf<'start_payment'> => ({
   type: 'start_payment',
   attemptId: newId('pat', new Date()),
   origin: 'CHECKOUT',
-  paymentOption: 'WALLETA_USSD',
+  paymentOption: 'walleta_ussd',
   phone: { asGiven: '0911223344', e164: '+251911223344' },
 });
 
@@ -83,7 +83,7 @@ const order = (command: CommandOf<'start_payment' | 'cancel'>, { id, environment
 const lease = () =>
   createLeaseAttempts({ changes, newLeaseId: randomUUID })({
     environment: 'SANDBOX',
-    paymentOptions: ['WALLETA_USSD'],
+    paymentOptions: ['walleta_ussd'],
     exceptMerchantIds: [],
     limit: 50,
     leaseMs: 60_000,
@@ -184,7 +184,12 @@ describe('a commit tells those who wait', () => {
     expect(announced).toEqual([]);
 
     const attemptId = latestAttempt?.id ?? newId('pat', new Date());
-    await createMakeAttemptDue({ changes, newId })({ merchantId, attemptId, exchange: undefined });
+    await createMakeAttemptDue({ changes, newId })({
+      merchantId,
+      attemptId,
+      exchange: undefined,
+      callbackNote: '',
+    });
     expect(announced).toEqual(['attempts']);
   });
 

@@ -3,7 +3,7 @@ import type { Client } from '@connectrpc/connect';
 import pg from 'pg';
 import { publicId, storedId } from '../../support/ids.ts';
 import { CheckoutService } from '../../../src/gen/gatehouse/v1/checkout_service_pb.js';
-import { Environment, OrderEventType, PaymentOption } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { Environment, OrderEventType } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import type {
   StartDirectPaymentRequestSchema,
@@ -78,7 +78,7 @@ export interface PaymentDesk {
   readonly registerHosted: (
     own: MessageInitShape<typeof RegisterOrderRequestSchema> & { merchantId: string },
   ) => Promise<HostedOrder>;
-  readonly payHosted: (order: HostedOrder, option?: PaymentOption, phone?: string) => Promise<Payment>;
+  readonly payHosted: (order: HostedOrder, option?: string, phone?: string) => Promise<Payment>;
   /** Every attempt of both wallets' USSD that is due in the sandbox, 100 at most. */
   readonly lease: (seconds?: bigint) => Promise<LeasedPaymentAttempt[]>;
   /** The lease of one attempt, which has to be due. */
@@ -139,7 +139,7 @@ export async function openPaymentDesk(stack: Stack): Promise<PaymentDesk> {
         token: checkoutUrl.split('/').at(-1) ?? '',
       };
     },
-    async payHosted({ merchantId, orderId, token }, paymentOption = PaymentOption.WALLETA_USSD, phone) {
+    async payHosted({ merchantId, orderId, token }, paymentOption = 'walleta_ussd', phone) {
       const { checkout: paid } = await checkout.submitCheckoutPayment({
         token,
         browserSecret: browserSecret(),
@@ -151,7 +151,7 @@ export async function openPaymentDesk(stack: Stack): Promise<PaymentDesk> {
     async lease(seconds = 60n) {
       const { attempts } = await payments.leasePaymentAttempts({
         environment: Environment.SANDBOX,
-        paymentOptions: [PaymentOption.WALLETA_USSD, PaymentOption.WALLETB_USSD],
+        paymentOptions: ['walleta_ussd', 'walletb_ussd'],
         maxAttempts: 100,
         lease: { seconds },
       });

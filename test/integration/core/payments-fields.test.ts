@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { publicId } from '../../support/ids.ts';
-import { Environment, PaymentOption } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import type { PaymentAttemptStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { PaymentAttemptService } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { StrayPaymentService } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
@@ -20,7 +20,7 @@ const unknownIds = {
 };
 const lease = (own: object) =>
   desk.payments.leasePaymentAttempts({
-    ...{ environment: Environment.SANDBOX, paymentOptions: [PaymentOption.WALLETA_USSD] },
+    ...{ environment: Environment.SANDBOX, paymentOptions: ['walleta_ussd'] },
     ...{ maxAttempts: 1, lease: { seconds: 60n } },
     ...own,
   });

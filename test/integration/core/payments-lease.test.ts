@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { storedId } from '../../support/ids.ts';
-import { Environment, PaymentAttemptStatus, PaymentOption } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { Environment, PaymentAttemptStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { failureOf } from '../../support/rpc-failure.ts';
 import { waitUntil } from '../../support/wait-until.ts';
@@ -28,7 +28,7 @@ const storedAttempt = async ({ attemptId }: Payment) => {
 /** The ids of the attempts of a lease of one minute, of wallet A's USSD unless said otherwise. */
 async function leaseIds(own: object): Promise<string[]> {
   const { attempts } = await desk.payments.leasePaymentAttempts({
-    ...{ environment: Environment.SANDBOX, paymentOptions: [PaymentOption.WALLETA_USSD] },
+    ...{ environment: Environment.SANDBOX, paymentOptions: ['walleta_ussd'] },
     ...{ maxAttempts: 10, lease: { seconds: 60n } },
     ...own,
   });
@@ -122,21 +122,21 @@ describe('taking an attempt', () => {
     const b = await desk.startDirect({
       merchantId,
       orderNumber: 'L-B',
-      paymentOption: PaymentOption.WALLETB_USSD,
+      paymentOption: 'walletb_ussd',
     });
     const live = await desk.startDirect({
       merchantId,
       orderNumber: 'L-A',
       environment: Environment.PRODUCTION,
     });
-    const leaseOf = (environment: Environment, option: PaymentOption) =>
+    const leaseOf = (environment: Environment, option: string) =>
       leaseIds({ environment, paymentOptions: [option] });
 
-    expect(await leaseOf(Environment.SANDBOX, PaymentOption.WALLETA_WALLET)).toEqual([]);
-    expect(await leaseOf(Environment.PRODUCTION, PaymentOption.WALLETB_USSD)).toEqual([]);
-    expect(await leaseOf(Environment.SANDBOX, PaymentOption.WALLETB_USSD)).toEqual([b.attemptId]);
-    expect(await leaseOf(Environment.SANDBOX, PaymentOption.WALLETA_USSD)).toEqual([a.attemptId]);
-    expect(await leaseOf(Environment.PRODUCTION, PaymentOption.WALLETA_USSD)).toEqual([live.attemptId]);
+    expect(await leaseOf(Environment.SANDBOX, 'walleta_wallet')).toEqual([]);
+    expect(await leaseOf(Environment.PRODUCTION, 'walletb_ussd')).toEqual([]);
+    expect(await leaseOf(Environment.SANDBOX, 'walletb_ussd')).toEqual([b.attemptId]);
+    expect(await leaseOf(Environment.SANDBOX, 'walleta_ussd')).toEqual([a.attemptId]);
+    expect(await leaseOf(Environment.PRODUCTION, 'walleta_ussd')).toEqual([live.attemptId]);
   });
 
   test('by four workers at once shares two hundred attempts without overlap', async () => {

@@ -4,7 +4,7 @@ import type { ConnectError } from '@connectrpc/connect';
 import pg from 'pg';
 import { storedId } from '../../support/ids.ts';
 import { phoneLockOf } from '../../../src/core/payments/phones/phone-limit.ts';
-import { Environment, PaymentOption } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { failureOf, refusalOf } from '../../support/rpc-failure.ts';
 import { startStack } from '../../support/stack.ts';
 import type { TestMerchant } from '../../support/stack.ts';
@@ -58,7 +58,7 @@ describe('a phone', () => {
     const phone = newPhone();
     await desk.startDirect({ merchantId, orderNumber: 'P-1', phone });
     const again = { merchantId, orderNumber: 'P-2' };
-    const second = desk.startDirect({ ...again, phone, paymentOption: PaymentOption.WALLETB_USSD });
+    const second = desk.startDirect({ ...again, phone, paymentOption: 'walletb_ussd' });
 
     const error = await second.catch((refused: unknown) => refused);
     await refusedForPhone(second);
@@ -110,11 +110,11 @@ describe('a phone', () => {
     await desk.startDirect({ merchantId, orderNumber: 'P-1', phone });
     const hosted = await desk.registerHosted({ merchantId, orderNumber: 'P-2' });
 
-    await refusedForPhone(desk.payHosted(hosted, PaymentOption.WALLETA_WALLET, phone));
+    await refusedForPhone(desk.payHosted(hosted, 'walleta_wallet', phone));
 
     const elsewhere = { token: hosted.token, browserSecret: browserSecret('x') };
     expect((await desk.checkout.getCheckout(elsewhere)).checkout?.usableHere).toBe(true);
-    const paid = await desk.payHosted(hosted, PaymentOption.WALLETA_WALLET, newPhone());
+    const paid = await desk.payHosted(hosted, 'walleta_wallet', newPhone());
     expect(paid.attemptId).toMatch(/^pat_/);
   });
 });
@@ -162,7 +162,7 @@ describe('in production', () => {
     const attack = async (): Promise<void> => {
       for (const [index, { id: merchantId }] of shops.entries()) {
         const { token } = await open(merchantId, `page-${(pages += 1)}`);
-        const payment = { token, phone, paymentOption: PaymentOption.WALLETA_USSD };
+        const payment = { token, phone, paymentOption: 'walleta_ussd' };
         const customer = { browserSecret: browserSecret(), customerNetwork: `192.0.2.${index}` };
         await count(desk.checkout.submitCheckoutPayment({ ...payment, ...customer }));
       }
@@ -273,7 +273,7 @@ describe('with two cores', () => {
 
     const counts = await reasonsOf(
       checkouts.flatMap((order, index) => [
-        desk.payHosted(order, PaymentOption.WALLETA_USSD, phone),
+        desk.payHosted(order, 'walleta_ussd', phone),
         desk.startDirect({ merchantId, orderNumber: `R-${index}`, phone }),
         desk.startDirect({ merchantId, orderNumber: `D-${index}`, phone }),
       ]),

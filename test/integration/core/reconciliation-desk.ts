@@ -3,7 +3,7 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { Client } from '@connectrpc/connect';
 import pg from 'pg';
 import { storedId } from '../../support/ids.ts';
-import { Environment, PaymentOption } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { PaymentAttemptService } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
 import type { RecordPaymentOutcomeRequestSchema } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
@@ -11,7 +11,6 @@ import {
   ReconciliationService,
   StatementEntryStatus,
   StatementEntryType,
-  Wallet,
 } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
 import type {
   Difference,
@@ -53,7 +52,7 @@ export interface ReconciliationDesk {
   readonly close: () => Promise<void>;
 }
 
-export const walletA = { wallet: Wallet.WALLETA, environment: Environment.SANDBOX } as const;
+export const walletA = { wallet: 'walleta', environment: Environment.SANDBOX } as const;
 
 /** A completed payment on a statement; a test names what matters to it. */
 export const paymentEntry = (own: Entry): Entry => ({
@@ -90,7 +89,7 @@ export async function openReconciliationDesk(stack: Stack): Promise<Reconciliati
       const paymentAttemptId = started.paymentAttempt?.paymentAttemptId ?? '';
       const { attempts } = await payments.leasePaymentAttempts({
         environment: Environment.SANDBOX,
-        paymentOptions: [PaymentOption.WALLETA_USSD],
+        paymentOptions: ['walleta_ussd'],
         maxAttempts: 100,
         lease: { seconds: 60n },
       });

@@ -16,13 +16,15 @@ beforeEach(async () => {
   rings = 0;
 });
 
+const wallet = { options: [], currencies: [], reconcile: true };
 const scheduleAt = (time: string): Promise<number> =>
   scheduleReconciliations({
     database,
-    offeredOptions: {
-      SANDBOX: ['WALLETA_USSD', 'WALLETA_WALLET', 'WALLETB_USSD'],
-      PRODUCTION: ['WALLETA_USSD'],
-    },
+    wallets: [
+      { ...wallet, id: 'walleta', environments: ['SANDBOX', 'PRODUCTION'] },
+      { ...wallet, id: 'walletb', environments: ['SANDBOX'] },
+      { ...wallet, id: 'nostatement', environments: ['SANDBOX'], reconcile: false },
+    ],
     newId: newRandomId,
     now: () => new Date(time),
     onDue: () => (rings += 1),
@@ -51,7 +53,7 @@ describe('every day that is over', () => {
     const again = await scheduleAt('2026-03-11T13:00:00Z');
 
     expect([first, again, rings]).toEqual([1, 0, 1]);
-    expect(await scheduled()).toEqual(['WALLETA SANDBOX 2026-03-10']);
+    expect(await scheduled()).toEqual(['walleta SANDBOX 2026-03-10']);
   });
 
   test('begins an hour after midnight, UTC, so that the wallet has written it down', async () => {

@@ -8,7 +8,6 @@ import {
   ReconciliationStatus,
   StatementEntryStatus,
   StatementEntryType,
-  Wallet,
 } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
 import { failureOf, wrongFields, refusalOf } from '../../support/rpc-failure.ts';
 import { at, paymentEntry, walletA, sharedReconciliationDesk } from './reconciliation-desk.ts';
@@ -166,7 +165,7 @@ describe('what is compared', () => {
   test('other wallets and environments are left alone', async () => {
     await desk.payment(merchantId, completed('w-1'));
     await desk.moveTo(merchantId, day);
-    const other = { wallet: Wallet.WALLETB, environment: Environment.SANDBOX };
+    const other = { wallet: 'walletb', environment: Environment.SANDBOX };
     await desk.operator.startReconciliation({ ...other, date: day });
     const { leased } = await desk.wallets.leaseReconciliation({ ...other, lease: { seconds: 60n } });
 
@@ -395,11 +394,11 @@ describe('looking', () => {
   test('they are listed newest first, a page at a time, of one wallet when that is asked for', async () => {
     for (const date of ['2026-03-01', '2026-03-02', '2026-03-03'])
       await desk.operator.startReconciliation({ ...walletA, date });
-    await desk.operator.startReconciliation({ ...walletA, wallet: Wallet.WALLETB, date: '2026-03-04' });
+    await desk.operator.startReconciliation({ ...walletA, wallet: 'walletb', date: '2026-03-04' });
 
-    const first = await desk.reader.listReconciliations({ wallet: Wallet.WALLETA, pageSize: 2 });
+    const first = await desk.reader.listReconciliations({ wallet: 'walleta', pageSize: 2 });
     const pageToken = first.nextPageToken;
-    const second = await desk.reader.listReconciliations({ wallet: Wallet.WALLETA, pageSize: 2, pageToken });
+    const second = await desk.reader.listReconciliations({ wallet: 'walleta', pageSize: 2, pageToken });
 
     expect(first.reconciliations.map(({ date }) => date)).toEqual(['2026-03-03', '2026-03-02']);
     expect(second.reconciliations.map(({ date }) => date)).toEqual(['2026-03-01']);

@@ -1,10 +1,5 @@
 import { describe, expect, test, beforeEach } from '@jest/globals';
-import {
-  Environment,
-  OrderStatus,
-  PaymentOption,
-  PaymentType,
-} from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { Environment, OrderStatus, PaymentType } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { storedId } from '../../support/ids.ts';
@@ -45,7 +40,7 @@ describe('registering an order', () => {
       amount: '100.5',
       deducted: '0.00',
       currency: 'ETB',
-      paymentOption: PaymentOption.UNSPECIFIED,
+      paymentOption: '',
       paymentType: PaymentType.API,
       customerPhone: '0911223344',
       reason: 'Two pairs of shoes',

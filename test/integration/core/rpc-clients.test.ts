@@ -231,7 +231,7 @@ const plainPayment = (own: PlainMessage): PlainMessage => ({
   amount: '7.25',
   currency: 'USD',
   phone: newPhone(),
-  payment_option: 'PAYMENT_OPTION_WALLETB_USSD',
+  payment_option: 'walletb_ussd',
   ...own,
 });
 
@@ -273,7 +273,7 @@ describe('a plain @grpc/grpc-js client made from the .proto files', () => {
       amount: '1.001',
       currency: 'ETB',
       phone: '0911',
-      payment_option: 'PAYMENT_OPTION_WALLETA_WALLET',
+      payment_option: 'walleta_wallet',
     });
     expect(error).toMatchObject({ code: 3, info: { reason: 'INVALID_FIELDS', domain: 'gatehouse' } });
     expect(error?.violations.map(({ field }) => field).sort()).toEqual([

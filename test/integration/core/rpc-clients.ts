@@ -24,6 +24,7 @@ const definitions = loadSync(
     'account_service',
     'diagnostics_service',
     'request_log_service',
+    'wallet_service',
     'wallet_status_service',
   ]
     .map((name) => `gatehouse/v1/${name}.proto`)

@@ -2,12 +2,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import { publicId } from '../../support/ids.ts';
 import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
-import {
-  Environment,
-  OrderStatus,
-  PaymentAttemptStatus,
-  PaymentOption,
-} from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { Environment, OrderStatus, PaymentAttemptStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import {
   StrayPaymentKind,
   StrayPaymentService,
@@ -35,7 +30,7 @@ const wallets = () => stack.client(StrayPaymentService, 'wallets');
 async function leaseReversals(): Promise<LeasedReversal[]> {
   const { reversals } = await wallets().leaseReversals({
     environment: Environment.SANDBOX,
-    paymentOptions: [PaymentOption.WALLETA_USSD],
+    paymentOptions: ['walleta_ussd'],
     maxReversals: 100,
     lease: { seconds: 60n },
   });
@@ -128,7 +123,7 @@ describe('money that is not the order’s', () => {
 
       const refusals = [
         await failureOf(desk.payHosted(hosted)),
-        await failureOf(desk.payHosted(hosted, PaymentOption.WALLETB_USSD, '0911223398')),
+        await failureOf(desk.payHosted(hosted, 'walletb_ussd', '0911223398')),
         await failureOf(desk.startDirect(direct)),
       ];
       const { results } = await desk.orders.batchStartDirectPayments({ requests: [directPayment(direct)] });
@@ -172,14 +167,14 @@ describe('money that is not the order’s', () => {
     await hasten(first);
     const look = await desk.take(first);
     const other = await desk.registerHosted({ merchantId, orderNumber: 'A-2' });
-    const otherFirst = await desk.payHosted(other, PaymentOption.WALLETA_USSD, '0911223397');
+    const otherFirst = await desk.payHosted(other, 'walleta_ussd', '0911223397');
     await desk.settle(otherFirst, outcomes.declined());
     await hasten(otherFirst);
     const otherLook = await desk.take(otherFirst);
-    const otherSecond = await desk.payHosted(other, PaymentOption.WALLETB_USSD, '0911223397');
+    const otherSecond = await desk.payHosted(other, 'walletb_ussd', '0911223397');
     await desk.settle(otherSecond, outcomes.unknown());
     // Last, because whoever takes one attempt takes all that are due.
-    const second = await desk.payHosted(hosted, PaymentOption.WALLETB_USSD);
+    const second = await desk.payHosted(hosted, 'walletb_ussd');
 
     await desk.record(look, outcomes.completed('t-1'));
     await desk.record(otherLook, outcomes.completed('t-2'));

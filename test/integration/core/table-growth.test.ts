@@ -37,7 +37,7 @@ const works: Readonly<Record<string, () => Promise<unknown>>> = {
   'leasing 50 payments': () =>
     table.lease({
       environment: 'SANDBOX',
-      paymentOptions: ['WALLETA_USSD', 'WALLETA_WALLET'],
+      paymentOptions: ['walleta_ussd', 'walleta_wallet'],
       exceptMerchantIds: [],
       limit: 50,
       leaseMs: 60_000,
@@ -45,7 +45,7 @@ const works: Readonly<Record<string, () => Promise<unknown>>> = {
   'looking for payments to lease when there are none': () =>
     table.lease({
       environment: 'SANDBOX',
-      paymentOptions: ['WALLETB_USSD'],
+      paymentOptions: ['walletb_ussd'],
       exceptMerchantIds: [],
       limit: 50,
       leaseMs: 60_000,

@@ -121,7 +121,7 @@ describe.each(clocks)('a core whose clock is %s', (_name, shiftMs) => {
       checkout.submitCheckoutPayment({
         token,
         browserSecret: 'b'.repeat(43),
-        paymentOption: 1,
+        paymentOption: 'walleta_ussd',
         phone: newPhone(),
       });
 

@@ -3,7 +3,6 @@ import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import pg from 'pg';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
-import { Wallet } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
 import {
   WalletBreakerState,
   WalletHealth,
@@ -49,7 +48,7 @@ test('a wallet whose process is silent is not known to be well: neither on its p
     window: durationFromMs(300_000),
     wallets: [
       {
-        wallet: Wallet.WALLETA,
+        wallet: 'walleta',
         environment: Environment.SANDBOX,
         health: WalletHealth.UP,
         breaker: WalletBreakerState.CLOSED,

@@ -8,7 +8,6 @@ import {
   Environment,
   OrderStatus,
   PaymentAttemptStatus,
-  PaymentOption,
   PaymentType,
 } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
@@ -239,7 +238,7 @@ describe('one order', () => {
     const checkout = stack.client(CheckoutService, 'checkout');
     // Too little money, a wrong PIN, and at last another amount, which the wallet sends back.
     for (const phone of ['0900000001', '0900000002', '0900000019']) {
-      const paymentOption = PaymentOption.WALLETA_USSD;
+      const paymentOption = 'walleta_ussd';
       await checkout.submitCheckoutPayment({ token, browserSecret, paymentOption, phone });
       await waitUntil(`the wallet has decided about ${phone}`, async () => {
         const { checkout: shown } = await checkout.getCheckout({ token, browserSecret });

@@ -129,13 +129,13 @@ describe('/openapi.json', () => {
     });
   });
 
-  test('lists payment_option as a query parameter with its two values', () => {
+  test('lists payment_option as a query parameter with its form', () => {
     expect(at('paths', '/api/v1/direct', 'post', 'parameters')).toMatchObject([
       {
         in: 'query',
         name: 'payment_option',
         required: true,
-        schema: { enum: ['walleta_ussd', 'walletb_ussd'] },
+        schema: { pattern: '^[a-z][a-z0-9]{1,30}_ussd$' },
       },
     ]);
   });

@@ -1,4 +1,3 @@
-import type { PaymentOption } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { storedId } from '../../support/ids.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import type { Payment, PaymentDesk } from '../core/payment-desk.ts';
@@ -8,7 +7,7 @@ export function startMany(
   desk: PaymentDesk,
   merchantId: string,
   count: number,
-  paymentOption: PaymentOption,
+  paymentOption: string,
   prefix: string,
 ): Promise<Payment[]> {
   return Promise.all(
@@ -16,7 +15,8 @@ export function startMany(
       desk.startDirect({
         merchantId,
         orderNumber: `${prefix}-${index}`,
-        phone: `09${paymentOption}1${String(index).padStart(6, '0')}`,
+        // A range of phones for each option.
+        phone: `09${paymentOption === 'walletb_ussd' ? 2 : 1}1${String(index).padStart(6, '0')}`,
         paymentOption,
       }),
     ),

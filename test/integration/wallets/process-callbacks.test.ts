@@ -31,13 +31,17 @@ beforeAll(async () => {
   await side.startSimulator();
   // No wallet hangs here: on a busy machine their calls take several times as long.
   const patient = { call_timeout_ms: 30_000 };
-  const noKey = { ...patient, callback_api_key: undefined };
+  const noKey = { ...patient, callbacks: {} };
   wallets = await side.startWallets({ walleta: noKey, walletb: noKey });
   guarded = await side.startWallets({
-    walleta: { ...noKey, callback_sources: ['192.0.2.0/24', '2001:db8::1'] },
-    walletb: { ...noKey, environment: 'production' },
+    walleta: { ...patient, callbacks: { sources: ['192.0.2.0/24', '2001:db8::1'] } },
+    walletb: { ...noKey, environments: ['production'] },
   });
-  keyed = await side.startWallets({ walleta: { ...patient, callback_api_key: callbackKey }, walletb: noKey });
+  keyed = await side.startWallets({
+    walleta: { ...patient, callbacks: { api_key: { secret: 'CALLBACK_KEY' } } },
+    walletb: noKey,
+    settings: { CALLBACK_KEY: callbackKey },
+  });
   const [first, second] = await Promise.all([stack.createMerchant(), stack.createMerchant()]);
   one = await desk.startDirect({ merchantId: first.id, phone: '251900000020' });
   another = await desk.startDirect({ merchantId: second.id, phone: '251900000020' });

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { PaymentOption } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { walletsOfCore } from '../../support/simulated-wallets.ts';
 import { startStack } from '../../support/stack.ts';
 import type { Stack, StackOptions } from '../../support/stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
@@ -28,8 +28,6 @@ async function openSide(
   return { stack, side, desk, merchantId };
 }
 
-const { WALLETA_USSD, WALLETB_USSD } = PaymentOption;
-
 test('a wallet that nobody answers for, or that hangs, keeps no payment of the other wallet waiting', async () => {
   const { side, desk, merchantId } = await openSide();
   const silent = await startSilentServer();
@@ -40,11 +38,11 @@ test('a wallet that nobody answers for, or that hangs, keeps no payment of the o
     ['refuses', `http://127.0.0.1:${await freePort()}`],
     ['hangs', silent.url],
   ] as const) {
-    const wallets = await side.startWallets({ walleta: { base_url: baseUrl } });
+    const wallets = await side.startWallets({ walleta: { settings: { base_url: baseUrl } } });
     await desk.clear();
-    await startMany(desk, merchantId, 60, WALLETA_USSD, `A-${name}`);
+    await startMany(desk, merchantId, 60, 'walleta_ussd', `A-${name}`);
 
-    const started = await startMany(desk, merchantId, 20, WALLETB_USSD, `B-${name}`);
+    const started = await startMany(desk, merchantId, 20, 'walletb_ussd', `B-${name}`);
 
     await completed(desk, started);
     await wallets.stop();
@@ -56,10 +54,10 @@ test('a wallet that is down at start, and for long, is paid through once it is t
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const wallets = await side.startWallets({
-    walleta: { base_url: `${url}/walleta` },
-    walletb: { base_url: `${url}/walletb` },
+    walleta: { settings: { base_url: `${url}/walleta` } },
+    walletb: { settings: { base_url: `${url}/walletb` } },
   });
-  const started = await startMany(desk, merchantId, 20, WALLETA_USSD, 'D');
+  const started = await startMany(desk, merchantId, 20, 'walleta_ussd', 'D');
   await waitUntil('the wallet is left alone', () =>
     wallets.log.some(({ wallet, next_check_ms: restMs }) => wallet === 'walleta-sandbox' && restMs === 5_000),
   );
@@ -80,7 +78,7 @@ test('without the broker payments complete all the same', async () => {
   await side.startSimulator();
   await side.startWallets({ settings: nats });
 
-  const started = await startMany(desk, merchantId, 10, WALLETA_USSD, 'N');
+  const started = await startMany(desk, merchantId, 10, 'walleta_ussd', 'N');
 
   await completed(desk, started);
   expect(await side.charges()).toHaveLength(10);
@@ -93,8 +91,8 @@ test('two processes side by side share the work, and nobody is charged twice', a
 
   const started = (
     await Promise.all([
-      startMany(desk, merchantId, 40, WALLETA_USSD, 'A'),
-      startMany(desk, merchantId, 40, WALLETB_USSD, 'B'),
+      startMany(desk, merchantId, 40, 'walleta_ussd', 'A'),
+      startMany(desk, merchantId, 40, 'walletb_ussd', 'B'),
     ])
   ).flat();
   await completed(desk, started);
@@ -106,7 +104,9 @@ test('two processes side by side share the work, and nobody is charged twice', a
 });
 
 test('a production payment through a wallet that nobody set up is a 400 on payment_option, at once', async () => {
-  const stack = await startStack({ settings: { GATEHOUSE_PAYMENT_OPTIONS_PRODUCTION: 'walletb_ussd' } });
+  const stack = await startStack({
+    settings: { GATEHOUSE_WALLETS: walletsOfCore({ walleta: { environments: ['sandbox'] } }) },
+  });
   cleanUps.push(stack.stop);
   const merchant = await stack.createMerchant();
   const pay = (baseUrl: string | undefined, apiKey: string, option: string) =>

@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { PaymentAttemptStatus, PaymentOption } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { PaymentAttemptStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { LeasedPaymentAttemptSchema } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { createCallbackTokens } from '../../../src/wallets/callback-token.ts';
 import { serveAttempt } from '../../../src/wallets/serve-attempt.ts';
@@ -30,7 +30,7 @@ const serve = (over: { readonly sentBefore: boolean; readonly providerReference?
       paymentAttempt: {
         paymentAttemptId: attemptId,
         status: PaymentAttemptStatus.SENT,
-        paymentOption: PaymentOption.WALLETA_USSD,
+        paymentOption: 'walleta_ussd',
         phone: '+251911223344',
       },
       merchantId: 'mer_01k9z3t5y8e6wbv2n4m7q1h0cd',

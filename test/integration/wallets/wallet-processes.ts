@@ -4,7 +4,8 @@ import { startProcess } from '../../support/gatehouse-process.ts';
 import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
 import { startInline } from '../../support/inline-process.ts';
 import { sharedServers } from '../../support/servers.ts';
-import { simulatedWallets } from '../../support/simulated-wallets.ts';
+import { demoWallets, simulatedWallets } from '../../support/simulated-wallets.ts';
+import type { DifferentWallet } from '../../support/simulated-wallets.ts';
 import type { Stack } from '../../support/stack.ts';
 
 /** What the wallet's ledger says of a payment that moved money. */
@@ -18,8 +19,8 @@ export interface Charge {
 /** How a test wants the processes that talk to the wallets to differ from the usual. */
 export interface OwnWallets {
   /** By wallet, what is different about it. */
-  readonly walleta?: Readonly<Record<string, unknown>>;
-  readonly walletb?: Readonly<Record<string, unknown>>;
+  readonly walleta?: DifferentWallet;
+  readonly walletb?: DifferentWallet;
   readonly settings?: Readonly<Record<string, string>>;
 }
 
@@ -28,6 +29,8 @@ export interface WalletSide {
   readonly callbackKey: Buffer;
   readonly startSimulator: (settings?: Readonly<Record<string, string>>) => Promise<GatehouseProcess>;
   readonly simulatorUrl: () => string;
+  /** The settings that tell a process about the wallets. */
+  readonly walletVariables: () => Readonly<Record<string, string>>;
   readonly startWallets: (own?: OwnWallets) => Promise<GatehouseProcess>;
   /** Everything that was really charged. */
   readonly charges: () => Promise<Charge[]>;
@@ -54,16 +57,16 @@ export function openWalletSide(stack: Stack, { timeScale = 0.02, ownProcesses = 
       return simulator;
     },
     simulatorUrl: () => simulatorUrl,
+    walletVariables: () => ({ GATEHOUSE_WALLETS: demoWallets(simulatorUrl), ...simulated.secrets }),
     startWallets({ settings = {}, ...different } = {}) {
-      const usual = JSON.parse(simulated.walletsAt(simulatorUrl)) as { wallet: 'walleta' | 'walletb' }[];
-      const wallets = usual.map((wallet) => ({ ...wallet, ...different[wallet.wallet] }));
       return start('wallets', {
         GATEHOUSE_CORE_ADDRESSES: stack.addresses.join(','),
         GATEHOUSE_SERVICE_TOKEN: stack.tokens.wallets,
         GATEHOUSE_NATS_URL: sharedServers().natsUrl,
         GATEHOUSE_WALLET_CALLBACK_PORT: '0',
         GATEHOUSE_WALLET_CALLBACK_KEY: simulated.callbackKey,
-        GATEHOUSE_WALLETS: JSON.stringify(wallets),
+        GATEHOUSE_WALLETS: demoWallets(simulatorUrl, different),
+        ...simulated.secrets,
         ...settings,
       });
     },

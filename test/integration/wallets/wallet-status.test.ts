@@ -1,7 +1,6 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
-import { Wallet } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
 import {
   WalletBreakerState,
   WalletHealth,
@@ -9,7 +8,7 @@ import {
 } from '../../../src/gen/gatehouse/v1/wallet_status_service_pb.js';
 import type { ReportedWalletStatus } from '../../../src/gen/gatehouse/v1/wallet_status_service_pb.js';
 import { directPayment } from '../../support/order-requests.ts';
-import { simulatedWallets } from '../../support/simulated-wallets.ts';
+import { demoWallets } from '../../support/simulated-wallets.ts';
 import { startStack } from '../../support/stack.ts';
 import type { Stack } from '../../support/stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
@@ -25,7 +24,7 @@ async function until(
   const statuses = running.client(WalletStatusService, 'dashboard');
   return waitUntil(what, async () => {
     const all = await statuses.listWalletStatuses({ environment: Environment.SANDBOX });
-    return all.statuses.find((each) => each.status?.wallet === Wallet.WALLETA && is(each));
+    return all.statuses.find((each) => each.status?.wallet === 'walleta' && is(each));
   });
 }
 
@@ -54,7 +53,7 @@ test('a wallet is up, its calls are counted, and what a process that is gone sai
 });
 
 test('a wallet that cannot be reached is down', async () => {
-  const settings = { GATEHOUSE_WALLETS: simulatedWallets(1).walletsAt('http://127.0.0.1:9') };
+  const settings = { GATEHOUSE_WALLETS: demoWallets('http://127.0.0.1:9') };
   stack = await startStack({ facades: 0, wallets: 1, settings });
 
   const down = await until(stack, 'it is down', ({ status }) => status?.health === WalletHealth.DOWN);

@@ -2,6 +2,7 @@ import { create } from '@bufbuild/protobuf';
 import { createRouterTransport } from '@connectrpc/connect';
 import { describe, expect, test } from '@jest/globals';
 import { coreClientsOn } from '../../../src/cli/core-clients.ts';
+import { walletTools } from '../../../src/main/wallet-tools.ts';
 import { runCli } from '../../../src/cli/program.ts';
 import { webhookClientsOn } from '../../../src/cli/webhook-clients.ts';
 import { AccountService } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
@@ -50,6 +51,7 @@ async function run(
     readConfig: () => readCliSettings({ GATEHOUSE_DATA_DIR: '/nowhere', ...environment }),
     openCore: () => coreClientsOn(transport, () => undefined),
     openWebhooks: () => webhookClientsOn(transport, () => undefined),
+    walletTools: walletTools({}),
     stdout: () => undefined,
     stderr: (text) => (stderr += text),
     now: () => new Date(0),

@@ -9,7 +9,6 @@ import {
   OrderSchema,
   PaymentAttemptSchema,
   PaymentAttemptStatus,
-  PaymentOption,
 } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import type { OrderEvent } from '../../../src/gen/gatehouse/v1/order_pb.js';
 
@@ -22,7 +21,7 @@ const order = create(OrderSchema, {
 const attempt = (id: string, status: PaymentAttemptStatus, declineReason = '') =>
   create(PaymentAttemptSchema, {
     ...{ paymentAttemptId: id, status, declineReason, phone: '+251911223344', createTime: at(1) },
-    paymentOption: PaymentOption.WALLETB_USSD,
+    paymentOption: 'walletb_ussd',
   });
 
 const event = (

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { walletTools } from '../../../src/main/wallet-tools.ts';
 import { runCli } from '../../../src/cli/program.ts';
 import { readCliSettings } from '../../../src/cli/settings.ts';
 
@@ -17,6 +18,7 @@ async function runWith(settings: Readonly<Record<string, string>>, ...args: read
     openWebhooks: () => {
       throw new Error('a webhooks process was called');
     },
+    walletTools: walletTools({}),
     stdout: (text) => (printed.stdout += text),
     stderr: (text) => (printed.stderr += text),
     now: () => new Date(0),
@@ -44,7 +46,7 @@ describe('help', () => {
   test('names the exit codes and says where the core is looked for', async () => {
     const { stdout } = await run('--help');
 
-    expect(stdout).toMatch(/Exit codes:\n {2}0 .*\n {2}1 .*\n {5}.*\n {2}2 .*\n {2}3 .*\n {2}4 .*\n {2}5 /);
+    expect(stdout).toMatch(/Exit codes:\n {2}0 .*\n {2}1 .*\n {5}.*\n {2}2 .*\n {2}3 .*\n {2}4 .*\n {5}.*\n {2}5 /);
     expect(stdout).toContain('GATEHOUSE_CORE_ADDRESSES and GATEHOUSE_SERVICE_TOKEN');
   });
 

@@ -1,3 +1,4 @@
+import { demoDirectory } from '../../support/demo-wallet-messages.ts';
 import { create } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { expect, test } from '@jest/globals';
@@ -12,10 +13,10 @@ import {
   OrderStatus,
   PaymentAttemptSchema,
   PaymentAttemptStatus,
-  PaymentOption,
 } from '../../../src/gen/gatehouse/v1/order_pb.js';
 
 const writing = {
+  wallets: demoDirectory,
   words: orders,
   story: english.story,
   summary: english.summary,
@@ -29,7 +30,7 @@ const attemptOf = (status: PaymentAttemptStatus, declineReason = '') =>
   create(PaymentAttemptSchema, {
     status,
     declineReason,
-    paymentOption: PaymentOption.WALLETA_USSD,
+    paymentOption: 'walleta_ussd',
     phone: '+251911223344',
   });
 const { SENT, UNKNOWN, SUCCEEDED, DECLINED, TIMED_OUT } = PaymentAttemptStatus;
@@ -80,7 +81,7 @@ test.each<[OrderStatus, PaymentAttemptStatus | undefined, string, string]>([
       amount: '150',
       deducted: '150.00',
       currency: 'ETB',
-      paymentOption: latestAttempt?.paymentOption ?? PaymentOption.UNSPECIFIED,
+      paymentOption: latestAttempt?.paymentOption ?? '',
       updateTime: at(5),
       expireTime: at(30),
     });

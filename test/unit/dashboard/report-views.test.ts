@@ -1,10 +1,10 @@
+import { demoDirectory } from '../../support/demo-wallet-messages.ts';
 import { create } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { expect, test } from '@jest/globals';
 import { reportView } from '../../../src/dashboard/home/report-views.ts';
 import { home } from '../../../src/dashboard/language/english/home.ts';
 import { orders } from '../../../src/dashboard/language/english/orders.ts';
-import { PaymentOption } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { GetOrderReportResponseSchema } from '../../../src/gen/gatehouse/v1/report_service_pb.js';
 
 const hour = (number: number) => new Date(Date.UTC(2026, 10, 22, number));
@@ -17,11 +17,12 @@ const report = create(GetOrderReportResponseSchema, {
     { reason: 'session_ended', count: 7n },
     { reason: 'cancelled', count: 3n },
   ],
-  options: [{ paymentOption: PaymentOption.WALLETA_USSD, succeeded: 3n, failed: 1n }],
+  options: [{ paymentOption: 'walleta_ussd', succeeded: 3n, failed: 1n }],
 });
 const view = reportView(report, 'hour', new Date(hour(6).getTime() + 1), {
   words: home,
   orderWords: orders,
+  wallets: demoDirectory,
   language: 'en',
   timeZone: 'UTC',
 });

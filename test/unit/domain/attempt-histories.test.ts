@@ -86,7 +86,7 @@ function live(
     const now = new Date(time);
     if (move.type === 'pay') {
       const attemptId = `pat_${order.attemptCount + 1}` as const;
-      const command = { attemptId, origin: 'CHECKOUT', paymentOption: 'WALLETA_USSD' } as const;
+      const command = { attemptId, origin: 'CHECKOUT', paymentOption: 'walleta_ussd' } as const;
       const paid = transition(order, { type: 'start_payment', ...command, phone: phone('0911223344') }, now);
       if (!paid.ok || paid.value.order.latestAttempt === null) continue;
       order = paid.value.order;

@@ -48,7 +48,7 @@ export function buildAttempt(changes: Partial<PaymentAttempt> = {}): PaymentAtte
     id: 'pat_latest',
     status: 'REQUESTED',
     origin: 'CHECKOUT',
-    paymentOption: 'WALLETA_USSD',
+    paymentOption: 'walleta_ussd',
     phone: '+251911223344',
     createdAt: new Date('2026-03-01T12:01:00.000Z'),
     updatedAt: new Date('2026-03-01T12:02:00.000Z'),

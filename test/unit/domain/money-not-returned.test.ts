@@ -15,7 +15,7 @@ const start = (attemptId: AttemptId): Command => ({
   type: 'start_payment',
   attemptId,
   origin: 'CHECKOUT',
-  paymentOption: 'WALLETA_USSD',
+  paymentOption: 'walleta_ussd',
   phone: phone('0911223344'),
 });
 

@@ -71,7 +71,7 @@ describe('a direct payment on a taken order_number', () => {
   const call = (changes: Partial<DirectCall> = {}): DirectCall => ({
     amount: money('100.50'),
     phone: phone('0911223344'),
-    paymentOption: 'WALLETA_USSD',
+    paymentOption: 'walleta_ussd',
     ...changes,
   });
   const open: readonly PaymentAttemptStatus[] = ['REQUESTED', 'SENT', 'UNKNOWN'];
@@ -94,10 +94,10 @@ describe('a direct payment on a taken order_number', () => {
     [['amount'], { amount: money('100.51') }],
     [['currency'], { amount: money('100.50', 'USD') }],
     [['phone'], { phone: phone('0911223345') }],
-    [['payment_option'], { paymentOption: 'WALLETB_USSD' }],
+    [['payment_option'], { paymentOption: 'walletb_ussd' }],
     [
       ['amount', 'phone', 'payment_option'],
-      { amount: money('1'), phone: phone('0911223345'), paymentOption: 'WALLETB_USSD' },
+      { amount: money('1'), phone: phone('0911223345'), paymentOption: 'walletb_ussd' },
     ],
   ] as const)('differs from a DIRECT order in %j, in every state of it', (fields, changes) => {
     for (const status of statuses) {
@@ -128,7 +128,7 @@ describe('a direct payment on a taken order_number', () => {
     const order = buildOrder({ latestAttempt: latest });
 
     expect(answerDirectPayment(order, [mine], call())).toEqual({ type: 'repeat', attempt: mine });
-    for (const other of [{ phone: phone('0911223345') }, { paymentOption: 'WALLETB_USSD' }] as const)
+    for (const other of [{ phone: phone('0911223345') }, { paymentOption: 'walletb_ussd' }] as const)
       expect(answerDirectPayment(order, [mine], call(other))).toEqual({ type: 'start' });
     expect(answerDirectPayment(order, [mine], call({ amount: money('100.51') }))).toEqual({
       type: 'differs',

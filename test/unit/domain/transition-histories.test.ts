@@ -37,7 +37,7 @@ interface Move {
   readonly commandFor: (attemptId: AttemptId, nextAttemptId: AttemptId) => Command;
 }
 
-function starting(paymentOption: 'WALLETA_USSD' | 'WALLETB_USSD' | 'WALLETA_WALLET'): Move['commandFor'] {
+function starting(paymentOption: 'walleta_ussd' | 'walletb_ussd' | 'walleta_wallet'): Move['commandFor'] {
   return (_, attemptId) => ({
     type: 'start_payment',
     attemptId,
@@ -62,7 +62,7 @@ const cancelling: Move['commandFor'] = () => ({ type: 'cancel' });
 const expiring: Move['commandFor'] = () => ({ type: 'expire' });
 
 const anyCommand: fc.Arbitrary<Move['commandFor']> = fc.oneof(
-  fc.constantFrom('WALLETA_USSD', 'WALLETB_USSD', 'WALLETA_WALLET').map(starting),
+  fc.constantFrom('walleta_ussd', 'walletb_ussd', 'walleta_wallet').map(starting),
   fc.constantFrom(sending, losing, timingOut, cancelling, expiring),
   fc.constantFrom(money('100.50'), money('100.5'), money('100.51'), money('100.50', 'USD')).map(confirming),
   fc.constantFrom('wrong_pin', 'declined_by_payer').map(declining),
@@ -78,7 +78,7 @@ const anyMove: fc.Arbitrary<readonly Move[]> = fc
 
 /** Pure chance rarely gets as far as a fifth attempt, so whole tries that the wallet declines are mixed in. */
 const declinedTry: fc.Arbitrary<readonly Move[]> = fc.integer({ min: 0, max: 90 }).map((seconds) =>
-  [starting('WALLETB_USSD'), sending, declining('wrong_pin')].map((commandFor) => ({
+  [starting('walletb_ussd'), sending, declining('wrong_pin')].map((commandFor) => ({
     about: 'latest',
     seconds,
     commandFor,

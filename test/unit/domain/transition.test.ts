@@ -50,12 +50,12 @@ const attemptId = 'pat_latest';
 const payer = phone('0922334455');
 
 /** The columns. Every command type has one or more; "other" stands for every command about another attempt. */
-const start = (paymentOption: 'WALLETA_USSD' | 'WALLETB_USSD' | 'WALLETA_WALLET'): Command => ({
+const start = (paymentOption: 'walleta_ussd' | 'walletb_ussd' | 'walleta_wallet'): Command => ({
   ...{ type: 'start_payment', attemptId: 'pat_new', origin: 'CHECKOUT', paymentOption, phone: payer },
 });
 const commands: Readonly<Record<string, readonly Command[]>> = {
-  start: [start('WALLETA_USSD'), start('WALLETB_USSD')],
-  wallet: [start('WALLETA_WALLET')],
+  start: [start('walleta_ussd'), start('walletb_ussd')],
+  wallet: [start('walleta_wallet')],
   send: [{ type: 'send_attempt', attemptId }],
   lose: [{ type: 'lose_attempt', attemptId }],
   confirm: ['100.50', '100.5'].map((text) => ({ type: 'confirm_attempt', attemptId, debited: money(text) })),

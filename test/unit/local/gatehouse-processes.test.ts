@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { walletsProcess, webhooksProcess } from '../../../src/main/local/gatehouse-processes.ts';
+import { coreProcess, walletsProcess, webhooksProcess } from '../../../src/main/local/gatehouse-processes.ts';
 import type { LocalSettings } from '../../../src/main/local/gatehouse-processes.ts';
 
 const wallet = { client_id: 'shop', client_secret: 'secret', api_key: 'key' };
@@ -55,30 +55,51 @@ test('an empty setting of the wallets counts as not set', () => {
   const { env } = walletsProcess(settings(empty));
 
   expect(env['GATEHOUSE_WALLET_CALLBACK_BASE_URL']).toBe('http://127.0.0.1:8084');
-  expect(JSON.parse(env['GATEHOUSE_WALLETS'] ?? '')).toMatchObject([
-    { wallet: 'walleta', currencies: ['ETB', 'USD'] },
-    { wallet: 'walletb', currencies: ['ETB', 'USD'] },
-  ]);
+  const currencies = [{ code: 'ETB' }, { code: 'USD' }];
+  expect(JSON.parse(env['GATEHOUSE_WALLETS'] ?? '')).toMatchObject({
+    wallets: [
+      { id: 'walleta', currencies },
+      { id: 'walletb', currencies },
+    ],
+  });
 });
 
 test('currencies may have spaces between, as core allows', () => {
-  const { env } = walletsProcess(settings({ GATEHOUSE_CURRENCIES: 'ETB, USD' }));
+  const { env } = walletsProcess(settings({ GATEHOUSE_CURRENCIES: 'ETB, KES' }));
 
-  expect(JSON.parse(env['GATEHOUSE_WALLETS'] ?? '')).toMatchObject([
-    { currencies: ['ETB', 'USD'] },
-    { currencies: ['ETB', 'USD'] },
-  ]);
+  const currencies = [{ code: 'ETB' }, { code: 'KES' }];
+  expect(JSON.parse(env['GATEHOUSE_WALLETS'] ?? '')).toMatchObject({
+    wallets: [{ currencies }, { currencies }],
+  });
+});
+
+test('a file of wallets takes the place of the simulated ones, in core and in the wallets process', () => {
+  const own = settings({ GATEHOUSE_WALLETS: '{"wallets":[]}' });
+
+  expect(coreProcess(own).env['GATEHOUSE_WALLETS']).toBe('{"wallets":[]}');
+  expect(walletsProcess(own).env['GATEHOUSE_WALLETS']).toBe('{"wallets":[]}');
+  expect(() => coreProcess(settings({ GATEHOUSE_WALLETS_FILE: '/none/wallets.json' }))).toThrow(
+    'GATEHOUSE_WALLETS_FILE /none/wallets.json cannot be read',
+  );
 });
 
 test('callbacks of the simulated wallets must carry the key that these send with them', () => {
   const { env } = walletsProcess(settings({}));
 
-  const wallets = JSON.parse(env['GATEHOUSE_WALLETS'] ?? '') as {
-    api_key: string;
-    callback_api_key: string;
-  }[];
-  expect(wallets.map(({ callback_api_key: key }) => key)).toEqual(wallets.map(({ api_key: key }) => key));
-  expect(wallets[0]?.callback_api_key).toMatch(/./);
+  const { wallets } = JSON.parse(env['GATEHOUSE_WALLETS'] ?? '') as {
+    wallets: Record<
+      'environments',
+      Record<'sandbox', Record<'settings' | 'callbacks', { api_key: object }>>
+    >[];
+  };
+  for (const { environments } of wallets) {
+    const { settings: ours, callbacks } = environments.sandbox;
+    expect(callbacks.api_key).toEqual(ours.api_key);
+  }
+  expect(env).toMatchObject({
+    GATEHOUSE_WALLETA_API_KEY: expect.stringMatching(/./),
+    GATEHOUSE_WALLETB_CLIENT_SECRET: expect.stringMatching(/./),
+  });
 });
 
 test("webhooks of the sandbox may go to this machine, and production's nowhere but to public addresses", () => {

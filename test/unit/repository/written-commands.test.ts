@@ -1,11 +1,20 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { walletTools } from '../../../src/main/wallet-tools.ts';
 import { runCli } from '../../../src/cli/program.ts';
 import { readCliSettings } from '../../../src/cli/settings.ts';
 import { listFiles, root } from './repository-files.ts';
 import { commandsIn, commandsOfPage } from './written-commands.ts';
 import type { WrittenCommand } from './written-commands.ts';
+
+const goodWallet = {
+  wallet: 'walleta',
+  environment: 'sandbox',
+  health: 'available',
+  credentials: 'accepted',
+  detail: '',
+} as const;
 
 /** Runs the real program up to its first call to a server, which is not made. */
 async function parse(args: readonly string[]) {
@@ -25,6 +34,7 @@ async function parse(args: readonly string[]) {
       }),
     openCore: call,
     openWebhooks: call,
+    walletTools: { ...walletTools({}), check: async () => [goodWallet] },
     stdout: (text) => (printed.stdout += text),
     stderr: (text) => (printed.stderr += text),
     now: () => new Date(0),
@@ -80,6 +90,7 @@ async function whatIsWrong(written: WrittenCommand): Promise<string | undefined>
 
 const problemsOf = async (commands: readonly WrittenCommand[]): Promise<readonly string[]> =>
   (await Promise.all(commands.map(whatIsWrong))).filter((problem) => problem !== undefined);
+
 
 describe('every command that a page, a message or a comment tells the reader to type', () => {
   let commands: readonly WrittenCommand[];

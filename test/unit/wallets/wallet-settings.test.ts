@@ -1,103 +1,256 @@
-import { describe, expect, test } from '@jest/globals';
-import { parseWalletSettings } from '../../../src/wallets/wallet-settings.ts';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { readWallets } from '../../../src/contract/wallets-file/read-wallets-file.ts';
+import { walletsOf } from '../../../src/core/configured-wallets.ts';
+import { connectorKinds } from '../../../src/wallets/connector-kinds.ts';
+import { walletSettings } from '../../../src/wallets/wallet-settings.ts';
 
-const secret = 'very-secret-value';
-const wallet = {
-  wallet: 'walleta',
-  environment: 'sandbox',
+const secret = 'very-secret-value-of-sixteen';
+const variables = { CLIENT_SECRET: secret, API_KEY: secret };
+const settings = {
   base_url: 'https://wallet.example/api',
   client_id: 'shop',
-  client_secret: secret,
-  api_key: secret,
+  client_secret: { secret: 'CLIENT_SECRET' },
+  api_key: { secret: 'API_KEY' },
   payee: { type: 'accountid', id: '2999' },
-  currencies: ['ETB'],
 };
-const parse = (...wallets: readonly object[]) => parseWalletSettings(JSON.stringify(wallets));
+const wallet = {
+  id: 'walleta',
+  names: { en: 'Wallet A', am: 'ዋሌት ኤ' },
+  connector: 'gsma',
+  channels: ['ussd', 'wallet'],
+  currencies: [{ code: 'ETB', least_amount: '1', greatest_amount: '75000', decimals: 2 }],
+  environments: { sandbox: { settings } },
+};
+const folder = mkdtempSync(join(tmpdir(), 'gatehouse-wallets-'));
+afterAll(() => rmSync(folder, { recursive: true }));
 
-describe('wallet settings', () => {
-  test('may name each wallet once in each environment, or none at all', () => {
-    expect(parse()).toEqual([]);
-    const all = ['walleta', 'walletb'].flatMap((name) =>
-      ['sandbox', 'production'].map((environment) => ({ ...wallet, wallet: name, environment })),
+const fileOf = (name: string, content: string | Uint8Array): string => {
+  const path = join(folder, name);
+  writeFileSync(path, content);
+  return path;
+};
+/** What core and the wallets process make of a file. */
+const readFile = (file: string) => {
+  const wallets = readWallets({ file, json: undefined });
+  return { core: walletsOf(wallets), connected: walletSettings(wallets, connectorKinds, variables) };
+};
+const read = (...wallets: readonly object[]) =>
+  readFile(fileOf('wallets.json', JSON.stringify({ wallets }, null, 2)));
+const different = (own: object): object => ({ ...wallet, ...own });
+const inSandbox = (own: object): object => different({ environments: { sandbox: { settings, ...own } } });
+const withSettings = (own: object): object => inSandbox({ settings: { ...settings, ...own } });
+
+describe('the configured wallets', () => {
+  test('have an id of their own, any number of environments, and may be none', () => {
+    expect(read().connected).toEqual([]);
+
+    const environments = { sandbox: { settings }, production: { settings } };
+    const { core, connected } = read(
+      different({ environments }),
+      different({ id: 'mpesa', channels: ['ussd'] }),
     );
-    expect(parse(...all)).toEqual(all);
+
+    expect(core).toMatchObject([
+      { id: 'walleta', options: ['walleta_ussd', 'walleta_wallet'], environments: ['SANDBOX', 'PRODUCTION'] },
+      { id: 'mpesa', options: ['mpesa_ussd'], environments: ['SANDBOX'] },
+    ]);
+    expect(core[0]?.currencies).toMatchObject([
+      { currency: { code: 'ETB' }, leastMinorUnits: 100n, greatestMinorUnits: 7_500_000n, decimals: 2 },
+    ]);
+    expect(connected.map(({ wallet: id, environment }) => `${id} ${environment}`)).toEqual([
+      'walleta sandbox',
+      'walleta production',
+      'mpesa sandbox',
+    ]);
   });
 
-  test('take addresses and networks of either family as sources of callbacks', () => {
+  test('get their secrets from variables, or from the files that variables name', () => {
+    const file = fileOf('api-key', `${secret}-of-a-file\n`);
+    const wallets = readWallets({ file: undefined, json: JSON.stringify({ wallets: [wallet] }) });
+
+    const [connected] = walletSettings(wallets, connectorKinds, {
+      CLIENT_SECRET: secret,
+      API_KEY_FILE: file,
+    });
+
+    expect(connected?.settings).toMatchObject({ client_secret: secret, api_key: `${secret}-of-a-file` });
+  });
+
+  test('take callbacks from addresses and networks of either family, with a key', () => {
     const sources = ['192.0.2.1', '10.0.0.0/8', '2001:db8::1', '2001:db8::/32'];
 
-    expect(parse({ ...wallet, callback_sources: sources })[0]?.callback_sources).toEqual(sources);
-  });
+    const { connected } = read(inSandbox({ callbacks: { sources, api_key: { secret: 'API_KEY' } } }));
 
-  test('take a key that callbacks must carry', () => {
-    const key = 'what-callbacks-must-carry';
-
-    expect(parse({ ...wallet, callback_api_key: key })[0]?.callback_api_key).toBe(key);
-  });
-
-  test('that name a wallet twice in one environment are refused', () => {
-    expect(() => parse(wallet, wallet)).toThrow('GATEHOUSE_WALLETS names walleta-sandbox twice');
+    expect(connected).toMatchObject([{ callbackSources: sources, callbackApiKey: secret }]);
   });
 
   test.each<[string, object, string]>([
-    ['an unknown wallet', { wallet: 'walletc' }, '/1/wallet'],
-    ['an unknown environment', { environment: 'live' }, '/1/environment'],
-    ['no base URL', { base_url: undefined }, '/1/base_url'],
-    ['a base URL without a host', { base_url: 'http://' }, '/1/base_url'],
-    ['a base URL of another scheme', { base_url: 'ftp://wallet.example' }, '/1/base_url'],
-    ['an empty secret', { client_secret: '' }, '/1/client_secret'],
-    ['no key', { api_key: undefined }, '/1/api_key'],
-    ['a payee without an id', { payee: { type: 'accountid' } }, '/1/payee/id'],
-    ['no currency', { currencies: [] }, '/1/currencies'],
-    ['a currency in lower case', { currencies: ['etb'] }, '/1/currencies/0'],
+    ['an id in capitals', different({ id: 'WalletA' }), 'wallets[1].id: '],
+    [
+      'an id that another has',
+      different({ id: 'walletb' }),
+      'wallets[1].id: names the wallet walletb a second time',
+    ],
+    ['no Amharic name', different({ names: { en: 'Wallet A' } }), 'wallets[1].names.am: '],
+    ['an unknown connector', different({ connector: 'soap' }), 'wallets[1].connector: must be one of gsma'],
+    ['no channel', different({ channels: [] }), 'wallets[1].channels: '],
+    ['an unknown channel', different({ channels: ['sms'] }), 'wallets[1].channels[0]: '],
+    ['no currency', different({ currencies: [] }), 'wallets[1].currencies: '],
+    [
+      'a currency that does not exist',
+      different({ currencies: [{ code: 'ETX' }] }),
+      'wallets[1].currencies[0].code: ',
+    ],
+    [
+      'a currency twice',
+      different({ currencies: [{ code: 'ETB' }, { code: 'ETB' }] }),
+      'wallets[1].currencies[1].code: names ETB a second time',
+    ],
+    [
+      'a least amount above the greatest',
+      different({ currencies: [{ code: 'ETB', least_amount: '10', greatest_amount: '9.99' }] }),
+      'wallets[1].currencies[0].least_amount: must not be above greatest_amount',
+    ],
+    [
+      'more decimals than the currency has',
+      different({ currencies: [{ code: 'ETB', decimals: 3 }] }),
+      'wallets[1].currencies[0].decimals: must be at most 2',
+    ],
+    [
+      'a phone prefix without a plus',
+      different({ phone_prefixes: ['2519'] }),
+      'wallets[1].phone_prefixes[0]: ',
+    ],
+    ['no environment', different({ environments: {} }), 'wallets[1].environments: '],
+    [
+      'an unknown environment',
+      different({ environments: { live: { settings } } }),
+      'wallets[1].environments.live: ',
+    ],
+    ['a logo that is not there', different({ logo: 'missing.svg' }), 'wallets[1].logo: the file '],
+    [
+      'no base URL',
+      withSettings({ base_url: undefined }),
+      'wallets[1].environments.sandbox.settings.base_url: ',
+    ],
+    ['a base URL without a host', withSettings({ base_url: 'http://' }), 'settings.base_url: '],
+    [
+      'a base URL of another scheme',
+      withSettings({ base_url: 'ftp://wallet.example' }),
+      'settings.base_url: ',
+    ],
+    ['a secret as text', withSettings({ client_secret: secret }), 'settings.client_secret: '],
+    [
+      'a secret that is not set',
+      withSettings({ api_key: { secret: 'OTHER' } }),
+      'settings.api_key: names OTHER, but',
+    ],
+    ['a payee without an id', withSettings({ payee: { type: 'accountid' } }), 'settings.payee.id: '],
+    ['a setting of no connector', withSettings({ colour: 'red' }), 'settings.colour: '],
     [
       'a source that is a name',
-      { callback_sources: ['127.0.0.1', 'wallet.example'] },
-      '/1/callback_sources/1',
+      inSandbox({ callbacks: { sources: ['127.0.0.1', 'wallet.example'] } }),
+      'sandbox.callbacks.sources[1]: must be an IP address',
     ],
-    ['a source with too many bits', { callback_sources: ['10.0.0.0/33'] }, '/1/callback_sources/0'],
-    ['a source with bits that are none', { callback_sources: ['10.0.0.0/x'] }, '/1/callback_sources/0'],
-    ['an empty key of callbacks', { callback_api_key: '' }, '/1/callback_api_key'],
+    ['a source with too many bits', inSandbox({ callbacks: { sources: ['10.0.0.0/33'] } }), 'sources[0]: '],
     [
-      'a key of callbacks that can be guessed',
-      { callback_api_key: 'fifteen-letters' },
-      '/1/callback_api_key',
+      'a callback key that can be guessed',
+      inSandbox({ callbacks: { api_key: { secret: 'SHORT' } } }),
+      'sandbox.callbacks.api_key: must be 16 to 256',
     ],
-    [
-      'a key of callbacks that fits no header',
-      { callback_api_key: 'sixteen letters\n' },
-      '/1/callback_api_key',
-    ],
-    ['a key of callbacks that is no text', { callback_api_key: 7 }, '/1/callback_api_key'],
-    ['no request at a time', { max_in_flight: 0 }, '/1/max_in_flight'],
-    ['calls longer than a lease', { call_timeout_ms: 30_001 }, '/1/call_timeout_ms'],
-    ['an option nobody knows', { colour: 'red' }, '/1/colour'],
-  ])('with %s are refused, naming the place', (_name, wrong, place) => {
-    const good = { ...wallet, wallet: 'walletb' };
+    ['no request at a time', inSandbox({ max_in_flight: 0 }), 'sandbox.max_in_flight: '],
+    ['calls longer than a lease', inSandbox({ call_timeout_ms: 30_001 }), 'sandbox.call_timeout_ms: '],
+    ['an unknown field', different({ colour: 'red' }), 'wallets[1].colour: '],
+  ])('with %s stop the process, naming the place', (_name, wrong, place) => {
+    const file = fileOf(
+      'wrong.json',
+      JSON.stringify({ wallets: [different({ id: 'walletb' }), wrong] }, null, 2),
+    );
+    const wallets = () => {
+      const configured = readWallets({ file, json: undefined });
+      walletsOf(configured);
+      return walletSettings(configured, connectorKinds, { ...variables, SHORT: 'fifteen-letters' });
+    };
 
-    expect(() => parse(good, { ...wallet, ...wrong })).toThrow(`GATEHOUSE_WALLETS ${place}`);
+    expect(wallets).toThrow(place);
+    expect(wallets).toThrow(`GATEHOUSE_WALLETS_FILE ${file}, line `);
   });
 
-  test.each(['', '{', 'null', '{}', '"walleta"', '[null]'])('%j is refused', (json) => {
-    expect(() => parseWalletSettings(json)).toThrow('GATEHOUSE_WALLETS');
+  test('say on which line a mistake stands', () => {
+    const file = fileOf('lines.json', JSON.stringify({ wallets: [different({ names: 7 })] }, null, 2));
+
+    expect(() => readFile(file)).toThrow(`${file}, line 5: wallets[0].names: `);
   });
 
-  test('are never repeated in an error: they are secret', () => {
+  test.each([
+    ['', 'line 1: is not JSON'],
+    ['{\n"wallets": [}', 'line 2: is not JSON'],
+    ['null', 'line 1: '],
+    ['[]', 'line 1: '],
+    ['{}', 'wallets: '],
+    ['{"wallets": [null]}', 'wallets[0]: '],
+  ])('%j stops the process', (text, problem) => {
+    expect(() => readFile(fileOf('broken.json', text))).toThrow(problem);
+  });
+
+  test('come from one source, which can be read', () => {
+    expect(() => readWallets({ file: undefined, json: undefined })).toThrow(
+      'GATEHOUSE_WALLETS_FILE must name',
+    );
+    expect(() => readWallets({ file: 'wallets.json', json: '{}' })).toThrow('but not both');
+    expect(() => readWallets({ file: join(folder, 'none.json'), json: undefined })).toThrow(
+      'cannot be read (ENOENT)',
+    );
+  });
+
+  test('are never repeated in an error, because they may be secret', () => {
     const wrong = [
-      { ...wallet, api_key: [secret] },
-      { ...wallet, client_secret: 5, api_key: secret },
-      { ...wallet, callback_api_key: `${secret} ` },
+      withSettings({ api_key: [secret] }),
+      withSettings({ client_secret: 5, api_key: secret }),
+      inSandbox({ callbacks: { api_key: `${secret} ` } }),
     ];
 
-    for (const settings of [...wrong.map((one) => JSON.stringify([one])), `[${secret}`]) {
+    for (const text of [...wrong.map((one) => JSON.stringify({ wallets: [one] })), `[${secret}`]) {
       let message = '';
       try {
-        parseWalletSettings(settings);
+        readFile(fileOf('secret.json', text));
       } catch (error) {
         message = String(error);
       }
-      expect(message).toContain('GATEHOUSE_WALLETS');
+      expect(message).toContain('GATEHOUSE_WALLETS_FILE');
       expect(message).not.toContain(secret);
     }
+  });
+});
+
+describe('a logo', () => {
+  const svg = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 8"><rect width="8" height="8"/></svg>';
+  const logoOf = (name: string, content: string | Uint8Array) => {
+    fileOf(name, content);
+    const file = fileOf('logo.json', JSON.stringify({ wallets: [different({ logo: name })] }));
+    return readWallets({ file, json: undefined })[0]?.logoFile?.mediaType;
+  };
+
+  test('is an SVG or PNG file beside the configuration', () => {
+    const png = Buffer.from(
+      'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+      'base64',
+    );
+
+    expect(logoOf('logo.svg', `<?xml version="1.0"?>\n<!-- ours -->${svg}`)).toBe('image/svg+xml');
+    expect(logoOf('logo.png', png)).toBe('image/png');
+  });
+
+  test.each([
+    ['something else', 'GIF89a'],
+    ['a script', svg.replace('<rect', '<script>alert(1)</script><rect')],
+    ['a handler', svg.replace('<rect', '<rect onload="alert(1)"')],
+    ['another file', svg.replace('<rect', '<image href="https://example.com/a.png"/><rect')],
+    ['more than 32 KiB', svg.replace('</svg>', `<!--${'x'.repeat(33_000)}--></svg>`)],
+  ])('with %s is refused', (_name, content) => {
+    expect(() => logoOf('bad.svg', content)).toThrow('wallets[0].logo: must be ');
   });
 });

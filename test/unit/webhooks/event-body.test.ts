@@ -6,7 +6,6 @@ import {
   OrderEventSchema,
   OrderEventType,
   OrderStatus,
-  PaymentOption,
   PaymentType,
 } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import type { OrderEvent } from '../../../src/gen/gatehouse/v1/order_pb.js';
@@ -29,7 +28,7 @@ const completed = (own: { type?: OrderEventType; environment?: Environment } = {
       amount: '100.50',
       deducted: '100.50',
       currency: 'ETB',
-      paymentOption: PaymentOption.WALLETA_USSD,
+      paymentOption: 'walleta_ussd',
       paymentType: PaymentType.API,
       customerPhone: '0911223344',
       reason: 'ሁለት ጫማ "42" / €',

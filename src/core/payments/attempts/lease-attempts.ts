@@ -25,6 +25,8 @@ export interface LeasedAttempt {
   /** Whether an earlier request may have reached the wallet. */
   readonly sentBefore: boolean;
   readonly providerReference: string;
+  /** What callbacks reported, oldest first. */
+  readonly callbackNotes: readonly string[];
   readonly leases: number;
   readonly promptUntil: Date;
   /** The time of the database's clock. */
@@ -75,7 +77,9 @@ export function createLeaseAttempts({ changes, newLeaseId }: LeaseAttemptsParts)
         const leases = row.leases + 1;
         Object.assign(row, { leaseId, leasedUntil, dueAt: leasedUntil, leases, maybeSent: sentBefore });
         const providerReference = row.providerReference ?? '';
-        return { order, attempt, leaseId, sentBefore, providerReference, leases, promptUntil, leasedAt: now };
+        const { callbackNotes } = row;
+        const work = { providerReference, callbackNotes, leases, promptUntil, leasedAt: now };
+        return { order, attempt, leaseId, sentBefore, ...work };
       },
     });
     return leased.flatMap((one) => (one.ok && one.value !== undefined ? [one.value] : []));

@@ -18,7 +18,7 @@ select a.merchant_id as "merchantId", a.order_id as "orderId", a.id as "attemptI
 from core.payment_attempts a
 join core.orders o on o.merchant_id = a.merchant_id and o.environment = a.environment and o.id = a.order_id
 where a.environment = ?::core.environment
-  and a.payment_option = any(?::core.payment_option[])
+  and a.payment_option = any(?::text[])
   and a.due_at <= now()
   and (a.leased_until is null or a.leased_until <= now())
   and a.merchant_id <> all(?::uuid[])

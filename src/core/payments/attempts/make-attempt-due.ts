@@ -9,12 +9,15 @@ import { ok } from '../../domain/result.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
 import { orderOfAttempt } from '../changes/read-order.ts';
 import { workOf } from './attempt-work-row.ts';
+import { withNote } from './callback-notes.ts';
 import { keepExchanges } from './keep-exchanges.ts';
 
 export interface MakeAttemptDueRequest {
   readonly merchantId: PublicId<'mer'>;
   readonly attemptId: PublicId<'pat'>;
   readonly exchange: WalletExchange | undefined;
+  /** What a later query needs of the callback; '' without one. */
+  readonly callbackNote: string;
 }
 
 export type MakeAttemptDue = (
@@ -32,7 +35,7 @@ export interface MakeAttemptDueParts {
  * exist.
  */
 export function createMakeAttemptDue({ changes, newId }: MakeAttemptDueParts): MakeAttemptDue {
-  return async ({ merchantId, attemptId, exchange }) => {
+  return async ({ merchantId, attemptId, exchange, callbackNote }) => {
     const key = { merchantId: storedId('mer', merchantId), id: storedId('pat', attemptId) };
     const done = await changes.change(orderOfAttempt(key), {
       requestId: '',
@@ -41,6 +44,7 @@ export function createMakeAttemptDue({ changes, newId }: MakeAttemptDueParts): M
       async write(em, { makesDue }, { context: row, order, now: at }) {
         if (exchange !== undefined)
           await keepExchanges(em, row, { exchanges: [exchange], areDecisive: false, newId, at });
+        row.callbackNotes = withNote(row.callbackNotes, callbackNote);
         if (makesDue) row.dueAt = await readClock(em);
         return { order, attempt: workOf(row).attempt };
       },

@@ -3,6 +3,7 @@ import { PaymentAttemptService } from '../../../gen/gatehouse/v1/payment_attempt
 import type {
   LeasePaymentAttemptsRequest,
   ListPaymentAttemptsRequest,
+  NextAction as NextActionMessage,
   RecordPaymentOutcomeRequest,
 } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { annotate, callerOf, markUneventful } from '../../../platform/rpc/call-context.ts';
@@ -17,6 +18,8 @@ import type { Issue } from '../../domain/issue.ts';
 import { walletDeclineReasons } from '../../domain/order.ts';
 import type { PaymentAttemptStatus, WalletDeclineReason } from '../../domain/order.ts';
 import type { WalletOutcome } from '../../domain/wallet-outcome.ts';
+import type { NextAction } from '../../domain/next-action.ts';
+import type { Order } from '../../domain/order.ts';
 import { err, ok } from '../../domain/result.ts';
 import type { Result } from '../../domain/result.ts';
 import { environmentNumbers, parseEnvironment } from '../../rpc/environment.ts';
@@ -31,7 +34,10 @@ import type { LeaseAttempts, LeasedAttempt } from './lease-attempts.ts';
 import type { PaymentReader } from './payment-reader.ts';
 import type { OutcomeRefusal, RecordOutcome } from './record-outcome.ts';
 
+type CheckoutUrlOf = (order: Pick<Order, 'id' | 'merchantId' | 'environment'>) => string;
+
 export interface PaymentAttemptServiceParts {
+  readonly checkoutUrlOf: CheckoutUrlOf;
   readonly leaseAttempts: LeaseAttempts;
   readonly recordOutcome: RecordOutcome;
   readonly makeAttemptDue: MakeAttemptDue;
@@ -52,7 +58,7 @@ export function paymentAttemptService(parts: PaymentAttemptServiceParts): RpcSer
         const attempts = await parts.leaseAttempts(parseLeaseRequest(request));
         annotate(context, { items: attempts.length });
         if (attempts.length === 0) markUneventful(context);
-        return { attempts: attempts.map(leasedMessage) };
+        return { attempts: attempts.map((attempt) => leasedMessage(attempt, parts.checkoutUrlOf)) };
       },
       async recordPaymentOutcome(request, context) {
         const report = parseReport(request);
@@ -73,7 +79,11 @@ export function paymentAttemptService(parts: PaymentAttemptServiceParts): RpcSer
       },
       async hastenPaymentAttempt(request, context) {
         const key = valuesOrThrow(combine(parseKey(request)));
-        const done = await parts.makeAttemptDue({ ...key, exchange: request.exchange });
+        const done = await parts.makeAttemptDue({
+          ...key,
+          exchange: request.exchange,
+          callbackNote: request.callbackNote,
+        });
         annotate(context, { payment_attempt_id: key.attemptId });
         if (done === undefined) throw refusal('not_found', key.attemptId);
         return { paymentAttempt: attemptMessage(done.order, done.attempt) };
@@ -155,6 +165,7 @@ function parseOutcome({ outcome }: RecordPaymentOutcomeRequest): Result<WalletOu
       return ok({
         type: 'pending',
         providerReference: walletText(outcome.value.providerReference, maxReference),
+        ...nextActionOf(outcome.value.nextAction),
       });
     case 'completed': {
       const { providerTransactionId, amount, currency } = outcome.value;
@@ -181,6 +192,24 @@ function parseOutcome({ outcome }: RecordPaymentOutcomeRequest): Result<WalletOu
       return ok({ type: 'not_reached', detail: walletText(outcome.value.detail, maxDetail) });
     case undefined:
       return err({ field: 'outcome', issue: 'is required' });
+  }
+}
+
+const maxActionText = 4_096;
+
+/** A next action that is too long, or a page that is no web page, is left out: the payer could not use it. */
+function nextActionOf(message: NextActionMessage | undefined): { readonly nextAction?: NextAction } {
+  const { case: kind, value = '' } = message?.action ?? {};
+  if (kind === undefined || value === '' || value.length > maxActionText) return {};
+  switch (kind) {
+    case 'redirectUrl':
+      return /^https?:$/.test(URL.parse(value)?.protocol ?? '')
+        ? { nextAction: { kind: 'redirect', url: value } }
+        : {};
+    case 'qrPayload':
+      return { nextAction: { kind: 'qr', payload: value } };
+    case 'instructions':
+      return { nextAction: { kind: 'instructions', text: value } };
   }
 }
 
@@ -219,7 +248,7 @@ function parseStatuses({ statuses }: ListPaymentAttemptsRequest): Result<Payment
   return ok(known);
 }
 
-function leasedMessage({ order, attempt, ...lease }: LeasedAttempt) {
+function leasedMessage({ order, attempt, ...lease }: LeasedAttempt, checkoutUrlOf: CheckoutUrlOf) {
   return {
     paymentAttempt: attemptMessage(order, attempt),
     leaseId: lease.leaseId,
@@ -234,5 +263,7 @@ function leasedMessage({ order, attempt, ...lease }: LeasedAttempt) {
     leases: lease.leases,
     promptUntil: timestampFromDate(lease.promptUntil),
     leaseTime: timestampFromDate(lease.leasedAt),
+    callbackNotes: [...lease.callbackNotes],
+    returnUrl: order.paymentType === 'DIRECT' ? '' : checkoutUrlOf(order),
   };
 }

@@ -1,4 +1,4 @@
-import { optionsOfWallet, walletOfOption } from '../../../contract/payment-options.ts';
+import { optionsOfWallet, walletOf } from '../../../contract/payment-option.ts';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { WalletExchange } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { storedId } from '../../../contract/public-id.ts';
@@ -86,7 +86,7 @@ async function hasPaidAnother(
   transaction: string,
 ): Promise<boolean> {
   const { environment, merchantId, id } = row;
-  const paymentOption = { $in: optionsOfWallet(walletOfOption(row.paymentOption)).map(({ word }) => word) };
+  const paymentOption = { $in: [...optionsOfWallet(walletOf(row.paymentOption))] };
   const others = await em.find(
     PaymentAttemptRow,
     { environment, paymentOption, providerTransactionId: transaction, status: 'SUCCEEDED' },

@@ -1,4 +1,3 @@
-import { optionNumber } from '../../../contract/payment-options.ts';
 import { create } from '@bufbuild/protobuf';
 import {
   CheckoutSchema,
@@ -7,9 +6,12 @@ import {
 } from '../../../gen/gatehouse/v1/checkout_service_pb.js';
 import type { Checkout as CheckoutMessage } from '../../../gen/gatehouse/v1/checkout_service_pb.js';
 import { annotate, callerOf } from '../../../platform/rpc/call-context.ts';
+import { NextActionSchema } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
+import type { NextAction as NextActionMessage } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { rpcService } from '../../../contract/rpc-service.ts';
 import type { RpcService } from '../../../platform/rpc/rpc-service.ts';
 import { combine } from '../../domain/combine.ts';
+import type { NextAction } from '../../domain/next-action.ts';
 import type { Issue } from '../../domain/issue.ts';
 import { moneyNotReturned } from '../../domain/order.ts';
 import type { PaymentOption } from '../../domain/order.ts';
@@ -77,8 +79,8 @@ function parseNetwork(network: string): Result<string, Issue> {
   return ok(network);
 }
 
-function parseOption(number: Parameters<typeof paymentOptionOf>[0]): Result<PaymentOption, Issue> {
-  const option = paymentOptionOf(number);
+function parseOption(text: string): Result<PaymentOption, Issue> {
+  const option = paymentOptionOf(text);
   return option === undefined
     ? err({ field: 'payment_option', issue: 'must be one of the options offered' })
     : ok(option);
@@ -91,6 +93,7 @@ function checkoutMessage({
   usableHere,
   boundHere,
   providerTransactionId,
+  nextAction,
   paymentOptions: offered,
 }: Checkout): CheckoutMessage {
   const { contact } = merchant;
@@ -98,12 +101,13 @@ function checkoutMessage({
     order: orderMessage(order),
     merchantName: merchant.name,
     attemptsLeft,
-    paymentOptions: offered.map(optionNumber),
+    paymentOptions: [...offered],
     usableHere,
     boundHere,
     providerTransactionId,
     ...(contact.phone === '' && contact.email === '' ? {} : { merchantContact: contact }),
   });
+  if (nextAction !== undefined) message.nextAction = nextActionMessage(nextAction);
   const held = moneyNotReturned(order);
   if (held !== undefined) {
     const { amount, currency, status } = held;
@@ -112,4 +116,15 @@ function checkoutMessage({
   }
   if (order.latestAttempt !== null) message.latestAttempt = attemptMessage(order, order.latestAttempt);
   return message;
+}
+
+function nextActionMessage(action: NextAction): NextActionMessage {
+  switch (action.kind) {
+    case 'redirect':
+      return create(NextActionSchema, { action: { case: 'redirectUrl', value: action.url } });
+    case 'qr':
+      return create(NextActionSchema, { action: { case: 'qrPayload', value: action.payload } });
+    case 'instructions':
+      return create(NextActionSchema, { action: { case: 'instructions', value: action.text } });
+  }
 }

@@ -7,7 +7,8 @@ import type { Database } from '../../database/database.ts';
 import { OrderRow, PaymentAttemptRow } from '../../database/entities.ts';
 import { storedId } from '../../../contract/public-id.ts';
 import type { NewId } from '../../../contract/public-id.ts';
-import type { Environment, Order, OrderInFull, PaymentOption } from '../../domain/order.ts';
+import type { NextAction } from '../../domain/next-action.ts';
+import type { Order, OrderInFull, PaymentOption } from '../../domain/order.ts';
 import { isInFlight } from '../../domain/order.ts';
 import type { PhoneNumber } from '../../domain/phone-number.ts';
 import { err, ok } from '../../domain/result.ts';
@@ -17,6 +18,8 @@ import type { CommandOf, RejectionOf } from '../../domain/transition.ts';
 import type { FindMerchant, MerchantTerms } from '../../merchants/find-merchant.ts';
 import { requireMerchant } from '../../merchants/find-merchant.ts';
 import { allowedOptions } from '../../domain/merchant-terms.ts';
+import { optionsThatTake } from '../../domain/wallet.ts';
+import type { Wallet } from '../../domain/wallet.ts';
 import type { CheckoutTokens, TokenSubject } from './checkout-token.ts';
 import { decisionOf } from '../changes/change-orders.ts';
 import type { Decision, OrderChanges } from '../changes/change-orders.ts';
@@ -28,6 +31,8 @@ export interface Checkout {
   readonly order: OrderInFull;
   readonly merchant: MerchantTerms;
   readonly attemptsLeft: number;
+  /** What the payer must open or read in order to confirm; undefined when the wallet prompts the payer's phone. */
+  readonly nextAction: NextAction | undefined;
   /** Whether the requesting browser may pay: it is bound, or no browser is bound yet. */
   readonly usableHere: boolean;
   /** Whether the requesting browser is the bound one. */
@@ -68,8 +73,8 @@ export interface CheckoutParts {
   readonly phoneLimit: PhoneLimit;
   /** A keyed hash. Networks are personal data, and only their equality matters. */
   readonly hashNetwork: (network: string) => string;
-  /** The payment options that have a wallet. */
-  readonly offeredOptions: Readonly<Record<Environment, readonly PaymentOption[]>>;
+  /** The configured wallets. */
+  readonly wallets: readonly Wallet[];
   readonly newId: NewId;
 }
 
@@ -93,12 +98,16 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
   });
   const describe = async (
     order: OrderInFull,
-    seen: Pick<Checkout, 'usableHere' | 'boundHere' | 'providerTransactionId'>,
+    seen: Pick<Checkout, 'usableHere' | 'boundHere' | 'nextAction' | 'providerTransactionId'>,
   ): Promise<Checkout> => {
     const merchant = await findMerchant(order.merchantId);
     if (merchant === undefined) throw notFound();
     const { environment } = order;
-    const paymentOptions = allowedOptions(merchant, environment, parts.offeredOptions[environment]);
+    const paymentOptions = optionsThatTake(
+      parts.wallets,
+      allowedOptions(merchant, environment, parts.wallets),
+      order.amount,
+    );
     const attemptsLeft = Math.max(0, maxAttempts - order.attemptCount);
     return { ...seen, order, merchant, attemptsLeft, paymentOptions };
   };
@@ -110,13 +119,13 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
   const change = async <Command extends 'start_payment' | 'cancel'>(
     { environment, merchantId, orderId: id }: TokenSubject,
     { browserSecret, requestId, network }: CheckoutCall,
-    decide: (order: OrderInFull, now: Date) => Result<Decision, RejectionOf<Command>>,
+    decide: (order: OrderInFull, now: Date) => Result<Decision, RejectionOf<Command> | 'not_offered'>,
   ): Promise<Checkout> => {
     const changed = await changes.change(orderOfId({ environment, merchantId, id }), {
       requestId,
       network,
       read: (_em, { row }) => isUsableBy(row, browserSecret),
-      decide: (order, isUsable, now): Result<Decision, RejectionOf<Command> | 'in_use'> =>
+      decide: (order, isUsable, now): Result<Decision, RejectionOf<Command> | 'in_use' | 'not_offered'> =>
         isUsable ? decide(order, now) : err('in_use'),
       write(_em, { changed }, { taken: { row }, order }) {
         if (network !== null) row.checkoutBrowserHash ??= hashOf(browserSecret);
@@ -128,6 +137,8 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
     return describe(changed.value.order, {
       usableHere: true,
       boundHere: changed.value.boundHere,
+      // A payment that has just started was not sent yet.
+      nextAction: undefined,
       providerTransactionId: '',
     });
   };
@@ -138,9 +149,12 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
       const row = await em.findOne(OrderRow, rowKey(open(token)));
       if (row === null) throw notFound();
       const usableHere = isUsableBy(row, browserSecret);
+      const boundHere = usableHere && row.checkoutBrowserHash != null;
       return describe(await readOrder(em, row), {
         usableHere,
-        boundHere: usableHere && row.checkoutBrowserHash != null,
+        boundHere,
+        // Only the payer's own browser may carry it out.
+        nextAction: boundHere ? await nextActionOf(em, row) : undefined,
         providerTransactionId: await paidBy(em, row),
       });
     },
@@ -149,12 +163,14 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
       const subject = open(token);
       const { environment } = subject;
       const merchant = await requireMerchant(findMerchant, subject.merchantId, environment);
-      const allowed = allowedOptions(merchant, environment, parts.offeredOptions[environment]);
+      const allowed = allowedOptions(merchant, environment, parts.wallets);
       if (!allowed.includes(paymentOption)) throw notOffered();
       const network = customerNetwork === '' ? '' : parts.hashNetwork(customerNetwork);
       return phoneLimit.inTurn({ ...subject, phone: phone.e164, network }, () =>
         change<'start_payment'>(subject, { browserSecret, requestId, network }, (order, now) => {
           if (isSamePayment(order, paymentOption, phone)) return ok({ changed: undefined });
+          if (optionsThatTake(parts.wallets, [paymentOption], order.amount).length === 0)
+            return err('not_offered');
           const start: CommandOf<'start_payment'> = {
             type: 'start_payment',
             attemptId: newId('pat', now),
@@ -196,6 +212,13 @@ async function paidBy(em: EntityManager, { status, merchantId, latestAttemptId: 
   return (await em.findOneOrFail(PaymentAttemptRow, { merchantId, id })).providerTransactionId ?? '';
 }
 
+/** What the payer must do to confirm the payment in flight. */
+async function nextActionOf(em: EntityManager, { merchantId, latestAttemptId: id }: OrderRow) {
+  if (id == null) return undefined;
+  const attempt = await em.findOneOrFail(PaymentAttemptRow, { merchantId, id });
+  return isInFlight(attempt) ? (attempt.nextAction ?? undefined) : undefined;
+}
+
 /** A double click or a repeated form: the requested payment is already in flight. */
 function isSamePayment({ latestAttempt }: Order, option: PaymentOption, { e164 }: PhoneNumber): boolean {
   if (latestAttempt === null) return false;
@@ -203,8 +226,11 @@ function isSamePayment({ latestAttempt }: Order, option: PaymentOption, { e164 }
   return isInFlight(latestAttempt) && paymentOption === option && phone === e164;
 }
 
-function refusal(rejection: RejectionOf<'start_payment' | 'cancel'> | 'in_use' | 'not_found') {
+function refusal(
+  rejection: RejectionOf<'start_payment' | 'cancel'> | 'in_use' | 'not_offered' | 'not_found',
+) {
   if (rejection === 'not_found') return notFound();
+  if (rejection === 'not_offered') return notOffered();
   if (rejection === 'in_use')
     return rpcError('CHECKOUT_IN_USE', 'this checkout is in use in another browser');
   switch (rejection.type) {

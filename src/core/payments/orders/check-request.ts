@@ -1,8 +1,9 @@
 import { invalidFields } from '../../../platform/rpc/rpc-error.ts';
 import type { Issue } from '../../domain/issue.ts';
 import type { AgreedTerms } from '../../domain/merchant-terms.ts';
-import { amountIssues, currencyIssues, optionIssues } from '../../domain/merchant-terms.ts';
+import { amountIssues, currencyIssues, optionIssues, payableIssues } from '../../domain/merchant-terms.ts';
 import type { Result } from '../../domain/result.ts';
+import type { Wallet } from '../../domain/wallet.ts';
 import type { FindMerchant } from '../../merchants/find-merchant.ts';
 import type { AskedOfTerms } from './order-requests.ts';
 
@@ -13,25 +14,27 @@ export type CheckRequest = (parsed: Result<unknown, readonly Issue[]>, asked: As
  * does not check whether the merchant exists or may use the environment, because field errors come first. Errors:
  * INVALID_FIELDS.
  */
-export function createCheckRequest(findMerchant: FindMerchant): CheckRequest {
+export function createCheckRequest(findMerchant: FindMerchant, wallets: readonly Wallet[]): CheckRequest {
   return async (parsed, asked) => {
     const unreadable = parsed.ok ? [] : parsed.error;
     const terms = asked.merchantId === undefined ? undefined : await findMerchant(asked.merchantId);
     const told = new Set(unreadable.map(({ field }) => field));
-    const left = terms === undefined ? [] : issuesByTerms(terms, asked);
+    const left = terms === undefined ? [] : issuesByTerms(terms, asked, wallets);
     const issues = [...unreadable, ...left.filter(({ field }) => !told.has(field))];
     if (issues.length > 0) throw invalidFields(issues);
   };
 }
 
-function issuesByTerms(terms: AgreedTerms, asked: AskedOfTerms): Issue[] {
+function issuesByTerms(terms: AgreedTerms, asked: AskedOfTerms, wallets: readonly Wallet[]): Issue[] {
   const { environment, currency, amount, paymentOption } = asked;
   return [
     ...(environment === undefined || paymentOption === undefined
       ? []
       : optionIssues(terms, environment, paymentOption)),
     ...(amount !== undefined
-      ? amountIssues(terms, amount)
+      ? environment === undefined
+        ? amountIssues(terms, amount)
+        : payableIssues(terms, environment, amount, wallets, paymentOption)
       : currency !== undefined
         ? currencyIssues(terms, currency)
         : []),

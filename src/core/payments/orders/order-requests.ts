@@ -1,4 +1,3 @@
-import { optionOfNumber, paymentOptions } from '../../../contract/payment-options.ts';
 import { durationMs } from '@bufbuild/protobuf/wkt';
 import type {
   GetOrderRequest,
@@ -16,6 +15,8 @@ import { OrderNumber } from '../../domain/order-number.ts';
 import { PhoneNumber } from '../../domain/phone-number.ts';
 import { err, ok } from '../../domain/result.ts';
 import type { Result } from '../../domain/result.ts';
+import { offeredOptions } from '../../domain/wallet.ts';
+import type { Wallet } from '../../domain/wallet.ts';
 import { parseText } from '../../domain/text.ts';
 import { parseEnvironment } from '../../rpc/environment.ts';
 import { parseId } from '../../rpc/request-fields.ts';
@@ -37,9 +38,6 @@ export interface DirectPayment {
   readonly phone: PhoneNumber;
   readonly paymentOption: PaymentOption;
 }
-
-/** The payment options that have a wallet, by environment. */
-export type OfferedOptions = Readonly<Record<Environment, readonly PaymentOption[]>>;
 
 type Parsed<T> = Result<T, readonly Issue[]>;
 
@@ -73,24 +71,27 @@ function parsePaymentType(number: PaymentTypeMessage): Result<PaymentType, Issue
   return ok(type);
 }
 
-const directOptions = paymentOptions.filter(({ channel }) => channel === 'ussd');
-
 function parsePaymentOption(
   request: StartDirectPaymentRequest,
-  offered: OfferedOptions,
+  wallets: readonly Wallet[],
 ): Result<PaymentOption, Issue> {
-  const known = optionOfNumber(request.paymentOption);
-  if (known?.channel !== 'ussd') {
-    const issue = `must be ${directOptions.map(({ word }) => word).join(' or ')}`;
-    return err({ field: 'payment_option', issue });
-  }
-  const option = known.word;
+  const field = 'payment_option';
   const environment = parseEnvironment(request.environment);
-  if (environment.ok && !offered[environment.value].includes(option)) {
+  const offered = (environment.ok ? offeredOptions(wallets, environment.value) : []).filter((option) =>
+    option.endsWith('_ussd'),
+  );
+  const option = paymentOptionOf(request.paymentOption);
+  const isDirect = option?.endsWith('_ussd') ?? false;
+  if (option !== undefined && isDirect && (offered.includes(option) || !environment.ok)) return ok(option);
+  if (offered.length === 0 && environment.ok) {
     const issue = `is not available in ${environment.value.toLowerCase()}: no wallet is set up for it`;
-    return err({ field: 'payment_option', issue });
+    return err({ field, issue });
   }
-  return ok(option);
+  const allowed = offered.length === 0 ? 'an option such as walleta_ussd' : `one of ${offered.join(', ')}`;
+  return err({
+    field,
+    issue: request.paymentOption === '' ? `is required; ${allowed}` : `must be ${allowed}`,
+  });
 }
 
 const isLink = ({ paymentType }: RegisterOrderRequest): boolean =>
@@ -152,12 +153,12 @@ export function parseRegistration(
 export function parseDirectPayment(
   request: StartDirectPaymentRequest,
   currencies: readonly string[],
-  offered: OfferedOptions,
+  wallets: readonly Wallet[],
 ): Parsed<DirectPayment> {
   return combine({
     merchantId: parseId('mer', request.merchantId, 'merchant_id'),
     environment: parseEnvironment(request.environment),
-    paymentOption: parsePaymentOption(request, offered),
+    paymentOption: parsePaymentOption(request, wallets),
     amount: parseMoney(request.amount, request.currency, currencies),
     orderNumber: OrderNumber.parse(request.orderNumber, 'order_number'),
     phone: PhoneNumber.parse(request.phone, 'phone'),

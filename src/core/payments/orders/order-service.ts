@@ -41,7 +41,7 @@ import type { FindOrdersAnywhere } from '../search/find-orders-anywhere.ts';
 import { parseFindOrders } from '../search/find-orders-request.ts';
 import { parseOrderFilter } from '../search/list-orders-request.ts';
 import { parseEventFilter } from './order-event-requests.ts';
-import type { OfferedOptions } from './order-requests.ts';
+import type { Wallet } from '../../domain/wallet.ts';
 import { parseDirectPayment, parseOrderName, parseRegistration, readForTerms } from './order-requests.ts';
 import type { CallScope } from '../changes/add-orders.ts';
 import type { FindOrder } from '../search/find-order.ts';
@@ -65,7 +65,7 @@ export interface OrderServiceParts {
   readonly openCheckoutUrlOf: CheckoutTokens['openUrlOf'];
   /** The ISO 4217 codes that this deployment accepts. */
   readonly currencies: readonly string[];
-  readonly offeredOptions: OfferedOptions;
+  readonly wallets: readonly Wallet[];
   /** Aborts when the process begins to stop. Streams then end, and callers reconnect to another process. */
   readonly draining: AbortSignal;
 }
@@ -110,7 +110,7 @@ export function orderService(parts: OrderServiceParts): RpcService {
     request: StartDirectPaymentRequest,
     scope: CallScope,
   ): Promise<StartDirectPaymentResponse> => {
-    const payment = parseDirectPayment(request, parts.currencies, parts.offeredOptions);
+    const payment = parseDirectPayment(request, parts.currencies, parts.wallets);
     if (!payment.ok || request.validateOnly) {
       await parts.checkRequest(payment, readForTerms(request, parts.currencies));
       return create(StartDirectPaymentResponseSchema);

@@ -7,7 +7,8 @@ import { answerRegistration } from '../../domain/taken-order-number.ts';
 import type { AskedRegistration, DiffersFromOrder } from '../../domain/taken-order-number.ts';
 import type { FindMerchant } from '../../merchants/find-merchant.ts';
 import { requireMerchant } from '../../merchants/find-merchant.ts';
-import { amountIssues } from '../../domain/merchant-terms.ts';
+import { payableIssues } from '../../domain/merchant-terms.ts';
+import type { Wallet } from '../../domain/wallet.ts';
 import type { Registration } from './order-requests.ts';
 import type { AddOrders, CallScope } from '../changes/add-orders.ts';
 import type { FindOrder } from '../search/find-order.ts';
@@ -24,6 +25,7 @@ export interface RegisterOrderParts {
   readonly changes: Pick<AddOrders, 'add'>;
   readonly findOrder: FindOrder;
   readonly findMerchant: FindMerchant;
+  readonly wallets: readonly Wallet[];
   readonly newId: NewId;
   readonly now: () => Date;
 }
@@ -32,10 +34,10 @@ export interface RegisterOrderParts {
  * Registers an order for the hosted checkout. A repeat with the same values returns the order while it is PENDING or
  * COMPLETED. So a merchant that lost the answer can send the request again, even if the merchant's terms have changed
  * since. Errors: MERCHANT_NOT_FOUND, MERCHANT_SUSPENDED, PRODUCTION_NOT_ACTIVATED, INVALID_FIELDS by the merchant's
- * terms, ORDER_NUMBER_TAKEN, OVERLOADED.
+ * terms or because no wallet takes the money, ORDER_NUMBER_TAKEN, OVERLOADED.
  */
 export function createRegisterOrder(parts: RegisterOrderParts): RegisterOrder {
-  const { changes, findOrder, findMerchant, newId, now } = parts;
+  const { changes, findOrder, findMerchant, wallets, newId, now } = parts;
   return async ({ sessionLifetimeMs, ...registration }, scope) => {
     const terms = await requireMerchant(findMerchant, registration.merchantId, registration.environment);
     const createdAt = now();
@@ -45,7 +47,7 @@ export function createRegisterOrder(parts: RegisterOrderParts): RegisterOrder {
       createdAt,
       expiresAt: new Date(createdAt.getTime() + (sessionLifetimeMs ?? terms.sessionLifetimeMs)),
     };
-    const issues = amountIssues(terms, registration.amount);
+    const issues = payableIssues(terms, registration.environment, registration.amount, wallets);
     const asked = { facts, sessionLifetimeMs };
     if (issues.length > 0) {
       const { merchantId, environment, orderNumber: value } = facts;

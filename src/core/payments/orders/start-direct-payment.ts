@@ -10,13 +10,14 @@ import type { CommandOf, RejectionOf } from '../../domain/transition.ts';
 import { transition } from '../../domain/transition.ts';
 import type { FindMerchant } from '../../merchants/find-merchant.ts';
 import { requireMerchant } from '../../merchants/find-merchant.ts';
-import { amountIssues, optionIssues } from '../../domain/merchant-terms.ts';
+import { optionIssues, payableIssues } from '../../domain/merchant-terms.ts';
 import type { PhoneLimit } from '../phones/phone-limit.ts';
 import type { DirectPayment } from './order-requests.ts';
 import type { CallScope } from '../changes/add-orders.ts';
 import { decisionOf } from '../changes/change-orders.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
 import { orderOfId } from '../changes/read-order.ts';
+import type { Wallet } from '../../domain/wallet.ts';
 import type { FindOrder } from '../search/find-order.ts';
 import { findTaken, issueOfDifferent, issueOfEnded, orderNumberTaken } from './register-order.ts';
 
@@ -34,6 +35,7 @@ export interface StartDirectPaymentParts {
   readonly findOrder: FindOrder;
   readonly findMerchant: FindMerchant;
   readonly phoneLimit: PhoneLimit;
+  readonly wallets: readonly Wallet[];
   readonly newId: NewId;
   readonly now: () => Date;
 }
@@ -42,10 +44,10 @@ export interface StartDirectPaymentParts {
  * Commits a payment attempt on a new DIRECT order. If a PENDING order with this order_number, amount and currency
  * exists and nothing is in flight, the attempt belongs to that order. A repeat returns the attempt of the first call
  * and the order's present state. Errors: those of registering an order; INVALID_FIELDS for an option outside the
- * merchant's terms; PAYMENT_IN_PROGRESS; MONEY_NOT_RETURNED; ORDER_NOT_PAYABLE; PHONE_BUSY, PHONE_LIMIT.
+ * merchant's terms, or whose wallet does not take the money; PAYMENT_IN_PROGRESS; MONEY_NOT_RETURNED; ORDER_NOT_PAYABLE; PHONE_BUSY, PHONE_LIMIT.
  */
 export function createStartDirectPayment(parts: StartDirectPaymentParts): StartDirectPayment {
-  const { changes, findOrder, findMerchant, phoneLimit, newId, now } = parts;
+  const { changes, findOrder, findMerchant, phoneLimit, wallets, newId, now } = parts;
 
   /** The attempt on an existing order. Without `start`, it only finds a repeat. */
   const startOn = async (
@@ -76,7 +78,7 @@ export function createStartDirectPayment(parts: StartDirectPaymentParts): StartD
       findOrder({ merchantId, environment, by: 'order_number', value: orderNumber }, scope);
     const issues = [
       ...optionIssues(terms, environment, payment.paymentOption),
-      ...amountIssues(terms, payment.amount),
+      ...payableIssues(terms, environment, payment.amount, wallets, payment.paymentOption),
     ];
     if (issues.length > 0) {
       const existing = await findExisting();

@@ -1,4 +1,3 @@
-import { paymentOptions } from '../../../contract/payment-options.ts';
 import type { ListOrdersRequest } from '../../../gen/gatehouse/v1/order_service_pb.js';
 import { combine } from '../../domain/combine.ts';
 import { Currency } from '../../domain/currency.ts';
@@ -48,7 +47,7 @@ export function parseOrderFilter(
       request.paymentOptions,
       paymentOptionOf,
       'payment_options',
-      `must be one or some of ${paymentOptions.map(({ word }) => word).join(', ')}`,
+      'must be a wallet id with _ussd or _wallet, such as walleta_ussd',
     ),
     beforeId: parsePageToken(request.pageToken, 'ord', key),
     limit: parsePageSize(request.pageSize),
@@ -76,9 +75,9 @@ const keyOf = (request: ListOrdersRequest): unknown => [
   request.providerTransactionId,
 ];
 
-function parseWords<Word>(
-  numbers: readonly number[],
-  wordOf: (number: number) => Word | undefined,
+function parseWords<Given, Word>(
+  numbers: readonly Given[],
+  wordOf: (number: Given) => Word | undefined,
   field: string,
   issue: string,
 ): Result<Word[], Issue> {

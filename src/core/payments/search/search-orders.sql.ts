@@ -126,9 +126,7 @@ function wantedOf(filter: StoredOrderFilter, begins: boolean, bind: Bind): strin
     ...(paymentTypes.length === 0
       ? []
       : [`w.payment_type = any(${bind(paymentTypes)}::core.payment_type[])`]),
-    ...(paymentOptions.length === 0
-      ? []
-      : [`${optionOf} = any(${bind(paymentOptions)}::core.payment_option[])`]),
+    ...(paymentOptions.length === 0 ? [] : [`${optionOf} = any(${bind(paymentOptions)}::text[])`]),
   ];
 }
 

@@ -3,16 +3,22 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Actor } from '../../../platform/rpc/actor.ts';
 import { recordAudit } from '../../audit/record-audit.ts';
 import type { Database } from '../../database/database.ts';
-import { StrayPaymentRow } from '../../database/entities.ts';
+import { PaymentAttemptRow, StrayPaymentRow } from '../../database/entities.ts';
 import { publicId, storedId } from '../../../contract/public-id.ts';
 import { readClock } from '../../database/read-clock.ts';
 import type { NewId, PublicId } from '../../../contract/public-id.ts';
 import type { Environment, PaymentOption } from '../../domain/order.ts';
 import { err, ok } from '../../domain/result.ts';
 import type { Result } from '../../domain/result.ts';
-import { leaseReversal, recordReversalOutcome, retryReversal } from '../../domain/reversal.ts';
+import {
+  leaseReversal,
+  makeReversalDue,
+  recordReversalOutcome,
+  retryReversal,
+} from '../../domain/reversal.ts';
 import type { ReversalOutcome } from '../../domain/reversal.ts';
 import type { WalletExchange } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
+import { withNote } from '../attempts/callback-notes.ts';
 import { keepExchanges } from '../attempts/keep-exchanges.ts';
 import { reversalColumns, reversalOf } from '../changes/reversal-row.ts';
 
@@ -23,6 +29,8 @@ export interface LeasedReversal {
   readonly stray: StrayPayment;
   readonly leaseId: string;
   readonly sentBefore: boolean;
+  /** The wallet's reference of the payment; '' without one. */
+  readonly paymentReference: string;
 }
 
 /** The return of stray payments through the wallet that received them. Each function is one transaction. */
@@ -41,6 +49,11 @@ export interface Reversals {
     outcome: ReversalOutcome,
     exchanges: readonly WalletExchange[],
   ) => Promise<Result<StrayPayment, 'not_found' | 'lease_lost'>>;
+  /** Stores a callback about a reversal and makes the reversal due now, unless it has ended or a worker holds it. */
+  readonly hasten: (
+    key: { readonly merchantId: PublicId<'mer'>; readonly reversalId: PublicId<'stp'> },
+    callback: { readonly exchange: WalletExchange | undefined; readonly note: string },
+  ) => Promise<StrayPayment | undefined>;
   /**
    * Makes a refused reversal due again. Refusals: `under_way` while the wallet has not decided, `reversed` when the
    * payer has the money.
@@ -83,14 +96,23 @@ export function createReversals({ database, newId, newLeaseId, now, onDue }: Rev
           { environment, paymentOption: { $in: [...paymentOptions] }, dueAt: { $lte: at } },
           { orderBy: { dueAt: 'asc' }, limit, lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE },
         );
-        return rows.flatMap((row) => {
+        const leasedRows: LeasedReversal[] = [];
+        for (const row of rows) {
           const leaseId = newLeaseId();
           const leased = leaseReversal(reversalOf(row), leaseId, leaseMs, at);
-          if (!leased.ok) return [];
+          if (!leased.ok) continue;
           const { reversal, sentBefore } = leased.value;
           em.assign(row, reversalColumns(reversal));
-          return [{ stray: { ...row }, leaseId, sentBefore }];
-        });
+          const { merchantId, paymentAttemptId: id } = row;
+          const { providerReference } = await em.findOneOrFail(PaymentAttemptRow, { merchantId, id });
+          leasedRows.push({
+            stray: { ...row },
+            leaseId,
+            sentBefore,
+            paymentReference: providerReference ?? '',
+          });
+        }
+        return leasedRows;
       }),
 
     record: (key, leaseId, outcome, exchanges) =>
@@ -109,6 +131,24 @@ export function createReversals({ database, newId, newLeaseId, now, onDue }: Rev
         return ok({ ...row });
       }),
 
+    async hasten({ merchantId: merchant, reversalId: reversal }, { exchange, note }) {
+      const merchantId = storedId('mer', merchant);
+      const key = { merchantId, reversalId: storedId('stp', reversal) };
+      const hastened = await database.fork().transactional(async (em) => {
+        const row = await em.findOne(StrayPaymentRow, key, { lockMode: LockMode.PESSIMISTIC_WRITE });
+        if (row === null) return undefined;
+        const at = await readClock(em);
+        const attempt = { merchantId, id: row.paymentAttemptId };
+        if (exchange !== undefined)
+          await keepExchanges(em, attempt, { exchanges: [exchange], areDecisive: false, newId, at });
+        row.callbackNotes = withNote(row.callbackNotes, note);
+        em.assign(row, reversalColumns(makeReversalDue(reversalOf(row), at)));
+        return { ...row };
+      });
+      if (hastened !== undefined) onDue();
+      return hastened;
+    },
+
     async retry(key, by) {
       const retried = await database.fork().transactional(async (em) => {
         const row = await lock(em, key);
@@ -116,6 +156,8 @@ export function createReversals({ database, newId, newLeaseId, now, onDue }: Rev
         const at = now();
         const due = retryReversal(reversalOf(row), storedId('stp', newId('stp', at)), at);
         if (!due.ok) return due;
+        // Notes are about the request with one name.
+        if (due.value.name !== row.reversalId) row.callbackNotes = [];
         em.assign(row, reversalColumns(due.value));
         const { merchantId, strayPaymentId: targetId } = key;
         recordAudit(em, newId, at, by, {

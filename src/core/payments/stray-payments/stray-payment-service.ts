@@ -59,12 +59,14 @@ export function strayPaymentService({ listStrayPayments, reversals }: StrayPayme
         const leased = await reversals.lease(environment, options, limit, leaseMs);
         annotate(context, { items: leased.length });
         if (leased.length === 0) markUneventful(context);
-        const leasedReversals = leased.map(({ stray, leaseId, sentBefore }) => ({
+        const leasedReversals = leased.map(({ stray, leaseId, sentBefore, paymentReference }) => ({
           strayPayment: strayPaymentMessage(stray),
           leaseId,
           sentBefore,
           providerReference: stray.providerReference ?? '',
           reversalId: reversalName(stray),
+          callbackNotes: stray.callbackNotes,
+          paymentReference,
         }));
         return { reversals: leasedReversals };
       },
@@ -75,6 +77,19 @@ export function strayPaymentService({ listStrayPayments, reversals }: StrayPayme
         if (recorded.ok) return { strayPayment: strayPaymentMessage(recorded.value) };
         if (recorded.error === 'not_found') throw notFound(key.strayPaymentId);
         throw rpcError('LEASE_LOST', 'the lease has expired, and another worker holds the reversal');
+      },
+      async hastenReversal(request, context) {
+        const key = valuesOrThrow(
+          combine({
+            merchantId: parseId('mer', request.merchantId, 'merchant_id'),
+            reversalId: parseId('stp', request.reversalId, 'reversal_id'),
+          }),
+        );
+        const { exchange, callbackNote: note } = request;
+        const hastened = await reversals.hasten(key, { exchange, note });
+        if (hastened === undefined) throw notFound(key.reversalId);
+        annotate(context, { stray_payment_id: publicId('stp', hastened.id) });
+        return { strayPayment: strayPaymentMessage(hastened) };
       },
       async retryReversal(request, context) {
         const key = valuesOrThrow(combine(parseKey(request)));
@@ -92,6 +107,7 @@ export function strayPaymentService({ listStrayPayments, reversals }: StrayPayme
       listStrayPayments: ['dashboard', 'operator', 'reader'],
       leaseReversals: ['wallets'],
       recordReversalOutcome: ['wallets'],
+      hastenReversal: ['wallets'],
       retryReversal: ['dashboard', 'operator'],
     },
   );

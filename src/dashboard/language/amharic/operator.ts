@@ -2,11 +2,9 @@ import type { operator as english } from '../english/operator.ts';
 
 export const operator: typeof english = {
   environments: { label: 'አካባቢ', sandbox: 'መሞከሪያ', production: 'እውነተኛ' },
-  wallets: { walleta: 'ዋሌት ኤ', walletb: 'ዋሌት ቢ' },
-  options: {
-    walleta_ussd: 'ዋሌት ኤ፣ USSD',
-    walletb_ussd: 'ዋሌት ቢ፣ USSD',
-    walleta_wallet: 'ዋሌት ኤ፣ መተግበሪያ',
+  channels: {
+    ussd: (wallet: string) => `${wallet}፣ USSD`,
+    wallet: (wallet: string) => `${wallet}፣ መተግበሪያ`,
   },
   older: 'የቆዩ',
   newest: 'የቅርብ ጊዜ',

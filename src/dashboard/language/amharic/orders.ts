@@ -3,10 +3,9 @@ import type { orders as english } from '../english/orders.ts';
 export const orders: typeof english = {
   title: 'ትዕዛዞች',
   statuses: { pending: 'በመጠባበቅ ላይ', completed: 'የተከፈለ', failed: 'ያልተሳካ', expired: 'ጊዜው ያለፈ' },
-  options: {
-    walleta_ussd: 'ዋሌት ኤ፣ USSD',
-    walletb_ussd: 'ዋሌት ቢ፣ USSD',
-    walleta_wallet: 'ዋሌት ኤ፣ መተግበሪያ',
+  channels: {
+    ussd: (wallet: string) => `${wallet}፣ USSD`,
+    wallet: (wallet: string) => `${wallet}፣ መተግበሪያ`,
   },
   types: { link: 'ሊንክ', qr: 'QR ኮድ', direct: 'ቀጥታ', api: 'የክፍያ ገጽ' },
   any: 'ማንኛውም',

@@ -16,11 +16,9 @@ export type DifferenceAdvice =
 /** The pages of the operators of the gateway. */
 export const operator = {
   environments: { label: 'Environment', sandbox: 'Sandbox', production: 'Production' },
-  wallets: { walleta: 'Wallet A', walletb: 'Wallet B' },
-  options: {
-    walleta_ussd: 'Wallet A, USSD',
-    walletb_ussd: 'Wallet B, USSD',
-    walleta_wallet: 'Wallet A, application',
+  channels: {
+    ussd: (wallet: string) => `${wallet}, USSD`,
+    wallet: (wallet: string) => `${wallet}, app`,
   },
   older: 'Older',
   newest: 'Newest',

@@ -2,10 +2,9 @@
 export const orders = {
   title: 'Orders',
   statuses: { pending: 'Pending', completed: 'Completed', failed: 'Failed', expired: 'Expired' },
-  options: {
-    walleta_ussd: 'Wallet A, USSD',
-    walletb_ussd: 'Wallet B, USSD',
-    walleta_wallet: 'Wallet A, app',
+  channels: {
+    ussd: (wallet: string) => `${wallet}, USSD`,
+    wallet: (wallet: string) => `${wallet}, app`,
   },
   types: { link: 'Link', qr: 'QR code', direct: 'Direct', api: 'Checkout' },
   any: 'Any',

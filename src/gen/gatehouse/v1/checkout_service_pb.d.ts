@@ -4,7 +4,8 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Order, PaymentAttempt, PaymentOption } from "./order_pb.js";
+import type { Order, PaymentAttempt } from "./order_pb.js";
+import type { NextAction } from "./payment_attempt_service_pb.js";
 import type { MerchantContact } from "./merchant_service_pb.js";
 
 /**
@@ -49,9 +50,17 @@ export declare type Checkout = Message<"gatehouse.v1.Checkout"> & {
   /**
    * The options that the customer may choose.
    *
-   * @generated from field: repeated gatehouse.v1.PaymentOption payment_options = 5;
+   * @generated from field: repeated string payment_options = 11;
    */
-  paymentOptions: PaymentOption[];
+  paymentOptions: string[];
+
+  /**
+   * What the payer must open or read in order to confirm the latest payment; absent when the wallet prompts the payer's phone,
+   * and when the payment is over.
+   *
+   * @generated from field: gatehouse.v1.NextAction next_action = 12;
+   */
+  nextAction?: NextAction | undefined;
 
   /**
    * Whether this browser can use the checkout: it is bound to this browser or to none.
@@ -201,9 +210,9 @@ export declare type SubmitCheckoutPaymentRequest = Message<"gatehouse.v1.SubmitC
   /**
    * The chosen option.
    *
-   * @generated from field: gatehouse.v1.PaymentOption payment_option = 3;
+   * @generated from field: string payment_option = 6;
    */
-  paymentOption: PaymentOption;
+  paymentOption: string;
 
   /**
    * The payer's phone number.

@@ -5,7 +5,6 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
-import type { PaymentOption } from "./order_pb.js";
 
 /**
  * Describes the file gatehouse/v1/merchant_service.proto.
@@ -125,16 +124,16 @@ export declare type MerchantTerms = Message<"gatehouse.v1.MerchantTerms"> & {
   /**
    * The payment options of its customers in the sandbox; every configured option when empty.
    *
-   * @generated from field: repeated gatehouse.v1.PaymentOption sandbox_payment_options = 1;
+   * @generated from field: repeated string sandbox_payment_options = 6;
    */
-  sandboxPaymentOptions: PaymentOption[];
+  sandboxPaymentOptions: string[];
 
   /**
    * The payment options of its customers in production; every configured option when empty.
    *
-   * @generated from field: repeated gatehouse.v1.PaymentOption production_payment_options = 2;
+   * @generated from field: repeated string production_payment_options = 7;
    */
-  productionPaymentOptions: PaymentOption[];
+  productionPaymentOptions: string[];
 
   /**
    * The ISO 4217 codes that its orders may have; all currencies of the deployment when empty.

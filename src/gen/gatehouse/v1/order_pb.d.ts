@@ -74,11 +74,11 @@ export declare type Order = Message<"gatehouse.v1.Order"> & {
   currency: string;
 
   /**
-   * The option of the latest payment attempt; unspecified before the first.
+   * The option of the latest payment attempt, such as "walleta_ussd"; empty before the first.
    *
-   * @generated from field: gatehouse.v1.PaymentOption payment_option = 9;
+   * @generated from field: string payment_option = 20;
    */
-  paymentOption: PaymentOption;
+  paymentOption: string;
 
   /**
    * How the customer pays.
@@ -185,11 +185,12 @@ export declare type PaymentAttempt = Message<"gatehouse.v1.PaymentAttempt"> & {
   status: PaymentAttemptStatus;
 
   /**
-   * The wallet and its channel.
+   * The wallet and its channel: the wallet's id, "_", and "ussd" or "wallet". With "ussd" the payer's phone prompts for a
+   * PIN. With "wallet" the payer confirms in the wallet's own app or page, for the hosted checkout only.
    *
-   * @generated from field: gatehouse.v1.PaymentOption payment_option = 4;
+   * @generated from field: string payment_option = 9;
    */
-  paymentOption: PaymentOption;
+  paymentOption: string;
 
   /**
    * The payer's phone number in E.164 form.
@@ -421,46 +422,6 @@ export enum PaymentType {
  * Describes the enum gatehouse.v1.PaymentType.
  */
 export declare const PaymentTypeSchema: GenEnum<PaymentType>;
-
-/**
- * The wallet, and the channel of its confirmation prompt.
- *
- * @generated from enum gatehouse.v1.PaymentOption
- */
-export enum PaymentOption {
-  /**
-   * Nothing chosen yet.
-   *
-   * @generated from enum value: PAYMENT_OPTION_UNSPECIFIED = 0;
-   */
-  UNSPECIFIED = 0,
-
-  /**
-   * First mobile wallet, USSD prompt.
-   *
-   * @generated from enum value: PAYMENT_OPTION_WALLETA_USSD = 1;
-   */
-  WALLETA_USSD = 1,
-
-  /**
-   * Second mobile wallet, USSD prompt.
-   *
-   * @generated from enum value: PAYMENT_OPTION_WALLETB_USSD = 2;
-   */
-  WALLETB_USSD = 2,
-
-  /**
-   * First mobile wallet, prompt in the wallet's own application. Hosted checkout only.
-   *
-   * @generated from enum value: PAYMENT_OPTION_WALLETA_WALLET = 3;
-   */
-  WALLETA_WALLET = 3,
-}
-
-/**
- * Describes the enum gatehouse.v1.PaymentOption.
- */
-export declare const PaymentOptionSchema: GenEnum<PaymentOption>;
 
 /**
  * The state of a payment attempt.

@@ -4,7 +4,7 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Environment, Order, OrderEvent, OrderStatus, PaymentAttempt, PaymentOption, PaymentType } from "./order_pb.js";
+import type { Environment, Order, OrderEvent, OrderStatus, PaymentAttempt, PaymentType } from "./order_pb.js";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 import type { Status } from "../../google/rpc/status_pb.js";
 
@@ -287,11 +287,11 @@ export declare type StartDirectPaymentRequest = Message<"gatehouse.v1.StartDirec
   phone: string;
 
   /**
-   * Required. WALLETA_USSD or WALLETB_USSD.
+   * Required. A configured payment option with the channel ussd, such as "walleta_ussd".
    *
-   * @generated from field: gatehouse.v1.PaymentOption payment_option = 7;
+   * @generated from field: string payment_option = 10;
    */
-  paymentOption: PaymentOption;
+  paymentOption: string;
 
   /**
    * Only check the fields and the merchant's terms. Nothing is written, and the response is empty.
@@ -873,9 +873,9 @@ export declare type ListOrdersRequest = Message<"gatehouse.v1.ListOrdersRequest"
   /**
    * Only orders whose latest payment attempt is by one of these options; all orders when empty.
    *
-   * @generated from field: repeated gatehouse.v1.PaymentOption payment_options = 15;
+   * @generated from field: repeated string payment_options = 17;
    */
-  paymentOptions: PaymentOption[];
+  paymentOptions: string[];
 
   /**
    * Only the order of the wallet transaction with this id. The transaction paid the order or became a stray payment.

@@ -4,7 +4,7 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Environment, Order, PaymentAttempt, PaymentAttemptStatus, PaymentOption } from "./order_pb.js";
+import type { Environment, Order, PaymentAttempt, PaymentAttemptStatus } from "./order_pb.js";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
@@ -28,9 +28,9 @@ export declare type LeasePaymentAttemptsRequest = Message<"gatehouse.v1.LeasePay
   /**
    * The payment options of the caller's wallets. At least one.
    *
-   * @generated from field: repeated gatehouse.v1.PaymentOption payment_options = 2;
+   * @generated from field: repeated string payment_options = 6;
    */
-  paymentOptions: PaymentOption[];
+  paymentOptions: string[];
 
   /**
    * At most this many; 1 to 100.
@@ -176,6 +176,20 @@ export declare type LeasedPaymentAttempt = Message<"gatehouse.v1.LeasedPaymentAt
    * @generated from field: google.protobuf.Timestamp lease_time = 13;
    */
   leaseTime?: Timestamp | undefined;
+
+  /**
+   * The notes of the attempt's callbacks, oldest first.
+   *
+   * @generated from field: repeated string callback_notes = 14;
+   */
+  callbackNotes: string[];
+
+  /**
+   * The page of the checkout, to which a page of the wallet must send the payer back; empty for a direct payment.
+   *
+   * @generated from field: string return_url = 15;
+   */
+  returnUrl: string;
 };
 
 /**
@@ -300,6 +314,13 @@ export declare type WalletPending = Message<"gatehouse.v1.WalletPending"> & {
    * @generated from field: string provider_reference = 1;
    */
   providerReference: string;
+
+  /**
+   * What the payer must do to confirm; absent when the wallet prompts the payer's phone, and in answers to later queries.
+   *
+   * @generated from field: gatehouse.v1.NextAction next_action = 2;
+   */
+  nextAction?: NextAction | undefined;
 };
 
 /**
@@ -574,6 +595,14 @@ export declare type HastenPaymentAttemptRequest = Message<"gatehouse.v1.HastenPa
    * @generated from field: gatehouse.v1.WalletExchange exchange = 3;
    */
   exchange?: WalletExchange | undefined;
+
+  /**
+   * What a later query needs of the callback, in the connector's own form, without secrets or phone numbers; may be empty. At
+   * most 800 characters. The last 16 different notes of an attempt are kept.
+   *
+   * @generated from field: string callback_note = 4;
+   */
+  callbackNote: string;
 };
 
 /**
@@ -766,6 +795,50 @@ export declare type ListPaymentAttemptsResponse = Message<"gatehouse.v1.ListPaym
  * Use `create(ListPaymentAttemptsResponseSchema)` to create a new message.
  */
 export declare const ListPaymentAttemptsResponseSchema: GenMessage<ListPaymentAttemptsResponse>;
+
+/**
+ * What the payer must do to confirm a payment.
+ *
+ * @generated from message gatehouse.v1.NextAction
+ */
+export declare type NextAction = Message<"gatehouse.v1.NextAction"> & {
+  /**
+   * Exactly one is set.
+   *
+   * @generated from oneof gatehouse.v1.NextAction.action
+   */
+  action: {
+    /**
+     * A page of the wallet, which the payer's browser must open.
+     *
+     * @generated from field: string redirect_url = 1;
+     */
+    value: string;
+    case: "redirectUrl";
+  } | {
+    /**
+     * The text of a QR code, which the payer must scan with the wallet's app.
+     *
+     * @generated from field: string qr_payload = 2;
+     */
+    value: string;
+    case: "qrPayload";
+  } | {
+    /**
+     * A text for the payer, such as "Dial *847#".
+     *
+     * @generated from field: string instructions = 3;
+     */
+    value: string;
+    case: "instructions";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message gatehouse.v1.NextAction.
+ * Use `create(NextActionSchema)` to create a new message.
+ */
+export declare const NextActionSchema: GenMessage<NextAction>;
 
 /**
  * Leases payment attempts to wallets processes, and records the wallets' answers.

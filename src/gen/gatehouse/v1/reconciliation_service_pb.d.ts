@@ -26,11 +26,11 @@ export declare type Reconciliation = Message<"gatehouse.v1.Reconciliation"> & {
   reconciliationId: string;
 
   /**
-   * The wallet.
+   * The wallet's id, such as "walleta".
    *
-   * @generated from field: gatehouse.v1.Wallet wallet = 2;
+   * @generated from field: string wallet = 17;
    */
-  wallet: Wallet;
+  wallet: string;
 
   /**
    * The environment.
@@ -255,11 +255,11 @@ export declare const DifferenceSchema: GenMessage<Difference>;
  */
 export declare type StartReconciliationRequest = Message<"gatehouse.v1.StartReconciliationRequest"> & {
   /**
-   * The wallet.
+   * The wallet's id, such as "walleta".
    *
-   * @generated from field: gatehouse.v1.Wallet wallet = 1;
+   * @generated from field: string wallet = 4;
    */
-  wallet: Wallet;
+  wallet: string;
 
   /**
    * The environment.
@@ -309,11 +309,11 @@ export declare const StartReconciliationResponseSchema: GenMessage<StartReconcil
  */
 export declare type LeaseReconciliationRequest = Message<"gatehouse.v1.LeaseReconciliationRequest"> & {
   /**
-   * The wallet.
+   * The wallet's id, such as "walleta".
    *
-   * @generated from field: gatehouse.v1.Wallet wallet = 1;
+   * @generated from field: string wallet = 4;
    */
-  wallet: Wallet;
+  wallet: string;
 
   /**
    * The environment.
@@ -635,11 +635,11 @@ export declare const GetReconciliationResponseSchema: GenMessage<GetReconciliati
  */
 export declare type ListReconciliationsRequest = Message<"gatehouse.v1.ListReconciliationsRequest"> & {
   /**
-   * Only those of this wallet; all when unspecified.
+   * Only those of the wallet with this id; all when empty.
    *
-   * @generated from field: gatehouse.v1.Wallet wallet = 1;
+   * @generated from field: string wallet = 5;
    */
-  wallet: Wallet;
+  wallet: string;
 
   /**
    * Only those in this environment; both when unspecified.
@@ -749,39 +749,6 @@ export declare type ListDifferencesResponse = Message<"gatehouse.v1.ListDifferen
  * Use `create(ListDifferencesResponseSchema)` to create a new message.
  */
 export declare const ListDifferencesResponseSchema: GenMessage<ListDifferencesResponse>;
-
-/**
- * A provider of mobile money accounts. It may serve several payment options.
- *
- * @generated from enum gatehouse.v1.Wallet
- */
-export enum Wallet {
-  /**
-   * Never the wallet of a reconciliation.
-   *
-   * @generated from enum value: WALLET_UNSPECIFIED = 0;
-   */
-  UNSPECIFIED = 0,
-
-  /**
-   * Serves walleta_ussd and walleta_wallet.
-   *
-   * @generated from enum value: WALLET_WALLETA = 1;
-   */
-  WALLETA = 1,
-
-  /**
-   * Serves walletb_ussd.
-   *
-   * @generated from enum value: WALLET_WALLETB = 2;
-   */
-  WALLETB = 2,
-}
-
-/**
- * Describes the enum gatehouse.v1.Wallet.
- */
-export declare const WalletSchema: GenEnum<Wallet>;
 
 /**
  * The state of a reconciliation.

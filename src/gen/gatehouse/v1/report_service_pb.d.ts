@@ -4,7 +4,7 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Environment, PaymentOption } from "./order_pb.js";
+import type { Environment } from "./order_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
@@ -275,9 +275,9 @@ export declare type OptionCounts = Message<"gatehouse.v1.OptionCounts"> & {
   /**
    * The option.
    *
-   * @generated from field: gatehouse.v1.PaymentOption payment_option = 1;
+   * @generated from field: string payment_option = 5;
    */
-  paymentOption: PaymentOption;
+  paymentOption: string;
 
   /**
    * Payments that succeeded.

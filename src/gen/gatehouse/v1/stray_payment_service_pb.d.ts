@@ -4,7 +4,7 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Environment, PaymentOption } from "./order_pb.js";
+import type { Environment } from "./order_pb.js";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 import type { WalletExchange } from "./payment_attempt_service_pb.js";
 
@@ -57,9 +57,9 @@ export declare type StrayPayment = Message<"gatehouse.v1.StrayPayment"> & {
   /**
    * The wallet and channel of the payment.
    *
-   * @generated from field: gatehouse.v1.PaymentOption payment_option = 6;
+   * @generated from field: string payment_option = 17;
    */
-  paymentOption: PaymentOption;
+  paymentOption: string;
 
   /**
    * The wallet's id of the transaction.
@@ -237,9 +237,9 @@ export declare type LeaseReversalsRequest = Message<"gatehouse.v1.LeaseReversals
   /**
    * The payment options of the caller's wallets. At least one.
    *
-   * @generated from field: repeated gatehouse.v1.PaymentOption payment_options = 2;
+   * @generated from field: repeated string payment_options = 5;
    */
-  paymentOptions: PaymentOption[];
+  paymentOptions: string[];
 
   /**
    * At most this many; 1 to 100.
@@ -323,6 +323,20 @@ export declare type LeasedReversal = Message<"gatehouse.v1.LeasedReversal"> & {
    * @generated from field: string reversal_id = 5;
    */
   reversalId: string;
+
+  /**
+   * The notes of the callbacks of this reversal, oldest first.
+   *
+   * @generated from field: repeated string callback_notes = 6;
+   */
+  callbackNotes: string[];
+
+  /**
+   * The wallet's reference of the payment to reverse; empty without one.
+   *
+   * @generated from field: string payment_reference = 7;
+   */
+  paymentReference: string;
 };
 
 /**
@@ -546,6 +560,67 @@ export declare type RetryReversalResponse = Message<"gatehouse.v1.RetryReversalR
 export declare const RetryReversalResponseSchema: GenMessage<RetryReversalResponse>;
 
 /**
+ * The reversal that a callback is about.
+ *
+ * @generated from message gatehouse.v1.HastenReversalRequest
+ */
+export declare type HastenReversalRequest = Message<"gatehouse.v1.HastenReversalRequest"> & {
+  /**
+   * The merchant the stray payment belongs to.
+   *
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * The current id of the reversal at the wallet: LeasedReversal.reversal_id.
+   *
+   * @generated from field: string reversal_id = 2;
+   */
+  reversalId: string;
+
+  /**
+   * The callback, stored with the attempt.
+   *
+   * @generated from field: gatehouse.v1.WalletExchange exchange = 3;
+   */
+  exchange?: WalletExchange | undefined;
+
+  /**
+   * As in HastenPaymentAttemptRequest.
+   *
+   * @generated from field: string callback_note = 4;
+   */
+  callbackNote: string;
+};
+
+/**
+ * Describes the message gatehouse.v1.HastenReversalRequest.
+ * Use `create(HastenReversalRequestSchema)` to create a new message.
+ */
+export declare const HastenReversalRequestSchema: GenMessage<HastenReversalRequest>;
+
+/**
+ * The stray payment, due now unless its reversal has ended.
+ *
+ * @generated from message gatehouse.v1.HastenReversalResponse
+ */
+export declare type HastenReversalResponse = Message<"gatehouse.v1.HastenReversalResponse"> & {
+  /**
+   * The stray payment.
+   *
+   * @generated from field: gatehouse.v1.StrayPayment stray_payment = 1;
+   */
+  strayPayment?: StrayPayment | undefined;
+};
+
+/**
+ * Describes the message gatehouse.v1.HastenReversalResponse.
+ * Use `create(HastenReversalResponseSchema)` to create a new message.
+ */
+export declare const HastenReversalResponseSchema: GenMessage<HastenReversalResponse>;
+
+/**
  * The reason why the order could not accept the money.
  *
  * @generated from enum gatehouse.v1.StrayPaymentKind
@@ -658,6 +733,17 @@ export declare const StrayPaymentService: GenService<{
     methodKind: "unary";
     input: typeof RecordReversalOutcomeRequestSchema;
     output: typeof RecordReversalOutcomeResponseSchema;
+  },
+  /**
+   * Makes a reversal due now, because a callback about it arrived, and stores the callback with it. A reversal that has
+   * ended stays as it is. Errors: INVALID_ARGUMENT INVALID_FIELDS; NOT_FOUND STRAY_PAYMENT_NOT_FOUND.
+   *
+   * @generated from rpc gatehouse.v1.StrayPaymentService.HastenReversal
+   */
+  hastenReversal: {
+    methodKind: "unary";
+    input: typeof HastenReversalRequestSchema;
+    output: typeof HastenReversalResponseSchema;
   },
   /**
    * Retries a refused reversal. If the wallet definitely refused every earlier request, the retry is a new reversal with a

@@ -4,7 +4,6 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Wallet } from "./reconciliation_service_pb.js";
 import type { Environment } from "./order_pb.js";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 
@@ -20,11 +19,11 @@ export declare const file_gatehouse_v1_wallet_status_service: GenFile;
  */
 export declare type WalletStatus = Message<"gatehouse.v1.WalletStatus"> & {
   /**
-   * The wallet.
+   * The wallet's id, such as "walleta".
    *
-   * @generated from field: gatehouse.v1.Wallet wallet = 1;
+   * @generated from field: string wallet = 12;
    */
-  wallet: Wallet;
+  wallet: string;
 
   /**
    * The environment.

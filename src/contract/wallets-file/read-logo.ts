@@ -1,0 +1,31 @@
+import { readFileSync } from 'node:fs';
+
+export interface Logo {
+  readonly bytes: Uint8Array;
+  readonly mediaType: 'image/svg+xml' | 'image/png';
+}
+
+const maxBytes = 32 * 1024;
+const pngSignature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+
+/** What could run code or load something else. Browsers run none of it in an <img>, but a visitor may open the file itself. */
+const activeSvg =
+  /<\s*(script|foreignObject|iframe|object|embed|use|image|a)\b|\son[a-z]+\s*=|javascript:|<!ENTITY|@import|url\(\s*['"]?(?!#)/i;
+
+/** Reads a logo, or says why it cannot be one. */
+export function readLogo(path: string): Logo | { readonly problem: string } {
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(path);
+  } catch (error) {
+    const why = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
+    return { problem: `the file ${path} cannot be read (${why})` };
+  }
+  if (bytes.length > maxBytes) return { problem: `must be at most ${maxBytes / 1024} KiB` };
+  if (bytes.subarray(0, 8).equals(pngSignature)) return { bytes, mediaType: 'image/png' };
+  const text = bytes.toString('utf8');
+  if (!/^\s*(<\?xml[^>]*\?>\s*)?(<!--[\s\S]*?-->\s*)*<svg[\s>]/.test(text))
+    return { problem: 'must be an SVG or PNG image' };
+  if (activeSvg.test(text)) return { problem: 'must be an SVG without scripts, links or other files' };
+  return { bytes, mediaType: 'image/svg+xml' };
+}

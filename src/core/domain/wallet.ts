@@ -1,0 +1,101 @@
+import type { Currency } from './currency.ts';
+import type { Issue } from './issue.ts';
+import { Money } from './money.ts';
+import type { Environment, PaymentOption } from './order.ts';
+
+/** A configured wallet, as far as it decides which orders can be paid. */
+export interface Wallet {
+  readonly id: string;
+  readonly options: readonly PaymentOption[];
+  readonly environments: readonly Environment[];
+  readonly currencies: readonly WalletCurrency[];
+  /** Whether its statement is compared with our records each day. */
+  readonly reconcile: boolean;
+}
+
+/** What a wallet takes in one currency. */
+export interface WalletCurrency {
+  readonly currency: Currency;
+  /** In minor units; no bound when undefined. */
+  readonly leastMinorUnits: bigint | undefined;
+  /** In minor units; no bound when undefined. */
+  readonly greatestMinorUnits: bigint | undefined;
+  /** The decimals that the wallet takes, at most the currency's. */
+  readonly decimals: number;
+}
+
+/** The options that have a wallet in the environment, in the order of the configuration. */
+export const offeredOptions = (
+  wallets: readonly Wallet[],
+  environment: Environment,
+): readonly PaymentOption[] =>
+  wallets.filter((wallet) => wallet.environments.includes(environment)).flatMap(({ options }) => options);
+
+/** Those of the options whose wallet takes the money. */
+export const optionsThatTake = (
+  wallets: readonly Wallet[],
+  options: readonly PaymentOption[],
+  money: Money,
+): readonly PaymentOption[] =>
+  options.filter((option) =>
+    wallets.some((wallet) => wallet.options.includes(option) && takes(wallet, money)),
+  );
+
+/**
+ * Why none of the options takes the money: the currency, or the amount in it. Empty when one of them does. The issue names what
+ * the wallets do take.
+ */
+export function unpayableIssues(
+  wallets: readonly Wallet[],
+  options: readonly PaymentOption[],
+  money: Money,
+): Issue[] {
+  if (optionsThatTake(wallets, options, money).length > 0) return [];
+  const offered = wallets.filter((wallet) => wallet.options.some((option) => options.includes(option)));
+  const { code } = money.currency;
+  const inCurrency = offered.flatMap(({ currencies }) =>
+    currencies.filter(({ currency }) => currency.code === code),
+  );
+  if (inCurrency.length === 0) return [{ field: 'currency', issue: currencyIssue(code, offered) }];
+  const ranges = [...new Set(inCurrency.map(rangeOf))];
+  return [{ field: 'amount', issue: `must be ${ranges.join(', or ')}: no wallet takes another amount` }];
+}
+
+function takes(wallet: Wallet, money: Money): boolean {
+  const terms = wallet.currencies.find(({ currency }) => currency.code === money.currency.code);
+  if (terms === undefined) return false;
+  const { leastMinorUnits: least, greatestMinorUnits: greatest, decimals } = terms;
+  const step = 10n ** BigInt(money.currency.exponent - decimals);
+  return (
+    (least === undefined || money.minorUnits >= least) &&
+    (greatest === undefined || money.minorUnits <= greatest) &&
+    money.minorUnits % step === 0n
+  );
+}
+
+function currencyIssue(code: string, offered: readonly Wallet[]): string {
+  const codes = offered.flatMap(({ currencies }) => currencies.map(({ currency }) => currency.code));
+  const known = [...new Set(codes)].join(', ');
+  if (known === '') return 'cannot be paid: no wallet is set up for this environment';
+  return `must be one of ${known}: no wallet that you may use takes ${code}`;
+}
+
+/** Such as "1.00 to 75000.00 ETB" or "10 to 250000 KES in whole units". */
+function rangeOf({
+  currency,
+  leastMinorUnits: least,
+  greatestMinorUnits: greatest,
+  decimals,
+}: WalletCurrency): string {
+  const write = (minorUnits: bigint) => Money.formatMinorUnits(minorUnits, currency);
+  const bounds =
+    least !== undefined && greatest !== undefined
+      ? `${write(least)} to ${write(greatest)} ${currency.code}`
+      : least !== undefined
+        ? `at least ${write(least)} ${currency.code}`
+        : greatest !== undefined
+          ? `at most ${write(greatest)} ${currency.code}`
+          : currency.code;
+  if (decimals >= currency.exponent) return bounds;
+  return decimals === 0 ? `${bounds} in whole units` : `${bounds} with at most ${decimals} decimals`;
+}

@@ -1,0 +1,69 @@
+import { randomUUID } from 'node:crypto';
+import type { Acknowledgement, Health, PaymentOutcome, Recovery } from './connector/outcomes.ts';
+import type { RawExchange } from './connector/raw-exchange.ts';
+import type { WalletConnector } from './connector/wallet-connector.ts';
+
+/** What a wallet says of itself and of our credentials. */
+export interface WalletCheck {
+  readonly health: Health['kind'];
+  readonly credentials: 'accepted' | 'refused' | 'unknown';
+  /** Why, if it is not good; for the operator. */
+  readonly detail: string;
+}
+
+/**
+ * Tries the credentials without moving money: it asks the wallet about a payment that does not exist. A wallet that answers
+ * anything but "unauthenticated" has accepted them. A wallet that issues no access token has refused them.
+ */
+export async function checkWallet(connector: WalletConnector, signal: AbortSignal): Promise<WalletCheck> {
+  const { result: health } = await connector.health({ signal });
+  const id = randomUUID();
+  const { result, exchanges } = connector.capabilities.recovery
+    ? await connector.recover(id, { signal })
+    : await connector.query(
+        {
+          attemptId: id,
+          providerReference: id,
+          amount: '1',
+          currency: 'ETB',
+          callbackToken: 'none',
+          callbackNotes: [],
+        },
+        { signal },
+      );
+  return {
+    health: health.kind,
+    credentials: exchanges.some(refusesToken) ? 'refused' : credentialsBy(result),
+    detail: [health, result]
+      .map((each) => ('detail' in each ? each.detail : ''))
+      .filter((text) => text !== '')
+      .join('; '),
+  };
+}
+
+const refusesToken = ({ purpose, status }: RawExchange): boolean =>
+  purpose === 'token' && (status === 400 || status === 401 || status === 403);
+
+function credentialsBy(result: PaymentOutcome | Recovery | Acknowledgement): WalletCheck['credentials'] {
+  if (result.kind !== 'unknown') return 'accepted';
+  switch (result.why) {
+    case 'unauthenticated':
+      return 'refused';
+    case 'timeout':
+    case 'aborted':
+    case 'connection_lost':
+    case 'not_asked':
+    case 'answer_too_large':
+    case 'unreadable_answer':
+    case 'server_error':
+    case 'rate_limited':
+      return 'unknown';
+    case 'unexpected_status':
+    case 'duplicate_request':
+    case 'not_found':
+    case 'unrecognised_status':
+    case 'unrecognised_code':
+    case 'inconsistent':
+      return 'accepted';
+  }
+}

@@ -1,0 +1,54 @@
+import { Type } from '@sinclair/typebox';
+import { secretText } from '../connector/connector-kind.ts';
+import type { ConnectorKind } from '../connector/connector-kind.ts';
+import { GsmaConnector, gsmaCapabilities } from './gsma-connector.ts';
+
+const text = (description: string) => Type.String({ minLength: 1, description });
+
+const settings = Type.Object(
+  {
+    base_url: Type.String({
+      pattern: '^https?://[^\\s/?#]+',
+      description: 'The base of all paths of the API, such as https://api.wallet.example/mm/v1.2.',
+    }),
+    token_path: Type.Optional(
+      text(
+        'Where access tokens are issued: a path below base_url, or a URL. /v1/oauth/accesstoken when absent.',
+      ),
+    ),
+    client_id: text('The OAuth client id that the wallet issued.'),
+    client_secret: secretText('The OAuth client secret that the wallet issued.'),
+    api_key: secretText('The X-API-Key that the wallet issued.'),
+    payee: Type.Object(
+      { type: text("The type of the account's identifier, such as accountid."), id: text('The identifier.') },
+      { additionalProperties: false, description: 'The account that receives payments.' },
+    ),
+  },
+  { additionalProperties: false },
+);
+
+/** The GSMA Mobile Money API 1.2. */
+export const gsma: ConnectorKind<typeof settings> = {
+  name: 'gsma',
+  settings,
+  merchantSettings: ['client_id', 'client_secret', 'api_key', 'payee'],
+  capabilities: gsmaCapabilities,
+  create: (given, { callbackBaseUrl, currencies, timeouts, maxConnections, now }) =>
+    new GsmaConnector(
+      {
+        baseUrl: given.base_url,
+        tokenPath: given.token_path ?? '/v1/oauth/accesstoken',
+        clientId: given.client_id,
+        clientSecret: given.client_secret,
+        apiKey: given.api_key,
+        payee: given.payee,
+        get callbackBaseUrl() {
+          return callbackBaseUrl();
+        },
+        currencies,
+        timeouts,
+        maxConnections,
+      },
+      now,
+    ),
+};

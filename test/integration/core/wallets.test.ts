@@ -1,0 +1,209 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { storedId } from '../../support/ids.ts';
+import { directPayment, registration } from '../../support/order-requests.ts';
+import { failureOf } from '../../support/rpc-failure.ts';
+import { sharedClient, sharedStack } from '../../support/shared-stack.ts';
+import { walletsOfCore } from '../../support/simulated-wallets.ts';
+import { PaymentAttemptStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { StrayPaymentService } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
+import { WalletService } from '../../../src/gen/gatehouse/v1/wallet_service_pb.js';
+import { browserSecret, outcomes, sharedPaymentDesk } from './payment-desk.ts';
+
+const stack = sharedStack({
+  facades: 0,
+  settings: {
+    GATEHOUSE_CURRENCIES: 'ETB,USD,KES',
+    GATEHOUSE_WALLETS: walletsOfCore({
+      walleta: { currencies: [{ code: 'ETB', least_amount: '1', greatest_amount: '1000' }] },
+      walletb: { currencies: [{ code: 'ETB', decimals: 0 }, { code: 'USD' }] },
+    }),
+  },
+});
+const desk = sharedPaymentDesk(stack);
+const wallets = sharedClient(stack, WalletService, 'checkout');
+const reversals = sharedClient(stack, StrayPaymentService, 'wallets');
+
+let merchantId: string;
+beforeEach(async () => {
+  await desk.clear();
+  ({ id: merchantId } = await stack.createMerchant());
+});
+
+test('the configured wallets are listed, without their settings', async () => {
+  const listed = await wallets.listWallets({});
+
+  expect(listed.wallets).toMatchObject([
+    {
+      wallet: 'walleta',
+      englishName: 'Wallet A',
+      amharicName: 'ዋሌት ኤ',
+      paymentOptions: ['walleta_wallet', 'walleta_ussd'],
+      currencies: [{ currency: 'ETB', leastAmount: '1.00', greatestAmount: '1000.00', decimals: 2 }],
+      connector: 'gsma',
+    },
+    {
+      wallet: 'walletb',
+      currencies: [
+        { currency: 'ETB', decimals: 0 },
+        { currency: 'USD', leastAmount: '' },
+      ],
+    },
+  ]);
+  expect(JSON.stringify(listed.wallets)).not.toContain('client_id');
+});
+
+describe('an order that no wallet takes', () => {
+  test.each([
+    ['5', 'KES', { currency: 'must be one of ETB, USD: no wallet that you may use takes KES' }],
+    [
+      '1000.50',
+      'ETB',
+      { amount: 'must be 1.00 to 1000.00 ETB, or ETB in whole units: no wallet takes another amount' },
+    ],
+  ])('is refused at register, naming what they take: %s %s', async (amount, currency, issues) => {
+    const failure = await failureOf(
+      desk.orders.registerOrder(registration({ merchantId, amount, currency })),
+    );
+
+    expect(failure).toMatchObject({ code: 'InvalidArgument', reason: 'INVALID_FIELDS', issues });
+  });
+
+  test.each([
+    ['10.50', 'walletb_ussd', { amount: 'must be ETB in whole units: no wallet takes another amount' }],
+    ['1001', 'walleta_ussd', { amount: 'must be 1.00 to 1000.00 ETB: no wallet takes another amount' }],
+    ['10', 'walletc_ussd', { payment_option: 'must be one of walleta_ussd, walletb_ussd' }],
+    ['10', '', { payment_option: 'is required; one of walleta_ussd, walletb_ussd' }],
+  ])('is refused as a direct payment: %s by "%s"', async (amount, paymentOption, issues) => {
+    const failure = await failureOf(
+      desk.orders.startDirectPayment(directPayment({ merchantId, amount, paymentOption })),
+    );
+
+    expect(failure).toMatchObject({ reason: 'INVALID_FIELDS', issues });
+  });
+
+  test('is offered at checkout only the wallets that take it', async () => {
+    const optionsOf = async (orderNumber: string, amount: string): Promise<readonly string[]> => {
+      const { token } = await desk.registerHosted({ merchantId, orderNumber, amount });
+      return (await desk.checkout.getCheckout({ token })).checkout?.paymentOptions ?? [];
+    };
+
+    expect(await optionsOf('A-1', '10.50')).toEqual(['walleta_wallet', 'walleta_ussd']);
+    expect(await optionsOf('A-2', '2000')).toEqual(['walletb_ussd']);
+    const order = await desk.registerHosted({ merchantId, orderNumber: 'A-3', amount: '10.50' });
+    expect(await failureOf(desk.payHosted(order, 'walletb_ussd'))).toMatchObject({
+      reason: 'INVALID_FIELDS',
+    });
+  });
+});
+
+describe('what the payer must open', () => {
+  const open = { case: 'redirectUrl', value: 'https://wallet.example/pay?id=1' } as const;
+
+  test('reaches the browser that pays, until the payment is over, and no other', async () => {
+    const order = await desk.registerHosted({ merchantId });
+    const payment = await desk.payHosted(order, 'walleta_wallet');
+    const nextActionIn = async (secret: string) =>
+      (await desk.checkout.getCheckout({ token: order.token, browserSecret: secret })).checkout?.nextAction
+        ?.action;
+    const [leased] = (
+      await desk.payments.leasePaymentAttempts({
+        environment: 1,
+        paymentOptions: ['walleta_wallet'],
+        maxAttempts: 1,
+        lease: { seconds: 60n },
+      })
+    ).attempts;
+
+    expect(leased?.returnUrl).toContain(`/c/${order.token}`);
+    await desk.record(leased!, {
+      case: 'pending',
+      value: { providerReference: 'P-1', nextAction: { action: open } },
+    });
+    expect(await nextActionIn(browserSecret())).toEqual(open);
+    expect(await nextActionIn(browserSecret('c'))).toBeUndefined();
+
+    await desk.makeDue(payment);
+    await desk.payments.recordPaymentOutcome({
+      merchantId,
+      paymentAttemptId: payment.attemptId,
+      leaseId: (
+        await desk.payments.leasePaymentAttempts({
+          environment: 1,
+          paymentOptions: ['walleta_wallet'],
+          maxAttempts: 1,
+          lease: { seconds: 60n },
+        })
+      ).attempts[0]!.leaseId,
+      outcome: { case: 'declined', value: { reason: 'declined_by_payer' } },
+    });
+    expect(await nextActionIn(browserSecret())).toBeUndefined();
+  });
+
+  test.each([
+    { case: 'redirectUrl', value: 'javascript:alert(1)' } as const,
+    { case: 'redirectUrl', value: 'not a url' } as const,
+    { case: 'instructions', value: 'x'.repeat(5_000) } as const,
+  ])('is left out when no page could use it: %j', async (action) => {
+    const payment = await desk.startDirect({ merchantId });
+
+    const { paymentAttempt } = await desk.settle(payment, {
+      case: 'pending',
+      value: { providerReference: 'P-1', nextAction: { action } },
+    });
+
+    expect(paymentAttempt?.status).toBe(PaymentAttemptStatus.SENT);
+    const [row] = await desk.query('select next_action from core.payment_attempts where id = $1', [
+      storedId('pat', payment.attemptId),
+    ]);
+    expect(row).toEqual({ next_action: null });
+  });
+});
+
+describe('the notes of callbacks', () => {
+  test('are given to the next worker that takes the attempt', async () => {
+    const payment = await desk.startDirect({ merchantId });
+    await desk.settle(payment, outcomes.pending());
+    const { attemptId: paymentAttemptId } = payment;
+    for (const callbackNote of ['first', 'second', 'second', ''])
+      await desk.payments.hastenPaymentAttempt({ merchantId, paymentAttemptId, callbackNote });
+
+    expect((await desk.take(payment)).callbackNotes).toEqual(['first', 'second']);
+  });
+
+  test('of a reversal make it due, and are given to the next worker that takes it', async () => {
+    const payment = await desk.startDirect({ merchantId });
+    await desk.settle(payment, {
+      case: 'completed',
+      value: { providerTransactionId: 'T-1', amount: '7', currency: 'ETB' },
+    });
+    const lease = async () =>
+      (
+        await reversals.leaseReversals({
+          environment: 1,
+          paymentOptions: ['walleta_ussd'],
+          maxReversals: 1,
+          lease: { seconds: 60n },
+        })
+      ).reversals[0];
+    const first = await lease();
+    const { reversalId = '', leaseId = '', strayPayment } = first ?? {};
+    await reversals.recordReversalOutcome({
+      merchantId,
+      strayPaymentId: strayPayment?.strayPaymentId ?? '',
+      leaseId,
+      outcome: { case: 'pending', value: { providerReference: 'R-1', detail: '' } },
+    });
+    expect(await lease()).toBeUndefined();
+
+    await reversals.hastenReversal({ merchantId, reversalId, callbackNote: 'result 0' });
+
+    expect(await lease()).toMatchObject({
+      reversalId,
+      callbackNotes: ['result 0'],
+      providerReference: 'R-1',
+    });
+    expect(
+      await failureOf(reversals.hastenReversal({ merchantId, reversalId: reversalId.replace(/.$/, '0') })),
+    ).toMatchObject({ reason: 'STRAY_PAYMENT_NOT_FOUND' });
+  });
+});
