@@ -1,5 +1,6 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { buildWalletSimulator } from '../../../src/wallet-simulator/app.ts';
+import type { MountedWallet } from '../../../src/wallet-simulator/app.ts';
 import { standardDelaysMs } from '../../../src/wallet-simulator/delays.ts';
 import { createMemoryJournal } from '../../../src/wallet-simulator/journal.ts';
 import type { JournalFile } from '../../../src/wallet-simulator/journal.ts';
@@ -63,6 +64,8 @@ export interface StartOptions {
   /** Of a simulator that was there before. */
   readonly journals?: Readonly<Record<'walleta' | 'walletb', JournalFile>>;
   readonly time?: ManualTime;
+  /** Wallets besides the two. */
+  readonly others?: readonly MountedWallet[];
 }
 
 /** Both wallets on a free port, in a time of their own. */
@@ -71,18 +74,21 @@ export async function startSimulator(options: StartOptions = {}): Promise<Simula
   const { journals = { walleta: createMemoryJournal(), walletb: createMemoryJournal() } } = options;
   const ledgers = { walleta: createLedger(), walletb: createLedger() };
   const app = await buildWalletSimulator({
-    wallets: (['walleta', 'walletb'] as const).map((wallet) => ({
-      id: wallet,
-      protocol: 'gsma' as const,
-      basePath: `/some/where/${wallet}`,
-      credentials: {
-        client_id: credentials[wallet].clientId,
-        client_secret: credentials[wallet].clientSecret,
-        api_key: credentials[wallet].apiKey,
-      },
-      ledger: ledgers[wallet],
-      journal: journals[wallet],
-    })),
+    wallets: [
+      ...(options.others ?? []),
+      ...(['walleta', 'walletb'] as const).map((wallet) => ({
+        id: wallet,
+        protocol: 'gsma' as const,
+        basePath: `/some/where/${wallet}`,
+        credentials: {
+          client_id: credentials[wallet].clientId,
+          client_secret: credentials[wallet].clientSecret,
+          api_key: credentials[wallet].apiKey,
+        },
+        ledger: ledgers[wallet],
+        journal: journals[wallet],
+      })),
+    ],
     interactive: options.interactive ?? false,
     delaysMs: standardDelaysMs,
     tokenLifetimeSeconds,
