@@ -70,7 +70,8 @@ export const mtnMomo: ConnectorKind<typeof settings> = {
   ],
   capabilities,
   create: (given, options) => {
-    const refunds = disbursementOf(given) !== undefined;
+    const disbursement = disbursementOf(given);
+    const refunds = disbursement !== undefined;
     return new MtnMomoConnector(
       {
         baseUrl: given.base_url,
@@ -80,7 +81,7 @@ export const mtnMomo: ConnectorKind<typeof settings> = {
           apiUser: given.collection_api_user,
           apiKey: given.collection_api_key,
         },
-        disbursement: disbursementOf(given),
+        disbursement,
         providerCallbackHost: given.provider_callback_host,
       },
       { ...capabilities, reversal: refunds, partialReversal: refunds },
@@ -89,13 +90,21 @@ export const mtnMomo: ConnectorKind<typeof settings> = {
   },
 };
 
-/** The credentials of Disbursement; undefined unless all of them are configured. */
+/**
+ * The credentials of Disbursement; undefined if none are configured.
+ * @throws Error that names the settings when only some are configured, because refunds would be missing silently
+ */
 function disbursementOf(given: MtnMomoSettings) {
   const {
     disbursement_subscription_key: subscriptionKey,
     disbursement_api_user: user,
     disbursement_api_key: apiKey,
   } = given;
-  if (subscriptionKey === undefined || user === undefined || apiKey === undefined) return undefined;
+  if (subscriptionKey === undefined || user === undefined || apiKey === undefined) {
+    if (subscriptionKey === undefined && user === undefined && apiKey === undefined) return undefined;
+    throw new Error(
+      'give all of disbursement_subscription_key, disbursement_api_user and disbursement_api_key, or none',
+    );
+  }
   return { subscriptionKey, apiUser: user, apiKey };
 }

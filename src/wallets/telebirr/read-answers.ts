@@ -89,13 +89,14 @@ const whyOf = (status: number): UnknownWhy => {
 const withWait = (result: Unknown, { retryAfterMs }: JsonAnswer): Unknown =>
   retryAfterMs === undefined ? result : { ...result, retryAfterMs };
 
+const quotaExceeded = '49401021002';
+const signatureRefused = '60200099';
 /** The codes that refuse a call. All other codes leave it open. */
 const refusals: ReadonlyMap<string, Failure['reason']> = new Map<string, Failure['reason']>([
-  ['60200099', 'merchant_config'],
+  [signatureRefused, 'merchant_config'],
   ['49401024995', 'invalid_request'],
 ]);
 
-const quotaExceeded = '49401021002';
 const orderNotFound = '60330006';
 
 /** Why an error decides nothing. */
@@ -104,8 +105,8 @@ function unsettled({ code, text: said, answer }: Extract<FabricReading, { kind: 
   if (code === quotaExceeded || answer.status === 429) {
     return withWait(unknown('rate_limited', detail), answer);
   }
-  const why =
-    answer.status >= 500 ? 'server_error' : answer.status === 401 ? 'unauthenticated' : 'unrecognised_code';
+  if (code === signatureRefused || answer.status === 401) return unknown('unauthenticated', detail);
+  const why = answer.status >= 500 ? 'server_error' : 'unrecognised_code';
   return withWait(unknown(why, detail), answer);
 }
 

@@ -305,6 +305,12 @@ describe('a refund', () => {
   });
 });
 
+test('settings with only a part of the Disbursement credentials are refused', () => {
+  const { disbursement_api_key: _key, ...partial } = settings('http://127.0.0.1:1');
+
+  expect(() => createMtn(partial, 'https://gatehouse.example')).toThrow(/all of disbursement_/);
+});
+
 describe('a callback', () => {
   test.each(['PUT', 'POST'])('by %s is a reason to query', (method) => {
     const hint = subject.connector.parseCallback({

@@ -191,6 +191,15 @@ describe('a query', () => {
     expect((await query()).result).toMatchObject(expected);
   });
 
+  test('whose signature is refused is unauthenticated, so that a check of the credentials shows it', async () => {
+    subject.wallet.on(
+      routes.queryOrder,
+      json(500, { errorCode: '60200099', errorMsg: 'Verify the sign field failed' }),
+    );
+
+    expect((await query()).result).toMatchObject({ kind: 'unknown', why: 'unauthenticated' });
+  });
+
   test('of an order that telebirr does not know is unknown, and recovery finds nothing', async () => {
     const unknownOrder = { result: 'FAIL', code: '60330006', msg: 'The order was not found.' };
     subject.wallet.on(routes.queryOrder, json(299, unknownOrder));
