@@ -87,7 +87,10 @@ function rangeOf({
   greatestMinorUnits: greatest,
   decimals,
 }: WalletCurrency): string {
-  const write = (minorUnits: bigint) => Money.formatMinorUnits(minorUnits, currency);
+  const write = (minorUnits: bigint): string => {
+    const text = Money.formatMinorUnits(minorUnits, currency);
+    return decimals === 0 ? text.replace(/\.0+$/, '') : text;
+  };
   const bounds =
     least !== undefined && greatest !== undefined
       ? `${write(least)} to ${write(greatest)} ${currency.code}`

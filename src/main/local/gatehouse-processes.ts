@@ -4,7 +4,12 @@ import { readCoreSettings } from '../../core/settings.ts';
 import { readDashboardSettings } from '../../dashboard/settings.ts';
 import { readRestFacadeSettings } from '../../rest-facade/settings.ts';
 import { readWallets } from '../../contract/wallets-file/read-wallets-file.ts';
-import { demoWallets, simulatedWalletSecrets } from './demo-wallets.ts';
+import {
+  demoCurrencies,
+  demoWalletVariables,
+  demoWalletsJson,
+  simulatorCredentialsJson,
+} from './demo-wallets.ts';
 import { readWalletSimulatorSettings } from '../../wallet-simulator/settings.ts';
 import { readWalletsSettings } from '../../wallets/settings.ts';
 import { readWebhooksSettings } from '../../webhooks/settings.ts';
@@ -141,7 +146,7 @@ export function walletSimulatorProcess(settings: LocalSettings): ProcessSpec {
   const env = {
     ...settings.environment,
     GATEHOUSE_SIMULATOR_PORT: String(addresses.ports.simulator),
-    GATEHOUSE_SIMULATOR_CREDENTIALS: JSON.stringify(secrets.simulated_wallets),
+    GATEHOUSE_SIMULATOR_CREDENTIALS: simulatorCredentialsJson(secrets.simulated_wallets),
     // Payments survive a restart, so the simulated wallets must survive it too.
     GATEHOUSE_SIMULATOR_JOURNAL_DIR: join(settings.dataFolder, 'wallet-simulator'),
   };
@@ -153,7 +158,14 @@ export function walletSimulatorProcess(settings: LocalSettings): ProcessSpec {
 const walletsSource = ({ environment, secrets, addresses }: LocalSettings) =>
   environment['GATEHOUSE_WALLETS_FILE'] || environment['GATEHOUSE_WALLETS']
     ? {}
-    : { GATEHOUSE_WALLETS: demoWallets(addresses.simulator, secrets, environment['GATEHOUSE_CURRENCIES']) };
+    : {
+        GATEHOUSE_WALLETS: demoWalletsJson(
+          addresses.simulator,
+          secrets.simulated_wallets,
+          environment['GATEHOUSE_CURRENCIES'] || undefined,
+        ),
+        GATEHOUSE_CURRENCIES: environment['GATEHOUSE_CURRENCIES'] || demoCurrencies,
+      };
 
 /** The wallets process, with the configured wallets or else the simulated ones of the sandbox. @throws SettingsError */
 export function walletsProcess(settings: LocalSettings): ProcessSpec {
@@ -168,7 +180,7 @@ export function walletsProcess(settings: LocalSettings): ProcessSpec {
       settings.environment['GATEHOUSE_WALLET_CALLBACK_BASE_URL'] || addresses.walletCallback,
     GATEHOUSE_WALLET_CALLBACK_KEY: secrets.wallet_callback_key,
     ...walletsSource(settings),
-    ...simulatedWalletSecrets(secrets),
+    ...demoWalletVariables(secrets.simulated_wallets),
   };
   readWalletsSettings(env);
   return nodeProcess('wallets', `callbacks ${addresses.walletCallback}`, settings, env);

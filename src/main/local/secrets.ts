@@ -2,12 +2,13 @@ import { join } from 'node:path';
 import { Type } from '@sinclair/typebox';
 import type { Static } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
+import { v4 as uuidv4 } from 'uuid';
 import { roles } from '../../contract/roles.ts';
+import { completeWalletSecrets } from './demo-wallets.ts';
 import { readIfThere, writePrivateFile } from './private-file.ts';
 import { StartError } from './start-error.ts';
 
 const Secret = Type.String({ minLength: 24 });
-const WalletCredentials = Type.Object({ client_id: Secret, client_secret: Secret, api_key: Secret });
 const SecretsFile = Type.Object({
   /** The pepper of key hashes and tokens. Without it, every API key in the database is invalid. */
   master_key: Type.String({ pattern: '^[0-9a-f]{64}$' }),
@@ -15,8 +16,8 @@ const SecretsFile = Type.Object({
   nats_password: Secret,
   /** Makes the wallets' callback URLs unguessable. Files from versions without wallets lack it and the next. */
   wallet_callback_key: Type.Optional(Type.String({ pattern: '^[0-9a-f]{64}$' })),
-  /** The credentials between the simulated wallets and the wallets process. */
-  simulated_wallets: Type.Optional(Type.Object({ walleta: WalletCredentials, walletb: WalletCredentials })),
+  /** The credentials between the simulated wallets and the wallets process, by wallet and name. */
+  simulated_wallets: Type.Optional(Type.Record(Type.String(), Type.Record(Type.String(), Secret))),
   /** Encrypts the merchants' signing secrets at rest. Files from versions without webhooks lack it. */
   webhook_secret_key: Type.Optional(Type.String({ pattern: '^[0-9a-f]{64}$' })),
   service_tokens: Type.Record(Type.String(), Secret),
@@ -62,7 +63,6 @@ export async function readOrMakeSecrets(
         `To start over without any of the data, remove the folder ${folder}.`,
     );
   const makeSecret = () => randomBytes(32).toString('base64url');
-  const makeWallet = () => ({ client_id: makeSecret(), client_secret: makeSecret(), api_key: makeSecret() });
   const kept: KeptSecrets =
     text === undefined
       ? {
@@ -75,16 +75,17 @@ export async function readOrMakeSecrets(
   const missing = roles.filter((role) => kept.service_tokens[role] === undefined);
   const added = Object.fromEntries(missing.map((role) => [role, makeSecret()]));
   const { wallet_callback_key, simulated_wallets, webhook_secret_key } = kept;
+  const makeUuid = () => uuidv4({ random: randomBytes(16) });
+  const wallets = completeWalletSecrets(simulated_wallets ?? {}, makeSecret, makeUuid);
   const secrets = {
     ...kept,
     wallet_callback_key: wallet_callback_key ?? randomBytes(32).toString('hex'),
-    simulated_wallets: simulated_wallets ?? { walleta: makeWallet(), walletb: makeWallet() },
+    simulated_wallets: wallets.secrets,
     webhook_secret_key: webhook_secret_key ?? randomBytes(32).toString('hex'),
     service_tokens: { ...kept.service_tokens, ...added },
   };
-  const isComplete = [wallet_callback_key, simulated_wallets, webhook_secret_key].every(
-    (secret) => secret !== undefined,
-  );
+  const isComplete =
+    wallets.isComplete && [wallet_callback_key, webhook_secret_key].every((secret) => secret !== undefined);
   if (missing.length === 0 && isComplete) return secrets;
   await writePrivateFile(path, `${JSON.stringify(secrets, undefined, 2)}\n`);
   return secrets;

@@ -9,6 +9,7 @@ import { chooseAddresses } from './addresses.ts';
 import type { Addresses } from './addresses.ts';
 import { ensureDemoMerchant, readDemoMerchant } from './demo-merchant.ts';
 import { ensureDemoUsers, readDemoUsers } from './demo-users.ts';
+import { walletAccess } from './demo-wallets.ts';
 import { ensureWebhookSecrets } from './demo-webhook-secrets.ts';
 import {
   checkoutProcess,
@@ -191,7 +192,8 @@ export async function startGatehouse(options: StartOptions): Promise<Gatehouse> 
       checkout,
       dashboard: addresses.dashboard,
       simulator: simulatorUrl,
-      wallets: walletCallback,
+      wallet_callbacks: walletCallback,
+      wallets: walletAccess(simulatorUrl, secrets.simulated_wallets),
       grpc,
       connect,
       webhooks,

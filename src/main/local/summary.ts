@@ -1,3 +1,4 @@
+import type { walletAccess } from './demo-wallets.ts';
 import type { DemoMerchant } from './demo-merchant.ts';
 import type { DemoUsers } from './demo-users.ts';
 import type { WebhookSecrets } from './demo-webhook-secrets.ts';
@@ -8,8 +9,10 @@ export interface DemoFile {
   readonly checkout: string;
   readonly dashboard: string;
   readonly simulator: string;
-  /** The address of the wallets process. */
-  readonly wallets: string;
+  /** The address of the wallets process, for callbacks. */
+  readonly wallet_callbacks: string;
+  /** By wallet, what a client of the simulated wallet needs. */
+  readonly wallets: ReturnType<typeof walletAccess>;
   readonly grpc: string;
   readonly connect: string;
   /** The addresses of the webhooks process. */

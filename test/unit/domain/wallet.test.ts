@@ -73,7 +73,7 @@ describe('money that no wallet takes is refused with what they take', () => {
       'ETB',
       all,
       'amount',
-      'must be 1.00 to 75000.00 ETB, or at least 10.00 ETB in whole units: no wallet takes another amount',
+      'must be 1.00 to 75000.00 ETB, or at least 10 ETB in whole units: no wallet takes another amount',
     ],
     ['5.50', 'KES', all, 'amount', 'must be KES in whole units: no wallet takes another amount'],
     ['80000', 'ETB', ['birr_ussd'], 'amount', 'must be 1.00 to 75000.00 ETB: no wallet takes another amount'],

@@ -1,8 +1,19 @@
+import { randomUUID } from 'node:crypto';
 import { expect, test } from '@jest/globals';
-import { coreProcess, walletsProcess, webhooksProcess } from '../../../src/main/local/gatehouse-processes.ts';
+import { completeWalletSecrets } from '../../../src/main/local/demo-wallets.ts';
+import { readWallets } from '../../../src/contract/wallets-file/read-wallets-file.ts';
+import { connectorKinds } from '../../../src/wallets/connector-kinds.ts';
+import { walletSettings } from '../../../src/wallets/wallet-settings.ts';
+import { readWalletSimulatorSettings } from '../../../src/wallet-simulator/settings.ts';
+import {
+  coreProcess,
+  walletSimulatorProcess,
+  walletsProcess,
+  webhooksProcess,
+} from '../../../src/main/local/gatehouse-processes.ts';
 import type { LocalSettings } from '../../../src/main/local/gatehouse-processes.ts';
 
-const wallet = { client_id: 'shop', client_secret: 'secret', api_key: 'key' };
+const { secrets: walletSecrets } = completeWalletSecrets({}, () => 's'.repeat(32), randomUUID);
 
 const settings = (environment: LocalSettings['environment']): LocalSettings => ({
   environment,
@@ -17,7 +28,7 @@ const settings = (environment: LocalSettings['environment']): LocalSettings => (
     service_tokens: { wallets: 'w'.repeat(32), webhooks: 'h'.repeat(32), operator: 'o'.repeat(32) },
     webhook_secret_key: 'c'.repeat(64),
     wallet_callback_key: 'b'.repeat(64),
-    simulated_wallets: { walleta: wallet, walletb: wallet },
+    simulated_wallets: walletSecrets,
   },
   addresses: {
     ports: {
@@ -116,4 +127,17 @@ test('who sets the keys that encrypt signing secrets, or the networks, has them'
   };
 
   expect(webhooksProcess(settings(own)).env).toMatchObject(own);
+});
+
+test('every connector has a simulated wallet in the sandbox, whose two sides are valid', () => {
+  const { env } = walletsProcess(settings({}));
+  const wallets = readWallets({ file: undefined, json: env['GATEHOUSE_WALLETS'] });
+
+  const connected = walletSettings(wallets, connectorKinds, env);
+
+  expect(new Set(connected.map(({ kind }) => kind))).toEqual(new Set(connectorKinds));
+  const simulator = readWalletSimulatorSettings(walletSimulatorProcess(settings({})).env);
+  expect(simulator.GATEHOUSE_SIMULATOR_CREDENTIALS.map(({ id, protocol }) => [id, protocol])).toEqual(
+    connected.map(({ wallet, kind }) => [wallet, kind.name]),
+  );
 });
