@@ -120,6 +120,8 @@ export interface Payments {
   readonly endAndCallBack: (payment: Payment, code?: string) => boolean;
   readonly find: (kind: Payment['kind'], requestId: string) => Payment | undefined;
   readonly byId: (id: string) => Payment | undefined;
+  /** The payment with this value in its details. */
+  readonly having: (detail: string, value: string) => Payment | undefined;
   /** The refunds of a payment, oldest first. */
   readonly refundsOf: (requestId: string) => readonly Payment[];
   readonly prompts: (payer?: string) => readonly PromptView[];
@@ -292,6 +294,8 @@ export function createPayments(options: PaymentsOptions): Payments {
     endAndCallBack,
     find: (kind, requestId) => byRequest.get(keyOf(kind, requestId)),
     byId: (id) => payments.get(id),
+    having: (detail, value) =>
+      [...payments.values()].find(({ kind, details }) => kind === 'payment' && details[detail] === value),
     refundsOf,
     prompts: (payer) => newestFirst(payer).map((payment) => promptView(options, payment)),
     charges: (payer) =>

@@ -33,11 +33,7 @@ export function addCheckoutPage(
   { context, payments, credentials }: CheckoutPageOptions,
 ): void {
   const { basePath, now } = context;
-  const byPrepayId = (id: string | undefined): Payment | undefined =>
-    payments
-      .prompts()
-      .map((prompt) => payments.byId(prompt.id))
-      .find((payment) => payment?.details['prepay_id'] === id);
+  const byPrepayId = (id = ''): Payment | undefined => payments.having('prepay_id', id);
   const send = (reply: FastifyReply, status: number, html: string): FastifyReply =>
     reply.code(status).headers(headers).send(html);
   const refuse = (reply: FastifyReply, why: string): FastifyReply =>
@@ -53,7 +49,7 @@ export function addCheckoutPage(
     const { appid, merch_code, nonce_str, prepay_id, timestamp, sign } = request.query;
     // Some clients do not encode the plus signs of the signature, which arrive as spaces.
     const signed = { appid, merch_code, nonce_str, prepay_id, timestamp, sign: sign?.replaceAll(' ', '+') };
-    if (!isSigned(signed, credentials.merchantPublicKey)) {
+    if (!isSigned(signed, credentials)) {
       return refuse(reply, 'The link is not signed by the shop. Go back to the shop and start again.');
     }
     const payment = byPrepayId(prepay_id);

@@ -15,6 +15,8 @@ export const credentialsSchema = Type.Object({
   merchant_public_key: text,
   /** The key with which telebirr signs answers and notifications: PEM or bare base 64. */
   telebirr_private_key: text,
+  /** Whether the merchant's signatures must be RSASSA-PSS. Clients disagree, and so do telebirr's environments. */
+  require_pss: Type.Optional(Type.Boolean()),
 });
 
 export interface TelebirrCredentials {
@@ -24,6 +26,7 @@ export interface TelebirrCredentials {
   readonly merchantCode: string;
   readonly merchantPublicKey: KeyObject;
   readonly telebirrPrivateKey: KeyObject;
+  readonly requirePss: boolean;
 }
 
 /** @throws Error for keys that cannot be read */
@@ -37,6 +40,7 @@ export function readCredentials(credentials: unknown): TelebirrCredentials {
     appSecret: given.app_secret,
     merchantAppId: given.merchant_app_id,
     merchantCode: given.merchant_code,
+    requirePss: given.require_pss ?? false,
     merchantPublicKey: createPublicKey(
       isPem(publicKey) ? publicKey : { key: der(publicKey), format: 'der', type: 'spki' },
     ),

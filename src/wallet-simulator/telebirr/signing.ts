@@ -36,9 +36,19 @@ const pss = (key: KeyObject) => ({ key, padding: constants.RSA_PKCS1_PSS_PADDING
 export const signFields = (message: Fields, key: KeyObject): string =>
   sign('sha256', Buffer.from(stringToSign(message)), pss(key)).toString('base64');
 
-/** Whether `message.sign` is the merchant's signature. telebirr accepts PSS only. */
-export function isSigned(message: Fields, key: KeyObject): boolean {
+/** Whether `message.sign` is the merchant's signature: RSASSA-PSS, or else PKCS#1 v1.5 unless PSS is required. */
+export function isSigned(
+  message: Fields,
+  {
+    merchantPublicKey: key,
+    requirePss,
+  }: { readonly merchantPublicKey: KeyObject; readonly requirePss: boolean },
+): boolean {
   const given = message['sign'];
   if (typeof given !== 'string') return false;
-  return verify('sha256', Buffer.from(stringToSign(message)), pss(key), Buffer.from(given, 'base64'));
+  const text = Buffer.from(stringToSign(message));
+  const signature = Buffer.from(given, 'base64');
+  return (
+    verify('sha256', text, pss(key), signature) || (!requirePss && verify('sha256', text, key, signature))
+  );
 }

@@ -39,6 +39,7 @@ const start = (time?: SimulatorUnderTest['time']): Promise<SimulatorUnderTest> =
           merchant_code: '000123',
           merchant_public_key: merchant.publicKey,
           telebirr_private_key: telebirr.privateKey,
+          require_pss: true,
         },
       },
     ],
@@ -119,7 +120,7 @@ async function confirm({ json }: Answer, phone: string): Promise<void> {
 describe('a call', () => {
   test.each<[string, Json, CallOptions, number, string]>([
     ['a changed field', {}, { change: (message) => ({ ...message, nonce_str: 'other' }) }, 500, '60200099'],
-    ['PKCS#1 v1.5', {}, { padding: 'pkcs1' }, 500, '60200099'],
+    ['PKCS#1 v1.5 where PSS is required', {}, { padding: 'pkcs1' }, 500, '60200099'],
     ['another merchant', { merch_code: '000999' }, {}, 500, '60200099'],
     ['an underscore in its id', { merch_order_id: 'pat_1' }, {}, 400, '49401024995'],
     ['special characters in its title', { title: 'Tea & cakes' }, {}, 400, '49401024995'],
@@ -154,6 +155,23 @@ describe('a call', () => {
     expect(json).toMatchObject({ result: 'SUCCESS', code: '0' });
     expect(verifyMessage(json, createPublicKey(telebirr.publicKey))).toBe('pss');
   });
+});
+
+test('an order in the app gets a code for the phone, and is found by its prepay_id', async () => {
+  const content = {
+    notify_url: 'http://127.0.0.1:9/notify',
+    merch_order_id: 'order2',
+    trade_type: 'InApp',
+    title: 'Tea',
+    total_amount: '12.00',
+    trans_currency: 'ETB',
+  };
+  const created = await call('/inapp/createOrder', 'payment.createorder', content);
+
+  const { prepay_id: id, receiveCode } = created.json['biz_content'] as Record<string, string>;
+  const found = await call('/merchant/queryOrder', 'payment.queryorder', { prepay_id: id });
+  expect(receiveCode).toBe(`TELEBIRR$BUYGOODS$000123$12.00$${id}$120m`);
+  expect(found.json['biz_content']).toMatchObject({ merch_order_id: 'order2', order_status: 'WAIT_PAY' });
 });
 
 describe('an order', () => {

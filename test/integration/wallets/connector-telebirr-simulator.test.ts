@@ -140,6 +140,18 @@ test.each([
   await close();
 });
 
+test('an environment that takes PKCS#1 v1.5 is served by the setting', async () => {
+  const connector = createTelebirr(settings(origin, { signature_padding: 'pkcs1' }), receiver.url);
+  const request = payment({ attemptId: randomUUID(), payerPhone: '+251910000000' });
+
+  const { result } = await connector.initiate(request, options);
+  if (result.kind !== 'accepted') throw new Error(result.kind);
+  await confirmOnPage(result.nextAction, request.payerPhone);
+
+  await waitUntil('the payer is charged', async () => (await chargesOf(request)).length === 1);
+  await connector.close();
+});
+
 test('a payer who cancels on the page is declined, without a reason', async () => {
   const { connector, paymentThat, close } = await startSubject();
   const request = paymentThat('completed');
