@@ -1,10 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
 import { accountReference } from '../../../src/wallets/mpesa-daraja/account-reference.ts';
 import { callbackUrl } from '../../../src/wallets/mpesa-daraja/callback-url.ts';
+import { answerTo, readStatus } from '../../../src/wallets/mpesa-daraja/confirm-payment.ts';
 import { compactTime, readCompactTime } from '../../../src/wallets/mpesa-daraja/eat-time.ts';
+import type { ResultNote } from '../../../src/wallets/mpesa-daraja/notes.ts';
 import { noteOf, readNotes, writeNote } from '../../../src/wallets/mpesa-daraja/notes.ts';
 import { readPayerStarted, validationReply } from '../../../src/wallets/mpesa-daraja/payer-started.ts';
 import { readPushAnswer, readPushState } from '../../../src/wallets/mpesa-daraja/read-push.ts';
+import { withQuestion, writeReference } from '../../../src/wallets/mpesa-daraja/references.ts';
 import { readCertificate } from '../../../src/wallets/mpesa-daraja/security-credential.ts';
 import type { JsonAnswer } from '../../../src/wallets/connector/json-reply.ts';
 
@@ -199,6 +202,54 @@ describe('a message of M-Pesa becomes a note without phone numbers', () => {
     if (note === undefined) return;
     expect(writeNote(note).length).toBeLessThan(800);
     expect(readNotes(['not a note', writeNote(note)])).toEqual([note]);
+  });
+});
+
+describe('the answer to a status question', () => {
+  const note: ResultNote = {
+    ...{ about: 'result' as const, ids: ['AG_1'], code: '0', receipt: 'NLJ7RT61SV' },
+    ...{ status: 'Completed', amount: '100' },
+  };
+  const asked = [{ ids: ['AG_1'], at: 0, of: 'NLJ7RT61SV' }];
+
+  test.each([
+    ['another receipt', { receipt: 'AAAAAAAAAA' }, 'untold'],
+    ['no receipt', { receipt: undefined }, 'untold'],
+    ['no amount', { amount: undefined }, 'untold'],
+    ['a result code', { code: '2001' }, 'untold'],
+    ['an unheard-of status', { status: 'Levitating' }, 'untold'],
+    ['no status', { status: undefined }, 'untold'],
+    ['Initiated', { status: 'Initiated' }, 'open'],
+    ['Pending Authorized', { status: 'Pending Authorized' }, 'open'],
+    ['Cancelled', { status: 'Cancelled' }, 'ended'],
+    ['Expired', { status: 'Expired' }, 'ended'],
+    ['Completed', {}, 'completed'],
+  ])('with %s decides no more than it says', (_what, over, kind) => {
+    expect(readStatus({ ...note, ...(over as Partial<ResultNote>) }, 'NLJ7RT61SV', 'KES').kind).toBe(kind);
+  });
+
+  test('adds the fee of the payer', () => {
+    expect(readStatus({ ...note, fee: '22.4' }, undefined, 'KES')).toEqual({
+      ...{ kind: 'completed', receipt: 'NLJ7RT61SV', amount: '100', currency: 'KES' },
+      fees: [{ amount: '22.4', currency: 'KES' }],
+    });
+  });
+
+  test('counts for the conversation that was acknowledged to us, and for the receipt that it was about', () => {
+    expect(answerTo(asked, 'NLJ7RT61SV', [note])).toBe(note);
+    expect(answerTo(asked, 'NLJ7RT61SV', [{ ...note, ids: ['AG_2'] }])).toBeUndefined();
+    expect(answerTo(asked, 'AAAAAAAAAA', [note])).toBeUndefined();
+    expect(answerTo(undefined, 'NLJ7RT61SV', [note])).toBeUndefined();
+  });
+
+  test('about two questions leaves a reference within 800 characters', () => {
+    const id = 'x'.repeat(64);
+    const question = { ids: [id, id], at: Date.now(), of: id };
+    const reference = { checkout: id, at: Date.now(), paid: true as const, receipt: id };
+    const asks = withQuestion(withQuestion(withQuestion([], question), question), question);
+
+    expect(asks).toHaveLength(2);
+    expect(writeReference({ ...reference, asked: asks }).length).toBeLessThanOrEqual(800);
   });
 });
 
