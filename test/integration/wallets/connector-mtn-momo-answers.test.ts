@@ -343,3 +343,13 @@ describe('a callback', () => {
     await connector.close();
   });
 });
+
+test('a statement is refused, because MTN has none', async () => {
+  const period = { from: new Date('2026-01-01T00:00:00Z'), to: new Date('2026-01-02T00:00:00Z') };
+  const read = async () => {
+    for await (const page of subject.connector.statement(period, options)) expect(page).toBeUndefined();
+  };
+
+  await expect(read()).rejects.toThrow(/has no statement/);
+  expect(subject.connector.capabilities.statement).toBe(false);
+});

@@ -225,6 +225,12 @@ describe('a refund', () => {
     });
   });
 
+  test('whose answer was lost is asked for again under its number, because telebirr cannot be asked about it', async () => {
+    const { result, exchanges } = await subject.connector.recover('stp_01k9z3t5y8e6wbv2n4m7q1h0cd', options);
+
+    expect([result, exchanges]).toEqual([{ kind: 'not_found' }, []]);
+  });
+
   test.each([
     ['REFUND_SUCCESS', 'accepted'],
     ['REFUND_DUPLICATED', 'accepted'],
@@ -325,4 +331,14 @@ describe('the settings', () => {
     await create(file).close();
     await rm(folder, { recursive: true });
   });
+});
+
+test('a statement is refused, because telebirr has none', async () => {
+  const period = { from: new Date('2026-01-01T00:00:00Z'), to: new Date('2026-01-02T00:00:00Z') };
+  const read = async () => {
+    for await (const page of subject.connector.statement(period, options)) expect(page).toBeUndefined();
+  };
+
+  await expect(read()).rejects.toThrow(/has no statement/);
+  expect(subject.connector.capabilities.statement).toBe(false);
 });
