@@ -16,6 +16,7 @@ import { OrderService } from '../src/gen/gatehouse/v1/order_service_pb.js';
 import { startTemporaryNats, startTemporaryPostgres } from '../src/main/local/temporary-servers.ts';
 import { createGrpcTransport } from '../src/contract/grpc-transport.ts';
 import { startProcess } from '../test/support/gatehouse-process.ts';
+import { walletsOfCore } from '../test/support/simulated-wallets.ts';
 import { waitUntil } from '../test/support/wait-until.ts';
 
 /** A system call as strace saw it end: its lines are in the order of what happened. */
@@ -47,6 +48,7 @@ async function watchOrders(): Promise<boolean> {
     GATEHOUSE_NATS_URL: nats.url,
     GATEHOUSE_MASTER_KEY: randomBytes(32).toString('hex'),
     GATEHOUSE_SERVICE_TOKENS: `operator:${operator},writer:${writer}`,
+    GATEHOUSE_WALLETS: walletsOfCore(),
     GATEHOUSE_CORE_GRPC_PORT: '0',
     GATEHOUSE_CORE_CONNECT_PORT: '0',
   });

@@ -4,6 +4,7 @@ import { pathToFileURL } from 'node:url';
 import pg from 'pg';
 import type * as HeapFlags from '../../src/main/local/heap-flags.ts';
 import { startTemporaryNats } from '../../src/main/local/temporary-servers.ts';
+import { walletsOfCore } from '../../test/support/simulated-wallets.ts';
 import { waitUntil } from '../../test/support/wait-until.ts';
 import { childrenNamed } from '../load/process-usage.ts';
 import { createCleanUps } from './clean-ups.ts';
@@ -132,6 +133,7 @@ const coreSettings: SettingsFor = (databaseUrl, natsUrl, tokens) => ({
   // The keys of the database's merchant were hashed with it.
   GATEHOUSE_MASTER_KEY: 'ab'.repeat(32),
   GATEHOUSE_SERVICE_TOKENS: tokensInWords(tokens),
+  GATEHOUSE_WALLETS: walletsOfCore(),
   GATEHOUSE_CORE_GRPC_PORT: '0',
   GATEHOUSE_CORE_CONNECT_PORT: '0',
 });

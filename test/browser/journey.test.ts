@@ -126,7 +126,7 @@ describe('a customer', () => {
 
     await orders.settle(order, { attempt: 'DECLINED', declineReason: 'insufficient_funds' });
     await page.getByRole('alert').getByText('not enough money').waitFor();
-    await pay('Wallet B without internet');
+    await pay('Wallet B');
 
     expect(await orders.attempts(order)).toEqual([
       { status: 'DECLINED', phone: '+251922334455', payment_option: 'walleta_ussd' },
@@ -269,7 +269,7 @@ describe('without scripts', () => {
     const order = await orders.register({ returnUrl: `${shop.origin}/thanks?a=1&b=2` });
     await page.goto(order.url);
     await page.getByText('30 minutes').waitFor();
-    await pay('Wallet B without internet');
+    await pay('Wallet B');
 
     await orders.settle(order, { attempt: 'SUCCEEDED', order: 'COMPLETED' });
 
@@ -281,7 +281,7 @@ describe('without scripts', () => {
   test('a customer checks again by hand, having stopped the page from doing so', async () => {
     const order = await orders.register();
     await page.goto(order.url);
-    await pay('Wallet B without internet');
+    await pay('Wallet B');
     const [again, stop] = [
       page.getByRole('link', { name: 'Check again' }),
       page.getByRole('link', { name: 'Stop this page from reloading' }),
