@@ -13,6 +13,7 @@ export interface ConnectorKind<Settings extends TObject = TObject> {
   readonly settings: Settings;
   /** The settings that a merchant may replace with its own: its payee account, and the credentials for it. */
   readonly merchantSettings: readonly string[];
+  /** With all optional settings. A connector without some of them may have fewer capabilities. */
   readonly capabilities: WalletCapabilities;
   create(settings: Static<Settings>, options: ConnectorOptions): WalletConnector;
 }

@@ -2,7 +2,7 @@ import type { ConnectorKind } from '../connector/connector-kind.ts';
 import { DarajaConnector, darajaCapabilities } from './daraja-connector.ts';
 import { darajaSettings } from './daraja-settings.ts';
 
-/** M-Pesa in Kenya. With the setting `pull`, a connector also has the statement. */
+/** M-Pesa in Kenya. Only a connector with the setting `pull` has the statement, and finds requests in it. */
 export const mpesaDaraja: ConnectorKind<typeof darajaSettings> = {
   name: 'mpesa-daraja',
   settings: darajaSettings,
@@ -17,6 +17,6 @@ export const mpesaDaraja: ConnectorKind<typeof darajaSettings> = {
     'initiator_password',
     'pull',
   ],
-  capabilities: darajaCapabilities,
+  capabilities: { ...darajaCapabilities, statement: true, recovery: true },
   create: (settings, options) => new DarajaConnector(settings, options),
 };

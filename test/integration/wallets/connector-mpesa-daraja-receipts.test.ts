@@ -84,6 +84,13 @@ async function pay(payment: PaymentRequest): Promise<Extract<PaymentOutcome, { k
   return outcome;
 }
 
+test.each([true, false])('the statement and recovery depend on the setting pull (%p)', (pull) => {
+  connector = connect(pull);
+
+  expect(connector.capabilities).toMatchObject({ statement: pull, recovery: pull });
+  expect(mpesaDaraja.capabilities).toMatchObject({ statement: true, recovery: true });
+});
+
 describe('a payment of which no callback gave the receipt', () => {
   test.each([
     ['10', 'the callback was lost'],
