@@ -1,10 +1,11 @@
-/** Plays three payments against the Gatehouse that `npm start` runs here, and prints what happens at each hop. */
+/** Plays three payments, of the demo wallets or of one wallet, against the Gatehouse that `npm start` runs here, and prints what happens at each hop. */
 import { resolve } from 'node:path';
-import { styleText } from 'node:util';
+import { parseArgs, styleText } from 'node:util';
 import { readCliSettings } from '../cli/settings.ts';
 import { createGrpcTransport } from '../contract/grpc-transport.ts';
 import { DemoStopped } from './demo/demo-stopped.ts';
-import { journeys } from './demo/journeys.ts';
+import { demoWalletIds, journeys, journeysWith } from './demo/journeys.ts';
+import type { Journey } from './demo/journeys.ts';
 import { openObserver } from './demo/observer.ts';
 import { playJourney } from './demo/play-journey.ts';
 import { findRunning } from './demo/running-gatehouse.ts';
@@ -40,9 +41,10 @@ async function play(): Promise<void> {
     style,
   };
   try {
+    const played = chooseJourneys(process.argv.slice(2));
     print(style.strong('Three payments in the sandbox: no real money, everything else is real.'));
     print(style.faint(`Watch the payers' phones meanwhile: ${demo.simulator}`));
-    for (const [index, journey] of journeys.entries()) {
+    for (const [index, journey] of played.entries()) {
       print(`\n${style.strong(`${index + 1}. ${journey.title}`)}`);
       await playJourney(journey, parts);
     }
@@ -56,6 +58,19 @@ async function play(): Promise<void> {
     transport.close();
     await receiver.close();
   }
+}
+
+/** The journeys of `--wallet <id>`, or those of the two demo wallets. @throws DemoStopped */
+function chooseJourneys(args: readonly string[]): readonly Journey[] {
+  const usage = `Use: npm run demo, or npm run demo -- --wallet <one of ${demoWalletIds.join(', ')}>`;
+  try {
+    const { values } = parseArgs({ args: [...args], options: { wallet: { type: 'string' } } });
+    const chosen = values.wallet === undefined ? journeys : journeysWith(values.wallet);
+    if (chosen !== undefined) return chosen;
+  } catch {
+    // The usage says what is wrong with any other argument.
+  }
+  throw new DemoStopped(usage);
 }
 
 try {

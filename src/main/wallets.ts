@@ -24,7 +24,11 @@ import { reconcileWork } from '../wallets/reconcile-work.ts';
 import { reportWalletStatus } from '../wallets/report-status.ts';
 import { createWalletBreaker } from '../wallets/wallet-breaker.ts';
 import { createWalletMeter } from '../wallets/wallet-meter.ts';
+import { SettingsError } from '../platform/settings/read-settings.ts';
+import type { ConnectorOptions } from '../wallets/connector/connector-kind.ts';
+import type { WalletConnector } from '../wallets/connector/wallet-connector.ts';
 import { walletSettings } from '../wallets/wallet-settings.ts';
+import type { WalletSettings } from '../wallets/wallet-settings.ts';
 import { attemptWork, reversalWork } from '../wallets/wallet-work.ts';
 import { readSettingsOrExit } from './read-settings.ts';
 import { startLogging } from './start-logging.ts';
@@ -73,7 +77,7 @@ const served = wallets.map((settings) => {
   const name = `${settings.wallet}-${settings.environment}`;
   const maxInFlight = settings.maxInFlight ?? standardMaxInFlight;
   const meter = createWalletMeter(() => performance.now());
-  const plain = settings.kind.create(settings.settings, {
+  const plain = connectorOrExit(settings, {
     callbackBaseUrl: () => `${listening.callbackBaseUrl}/callbacks/${name}`,
     currencies: settings.currencies,
     timeouts: { connectMs: 5_000, callMs: settings.callTimeoutMs ?? standardCallTimeoutMs },
@@ -93,6 +97,19 @@ const served = wallets.map((settings) => {
   const tokens = createCallbackTokens(config.GATEHOUSE_WALLET_CALLBACK_KEY, name);
   return { name, tokens, settings, connector, meter, askUntil, breaker, maxInFlight, sources, apiKey };
 });
+
+/** Some settings are read only by their connector, such as keys and certificates. */
+function connectorOrExit(settings: WalletSettings, options: ConnectorOptions): WalletConnector {
+  return readSettingsOrExit(() => {
+    try {
+      return settings.kind.create(settings.settings, options);
+    } catch (error) {
+      const { wallet, environment } = settings;
+      const problem = error instanceof Error ? error.message : String(error);
+      throw new SettingsError(`the settings of ${wallet} in ${environment} cannot be used: ${problem}`);
+    }
+  });
+}
 
 const app = buildCallbackApp({
   wallets: served,

@@ -4,8 +4,8 @@ import { execute } from './cli-harness.ts';
 import type { Outcome } from './cli-harness.ts';
 import { oneCommand } from './one-command.ts';
 
-const playDemo = (dataFolder: string): Promise<Outcome> =>
-  execute(process.execPath, ['src/main/demo.ts'], {
+const playDemo = (dataFolder: string, ...args: readonly string[]): Promise<Outcome> =>
+  execute(process.execPath, ['src/main/demo.ts', ...args], {
     PATH: process.env['PATH'],
     GATEHOUSE_DATA_DIR: dataFolder,
   });
@@ -50,6 +50,19 @@ describe('npm run demo', () => {
     const seconds = [...paid.matchAll(/^ +(\d+\.\d{3}) s /gm)].map(([, text]) => Number(text));
     expect(seconds.length).toBeGreaterThan(9);
     expect(seconds).toEqual([...seconds].sort((a, b) => a - b));
+
+    const telebirr = await playDemo(dataFolder, '--wallet', 'telebirr');
+    expect(telebirr.stderr).toBe('');
+    const [, done = '', refused = '', lost = ''] = telebirr.stdout.split(/\n\n\d\. /);
+    expect(done).toMatch(/event 3 COMPLETED: .*\n[^]*wallet's ledger +150 ETB debited$/m);
+    expect(refused).toMatch(/event 3 PAYMENT_DECLINED: .*\n[^]*wallet's ledger +nothing debited$/m);
+    expect(lost).not.toContain('wallet → wallets');
+    expect(lost).toMatch(/event 3 COMPLETED: [^]*wallet's ledger +99 ETB debited$/m);
+    const wrong = await playDemo(dataFolder, '--wallet', 'paypal');
+    expect(wrong).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('walleta, walletb, telebirr'),
+    });
 
     run.process.kill('SIGTERM');
     await run.ended;

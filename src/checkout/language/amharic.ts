@@ -59,7 +59,6 @@ export const amharic: Messages = {
       button: (wallet) => `ወደ ${wallet} ይቀጥሉ`,
       scan: (wallet) => `ይህን ኮድ በ ${wallet} መተግበሪያ ያንሱ (ስካን ያድርጉ)።`,
       codeAlt: (wallet) => `ለ ${wallet} መተግበሪያ የ QR ኮድ`,
-      preparing: (wallet) => `ክፍያዎን በ ${wallet} እያዘጋጀን ነው። ጥቂት ሰከንዶች ይወስዳል።`,
     },
     next: 'ለማረጋገጥ 3 ደቂቃ ያህል አለዎት። ከዚያ ይህ ገጽ ውጤቱን ያሳያል።',
     wayOut: {

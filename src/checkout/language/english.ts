@@ -62,7 +62,6 @@ export const english: Messages = {
       button: (wallet) => `Continue to ${wallet}`,
       scan: (wallet) => `Scan this code with the ${wallet} app.`,
       codeAlt: (wallet) => `QR code for the ${wallet} app`,
-      preparing: (wallet) => `We are preparing your payment with ${wallet}. It takes a few seconds.`,
     },
     next: 'You have about 3 minutes. This page then shows the result.',
     wayOut: {

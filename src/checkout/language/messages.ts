@@ -71,8 +71,6 @@ export interface Messages {
       readonly button: (wallet: string) => string;
       readonly scan: (wallet: string) => string;
       readonly codeAlt: (wallet: string) => string;
-      /** Until the wallet has given the address of its page. */
-      readonly preparing: (wallet: string) => string;
     };
     /** The time that the customer has, and what the page does afterwards. */
     readonly next: string;

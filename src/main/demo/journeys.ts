@@ -2,8 +2,11 @@
 export interface Journey {
   readonly title: string;
   readonly amount: string;
+  readonly currency: string;
   /** The payer's phones with their payment options. The first phone that may be prompted is used. */
   readonly payers: readonly { readonly phone: string; readonly option: string }[];
+  /** Whether the customer pays on the wallet's page, from the hosted checkout. */
+  readonly isHosted?: boolean;
   /** Whether the order has a webhook_url, so that the shop gets a webhook. */
   readonly hasWebhook: boolean;
   /** Whether the payment becomes a stray payment, which must be reversed. */
@@ -20,6 +23,7 @@ export const journeys: readonly Journey[] = [
   {
     title: 'A customer pays, and the shop gets a webhook',
     amount: '150.00',
+    currency: 'ETB',
     payers: endingIn('00'),
     hasWebhook: true,
     isStray: false,
@@ -27,6 +31,7 @@ export const journeys: readonly Journey[] = [
   {
     title: 'A customer has insufficient funds',
     amount: '2500.00',
+    currency: 'ETB',
     payers: endingIn('01'),
     hasWebhook: false,
     isStray: false,
@@ -34,8 +39,47 @@ export const journeys: readonly Journey[] = [
   {
     title: 'A wallet debits the wrong amount: the order is not paid, and the money is reversed',
     amount: '99.50',
+    currency: 'ETB',
     payers: endingIn('19'),
     hasWebhook: false,
     isStray: true,
   },
 ];
+
+/** The wallets that the demo can play, with the phones of their simulators. `NN` selects the outcome. */
+const wallets = {
+  walleta: { option: 'walleta_ussd', phone: '+2519000000', currency: 'ETB' },
+  walletb: { option: 'walletb_ussd', phone: '+2517000000', currency: 'ETB' },
+  telebirr: { option: 'telebirr_wallet', phone: '+2519100000', currency: 'ETB' },
+  mpesa: { option: 'mpesa_ussd', phone: '+2547000000', currency: 'KES' },
+  mpesaet: { option: 'mpesaet_ussd', phone: '+2517000000', currency: 'ETB' },
+  mtn: { option: 'mtn_ussd', phone: '+2567700000', currency: 'EUR' },
+} as const;
+
+export const demoWalletIds = Object.keys(wallets);
+
+/** A payment, a refusal and a lost answer with one wallet; undefined for a wallet that the demo does not know. */
+export function journeysWith(wallet: string): readonly Journey[] | undefined {
+  if (!Object.hasOwn(wallets, wallet)) return undefined;
+  const { option, phone, currency } = wallets[wallet as keyof typeof wallets];
+  const isHosted = option.endsWith('_wallet');
+  const journey = (title: string, amount: string, outcome: string): Journey => ({
+    title,
+    amount,
+    currency,
+    payers: [{ phone: `${phone}${outcome}`, option }],
+    isHosted,
+    hasWebhook: false,
+    isStray: false,
+  });
+  return [
+    journey('A customer pays', '150', '00'),
+    journey('A customer has insufficient funds', '2500', '01'),
+    // telebirr learns the payer's number too late to lose the answer to the request. It loses the notification instead.
+    journey(
+      'The wallet’s answer is lost, and the payer is debited once all the same',
+      '99',
+      isHosted ? '10' : '14',
+    ),
+  ];
+}

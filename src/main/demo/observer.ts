@@ -40,16 +40,32 @@ const prompts = Type.Object({
 });
 export type Prompt = Static<typeof prompts>['prompts'][number];
 
+/** A payment as the simulator knows it: by our id if its protocol has it, else by its payer and time. */
+export interface SimulatedPayment {
+  readonly paymentAttemptId: string;
+  readonly phone: string;
+  readonly since: Date;
+}
+
 /** Observes the running system: core over gRPC, and the wallet by its ledger. */
 export interface Observer {
   readonly order: (orderNumber: string) => Promise<{ orderId: string; events: readonly OrderEvent[] }>;
   readonly attempt: (paymentAttemptId: string) => Promise<GetPaymentAttemptResponse>;
   readonly strayPayment: (paymentAttemptId: string) => Promise<StrayPayment | undefined>;
-  readonly prompts: (paymentAttemptId: string, phone: string) => Promise<readonly Prompt[]>;
-  readonly charges: (paymentAttemptId: string, phone: string) => Promise<readonly Charge[]>;
+  readonly prompts: (payment: SimulatedPayment) => Promise<readonly Prompt[]>;
+  readonly charges: (payment: SimulatedPayment) => Promise<readonly Charge[]>;
 }
 
 const timeoutMs = 5_000;
+
+function isOf(
+  { paymentAttemptId, since }: SimulatedPayment,
+  { merchant_reference: reference }: { readonly merchant_reference: string | null },
+  time: string,
+): boolean {
+  if (reference?.startsWith('pat_') === true) return reference === paymentAttemptId;
+  return new Date(time) >= since;
+}
 
 export function openObserver(transport: Transport, merchantId: string, simulator: string): Observer {
   const orders = createClient(OrderService, transport);
@@ -73,15 +89,15 @@ export function openObserver(transport: Transport, merchantId: string, simulator
       const { strayPayments: found } = await strayPayments.listStrayPayments({ merchantId, environment });
       return found.find((stray) => stray.paymentAttemptId === paymentAttemptId);
     },
-    async prompts(paymentAttemptId, phone) {
-      const answer = await ask('prompts', phone);
+    async prompts(payment) {
+      const answer = await ask('prompts', payment.phone);
       if (!Value.Check(prompts, answer)) throw unexpected('prompts');
-      return answer.prompts.filter(({ merchant_reference }) => merchant_reference === paymentAttemptId);
+      return answer.prompts.filter((prompt) => isOf(payment, prompt, prompt.created_at));
     },
-    async charges(paymentAttemptId, phone) {
-      const answer = await ask('charges', phone);
+    async charges(payment) {
+      const answer = await ask('charges', payment.phone);
       if (!Value.Check(charges, answer)) throw unexpected('charges');
-      return answer.charges.filter(({ merchant_reference }) => merchant_reference === paymentAttemptId);
+      return answer.charges.filter((charge) => isOf(payment, charge, charge.charged_at));
     },
   };
 }

@@ -1,5 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { StrayPaymentStatus } from '../../gen/gatehouse/v1/stray_payment_service_pb.js';
+import { openDemoCustomer } from './customer.ts';
+import { OrderEventType } from '../../gen/gatehouse/v1/order_pb.js';
 import { DemoStopped } from './demo-stopped.ts';
 import { eventHop, exchangeHop, promptHop, shopHops, webhookHop } from './hops.ts';
 import type { Hop } from './hops.ts';
@@ -20,8 +22,14 @@ export interface JourneyParts {
   };
 }
 
-const deadlineMs = 60_000;
+const deadlineMs = 120_000;
 const lookIntervalMs = 100;
+const endTypes: ReadonlySet<OrderEventType> = new Set([
+  OrderEventType.PAYMENT_DECLINED,
+  OrderEventType.COMPLETED,
+  OrderEventType.FAILED,
+  OrderEventType.EXPIRED,
+]);
 const whereWidth = 18;
 const detailWidth = 90;
 
@@ -31,18 +39,23 @@ export async function playJourney(journey: Journey, parts: JourneyParts): Promis
   const orderNumber = `demo-${now()
     .toISOString()
     .replace(/[^0-9]/g, '')}`;
-  const registration = journey.hasWebhook ? await register(journey, orderNumber, parts) : undefined;
-  const started = await startPayment(journey, orderNumber, parts);
+  const registration =
+    journey.hasWebhook || journey.isHosted ? await register(journey, orderNumber, parts) : undefined;
+  const started =
+    journey.isHosted && registration !== undefined
+      ? await payAtCheckout(journey, registration, parts)
+      : await startPayment(journey, orderNumber, parts);
   if (started === undefined) return;
   const { call, phone } = started;
   const startedAt = (registration ?? call).startedAt.getTime();
   const show = (hop: Hop): void => printHop(hop, startedAt, parts);
 
-  await until('the order is decided', now, async () => {
-    const { orderStatus } = await shop.verify(orderNumber);
-    return orderStatus === 'PENDING' ? undefined : orderStatus;
+  // After a refusal, a customer at the checkout could try again, so the order stays open.
+  const events = await until('the payment is decided', now, async () => {
+    const order = await observer.order(orderNumber);
+    const isOver = order.events.some(({ type }) => endTypes.has(type));
+    return isOver ? order.events : undefined;
   });
-  const { events } = await observer.order(orderNumber);
   const paymentAttemptId =
     events.flatMap(({ paymentAttempt }) => paymentAttempt?.paymentAttemptId ?? [])[0] ?? '';
   const stray = journey.isStray ? await followBack(paymentAttemptId, parts) : undefined;
@@ -52,10 +65,11 @@ export async function playJourney(journey: Journey, parts: JourneyParts): Promis
         Promise.resolve(receiver.webhooks.find((each) => each.orderNumber === orderNumber)),
       )
     : undefined;
-  const prompts = await observer.prompts(paymentAttemptId, phone);
+  const payment = { paymentAttemptId, phone, since: new Date(startedAt) };
+  const prompts = await observer.prompts(payment);
   const hops = [
     ...(registration === undefined ? [] : shopHops(registration, 'on disk')),
-    ...shopHops(call, 'on disk, and the payment has started'),
+    ...(call === registration ? [] : shopHops(call, 'on disk, and the payment has started')),
     ...events.map(eventHop),
     ...exchanges.map(exchangeHop),
     ...prompts.map(promptHop),
@@ -72,7 +86,7 @@ export async function playJourney(journey: Journey, parts: JourneyParts): Promis
     what: `POST ${verified.path}: ${verified.status} ${verified.orderStatus}`,
     details: [JSON.stringify(verified.answer)],
   });
-  const charges = await observer.charges(paymentAttemptId, phone);
+  const charges = await observer.charges(payment);
   const kept = charges.map(
     ({ amount, currency, reversed }) =>
       `${amount} ${currency} debited${reversed === '0' ? '' : `, ${reversed} ${currency} reversed`}`,
@@ -83,31 +97,45 @@ export async function playJourney(journey: Journey, parts: JourneyParts): Promis
 }
 
 async function register(
-  { amount, payers }: Journey,
+  { amount, currency, payers, hasWebhook }: Journey,
   orderNumber: string,
   { shop, receiver }: JourneyParts,
 ): Promise<ShopCall> {
   const call = await shop.register({
     order_number: orderNumber,
     amount,
-    currency: 'ETB',
+    currency,
     reason: 'Coffee beans',
     customer_phone: payers[0]?.phone,
     return_url: 'https://shop.example/thanks',
-    webhook_url: receiver.url,
+    ...(hasWebhook ? { webhook_url: receiver.url } : {}),
   });
   if (call.status === 201) return call;
   throw new DemoStopped(`${call.path} answered ${call.status} ${JSON.stringify(call.answer)}`);
 }
 
+/** The customer pays on the wallet's page. Telephone numbers of the checkout differ, so that none is busy. */
+async function payAtCheckout(
+  { payers }: Journey,
+  registration: ShopCall,
+  { shop, now }: JourneyParts,
+): Promise<{ call: ShopCall; phone: string }> {
+  const [{ phone, option }] = payers as [Journey['payers'][number]];
+  const url = shop.checkoutUrlOf(registration);
+  const customer = openDemoCustomer(now);
+  await customer.choose(url, option, `+2519${String(now().getTime()).slice(-8)}`);
+  await customer.payAtWallet(url, phone);
+  return { call: registration, phone };
+}
+
 /** Undefined when no phone may be prompted now. The reason has been printed then. */
 async function startPayment(
-  { payers, amount }: Journey,
+  { payers, amount, currency }: Journey,
   orderNumber: string,
   { shop, print }: JourneyParts,
 ): Promise<{ call: ShopCall; phone: string } | undefined> {
   for (const { phone, option } of payers) {
-    const body = { order_number: orderNumber, amount, currency: 'ETB', phone };
+    const body = { order_number: orderNumber, amount, currency, phone };
     const call = await shop.startPayment(option, body);
     if (call.status === 201) return { call, phone };
     if (call.status !== 429)
@@ -138,7 +166,7 @@ async function until<T>(what: string, now: () => Date, look: () => Promise<T | u
     if (found !== undefined) return found;
     if (now().getTime() > deadline)
       throw new DemoStopped(
-        `timed out after a minute of waiting until ${what}. To find the cause, run: gatehouse doctor`,
+        `timed out after two minutes of waiting until ${what}. To find the cause, run: gatehouse doctor`,
       );
     await delay(lookIntervalMs);
   }

@@ -18,10 +18,13 @@ export interface ShopCall {
 export interface SandboxShop {
   readonly register: (body: object) => Promise<ShopCall>;
   readonly startPayment: (option: string, body: object) => Promise<ShopCall>;
+  /** The checkout page of a registered order. */
+  readonly checkoutUrlOf: (registration: ShopCall) => string;
   readonly verify: (orderNumber: string) => Promise<ShopCall & { readonly orderStatus: string }>;
 }
 
 const timeoutMs = 15_000;
+const registered = Type.Object({ data: Type.Object({ checkout_url: Type.String() }) });
 const verified = Type.Object({ data: Type.Object({ status: Type.String() }) });
 
 export function openSandboxShop(origin: string, apiKey: string, now: () => Date): SandboxShop {
@@ -49,6 +52,7 @@ export function openSandboxShop(origin: string, apiKey: string, now: () => Date)
   return {
     register: (body) => call('/api/v1/register', body),
     startPayment: (option, body) => call(`/api/v1/direct?payment_option=${option}`, body),
+    checkoutUrlOf: (registration) => read(registered, registration).data.checkout_url,
     async verify(orderNumber) {
       const verification = await call('/api/v1/verify', { order_number: orderNumber });
       return { ...verification, orderStatus: read(verified, verification).data.status };
