@@ -2,6 +2,7 @@ import type { WalletTools } from '../cli/wallet-commands.ts';
 import { readWallets } from '../contract/wallets-file/read-wallets-file.ts';
 import type { ProcessEnvironment } from '../platform/settings/read-settings.ts';
 import { checkWallet } from '../wallets/check-wallet.ts';
+import { createConnector } from '../wallets/create-connector.ts';
 import { connectorKinds } from '../wallets/connector-kinds.ts';
 import { walletSettings } from '../wallets/wallet-settings.ts';
 import type { WalletSettings } from '../wallets/wallet-settings.ts';
@@ -23,8 +24,9 @@ export const walletTools = (environment: ProcessEnvironment): WalletTools => ({
   },
 });
 
-async function checkOne({ wallet, environment, kind, settings, currencies }: WalletSettings) {
-  const connector = kind.create(settings, {
+async function checkOne(chosen: WalletSettings) {
+  const { wallet, environment, currencies } = chosen;
+  const connector = createConnector(chosen, {
     // No payment is requested, so no callback follows.
     callbackBaseUrl: () => 'https://gatehouse.invalid',
     currencies,

@@ -24,11 +24,9 @@ import { reconcileWork } from '../wallets/reconcile-work.ts';
 import { reportWalletStatus } from '../wallets/report-status.ts';
 import { createWalletBreaker } from '../wallets/wallet-breaker.ts';
 import { createWalletMeter } from '../wallets/wallet-meter.ts';
-import { SettingsError } from '../platform/settings/read-settings.ts';
 import type { ConnectorOptions } from '../wallets/connector/connector-kind.ts';
-import type { WalletConnector } from '../wallets/connector/wallet-connector.ts';
+import { createConnector } from '../wallets/create-connector.ts';
 import { walletSettings } from '../wallets/wallet-settings.ts';
-import type { WalletSettings } from '../wallets/wallet-settings.ts';
 import { attemptWork, reversalWork } from '../wallets/wallet-work.ts';
 import { readSettingsOrExit } from './read-settings.ts';
 import { startLogging } from './start-logging.ts';
@@ -77,14 +75,15 @@ const served = wallets.map((settings) => {
   const name = `${settings.wallet}-${settings.environment}`;
   const maxInFlight = settings.maxInFlight ?? standardMaxInFlight;
   const meter = createWalletMeter(() => performance.now());
-  const plain = connectorOrExit(settings, {
+  const connectorOptions: ConnectorOptions = {
     callbackBaseUrl: () => `${listening.callbackBaseUrl}/callbacks/${name}`,
     currencies: settings.currencies,
     timeouts: { connectMs: 5_000, callMs: settings.callTimeoutMs ?? standardCallTimeoutMs },
     // Hanging requests never delay a new one, because there is a connection for each slot.
     maxConnections: 2 * maxInFlight + connectionsBeside,
     now,
-  });
+  };
+  const plain = readSettingsOrExit(() => createConnector(settings, connectorOptions));
   const sources = settings.callbackSources;
   const connector = meter.measured(plain);
   const askUntil = async (end: AbortSignal): Promise<Health> => {
@@ -97,19 +96,6 @@ const served = wallets.map((settings) => {
   const tokens = createCallbackTokens(config.GATEHOUSE_WALLET_CALLBACK_KEY, name);
   return { name, tokens, settings, connector, meter, askUntil, breaker, maxInFlight, sources, apiKey };
 });
-
-/** Some settings are read only by their connector, such as keys and certificates. */
-function connectorOrExit(settings: WalletSettings, options: ConnectorOptions): WalletConnector {
-  return readSettingsOrExit(() => {
-    try {
-      return settings.kind.create(settings.settings, options);
-    } catch (error) {
-      const { wallet, environment } = settings;
-      const problem = error instanceof Error ? error.message : String(error);
-      throw new SettingsError(`the settings of ${wallet} in ${environment} cannot be used: ${problem}`);
-    }
-  });
-}
 
 const app = buildCallbackApp({
   wallets: served,
