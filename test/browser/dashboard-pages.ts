@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import { insist } from '../support/wait-until.ts';
+import { waitUntil } from '../support/wait-until.ts';
 import type { DashboardSite } from './dashboard-site.ts';
 
 /** Brings a browser to a page of the dashboard. */
@@ -18,10 +18,12 @@ const at =
 
 /** To the one request that was refused, as soon as it is in the log. */
 export async function toRequest(page: Page, { origin, merchantId }: DashboardSite): Promise<void> {
-  await insist('the request is in the log', async () => {
+  const request = page.locator('tbody a').first();
+  await waitUntil('the request is in the log', async () => {
     await page.goto(`${origin}/m/${merchantId}/sandbox/requests?outcome=refused`);
-    await page.locator('tbody a').first().click({ timeout: 1_000 });
+    return (await request.count()) > 0;
   });
+  await request.click();
   await page.locator('pre').first().waitFor();
 }
 
