@@ -46,7 +46,9 @@ describe('help', () => {
   test('names the exit codes and says where the core is looked for', async () => {
     const { stdout } = await run('--help');
 
-    expect(stdout).toMatch(/Exit codes:\n {2}0 .*\n {2}1 .*\n {5}.*\n {2}2 .*\n {2}3 .*\n {2}4 .*\n {5}.*\n {2}5 /);
+    expect(stdout).toMatch(
+      /Exit codes:\n {2}0 .*\n {2}1 .*\n {5}.*\n {2}2 .*\n {2}3 .*\n {2}4 .*\n {5}.*\n {2}5 /,
+    );
     expect(stdout).toContain('GATEHOUSE_CORE_ADDRESSES and GATEHOUSE_SERVICE_TOKEN');
   });
 

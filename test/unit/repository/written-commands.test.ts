@@ -91,7 +91,6 @@ async function whatIsWrong(written: WrittenCommand): Promise<string | undefined>
 const problemsOf = async (commands: readonly WrittenCommand[]): Promise<readonly string[]> =>
   (await Promise.all(commands.map(whatIsWrong))).filter((problem) => problem !== undefined);
 
-
 describe('every command that a page, a message or a comment tells the reader to type', () => {
   let commands: readonly WrittenCommand[];
 
