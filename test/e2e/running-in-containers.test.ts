@@ -2,7 +2,7 @@ import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { cp, readFile, writeFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { choosePorts } from '../../src/main/local/free-port.ts';
@@ -134,8 +134,11 @@ describe('what docs/operating/running.md says of containers, done with the proce
     const chosen = await choosePorts(wanted.map((setting) => ({ setting, host: '127.0.0.1', port: 0 })));
     wanted.forEach((name, index) => ports.set(name, chosen[index] ?? 0));
     const mounted = services.find(({ name }) => name === 'core')?.environment['GATEHOUSE_WALLETS_FILE'] ?? '';
-    const configuration = await readFile(join(root, 'deploy/wallets', basename(mounted)), 'utf8');
-    walletsFile = join(await newFolder(), 'wallets.json');
+    // With the logos, whose paths are relative to the file.
+    const mountedFolder = await newFolder();
+    await cp(join(root, 'deploy/wallets'), mountedFolder, { recursive: true });
+    walletsFile = join(mountedFolder, basename(mounted));
+    const configuration = await readFile(walletsFile, 'utf8');
     await writeFile(
       walletsFile,
       configuration.replace(/http:\/\/[^/"]+/g, (url) => `http://${onThisMachine(url.slice(7))}`),
