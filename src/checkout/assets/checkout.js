@@ -45,8 +45,13 @@ function openWallet() {
   const link = document.querySelector('[data-open-once]');
   if (link === null) return;
   const opened = `opened ${document.querySelector('[data-version]')?.dataset.version}`;
-  if (window.sessionStorage.getItem(opened) !== null) return;
-  window.sessionStorage.setItem(opened, '1');
+  try {
+    if (window.sessionStorage.getItem(opened) !== null) return;
+    window.sessionStorage.setItem(opened, '1');
+  } catch {
+    // A browser that keeps nothing could not tell the way back from the way there. The customer follows the link.
+    return;
+  }
   location.assign(link.getAttribute('href'));
 }
 
