@@ -206,6 +206,7 @@ const services = [
     }),
     emailsOf: (actors) => findActorEmails(database.fork(), actors),
     now,
+    wallets,
   }),
   checkoutService(
     createCheckouts({

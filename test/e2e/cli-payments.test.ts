@@ -292,7 +292,7 @@ describe('reconcile', () => {
 
   test.each([
     [['reconcile'], '--wallet'],
-    [['reconcile', '--wallet', 'walletc'], 'Use one of: walleta, walletb.'],
+    [['reconcile', '--wallet', 'walletc'], 'must be one of walleta, walletb'],
     [['reconcile', '--wallet', 'walleta', '--date', '31.12.2025'], 'Write it as 2026-01-31'],
     [['reconcile', '--wallet', 'walleta', '--date', '2098-01-01'], 'must not be in the future'],
     [['reconcile', 'show', 'rec_1'], 'must be an id of the form rec_'],

@@ -40,7 +40,7 @@ if (isRoot)
       const home = join(await newFolder(), 'root');
       const project = join(home, 'gatehouse');
       await mkdir(project, { recursive: true, mode: 0o700 });
-      const parts = ['package.json', 'package-lock.json', 'scripts', 'src', 'node_modules'];
+      const parts = ['package.json', 'package-lock.json', 'deploy', 'scripts', 'src', 'node_modules'];
       // Hard links: the packages are a gigabyte, and are only read.
       await execute('cp', ['-al', ...parts.map((part) => join(projectRoot, part)), project]);
       const dataFolder = join(project, '.gatehouse');

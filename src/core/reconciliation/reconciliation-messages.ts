@@ -71,6 +71,16 @@ export function parseWallet(wallet: string): Result<string, Issue> {
   return isWalletId(wallet) ? ok(wallet) : err({ field: 'wallet', issue });
 }
 
+/** Parses the wallet of a new reconciliation. Issue: not one of those whose statement is configured to be compared. */
+export function parseReconciledWallet(wallet: string, known: readonly string[]): Result<string, Issue> {
+  if (known.includes(wallet)) return ok(wallet);
+  const issue =
+    known.length === 0
+      ? 'cannot be reconciled: no configured wallet has a statement'
+      : `must be one of ${known.join(', ')}, whose statements are reconciled`;
+  return err({ field: 'wallet', issue });
+}
+
 /** As `parseWallet`, for requests without a wallet that mean all wallets. */
 export function parseOptionalWallet(wallet: string): Result<string | undefined, Issue> {
   return wallet === '' ? ok(undefined) : parseWallet(wallet);

@@ -17,11 +17,13 @@ import { parseLease } from '../rpc/lease-fields.ts';
 import { pageOf } from '../../platform/rpc/page-token.ts';
 import { parsePageSize, parsePageToken } from '../rpc/page-token.ts';
 import { parseId, valuesOrThrow } from '../rpc/request-fields.ts';
+import type { Wallet } from '../domain/wallet.ts';
 import { parseDay } from './reconciliation-day.ts';
 import {
   differenceMessage,
   parseEntries,
   parseOptionalWallet,
+  parseReconciledWallet,
   parseWallet,
   reconciliationMessage,
 } from './reconciliation-messages.ts';
@@ -32,19 +34,26 @@ export interface ReconciliationServiceParts {
   /** The e-mail addresses of the users among the actors. */
   readonly emailsOf: (actors: readonly string[]) => Promise<ReadonlyMap<string, string>>;
   readonly now: () => Date;
+  readonly wallets: readonly Wallet[];
 }
 
 const maxError = 512;
 
 /** gatehouse.v1.ReconciliationService. */
-export function reconciliationService({ store, emailsOf, now }: ReconciliationServiceParts): RpcService {
+export function reconciliationService({
+  store,
+  emailsOf,
+  now,
+  wallets,
+}: ReconciliationServiceParts): RpcService {
+  const withStatement = wallets.filter(({ reconcile }) => reconcile).map(({ id }) => id);
   return rpcService(
     ReconciliationService,
     {
       async startReconciliation(request, context) {
         const { date, ...key } = valuesOrThrow(
           combine({
-            wallet: parseWallet(request.wallet),
+            wallet: parseReconciledWallet(request.wallet, withStatement),
             environment: parseEnvironment(request.environment),
             date: parseDate(request.date, now()),
           }),
