@@ -93,7 +93,7 @@ describe('merchant update', () => {
 
   test.each<[readonly string[], string]>([
     [[], 'nothing would change'],
-    [['--sandbox-options', 'cash'], 'walleta_ussd'],
+    [['--sandbox-options', 'cash'], 'gatehouse wallet list'],
     [['--largest-amounts', '50000'], 'ETB=50000'],
     [['--requests-per-second', '0'], '1 to 100000'],
     [['--currencies', 'XYZ'], 'currencies'],
