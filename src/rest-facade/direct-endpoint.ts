@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import { PaymentAttemptStatus } from '../gen/gatehouse/v1/order_pb.js';
 import type { PaymentAttempt } from '../gen/gatehouse/v1/order_pb.js';
+import { directOptionPattern } from '../merchant-api/payment-option.ts';
 import type { ErrorDetail } from '../merchant-api/error-envelope.ts';
 import { orderStatusName } from '../merchant-api/order-json.ts';
 import { directReply } from '../merchant-api/replies.ts';
@@ -75,7 +76,7 @@ async function startDirectPayment(
     phone: text('phone'),
     paymentOption: 'option' in option ? option.option : '',
   };
-  const problems = 'problem' in option ? [option.problem, ...reading.problems] : reading.problems;
+  const problems = [...optionProblems(option, reading.usable), ...reading.problems];
   if (problems.length > 0 || reading.schemaProblems.length > 0) {
     throw await refusal({ ...reading, problems }, ['payment_option', ...directFields], () =>
       orders.startDirectPayment({ ...message, validateOnly: true }, checkOptions(request)),
@@ -101,6 +102,16 @@ function readPaymentOption(query: unknown): { option: string } | { problem: Erro
   if (typeof given === 'string') return { option: given.slice(0, longestOption) };
   return { problem: { field, issue: 'must be given once' } };
 }
+
+/** Core is not asked when the body has no usable field. Then at least the form of the option is checked. */
+function optionProblems(option: ReturnType<typeof readPaymentOption>, isCoreAsked: boolean): ErrorDetail[] {
+  if ('problem' in option) return [option.problem];
+  if (isCoreAsked || directOption.test(option.option)) return [];
+  const issue = option.option === '' ? 'is required' : 'must be the id of a wallet with _ussd';
+  return [{ field: 'payment_option', issue: `${issue}, such as walleta_ussd` }];
+}
+
+const directOption = new RegExp(directOptionPattern);
 
 /** Longer than any option. */
 const longestOption = 64;

@@ -264,8 +264,9 @@ describe('payment_option', () => {
     });
   });
   afterAll(() => own.close());
-  const direct = (query: string) => post(`${own.url}/api/v1/direct${query}`, '[]');
-  const problem = async (query: string): Promise<unknown> => (await direct(query)).json;
+  const order = { order_number: 'A-1', amount: '1', currency: 'ETB', phone: '0911223344' };
+  const direct = (query: string, body: object | string) => post(`${own.url}/api/v1/direct${query}`, body);
+  const problem = async (query: string): Promise<unknown> => (await direct(query, '[]')).json;
   const refused = (issue: string) => ({
     code: 400,
     message: 'Invalid request parameters',
@@ -278,7 +279,8 @@ describe('payment_option', () => {
   test.each(['', '?', '?payment_option', '?payment_option=', '?Payment_Option=walleta_ussd', '?other=1'])(
     'missing or empty: %s',
     async (query) => {
-      expect(await problem(query)).toEqual(refused('is []'));
+      expect(await problem(query)).toEqual(refused('is required, such as walleta_ussd'));
+      expect((await direct(query, order)).json).toMatchObject({ details: [{ issue: 'is []' }] });
     },
   );
 
@@ -291,8 +293,15 @@ describe('payment_option', () => {
     '%00',
     'walleta_ussd%20',
     'x'.repeat(64),
-  ])('for core to judge: %s', async (value) => {
-    expect(await problem(`?payment_option=${value}`)).toEqual(refused(`is [${decodeURIComponent(value)}]`));
+  ])('unknown, which core judges with the body: %s', async (value) => {
+    const query = `?payment_option=${value}`;
+    const issue = `is [${decodeURIComponent(value)}]`;
+    expect((await direct(query, order)).json).toMatchObject({
+      details: [{ field: 'payment_option', issue }],
+    });
+    expect(await problem(query)).toEqual(
+      refused('must be the id of a wallet with _ussd, such as walleta_ussd'),
+    );
   });
 
   test('given twice', async () => {
