@@ -286,7 +286,7 @@ describe('payment_option', () => {
 
   test.each([
     'walleta_wallet',
-    'walleta_ussd',
+    'WALLETA_USSD',
     ' walleta_ussd',
     'toString',
     '__proto__',
