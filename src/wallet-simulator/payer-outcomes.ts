@@ -32,7 +32,7 @@ export interface PayerOutcome {
   readonly callbackTimes: 0 | 1 | 3;
   readonly callbackTells: 'truth' | 'failure';
   readonly chargesAnotherAmount: boolean;
-  readonly refund: 'done' | 'refused' | 'unknown_then_done' | 'failed_once';
+  readonly refund: 'done' | 'refused' | 'unknown_then_done' | 'unknown_then_not' | 'failed_once';
 }
 
 export const paid: PayerOutcome = {
@@ -44,6 +44,10 @@ export const paid: PayerOutcome = {
   chargesAnotherAmount: false,
   refund: 'done',
 };
+
+/** Whether a request for a refund is executed, but answered with an error. */
+export const losesRefundAnswer = ({ refund }: PayerOutcome): boolean =>
+  refund === 'unknown_then_done' || refund === 'unknown_then_not';
 
 export const refusedWith = (
   summary: string,
@@ -122,4 +126,11 @@ export const outcomeTable = (words: OutcomeWords): readonly PayerOutcome[] => [
   { ...paid, summary: 'paid' },
   { ...paid, summary: 'paid' },
   { ...paid, summary: 'paid; first refund accepted and failed', refund: 'failed_once' },
+  {
+    ...paid,
+    summary: 'completed with another amount; refund refused',
+    chargesAnotherAmount: true,
+    refund: 'refused',
+  },
+  { ...paid, summary: "paid; refund's outcome unknown, then not done", refund: 'unknown_then_not' },
 ];

@@ -159,8 +159,9 @@ export function createPayments(options: PaymentsOptions): Payments {
   function outcomeOf(payment: Pick<Payment, 'kind' | 'payer' | 'original'>): PayerOutcome {
     if (payment.kind !== 'refund') return options.outcomeOf(payment.payer) ?? paid;
     const original = byRequest.get(keyOf('payment', payment.original ?? ''));
-    const fails =
-      original?.outcome.refund === 'failed_once' && refundsOf(payment.original ?? '').length === 0;
+    const course = original?.outcome.refund;
+    const isFirst = refundsOf(payment.original ?? '').length === 0;
+    const fails = course === 'unknown_then_not' || (course === 'failed_once' && isFirst);
     const after = 'reversal' as const;
     return fails
       ? { ...paid, ending: { status: 'failed', after, code: 'NOT_ENOUGH_FUNDS' } }

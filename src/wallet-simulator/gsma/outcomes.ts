@@ -27,7 +27,7 @@ export interface Outcome {
   readonly callbackTimes: 0 | 1 | 3;
   readonly callbackTells: 'truth' | 'failure';
   readonly chargesAnotherAmount: boolean;
-  readonly reversal: 'done' | 'refused' | 'unknown-then-done' | 'failed-once';
+  readonly reversal: 'done' | 'refused' | 'unknown-then-done' | 'unknown-then-not' | 'failed-once';
   readonly statement: 'true' | 'missing' | 'another-amount';
 }
 
@@ -58,7 +58,11 @@ const reversalFailed: Outcome = {
 
 /** The course of an accepted reversal. It depends on the reversed payment, and on whether this is the first try. */
 export const outcomeOfReversal = ({ reversal }: Outcome, isFirst: boolean): Outcome =>
-  reversal === 'failed-once' && isFirst ? reversalFailed : reversalDone;
+  reversal === 'unknown-then-not' || (reversal === 'failed-once' && isFirst) ? reversalFailed : reversalDone;
+
+/** Whether a request for a reversal is executed, but answered with an error. */
+export const losesReversalAnswer = ({ reversal }: Outcome): boolean =>
+  reversal === 'unknown-then-done' || reversal === 'unknown-then-not';
 
 /** The payer did not answer in time. The contract has no code for this, so the profile uses `providerCode`. */
 export const promptExpired: Refusal = refusal(
@@ -162,6 +166,7 @@ const outcomes: readonly Outcome[] = [
     chargesAnotherAmount: true,
     reversal: 'refused',
   },
+  { ...success, summary: "paid; reversal's outcome unknown, then not done", reversal: 'unknown-then-not' },
 ];
 
 /** The numbers with an outcome: `2517000000NN` at walletb, and `2519000000NN` at every other wallet. */

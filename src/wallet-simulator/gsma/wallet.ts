@@ -7,7 +7,13 @@ import type { CallbackSender } from './callbacks.ts';
 import type { DelaysMs } from '../delays.ts';
 import type { Journal } from './journal-entries.ts';
 import type { Ledger } from '../ledger.ts';
-import { declinedByPayer, ordinaryOutcome, outcomeOfNumber, outcomeOfReversal } from './outcomes.ts';
+import {
+  declinedByPayer,
+  losesReversalAnswer,
+  ordinaryOutcome,
+  outcomeOfNumber,
+  outcomeOfReversal,
+} from './outcomes.ts';
 import { RefusedError, refuse } from './refusal.ts';
 import type { Refusal } from './refusal.ts';
 import { conclude, createRequestCourse } from './request-course.ts';
@@ -213,7 +219,7 @@ export function createWallet(options: WalletOptions): Wallet {
       });
       const request = open({ transaction, origin, awaitsPerson: false });
       course.letTimePass(request);
-      if (original.outcome.reversal === 'unknown-then-done') {
+      if (losesReversalAnswer(original.outcome)) {
         throw refuse('internal', 'genericError', 'The request could not be completed');
       }
       return { kind: 'accepted', request };

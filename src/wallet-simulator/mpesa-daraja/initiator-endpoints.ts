@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { formatAmount, parseAmount } from '../amount.ts';
+import { losesRefundAnswer } from '../payer-outcomes.ts';
 import { merchantAccount } from '../payments.ts';
 import type { Payment } from '../payments.ts';
 import type { MpesaBody } from './mpesa-body.ts';
@@ -138,7 +139,7 @@ export function addInitiatorEndpoints(app: FastifyInstance, shop: MpesaShop): vo
         awaitsPerson: false,
       });
       payments.letTimePass(reversal);
-      const isLost = original.outcome.refund === 'unknown_then_done';
+      const isLost = losesRefundAnswer(original.outcome);
       note(isLost ? 'error' : 'accepted');
       if (isLost) throw new MpesaRefusal(500, '500.003.1001', 'Internal Server Error');
       return acknowledgement(ids);

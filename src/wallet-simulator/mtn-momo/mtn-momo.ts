@@ -3,6 +3,7 @@ import { formatAmount } from '../amount.ts';
 import { sendCallback } from '../send-callback.ts';
 import { createPayments, merchantAccount } from '../payments.ts';
 import type { NewPayment, Payment, Payments } from '../payments.ts';
+import { losesRefundAnswer } from '../payer-outcomes.ts';
 import type { SimulatedProtocol, SimulatedWallet, WalletContext } from '../simulated-wallet.ts';
 import type { MtnCredentials, ProductName } from './credentials.ts';
 import { credentialsSchema, readCredentials } from './credentials.ts';
@@ -230,7 +231,7 @@ function addDisbursement(app: FastifyInstance, mtn: Mtn): void {
             awaitsPerson: false,
           }),
         );
-        if (refund === 'unknown_then_done') throw new MtnError(internalError.status, internalError.body);
+        if (losesRefundAnswer(original.outcome)) throw new MtnError(internalError.status, internalError.body);
         return reply.code(202).send();
       });
     });

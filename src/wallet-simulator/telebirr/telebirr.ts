@@ -7,6 +7,7 @@ import { standardDelaysMs } from '../delays.ts';
 import { equalSecrets } from '../equal-secrets.ts';
 import { createPayments } from '../payments.ts';
 import type { Payment, Payments } from '../payments.ts';
+import { losesRefundAnswer } from '../payer-outcomes.ts';
 import { sendCallback } from '../send-callback.ts';
 import type { SimulatedProtocol, SimulatedWallet, WalletContext } from '../simulated-wallet.ts';
 import { addCheckoutPage } from './checkout-page.ts';
@@ -429,6 +430,6 @@ function refund(telebirr: Telebirr, content: Fields): object {
     return answer(payment, refundStatus(payment));
   }
   payments.letTimePass(payment);
-  if (course === 'unknown_then_done') throw unavailable;
+  if (losesRefundAnswer(original.outcome)) throw unavailable;
   return answer(payment, refundStatus(payment));
 }

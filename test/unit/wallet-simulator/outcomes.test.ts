@@ -2,18 +2,18 @@ import { describe, expect, test } from '@jest/globals';
 import { scaleDelays, standardDelaysMs } from '../../../src/wallet-simulator/delays.ts';
 import { outcomeOfNumber } from '../../../src/wallet-simulator/gsma/outcomes.ts';
 
-const lastDigits = Array.from({ length: 28 }, (_, number) => String(number).padStart(2, '0'));
+const lastDigits = Array.from({ length: 29 }, (_, number) => String(number).padStart(2, '0'));
 
 describe('the numbers that choose an outcome', () => {
-  test('are 00 to 27 in both wallets, each with its own', () => {
+  test('are 00 to 28 in both wallets, each with its own', () => {
     const summaries = (prefix: string, wallet: 'walleta' | 'walletb') =>
       lastDigits.map((digits) => outcomeOfNumber(wallet, `${prefix}${digits}`)?.summary);
 
-    expect(new Set(summaries('2519000000', 'walleta')).size).toBe(28);
+    expect(new Set(summaries('2519000000', 'walleta')).size).toBe(29);
     expect(summaries('2517000000', 'walletb')).toEqual(summaries('2519000000', 'walleta'));
   });
 
-  test.each(['251900000028', '251900000099', '25190000000', '2519000000000', '251700000000', '251900000100'])(
+  test.each(['251900000029', '251900000099', '25190000000', '2519000000000', '251700000000', '251900000100'])(
     '%s is none of walleta',
     (msisdn) => {
       expect(outcomeOfNumber('walleta', msisdn)).toBeUndefined();
