@@ -18,3 +18,15 @@ export function sameDecimal(a: string, b: string): boolean {
   const canonical = canonicalDecimal(a);
   return canonical !== undefined && canonical === canonicalDecimal(b);
 }
+
+/** Whether the first decimal is greater than the second. False if one is not a decimal. */
+export function isGreaterDecimal(a: string, b: string): boolean {
+  const [one, other] = [a, b].map(scaledUnits);
+  return one !== undefined && other !== undefined && one > other;
+}
+
+/** In units of the last of twelve decimals. */
+function scaledUnits(text: string): bigint | undefined {
+  const [whole = '', fraction = ''] = canonicalDecimal(text)?.split('.') ?? [];
+  return whole === '' ? undefined : BigInt(whole + fraction.padEnd(12, '0'));
+}

@@ -6,6 +6,7 @@ import type {
   Recovery,
   ReversalOutcome,
 } from '../connector/outcomes.ts';
+import { isIdOfReversal } from '../connector/id-of-reversal.ts';
 import type { Answer, ExchangePurpose, RawExchange } from '../connector/raw-exchange.ts';
 import { StatementError } from '../connector/statement-error.ts';
 import type {
@@ -101,7 +102,7 @@ export class MtnMomoConnector implements WalletConnector {
   async recover(requestId: string, options: CallOptions): Promise<Answer<Recovery>> {
     const exchanges: RawExchange[] = [];
     const isAttempt = requestId.startsWith('pat_');
-    const isReversal = requestId.startsWith('stp_');
+    const isReversal = isIdOfReversal(requestId);
     const candidates: Resource[] = [
       ...(isReversal ? [] : (['requesttopay'] as const)),
       ...(isAttempt || this.#disbursement === undefined ? [] : (['refund'] as const)),

@@ -8,15 +8,14 @@ import type {
   Acknowledgement,
   PaymentOutcome,
   Recovery,
-  ReversalOutcome,
   Unknown,
   UnknownWhy,
   WalletMoney,
 } from '../connector/outcomes.ts';
 
-const unknown = (why: UnknownWhy, detail: string): Unknown => ({ kind: 'unknown', why, detail });
+export const unknown = (why: UnknownWhy, detail: string): Unknown => ({ kind: 'unknown', why, detail });
 
-const refused = (reason: Failure['reason'], providerCode: string, providerText: string) =>
+export const refused = (reason: Failure['reason'], providerCode: string, providerText: string) =>
   ({ kind: 'refused', reason, providerCode, providerText }) as const;
 
 const content = Type.Record(Type.String(), Type.Unknown());
@@ -110,7 +109,7 @@ function unsettled({ code, text: said, answer }: Extract<FabricReading, { kind: 
   return withWait(unknown(why, detail), answer);
 }
 
-function readRefusal(error: Extract<FabricReading, { kind: 'error' }>): Acknowledgement {
+export function readRefusal(error: Extract<FabricReading, { kind: 'error' }>): Acknowledgement {
   const reason = refusals.get(error.code);
   if (reason !== undefined) return refused(reason, error.code, error.text);
   if (error.answer.status === 404 && /can ?not find api/i.test(error.text)) {
@@ -133,16 +132,16 @@ export function readPreOrder(
   return { kind: 'created', prepayId };
 }
 
-const inconsistent = unknown('inconsistent', 'the answer concerns another order');
+export const inconsistent = unknown('inconsistent', 'the answer concerns another order');
 
 /** A field by its name, or by its camel case, which was seen once. */
-function field(fields: Readonly<Record<string, unknown>>, name: string): string {
+export function field(fields: Readonly<Record<string, unknown>>, name: string): string {
   const camel = name.replace(/_([a-z])/g, (_found, letter: string) => letter.toUpperCase());
   const value = fields[name] ?? fields[camel];
   return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 }
 
-const isAbout = (fields: Readonly<Record<string, unknown>>, order: string): boolean =>
+export const isAbout = (fields: Readonly<Record<string, unknown>>, order: string): boolean =>
   ['', order].includes(field(fields, 'merch_order_id'));
 
 /** An order as `queryOrder` shows it. */
@@ -222,43 +221,4 @@ export function readRecovery(reply: JsonReply, order: string): Recovery {
   const read = readOrder(reply, order);
   if (read.kind === 'not_found') return { kind: 'not_found' };
   return read.kind === 'unknown' ? read : { kind: 'found', providerReference: order };
-}
-
-/** Reads the answer to `refund`. A request that telebirr had before is REFUND_DUPLICATED, and no second refund. */
-export function readRefund(reply: JsonReply, order: string): Acknowledgement {
-  const read = readFabric(reply);
-  if (read.kind === 'error') return readRefusal(read);
-  if (read.kind !== 'success') return read;
-  if (!isAbout(read.content, order)) return inconsistent;
-  const status = field(read.content, 'refund_status').toUpperCase();
-  if (status === 'REFUND_FAILED') return refused('provider_error', status, '');
-  if (['REFUND_SUCCESS', 'REFUNDING', 'REFUND_DUPLICATED'].includes(status)) {
-    const providerReference = `refund/${field(read.content, 'refund_order_id')}`.slice(0, 800);
-    return { kind: 'accepted', providerReference, lookNow: true };
-  }
-  return unknown('unrecognised_status', `the refund has the status ${status.slice(0, 64)}`);
-}
-
-/** The outcome of the only refund of an order, from the order's state. */
-export function readRefunded(reply: JsonReply, order: string): ReversalOutcome {
-  const read = readOrder(reply, order);
-  if (read.kind === 'not_found') return unknown('not_found', read.detail);
-  if (read.kind === 'unknown') return read;
-  switch (read.status) {
-    case 'REFUND_SUCCESS':
-      return {
-        kind: 'completed',
-        providerTransactionId: read.transactionId,
-        ...(read.money === undefined ? {} : { money: read.money }),
-      };
-    case 'REFUND_FAILED':
-      return refused('provider_error', read.status, '');
-    // The order may show the refund later than its answer.
-    case 'REFUNDING':
-    case 'PAY_SUCCESS':
-    case 'COMPLETED':
-      return { kind: 'pending' };
-    default:
-      return unknown('unrecognised_status', `the order has the status ${read.status.slice(0, 64)}`);
-  }
 }

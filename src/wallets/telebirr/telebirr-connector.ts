@@ -1,17 +1,14 @@
-import { canonicalDecimal, sameDecimal } from '../connector/decimal-text.ts';
+import { canonicalDecimal } from '../connector/decimal-text.ts';
 import type { ConnectorOptions } from '../connector/connector-kind.ts';
 import type { Failure } from '../connector/failure-reason.ts';
-import type { JsonReply } from '../connector/json-reply.ts';
 import type {
   Acknowledgement,
   Health,
-  NotSentWhy,
   PaymentOutcome,
   Recovery,
   ReversalOutcome,
-  Unknown,
 } from '../connector/outcomes.ts';
-import type { Answer, ExchangePurpose } from '../connector/raw-exchange.ts';
+import type { Answer } from '../connector/raw-exchange.ts';
 import { StatementError } from '../connector/statement-error.ts';
 import type {
   CallOptions,
@@ -30,19 +27,12 @@ import { WalletHttp } from '../connector/wallet-http.ts';
 import { FabricClient } from './fabric-client.ts';
 import type { TelebirrParts } from './fabric-client.ts';
 import { orderId } from './order-id.ts';
-import {
-  isPaid,
-  readOrder,
-  readPayment,
-  readPreOrder,
-  readRecovery,
-  readRefund,
-  readRefunded,
-} from './read-answers.ts';
+import { isIdOfReversal } from '../connector/id-of-reversal.ts';
+import { queryOrder } from './query-order.ts';
+import { readPayment, readPreOrder, readRecovery } from './read-answers.ts';
 import { readNotification } from './read-notification.ts';
-
-/** Half of the documented limit, which also fits titles of several bytes a character. */
-const maxTitleLength = 256;
+import { queryRefund, requestRefund } from './refunds.ts';
+import { titleOf } from './title.ts';
 
 /**
  * telebirr by its Fabric gateway. The payer opens telebirr's page, which is the next action of every payment, so a payment whose
@@ -103,18 +93,18 @@ export class TelebirrConnector implements WalletConnector {
 
   async query(payment: PaymentInquiry, options: CallOptions): Promise<Answer<PaymentOutcome>> {
     const order = orderId(payment.attemptId);
-    const { result, exchanges } = await this.#queryOrder('query', order, this.#limit(options));
+    const { result, exchanges } = await queryOrder(this.#client, 'query', order, this.#limit(options));
     return { result: readPayment(result, order), exchanges };
   }
 
   /**
-   * Finds the order of an attempt. telebirr cannot be asked for a refund by its number: the same number again is its documented
-   * way to ask, and `reverse` looks at the order before it sends one.
+   * Finds the order of an attempt. telebirr has no query by the number of a refund: the same request with the same number is its
+   * documented way to ask, and `reverse` queries the order before it sends one.
    */
   async recover(requestId: string, options: CallOptions): Promise<Answer<Recovery>> {
-    if (requestId.startsWith('stp_')) return { result: { kind: 'not_found' }, exchanges: [] };
+    if (isIdOfReversal(requestId)) return { result: { kind: 'not_found' }, exchanges: [] };
     const order = orderId(requestId);
-    const { result, exchanges } = await this.#queryOrder('recover', order, this.#limit(options));
+    const { result, exchanges } = await queryOrder(this.#client, 'recover', order, this.#limit(options));
     return { result: readRecovery(result, order), exchanges };
   }
 
@@ -122,39 +112,13 @@ export class TelebirrConnector implements WalletConnector {
     return readNotification(callback, this.#parts.telebirrPublicKey, [this.#parts.appSecret]);
   }
 
-  /**
-   * Refunds a whole payment. The order is queried first: if it shows a refund already, none is sent. So even if telebirr executed
-   * a repeated request twice, a lost answer would not lead to a second refund.
-   */
+  /** Refunds a payment or a part of it. */
   async reverse(request: ReversalRequest, options: CallOptions): Promise<Answer<Acknowledgement>> {
-    const signal = this.#limit(options);
-    const order = orderId(request.attemptId);
-    const seen = await this.#queryOrder('reverse', order, signal);
-    const before = refundable(seen.result, order, request);
-    if (before !== undefined) return { result: before, exchanges: seen.exchanges };
-    const { result, exchanges } = await this.#client.call(
-      {
-        purpose: 'reverse',
-        method: 'payment.refund',
-        path: 'merchant/refund',
-        content: {
-          merch_order_id: order,
-          refund_request_no: orderId(request.reversalId),
-          refund_reason: titleOf(request.description),
-          actual_amount: canonicalDecimal(request.amount),
-          trans_currency: request.currency,
-        },
-        secrets: [request.callbackToken],
-      },
-      signal,
-    );
-    return { result: readRefund(result, order), exchanges: [...seen.exchanges, ...exchanges] };
+    return requestRefund(this.#client, request, this.#limit(options));
   }
 
   async queryReversal(reversal: ReversalInquiry, options: CallOptions): Promise<Answer<ReversalOutcome>> {
-    const order = orderId(reversal.attemptId);
-    const { result, exchanges } = await this.#queryOrder('query_reversal', order, this.#limit(options));
-    return { result: readRefunded(result, order), exchanges };
+    return queryRefund(this.#client, reversal, this.#limit(options));
   }
 
   /**
@@ -202,12 +166,6 @@ export class TelebirrConnector implements WalletConnector {
     return undefined;
   }
 
-  #queryOrder(purpose: ExchangePurpose, order: string, signal: AbortSignal): Promise<Answer<JsonReply>> {
-    const content = { merch_order_id: order };
-    const call = { purpose, method: 'payment.queryorder', path: 'merchant/queryOrder', content, secrets: [] };
-    return this.#client.call(call, signal);
-  }
-
   #callbackUrl(requestId: string, token: string): string {
     const base = this.#options.callbackBaseUrl().replace(/\/+$/, '');
     return `${base}/${encodeURIComponent(requestId)}/${encodeURIComponent(token)}`;
@@ -216,36 +174,4 @@ export class TelebirrConnector implements WalletConnector {
   #limit({ signal }: CallOptions): AbortSignal {
     return AbortSignal.any([signal, AbortSignal.timeout(this.#options.timeouts.callMs)]);
   }
-}
-
-/** The result without sending a refund: because of the order's state, or because the order could not be seen. */
-function refundable(reply: JsonReply, order: string, request: ReversalRequest): Acknowledgement | undefined {
-  const seen = readOrder(reply, order);
-  if (seen.kind === 'unknown') return { kind: 'not_sent', why: whyNotSent(seen), detail: seen.detail };
-  if (seen.kind === 'not_found' || !isPaid(seen)) {
-    const text = seen.kind === 'not_found' ? seen.detail : `the order is ${seen.status}`;
-    return { kind: 'refused', reason: 'invalid_request', providerCode: '', providerText: text };
-  }
-  if (seen.status === 'REFUNDING' || seen.status === 'REFUND_SUCCESS') {
-    return { kind: 'accepted', providerReference: 'refund/', lookNow: true };
-  }
-  if (seen.money !== undefined && !sameDecimal(seen.money.amount, request.amount)) {
-    const text = 'telebirr shows one refund of an order, so only the whole payment can be refunded';
-    return { kind: 'refused', reason: 'invalid_request', providerCode: '', providerText: text };
-  }
-  return undefined;
-}
-
-const whyNotSent = ({ why }: Unknown): NotSentWhy =>
-  why === 'timeout' || why === 'aborted' ? why : 'no_connection';
-
-/** One line without the characters that telebirr refuses in titles. Characters are cut whole. */
-function titleOf(description: string): string {
-  const plain = description.replace(/[~`!#$%^*()\-+=|/<>?;:"[\]{}\\&'\s\p{Cc}]+/gu, ' ').trim();
-  let title = '';
-  for (const character of plain) {
-    if (title.length + character.length > maxTitleLength) break;
-    title += character;
-  }
-  return title === '' ? 'Payment' : title;
 }

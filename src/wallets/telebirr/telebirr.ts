@@ -53,8 +53,7 @@ const capabilities: WalletCapabilities = {
   queryBy: 'provider_reference',
   recovery: true,
   reversal: true,
-  // An order has one refund state, so two partial refunds cannot be told apart.
-  partialReversal: false,
+  partialReversal: true,
   statement: false,
   callbackMethod: 'POST',
   callbackAuthentication: 'signature',

@@ -4,7 +4,12 @@ import type { FailureReason } from '../../../src/wallets/connector/failure-reaso
 import type { RawExchange } from '../../../src/wallets/connector/raw-exchange.ts';
 import { StatementError } from '../../../src/wallets/connector/statement-error.ts';
 import { sameDecimal } from '../../../src/wallets/connector/decimal-text.ts';
-import type { NextAction, PaymentOutcome, ReversalOutcome } from '../../../src/wallets/connector/outcomes.ts';
+import type {
+  Acknowledgement,
+  NextAction,
+  PaymentOutcome,
+  ReversalOutcome,
+} from '../../../src/wallets/connector/outcomes.ts';
 import type { PaymentRequest, WalletConnector } from '../../../src/wallets/connector/wallet-connector.ts';
 import { paymentInquiry, reversalInquiry } from '../../support/wallet-inquiries.ts';
 import { waitUntil } from '../../support/wait-until.ts';
@@ -285,6 +290,8 @@ export interface RealSubject {
   readonly paymentThat: (ends: Ending) => PaymentRequest;
   /** What the wallet charged for that payment: one amount a charge. */
   readonly chargesOf: (payment: PaymentRequest) => Promise<readonly string[]>;
+  /** What the wallet gave back of that payment. */
+  readonly reversedOf: (payment: PaymentRequest) => Promise<string>;
   /** The notes of the callbacks about a payment or a reversal, for wallets whose callbacks a query needs. */
   readonly notesOf?: (requestId: string) => readonly string[];
   readonly newId: () => string;
@@ -312,6 +319,7 @@ export const endings = [
   'rate_limited_once',
   'reversal_refused',
   'reversal_unknown',
+  'reversal_unknown_then_not',
   'no_callback',
   'callback_thrice',
   'forged_callback',
@@ -573,9 +581,17 @@ export function describeOutcomes(
       expect(outcome.kind).toBe('refused');
     });
 
-    testOf('reversal_unknown')('a reversal whose answer was lost is found', async () => {
+    testOf('reversal_unknown')('a reversal whose answer was lost is found', () =>
+      expectLostReversal('reversal_unknown', 'completed'),
+    );
+
+    testOf('reversal_unknown_then_not')('a reversal whose answer was lost is found to be not done', () =>
+      expectLostReversal('reversal_unknown_then_not', 'refused'),
+    );
+
+    async function expectLostReversal(ending: Ending, kind: ReversalOutcome['kind']): Promise<void> {
       const started = await begin();
-      const payment = started.paymentThat('reversal_unknown');
+      const payment = started.paymentThat(ending);
       const paid = requirePaid(await pay(started, payment));
       const reversalId = started.newId();
 
@@ -586,7 +602,35 @@ export function describeOutcomes(
       expect(recovery.kind).toBe(started.connector.capabilities.recovery ? 'found' : 'unknown');
       const reference = recovery.kind === 'found' ? recovery.providerReference : undefined;
       const reversed = await settleReversal(started, payment, reversalId, paid, reference);
-      expect(reversed.kind).toBe('completed');
+      expect(reversed.kind).toBe(kind);
+      const returned = await started.reversedOf(payment);
+      expect(sameDecimal(returned, kind === 'completed' ? paid.amount : '0')).toBe(true);
+    }
+
+    test('parts of a payment are given back, never more than was paid, or refused by the capability', async () => {
+      const started = await begin();
+      const payment = started.paymentThat('completed');
+      const paid = requirePaid(await pay(started, payment));
+      const rest = String(Number(paid.amount) - 40);
+      const giveBack = async (amount: string): Promise<ReversalOutcome | Acknowledgement> => {
+        const reversalId = started.newId();
+        const part = { ...paid, amount };
+        const { result } = await reverse(started, payment, reversalId, part);
+        if (result.kind !== 'accepted') return result;
+        return settleReversal(started, payment, reversalId, part, result.providerReference);
+      };
+
+      const [first, second, beyond] = [await giveBack('40'), await giveBack(rest), await giveBack('1')];
+
+      if (!started.connector.capabilities.partialReversal) {
+        expect([first.kind, second.kind, beyond.kind]).toEqual(['refused', 'refused', 'refused']);
+        expect(await started.reversedOf(payment)).toBe('0');
+        return;
+      }
+      expect(first).toMatchObject({ kind: 'completed', money: { amount: '40', currency: paid.currency } });
+      expect(second).toMatchObject({ kind: 'completed', money: { amount: rest } });
+      expect(['refused', 'unknown']).toContain(beyond.kind);
+      expect(await started.reversedOf(payment)).toBe(paid.amount);
     });
 
     test('a payment is given back, and the statement shows both', async () => {

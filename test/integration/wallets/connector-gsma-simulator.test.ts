@@ -30,6 +30,7 @@ const payers: Readonly<Record<Ending, string>> = {
   still_pending: '20',
   reversal_refused: '22',
   reversal_unknown: '23',
+  reversal_unknown_then_not: '28',
   no_callback: '10',
   callback_thrice: '11',
   forged_callback: '18',
@@ -59,6 +60,11 @@ afterAll(async () => {
 
 async function startSubject(clock = () => new Date()): Promise<RealSubject> {
   const origin = String(simulator.ready['origin']);
+  const charges = async (attemptId: string) => {
+    const response = await fetch(`${origin}/simulator/charges?correlation_id=${attemptId}`);
+    const body = (await response.json()) as { charges: readonly { amount: string; reversed: string }[] };
+    return body.charges;
+  };
   const connector = new GsmaConnector(
     gsmaSettings(origin, {
       baseUrl: `${origin}/walleta`,
@@ -75,10 +81,9 @@ async function startSubject(clock = () => new Date()): Promise<RealSubject> {
         requestedAt: new Date(),
       }),
     chargesOf: async ({ attemptId }) => {
-      const response = await fetch(`${origin}/simulator/charges?correlation_id=${attemptId}`);
-      const { charges } = (await response.json()) as { charges: readonly { amount: string }[] };
-      return charges.map(({ amount }) => amount);
+      return (await charges(attemptId)).map(({ amount }) => amount);
     },
+    reversedOf: async ({ attemptId }) => (await charges(attemptId))[0]?.reversed ?? '',
     callbacksOf: ({ attemptId }) => receiver.received.filter(({ path }) => path.includes(attemptId)),
     expireTokens: async () => {
       await fetch(`${origin}/simulator/tokens/expire`, { method: 'POST' });

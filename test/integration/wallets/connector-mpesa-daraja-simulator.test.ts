@@ -45,6 +45,9 @@ afterAll(async () => {
   await started.close();
 });
 
+const charges = (attemptId: string) =>
+  started.wallet.charges().filter((charge) => charge.merchant_reference === accountReference(attemptId));
+
 async function startSubject(clock = () => new Date()): Promise<RealSubject> {
   const callbacks = await startCallbackListener((callback) => connector.parseCallback(callback));
   const connector = mpesaDaraja.create(
@@ -58,11 +61,8 @@ async function startSubject(clock = () => new Date()): Promise<RealSubject> {
   return {
     connector,
     paymentThat: (ending) => buildMpesaPayment({ payerPhone: `+2547000000${payers[ending] ?? ''}` }),
-    chargesOf: async ({ attemptId }) =>
-      started.wallet
-        .charges()
-        .filter((charge) => charge.merchant_reference === accountReference(attemptId))
-        .map(({ amount }) => amount),
+    chargesOf: async ({ attemptId }) => charges(attemptId).map(({ amount }) => amount),
+    reversedOf: async ({ attemptId }) => charges(attemptId)[0]?.reversed ?? '',
     notesOf: callbacks.notesOf,
     // Without the answers to status questions, which come to the same URL.
     callbacksOf: ({ attemptId }) =>

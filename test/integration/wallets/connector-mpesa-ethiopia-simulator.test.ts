@@ -34,6 +34,7 @@ const payers: Readonly<Partial<Record<Ending, string>>> = {
   failure_callback: '21',
   reversal_refused: '22',
   reversal_unknown: '23',
+  reversal_unknown_then_not: '28',
 };
 
 let started: StartedSimulator;
@@ -49,6 +50,9 @@ afterAll(async () => {
 const paymentOf = (digits: string) =>
   buildMpesaPayment({ currency: 'ETB', payerPhone: `+2517000000${digits}` });
 
+const charges = (attemptId: string) =>
+  started.wallet.charges().filter((charge) => charge.merchant_reference === accountReference(attemptId));
+
 async function startSubject(clock = () => new Date()) {
   const callbacks = await startCallbackListener((callback) => connector.parseCallback(callback));
   const connector = mpesaEthiopia.create(
@@ -63,10 +67,9 @@ async function startSubject(clock = () => new Date()) {
     connector,
     paymentThat: (ending: Ending) => paymentOf(payers[ending] ?? ''),
     chargesOf: async ({ attemptId }: { readonly attemptId: string }) =>
-      started.wallet
-        .charges()
-        .filter((charge) => charge.merchant_reference === accountReference(attemptId))
-        .map(({ amount }) => amount),
+      charges(attemptId).map(({ amount }) => amount),
+    reversedOf: async ({ attemptId }: { readonly attemptId: string }) =>
+      charges(attemptId)[0]?.reversed ?? '',
     notesOf: callbacks.notesOf,
     // Without the answers to status questions, which come to the same URL.
     callbacksOf: ({ attemptId }: { readonly attemptId: string }) =>

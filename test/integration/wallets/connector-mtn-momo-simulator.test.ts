@@ -33,6 +33,7 @@ const payers: Partial<Record<Ending, string>> = {
   failure_callback: '21',
   reversal_refused: '22',
   reversal_unknown: '23',
+  reversal_unknown_then_not: '28',
 };
 
 let simulator: GatehouseProcess;
@@ -57,6 +58,13 @@ afterAll(async () => {
 async function startSubject(clock = () => new Date()): Promise<RealSubject> {
   const origin = String(simulator.ready['origin']);
   const connector = createMtn(settings(`${origin}/mtn`), receiver.url, clock);
+  const charges = async (attemptId: string) => {
+    const response = await fetch(`${origin}/simulator/charges`);
+    const body = (await response.json()) as {
+      charges: readonly { amount: string; reversed: string; merchant_reference: string }[];
+    };
+    return body.charges.filter(({ merchant_reference: reference }) => reference === attemptId);
+  };
   return {
     connector,
     paymentThat: (ending) => {
@@ -64,15 +72,8 @@ async function startSubject(clock = () => new Date()): Promise<RealSubject> {
       const request = payment({ attemptId: randomUUID(), payerPhone, requestedAt: new Date() });
       return request;
     },
-    chargesOf: async ({ attemptId }) => {
-      const response = await fetch(`${origin}/simulator/charges`);
-      const { charges } = (await response.json()) as {
-        charges: readonly { amount: string; merchant_reference: string }[];
-      };
-      return charges
-        .filter(({ merchant_reference: reference }) => reference === attemptId)
-        .map(({ amount }) => amount);
-    },
+    chargesOf: async ({ attemptId }) => (await charges(attemptId)).map(({ amount }) => amount),
+    reversedOf: async ({ attemptId }) => (await charges(attemptId))[0]?.reversed ?? '',
     callbacksOf: ({ attemptId }) => receiver.received.filter(({ path }) => path.includes(attemptId)),
     expireTokens: async () => {
       await fetch(`${origin}/simulator/tokens/expire`, { method: 'POST' });

@@ -246,7 +246,7 @@ describe('a refund', () => {
     ['is being refunded', { order_status: 'REFUNDING' }, 'accepted'],
     ['was refunded', { order_status: 'REFUND_SUCCESS' }, 'accepted'],
     ['was not paid', { order_status: 'WAIT_PAY' }, 'refused'],
-    ['was paid with another amount', { total_amount: '200.00' }, 'refused'],
+    ['was paid with less', { total_amount: '100.49' }, 'refused'],
     ['has a status nobody knows', { merch_order_id: 'other' }, 'not_sent'],
   ])('of an order that %s is not sent', async (_what, over, kind) => {
     subject.wallet.on(routes.queryOrder, json(200, order(over)));
@@ -264,9 +264,71 @@ describe('a refund', () => {
     ['ORDER_CLOSED', 'unknown'],
   ])('of an order with the status %s is %s', async (status, kind) => {
     subject.wallet.on(routes.queryOrder, json(200, order({ order_status: status })));
-    const inquiry = reversalInquiry({ attemptId, reversalId, providerTransactionId: 'x' });
 
-    expect((await subject.connector.queryReversal(inquiry, options)).result.kind).toBe(kind);
+    expect((await queryRefund('100.5', 'refund/R1')).result.kind).toBe(kind);
+  });
+});
+
+const queryRefund = (amount: string, providerReference: string) =>
+  subject.connector.queryReversal(
+    reversalInquiry({ attemptId, reversalId, providerTransactionId: 'x', amount, providerReference }),
+    options,
+  );
+
+/** The order shows one state for all its refunds, so a part is asked about by its own number. */
+describe('a refund of a part', () => {
+  test.each(['PAY_SUCCESS', 'REFUND_SUCCESS', 'REFUNDING'])(
+    'is sent for an order that is %s',
+    async (status) => {
+      subject.wallet.on(routes.queryOrder, json(200, order({ order_status: status })));
+
+      const { result } = await refund({ amount: '40.00' });
+
+      expect(result).toMatchObject({ kind: 'accepted', providerReference: 'refund/R1' });
+      expect(lastBody(routes.refund)).toMatchObject({ biz_content: { actual_amount: '40' } });
+    },
+  );
+
+  test.each([
+    ['REFUND_SUCCESS', {}, 'refund/R1/done'],
+    ['REFUND_DUPLICATED', { refund_time: '1767258000000' }, 'refund/R1/done'],
+    ['REFUND_DUPLICATED', {}, 'refund/R1'],
+  ])('that is acknowledged with %s %j is recorded as %s', async (status, over, providerReference) => {
+    const content = { refund_status: status, refund_order_id: 'R1', ...over };
+    subject.wallet.on(routes.refund, json(200, success(content)));
+
+    expect((await refund({ amount: '40' })).result).toMatchObject({ kind: 'accepted', providerReference });
+  });
+
+  test.each([
+    // The state of the order, the answer to the repeated request, the outcome.
+    ['PAY_SUCCESS', undefined, { kind: 'pending' }],
+    ['REFUND_SUCCESS', { refund_status: 'REFUND_SUCCESS' }, { kind: 'completed', money: { amount: '40' } }],
+    ['REFUNDING', { refund_status: 'REFUND_DUPLICATED', refund_time: '1' }, { kind: 'completed' }],
+    ['REFUND_FAILED', { refund_status: 'REFUND_FAILED' }, { kind: 'refused' }],
+    ['REFUND_SUCCESS', { refund_status: 'REFUNDING' }, { kind: 'pending' }],
+    ['REFUNDING', { refund_status: 'REFUND_DUPLICATED' }, { kind: 'pending' }],
+    ['REFUND_SUCCESS', { refund_status: 'REFUND_DUPLICATED' }, { kind: 'unknown', why: 'inconsistent' }],
+    ['REFUND_FAILED', { refund_status: 'REFUND_DUPLICATED' }, { kind: 'unknown', why: 'inconsistent' }],
+    ['REFUND_SUCCESS', { refund_status: 'REFUND_PONDERED' }, { kind: 'unknown', why: 'unrecognised_status' }],
+  ])('of an order that is %s, repeated with %j, has the outcome %j', async (status, repeated, outcome) => {
+    const before = subject.wallet.requestsTo(routes.refund).length;
+    subject.wallet.on(routes.queryOrder, json(200, order({ order_status: status })));
+    subject.wallet.on(routes.refund, json(200, success(repeated ?? {})));
+
+    expect((await queryRefund('40', 'refund/R1')).result).toMatchObject(outcome);
+    expect(subject.wallet.requestsTo(routes.refund)).toHaveLength(before + (repeated === undefined ? 0 : 1));
+  });
+
+  test('that telebirr called done is completed, and is not sent again', async () => {
+    const before = subject.wallet.requestsTo(routes.refund).length;
+    subject.wallet.on(routes.queryOrder, json(200, order({ order_status: 'REFUND_FAILED' })));
+
+    expect((await queryRefund('40', 'refund/R1/done')).result).toMatchObject({
+      kind: 'completed',
+      money: { amount: '40', currency: 'ETB' },
+    });
+    expect(subject.wallet.requestsTo(routes.refund)).toHaveLength(before);
   });
 });
 

@@ -1,0 +1,199 @@
+import { canonicalDecimal, isGreaterDecimal, sameDecimal } from '../connector/decimal-text.ts';
+import type { JsonReply } from '../connector/json-reply.ts';
+import type { Acknowledgement, NotSentWhy, ReversalOutcome, Unknown } from '../connector/outcomes.ts';
+import type { Answer, ExchangePurpose } from '../connector/raw-exchange.ts';
+import type { ReversalInquiry, ReversalRequest } from '../connector/wallet-connector.ts';
+import type { FabricClient } from './fabric-client.ts';
+import { orderId } from './order-id.ts';
+import { queryOrder } from './query-order.ts';
+import {
+  field,
+  inconsistent,
+  isAbout,
+  isPaid,
+  readFabric,
+  readOrder,
+  readRefusal,
+  refused,
+  unknown,
+} from './read-answers.ts';
+import type { TelebirrOrder } from './read-answers.ts';
+import { titleOf } from './title.ts';
+
+/**
+ * Requests a refund of a payment or of a part. The order is queried first. If the whole payment is to be refunded and the order
+ * shows a refund already, nothing is sent, so that a repeat is harmless even if telebirr executed the same number twice. The
+ * order shows one state for all its refunds, so it does not tell whether a part was refunded before. A part relies on the
+ * documented rule that a repeated `refund_request_no` is no second refund.
+ */
+export async function requestRefund(
+  client: FabricClient,
+  request: ReversalRequest,
+  signal: AbortSignal,
+): Promise<Answer<Acknowledgement>> {
+  const order = orderId(request.attemptId);
+  const seen = await queryOrder(client, 'reverse', order, signal);
+  const before = withoutSending(seen.result, order, request);
+  if (before !== undefined) return { result: before, exchanges: seen.exchanges };
+  const { result, exchanges } = await sendRefund(client, 'reverse', request, signal, request.description);
+  return { result: readRefund(result, order), exchanges: [...seen.exchanges, ...exchanges] };
+}
+
+/**
+ * Queries a refund that telebirr has acknowledged. The state of the order is that of a refund of the whole payment. Of a part,
+ * the same request is sent again, which is the documented way to ask: telebirr has its number on record, so this refunds nothing.
+ */
+export async function queryRefund(
+  client: FabricClient,
+  reversal: ReversalInquiry,
+  signal: AbortSignal,
+): Promise<Answer<ReversalOutcome>> {
+  const order = orderId(reversal.attemptId);
+  const seen = await queryOrder(client, 'query_reversal', order, signal);
+  const read = readOrder(seen.result, order);
+  if (read.kind === 'not_found') return { ...seen, result: unknown('not_found', read.detail) };
+  if (read.kind === 'unknown') return { ...seen, result: read };
+  const isPart = read.money !== undefined && !sameDecimal(read.money.amount, reversal.amount);
+  if (!isPart || !hasRefund(read)) return { ...seen, result: outcomeByOrder(read) };
+  if (isDone(reversal.providerReference)) return { ...seen, result: completed(read, reversal) };
+  const again = await sendRefund(client, 'query_reversal', reversal, signal);
+  const exchanges = [...seen.exchanges, ...again.exchanges];
+  return { result: outcomeByRepeat(again.result, read, reversal), exchanges };
+}
+
+type Refund = Pick<ReversalRequest, 'attemptId' | 'reversalId' | 'amount' | 'currency' | 'callbackToken'>;
+
+const sendRefund = (
+  client: FabricClient,
+  purpose: ExchangePurpose,
+  { attemptId, reversalId, amount, currency, callbackToken }: Refund,
+  signal: AbortSignal,
+  description?: string,
+): Promise<Answer<JsonReply>> =>
+  client.call(
+    {
+      ...{ purpose, method: 'payment.refund', path: 'merchant/refund', secrets: [callbackToken] },
+      content: {
+        merch_order_id: orderId(attemptId),
+        refund_request_no: orderId(reversalId),
+        refund_reason: description === undefined ? undefined : titleOf(description),
+        actual_amount: canonicalDecimal(amount),
+        trans_currency: currency,
+      },
+    },
+    signal,
+  );
+
+/** The result without sending a refund: because of the order's state, or because the order could not be seen. */
+function withoutSending(
+  reply: JsonReply,
+  order: string,
+  request: ReversalRequest,
+): Acknowledgement | undefined {
+  const seen = readOrder(reply, order);
+  if (seen.kind === 'unknown') return { kind: 'not_sent', why: whyNotSent(seen), detail: seen.detail };
+  if (seen.kind === 'not_found' || !isPaid(seen)) {
+    return refused(
+      'invalid_request',
+      '',
+      seen.kind === 'not_found' ? seen.detail : `the order is ${seen.status}`,
+    );
+  }
+  const isWhole = seen.money === undefined || sameDecimal(seen.money.amount, request.amount);
+  if (isWhole && (seen.status === 'REFUNDING' || seen.status === 'REFUND_SUCCESS')) {
+    return { kind: 'accepted', providerReference: 'refund/', lookNow: true };
+  }
+  if (seen.money !== undefined && isGreaterDecimal(request.amount, seen.money.amount)) {
+    return refused('invalid_request', '', `the order was paid with ${seen.money.amount} only`);
+  }
+  return undefined;
+}
+
+const whyNotSent = ({ why }: Unknown): NotSentWhy =>
+  why === 'timeout' || why === 'aborted' ? why : 'no_connection';
+
+/** A refund as telebirr answers to its request. */
+interface AnsweredRefund {
+  readonly kind: 'refund';
+  /** In upper case. */
+  readonly status: string;
+  readonly number: string;
+  /** Whether the money went back. The answer has a time of the refund only then, also if it is a duplicate. */
+  readonly isDone: boolean;
+}
+
+function readAnswer(reply: JsonReply, order: string): AnsweredRefund | Acknowledgement {
+  const read = readFabric(reply);
+  if (read.kind === 'error') return readRefusal(read);
+  if (read.kind !== 'success') return read;
+  if (!isAbout(read.content, order)) return inconsistent;
+  const status = field(read.content, 'refund_status').toUpperCase();
+  const isFinished = status === 'REFUND_DUPLICATED' && field(read.content, 'refund_time') !== '';
+  return {
+    ...{ kind: 'refund', status, number: field(read.content, 'refund_order_id') },
+    isDone: status === 'REFUND_SUCCESS' || isFinished,
+  };
+}
+
+const unrecognised = (status: string): Unknown =>
+  unknown('unrecognised_status', `the refund has the status ${status.slice(0, 64)}`);
+
+/** Reads the acknowledgement of a refund. A request that telebirr had before is REFUND_DUPLICATED, and no second refund. */
+function readRefund(reply: JsonReply, order: string): Acknowledgement {
+  const read = readAnswer(reply, order);
+  if (read.kind !== 'refund') return read;
+  if (read.status === 'REFUND_FAILED') return refused('provider_error', read.status, '');
+  if (!read.isDone && !['REFUNDING', 'REFUND_DUPLICATED'].includes(read.status))
+    return unrecognised(read.status);
+  return { kind: 'accepted', providerReference: writeReference(read), lookNow: true };
+}
+
+/** The stored form: telebirr's number of the refund, and whether telebirr has said that the money went back. */
+const writeReference = ({ number, isDone: done }: AnsweredRefund): string =>
+  `refund/${number.slice(0, 700)}${done ? '/done' : ''}`;
+
+const isDone = (providerReference = ''): boolean => providerReference.endsWith('/done');
+
+const hasRefund = ({ status }: TelebirrOrder): boolean =>
+  ['REFUNDING', 'REFUND_SUCCESS', 'REFUND_FAILED'].includes(status);
+
+/** The outcome of a refund of the whole payment, which is the only one of its order. */
+function outcomeByOrder(order: TelebirrOrder): ReversalOutcome {
+  switch (order.status) {
+    case 'REFUND_SUCCESS':
+      return completed(order, order.money);
+    case 'REFUND_FAILED':
+      return refused('provider_error', order.status, '');
+    // The order may show the refund later than its answer.
+    case 'REFUNDING':
+    case 'PAY_SUCCESS':
+    case 'COMPLETED':
+      return { kind: 'pending' };
+    default:
+      return unknown('unrecognised_status', `the order has the status ${order.status.slice(0, 64)}`);
+  }
+}
+
+const completed = (
+  { transactionId: providerTransactionId }: TelebirrOrder,
+  money: { readonly amount: string; readonly currency: string } | undefined,
+): ReversalOutcome => ({
+  ...{ kind: 'completed', providerTransactionId },
+  ...(money === undefined ? {} : { money: { amount: money.amount, currency: money.currency } }),
+});
+
+/** The outcome of a partial refund, by the answer to the same request. */
+function outcomeByRepeat(reply: JsonReply, order: TelebirrOrder, reversal: ReversalInquiry): ReversalOutcome {
+  const read = readAnswer(reply, orderId(reversal.attemptId));
+  if (read.kind === 'unknown') return read;
+  if (read.kind === 'not_sent') return unknown('not_asked', read.detail);
+  if (read.kind !== 'refund')
+    return unknown('unrecognised_code', 'telebirr refused the question about the refund');
+  if (read.isDone) return completed(order, reversal);
+  if (read.status === 'REFUND_FAILED') return refused('provider_error', read.status, '');
+  if (read.status === 'REFUNDING') return { kind: 'pending' };
+  if (read.status !== 'REFUND_DUPLICATED') return unrecognised(read.status);
+  if (order.status === 'REFUNDING') return { kind: 'pending' };
+  const detail = `telebirr had this refund before and does not say how it ended; the last refund of the order is ${order.status}. Look it up in telebirr's portal`;
+  return unknown('inconsistent', detail);
+}
