@@ -44,19 +44,20 @@ export interface Listener {
   readonly url: string;
 }
 
-/** The part of `demo.json` that the command uses. `npm start` writes the file. */
-const DemoFile = Type.Object({
+/** The part of `demo.json` that the command uses. `npm start` writes the file, and the type of what it writes extends this. */
+export const DemoFile = Type.Object({
   grpc: Type.String(),
   rest: Type.Object({ production: Type.String(), sandbox: Type.String() }),
   checkout: Type.Optional(Type.String()),
   dashboard: Type.Optional(Type.String()),
-  wallets: Type.Optional(Type.String()),
+  wallet_callbacks: Type.Optional(Type.String()),
   webhooks: Type.Optional(Type.Object({ grpc: Type.String() })),
   merchant: Type.Optional(Type.Object({ id: Type.String() })),
   tokens: Type.Object({ operator: Type.String() }),
 });
 
-function listenersOf({ rest, checkout, dashboard, wallets }: Static<typeof DemoFile>): readonly Listener[] {
+function listenersOf(demo: Static<typeof DemoFile>): readonly Listener[] {
+  const { rest, checkout, dashboard, wallet_callbacks: wallets } = demo;
   return [
     { name: 'REST production', process: 'rest-facade', url: rest.production },
     { name: 'REST sandbox', process: 'rest-facade', url: rest.sandbox },

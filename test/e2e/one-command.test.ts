@@ -66,6 +66,16 @@ describe('the one command, started, stopped and started again', () => {
     ]);
   });
 
+  test('writes what the command line needs to find every process', async () => {
+    const env = { PATH: process.env['PATH'], GATEHOUSE_DATA_DIR: dataFolder };
+    const { stdout } = await execute('scripts/gatehouse', ['doctor', '--json'], { cwd: projectRoot, env });
+    const { checks } = JSON.parse(stdout) as { readonly checks: readonly Record<string, unknown>[] };
+    expect(checks.filter(({ result }) => result !== 'ok')).toEqual([]);
+    const { checkout, dashboard, wallet_callbacks: wallets } = before;
+    const subjects = [`checkout ${checkout}`, `dashboard ${dashboard}`, `wallets ${wallets}`];
+    expect(checks.map(({ subject }) => subject)).toEqual(expect.arrayContaining(subjects));
+  });
+
   test('keeps secrets, keys and logs to their owner', async () => {
     const modeOf = async (name: string) => (await stat(join(dataFolder, name))).mode & 0o777;
     for (const name of ['secrets.json', 'demo.json', 'nats/nats-server.conf'])

@@ -1,10 +1,12 @@
+import type { Static } from '@sinclair/typebox';
+import type { DemoFile as ReadByCommands } from '../../cli/target.ts';
 import type { walletAccess } from './demo-wallets.ts';
 import type { DemoMerchant } from './demo-merchant.ts';
 import type { DemoUsers } from './demo-users.ts';
 import type { WebhookSecrets } from './demo-webhook-secrets.ts';
 
 /** The content of `demo.json`, which a script needs to use the running Gatehouse. */
-export interface DemoFile {
+export interface DemoFile extends Static<typeof ReadByCommands> {
   readonly rest: { readonly production: string; readonly sandbox: string };
   readonly checkout: string;
   readonly dashboard: string;
