@@ -14,6 +14,7 @@ import type {
   Reconciliation as ReconciliationMessage,
   StatementEntry as StatementEntryMessage,
 } from '../../gen/gatehouse/v1/reconciliation_service_pb.js';
+import type { Environment as EnvironmentMessage } from '../../gen/gatehouse/v1/order_pb.js';
 import type {
   DifferenceKind,
   ReconciliationStatus,
@@ -24,7 +25,9 @@ import { publicId } from '../../contract/public-id.ts';
 import type { Issue } from '../domain/issue.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
-import { environmentNumbers } from '../rpc/environment.ts';
+import type { Environment } from '../domain/order.ts';
+import type { Wallet } from '../domain/wallet.ts';
+import { environmentNumbers, parseEnvironment } from '../rpc/environment.ts';
 import type { Entry } from './compare-entry.ts';
 import type { Difference, Reconciliation } from './reconciliation-store.ts';
 
@@ -71,14 +74,30 @@ export function parseWallet(wallet: string): Result<string, Issue> {
   return isWalletId(wallet) ? ok(wallet) : err({ field: 'wallet', issue });
 }
 
-/** Parses the wallet of a new reconciliation. Issue: not one of those whose statement is configured to be compared. */
-export function parseReconciledWallet(wallet: string, known: readonly string[]): Result<string, Issue> {
-  if (known.includes(wallet)) return ok(wallet);
+/**
+ * Parses the wallet and the environment of a new reconciliation. Issue: a wallet whose statement is not configured to be
+ * compared in that environment.
+ */
+export function parseReconciledWallet(
+  request: { readonly wallet: string; readonly environment: EnvironmentMessage },
+  wallets: readonly Wallet[],
+): {
+  readonly wallet: Result<string, Issue>;
+  readonly environment: Result<Environment, Issue>;
+} {
+  const environment = parseEnvironment(request.environment);
+  const known = wallets
+    .filter(
+      ({ reconcile, environments }) =>
+        reconcile && (!environment.ok || environments.includes(environment.value)),
+    )
+    .map(({ id }) => id);
+  if (known.includes(request.wallet)) return { wallet: ok(request.wallet), environment };
   const issue =
     known.length === 0
-      ? 'cannot be reconciled: no configured wallet has a statement'
-      : `must be one of ${known.join(', ')}, whose statements are reconciled`;
-  return err({ field: 'wallet', issue });
+      ? 'cannot be reconciled: no wallet configured for this environment has a statement'
+      : `must be one of ${known.join(', ')}, whose statements are reconciled in this environment`;
+  return { wallet: err({ field: 'wallet', issue }), environment };
 }
 
 /** As `parseWallet`, for requests without a wallet that mean all wallets. */

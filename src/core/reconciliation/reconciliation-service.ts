@@ -46,15 +46,13 @@ export function reconciliationService({
   now,
   wallets,
 }: ReconciliationServiceParts): RpcService {
-  const withStatement = wallets.filter(({ reconcile }) => reconcile).map(({ id }) => id);
   return rpcService(
     ReconciliationService,
     {
       async startReconciliation(request, context) {
         const { date, ...key } = valuesOrThrow(
           combine({
-            wallet: parseReconciledWallet(request.wallet, withStatement),
-            environment: parseEnvironment(request.environment),
+            ...parseReconciledWallet(request, wallets),
             date: parseDate(request.date, now()),
           }),
         );

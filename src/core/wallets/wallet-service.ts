@@ -24,7 +24,11 @@ export function walletService(
   );
 }
 
-function walletMessage(entry: ConfiguredWallet, { id, options, environments, currencies }: Wallet) {
+function walletMessage(
+  entry: ConfiguredWallet,
+  { id, options, environments, currencies, reconcile }: Wallet,
+) {
+  const environmentMessages = environments.map((environment) => environmentNumbers[environment]);
   return {
     wallet: id,
     englishName: entry.names.en,
@@ -39,7 +43,8 @@ function walletMessage(entry: ConfiguredWallet, { id, options, environments, cur
       }),
     ),
     phonePrefixes: entry.phone_prefixes ?? [],
-    environments: environments.map((environment) => environmentNumbers[environment]),
+    environments: environmentMessages,
+    reconciledEnvironments: reconcile ? environmentMessages : [],
     connector: entry.connector,
     logo: entry.logoFile?.bytes ?? new Uint8Array(),
     logoMediaType: entry.logoFile?.mediaType ?? '',

@@ -79,10 +79,9 @@ export function addReconciliations(app: FastifyInstance, dashboard: Dashboard): 
         isLaterPage: pageToken !== '',
         days,
         form,
-        wallets: request.wallets.wallets.map(({ wallet }) => ({
-          value: wallet,
-          text: walletName(wallet, writing),
-        })),
+        wallets: request.wallets.wallets
+          .filter(({ reconciledEnvironments }) => reconciledEnvironments.includes(environment.number))
+          .map(({ wallet }) => ({ value: wallet, text: walletName(wallet, writing) })),
       },
     });
   };

@@ -27,15 +27,18 @@ export function checkRows(checks: readonly Check[], { words }: Writing) {
   const { good, look, broken, ofChecks } = words.overview;
   return checks
     .toSorted((a, b) => b.result - a.result)
-    .map(({ subject, name, result, detail }) => {
+    .map(({ subject, name, result, detail, facts }) => {
       // A core of the previous version names a check only in English.
       const text = subject === CheckSubject.UNSPECIFIED ? undefined : ofChecks[subjects[subject]];
+      const said = text?.[result === CheckResult.OK ? 'good' : 'bad'] ?? '';
+      // Without figures, the detail of a good result says the same again.
+      const isRepeated = result === CheckResult.OK && said !== '' && facts.case === undefined;
       return {
         subject,
         name,
         title: text?.name ?? '',
-        said: text?.[result === CheckResult.OK ? 'good' : 'bad'] ?? '',
-        detail,
+        said,
+        detail: isRepeated ? '' : detail,
         href: result === CheckResult.OK ? undefined : pages[subject],
         ...(result === CheckResult.OK
           ? { tone: 'good', text: good }

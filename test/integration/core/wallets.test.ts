@@ -4,7 +4,8 @@ import { directPayment, registration } from '../../support/order-requests.ts';
 import { failureOf } from '../../support/rpc-failure.ts';
 import { sharedClient, sharedStack } from '../../support/shared-stack.ts';
 import { walletsOfCore } from '../../support/simulated-wallets.ts';
-import { PaymentAttemptStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { Environment, PaymentAttemptStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { ReconciliationService } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
 import { StrayPaymentService } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 import { WalletService } from '../../../src/gen/gatehouse/v1/wallet_service_pb.js';
 import { browserSecret, outcomes, sharedPaymentDesk } from './payment-desk.ts';
@@ -15,12 +16,16 @@ const stack = sharedStack({
     GATEHOUSE_CURRENCIES: 'ETB,USD,KES',
     GATEHOUSE_WALLETS: walletsOfCore({
       walleta: { currencies: [{ code: 'ETB', least_amount: '1', greatest_amount: '1000' }] },
-      walletb: { currencies: [{ code: 'ETB', decimals: 0 }, { code: 'USD' }] },
+      walletb: {
+        currencies: [{ code: 'ETB', decimals: 0 }, { code: 'USD' }],
+        environments: ['sandbox'],
+      },
     }),
   },
 });
 const desk = sharedPaymentDesk(stack);
 const wallets = sharedClient(stack, WalletService, 'checkout');
+const reconciliations = sharedClient(stack, ReconciliationService, 'operator');
 const reversals = sharedClient(stack, StrayPaymentService, 'wallets');
 
 let merchantId: string;
@@ -40,6 +45,7 @@ test('the configured wallets are listed, without their settings', async () => {
       paymentOptions: ['walleta_wallet', 'walleta_ussd'],
       currencies: [{ currency: 'ETB', leastAmount: '1.00', greatestAmount: '1000.00', decimals: 2 }],
       connector: 'gsma',
+      reconciledEnvironments: [Environment.SANDBOX, Environment.PRODUCTION],
     },
     {
       wallet: 'walletb',
@@ -47,9 +53,21 @@ test('the configured wallets are listed, without their settings', async () => {
         { currency: 'ETB', decimals: 0 },
         { currency: 'USD', leastAmount: '' },
       ],
+      reconciledEnvironments: [Environment.SANDBOX],
     },
   ]);
   expect(JSON.stringify(listed.wallets)).not.toContain('client_id');
+});
+
+test('a statement is not reconciled in an environment that the wallet is not configured for', async () => {
+  const start = (environment: Environment) =>
+    reconciliations.startReconciliation({ wallet: 'walletb', environment, date: '2026-01-05' });
+
+  expect(await failureOf(start(Environment.PRODUCTION))).toMatchObject({
+    reason: 'INVALID_FIELDS',
+    issues: { wallet: 'must be one of walleta, whose statements are reconciled in this environment' },
+  });
+  expect((await start(Environment.SANDBOX)).reconciliation).toMatchObject({ wallet: 'walletb' });
 });
 
 describe('an order that no wallet takes', () => {

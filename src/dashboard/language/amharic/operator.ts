@@ -235,6 +235,7 @@ export const operator: typeof english = {
       date: 'ቀን (UTC)',
       submit: 'ይነጻጸር',
       refused: 'እስከ ዛሬ ያለ ቀን ይምረጡ።',
+      noWallet: 'በዚህ አካባቢ ጌትሃውስ መግለጫውን የሚያነብለት ዋሌት የለም።',
     },
     byItself: 'በራሱ',
     one: {

@@ -231,8 +231,8 @@ export const operator = {
       late: 'The payment arrived after the order or the attempt had ended.',
       wrongAmount: 'The amount or currency differs from the order’s.',
     },
-    oneTry: 'The reversal was requested once.',
-    tries: (count: string) => `The reversal was requested ${counted(count, 'time')}.`,
+    oneTry: 'The wallet was asked once.',
+    tries: (count: string) => `The wallet was asked ${counted(count, 'time')}.`,
     order: 'Order',
     transaction: 'Transaction',
     walletSays: 'Answer of the wallet:',
@@ -247,7 +247,7 @@ export const operator = {
   },
   reconciliations: {
     title: 'Reconciliation',
-    lead: 'Gatehouse compares each wallet’s statement of a day with its own records. It compares every past day automatically.',
+    lead: 'Gatehouse compares the daily statement of each wallet that has one with its own records. It compares every past day automatically.',
     columns: {
       day: 'Day',
       wallet: 'Wallet',
@@ -264,6 +264,7 @@ export const operator = {
       date: 'Day (UTC)',
       submit: 'Compare',
       refused: 'Choose a day up to today.',
+      noWallet: 'No wallet of this environment has a statement that Gatehouse reads.',
     },
     byItself: 'Automatic',
     one: {
@@ -343,7 +344,7 @@ export const operator = {
     givenUp: 'Abandoned in the last 24 hours',
     oldKey: 'Secrets under an older key',
     reconciled: 'Last compared with core',
-    repaired: 'Missing ones created in the last 24 hours',
+    repaired: 'Missing deliveries added in the last 24 hours',
     gaps: 'Gaps that could not be repaired',
     findings: {
       eventsMissing: (order: string, numbers: string) => `Events of order ${order} are missing: ${numbers}.`,

@@ -86,6 +86,13 @@ export declare type Wallet = Message<"gatehouse.v1.Wallet"> & {
    * @generated from field: string logo_media_type = 10;
    */
   logoMediaType: string;
+
+  /**
+   * The environments in which its statement is compared with the records; none for a wallet without a statement.
+   *
+   * @generated from field: repeated gatehouse.v1.Environment reconciled_environments = 11;
+   */
+  reconciledEnvironments: Environment[];
 };
 
 /**
