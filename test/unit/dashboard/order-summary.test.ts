@@ -59,7 +59,7 @@ test.each<[OrderStatus, PaymentAttemptStatus | undefined, string, string]>([
     PENDING,
     DECLINED,
     'wrong_pin',
-    'The last payment failed (Wrong PIN). The customer can try again until 22 Nov 2026, 09:30.',
+    'The last payment failed: Wrong PIN. The customer can try again until 22 Nov 2026, 09:30.',
   ],
   [COMPLETED, SUCCEEDED, '', '+251911223344 paid ETB 150.00 by Wallet A, USSD on 22 Nov 2026, 09:05.'],
   [FAILED, DECLINED, 'wrong_pin', 'The payment failed on 22 Nov 2026, 09:05: Wrong PIN.'],

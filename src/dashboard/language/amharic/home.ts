@@ -40,7 +40,7 @@ export const home: typeof english = {
       payer_busy: 'ሌላ ክፍያ በመካሄድ ላይ ነበር',
       invalid_request: 'ዋሌቱ ጥያቄውን አልተቀበለም',
       merchant_config: 'የነጋዴው ሂሳብ በዋሌቱ አልተዘጋጀም',
-      provider_error: 'ዋሌቱ አልሠራም',
+      provider_error: 'ዋሌቱ ስህተት አሳውቋል',
       wrong_amount: 'ዋሌቱ ሌላ መጠን ወስዷል',
       timed_out: 'በጊዜው ማንም አላረጋገጠም',
       cancelled: 'ትዕዛዙ ተሰርዟል',

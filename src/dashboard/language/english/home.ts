@@ -41,7 +41,7 @@ export const home = {
       payer_busy: 'The phone had another payment to confirm',
       invalid_request: 'The wallet did not accept the request',
       merchant_config: 'The merchant’s account at the wallet is not set up',
-      provider_error: 'The wallet failed',
+      provider_error: 'The wallet reported an error',
       wrong_amount: 'The wallet took another amount',
       timed_out: 'The payer did not confirm in time',
       cancelled: 'The order was cancelled',

@@ -11,7 +11,7 @@ export const order = {
     unknown: (option: string) =>
       `${option} has not reported whether it took the money. Gatehouse repeats the query until it gets a definite answer.`,
     declined: (reason: string, until: string) =>
-      `The last payment failed (${reason}). The customer can try again until ${until}.`,
+      `The last payment failed: ${reason}. The customer can try again until ${until}.`,
     paid: (amount: string, phone: string, option: string, when: string) =>
       `${phone} paid ${amount} by ${option} on ${when}.`,
     completed: (amount: string, when: string) => `${amount} was paid on ${when}.`,
