@@ -10,7 +10,8 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { loadavg } from 'node:os';
-import { parseArgs } from 'node:util';
+import { InvalidArgumentError } from 'commander';
+import { benchmark, namesOf, wholeNumber } from './command-line.ts';
 import type { Contender, Sample } from './contender.ts';
 import { restContender } from './contenders/rest.ts';
 import type { Scenario } from './load/run-wrk.ts';
@@ -34,37 +35,30 @@ interface Comparison {
 }
 
 function readComparison(): Comparison {
-  const { values, positionals } = parseArgs({
-    allowPositionals: true,
-    options: {
-      only: { type: 'string', default: 'register,verify,direct' },
-      connections: { type: 'string', default: '64' },
-      seconds: { type: 'string', default: '2' },
-      repeats: { type: 'string', default: '5' },
-    },
-  });
-  const folder = resolve(positionals[0] ?? '');
-  if (positionals.length !== 1 || !existsSync(join(folder, 'src/main/core.ts')))
-    throw new Error('name the folder of one other checkout of Gatehouse, with its packages installed');
-  return {
-    folder,
-    only: values.only.split(',').map(scenarioNamed),
-    connections: wholeNumber('connections', values.connections),
-    seconds: wholeNumber('seconds', values.seconds),
-    repeats: wholeNumber('repeats', values.repeats),
-  };
+  const command = benchmark(
+    'bench:compare',
+    'Measures this checkout and another one in turns, and prints ratios.',
+  )
+    .argument('<folder>', 'another checkout of Gatehouse, with its packages installed', checkoutIn)
+    .option('--only <names>', `what to measure, of ${scenarios.join(', ')}`, namesOf(scenarios), [
+      'register',
+      'verify',
+      'direct',
+    ])
+    .option('--connections <number>', 'connections at once', wholeNumber, 64)
+    .option('--seconds <number>', 'duration of one run', wholeNumber, 2)
+    .option('--repeats <number>', 'pairs of runs', wholeNumber, 5)
+    .parse();
+  // Commander types neither: checkoutIn gives the first, the options above the second.
+  const [folder] = command.processedArgs as [string];
+  return { folder, ...command.opts<Omit<Comparison, 'folder'>>() };
 }
 
-function scenarioNamed(name: string): Scenario {
-  const found = scenarios.find((each) => each === name);
-  if (found === undefined) throw new Error(`--only: there is no ${name}; there are ${scenarios.join(', ')}`);
-  return found;
-}
-
-function wholeNumber(option: string, text: string): number {
-  if (!/^[1-9][0-9]*$/.test(text))
-    throw new Error(`--${option} must be a whole number from 1 on, not ${text}`);
-  return Number(text);
+function checkoutIn(text: string): string {
+  const folder = resolve(text);
+  if (!existsSync(join(folder, 'src/main/core.ts')))
+    throw new InvalidArgumentError(`${folder} holds no checkout of Gatehouse.`);
+  return folder;
 }
 
 /** Samples of this checkout and of the other, by scenario, in the order in which they were taken. */
@@ -129,9 +123,9 @@ function print(pairs: Pairs): void {
 }
 
 try {
+  const comparison = readComparison();
   const missing = missingTools();
   if (missing !== undefined) throw new Error(missing);
-  const comparison = readComparison();
   const before = loadavg()[0] ?? Number.NaN;
   print(await compare(comparison));
   console.log(`\nload average before: ${before.toFixed(1)}`);

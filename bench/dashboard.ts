@@ -6,10 +6,10 @@
  */
 import { createClient } from '@connectrpc/connect';
 import { loadavg } from 'node:os';
-import { parseArgs } from 'node:util';
 import { openDashboardUsers } from '../test/support/dashboard-users.ts';
 import { createDashboardVisitor } from '../test/support/dashboard-visitor.ts';
 import { createGrpcTransport } from '../src/contract/grpc-transport.ts';
+import { benchmark, wholeNumber } from './command-line.ts';
 import type { Contender } from './contender.ts';
 import { restContender } from './contenders/rest.ts';
 import { measureInTurns } from './measure-in-turns.ts';
@@ -133,20 +133,25 @@ async function compareRegister(
 }
 
 try {
-  const { values } = parseArgs({
-    options: { orders: { type: 'string', default: '1000000' }, repeats: { type: 'string', default: '3' } },
-  });
+  const { orders, repeats } = benchmark(
+    'bench:dashboard',
+    'Times pages over many orders, and registrations beside them.',
+  )
+    .option('--orders <number>', 'orders in the table', wholeNumber, 1_000_000)
+    .option('--repeats <number>', 'runs of each contender', wholeNumber, 3)
+    .parse()
+    .opts<{ readonly orders: number; readonly repeats: number }>();
   const missing = missingTools();
   if (missing !== undefined) throw new Error(missing);
   console.log(`load average before: ${(loadavg()[0] ?? Number.NaN).toFixed(1)}`);
   await withEverythingStopped(async (cleanUps) => {
-    const prepared = await prepare([Number(values.orders)], cleanUps);
+    const prepared = await prepare([orders], cleanUps);
     const [{ seeded, url: databaseUrl } = { seeded: 0, url: '' }] = prepared.databases;
     const gatehouse = await startGatehouse({ databaseUrl, seeded, withDashboard: true });
     cleanUps.add(gatehouse.stop);
     const read = await reader(gatehouse, prepared.merchant.id);
     await timePages(read);
-    await compareRegister(gatehouse, prepared, read, Number(values.repeats));
+    await compareRegister(gatehouse, prepared, read, repeats);
   });
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);

@@ -4,8 +4,8 @@
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { loadavg } from 'node:os';
+import { benchmark } from './command-line.ts';
 import { judgeRatios } from './judgement/guard.ts';
 import type { ExpectedRatios, Verdict } from './judgement/guard.ts';
 import { ratiosOf } from './judgement/ratios.ts';
@@ -55,12 +55,14 @@ async function update(ratios: readonly Ratio[]): Promise<void> {
 const inWords = ({ name, expected, measured, verdict }: Verdict): string =>
   `${verdict === 'halved' ? 'WARNING: halved: ' : ''}${name}: ${measured?.toFixed(2) ?? 'not measured'}, expected ${expected.toFixed(2)}`;
 
-const { values: options } = parseArgs({
-  options: {
-    strict: { type: 'boolean', default: false },
-    update: { type: 'boolean', default: false },
-  },
-});
+const options = benchmark(
+  'bench:guard',
+  'Measures three ratios, and warns about one below half of its expectation.',
+)
+  .option('--strict', 'fail when a ratio is below half of its expectation', false)
+  .option('--update', 'keep the measured ratios as the expected ones', false)
+  .parse()
+  .opts<{ readonly strict: boolean; readonly update: boolean }>();
 const missing = missingTools();
 if (missing !== undefined) {
   console.error(missing);

@@ -1,84 +1,64 @@
-import { parseArgs } from 'node:util';
+import { benchmark, namesOf, positiveNumber, wholeNumber, wholeNumbers } from './command-line.ts';
 import { allParts } from './report/reports.ts';
 import type { Part } from './report/reports.ts';
 
-export interface BenchOptions {
-  readonly parts: ReadonlySet<Part>;
+interface Values {
+  readonly parts?: readonly Part[];
+  /** Contenders of the part `load` whose names contain it. */
+  readonly only: string;
   readonly connections: readonly number[];
   readonly seconds: number;
   readonly repeats: number;
-  /** Orders in the table: the first of the sizes for everything, all of them for the part about size. */
-  readonly sizes: readonly number[];
-  /** Contenders of the part `load` whose names contain it. */
-  readonly only: string;
+  readonly seeded: readonly number[];
   readonly cores: number;
   readonly facades: number;
-  readonly profileFolder: string;
+  readonly profile: string;
   readonly overloadConnections: number;
   readonly minutes: number;
-  /** Instead of those it is delivered with. */
-  readonly postgresSettings: Readonly<Record<string, string>>;
+  readonly sharedBuffers?: string;
   /** Where results go; empty for the screen alone. */
   readonly out: string;
   readonly install: boolean;
 }
 
-/** Memory takes its minutes, so it is measured when it is asked for. */
-const usualParts = 'load,size,webhooks,overload';
+export interface BenchOptions extends Omit<Values, 'parts' | 'seeded' | 'profile' | 'sharedBuffers'> {
+  readonly parts: ReadonlySet<Part>;
+  /** Orders in the table: the first of the sizes for everything, all of them for the part about size. */
+  readonly sizes: readonly number[];
+  readonly profileFolder: string;
+  /** Instead of those it is delivered with. */
+  readonly postgresSettings: Readonly<Record<string, string>>;
+}
 
-/** @throws when an option is not known, or its value is of no use, with a sentence that says so */
+/** Memory takes its minutes, so it is measured when it is asked for. */
+const usualParts: readonly Part[] = ['load', 'size', 'webhooks', 'overload'];
+
+/** Ends the process with help, or with an error, when that is what the arguments call for. */
 export function readOptions(args: readonly string[]): BenchOptions {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      parts: { type: 'string' },
-      only: { type: 'string', default: '' },
-      connections: { type: 'string', default: '1,16,64,256' },
-      seconds: { type: 'string', default: '2' },
-      repeats: { type: 'string', default: '3' },
-      seeded: { type: 'string', default: '10000,10000000' },
-      cores: { type: 'string', default: '1' },
-      facades: { type: 'string', default: '1' },
-      profile: { type: 'string', default: '' },
-      'overload-connections': { type: 'string', default: '4000' },
-      minutes: { type: 'string', default: '10' },
-      'shared-buffers': { type: 'string', default: '' },
-      out: { type: 'string', default: '' },
-      install: { type: 'boolean', default: false },
-    },
-  });
-  // Who names a contender wants to see that one.
-  const parts = values.parts ?? (values.only === '' ? usualParts : 'load');
+  const command = benchmark('bench', 'Loads Gatehouse and its yardsticks in turns, and prints the results.')
+    .option('--parts <names>', `parts to run, of ${allParts.join(', ')}`, namesOf(allParts))
+    .option('--only <text>', 'contenders of the part load whose names contain the text', '')
+    .option('--connections <numbers>', 'numbers of connections', wholeNumbers, [1, 16, 64, 256])
+    .option('--seconds <number>', 'duration of one run', wholeNumber, 2)
+    .option('--repeats <number>', 'runs of each contender', wholeNumber, 3)
+    .option('--seeded <numbers>', 'numbers of seeded orders', wholeNumbers, [10_000, 10_000_000])
+    .option('--cores <number>', 'processes of core', wholeNumber, 1)
+    .option('--facades <number>', 'processes of the REST facade', wholeNumber, 1)
+    .option('--profile <folder>', 'folder for CPU profiles of facade and core', '')
+    .option('--overload-connections <number>', 'clients of the part overload', wholeNumber, 4_000)
+    .option('--minutes <number>', 'duration of the part memory', positiveNumber, 10)
+    .option('--shared-buffers <size>', 'shared_buffers of PostgreSQL, for example 6GB')
+    .option('--out <folder>', 'folder for results', '')
+    .option('--install', 'install missing programs, as root', false);
+  const { parts, seeded, profile, sharedBuffers, ...values } = command
+    .parse(args, { from: 'user' })
+    .opts<Values>();
   return {
-    parts: new Set(parts.split(',').map(partNamed)),
-    only: values.only,
-    connections: numbers('connections', values.connections),
-    seconds: number('seconds', values.seconds),
-    repeats: number('repeats', values.repeats),
-    sizes: numbers('seeded', values.seeded).toSorted((a, b) => a - b),
-    cores: number('cores', values.cores),
-    facades: number('facades', values.facades),
-    profileFolder: values.profile,
-    overloadConnections: number('overload-connections', values['overload-connections']),
-    minutes: Number(values.minutes),
-    postgresSettings: values['shared-buffers'] === '' ? {} : { shared_buffers: values['shared-buffers'] },
-    out: values.out,
-    install: values.install,
+    ...values,
+    // A name of contenders chooses their part.
+    parts: new Set(parts ?? (values.only === '' ? usualParts : ['load'])),
+    sizes: seeded.toSorted((a, b) => a - b),
+    profileFolder: profile,
+    postgresSettings: sharedBuffers === undefined ? {} : { shared_buffers: sharedBuffers },
   };
 }
-
-function partNamed(name: string): Part {
-  const part = allParts.find((each) => each === name);
-  if (part === undefined)
-    throw new Error(`--parts: there is no ${name}; there are ${allParts.join(', ')}, with commas between`);
-  return part;
-}
-
-function number(option: string, text: string): number {
-  if (!/^[1-9][0-9]*$/.test(text))
-    throw new Error(`--${option} must be a whole number from 1 on, not ${text}`);
-  return Number(text);
-}
-
-const numbers = (option: string, text: string): number[] =>
-  text.split(',').map((each) => number(option, each));

@@ -4,62 +4,76 @@
  * stored; latency without and with very many deliveries due on a merchant's dead endpoint; memory over minutes. See
  * bench/webhooks/README.md.
  */
-import { parseArgs } from 'node:util';
+import { benchmark, namesOf, positiveNumber, wholeNumber } from '../command-line.ts';
 import { commitToReceiptInWords, measureCommitToReceipt } from './commit-to-receipt.ts';
 import { measureDispatching } from './dispatching.ts';
 import { startReceiverProcess } from './receiver-process.ts';
 import { measureMemory } from './soak.ts';
 import { startWholeSystem } from './whole-system.ts';
 
-const { values: options } = parseArgs({
-  options: {
-    only: { type: 'string', default: 'chain,dispatching,soak' },
-    orders: { type: 'string', default: '500' },
-    seconds: { type: 'string', default: '10' },
-    repeats: { type: 'string', default: '3' },
-    due: { type: 'string', default: '1000000' },
-    samples: { type: 'string', default: '500' },
-    rate: { type: 'string', default: '200' },
-    deliveries: { type: 'string', default: '20000' },
-    merchants: { type: 'string', default: '100' },
-    minutes: { type: 'string', default: '10' },
-    'soak-orders': { type: 'string', default: '50' },
-  },
-});
-const only = new Set(options.only.split(','));
-const merchants = Number(options.merchants);
+const parts = ['chain', 'dispatching', 'soak'] as const;
+
+interface Options {
+  readonly only: readonly (typeof parts)[number][];
+  readonly orders: number;
+  readonly seconds: number;
+  readonly repeats: number;
+  readonly due: number;
+  readonly samples: number;
+  readonly rate: number;
+  readonly deliveries: number;
+  readonly merchants: number;
+  readonly minutes: number;
+  readonly soakOrders: number;
+}
+
+const { only, orders, seconds, repeats, due, samples, rate, deliveries, merchants, minutes, soakOrders } =
+  benchmark('bench:webhooks', 'Measures how soon and how fast webhooks are sent.')
+    .option('--only <names>', `parts to run, of ${parts.join(', ')}`, namesOf(parts), parts)
+    .option('--orders <number>', 'orders a second that end, in chain', wholeNumber, 500)
+    .option('--seconds <number>', 'duration of one run, in chain', wholeNumber, 10)
+    .option('--repeats <number>', 'runs, in chain', wholeNumber, 3)
+    .option('--due <number>', 'due deliveries of an endpoint that never answers', wholeNumber, 1_000_000)
+    .option('--samples <number>', 'deliveries whose latency is measured', wholeNumber, 500)
+    .option('--rate <number>', 'deliveries a second whose latency is measured', wholeNumber, 200)
+    .option('--deliveries <number>', 'deliveries of the measured throughput', wholeNumber, 20_000)
+    .option('--merchants <number>', 'merchants with an endpoint', wholeNumber, 100)
+    .option('--minutes <number>', 'duration of soak', positiveNumber, 10)
+    .option('--soak-orders <number>', 'orders a second that end, in soak', wholeNumber, 50)
+    .parse()
+    .opts<Options>();
 
 const receiver = await startReceiverProcess();
 try {
-  if (only.has('chain') || only.has('soak')) {
+  if (only.includes('chain') || only.includes('soak')) {
     const system = await startWholeSystem(receiver.port, merchants);
     try {
-      if (only.has('chain'))
+      if (only.includes('chain'))
         console.log(
           commitToReceiptInWords(
             await measureCommitToReceipt(system, receiver, {
-              samples: Number(options.samples),
-              rate: Number(options.orders),
-              seconds: Number(options.seconds),
-              repeats: Number(options.repeats),
+              samples,
+              rate: orders,
+              seconds,
+              repeats,
             }),
           ),
         );
-      if (only.has('soak'))
+      if (only.includes('soak'))
         await measureMemory(system, receiver, {
-          minutes: Number(options.minutes),
-          rate: Number(options['soak-orders']),
+          minutes,
+          rate: soakOrders,
         });
     } finally {
       await system.stop();
     }
   }
-  if (only.has('dispatching'))
+  if (only.includes('dispatching'))
     await measureDispatching(receiver, {
-      due: Number(options.due),
-      samples: Number(options.samples),
-      rate: Number(options.rate),
-      deliveries: Number(options.deliveries),
+      due,
+      samples,
+      rate,
+      deliveries,
       merchants,
     });
 } finally {

@@ -25,8 +25,6 @@ registerHooks({
 });
 
 const silent = (): void => undefined;
-// What jest was called with is no argument of a process that it runs.
-process.argv.splice(2);
 setLogger({ error: silent, info: silent, debug: silent });
 
 /** The process whose main file, or one that it imports, has this URL. */
@@ -64,6 +62,8 @@ export async function startInline(
     running.delete(query);
     return 0;
   };
+  // The arguments of jest are no arguments of the process.
+  process.argv.splice(2);
   await import(new URL(`../../src/main/${name}.ts`, import.meta.url).href + query);
   const ready = await waitUntil(`${name} is ready`, () => log.find(({ msg }) => msg === 'ready'));
   return {
