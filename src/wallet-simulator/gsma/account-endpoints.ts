@@ -2,13 +2,13 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { findAccount, merchantAccount, parseAccountId } from './accounts.ts';
 import { formatAmount } from '../amount.ts';
 import { authorisationCodeObject } from './authorisation-codes.ts';
-import { requireOnlyChange } from './payment-endpoints.ts';
+import { originOf, requireOnlyChange } from './payment-endpoints.ts';
 import { refuse } from './refusal.ts';
 import { authorisationCodeBody, codeListQuery, listQuery, patchBody, requestSchema } from './schemas.ts';
 import type { AuthorisationCodeBody, CodeListQuery, ListQuery, PatchBody } from './schemas.ts';
 import { onStatement, shownStatus, statementEntryObject, transactionObject } from './transaction.ts';
 import type { Transaction } from './transaction.ts';
-import { unknownTransaction } from './wallet.ts';
+import { unknownTransaction } from './request-checks.ts';
 import type { Wallet } from './wallet.ts';
 
 /** One identifier of an account, or several in one path segment. */
@@ -79,12 +79,16 @@ function addReadingEndpoints(app: FastifyInstance, path: string, wallet: Wallet)
   );
 }
 
-function addCodeEndpoints(app: FastifyInstance, path: string, { codes }: Wallet): void {
+function addCodeEndpoints(app: FastifyInstance, path: string, wallet: Wallet): void {
+  const { codes } = wallet;
   app.post<{ Params: AccountParams; Body: AuthorisationCodeBody }>(
     `${path}/authorisationcodes`,
     { schema: requestSchema({ body: authorisationCodeBody }) },
-    async ({ params, body }, reply) => {
-      const code = codes.issue(accountOf(params), body);
+    async (request, reply) => {
+      const { params, body } = request;
+      const answer = wallet.issueCode(accountOf(params), body, originOf(request));
+      if (answer.kind === 'accepted') return reply.code(202).send(answer.state);
+      const { code } = answer;
       return reply.code(201).send(authorisationCodeObject(code, codes.stateOf(code)));
     },
   );

@@ -9,6 +9,9 @@ export interface Party {
 /** The merchant account that every simulated wallet has. */
 export const merchantParty: Party = { key: 'accountid', value: '2999' };
 
+/** The payer of a request that names the payee only. A real wallet takes the payer from the payer's own access token. */
+export const authenticatedPayer: Party = { key: 'msisdn', value: '251911000000' };
+
 /** The merchant's account in the ledger. */
 export const merchantAccount = 'accountid@2999';
 
@@ -21,21 +24,21 @@ export function readMsisdn(text: string): string | undefined {
 }
 
 /**
- * The payer's number, digits only, with or without plus. Other identifiers are ignored, because this wallet identifies
+ * A subscriber's number, digits only, with or without plus. Other identifiers are ignored, because this wallet identifies
  * its customers by their numbers.
  * @throws RefusedError validation: there is no msisdn, or it is invalid.
  */
-export function payerMsisdn(parties: readonly Party[] | undefined): string {
-  const given = parties?.find(({ key }) => key === 'msisdn');
+export function payerMsisdn(parties: readonly Party[], field: 'debitParty' | 'creditParty'): string {
+  const given = parties.find(({ key }) => key === 'msisdn');
   if (given === undefined) {
-    throw refuse('validation', 'mandatoryValueNotSupplied', 'debitParty must have an msisdn', {
-      debitParty: 'msisdn',
+    throw refuse('validation', 'mandatoryValueNotSupplied', `${field} must have an msisdn`, {
+      [field]: 'msisdn',
     });
   }
   const msisdn = readMsisdn(given.value);
   if (msisdn === undefined) {
-    throw refuse('validation', 'formatError', 'The msisdn of debitParty is not a phone number', {
-      debitParty: 'msisdn',
+    throw refuse('validation', 'formatError', `The msisdn of ${field} is not a phone number`, {
+      [field]: 'msisdn',
     });
   }
   return msisdn;
@@ -46,15 +49,22 @@ export function payerMsisdn(parties: readonly Party[] | undefined): string {
  * @throws RefusedError identification: no such account.
  */
 export function findAccount(parties: readonly Party[], field: string): string {
+  const account = accountIfKnown(parties);
+  if (account !== undefined) return account;
+  const named = parties.map(({ key, value }) => `${key}@${value}`).join('$');
+  throw refuse('identification', 'identifierError', 'There is no such account', {
+    [field]: named.slice(0, 256),
+  });
+}
+
+/** The account of the identifiers; undefined if there is none. */
+export function accountIfKnown(parties: readonly Party[] = []): string | undefined {
   for (const { key, value } of parties) {
     if (key === merchantParty.key && value === merchantParty.value) return merchantAccount;
     const msisdn = key === 'msisdn' ? readMsisdn(value) : undefined;
     if (msisdn !== undefined) return subscriberAccount(msisdn);
   }
-  const named = parties.map(({ key, value }) => `${key}@${value}`).join('$');
-  throw refuse('identification', 'identifierError', 'There is no such account', {
-    [field]: named.slice(0, 256),
-  });
+  return undefined;
 }
 
 /** Parses several identifiers in one path segment: `accountid@2999$organisationid@7`. @throws RefusedError */

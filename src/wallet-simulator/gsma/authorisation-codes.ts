@@ -2,6 +2,7 @@ import { findAccount } from './accounts.ts';
 import type { Party } from './accounts.ts';
 import { isCurrency, parseAmount } from '../amount.ts';
 import { refuse } from './refusal.ts';
+import { requireTwoAccounts } from './request-checks.ts';
 import type { AuthorisationCodeBody } from './schemas.ts';
 
 /** A payer's advance approval, which is used by presenting the code. */
@@ -140,6 +141,7 @@ function requireTerms({ account, terms }: AuthorisationCode, redemption: Redempt
       debitParty: 'msisdn',
     });
   }
+  requireTwoAccounts(account, findAccount(creditParty, 'creditParty'));
   if (terms.currency !== undefined && terms.currency !== currency) {
     throw refuse('validation', 'currencyNotSupported', 'The code is for another currency', {
       currency: terms.currency,

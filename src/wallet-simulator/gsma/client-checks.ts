@@ -11,8 +11,8 @@ const header = (request: FastifyRequest, name: string): string => {
 };
 
 /**
- * Accepts requests with the client's id and API key and, except for the heartbeat, a valid access token. Others are
- * refused with authorisation/clientAuthorisationError, which names the wrong header.
+ * Accepts requests with the client's API key and, except for the heartbeat, a valid access token. X-Client-Id is optional, but a
+ * wrong one is refused. Other requests are refused with authorisation/clientAuthorisationError, which names the wrong header.
  */
 export function requireClient(
   app: FastifyInstance,
@@ -21,8 +21,9 @@ export function requireClient(
   const unauthorised = (name: string, problem: string) =>
     refuse('authorisation', 'clientAuthorisationError', `${name} ${problem}`, { [name]: problem });
   app.addHook('onRequest', async (request, reply) => {
-    if (!equalSecrets(header(request, 'x-client-id'), credentials.clientId)) {
-      throw unauthorised('X-Client-Id', 'is missing or unknown');
+    const clientId = header(request, 'x-client-id');
+    if (clientId !== '' && !equalSecrets(clientId, credentials.clientId)) {
+      throw unauthorised('X-Client-Id', 'is unknown');
     }
     if (!equalSecrets(header(request, 'x-api-key'), credentials.apiKey)) {
       throw unauthorised('X-API-Key', 'is missing or wrong');

@@ -2,11 +2,18 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ReceivedRequests } from '../received-requests.ts';
 import { RefusedError, refuse } from './refusal.ts';
 import type { Timers } from '../simulated-wallet.ts';
-import { patchBody, paymentBody, requestSchema, reversalBody, uuidParams } from './schemas.ts';
-import type { PatchBody, PaymentBody, ReversalBody, UuidParams } from './schemas.ts';
+import {
+  patchBody,
+  paymentBody,
+  requestSchema,
+  reversalBody,
+  transactionBody,
+  uuidParams,
+} from './schemas.ts';
+import type { PatchBody, PaymentBody, ReversalBody, TransactionBody, UuidParams } from './schemas.ts';
 import { requestStateObject, transactionObject } from './transaction.ts';
 import type { Transaction } from './transaction.ts';
-import { unknownTransaction } from './wallet.ts';
+import { unknownTransaction } from './request-checks.ts';
 import type { Answer, RequestOrigin, Wallet } from './wallet.ts';
 
 export interface PaymentEndpointOptions {
@@ -20,7 +27,8 @@ export interface PaymentEndpointOptions {
 const single = (value: string | string[] | undefined): string | undefined =>
   typeof value === 'string' ? value : undefined;
 
-const originOf = ({ headers }: FastifyRequest): RequestOrigin => ({
+/** The headers that say who asks and where to call back. */
+export const originOf = ({ headers }: FastifyRequest): RequestOrigin => ({
   correlationId: single(headers['x-correlationid']),
   callbackUrl: single(headers['x-callback-url']),
 });
@@ -80,16 +88,37 @@ export function addPaymentEndpoints(app: FastifyInstance, options: PaymentEndpoi
     return transaction;
   }
 
+  /** A payment or a refund, by the type of the transaction. */
+  function transact(
+    type: string,
+    body: PaymentBody,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<FastifyReply> {
+    const numberOf = (parties: PaymentBody['debitParty']): string =>
+      parties?.find(({ key }) => key === 'msisdn')?.value ?? '';
+    if (type === 'adjustment') {
+      const subject = body.originalTransactionReference ?? numberOf(body.creditParty);
+      return answer('reversal', subject, request, reply, (origin) => wallet.adjust(body, origin));
+    }
+    return answer('payment', numberOf(body.debitParty), request, reply, (origin) => {
+      if (type !== 'merchantpay') throw unsupportedType(type);
+      return wallet.pay(body, origin);
+    });
+  }
+
   app.post<{ Params: { type: string }; Body: PaymentBody }>(
     '/transactions/type/:type',
     { schema: requestSchema({ body: paymentBody }) },
+    async (request, reply) => transact(request.params.type, request.body, request, reply),
+  );
+
+  app.post<{ Body: TransactionBody }>(
+    '/transactions',
+    { schema: requestSchema({ body: transactionBody }) },
     async (request, reply) => {
-      const { params, body } = request;
-      const payer = body.debitParty?.find(({ key }) => key === 'msisdn')?.value ?? '';
-      return answer('payment', payer, request, reply, (origin) => {
-        if (params.type !== 'merchantpay') throw unsupportedType(params.type);
-        return wallet.pay(body, origin);
-      });
+      const { type, ...body } = request.body;
+      return transact(type, body, request, reply);
     },
   );
 
@@ -129,6 +158,8 @@ export function addPaymentEndpoints(app: FastifyInstance, options: PaymentEndpoi
     { schema: requestSchema({ params: uuidParams }) },
     ({ params }) => {
       const found = book.request(params.id);
+      const codeState = wallet.codeRequests.stateOf(params.id);
+      if (codeState !== undefined) return codeState;
       if (found === undefined) {
         throw refuse('identification', 'identifierError', 'There is no such request state', {
           serverCorrelationId: params.id,
@@ -143,6 +174,8 @@ export function addPaymentEndpoints(app: FastifyInstance, options: PaymentEndpoi
     { schema: requestSchema({ params: uuidParams }) },
     ({ params }) => {
       const found = book.requestOfClient(params.id);
+      const link = wallet.codeRequests.linkOf(params.id);
+      if (link !== undefined) return { link };
       if (found === undefined) {
         throw refuse('identification', 'identifierError', 'Nothing was created for this X-CorrelationID', {
           clientCorrelationId: params.id,
@@ -154,7 +187,7 @@ export function addPaymentEndpoints(app: FastifyInstance, options: PaymentEndpoi
 }
 
 const unsupportedType = (type: string): RefusedError =>
-  refuse('businessRule', 'transactionTypeError', 'This wallet takes merchant payments only', {
+  refuse('businessRule', 'transactionTypeError', 'This wallet takes merchantpay and adjustment only', {
     transactionType: type.slice(0, 256) || 'empty',
   });
 

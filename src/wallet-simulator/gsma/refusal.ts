@@ -46,6 +46,7 @@ export const errorCodes = [
   'overPaymentNotAllowed',
   'rateLimitError',
   'requestDeclined',
+  'samePartiesError',
   'transactionTypeError',
   'underPaymentNotAllowed',
 ] as const;

@@ -1,4 +1,5 @@
 import { parseAmount } from '../amount.ts';
+import { outcomeOfAdjustment } from './give-back.ts';
 import type { Journal, OpenedEntry } from './journal-entries.ts';
 import type { Ledger } from '../ledger.ts';
 import { ordinaryOutcome, outcomeOfNumber, outcomeOfReversal } from './outcomes.ts';
@@ -63,10 +64,13 @@ export const openState = ({ ending }: Outcome): Transaction['state'] => ({
 
 /** A payment by authorisation code has no prompt, so the payer's number selects no outcome. */
 function outcomeOf(
-  { type, debitAccount, description, originalReference = '' }: OpenedEntry['transaction'],
+  { type, debitAccount, creditAccount, description, originalReference = '' }: OpenedEntry['transaction'],
   wallet: string,
   book: TransactionBook,
 ): Outcome {
+  if (type === 'adjustment' && originalReference === '') {
+    return outcomeOfAdjustment(wallet, book, creditAccount);
+  }
   if (type !== 'merchantpay') {
     const original = book.transaction(originalReference);
     const isFirst = book.reversalsOf(originalReference).length === 0;

@@ -12,6 +12,7 @@ const parties = Type.Array(keyAndValue, { minItems: 1, maxItems: 10 });
 /** The fields of a payment or reversal that the wallet stores and returns unchanged. */
 const descriptive = {
   requestingOrganisationTransactionReference: Type.Optional(text(0, 256)),
+  originalTransactionReference: Type.Optional(text(0, 256)),
   subType: Type.Optional(text(0, 256)),
   descriptionText: Type.Optional(text(0, 160)),
   geoCode: Type.Optional(
@@ -47,6 +48,26 @@ export const paymentBody = Type.Object({
   debitParty: Type.Optional(parties),
   creditParty: Type.Optional(parties),
   ...descriptive,
+});
+
+/** A transaction whose type is in the body instead of the path. */
+export const transactionBody = Type.Object({
+  ...paymentBody.properties,
+  type: Type.Union(
+    (
+      [
+        'billpay',
+        'deposit',
+        'disbursement',
+        'transfer',
+        'merchantpay',
+        'inttransfer',
+        'adjustment',
+        'reversal',
+        'withdrawal',
+      ] as const
+    ).map((type) => Type.Literal(type)),
+  ),
 });
 
 export const reversalBody = Type.Object({
@@ -125,6 +146,7 @@ export const codeListQuery = Type.Object({
 export const uuidParams = Type.Object({ id: Type.String({ pattern: uuid }) });
 
 export type PaymentBody = Static<typeof paymentBody>;
+export type TransactionBody = Static<typeof transactionBody>;
 export type ReversalBody = Static<typeof reversalBody>;
 export type AuthorisationCodeBody = Static<typeof authorisationCodeBody>;
 export type PatchBody = Static<typeof patchBody>;

@@ -1,26 +1,31 @@
-import { findAccount, merchantAccount, merchantParty, payerMsisdn, subscriberAccount } from './accounts.ts';
+import {
+  authenticatedPayer,
+  findAccount,
+  merchantAccount,
+  merchantParty,
+  payerMsisdn,
+  subscriberAccount,
+} from './accounts.ts';
 import type { Party } from './accounts.ts';
-import { formatAmount, isCurrency, parseAmount } from '../amount.ts';
 import { createAuthorisationCodes } from './authorisation-codes.ts';
-import type { AuthorisationCodes } from './authorisation-codes.ts';
+import type { AuthorisationCode, AuthorisationCodes } from './authorisation-codes.ts';
+import { createCodeRequests } from './code-requests.ts';
+import type { CodeRequests } from './code-requests.ts';
 import type { CallbackSender } from './callbacks.ts';
 import type { DelaysMs } from '../delays.ts';
 import type { Journal } from './journal-entries.ts';
 import type { Ledger } from '../ledger.ts';
-import {
-  declinedByPayer,
-  losesReversalAnswer,
-  ordinaryOutcome,
-  outcomeOfNumber,
-  outcomeOfReversal,
-} from './outcomes.ts';
+import { planAdjustment, planReversal } from './give-back.ts';
+import type { PlannedReturn } from './give-back.ts';
+import { declinedByPayer, ordinaryOutcome, outcomeOfNumber } from './outcomes.ts';
 import { RefusedError, refuse } from './refusal.ts';
 import type { Refusal } from './refusal.ts';
+import { payableAmount, requireParties } from './request-checks.ts';
 import { conclude, createRequestCourse } from './request-course.ts';
 import type { Timers } from '../simulated-wallet.ts';
 import { openState, restore } from './restore.ts';
 import { descriptiveFields } from './schemas.ts';
-import type { Description, PaymentBody, ReversalBody } from './schemas.ts';
+import type { AuthorisationCodeBody, Description, PaymentBody, ReversalBody } from './schemas.ts';
 import { referencePrefix, seedTransactions } from './seed-transactions.ts';
 import { createTransactionBook } from './transaction-book.ts';
 import type { TransactionBook } from './transaction-book.ts';
@@ -57,6 +62,7 @@ export interface Wallet {
   readonly ledger: Ledger;
   readonly book: TransactionBook;
   readonly codes: AuthorisationCodes;
+  readonly codeRequests: CodeRequests;
   /**
    *
    * @throws RefusedError, also when the payer's number selects a refusal.
@@ -64,6 +70,16 @@ export interface Wallet {
   readonly pay: (body: PaymentBody, origin: RequestOrigin) => Promise<Answer>;
   /** Returns a completed payment in full or in part. @throws RefusedError */
   readonly reverse: (reference: string, body: ReversalBody, origin: RequestOrigin) => Answer;
+  /** Gives money back by a transaction of its own. @throws RefusedError */
+  readonly adjust: (body: PaymentBody, origin: RequestOrigin) => Answer;
+  /** Issues an authorisation code: at once, or by a callback if the client wants one. @throws RefusedError */
+  readonly issueCode: (
+    account: string,
+    terms: AuthorisationCodeBody,
+    origin: RequestOrigin,
+  ) =>
+    | { readonly kind: 'issued'; readonly code: AuthorisationCode }
+    | { readonly kind: 'accepted'; readonly state: object };
   /** Ends an open payment as approved; returns false when it is not open. */
   readonly approve: (request: PaymentRequest) => boolean;
   /** Ends an open payment as declined; returns false when it is not open. */
@@ -86,6 +102,7 @@ export function createWallet(options: WalletOptions): Wallet {
   const { wallet, ledger, delaysMs, interactive, now, newUuid } = options;
   const book = createTransactionBook();
   const codes = createAuthorisationCodes(options);
+  const codeRequests = createCodeRequests({ ...options, codes });
   const course = createRequestCourse({ ...options, book });
   const rateLimited = new Set<string>();
   for (const transaction of seedTransactions(wallet)) {
@@ -110,7 +127,11 @@ export function createWallet(options: WalletOptions): Wallet {
   }
 
   function refuseRepetition({ correlationId }: RequestOrigin): void {
-    if (correlationId !== undefined && book.requestOfClient(correlationId) !== undefined) {
+    if (correlationId === undefined) return;
+    if (
+      book.requestOfClient(correlationId) !== undefined ||
+      codeRequests.linkOf(correlationId) !== undefined
+    ) {
       throw refuse(
         'businessRule',
         'duplicateRequest',
@@ -171,13 +192,27 @@ export function createWallet(options: WalletOptions): Wallet {
     }
   }
 
+  function giveBack(
+    { losesAnswer, ...planned }: PlannedReturn,
+    body: Description,
+    origin: RequestOrigin,
+  ): Answer {
+    const transaction = newTransaction({ ...planned, body });
+    const request = open({ transaction, origin, awaitsPerson: false });
+    course.letTimePass(request);
+    if (losesAnswer) throw refuse('internal', 'genericError', 'The request could not be completed');
+    return { kind: 'accepted', request };
+  }
+
   return {
     name: wallet,
     ledger,
     book,
     codes,
+    codeRequests,
     pay: async (body, origin) => {
       refuseRepetition(origin);
+      requireParties(body);
       const amount = payableAmount(body.amount, body.currency);
       const creditParty = body.creditParty ?? [merchantParty];
       const creditAccount = payee(creditParty);
@@ -193,36 +228,32 @@ export function createWallet(options: WalletOptions): Wallet {
         course.end(open({ transaction, origin, awaitsPerson: false }));
         return { kind: 'completed', transaction };
       }
-      const msisdn = payerMsisdn(body.debitParty);
+      const debitParty = body.debitParty ?? [authenticatedPayer];
+      const msisdn = payerMsisdn(debitParty, 'debitParty');
       const fixed = outcomeOfNumber(wallet, msisdn);
       const transaction = newTransaction({
         ...{ type: 'merchantpay', debitAccount: subscriberAccount(msisdn), creditAccount },
-        ...{ debitParty: body.debitParty ?? [], creditParty, amount, currency, body },
+        ...{ debitParty, creditParty, amount, currency, body },
         ...{ outcome: fixed ?? ordinaryOutcome, originalReference: undefined },
       });
       return acknowledge({ transaction, origin, awaitsPerson: interactive && fixed === undefined });
     },
     reverse: (reference, body, origin) => {
       refuseRepetition(origin);
-      const original = book.transaction(reference);
-      if (original === undefined) throw unknownTransaction(reference);
-      const earlier = book.reversalsOf(reference);
-      const amount = reversibleAmount(original, earlier, body);
-      if (original.outcome.reversal === 'refused') {
-        throw refuse('businessRule', 'incorrectState', 'This payment cannot be reversed');
-      }
-      const transaction = newTransaction({
-        ...{ type: body.type, debitAccount: original.creditAccount, creditAccount: original.debitAccount },
-        ...{ debitParty: original.creditParty, creditParty: original.debitParty, amount, body },
-        ...{ currency: original.currency, originalReference: reference },
-        outcome: outcomeOfReversal(original.outcome, earlier.length === 0),
-      });
-      const request = open({ transaction, origin, awaitsPerson: false });
-      course.letTimePass(request);
-      if (losesReversalAnswer(original.outcome)) {
-        throw refuse('internal', 'genericError', 'The request could not be completed');
-      }
-      return { kind: 'accepted', request };
+      return giveBack(planReversal(book, reference, body), body, origin);
+    },
+    adjust: (body, origin) => {
+      refuseRepetition(origin);
+      requireParties(body);
+      return giveBack(planAdjustment(wallet, book, body), body, origin);
+    },
+    issueCode: (account, terms, origin) => {
+      refuseRepetition(origin);
+      const code = codes.issue(account, terms);
+      codeRequests.name(origin.correlationId, code);
+      if (origin.callbackUrl === undefined) return { kind: 'issued', code };
+      const state = codeRequests.accept(code, origin.callbackUrl, origin.correlationId);
+      return { kind: 'accepted', state };
     },
     approve: (request) => course.endAndCallBack(request),
     decline: (request) => course.endAndCallBack(request, declinedByPayer),
@@ -232,7 +263,10 @@ export function createWallet(options: WalletOptions): Wallet {
       if (isDone) request.callbacks.push({ at: now(), tells: 'success', answer: 'lost' });
       return isDone;
     },
-    close: course.close,
+    close: () => {
+      course.close();
+      codeRequests.close();
+    },
   };
 }
 
@@ -247,42 +281,5 @@ function payee(parties: readonly Party[]): string {
   if (account === merchantAccount) return account;
   throw refuse('businessRule', 'transactionTypeError', 'A merchant payment goes to a merchant account', {
     creditParty: 'accountid',
-  });
-}
-
-function payableAmount(text: string, currency: string): bigint {
-  if (!isCurrency(currency)) throw unsupportedCurrency(currency);
-  const amount = parseAmount(text);
-  if (amount > 0n) return amount;
-  throw refuse('businessRule', 'lessThanTransactionMinValue', 'The amount must be more than zero', {
-    amount: text,
-  });
-}
-
-const unsupportedCurrency = (currency: string): RefusedError =>
-  refuse('validation', 'currencyNotSupported', 'This wallet has no such currency', { currency });
-
-export const unknownTransaction = (reference: string): RefusedError =>
-  refuse('identification', 'identifierError', 'There is no such transaction', {
-    transactionReference: reference.slice(0, 256),
-  });
-
-function reversibleAmount(
-  original: Transaction,
-  earlier: readonly Transaction[],
-  body: ReversalBody,
-): bigint {
-  if (original.type !== 'merchantpay' || original.state.status !== 'completed') {
-    throw refuse('businessRule', 'incorrectState', 'Only a completed payment can be reversed');
-  }
-  if (body.currency !== undefined && body.currency !== original.currency)
-    throw unsupportedCurrency(body.currency);
-  const taken = earlier.filter(({ state }) => state.status !== 'failed');
-  const left = taken.reduce((rest, { amount }) => rest - amount, original.amount);
-  if (left === 0n) throw refuse('businessRule', 'incorrectState', 'This payment has been reversed already');
-  const amount = body.amount === undefined ? left : payableAmount(body.amount, original.currency);
-  if (amount <= left) return amount;
-  throw refuse('businessRule', 'greaterThanTransactionMaxValue', 'That is more than is left of the payment', {
-    amount: formatAmount(left),
   });
 }

@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { startCallbackReceiver } from './callback-receiver.ts';
 import { startSimulator } from './simulator-under-test.ts';
 import type { Json, SimulatorUnderTest } from './simulator-under-test.ts';
 
@@ -50,6 +52,49 @@ test('redeeming a code charges its account at once, without a prompt, and only o
   });
   expect(await redeem(code)).toMatchObject({ status: 400, json: { errorCode: 'incorrectState' } });
   expect(await simulator.charges('+251911223344')).toMatchObject([{ amount: '100.5' }]);
+});
+
+test('a code for a callback URL is accepted with 202, found by each id, and sent when it is issued', async () => {
+  const receiver = await startCallbackReceiver();
+  const correlationId = randomUUID();
+  const headers = { 'x-correlationid': correlationId, 'x-callback-url': receiver.url };
+
+  const accepted = await simulator.call(path, { body: { codeLifetime: 60 }, headers });
+  const again = await simulator.call(path, { body: {}, headers });
+  const payment = await simulator.pay('251911223344', { correlationId });
+  simulator.time.pass(1_000);
+  const [callback] = await receiver.wait(1);
+  await receiver.close();
+
+  const { serverCorrelationId, objectReference } = accepted.json;
+  expect(accepted).toMatchObject({
+    status: 202,
+    json: {
+      serverCorrelationId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      status: 'pending',
+      notificationMethod: 'callback',
+    },
+  });
+  expect(await simulator.call(`/requeststates/${String(serverCorrelationId)}`)).toMatchObject({
+    status: 200,
+    json: { status: 'completed', objectReference },
+  });
+  const { json } = await simulator.call(`/responses/${correlationId}`);
+  const found = await simulator.call(String(json['link']));
+  expect(found.json).toMatchObject({ authorisationCode: objectReference, codeState: 'active' });
+  expect(callback).toMatchObject({ method: 'PUT', json: found.json });
+  const duplicate = { status: 400, json: { errorCode: 'duplicateRequest' } };
+  expect([again, payment]).toMatchObject([duplicate, duplicate]);
+  expect((await redeem(String(objectReference))).status).toBe(201);
+});
+
+test('a code cannot pay the account that issued it', async () => {
+  const { json } = await simulator.call('/accounts/accountid/2999/authorisationcodes', { body: {} });
+
+  expect(await redeem(String(json['authorisationCode']))).toMatchObject({
+    status: 400,
+    json: { errorCode: 'samePartiesError' },
+  });
 });
 
 test('a code expires', async () => {

@@ -27,7 +27,24 @@ describe('a payment is refused, creating nothing, with', () => {
   test.each([
     ['no amount', { amount: undefined }, '400 validation mandatoryValueNotSupplied', 'amount'],
     ['no currency', { currency: undefined }, '400 validation mandatoryValueNotSupplied', 'currency'],
-    ['no payer', { debitParty: undefined }, '400 validation mandatoryValueNotSupplied', 'debitParty'],
+    [
+      'no party',
+      { debitParty: undefined, creditParty: undefined },
+      '400 validation mandatoryValueNotSupplied',
+      'debitParty',
+    ],
+    [
+      'one account as both parties',
+      { debitParty: good.creditParty },
+      '400 businessRule samePartiesError',
+      'creditParty',
+    ],
+    [
+      'one subscriber as both parties',
+      { creditParty: [{ key: 'msisdn', value: '251911223344' }] },
+      '400 businessRule samePartiesError',
+      'creditParty',
+    ],
     ['an amount that is a number', { amount: 10 }, '400 validation formatError', 'amount'],
     ['a trailing zero', { amount: '10.50' }, '400 validation formatError', 'amount'],
     ['five decimals', { amount: '1.00001' }, '400 validation formatError', 'amount'],

@@ -59,7 +59,7 @@ describe('POST /v1/oauth/accesstoken', () => {
 });
 
 describe('a request', () => {
-  test.each(['x-client-id', 'x-api-key', 'authorization'])('without %s is refused with 401', async (name) => {
+  test.each(['x-api-key', 'authorization'])('without %s is refused with 401', async (name) => {
     const { [name]: _left, ...headers } = clientHeaders('walleta', await freshToken());
 
     const answer = await balance(headers);
@@ -75,6 +75,14 @@ describe('a request', () => {
       },
     });
     expect(String((answer.json['errorParameters'] as { key: string }[])[0]?.key).toLowerCase()).toBe(name);
+  });
+
+  test('needs no X-Client-Id, but not a wrong one', async () => {
+    const { 'x-client-id': _left, ...headers } = clientHeaders('walleta', await freshToken());
+
+    const answers = [await balance(headers), await balance({ ...headers, 'x-client-id': 'client-b' })];
+
+    expect(answers.map(({ status }) => status)).toEqual([200, 401]);
   });
 
   test('with the credentials of the other wallet is refused', async () => {
