@@ -13,6 +13,8 @@ export interface BatcherOptions<Item, Outcome> {
   readonly maxInFlight: number;
   /** New items are refused when this many wait, so that memory is bounded and callers learn of it early. */
   readonly maxWaiting: number;
+  /** The error of an item whose signal was aborted before its batch started. CALL_CANCELLED by default. */
+  readonly dropped?: () => ConnectError;
 }
 
 /** How many callers are refused in one turn of the event loop. */
@@ -35,10 +37,11 @@ interface Entry<Item> {
 /**
  * Combines concurrent calls into few batches, without timers. Calls that arrive in one turn of the event loop, or while the
  * previous batches run, form one batch. A call whose caller disconnects before its batch starts is dropped.
- * Errors: RESOURCE_EXHAUSTED OVERLOADED; CANCELED CALL_CANCELLED; whatever `run` throws for the item.
+ * Errors: RESOURCE_EXHAUSTED OVERLOADED; the error of `dropped`; whatever `run` throws for the item.
  */
 export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outcome>): Batcher<Item, Outcome> {
   const { run, isOneItemsFault = () => false, maxItems, maxInFlight, maxWaiting } = options;
+  const { dropped = cancelled } = options;
   const refuse = createFewPerTurn(maxRefusedPerTurn);
   const ready: (() => void)[] = [];
   let inFlight = 0;
@@ -56,7 +59,7 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
     async (entries) => {
       waiting -= entries.length;
       try {
-        return await settle(entries, run, isOneItemsFault);
+        return await settle(entries, run, isOneItemsFault, dropped);
       } finally {
         inFlight -= 1;
         dispatch();
@@ -80,13 +83,18 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
   return Object.assign(add, { isFull });
 }
 
-const overloaded = (): ConnectError =>
+const cancelled = (): ConnectError =>
+  rpcError('CALL_CANCELLED', 'the caller went away before anything was written');
+
+/** The refusal of a request that nothing was done for. The caller may repeat it after a second. */
+export const overloaded = (): ConnectError =>
   rpcError('OVERLOADED', 'too many requests are waiting; try again in a moment', { retryAfterMs: 1000 });
 
 async function settle<Item, Outcome>(
   entries: readonly Entry<Item>[],
   run: (items: readonly Item[]) => Promise<readonly Outcome[]>,
   isOneItemsFault: (error: unknown) => boolean,
+  dropped: () => ConnectError,
 ): Promise<(Outcome | Error)[]> {
   const live = entries.filter(({ signal }) => !signal.aborted);
   const outcomes =
@@ -98,10 +106,7 @@ async function settle<Item, Outcome>(
           isOneItemsFault,
         );
   const byEntry = new Map(live.map((entry, index) => [entry, outcomes[index]]));
-  return entries.map(
-    (entry) =>
-      byEntry.get(entry) ?? rpcError('CALL_CANCELLED', 'the caller went away before anything was written'),
-  );
+  return entries.map((entry) => byEntry.get(entry) ?? dropped());
 }
 
 /**

@@ -11,7 +11,7 @@ import type {
   StartDirectPaymentResponse,
 } from '../gen/gatehouse/v1/order_service_pb.js';
 import type { Status } from '../gen/google/rpc/status_pb.js';
-import { createBatcher } from '../platform/batcher.ts';
+import { createBatcher, overloaded } from '../platform/batcher.ts';
 import { rpcError } from '../contract/error-reason.ts';
 import { fromStatus } from '../platform/rpc/rpc-error.ts';
 import type { OrderStreams } from './order-streams.ts';
@@ -54,7 +54,7 @@ export interface OrderCallsOptions {
  * Combines the requests that arrive in one turn of the event loop, or while other batches are in flight, into one batch. A
  * batch is sent on an open stream. Without one, or when the stream ends without an answer, it is sent as a call to any
  * available core. A disconnected client does not cancel it: a running write finishes, so that the merchant's retry finds the
- * result. Errors in addition to core's: RESOURCE_EXHAUSTED OVERLOADED.
+ * result. Errors in addition to core's: RESOURCE_EXHAUSTED OVERLOADED, also when core was not sent a request in time.
  */
 export function createOrderCalls({ orders, streams, nowMs }: OrderCallsOptions): OrderCalls {
   return {
@@ -136,7 +136,8 @@ function gather<Request extends object, Response>({
     const results = await many(requests, options);
     return items.map((_, index) => outcomeOf(results[index]));
   };
-  const call = createBatcher({ ...limits, run: answerAll });
+  // Core never saw a request that waited here until its deadline, so the merchant may repeat it.
+  const call = createBatcher({ ...limits, run: answerAll, dropped: overloaded });
   const ask = async (request: Request, requestId: string): Promise<Response> => {
     const deadline = nowMs() + deadlineMs;
     const isLate = {

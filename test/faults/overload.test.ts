@@ -1,19 +1,20 @@
 import { readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { ConnectError } from '@connectrpc/connect';
-import type { CallOptions, Client } from '@connectrpc/connect';
+import type { Client } from '@connectrpc/connect';
 import { afterEach, expect, test } from '@jest/globals';
 import { Environment } from '../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../src/gen/gatehouse/v1/order_service_pb.js';
+import type { Status } from '../../src/gen/google/rpc/status_pb.js';
 import { RetryInfoSchema } from '../../src/gen/google/rpc/error_details_pb.js';
-import { reasonOf } from '../../src/platform/rpc/rpc-error.ts';
+import { fromStatus, reasonOf } from '../../src/platform/rpc/rpc-error.ts';
 import { holdOrders } from '../support/hold-orders.ts';
 import type { HeldOrders } from '../support/hold-orders.ts';
 import { directPayment, registration } from '../support/order-requests.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { sharedStack } from '../support/shared-stack.ts';
 
-/** One core and one facade for all tests: what one of them leaves behind would be found by the next. */
+/** All tests share one core and one facade, so a test would notice what an earlier one left behind. */
 const settings = { GATEHOUSE_RATE_LIMIT_PER_KEY: '0' };
 const stack = sharedStack({ ownProcesses: true, cores: 1, facades: 1, settings });
 let held: HeldOrders | undefined;
@@ -35,42 +36,59 @@ async function heapMegabytes(): Promise<number> {
   return Number(/^nodejs_heap_size_used_bytes ([0-9.e+]+)/m.exec(page)?.[1]) / 2 ** 20;
 }
 
+type Orders = Client<typeof OrderService>;
+/** One item of a batch's answer: its response, or the error that the item alone has. */
+interface Item {
+  readonly result: { readonly case: string | undefined; readonly value?: unknown };
+}
+
 interface Kind {
   readonly name: string;
   readonly holds: 'inserts' | 'reads';
   readonly path: string;
-  readonly call: (
-    orders: Client<typeof OrderService>,
+  readonly batch: (
+    orders: Orders,
     merchantId: string,
-    orderNumber: string,
-    options: CallOptions,
-  ) => Promise<unknown>;
+    orderNumbers: readonly string[],
+  ) => Promise<{ readonly results: readonly Item[] }>;
+  readonly one: (orders: Orders, merchantId: string, orderNumber: string) => Promise<unknown>;
 }
+
+const orderNumbered = (merchantId: string, value: string) => ({
+  merchantId,
+  environment: Environment.SANDBOX,
+  key: { case: 'orderNumber' as const, value },
+});
 
 const kinds: Kind[] = [
   {
     name: 'registrations',
     holds: 'inserts',
     path: '/api/v1/register',
-    call: (orders, merchantId, orderNumber, options) =>
-      orders.registerOrder(registration({ merchantId, orderNumber }), options),
+    batch: (orders, merchantId, numbers) =>
+      orders.batchRegisterOrders({
+        requests: numbers.map((orderNumber) => registration({ merchantId, orderNumber })),
+      }),
+    one: (orders, merchantId, orderNumber) => orders.registerOrder(registration({ merchantId, orderNumber })),
   },
   {
     name: 'direct payments',
     holds: 'inserts',
     path: '/api/v1/direct?payment_option=walleta_ussd',
-    call: (orders, merchantId, orderNumber, options) =>
-      orders.startDirectPayment(directPayment({ merchantId, orderNumber }), options),
+    batch: (orders, merchantId, numbers) =>
+      orders.batchStartDirectPayments({
+        requests: numbers.map((orderNumber) => directPayment({ merchantId, orderNumber })),
+      }),
+    one: (orders, merchantId, orderNumber) =>
+      orders.startDirectPayment(directPayment({ merchantId, orderNumber })),
   },
   {
     name: 'status checks',
     holds: 'reads',
     path: '/api/v1/verify',
-    call: (orders, merchantId, value, options) =>
-      orders.getOrder(
-        { merchantId, environment: Environment.SANDBOX, key: { case: 'orderNumber', value } },
-        options,
-      ),
+    batch: (orders, merchantId, numbers) =>
+      orders.batchGetOrders({ requests: numbers.map((number) => orderNumbered(merchantId, number)) }),
+    one: (orders, merchantId, number) => orders.getOrder(orderNumbered(merchantId, number)),
   },
 ];
 
@@ -84,10 +102,9 @@ const body = (orderNumber: string) => ({
   return_url: 'https://shop.example/return',
 });
 
-/** A shop, over REST and, as many at a time as a facade has, over gRPC. */
-async function openShop({ path, call }: Pick<Kind, 'path' | 'call'>) {
+/** A shop that sends single requests over REST. */
+async function openShop(path: string) {
   const { id: merchantId, testKey } = await stack.createMerchant();
-  const orders = stack.client(OrderService, 'writer');
   const sandbox = stack.facades[0]?.sandbox ?? '';
   const post = (where: string, orderNumber: string) =>
     fetch(`${sandbox}${where}`, {
@@ -96,10 +113,10 @@ async function openShop({ path, call }: Pick<Kind, 'path' | 'call'>) {
       body: JSON.stringify(body(orderNumber)),
     });
   return {
+    merchantId,
     register: (orderNumber: string) => post('/api/v1/register', orderNumber),
-    overRest: (orderNumber: string) => post(path, orderNumber),
+    send: (orderNumber: string) => post(path, orderNumber),
     headersOnly: () => answerToHeaders(new URL(sandbox), testKey),
-    overGrpc: (orderNumber: string) => call(orders, merchantId, orderNumber, { timeoutMs: 60_000 }),
   };
 }
 
@@ -123,57 +140,61 @@ async function answerToHeaders({ hostname, port }: URL, apiKey: string): Promise
   }
 }
 
-const reasonGiven = (error: unknown): string =>
-  (error instanceof ConnectError ? reasonOf(error) : undefined) ?? String(error);
+/** Why an item failed; undefined for one that succeeded. */
+const reasonOfItem = ({ result }: Item): string | undefined =>
+  result.case === 'error' ? reasonOf(fromStatus(result.value as Status)) : undefined;
+
+const batches = 10;
+const perBatch = 500;
 
 test.each(kinds)(
-  '$name beyond what may wait are refused at once with 429, the others are answered, and memory stays flat',
-  async (kind) => {
-    const { register, overRest, overGrpc } = await openShop(kind);
+  '$name beyond the limit are refused with 429 while the others wait and succeed, and memory stays flat',
+  async ({ holds, path, batch, one }) => {
+    const { merchantId, register, send } = await openShop(path);
+    const orders = stack.client(OrderService, 'writer');
     const [core] = stack.cores;
     expect((await register('THERE')).status).toBe(201);
-    const numberOf = (index: number): string => (kind.holds === 'reads' ? 'THERE' : `G-${index}`);
+    const numberOf = (index: number): string => (holds === 'reads' ? 'THERE' : `G-${index}`);
     const megabytesBefore = await residentMegabytes(core?.pid);
 
-    held = await holdOrders(stack.databaseUrl, kind.holds);
-    const refusals: unknown[] = [];
-    const calls = Array.from({ length: 5_000 }, (_, index) =>
-      overGrpc(numberOf(index)).then(
-        () => 'answered',
-        (error: unknown) => {
-          refusals.push(error);
-          return reasonGiven(error);
-        },
+    held = await holdOrders(stack.databaseUrl, holds);
+    const answers = Array.from({ length: batches }, (_, count) =>
+      batch(
+        orders,
+        merchantId,
+        Array.from({ length: perBatch }, (__, index) => numberOf(count * perBatch + index)),
       ),
     );
-    // What is not refused waits, or is in one of the statements that run: a refusal has nothing to queue behind then.
-    await waitUntil('all that are too many are refused', () => refusals.length >= 1_500);
-    const refused = await overRest(kind.holds === 'reads' ? 'THERE' : 'REFUSED');
+    // A batch is answered when all its items are. Only refused items have an answer while the database is held.
+    await Promise.any(answers);
+    const overRpc = await one(orders, merchantId, numberOf(batches * perBatch)).catch((error: unknown) =>
+      ConnectError.from(error),
+    );
+    // The facade answers 500 when core takes 8 s, which happens on a machine that has much else to do.
+    const refused = await waitUntil('the facade has an answer of core', async () => {
+      const answer = await send(holds === 'reads' ? 'THERE' : 'REFUSED');
+      return answer.status === 500 ? undefined : answer;
+    });
     await letGo();
-    const outcomes = await Promise.all(calls);
+    const items = (await Promise.all(answers)).flatMap(({ results }) => results);
 
     expect(refused.status).toBe(429);
     expect(await refused.json()).toEqual({ code: 429, message: 'Too many requests' });
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
-    expect(new Set(outcomes)).toEqual(new Set(['OVERLOADED', 'answered']));
-    const [one] = refusals;
-    expect(one instanceof ConnectError && one.findDetails(RetryInfoSchema)).toHaveLength(1);
+    expect(items).toHaveLength(batches * perBatch);
+    expect(new Set(items.map(reasonOfItem))).toEqual(new Set(['OVERLOADED', undefined]));
+    expect(overRpc instanceof ConnectError && reasonOf(overRpc)).toBe('OVERLOADED');
+    expect(overRpc instanceof ConnectError && overRpc.findDetails(RetryInfoSchema)).toHaveLength(1);
     expect((await register('AFTER')).status).toBe(201);
     expect(await residentMegabytes(core?.pid)).toBeLessThan(megabytesBefore + 400);
   },
 );
 
-test('a facade in which as many wait as may wait refuses before it has read a body, and then goes on', async () => {
-  const { register, headersOnly } = await openShop({
-    path: '/api/v1/register',
-    call: () => Promise.resolve(),
-  });
+test('a facade with 1,000 waiting requests refuses the next one before it reads the body, and then goes on', async () => {
+  const { register, headersOnly } = await openShop('/api/v1/register');
   held = await holdOrders(stack.databaseUrl, 'inserts');
-  // 1,000 wait, behind eight batches of up to 250 that are on their way to core; whoever is answered asks again.
-  let isOver = false;
-  const customers = Array.from({ length: 3_400 }, async (_, customer) => {
-    for (let count = 0; !isOver; count += 1) await register(`F-${customer}-${count}`);
-  });
+  // Eight batches of 32 are on their way to core, and 1,000 requests wait behind them. The others are refused.
+  const requests = Array.from({ length: 1_400 }, (_, index) => register(`F-${index}`));
 
   const answer = await waitUntil('the facade is full', async () => {
     const text = await headersOnly();
@@ -182,15 +203,14 @@ test('a facade in which as many wait as may wait refuses before it has read a bo
 
   expect(answer).toMatch(/^retry-after: 1\r$/im);
   await letGo();
-  isOver = true;
-  await Promise.all(customers);
+  await Promise.all(requests);
   expect((await register('AFTER')).status).toBe(201);
 });
 
-test('wave after wave of more than may wait leaves the heap of core where the first ones left it', async () => {
+test('the heap of core after six waves beyond the limit is as small as after three', async () => {
   const { id: merchantId } = await stack.createMerchant();
   const orders = stack.client(OrderService, 'writer');
-  /** In batches of 500, as facades send them: 3,500 can wait or be written, the others hear that they cannot. */
+  /** Twelve batches of 500 orders. Core holds 3,500 of them and refuses the others. */
   const wave = async (name: number): Promise<number> => {
     held = await holdOrders(stack.databaseUrl, 'inserts');
     const batches = Array.from({ length: 12 }, (_, batch) =>
@@ -200,14 +220,13 @@ test('wave after wave of more than may wait leaves the heap of core where the fi
         ),
       }),
     );
-    // Nothing but refusals, which is the only way to be answered now.
     await Promise.any(batches);
     await letGo();
     const results = (await Promise.all(batches)).flatMap((batch) => batch.results);
     return results.filter(({ result }) => result.case === 'error').length;
   };
 
-  /** After each of some waves, the least: what is left when garbage has been collected. */
+  /** The smallest heap and the fewest refusals of some waves. The smallest heap is one without garbage. */
   const least = async (names: readonly number[]): Promise<{ megabytes: number; refused: number }> => {
     const seen: { megabytes: number; refused: number }[] = [];
     for (const name of names) seen.push({ refused: await wave(name), megabytes: await heapMegabytes() });
@@ -217,8 +236,8 @@ test('wave after wave of more than may wait leaves the heap of core where the fi
     };
   };
 
-  const first = await least([0, 1, 2, 3]);
-  const later = await least([4, 5, 6, 7]);
+  const first = await least([0, 1, 2]);
+  const later = await least([3, 4, 5]);
 
   expect(Math.min(first.refused, later.refused)).toBeGreaterThan(0);
   expect(later.megabytes).toBeLessThan(first.megabytes + 40);

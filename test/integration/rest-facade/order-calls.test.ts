@@ -111,7 +111,7 @@ describe('the calls of the hot path', () => {
     expect(failures).toMatchObject([{ reason: 'INTERNAL' }, { reason: 'INTERNAL' }]);
   });
 
-  test('a request whose time is over before it could be sent is not sent', async () => {
+  test('a request that waits until its deadline is not sent, and is refused like any other overload', async () => {
     const { core, alone } = notingCore();
     let now = 0;
     const calls = callsOn(core, () => now);
@@ -119,7 +119,7 @@ describe('the calls of the hot path', () => {
     const late = failureOf(calls.register({ orderNumber: 'late' }, 'request-1'));
     now = 8_000;
 
-    expect(await late).toMatchObject({ reason: 'CALL_CANCELLED' });
+    expect(await late).toMatchObject({ reason: 'OVERLOADED' });
     expect(alone).toEqual([]);
   });
 
