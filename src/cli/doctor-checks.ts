@@ -4,6 +4,7 @@ import { checkText } from '../contract/check-text.ts';
 import { CheckFinding, CheckResult } from '../gen/gatehouse/v1/diagnostics_service_pb.js';
 import { HealthCheckResponse_ServingStatus as ServingStatus } from '../gen/health/v1/health_pb.js';
 import type { CoreClients } from './core-clients.ts';
+import { judgeStatements } from './doctor-wallets.ts';
 import { describeFailure } from './failure.ts';
 import type { FailureContext } from './rpc-failure.ts';
 import { answered } from './output.ts';
@@ -70,7 +71,7 @@ export const settingsFailed = (detail: string, advice: string): Finding => ({
 /** One core to check. */
 export interface CoreToCheck {
   readonly address: string;
-  readonly core: CoreClients;
+  readonly core: Pick<CoreClients, 'health' | 'diagnostics' | 'wallets'>;
   readonly now: () => Date;
 }
 
@@ -82,7 +83,8 @@ export async function checkCore(target: CoreToCheck): Promise<readonly Finding[]
   } catch (error) {
     return [failedCall(target, 'reachable', error)];
   }
-  return [judgeStatus(subjectOf(target), status), ...(await askForDiagnosis(target))];
+  const [diagnosis, statements] = await Promise.all([askForDiagnosis(target), askForWallets(target)]);
+  return [judgeStatus(subjectOf(target), status), ...diagnosis, ...statements];
 }
 
 const subjectOf = ({ address }: CoreToCheck): string => `core ${address}`;
@@ -113,6 +115,16 @@ export function judgeStatus(subject: string, status: ServingStatus): Finding {
       'It is stopping, or has no database connection. Check its database and its log. ' +
       'It recovers without a restart when the database does. If it was stopped, start it again.',
   };
+}
+
+async function askForWallets(target: CoreToCheck): Promise<readonly Finding[]> {
+  try {
+    const { wallets } = await target.core.wallets.listWallets({}, { timeoutMs: diagnoseDeadlineMs });
+    return judgeStatements(subjectOf(target), wallets);
+  } catch {
+    // The diagnosis fails for the same reason, and tells it.
+    return [];
+  }
 }
 
 async function askForDiagnosis(target: CoreToCheck): Promise<readonly Finding[]> {

@@ -49,7 +49,12 @@ export function walletSettings(
       throw wallet.problemAt(['reconcile'], `must be absent, because ${kind.name} has no statement`);
     return (['sandbox', 'production'] as const).flatMap((environment) => {
       const entry = wallet.environments[environment];
-      return entry === undefined ? [] : [settingsOf(wallet, environment, entry, kind, variables)];
+      if (entry === undefined) return [];
+      const complete = settingsOf(wallet, environment, entry, kind, variables);
+      const lacks = wallet.reconcile === true ? kind.statementLacks?.(complete.settings) : undefined;
+      if (lacks === undefined) return [complete];
+      const rule = `must be absent, because ${kind.name} has a statement only with ${lacks}`;
+      throw wallet.problemAt(['reconcile'], `${rule}, which the settings of ${environment} lack`);
     });
   });
 }

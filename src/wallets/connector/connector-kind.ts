@@ -15,6 +15,8 @@ export interface ConnectorKind<Settings extends TObject = TObject> {
   readonly merchantSettings: readonly string[];
   /** With all optional settings. A connector without some of them may have fewer capabilities. */
   readonly capabilities: WalletCapabilities;
+  /** What these settings lack for the statement that the capabilities promise; undefined if they lack nothing. */
+  statementLacks?(settings: Static<Settings>): string | undefined;
   create(settings: Static<Settings>, options: ConnectorOptions): WalletConnector;
 }
 

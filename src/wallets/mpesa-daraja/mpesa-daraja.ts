@@ -18,5 +18,6 @@ export const mpesaDaraja: ConnectorKind<typeof darajaSettings> = {
     'pull',
   ],
   capabilities: { ...darajaCapabilities, statement: true, recovery: true },
+  statementLacks: ({ pull }) => (pull === true ? undefined : 'pull: true'),
   create: (settings, options) => new DarajaConnector(settings, options),
 };

@@ -43,7 +43,35 @@ const different = (own: object): object => ({ ...wallet, ...own });
 const inSandbox = (own: object): object => different({ environments: { sandbox: { settings, ...own } } });
 const withSettings = (own: object): object => inSandbox({ settings: { ...settings, ...own } });
 
+const mpesa = (own: object, ownSettings: object = {}): object =>
+  different({
+    connector: 'mpesa-daraja',
+    currencies: [{ code: 'KES', decimals: 0 }],
+    environments: {
+      sandbox: {
+        settings: {
+          base_url: 'https://sandbox.safaricom.co.ke',
+          consumer_key: 'key',
+          consumer_secret: { secret: 'CLIENT_SECRET' },
+          short_code: '174379',
+          passkey: { secret: 'API_KEY' },
+          initiator_name: 'api',
+          initiator_password: { secret: 'API_KEY' },
+          certificate_pem: 'a certificate',
+          ...ownSettings,
+        },
+      },
+    },
+    ...own,
+  });
+
 describe('the configured wallets', () => {
+  test('are reconciled when the settings give a statement', () => {
+    const { connected, core } = read(mpesa({ reconcile: true }, { pull: true }));
+
+    expect([connected[0]?.settings['pull'], core[0]?.reconcile]).toEqual([true, true]);
+  });
+
   test('have an id of their own, any number of environments, and may be none', () => {
     expect(read().connected).toEqual([]);
 
@@ -164,6 +192,16 @@ describe('the configured wallets', () => {
     ['no request at a time', inSandbox({ max_in_flight: 0 }), 'sandbox.max_in_flight: '],
     ['calls longer than a lease', inSandbox({ call_timeout_ms: 30_001 }), 'sandbox.call_timeout_ms: '],
     ['an unknown field', different({ colour: 'red' }), 'wallets[1].colour: '],
+    [
+      'a comparison of a statement that the settings do not give',
+      mpesa({ reconcile: true }),
+      'wallets[1].reconcile: must be absent, because mpesa-daraja has a statement only with pull: true, which the settings of sandbox lack',
+    ],
+    [
+      'a comparison of a statement that the connector does not have',
+      mpesa({ reconcile: true, connector: 'mpesa-ethiopia' }),
+      'wallets[1].reconcile: must be absent, because mpesa-ethiopia has no statement',
+    ],
   ])('with %s stop the process, naming the place', (_name, wrong, place) => {
     const file = fileOf(
       'wrong.json',
